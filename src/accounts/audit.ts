@@ -1,0 +1,17 @@
+import type { Sql } from '../db/contract.js';
+import type { Caller } from '../shared/roles.js';
+
+/** Who did what to whom, from where. Written in the transaction of what it tells. */
+export async function audit(
+  sql: Sql,
+  caller: Pick<Caller, 'tenant' | 'actor' | 'address'>,
+  action: string,
+  target: string,
+  detail: object | null = null,
+): Promise<void> {
+  await sql.query({
+    name: 'audit',
+    text: 'INSERT INTO audit_entry (tenant_id, actor, action, target, address, detail) VALUES ($1, $2, $3, $4, $5, $6)',
+    values: [caller.tenant, JSON.stringify(caller.actor), action, target, caller.address, detail && JSON.stringify(detail)],
+  });
+}

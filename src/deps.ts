@@ -1,0 +1,23 @@
+import type { Config } from './config/index.js';
+import type { Db } from './db/contract.js';
+import type { Models } from './models/contract.js';
+import type { Sandbox } from './sandbox/contract.js';
+import type { Clock } from './shared/clock.js';
+import type { Log } from './shared/log.js';
+import type { BlobStore } from './storage/contract.js';
+import type { Workflows } from './temporal/contract.js';
+import type { Checker } from './workspace/checker.js';
+
+/** All that a verb may touch. main.ts makes it once; tests make their own. */
+export interface Deps {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly db: Db;
+  readonly workflows: Workflows;
+  readonly blobs: BlobStore;
+  readonly models: Models;
+  readonly sandbox: Sandbox;
+  /** Reads and checks trees off the event loop, within limits of size, depth and time. */
+  readonly checker: Checker;
+}

@@ -1,0 +1,112 @@
+import type { JsonObject } from '../shared/json.js';
+
+/** A model a call may use: an entry of the operator's file, or a provider's model by id. */
+export interface ResolvedModel {
+  /** What people named: an alias or `<provider>/<model>`. */
+  readonly name: string;
+  readonly provider: ProviderKind;
+  /** The model's id at the provider. */
+  readonly id: string;
+  /** Context window in tokens. */
+  readonly contextTokens: number;
+  /** Nano-USD a token; null when no price is known, which is never the same as free. */
+  readonly price: { readonly input: number; readonly output: number; readonly cached: number; readonly source: 'operator' | 'table' } | null;
+}
+
+export type ProviderKind = 'openai-compatible' | 'openai' | 'anthropic' | 'google' | 'scripted';
+
+export type ChatMessage =
+  | { readonly role: 'user'; readonly text: string }
+  | { readonly role: 'assistant'; readonly text: string; readonly calls: readonly ToolCall[]; readonly opaque?: JsonObject }
+  | { readonly role: 'tool'; readonly results: readonly ToolResult[] };
+
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** Parsed arguments; null when the provider sent what is no JSON object, then `raw` tells. */
+  readonly args: JsonObject | null;
+  readonly raw?: string;
+}
+
+export interface ToolResult {
+  readonly callId: string;
+  readonly name: string;
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly parameters: JsonObject;
+}
+
+export interface ModelRequest {
+  readonly model: ResolvedModel;
+  readonly system: string;
+  readonly messages: readonly ChatMessage[];
+  readonly tools: readonly ToolSpec[];
+  readonly temperature?: number;
+  readonly maxOutputTokens?: number;
+  /** Unique to this call: sent to providers that take one. */
+  readonly idempotencyKey: string;
+  /** What the scripted provider goes by; others ignore it. */
+  readonly script?: { readonly yaml: string | null; readonly agent: string; readonly step: string; readonly round: number; readonly turn: number };
+  readonly signal: AbortSignal;
+  /** Called with each piece of text as it comes. */
+  readonly onDelta?: (text: string) => void;
+}
+
+export interface ModelUsage {
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+}
+
+export interface ModelReply {
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
+  readonly finish: 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'other';
+  /** Null when the provider told none. */
+  readonly usage: ModelUsage | null;
+  /** Nano-USD; null when no price is known. */
+  readonly costNano: bigint | null;
+  readonly costSource: 'provider' | 'operator' | 'table' | 'none';
+  /** Kept with the transcript and sent back to the same provider (reasoning signatures and such). */
+  readonly opaque?: JsonObject;
+}
+
+export type ModelErrorKind =
+  | 'overloaded' // 429, 503, 529: wait, then again
+  | 'transient' // 408, other 5xx, a cut stream, no connection
+  | 'refused' // 400, 401, 403, 404, 422: final, with the provider's words
+  | 'overflow' // the context does not fit
+  | 'aborted';
+
+export class ModelError extends Error {
+  override readonly name = 'ModelError';
+
+  constructor(
+    readonly kind: ModelErrorKind,
+    message: string,
+    /** What the provider asked for, in ms. */
+    readonly retryAfterMs: number | null = null,
+  ) {
+    super(message);
+  }
+}
+
+export interface Models {
+  /**
+   * The models to try, in order, for a name (alias of the workspace, alias of the operator, `<provider>/<model>`)
+   * or for the default when it is null. Throws a Refusal `refused` whose text says what to configure.
+   */
+  resolve(name: string | null, aliases: Readonly<Record<string, readonly string[]>>): readonly ResolvedModel[];
+  /** One call, streamed. Throws ModelError only. */
+  call(request: ModelRequest): Promise<ModelReply>;
+  /** For `ref/model` at deploy. */
+  known(): { readonly aliases: readonly string[]; readonly providers: readonly string[]; readonly any: boolean };
+  /** Providers whose circuit is open, for healthz and observe. */
+  openCircuits(): readonly { readonly provider: string; readonly until: number }[];
+}

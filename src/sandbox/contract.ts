@@ -1,0 +1,43 @@
+/** One program, run once, in a sandbox of its own. */
+export interface ProgramSpec {
+  /** Argument vector; `argv[0]` is looked up on the sandbox's PATH. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly stdin: string | null;
+  /** Host folder that is the program's writable /work. */
+  readonly workDir: string;
+  /** Host folders shown read-only, by the path they have inside. */
+  readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
+  /** Working folder inside; default /work. */
+  readonly cwd?: string;
+  /** Null runs until it ends (and the run's stop or the step's timeout still kills it). */
+  readonly timeoutMs: number | null;
+  /** Where it belongs, for the register and the reaper. */
+  readonly owner: { readonly runId: string; readonly lane: string };
+  readonly signal: AbortSignal;
+  readonly onOutput?: (chunk: string) => void;
+}
+
+export interface ProgramResult {
+  /** Null when it was killed. */
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly truncated: boolean;
+  /** Why it was killed, when it was. */
+  readonly killed: null | 'timeout' | 'memory' | 'output' | 'disk' | 'processes' | 'stopped';
+  readonly durationMs: number;
+}
+
+export interface Sandbox {
+  readonly driver: 'bubblewrap' | 'none' | 'unavailable';
+  /** One sentence on why programs are refused, or null when they run. */
+  readonly reason: string | null;
+  /** Throws a Refusal `unavailable` with `reason` when no sandbox can be had. */
+  run(program: ProgramSpec): Promise<ProgramResult>;
+  /** Kills every process of a run's lanes, or of one lane. Resolves when they are gone. */
+  kill(runId: string, lane?: string): Promise<void>;
+  /** Removes what an earlier process of this host left: at start, and every 30 s. */
+  reap(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,37 @@
+/** Every way in which a verb may refuse. The API maps each to one status, and nothing else does. */
+export type RefusalKind =
+  | 'malformed'
+  | 'unauthenticated'
+  | 'out_of_credit'
+  | 'forbidden'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'conflict'
+  | 'precondition_failed'
+  | 'too_large'
+  | 'refused'
+  | 'rate_limited'
+  | 'unavailable';
+
+/** A refusal that the caller is meant to read. `details` joins the error body: `code`, `need`, `issues`, `runs`. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+
+  constructor(
+    readonly kind: RefusalKind,
+    message: string,
+    readonly details: Readonly<Record<string, unknown>> = {},
+  ) {
+    super(message);
+  }
+}
+
+/** A foreign thing answers exactly like a missing one: always this text. */
+export function notFound(what: string): Refusal {
+  return new Refusal('not_found', `no such ${what}`);
+}
+
+/** The message of anything thrown, for logs and for errors that people read. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

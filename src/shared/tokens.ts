@@ -1,0 +1,36 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+
+/** One label for each purpose, so that a token of one can never serve another. */
+export type TokenPurpose = 'hook' | 'event' | 'approve';
+
+/**
+ * A derived token: base64url(HMAC-SHA256(HKDF(installKey, "<purpose>/v1"), length-prefixed fields)), 43 characters.
+ * Never stored; a new install key makes all of them void. RFC 5869 for HKDF, RFC 2104 for HMAC.
+ */
+export function deriveToken(installKey: Uint8Array, purpose: TokenPurpose, fields: readonly string[]): string {
+  const key = Buffer.from(hkdfSync('sha256', installKey, new Uint8Array(0), `${purpose}/v1`, 32));
+  const mac = createHmac('sha256', key);
+  for (const field of fields) {
+    const bytes = Buffer.from(field, 'utf8');
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(bytes.length);
+    mac.update(length).update(bytes);
+  }
+  return mac.digest('base64url');
+}
+
+/** True when the token is that of the fields under one of the keys; in constant time for a given length. */
+export function checkToken(
+  keys: readonly Uint8Array[],
+  purpose: TokenPurpose,
+  fields: readonly string[],
+  token: string,
+): boolean {
+  const given = Buffer.from(token);
+  let good = false;
+  for (const key of keys) {
+    const wanted = Buffer.from(deriveToken(key, purpose, fields));
+    if (given.length === wanted.length && timingSafeEqual(given, wanted)) good = true;
+  }
+  return good;
+}

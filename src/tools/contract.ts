@@ -1,0 +1,68 @@
+import type { ToolSpec } from '../models/contract.js';
+import type { Json, JsonObject } from '../shared/json.js';
+import type { AgentPlan, Plan, StepPlan } from '../workspace/model.js';
+import type { Sql } from '../db/contract.js';
+
+/** The run, lane and step that a tool call belongs to. */
+export interface ToolContext {
+  readonly run: {
+    readonly id: string;
+    readonly tenantId: string;
+    readonly workspaceId: string;
+    readonly revision: string;
+    readonly flow: string;
+    readonly mode: string;
+  };
+  readonly lane: string;
+  readonly plan: Plan;
+  readonly step: StepPlan;
+  readonly agent: AgentPlan;
+  /** The lane's folder; see openLane. */
+  readonly folder: LaneFolder;
+  /** Memory files this run has read, by path, with the sha it saw: kept over replays by the journal. */
+  readonly seen: ReadonlyMap<string, string>;
+  /** Results of earlier steps, which Read shows under `steps/<id>.md`. */
+  readonly results: ReadonlyMap<string, string>;
+  /** Values of the secrets that the step may use, by name; what is not in reach is absent. */
+  readonly secrets: ReadonlyMap<string, string>;
+  readonly signal: AbortSignal;
+  /** Throws when this attempt no longer holds its lane. Call it first in every transaction that writes. */
+  readonly guard: (sql: Sql) => Promise<void>;
+  readonly onOutput?: (chunk: string) => void;
+}
+
+export interface ToolOutcome {
+  /** What the model reads; cut by the engine at 30,000 characters. */
+  readonly text: string;
+  readonly isError: boolean;
+  /** Memory files that were read or written by this call, with the sha they have now. */
+  readonly seen?: readonly { readonly path: string; readonly sha: string }[];
+  /** A memory file that this call really changed. */
+  readonly memoryWrite?: string;
+  /** What the trace shows besides: exit code, duration, killed. */
+  readonly detail?: { readonly [key: string]: Json };
+}
+
+export interface AgentTool {
+  readonly spec: ToolSpec;
+  /** True when repeating the call could repeat an effect. */
+  readonly acts: boolean;
+  /** True for what starts programs: at most four at a time a run. */
+  readonly program: boolean;
+  run(args: JsonObject, context: ToolContext): Promise<ToolOutcome>;
+}
+
+/** A lane's place on disk. `work` is the program's writable /work, with outputs/ and files/ in it. */
+export interface LaneFolder {
+  readonly root: string;
+  readonly work: string;
+  /** True when it was made anew in the middle of a step: scratch files are gone, and the model is told. */
+  readonly fresh: boolean;
+}
+
+/** A file that a step left, stored and indexed. */
+export interface KeptFile {
+  readonly path: string;
+  readonly sha: string;
+  readonly size: number;
+}

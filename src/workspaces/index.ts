@@ -1,0 +1,1 @@
+export { findWorkspace, type WorkspaceRow } from './find-workspace.js';
