@@ -1,0 +1,132 @@
+import {
+  type CelFunc,
+  type CelList,
+  CelScalar,
+  type CelValue,
+  celEnv,
+  celFunc,
+  celList,
+  celMethod,
+  isCelError,
+  isCelList,
+  isCelMap,
+  listType,
+} from '@bufbuild/cel';
+import { RE2JS } from '@bufbuild/re2';
+import { Lru } from '../../shared/lru.js';
+import { chargeDeep } from './convert.js';
+import { charge } from './meter.js';
+import { pathFunctions } from './paths.js';
+
+const { BOOL, DOUBLE, DYN, INT, STRING } = CelScalar;
+const LIST = listType(DYN);
+
+/** Beyond this a pattern's automaton is slow even without backtracking. */
+const MAX_PROGRAM = 5_000;
+const MAX_PATTERN = 1_000;
+const patterns = new Lru<string, { readonly re: RE2JS; readonly size: number }>(200);
+
+/** The arrays behind the lists that `map` and `filter` are collecting. */
+const collecting = new WeakMap<object, CelValue[]>();
+
+const loopFunctions = [
+  celFunc('@tick', [DYN], DYN, (condition) => {
+    charge(1);
+    return condition;
+  }),
+  celFunc('@list', [], LIST, () => {
+    const array: CelValue[] = [];
+    const list = celList(array);
+    collecting.set(list, array);
+    return list;
+  }),
+  celFunc('@append', [LIST, DYN], LIST, (list, value) => {
+    charge(1);
+    collecting.get(list)?.push(value);
+    return list;
+  }),
+];
+
+/** JSON has no ints, so `input.amount + 1` meets a double and an int; and `%` is wanted on both. */
+const mixedArithmetic = (
+  [
+    ['_+_', (l, r) => l + r],
+    ['_-_', (l, r) => l - r],
+    ['_*_', (l, r) => l * r],
+    ['_/_', (l, r) => l / r],
+    ['_%_', (l, r) => l % r],
+  ] satisfies [string, (l: number, r: number) => number][]
+).flatMap(([name, op]) => [
+  celFunc(name, [INT, DOUBLE], DOUBLE, (l, r) => op(Number(l), r)),
+  celFunc(name, [DOUBLE, INT], DOUBLE, (l, r) => op(l, Number(r))),
+  ...(name === '_%_' ? [celFunc(name, [DOUBLE, DOUBLE], DOUBLE, op)] : []),
+]);
+
+const bounded = [
+  celFunc('_+_', [LIST, LIST], LIST, (left, right) => {
+    charge(left.size + right.size);
+    return celList([...left, ...right]);
+  }),
+  celMethod('matches', STRING, [STRING], BOOL, function (pattern) {
+    return matches(String(this), pattern);
+  }),
+  celFunc('matches', [STRING, STRING], BOOL, (subject, pattern) => matches(subject, pattern)),
+];
+
+/** A pattern is RE2: no backtracking, so its cost is its size times the subject's length. */
+function matches(subject: string, pattern: string): boolean {
+  const { re, size } = compile(pattern);
+  charge(1 + (size * subject.length) / 100);
+  return re.test(subject);
+}
+
+function compile(pattern: string): { readonly re: RE2JS; readonly size: number } {
+  const known = patterns.get(pattern);
+  if (known) return known;
+  if (pattern.length > MAX_PATTERN) throw new Error(`the pattern is longer than ${MAX_PATTERN} characters`);
+  const re = RE2JS.compile(pattern);
+  const size = re.re2().prog.inst.length;
+  if (size > MAX_PROGRAM) throw new Error('the pattern is too big: use smaller repeat counts');
+  charge(size);
+  return patterns.set(pattern, { re, size });
+}
+
+const DEEP = new Set(['_==_', '_!=_', '@in']);
+
+/** Every standard function, charged by the size of what it is given. */
+function metered(func: CelFunc): CelFunc {
+  const spend = DEEP.has(func.name) ? chargeDeep : chargeShallow;
+  const calendar = func.name.startsWith('get') ? 200 : 0;
+  const call = (target: CelValue | undefined, args: CelValue[]) => {
+    charge(1 + calendar);
+    for (const value of target === undefined ? args : [target, ...args]) spend(value);
+    const result = func.call(0, target, args);
+    if (result === undefined) throw new Error(`${func.name} does not take these values`);
+    if (isCelError(result)) throw result;
+    return result;
+  };
+  if (func.target === undefined)
+    return celFunc(func.name, func.arguments, func.result, (...args) => call(undefined, args));
+  return celMethod(func.name, func.target, func.arguments, func.result, function (...args) {
+    return call(this as CelValue, args);
+  });
+}
+
+function chargeShallow(value: CelValue): void {
+  if (typeof value === 'string') charge(value.length / 64);
+  else if (isCelList(value) || isCelMap(value)) charge(1);
+  else if (value instanceof Uint8Array) charge(value.length / 64);
+}
+
+const standard = [...celEnv().funcs].map(metered);
+
+/** Later entries replace earlier ones of the same signature. */
+export const environment = celEnv({
+  funcs: [...standard, ...mixedArithmetic, ...bounded, ...loopFunctions, ...pathFunctions],
+});
+
+const BUILT_IN = new Set(['_&&_', '_||_', '_?_:_', '@not_strictly_false', '@append', '@list', '@tick']);
+
+export function isFunction(name: string): boolean {
+  return BUILT_IN.has(name) || environment.funcs.find(name) !== undefined;
+}

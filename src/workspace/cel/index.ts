@@ -1,0 +1,52 @@
+import { isCelError } from '@bufbuild/cel';
+import type { Json } from '../../shared/json.js';
+import { toPlain } from './convert.js';
+import { TOO_COSTLY, withMeter } from './meter.js';
+import { isTypeName } from './paths.js';
+import { compile } from './program.js';
+
+/**
+ * Whether `source` is CEL that uses no other root variables than `roots`. `steps` are the ids it names
+ * as `steps.<id>`; `offset` counts UTF-16 code units into the source.
+ */
+export function checkCel(
+  source: string,
+  { roots }: { readonly roots: readonly string[] },
+): { ok: true; steps: readonly string[] } | { ok: false; message: string; offset: number } {
+  const program = compile(source);
+  if (!program.ok) return program;
+  for (const [name, offset] of program.roots) {
+    if (!roots.includes(name) && !isTypeName(name)) return { ok: false, message: unknownRoot(name, roots), offset };
+  }
+  return { ok: true, steps: program.steps };
+}
+
+/**
+ * Evaluates `source` over plain JSON, within a budget of work. JSON numbers are doubles and mix with ints;
+ * `has()` is false for any missing part; any other use of a missing path fails and names the path.
+ */
+export function evaluateCel(
+  source: string,
+  bindings: Readonly<Record<string, Json>>,
+): { ok: true; value: Json } | { ok: false; message: string } {
+  const program = compile(source);
+  if (!program.ok) return { ok: false, message: program.message };
+  return withMeter(bindings, (meter) => {
+    try {
+      const value = program.run();
+      if (meter.left < 0) return { ok: false, message: TOO_COSTLY };
+      return isCelError(value) ? { ok: false, message: value.message } : { ok: true, value: toPlain(value) };
+    } catch (error) {
+      return { ok: false, message: messageOf(error) };
+    }
+  });
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof RangeError) return TOO_COSTLY;
+  return error instanceof Error ? error.message : 'the expression failed';
+}
+
+function unknownRoot(name: string, roots: readonly string[]): string {
+  return `there is no \`${name}\` here: an expression starts at ${roots.map((root) => `\`${root}\``).join(', ')}`;
+}

@@ -1,0 +1,177 @@
+import type { parse } from '@bufbuild/cel';
+
+export type Expr = ReturnType<typeof parse>['expr'];
+
+/** What lowering saw: checks are made from it. */
+export interface Seen {
+  /** Names that no loop binds. */
+  readonly roots: Map<string, bigint>;
+  readonly functions: Map<string, bigint>;
+  readonly steps: Set<string>;
+}
+
+export class ExpressionError extends Error {
+  constructor(
+    message: string,
+    readonly id: bigint,
+  ) {
+    super(message);
+  }
+}
+
+const MAX_DEPTH = 250;
+
+interface Scope {
+  readonly bound: ReadonlySet<string>;
+  readonly seen: Seen;
+  readonly depth: number;
+}
+
+/**
+ * Rewrites a parsed expression so that our functions do what the evaluator does differently: paths
+ * (`@get`, `@path` and their `has` twins name what is missing), loops (`@tick` bounds them, `@append`
+ * collects in place of a chain of concatenations). User code cannot spell these names.
+ */
+export function lower(expr: Expr, seen: Seen): Expr {
+  return lowerIn(expr, { bound: new Set(), seen, depth: 0 });
+}
+
+function lowerIn(expr: Expr, outer: Scope): Expr {
+  const scope = { ...outer, depth: outer.depth + 1 };
+  if (scope.depth > MAX_DEPTH) throw new ExpressionError('the expression is nested too deep', expr.id);
+  const kind = expr.exprKind;
+  switch (kind.case) {
+    case 'identExpr':
+      return lowerPath(expr, scope, false);
+    case 'selectExpr':
+      return lowerPath(expr, scope, kind.value.testOnly);
+    case 'callExpr':
+      return lowerCall(expr, kind.value, scope);
+    case 'listExpr':
+      return replace(expr, 'listExpr', { ...kind.value, elements: kind.value.elements.map((e) => lowerIn(e, scope)) });
+    case 'structExpr':
+      return lowerMap(expr, kind.value, scope);
+    case 'comprehensionExpr':
+      return lowerLoop(expr, kind.value, scope);
+    default:
+      return expr;
+  }
+}
+
+type Kinds = Exclude<Expr['exprKind'], { case: undefined }>;
+type ValueOf<C extends Kinds['case']> = Extract<Kinds, { case: C }>['value'];
+
+function lowerCall(expr: Expr, call: ValueOf<'callExpr'>, scope: Scope): Expr {
+  const [first] = call.args;
+  if (call.function === '_[_]') return lowerPath(expr, scope, false);
+  if (call.function === 'has' && call.args.length === 1 && first && isIndex(first))
+    return lowerPath(first, scope, true);
+  if (!scope.seen.functions.has(call.function)) scope.seen.functions.set(call.function, expr.id);
+  const args = call.args.map((arg) => lowerIn(arg, scope));
+  if (!call.target) return replace(expr, 'callExpr', { ...call, args });
+  return replace(expr, 'callExpr', { ...call, args, target: lowerIn(call.target, scope) });
+}
+
+function lowerMap(expr: Expr, struct: ValueOf<'structExpr'>, scope: Scope): Expr {
+  if (struct.messageName !== '') {
+    throw new ExpressionError(`there is no type \`${struct.messageName}\`: write a map as { 'key': value }`, expr.id);
+  }
+  const entries = struct.entries.map((entry) => {
+    const keyKind =
+      entry.keyKind.case === 'mapKey'
+        ? { ...entry.keyKind, value: lowerIn(entry.keyKind.value, scope) }
+        : entry.keyKind;
+    return entry.value ? { ...entry, keyKind, value: lowerIn(entry.value, scope) } : { ...entry, keyKind };
+  });
+  return replace(expr, 'structExpr', { ...struct, entries });
+}
+
+function lowerLoop(expr: Expr, loop: ValueOf<'comprehensionExpr'>, scope: Scope): Expr {
+  const { iterRange, accuInit, loopCondition, loopStep, result } = loop;
+  if (!iterRange || !accuInit || !loopCondition || !loopStep || !result) {
+    throw new ExpressionError('the loop is not complete', expr.id);
+  }
+  const inside = { ...scope, bound: new Set([...scope.bound, loop.iterVar, loop.accuVar]) };
+  const collects = accuInit.exprKind.case === 'listExpr';
+  return replace(expr, 'comprehensionExpr', {
+    ...loop,
+    iterRange: lowerIn(iterRange, scope),
+    accuInit: collects ? call(expr.id, '@list', []) : lowerIn(accuInit, scope),
+    loopCondition: call(expr.id, '@tick', [lowerIn(loopCondition, inside)]),
+    loopStep: lowerIn(collects ? appending(loopStep) : loopStep, inside),
+    result: lowerIn(result, inside),
+  });
+}
+
+/** `@result + [x]` becomes `@append(@result, x)`, also as a branch of a filter's conditional. */
+function appending(step: Expr): Expr {
+  if (step.exprKind.case !== 'callExpr') return step;
+  const { function: name, args } = step.exprKind.value;
+  const [first, second] = args;
+  if (name === '_+_' && first && second?.exprKind.case === 'listExpr') {
+    return call(step.id, '@append', [first, ...second.exprKind.value.elements]);
+  }
+  if (name !== '_?_:_' || !first || !second) return step;
+  return call(step.id, name, [first, appending(second), ...args.slice(2)]);
+}
+
+/** A chain of `.name` and `[index]` as one call over its root, so that a missing part can be named in full. */
+function lowerPath(expr: Expr, scope: Scope, has: boolean): Expr {
+  const parts: Expr[] = [];
+  let root = expr;
+  for (let next = partOf(root); next; next = partOf(root)) {
+    parts.unshift(next.part);
+    root = next.operand;
+  }
+  if (parts.length > MAX_DEPTH) throw new ExpressionError('the path is too long', expr.id);
+  const accessors = parts.map((part) => (part.exprKind.case === 'constExpr' ? part : lowerIn(part, scope)));
+  const list = withKind(expr.id, {
+    case: 'listExpr',
+    value: { $typeName: 'cel.expr.Expr.CreateList', elements: accessors, optionalIndices: [] },
+  });
+  if (root.exprKind.case !== 'identExpr') {
+    return call(expr.id, has ? '@has_path' : '@path', [lowerIn(root, scope), text(root.id, '(…)'), list]);
+  }
+  const spelled = root.exprKind.value.name;
+  const name = spelled.startsWith('.') ? spelled.slice(1) : spelled;
+  if (spelled === name && scope.bound.has(name)) {
+    return parts.length === 0 ? root : call(expr.id, has ? '@has_path' : '@path', [root, text(root.id, name), list]);
+  }
+  if (!scope.seen.roots.has(name)) scope.seen.roots.set(name, root.id);
+  const step = name === 'steps' ? parts[0]?.exprKind : undefined;
+  if (step?.case === 'constExpr' && step.value.constantKind.case === 'stringValue') {
+    scope.seen.steps.add(step.value.constantKind.value);
+  }
+  return call(expr.id, has ? '@has_get' : '@get', [text(root.id, name), list]);
+}
+
+function partOf(expr: Expr): { readonly operand: Expr; readonly part: Expr } | undefined {
+  const kind = expr.exprKind;
+  if (kind.case === 'selectExpr' && kind.value.operand) {
+    return { operand: kind.value.operand, part: text(expr.id, kind.value.field) };
+  }
+  if (kind.case !== 'callExpr' || kind.value.function !== '_[_]') return undefined;
+  const [operand, part] = kind.value.args;
+  return operand && part ? { operand, part } : undefined;
+}
+
+function isIndex(expr: Expr): boolean {
+  return expr.exprKind.case === 'callExpr' && expr.exprKind.value.function === '_[_]';
+}
+
+function withKind(id: bigint, exprKind: Kinds): Expr {
+  return { $typeName: 'cel.expr.Expr', id, exprKind };
+}
+
+function replace<C extends Kinds['case']>(expr: Expr, kind: C, value: ValueOf<C>): Expr {
+  return withKind(expr.id, { case: kind, value } as Kinds);
+}
+
+function call(id: bigint, name: string, args: Expr[]): Expr {
+  return withKind(id, { case: 'callExpr', value: { $typeName: 'cel.expr.Expr.Call', function: name, args } });
+}
+
+function text(id: bigint, value: string): Expr {
+  const constantKind = { case: 'stringValue', value } as const;
+  return withKind(id, { case: 'constExpr', value: { $typeName: 'cel.expr.Constant', constantKind } });
+}

@@ -1,0 +1,77 @@
+import { type CelResult, parse, plan } from '@bufbuild/cel';
+import { isRecord } from '../../shared/json.js';
+import { Lru } from '../../shared/lru.js';
+import { environment, isFunction } from './functions.js';
+import { ExpressionError, lower, type Seen } from './lower.js';
+
+const MAX_LENGTH = 4_000;
+
+export interface Broken {
+  readonly ok: false;
+  readonly message: string;
+  /** Into the source, in UTF-16 code units. */
+  readonly offset: number;
+}
+
+export interface Program {
+  readonly ok: true;
+  /** Names that no loop binds, and where they are first used. */
+  readonly roots: ReadonlyMap<string, number>;
+  readonly steps: readonly string[];
+  run(): CelResult;
+}
+
+const programs = new Lru<string, Program | Broken>(500);
+
+export function compile(source: string): Program | Broken {
+  if (source.length > MAX_LENGTH) return broken(`an expression has at most ${MAX_LENGTH} characters`, MAX_LENGTH);
+  return programs.get(source) ?? programs.set(source, compileFresh(source));
+}
+
+function compileFresh(source: string): Program | Broken {
+  if (source.trim() === '') return broken('an expression is missing', 0);
+  try {
+    const { expr, sourceInfo } = parse(source);
+    const at = (id: bigint) => sourceInfo?.positions[String(id)] ?? 0;
+    return build(expr, at);
+  } catch (error) {
+    return parseFailure(error);
+  }
+}
+
+function build(expr: Parameters<typeof lower>[0], at: (id: bigint) => number): Program | Broken {
+  const seen: Seen = { roots: new Map(), functions: new Map(), steps: new Set() };
+  try {
+    const lowered = lower(expr, seen);
+    for (const [name, id] of seen.functions) {
+      if (!isFunction(name)) return broken(unknownFunction(name), at(id));
+    }
+    const run = plan(environment, lowered);
+    const roots = new Map(Array.from(seen.roots, ([name, id]) => [name, at(id)]));
+    return { ok: true, roots, steps: [...seen.steps], run: () => run({}) };
+  } catch (error) {
+    return error instanceof ExpressionError ? broken(error.message, at(error.id)) : parseFailure(error);
+  }
+}
+
+function unknownFunction(name: string): string {
+  if (name === 'has') return 'has() takes a path with a dot, like has(input.email)';
+  if (/^[\w.]+$/.test(name)) return `there is no function \`${name}\``;
+  return `the operator \`${name.replaceAll('_', ' ').trim()}\` is not supported`;
+}
+
+/** The parser's errors carry a place; it recurses, so that a deep source may also end its stack. */
+function parseFailure(error: unknown): Broken {
+  if (error instanceof RangeError) return broken('the expression is nested too deep', 0);
+  const place = isRecord(error) ? error['location'] : undefined;
+  const start = isRecord(place) && isRecord(place['start']) ? place['start']['offset'] : 0;
+  const found = isRecord(error) && typeof error['found'] === 'string' ? error['found'] : '';
+  if (isRecord(error) && 'found' in error) {
+    return broken(found === '' ? 'the expression ends too early' : `\`${found}\` does not belong here`, Number(start));
+  }
+  return broken(error instanceof Error ? error.message : 'it is no CEL expression', Number(start));
+}
+
+function broken(message: string, offset: number): Broken {
+  return { ok: false, message, offset };
+}
