@@ -1,0 +1,49 @@
+import { Refusal } from '../shared/refusal.js';
+
+/** Postgres cannot be reached, or went away before it answered: the caller may try again. */
+export class DatabaseUnavailable extends Refusal {
+  constructor(cause: unknown) {
+    super('unavailable', 'the database does not answer; try again in a moment', { retryAfter: 2 });
+    this.cause = cause;
+  }
+}
+
+// Class 08 is "connection exception"; 57P01–57P03 are shutdown, crash and "starting up"; 53300 is "too many connections".
+// https://www.postgresql.org/docs/18/errcodes-appendix.html
+const SQLSTATES = new Set(['57P01', '57P02', '57P03', '53300']);
+const SOCKET = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN']);
+// Prisma's: cannot reach, timed out, server closed the connection, too many connections.
+const PRISMA = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2037']);
+// `pg` gives these without a code.
+const TEXTS = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
+
+/** True when the statement was cut by a lost connection: whether it took is unknown. */
+export function isConnectionLost(error: unknown): boolean {
+  if (error instanceof DatabaseUnavailable) return true;
+  if (!(error instanceof Error)) return false;
+  const code = codeOf(error);
+  if (code && (SQLSTATES.has(code) || SOCKET.has(code) || PRISMA.has(code) || /^08[0-9A-Z]{3}$/.test(code)))
+    return true;
+  if (error instanceof AggregateError && error.errors.some(isConnectionLost)) return true;
+  return TEXTS.test(error.message);
+}
+
+/** A deadlock or a serialization failure: the transaction did nothing and may simply run again. */
+export function isContention(error: unknown): boolean {
+  const code = error instanceof Error ? codeOf(error) : undefined;
+  return code === '40P01' || code === '40001';
+}
+
+/** A unique constraint was in the way (23505). */
+export function isUniqueViolation(error: unknown): boolean {
+  return error instanceof Error && codeOf(error) === '23505';
+}
+
+/** What callers see: connection losses as one refusal, everything else as it came. */
+export function toDatabaseError(error: unknown): unknown {
+  return !(error instanceof DatabaseUnavailable) && isConnectionLost(error) ? new DatabaseUnavailable(error) : error;
+}
+
+function codeOf(error: Error): string | undefined {
+  return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,0 +1,96 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { migrationsDir, NO_FILTER, readMigrations, readSchema } from './migrations-folder.js';
+import { clientConfig } from './pool.js';
+import { withSchemaEngine } from './schema-engine.js';
+
+/** Any number will do, as long as it is ours and stays: "signal" in ASCII. */
+const MIGRATION_LOCK = '126909213401452';
+
+/**
+ * Brings the database to the newest migration; answers the names it applied. Two processes that start at once
+ * take turns by an advisory lock. `_prisma_migrations` is the table that `prisma migrate deploy` reads too.
+ */
+export async function applyMigrations(url: string, ca: string | null = null): Promise<readonly string[]> {
+  const client = new pg.Client(clientConfig({ url, ca }));
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    // The lock belongs to this session: a process that dies while it migrates frees it.
+    await client.query('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
+    const migrationsList = await readMigrations();
+    if (
+      await isCurrent(
+        client,
+        migrationsList.migrationDirectories.map((each) => each.path),
+      )
+    )
+      return [];
+    const { appliedMigrationNames } = await withSchemaEngine({ url, ca }, (engine) =>
+      engine.applyMigrations({ migrationsList, filters: NO_FILTER }),
+    );
+    return appliedMigrationNames;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Loading the engine costs a third of a second; a start that has nothing to migrate need not. */
+async function isCurrent(client: pg.Client, names: readonly string[]): Promise<boolean> {
+  const table = await client.query<{ found: boolean }>(`SELECT to_regclass('_prisma_migrations') IS NOT NULL AS found`);
+  if (!table.rows[0]?.found) return false;
+  const { rows } = await client.query<{ name: string; done: boolean }>(
+    `SELECT migration_name AS name, bool_or(finished_at IS NOT NULL) AS done
+       FROM _prisma_migrations WHERE rolled_back_at IS NULL GROUP BY migration_name`,
+  );
+  const done = new Set(rows.filter((row) => row.done).map((row) => row.name));
+  return rows.length === done.size && names.every((name) => done.has(name));
+}
+
+/**
+ * Writes `prisma/migrations/NNNN_<name>/migration.sql`: what leads from the migrations so far to the schema.
+ * Answers its path, or null when the two agree. `url` names a server on which a shadow database may be made.
+ */
+export async function writeMigration(url: string, name: string): Promise<string | null> {
+  if (!/^[a-z0-9_]{1,60}$/.test(name)) throw new Error(`"${name}" is no migration name: use a-z, 0-9 and _.`);
+  const [migrations, schema] = [await readMigrations(), await readSchema()];
+  const script = await withSchemaEngine({ url, ca: null }, (engine) =>
+    engine.diff({
+      from: { tag: 'migrations', ...migrations },
+      to: { tag: 'schemaDatamodel', ...schema },
+      script: true,
+      exitCode: null,
+      filters: NO_FILTER,
+    }),
+  );
+  if (!script.stdout || isEmptyScript(script.stdout)) return null;
+  const folder = join(migrationsDir, `${await nextNumber()}_${name}`);
+  await mkdir(folder);
+  await writeFile(join(folder, 'migration.sql'), script.stdout);
+  return join(folder, 'migration.sql');
+}
+
+/** The SQL that would bring the database to the schema; empty when they agree. */
+export async function diffToSchema(url: string): Promise<string> {
+  const schema = await readSchema();
+  const { stdout } = await withSchemaEngine({ url, ca: null }, (engine) =>
+    engine.diff({
+      from: { tag: 'schemaDatasource', ...schema, configDir: migrationsDir },
+      to: { tag: 'schemaDatamodel', ...schema },
+      script: true,
+      exitCode: null,
+      filters: NO_FILTER,
+    }),
+  );
+  return stdout && !isEmptyScript(stdout) ? stdout : '';
+}
+
+function isEmptyScript(script: string): boolean {
+  return script.split('\n').every((line) => line.trim() === '' || line.startsWith('--'));
+}
+
+async function nextNumber(): Promise<string> {
+  const taken = (await readdir(migrationsDir)).map((name) => Number.parseInt(name, 10)).filter(Number.isInteger);
+  return String(Math.max(0, ...taken) + 1).padStart(4, '0');
+}

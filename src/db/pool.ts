@@ -1,0 +1,54 @@
+import pg from 'pg';
+import type { Log } from '../shared/log.js';
+
+export interface DbOptions {
+  readonly url: string;
+  /** A PEM bundle that the server's certificate must chain to; null leaves TLS to the URL's `sslmode`. */
+  readonly ca: string | null;
+  readonly poolSize: number;
+  readonly log: Log;
+}
+
+/** A dead Postgres must give an error within 2 s, so connecting may take no longer than this. */
+const CONNECT_TIMEOUT_MS = 1_500;
+
+const INT8 = 20;
+const INT8_ARRAY = 1016;
+
+/** int8 as bigint, so that money and sequence numbers keep every digit; the rest as `pg` reads it. */
+export const types = {
+  getTypeParser(oid: number, format?: 'text' | 'binary'): unknown {
+    if (format !== 'binary' && oid === INT8) return BigInt;
+    if (format !== 'binary' && oid === INT8_ARRAY) return parseBigintArray;
+    return pg.types.getTypeParser(oid, format);
+  },
+};
+
+function parseBigintArray(text: string): (bigint | null)[] {
+  const inner = text.slice(1, -1);
+  return inner === '' ? [] : inner.split(',').map((part) => (part === 'NULL' ? null : BigInt(part)));
+}
+
+/** The settings that every connection of this process shares. */
+export function clientConfig({ url, ca }: Pick<DbOptions, 'url' | 'ca'>): pg.ClientConfig {
+  return {
+    connectionString: url,
+    application_name: 'signalbox',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    // Prisma's adapter sends timestamps without a zone and means UTC.
+    options: '-c TimeZone=UTC -c idle_in_transaction_session_timeout=60000',
+    types: types as pg.CustomTypesConfig,
+    ...(ca === null ? {} : { ssl: { ca, rejectUnauthorized: true } }),
+  };
+}
+
+/** A pool that outlives its server: a connection that breaks is dropped and logged, never thrown. */
+export function createPool(options: DbOptions): pg.Pool {
+  const pool = new pg.Pool({ ...clientConfig(options), max: options.poolSize, idleTimeoutMillis: 30_000 });
+  pool.on('error', (error) => options.log.warn({ error: error.message }, 'an idle database connection broke'));
+  // A checked-out client reports its loss by an event too; its query rejects anyway.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return pool;
+}

@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, statSync, truncateSync } from 'node:fs';
+import { identify, isAlive, type ProcessIdentity } from './process-identity.js';
+import { explainFileError } from './start-error.js';
+
+export interface ChildSpec {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly logFile: string;
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** A server of ours. `exited` settles with a text that says how it ended. */
+export interface Child {
+  readonly identity: ProcessIdentity;
+  readonly exited: Promise<string>;
+  hasExited(): boolean;
+  signal(signal: NodeJS.Signals): void;
+}
+
+const LOG_LIMIT_BYTES = 32 * 1_024 * 1_024;
+
+/**
+ * Starts a server in a process group of its own: a Ctrl-C at the terminal goes to all of the foreground group,
+ * and Postgres must outlive the worker that still writes to it.
+ */
+export function spawnChild(spec: ChildSpec): Child {
+  const log = openLog(spec.logFile);
+  const child = spawn(spec.command, spec.args, {
+    cwd: spec.cwd,
+    env: { ...spec.env },
+    stdio: ['ignore', log, log],
+    detached: true,
+    ...(spec.uid === undefined ? {} : { uid: spec.uid }),
+    ...(spec.gid === undefined ? {} : { gid: spec.gid }),
+  });
+  closeSync(log);
+  let done = false;
+  const exited = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', (code, signal) => resolve(signal ? `ended by ${signal}` : `exit code ${code}`));
+  }).then((text) => {
+    done = true;
+    return text;
+  });
+  return {
+    identity: identify(child.pid ?? -1),
+    exited,
+    hasExited: () => done,
+    signal: (signal) => void child.kill(signal),
+  };
+}
+
+/** Asks with `signals` one after the other, `patienceMs` each, until the process is gone. */
+export async function endProcess(
+  identity: ProcessIdentity,
+  signals: readonly NodeJS.Signals[],
+  patienceMs: number,
+): Promise<void> {
+  for (const signal of signals) {
+    if (!isAlive(identity)) return;
+    process.kill(identity.pid, signal);
+    const until = Date.now() + patienceMs;
+    while (isAlive(identity) && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function openLog(file: string): number {
+  try {
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LOG_LIMIT_BYTES) truncateSync(file);
+    return openSync(file, 'a', 0o600);
+  } catch (error) {
+    throw explainFileError(error, file);
+  }
+}

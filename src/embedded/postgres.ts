@@ -1,0 +1,79 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Child, endProcess, spawnChild } from './child.js';
+import type { DataFolder } from './data-folder.js';
+import { postgresBinaries } from './postgres-binaries.js';
+import { ensureCluster } from './postgres-cluster.js';
+import { postgresUser } from './postgres-user.js';
+import { explainStart } from './server-log.js';
+
+export interface PostgresServer {
+  readonly child: Child;
+  readonly url: string;
+  /** Fast mode: open transactions are rolled back, everything committed is written, then it ends. */
+  stop(): Promise<void>;
+}
+
+const READY_TIMEOUT_MS = 60_000;
+
+/** fsync and synchronous_commit stay on: what was answered must survive a power cut. */
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  shared_buffers: '128MB',
+  max_wal_size: '1GB',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  log_timezone: 'UTC',
+  timezone: 'UTC',
+  lc_messages: 'C',
+  // The service's own log tells who came and went.
+  log_checkpoints: 'off',
+};
+
+/** Starts the Postgres of a data folder, made when there is none, and waits until it answers. */
+export async function startPostgres(folder: DataFolder, port: number, extra: object = {}): Promise<PostgresServer> {
+  const binaries = postgresBinaries();
+  const user = postgresUser([binaries.postgres, folder.postgres]);
+  const password = await ensureCluster(folder, binaries.initdb, user);
+  const logFile = join(folder.logs, 'postgres.log');
+  const logStart = (await stat(logFile).catch(() => ({ size: 0 }))).size;
+  const settings = Object.entries({ ...SETTINGS, port: String(port), ...extra }).flatMap(([key, value]) => [
+    '-c',
+    `${key}=${value}`,
+  ]);
+  const { command, args } = user.command(binaries.postgres, ['-D', folder.postgres, ...settings]);
+  const child = spawnChild({ command, args, cwd: folder.postgres, env: { LC_ALL: 'C' }, logFile, ...user.spawnAs });
+  const server = {
+    child,
+    url: `postgresql://signalbox:${password}@127.0.0.1:${port}/postgres`,
+    stop: () => endPostgres(child),
+  };
+  try {
+    await waitUntilReady(folder, child);
+  } catch (error) {
+    await server.stop();
+    throw await explainStart({ name: 'Postgres', logFile, logStart, port, folder: folder.root }, error);
+  }
+  return server;
+}
+
+// SIGINT is the fast shutdown, SIGQUIT the immediate one, which recovers from the log at the next start.
+// https://www.postgresql.org/docs/18/server-shutdown.html
+function endPostgres(child: Child): Promise<void> {
+  return endProcess(child.identity, ['SIGINT', 'SIGQUIT', 'SIGKILL'], 20_000);
+}
+
+/** `postmaster.pid` says on its eighth line how far the server is, which is also what pg_ctl waits for. */
+async function waitUntilReady(folder: DataFolder, child: Child): Promise<void> {
+  const until = Date.now() + READY_TIMEOUT_MS;
+  while (Date.now() < until) {
+    if (child.hasExited()) throw new Error(await child.exited);
+    const lines = (await readFile(join(folder.postgres, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
+    if (Number(lines[0]) === child.identity.pid && lines[7]?.trim() === 'ready') return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`it did not become ready within ${READY_TIMEOUT_MS / 1_000} s`);
+}
