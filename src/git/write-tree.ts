@@ -1,0 +1,59 @@
+import { writeBlob, writeTree as writeTreeObject } from 'isomorphic-git';
+import { pathFault } from '../shared/path-fault.js';
+import { gitFs } from './git-fs.js';
+import type { Repository } from './repository.js';
+
+/** A file of a tree: its canonical path and its blob. */
+export interface TreeFile {
+  readonly path: string;
+  readonly sha: string;
+}
+
+interface Folder {
+  readonly files: Map<string, string>;
+  readonly folders: Map<string, Folder>;
+}
+
+const PARALLEL = 8;
+
+/** Writes blobs that the repository may not have. An object that is there is left alone. */
+export async function writeBlobs(repository: Repository, contents: readonly Uint8Array[]): Promise<void> {
+  const next = contents.values();
+  const worker = async (): Promise<void> => {
+    for (const blob of next) await writeBlob({ fs: gitFs, gitdir: repository.gitdir, blob });
+  };
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, contents.length) }, worker));
+}
+
+/** Writes the tree objects of these files, whose blobs are there, and answers the root's id. All files have mode 100644. */
+export async function writeTree(repository: Repository, files: readonly TreeFile[]): Promise<string> {
+  const root = emptyFolder();
+  for (const file of files) place(root, file);
+  return writeFolder(repository, root);
+}
+
+function emptyFolder(): Folder {
+  return { files: new Map(), folders: new Map() };
+}
+
+function place(root: Folder, file: TreeFile): void {
+  if (pathFault(file.path) !== null) throw new Error(`not a canonical path: ${file.path}`);
+  const parts = file.path.split('/');
+  const name = parts.pop() ?? '';
+  let folder = root;
+  for (const part of parts) {
+    const next = folder.folders.get(part) ?? emptyFolder();
+    folder.folders.set(part, next);
+    folder = next;
+  }
+  folder.files.set(name, file.sha);
+}
+
+async function writeFolder(repository: Repository, folder: Folder): Promise<string> {
+  const tree: { mode: string; path: string; oid: string; type: 'blob' | 'tree' }[] = [];
+  for (const [path, oid] of folder.files) tree.push({ mode: '100644', path, oid, type: 'blob' });
+  for (const [path, child] of folder.folders) {
+    tree.push({ mode: '040000', path, oid: await writeFolder(repository, child), type: 'tree' });
+  }
+  return writeTreeObject({ fs: gitFs, gitdir: repository.gitdir, tree });
+}

@@ -1,0 +1,41 @@
+const MAX_PATH = 1_024;
+const MAX_PART_BYTES = 255;
+
+const FAULTS: readonly (readonly [fault: string, found: (path: string) => boolean])[] = [
+  ['is empty', (path) => path === ''],
+  [`is over ${MAX_PATH} characters`, (path) => path.length > MAX_PATH],
+  ['holds a control character', (path) => /\p{Cc}|\p{Surrogate}/u.test(path)],
+  ['holds a backslash', (path) => path.includes('\\')],
+  ['holds percent-encoded characters', (path) => /%(2e|2f|5c|00)/i.test(path)],
+  ['is not in Unicode form NFC', (path) => path !== path.normalize('NFC')],
+  [
+    'has an empty, "." or ".." part',
+    (path) => path.split('/').some((part) => part === '' || part === '.' || part === '..'),
+  ],
+  ['has a part that git keeps for itself', (path) => path.split('/').some(isGitName)],
+  [
+    `has a part over ${MAX_PART_BYTES} bytes`,
+    (path) => path.split('/').some((part) => byteLength(part) > MAX_PART_BYTES),
+  ],
+];
+
+/**
+ * What is wrong with a path of a workspace, to be read after the path: `holds a backslash`; null when it is canonical.
+ * Nothing is ever repaired: one file has one spelling, in every route, tree and store.
+ */
+export function pathFault(path: string): string | null {
+  return FAULTS.find(([, found]) => found(path))?.[0] ?? null;
+}
+
+function byteLength(text: string): number {
+  return new TextEncoder().encode(text).byteLength;
+}
+
+const INVISIBLE = /[\u200C-\u200F\u202A-\u202E\u206A-\u206F\uFEFF]/g;
+
+/** After git's `is_ntfs_dotgit` and `is_hfs_dotgit`: what some file system takes for `.git`, or for `.` and `..`. */
+function isGitName(part: string): boolean {
+  const stem = (part.replace(INVISIBLE, '').split(':')[0] ?? '').toLowerCase();
+  const bare = stem.replace(/[. ]+$/, '');
+  return (bare === '' && stem !== '') || /^(\.git|\.?git~[1-9])$/.test(bare);
+}

@@ -1,0 +1,11 @@
+/**
+ * JSON that Postgres can store: jsonb refuses NUL and lone surrogates, which a user's YAML may well hold. Each becomes
+ * U+FFFD. Works on the text, where JSON.stringify has escaped both; an escaped backslash before them is passed over.
+ */
+export function storableJson(value: unknown): string {
+  return storableJsonText(JSON.stringify(value));
+}
+
+export function storableJsonText(json: string): string {
+  return json.replace(/\\\\|\\u(?:0000|d[89a-f][0-9a-f]{2})/gi, (found) => (found === '\\\\' ? found : '\uFFFD'));
+}

@@ -1,0 +1,24 @@
+import type { Deps } from '../deps.js';
+import { MAIN, moveRef, openRepository, type Repository, readRef } from '../git/index.js';
+import { ensureCommit } from './ensure-commit.js';
+
+/**
+ * Points `main` at the live revision, and answers the repository. Call it at every touch of the repository: a crash
+ * between the commit of a deploy and the move of its ref leaves the ref behind, and this is what heals it.
+ */
+export async function alignMain(deps: Deps, workspaceId: string): Promise<Repository> {
+  const repository = await openRepository(deps.config.dataDir, workspaceId);
+  await deps.db.transaction(async (sql) => {
+    // Shared, so that no deploy can swap the pointer between the look at it and the move of the ref.
+    const [live] = await sql.query<{ seq: number; commit: string }>({
+      name: 'live-commit',
+      text: `SELECT r.seq, r.git_commit AS commit FROM workspace w
+        JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq WHERE w.id = $1 FOR SHARE OF w`,
+      values: [workspaceId],
+    });
+    if (!live || (await readRef(repository, MAIN)) === live.commit) return;
+    await ensureCommit(sql, repository, { workspaceId, ...live });
+    await moveRef(repository, MAIN, live.commit);
+  });
+  return repository;
+}

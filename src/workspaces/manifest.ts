@@ -1,0 +1,50 @@
+import type { Issue, Workspace } from '../workspace/model.js';
+
+/** Who last wrote a source file: a person at the editor, an agent, or a whole deploy. */
+export type Writer = 'person' | 'agent' | 'deploy';
+
+export interface ManifestEntry {
+  /** The git object id of the blob. */
+  readonly sha: string;
+  readonly size: number;
+  readonly by: Writer;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+}
+
+/** A source tree by path. A Map, since `__proto__` is a path like any other. */
+export type Tree = ReadonlyMap<string, ManifestEntry>;
+
+/** What readers ask of a revision often, read off the tree once when it was deployed. */
+export interface RevisionIndex extends Omit<Workspace, 'plans'> {
+  readonly warnings: readonly Issue[];
+}
+
+/** The manifest column to a tree. Its keys come from `JSON.parse`, so each is an own property. */
+export function parseManifest(manifest: unknown): Map<string, ManifestEntry> {
+  return new Map(Object.entries((manifest ?? {}) as Readonly<Record<string, ManifestEntry>>));
+}
+
+export interface TreeDiff {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+}
+
+type Shas = ReadonlyMap<string, { readonly sha: string }>;
+
+export function diffTrees(before: Shas, after: Shas): TreeDiff {
+  const added: string[] = [];
+  const changed: string[] = [];
+  for (const [path, { sha }] of after) {
+    const old = before.get(path);
+    if (!old) added.push(path);
+    else if (old.sha !== sha) changed.push(path);
+  }
+  const removed = [...before.keys()].filter((path) => !after.has(path));
+  return { added: added.sort(), changed: changed.sort(), removed: removed.sort() };
+}
+
+export function isEmptyDiff({ added, changed, removed }: TreeDiff): boolean {
+  return added.length + changed.length + removed.length === 0;
+}

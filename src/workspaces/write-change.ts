@@ -1,0 +1,47 @@
+import type { Sql } from '../db/contract.js';
+import type { Actor } from '../shared/roles.js';
+import { diffTrees } from './manifest.js';
+
+type Shas = ReadonlyMap<string, { readonly sha: string }>;
+
+export interface ChangeInput {
+  readonly workspaceId: string;
+  /** The revision's id, or a new one when the change is no revision. */
+  readonly id: string;
+  readonly at: Date;
+  readonly via: 'deploy' | 'push' | 'edit' | 'agent' | 'rollback';
+  readonly by: Actor;
+  readonly message: string;
+  readonly before: Shas;
+  readonly after: Shas;
+  readonly revisionSeq: number | null;
+  readonly runId: string | null;
+}
+
+/** One line of history: what readers saw before and after, by blob. */
+export async function writeChange(sql: Sql, input: ChangeInput): Promise<void> {
+  const { added, changed, removed } = diffTrees(input.before, input.after);
+  const paths = [...added, ...changed, ...removed].sort();
+  const files = paths.map((path) => ({
+    path,
+    before: input.before.get(path)?.sha ?? null,
+    after: input.after.get(path)?.sha ?? null,
+  }));
+  await sql.query({
+    name: 'insert-change',
+    text: `INSERT INTO change (workspace_id, id, at, via, by, message, paths, files, revision_seq, run_id)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    values: [
+      input.workspaceId,
+      input.id,
+      input.at,
+      input.via,
+      JSON.stringify(input.by),
+      input.message,
+      paths,
+      JSON.stringify(files),
+      input.revisionSeq,
+      input.runId,
+    ],
+  });
+}

@@ -1,0 +1,154 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, expect, test } from 'vitest';
+import {
+  blobId,
+  MAIN,
+  moveRef,
+  openRepository,
+  type Repository,
+  readBlob,
+  readCommit,
+  readCommitFiles,
+  readRef,
+  removeRepository,
+  writeBlobs,
+  writeCommit,
+  writeTree,
+} from '../../src/git/index.js';
+
+const home = mkdtempSync(join(tmpdir(), 'git-test-'));
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+const by = { kind: 'person', id: 'm1', label: 'ada@example.com' } as const;
+const at = new Date('2026-01-02T03:04:05Z');
+const git = (...args: string[]): string =>
+  execFileSync('git', args, {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, HOME: home, GIT_CONFIG_NOSYSTEM: '1' },
+  });
+
+type Files = Readonly<Record<string, Uint8Array>>;
+
+async function commit(repository: Repository, files: Files, parent: string | null, message = 'One'): Promise<string> {
+  await writeBlobs(repository, Object.values(files));
+  const tree = await writeTree(
+    repository,
+    Object.entries(files).map(([path, content]) => ({ path, sha: blobId(content) })),
+  );
+  const id = await writeCommit(repository, { tree, parent, by, message, at });
+  await moveRef(repository, MAIN, id);
+  return id;
+}
+
+function readClone(folder: string): Record<string, Buffer> {
+  const found: Record<string, Buffer> = {};
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name).slice(folder.length + 1);
+    if (entry.isFile() && !path.startsWith('.git/')) found[path] = readFileSync(join(folder, path));
+  }
+  return found;
+}
+
+const text = (content: string): Uint8Array => Buffer.from(content);
+
+test('the real git finds nothing to complain about, and a clone holds exactly the files', async () => {
+  const repository = await openRepository(home, 'w1');
+  const first = await commit(repository, { 'AGENTS.md': text('# Hi\n'), 'flows/a.md': text('## x @y\n') }, null);
+  // Names around "/" in the order of bytes: a folder sorts as if its name ended in a slash.
+  const files = {
+    'AGENTS.md': text('# Hi\r\nthere'),
+    'agents/a.md': text(''),
+    'agents/a/agent.md': text('x'),
+    'agents/a-b/agent.md': text('x'),
+    'agents/a0.md': text('ä'),
+    'tools/run/blob.bin': new Uint8Array([0, 255, 10, 13, 0]),
+  };
+  const second = await commit(repository, files, first, 'Two\n\nwith a body');
+
+  expect(git('-C', repository.gitdir, 'fsck', '--full', '--strict')).toBe('');
+  expect(git('-C', repository.gitdir, 'log', '--format=%H %an <%ae> %aI %s', 'main').trim().split('\n')).toEqual([
+    `${second} ada@example.com <ada@example.com> 2026-01-02T03:04:05+00:00 Two`,
+    `${first} ada@example.com <ada@example.com> 2026-01-02T03:04:05+00:00 One`,
+  ]);
+  const clone = join(home, 'clone');
+  git('clone', '-q', repository.gitdir, clone);
+  expect(readClone(clone)).toEqual(Object.fromEntries(Object.entries(files).map(([k, v]) => [k, Buffer.from(v)])));
+});
+
+test('what was written is read back: the ref, the commit, its files and their bytes', async () => {
+  const repository = await openRepository(home, 'w2');
+  expect(await readRef(repository, MAIN)).toBeNull();
+  expect(await readCommit(repository, 'a'.repeat(40))).toBeNull();
+  const content = text('hello\n');
+  const id = await commit(repository, { 'b/c.md': content, 'a.md': content }, null);
+
+  expect(await readRef(repository, MAIN)).toBe(id);
+  expect(await readCommit(repository, id)).toMatchObject({ id, parents: [], message: 'One\n' });
+  const sha = 'ce013625030ba8dba906f756967f9e9ca394464a';
+  expect(await readCommitFiles(repository, id)).toEqual([
+    { path: 'a.md', sha },
+    { path: 'b/c.md', sha },
+  ]);
+  expect(Buffer.from(await readBlob(repository, sha)).toString()).toBe('hello\n');
+});
+
+test('a blob has the id that the real git gives it', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 2_000 }), (content) => {
+      const wanted = execFileSync('git', ['hash-object', '--stdin'], { input: content, encoding: 'utf8' }).trim();
+      expect(blobId(content)).toBe(wanted);
+    }),
+    { numRuns: 25 },
+  );
+});
+
+test('any tree of canonical paths passes fsck and lists as it was written', async () => {
+  const repository = await openRepository(home, 'w3');
+  const name = fc.stringMatching(/^[a-z0-9][a-z0-9.ä_ -]{0,6}$/u).filter((part) => part === part.trim());
+  const tree = fc.dictionary(
+    fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => `${parts.join('/')}.md`),
+    fc.uint8Array({ maxLength: 40 }),
+    { minKeys: 1, maxKeys: 12 },
+  );
+  await fc.assert(
+    fc.asyncProperty(tree, async (files) => {
+      const paths = Object.keys(files);
+      fc.pre(!paths.some((path) => paths.some((other) => other.startsWith(`${path}/`))));
+      const id = await commit(repository, files, null);
+      const listed = git('-C', repository.gitdir, 'ls-tree', '-r', '-z', '--name-only', id).split('\0').filter(Boolean);
+      expect(listed.sort()).toEqual(paths.sort());
+    }),
+    { numRuns: 30 },
+  );
+  expect(git('-C', repository.gitdir, 'fsck', '--full', '--strict', '--no-dangling')).toBe('');
+});
+
+test('a label or message that would break a commit header still makes a commit that git accepts', async () => {
+  const repository = await openRepository(home, 'w4');
+  const tree = await writeTree(repository, []);
+  const labels = ['', '<evil> \n x', 'a\0b', 'key "ci" <k>', '  ', 'ada@example.com', 'ü'];
+  for (const label of labels) {
+    const actor = { kind: 'key', id: 'k 1\n', label } as const;
+    const id = await writeCommit(repository, { tree, parent: null, by: actor, message: `\0\r\n${label}`, at });
+    await moveRef(repository, MAIN, id);
+    expect(git('-C', repository.gitdir, 'fsck', '--full', '--strict', '--no-dangling')).toBe('');
+  }
+});
+
+test('twenty openings at once make one repository, and no draft stays behind', async () => {
+  const all = await Promise.all(Array.from({ length: 20 }, () => openRepository(home, 'w5')));
+  expect(new Set(all.map(({ gitdir }) => gitdir)).size).toBe(1);
+  expect(git('-C', join(home, 'git', 'w5.git'), 'symbolic-ref', 'HEAD').trim()).toBe(MAIN);
+  expect(readdirSync(join(home, 'git')).filter((name) => name.startsWith('.new-'))).toEqual([]);
+  await removeRepository(home, 'w5');
+  expect(readdirSync(join(home, 'git'))).not.toContain('w5.git');
+});
+
+test.each(['../x', 'a//b', '/a', 'a/', '.', 'a/./b'])('the path %j never becomes a tree', async (path) => {
+  const repository = await openRepository(home, 'w6');
+  await expect(writeTree(repository, [{ path, sha: blobId(text('')) }])).rejects.toThrow('not a canonical path');
+});

@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { pathFault } from '../../src/shared/path-fault.js';
+
+test.each([
+  'AGENTS.md',
+  'flows/a.md',
+  'knowledge/日本語/ä b.md',
+  '.agents/skills/x/SKILL.md',
+  '.gitignore',
+  'memory/a@b.example.md',
+  '100%.md',
+])('%s is a canonical path', (path) => {
+  expect(pathFault(path)).toBeNull();
+});
+
+test.each([
+  ['', 'is empty'],
+  ['/etc/passwd', 'part'],
+  ['a//b', 'part'],
+  ['a/', 'part'],
+  ['..', 'part'],
+  ['a/../b', 'part'],
+  ['./a', 'part'],
+  ['a\\b', 'backslash'],
+  ['a\0b', 'control'],
+  ['a\nb', 'control'],
+  ['a\u0085b', 'control'],
+  ['\ud800', 'control'],
+  ['a/%2e%2E/b', 'percent'],
+  ['a%2Fb', 'percent'],
+  ['e\u0301.md', 'NFC'],
+  ['.git/config', 'git'],
+  ['a/.GIT/x', 'git'],
+  ['.git. /x', 'git'],
+  ['GIT~1/x', 'git'],
+  ['.g\u200cit/x', 'git'],
+  ['.git::$INDEX_ALLOCATION/x', 'git'],
+  ['a/.../b', 'git'],
+  [`${'x'.repeat(300)}.md`, '255 bytes'],
+  ['a/'.repeat(600), 'characters'],
+])('security 29: %j is refused, and the refusal says why', (path, why) => {
+  expect(pathFault(path)).toContain(why);
+});
+
+test('security 29: whatever passes has no part that climbs, starts at the root or hides a separator', () => {
+  const text = fc.string({
+    unit: fc.constantFrom('.', '/', '\\', '%2e', 'a', '\0', ' ', 'é', 'e\u0301', '.git'),
+    maxLength: 12,
+  });
+  fc.assert(
+    fc.property(text, (path) => {
+      fc.pre(pathFault(path) === null);
+      expect(path).not.toMatch(/^\/|\/$|\/\/|\\|%2e|\0/);
+      expect(path.split('/')).not.toContain('..');
+      expect(path.normalize('NFC')).toBe(path);
+    }),
+  );
+});
