@@ -1,6 +1,5 @@
 import {
   type CelFunc,
-  type CelList,
   CelScalar,
   type CelValue,
   celEnv,
@@ -12,19 +11,13 @@ import {
   isCelMap,
   listType,
 } from '@bufbuild/cel';
-import { RE2JS } from '@bufbuild/re2';
-import { Lru } from '../../shared/lru.js';
+import { compilePattern } from '../values/pattern.js';
 import { chargeDeep } from './convert.js';
 import { charge } from './meter.js';
 import { pathFunctions } from './paths.js';
 
 const { BOOL, DOUBLE, DYN, INT, STRING } = CelScalar;
 const LIST = listType(DYN);
-
-/** Beyond this a pattern's automaton is slow even without backtracking. */
-const MAX_PROGRAM = 5_000;
-const MAX_PATTERN = 1_000;
-const patterns = new Lru<string, { readonly re: RE2JS; readonly size: number }>(200);
 
 /** The arrays behind the lists that `map` and `filter` are collecting. */
 const collecting = new WeakMap<object, CelValue[]>();
@@ -74,21 +67,10 @@ const bounded = [
 ];
 
 /** A pattern is RE2: no backtracking, so its cost is its size times the subject's length. */
-function matches(subject: string, pattern: string): boolean {
-  const { re, size } = compile(pattern);
-  charge(1 + (size * subject.length) / 100);
-  return re.test(subject);
-}
-
-function compile(pattern: string): { readonly re: RE2JS; readonly size: number } {
-  const known = patterns.get(pattern);
-  if (known) return known;
-  if (pattern.length > MAX_PATTERN) throw new Error(`the pattern is longer than ${MAX_PATTERN} characters`);
-  const re = RE2JS.compile(pattern);
-  const size = re.re2().prog.inst.length;
-  if (size > MAX_PROGRAM) throw new Error('the pattern is too big: use smaller repeat counts');
-  charge(size);
-  return patterns.set(pattern, { re, size });
+function matches(subject: string, source: string): boolean {
+  const pattern = compilePattern(source);
+  charge(1 + pattern.size / 10 + (pattern.size * subject.length) / 100);
+  return pattern.test(subject);
 }
 
 const DEEP = new Set(['_==_', '_!=_', '@in']);

@@ -63,9 +63,9 @@ function unknownFunction(name: string): string {
 /** The parser's errors carry a place; it recurses, so that a deep source may also end its stack. */
 function parseFailure(error: unknown): Broken {
   if (error instanceof RangeError) return broken('the expression is nested too deep', 0);
-  const place = isRecord(error) ? error['location'] : undefined;
-  const start = isRecord(place) && isRecord(place['start']) ? place['start']['offset'] : 0;
-  const found = isRecord(error) && typeof error['found'] === 'string' ? error['found'] : '';
+  const place = isRecord(error) ? error.location : undefined;
+  const start = isRecord(place) && isRecord(place.start) ? place.start.offset : 0;
+  const found = isRecord(error) && typeof error.found === 'string' ? error.found : '';
   if (isRecord(error) && 'found' in error) {
     return broken(found === '' ? 'the expression ends too early' : `\`${found}\` does not belong here`, Number(start));
   }

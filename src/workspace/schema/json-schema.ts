@@ -1,0 +1,37 @@
+import { isRecord } from '../../shared/json.js';
+
+const KEYWORDS = new Set(
+  `$schema $id $ref $defs $comment $anchor $dynamicRef $dynamicAnchor $vocabulary title description default examples
+  deprecated readOnly writeOnly type enum const multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength
+  minLength pattern format items prefixItems maxItems minItems uniqueItems contains maxContains minContains properties
+  patternProperties additionalProperties propertyNames unevaluatedItems unevaluatedProperties maxProperties
+  minProperties required dependentRequired dependentSchemas allOf anyOf oneOf not if then else contentEncoding
+  contentMediaType contentSchema definitions`.split(/\s+/),
+);
+const LISTS = ['allOf', 'anyOf', 'oneOf'];
+
+/** Keywords whose value maps names to schemas, and those whose value is no schema at all. */
+export const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+export const VALUES = new Set(['enum', 'const', 'default', 'examples', 'required', 'dependentRequired', 'type']);
+
+/**
+ * Whether a written schema is JSON Schema rather than Picoschema. Picoschema fields may be called `type` or
+ * `items`, so a keyword counts only with the value that it has in JSON Schema. In a `json` block a lone scalar
+ * type is JSON Schema as well.
+ */
+export function isJsonSchema(value: unknown, language: 'yaml' | 'json'): boolean {
+  if (typeof value === 'boolean') return true;
+  if (!isRecord(value)) return false;
+  if (typeof value.$schema === 'string') return true;
+  if (!Object.keys(value).every((key) => KEYWORDS.has(key))) return isTyped(value);
+  if (typeof value.$ref === 'string' && value.$ref.includes('#')) return true;
+  if (LISTS.some((key) => Array.isArray(value[key]))) return true;
+  return isTyped(value) || (language === 'json' && typeof value.type === 'string' && /^[a-z]+$/.test(value.type));
+}
+
+function isTyped(value: Readonly<Record<string, unknown>>): boolean {
+  if (value.type === 'object')
+    return isRecord(value.properties) || Object.keys(value).every((key) => KEYWORDS.has(key));
+  if (value.type === 'array') return isRecord(value.items) || Array.isArray(value.prefixItems);
+  return Array.isArray(value.type) && value.type.every((entry) => typeof entry === 'string');
+}

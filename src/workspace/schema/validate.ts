@@ -1,0 +1,56 @@
+import type { ErrorObject } from 'ajv/dist/2020.js';
+import type { JsonObject } from '../../shared/json.js';
+import { compileSchema } from './compile.js';
+
+const MAX_MESSAGES = 20;
+
+/** What is wrong with `value`, one sentence a fault and at most 20, like `amount must be number`; empty when it fits. */
+export function validate(schema: JsonObject, value: unknown): readonly string[] {
+  const compiled = compileSchema(schema, { strict: false });
+  if (!compiled.ok) return [compiled.message];
+  try {
+    const messages = (compiled.validate(value) ?? []).map(sentence);
+    return [...new Set(messages)].slice(0, MAX_MESSAGES);
+  } catch (error) {
+    return [error instanceof RangeError ? 'the value is nested too deep' : String((error as Error).message)];
+  }
+}
+
+type Say = (params: Readonly<Record<string, unknown>>, where: string) => string;
+
+const SAY: Readonly<Record<string, Say>> = {
+  required: (params, where) => `${join(where, String(params.missingProperty))} is missing`,
+  additionalProperties: (params, where) => `${join(where, String(params.additionalProperty))} is not a known field`,
+  unevaluatedProperties: (params, where) => `${join(where, String(params.unevaluatedProperty))} is not a known field`,
+  enum: (params, where) => `${named(where)} must be one of ${listed(params.allowedValues)}`,
+  const: (params, where) => `${named(where)} must be ${JSON.stringify(params.allowedValue)}`,
+  type: (params, where) =>
+    `${named(where)} must be ${Array.isArray(params.type) ? params.type.join(' or ') : params.type}`,
+};
+
+function sentence(error: ErrorObject): string {
+  const where = spell(error.instancePath);
+  return SAY[error.keyword]?.(error.params, where) ?? `${named(where)} ${error.message ?? 'does not fit'}`;
+}
+
+/** A JSON pointer as people write it: `items[0].price`. */
+function spell(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : join(path, part)), '');
+}
+
+function join(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}
+
+function named(path: string): string {
+  return path === '' ? 'the value' : path;
+}
+
+function listed(values: unknown): string {
+  const list = Array.isArray(values) ? values : [];
+  return list.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join(', ');
+}

@@ -1,0 +1,43 @@
+import { isRecord, type Json } from '../../shared/json.js';
+import { PATH } from './read-text.js';
+
+type Roots = Readonly<Record<string, Json>>;
+
+/** What a path leads to in the roots' own data; undefined when a part is missing. */
+export function renderPath(path: string, roots: Roots): Json | undefined {
+  let value: Json | undefined = roots;
+  for (const key of path.split('.')) {
+    if (Array.isArray(value)) value = /^\d+$/.test(key) ? (value[Number(key)] as Json | undefined) : undefined;
+    else if (isRecord(value) && Object.hasOwn(value, key)) value = value[key] as Json;
+    else return undefined;
+  }
+  return value;
+}
+
+const VALUE = /\\\{\{|\{\{([^{}]*)\}\}/g;
+
+/**
+ * Fills the `{{path}}` marks of a `with:` value, at any depth. A string that is exactly one mark keeps the
+ * type of what it names (null when that is missing); inside other text it is written out, missing as nothing.
+ */
+export function fillWith(value: Json, roots: Roots): Json {
+  if (typeof value === 'string') return fillString(value, roots);
+  if (Array.isArray(value)) return value.map((entry) => fillWith(entry as Json, roots));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, fillWith(entry as Json, roots)]));
+}
+
+function fillString(text: string, roots: Roots): Json {
+  const whole = /^\{\{([^{}]*)\}\}$/.exec(text)?.[1]?.trim();
+  if (whole !== undefined && PATH.test(whole)) return renderPath(whole, roots) ?? null;
+  return text.replace(VALUE, (mark, inner: string | undefined) => {
+    if (inner === undefined) return '{{';
+    const path = inner.trim();
+    return PATH.test(path) ? written(renderPath(path, roots)) : mark;
+  });
+}
+
+function written(value: Json | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,5 @@
+export { readCron } from './cron.js';
+export { parseMoney } from './money.js';
+export { nearest } from './nearest.js';
+export { compilePattern, type Pattern } from './pattern.js';
+export { isTimeZone } from './time-zone.js';

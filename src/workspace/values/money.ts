@@ -1,0 +1,9 @@
+/** `0.80` or `$1.50`, or a number as YAML reads it, to USD; undefined when it is no amount of at most 9 decimals. */
+export function parseMoney(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) && value >= 0 && value <= MAX_USD ? value : undefined;
+  if (typeof value !== 'string') return undefined;
+  const match = /^\$?(\d{1,9}(?:\.\d{1,9})?)$/.exec(value.trim());
+  return match ? Number(match[1]) : undefined;
+}
+
+const MAX_USD = 999_999_999;

@@ -1,0 +1,28 @@
+import { RE2JS } from '@bufbuild/re2';
+import { Lru } from '../../shared/lru.js';
+
+/** Beyond these a pattern's automaton is slow even without backtracking. */
+const MAX_PATTERN = 1_000;
+const MAX_PROGRAM = 5_000;
+
+export interface Pattern {
+  /** Instructions of its automaton: matching costs at most this times the subject's length. */
+  readonly size: number;
+  /** Whether the pattern is found anywhere in the subject. */
+  test(subject: string): boolean;
+}
+
+const patterns = new Lru<string, Pattern>(200);
+
+/** Compiles an RE2 pattern, which cannot backtrack; throws a sentence when it is none, or too big. */
+export function compilePattern(source: string): Pattern {
+  return patterns.get(source) ?? patterns.set(source, compileFresh(source));
+}
+
+function compileFresh(source: string): Pattern {
+  if (source.length > MAX_PATTERN) throw new Error(`the pattern is longer than ${MAX_PATTERN} characters`);
+  const re = RE2JS.compile(source);
+  const size = re.re2().prog.inst.length;
+  if (size > MAX_PROGRAM) throw new Error('the pattern is too big: use smaller repeat counts');
+  return { size, test: (subject) => re.test(subject) };
+}
