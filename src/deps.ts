@@ -1,4 +1,4 @@
-import type { Config } from './config/index.js';
+import type { Config, InstallKeys } from './config/index.js';
 import type { Db } from './db/contract.js';
 import type { Models } from './models/contract.js';
 import type { Sandbox } from './sandbox/contract.js';
@@ -11,6 +11,8 @@ import type { Checker } from './workspace/checker.js';
 /** All that a verb may touch. main.ts makes it once; tests make their own. */
 export interface Deps {
   readonly config: Config;
+  /** The install keys: `signing` derives tokens, `all` are accepted. */
+  readonly keys: InstallKeys;
   readonly log: Log;
   readonly clock: Clock;
   readonly db: Db;

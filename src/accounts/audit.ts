@@ -12,6 +12,13 @@ export async function audit(
   await sql.query({
     name: 'audit',
     text: 'INSERT INTO audit_entry (tenant_id, actor, action, target, address, detail) VALUES ($1, $2, $3, $4, $5, $6)',
-    values: [caller.tenant, JSON.stringify(caller.actor), action, target, caller.address, detail && JSON.stringify(detail)],
+    values: [
+      caller.tenant,
+      JSON.stringify(caller.actor),
+      action,
+      target,
+      caller.address,
+      detail && JSON.stringify(detail),
+    ],
   });
 }

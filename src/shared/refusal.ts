@@ -9,6 +9,7 @@ export type RefusalKind =
   | 'conflict'
   | 'precondition_failed'
   | 'too_large'
+  | 'unsupported_type'
   | 'refused'
   | 'rate_limited'
   | 'unavailable';

@@ -1,0 +1,53 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { foldName, newId } from '../shared/ids.js';
+import { audit } from './audit.js';
+import { mintKey } from './mint-key.js';
+import { hashPassword, randomCode } from './primitives.js';
+
+export interface Bootstrapped {
+  readonly account: string;
+  readonly email: string;
+  /** An admin key. */
+  readonly key: string;
+  /** The owner's password, when it was made up here because none was configured. */
+  readonly password?: string;
+}
+
+/** Any number, the same in every process: two that start at once on an empty database must not both make an account. */
+const LOCK = 5_714_002;
+
+/**
+ * On an empty database: the account, its owner and an admin key, in one transaction. Null when there is an account.
+ * `deliver` gets the key before the commit, so that a key that could not be written down is not made either.
+ */
+export async function bootstrapAccount(
+  deps: Pick<Deps, 'config' | 'db'>,
+  deliver: (made: Bootstrapped) => Promise<void> = async () => undefined,
+): Promise<Bootstrapped | null> {
+  if (await hasAccount(deps.db)) return null;
+  const { account, email, password } = deps.config.bootstrap;
+  const secret = password ?? randomCode(24);
+  const passwordHash = await hashPassword(secret);
+  return deps.db.transaction(async (sql) => {
+    await sql.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
+    if (await hasAccount(sql)) return null;
+    const tenant = foldName(account);
+    const owner = { id: newId(), email: email.toLowerCase() };
+    await sql.query('INSERT INTO tenant (id, name, owner_id) VALUES ($1, $2, $3)', [tenant, account, owner.id]);
+    await sql.query(
+      `INSERT INTO member (id, tenant_id, email, role, password_hash, workspaces) VALUES ($1, $2, $3, 'admin', $4, '{}')`,
+      [owner.id, tenant, owner.email, passwordHash],
+    );
+    const { key } = await mintKey(sql, { tenant, label: 'bootstrap', role: 'admin', mintedBy: owner });
+    const system = { tenant, actor: { kind: 'system', id: 'bootstrap', label: 'bootstrap' }, address: null } as const;
+    await audit(sql, system, 'account.create', tenant);
+    const made = { account: tenant, email: owner.email, key, ...(password === null && { password: secret }) };
+    await deliver(made);
+    return made;
+  });
+}
+
+async function hasAccount(sql: Sql): Promise<boolean> {
+  return (await sql.query('SELECT 1 FROM tenant LIMIT 1')).length > 0;
+}

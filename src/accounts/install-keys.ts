@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Config, type InstallKey, type InstallKeys, parseInstallKeys } from '../config/index.js';
+import { newId } from '../shared/ids.js';
+import { errorMessage } from '../shared/refusal.js';
+
+/**
+ * SERVICE_KEYS, else `<dataDir>/install-keys`, made at the first start and never again: a new key in the place of one
+ * that cannot be read would silently void every link and lock every secret.
+ */
+export async function loadInstallKeys(config: Pick<Config, 'keys' | 'dataDir'>): Promise<InstallKeys> {
+  const keys = config.keys ?? (await readOrMake(config.dataDir));
+  const [first] = keys;
+  if (!first) throw new Error('there is no install key: set SERVICE_KEYS');
+  return Object.freeze({ signing: first.key, all: Object.freeze(keys.map(({ key }) => key)) });
+}
+
+async function readOrMake(dataDir: string): Promise<readonly InstallKey[]> {
+  const path = join(dataDir, 'install-keys');
+  const text = (await readIfThere(path)) ?? (await make(dataDir, path));
+  const parsed = parseInstallKeys(text.trim().split(/\s+/).join(','));
+  if (typeof parsed !== 'string') return parsed;
+  throw new Error(
+    `the install keys in ${path} are damaged (${parsed}): put the file back from a backup, or set SERVICE_KEYS; ` +
+      'to give up every link and secret made so far, remove the file',
+  );
+}
+
+async function readIfThere(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw new Error(`the install keys in ${path} cannot be read (${errorMessage(error)}): let this user read the file`);
+  }
+}
+
+/** A link takes its name only when the name is free, so of two first starts both read the key of one. */
+async function make(dataDir: string, path: string): Promise<string> {
+  await mkdir(dataDir, { recursive: true });
+  const draft = `${path}.${newId()}`;
+  await writeFile(draft, `k1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flush: true });
+  try {
+    await link(draft, path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return readFile(path, 'utf8');
+}

@@ -1,0 +1,47 @@
+import { OpenAPIHono } from '@hono/zod-openapi';
+import { requestId } from 'hono/request-id';
+import { secureHeaders } from 'hono/secure-headers';
+import type { Deps } from '../deps.js';
+import type { Route } from './define-route.js';
+import type { AppEnv } from './env.js';
+import { onError } from './errors.js';
+import { createNotFound } from './not-found.js';
+import { requestLog } from './request-log.js';
+import { routes as allRoutes } from './routes/index.js';
+
+export type App = OpenAPIHono<AppEnv>;
+
+/** The whole API over these deps. Tests give it a route table of their own. */
+export function createApp(deps: Deps, routes: readonly Route[] = allRoutes): App {
+  const app = new OpenAPIHono<AppEnv>();
+  app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key',
+  });
+  app.use(requestId());
+  app.use(async (c, next) => {
+    c.set('app', app);
+    c.set('deps', deps);
+    c.set('log', deps.log.child({ requestId: c.var.requestId }));
+    c.header('Service-Version', deps.config.version);
+    await next();
+  });
+  app.use(requestLog);
+  app.use(
+    secureHeaders({
+      overwrite: false,
+      strictTransportSecurity: deps.config.publicUrl?.startsWith('https:') ? 'max-age=15552000' : false,
+      contentSecurityPolicy: {
+        defaultSrc: ["'none'"],
+        frameAncestors: ["'none'"],
+        formAction: ["'none'"],
+        baseUri: ["'none'"],
+      },
+    }),
+  );
+  app.onError(onError);
+  app.notFound(createNotFound(routes));
+  for (const route of routes) route.register(app);
+  return app;
+}

@@ -1,0 +1,50 @@
+import type { Context } from 'hono';
+import { authenticateKey, devCaller } from '../../accounts/index.js';
+import { Refusal } from '../../shared/refusal.js';
+import type { Caller } from '../../shared/roles.js';
+import { answerWithin } from '../answer-within.js';
+import type { AppEnv } from '../env.js';
+import { clientAddress } from './client-address.js';
+
+/** Longer than any key: what is longer is none, and is not hashed. */
+const MAX_CREDENTIAL = 512;
+
+/**
+ * Each way to say who one is, in the order in which they are asked. A way that sees no credential of its kind answers
+ * null; one that sees a bad credential throws. A session's cookie is one more row here.
+ */
+const WAYS: readonly ((c: Context<AppEnv>) => Promise<Caller | null>)[] = [byBearerKey, byDevelopment];
+
+/** The caller, or null when the request carries no credential. The header `x-service-tenant` is never read. */
+export async function authenticate(c: Context<AppEnv>): Promise<Caller | null> {
+  for (const way of WAYS) {
+    const caller = await answerWithin(way(c), 'the database');
+    if (caller) return caller;
+  }
+  return null;
+}
+
+export function requireCaller(caller: Caller | null): Caller {
+  if (caller) return caller;
+  throw new Refusal('unauthenticated', 'no credential: send Authorization: Bearer <API key>');
+}
+
+async function byBearerKey(c: Context<AppEnv>): Promise<Caller | null> {
+  const header = c.req.header('authorization');
+  if (header === undefined) return null;
+  const key = /^Bearer +(\S+) *$/i.exec(header)?.[1];
+  if (key === undefined || key.length > MAX_CREDENTIAL) {
+    throw new Refusal('unauthenticated', 'the Authorization header must be: Bearer <API key>');
+  }
+  return authenticateKey(c.var.deps, key, clientAddress(c));
+}
+
+async function byDevelopment(c: Context<AppEnv>): Promise<Caller | null> {
+  if (!c.var.deps.config.devNoAuth || !isLoopbackHost(c.req.header('host'))) return null;
+  return devCaller(c.var.deps, clientAddress(c));
+}
+
+/** A page elsewhere can point its own name at 127.0.0.1; the Host header then still says that name. */
+function isLoopbackHost(host: string | undefined): boolean {
+  return host === undefined || /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i.test(host);
+}

@@ -1,0 +1,79 @@
+import type { OpenAPIHono, RouteConfig, RouteConfigToTypedResponse, RouteHandler } from '@hono/zod-openapi';
+import type { Context, MiddlewareHandler, TypedResponse } from 'hono';
+import type { JSONValue } from 'hono/utils/types';
+import type { Access, AppEnv, EnvOf, GuardedEnv } from './env.js';
+import { createGuard } from './guard.js';
+import { withIdempotency } from './idempotency.js';
+import { readBody } from './read-body.js';
+import { errorResponses } from './schemas.js';
+import { refuseFaults } from './validate.js';
+
+/** Any JSON is left alone: it is a type without an end. */
+type DeepReadonly<T> = [JSONValue] extends [T]
+  ? unknown
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T;
+type Answer<T> =
+  T extends TypedResponse<infer Body, infer Status, infer Format>
+    ? TypedResponse<DeepReadonly<Body>, Status, Format>
+    : T;
+
+/** As `RouteHandler`, but an answer may be made of readonly parts, as those of our verbs are. */
+type Handle<R extends RouteConfig, E extends EnvOf<Access>> =
+  RouteHandler<R, E> extends (c: infer C, next: infer _Next) => infer Returned
+    ? (c: C) => Promise<Answer<RouteConfigToTypedResponse<R>> | (Response extends Returned ? Response : never)>
+    : never;
+
+export interface RouteDefinition<R extends RouteConfig, A extends Access> {
+  readonly access: A;
+  readonly route: R;
+  readonly handle: Handle<R, EnvOf<A>>;
+  /** For a POST that starts or creates: the header `Idempotency-Key` is honoured. */
+  readonly idempotent?: true;
+  /** 1 MiB unless it says otherwise. */
+  readonly maxBodyBytes?: number;
+  /**
+   * Throws what the verb would throw for a missing object. Asked only before the request is refused for its role or its
+   * shape, since a missing thing comes first. A route with `{ws}` in its path looks for the workspace without being told.
+   */
+  readonly find?: (c: Context<GuardedEnv>) => Promise<unknown>;
+}
+
+/** One row of the route table: what tests walk, and what the app is made of. */
+export interface Route {
+  readonly access: Access;
+  readonly method: string;
+  /** As OpenAPI writes it: `/api/workspaces/{ws}`. */
+  readonly path: string;
+  readonly idempotent: boolean;
+  readonly register: (app: OpenAPIHono<AppEnv>) => void;
+}
+
+const DEFAULT_BODY_BYTES = 1024 * 1024;
+
+/** A route with its access, its schemas and its handler. What may be refused before the handler is refused here. */
+export function defineRoute<R extends RouteConfig, const A extends Access>(definition: RouteDefinition<R, A>): Route {
+  const { access, route, idempotent = false, maxBodyBytes = DEFAULT_BODY_BYTES } = definition;
+  const find = definition.find ?? null;
+  const handle = definition.handle as unknown as (c: Context<AppEnv>) => Promise<Response>;
+  const declared = {
+    ...route,
+    security: access === 'open' || access === 'token' ? [] : [{ bearer: [] }],
+    responses: { ...errorResponses(access, route), ...route.responses },
+    middleware: [createGuard({ access, find }), readBody(route, maxBodyBytes)] as MiddlewareHandler[],
+  };
+  return {
+    access,
+    method: route.method,
+    path: route.path,
+    idempotent,
+    register: (app) => {
+      app.openapi(
+        declared as RouteConfig,
+        (idempotent ? withIdempotency(handle) : handle) as never,
+        refuseFaults(route) as never,
+      );
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import type { HttpBindings } from '@hono/node-server';
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { Deps } from '../deps.js';
+import type { Log } from '../shared/log.js';
+import type { Caller, Role } from '../shared/roles.js';
+
+/**
+ * Who may call a route. A role is the least one that may; `person` asks for a signed-in one besides. `open` needs no
+ * credential, `token` carries its own proof, which the verb checks, and `metrics` takes the metrics token or a session.
+ */
+export type Access = { readonly role: Role; readonly person?: true } | 'open' | 'metrics' | 'token';
+
+interface EveryRequest {
+  /** The app itself: what describes it is made from it. */
+  app: OpenAPIHono<AppEnv>;
+  deps: Deps;
+  requestId: string;
+  log: Log;
+}
+
+/** What a request carries. Only a route that asks for a role has a caller. */
+export interface OpenEnv {
+  Bindings: Partial<HttpBindings>;
+  Variables: EveryRequest;
+}
+export interface GuardedEnv {
+  Bindings: Partial<HttpBindings>;
+  Variables: EveryRequest & { caller: Caller };
+}
+/** The app's own view: the caller is there once the funnel has let the request in. */
+export interface AppEnv {
+  Bindings: Partial<HttpBindings>;
+  Variables: EveryRequest & { caller?: Caller };
+}
+
+export type EnvOf<A extends Access> = A extends { role: Role } ? GuardedEnv : OpenEnv;

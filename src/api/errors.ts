@@ -1,0 +1,57 @@
+import type { Context } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { Refusal, type RefusalKind } from '../shared/refusal.js';
+import type { AppEnv } from './env.js';
+import { isUnstorableText } from './unstorable-text.js';
+
+const STATUS = {
+  malformed: 400,
+  unauthenticated: 401,
+  out_of_credit: 402,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  precondition_failed: 412,
+  too_large: 413,
+  unsupported_type: 415,
+  refused: 422,
+  rate_limited: 429,
+  unavailable: 503,
+} as const satisfies Record<RefusalKind, ContentfulStatusCode>;
+
+/** Details that HTTP has a header for, besides their place in the body. */
+const HEADERS = {
+  retryAfter: (value: unknown) => ['Retry-After', String(value)],
+  allow: (value: unknown) => ['Allow', (value as readonly string[]).join(', ')],
+} as const satisfies Record<string, (value: unknown) => [string, string]>;
+
+/** The only place where an error becomes a response. An unknown error's text never leaves the house. */
+export function onError(error: Error, c: Context<AppEnv>): Response {
+  const refusal = asRefusal(error);
+  if (refusal) {
+    if (refusal !== error) c.var.log.warn({ err: error }, refusal.message);
+    if (refusal.kind === 'unauthenticated') c.header('WWW-Authenticate', 'Bearer');
+    for (const [name, header] of Object.entries(HEADERS)) {
+      if (refusal.details[name] !== undefined) c.header(...header(refusal.details[name]));
+    }
+    return c.json({ error: refusal.message, ...refusal.details }, STATUS[refusal.kind]);
+  }
+  c.var.log.error({ err: error }, 'unhandled');
+  return c.json({ error: 'internal error', requestId: c.var.requestId }, 500);
+}
+
+function asRefusal(error: Error): Refusal | null {
+  if (error instanceof Refusal) return error;
+  if (error instanceof HTTPException) return fromFramework(error);
+  if (isUnstorableText(error))
+    return new Refusal('refused', 'a text holds a character that cannot be stored: NUL or half a surrogate pair');
+  return null;
+}
+
+/** What hono and its validators throw by themselves. */
+function fromFramework(error: HTTPException): Refusal | null {
+  const kind = (Object.keys(STATUS) as RefusalKind[]).find((name) => STATUS[name] === error.status);
+  return kind ? new Refusal(kind, error.message) : null;
+}

@@ -1,0 +1,53 @@
+import type { Context, MiddlewareHandler } from 'hono';
+import { Refusal } from '../shared/refusal.js';
+import { atLeast, type Caller } from '../shared/roles.js';
+import { findWorkspace } from '../workspaces/index.js';
+import { authenticate, requireCaller } from './auth/authenticate.js';
+import { isMetricsToken } from './auth/metrics-token.js';
+import { refuseCrossSite } from './auth/same-origin.js';
+import type { Access, AppEnv, GuardedEnv } from './env.js';
+
+interface Guarded {
+  readonly access: Access;
+  readonly find: ((c: Context<GuardedEnv>) => Promise<unknown>) | null;
+}
+
+/** Kept with the request, so that whoever refuses it later first asks whether the thing is there at all. */
+const finders = new WeakMap<Context, NonNullable<Guarded['find']>>();
+
+/** The funnel: credential, then (only when it is about to refuse) the object, then role. The order is the contract's. */
+export function createGuard({ access, find }: Guarded): MiddlewareHandler<AppEnv> {
+  return async function guard(c, next) {
+    if (access === 'open' || access === 'token') return next();
+    if (access === 'metrics' && isMetricsToken(c)) return next();
+    const caller = requireCaller(await authenticate(c));
+    c.set('caller', caller);
+    finders.set(c, find ?? findPathWorkspace);
+    const refusal = refusalFor(access, caller);
+    if (refusal) await refuse(c, refusal);
+    refuseCrossSite(c, caller);
+    return next();
+  };
+}
+
+/** Throws the refusal, unless the thing it is about is not there for this caller: then that comes first. */
+export async function refuse(c: Context, refusal: Refusal): Promise<never> {
+  await finders.get(c)?.(c as Context<GuardedEnv>);
+  throw refusal;
+}
+
+function refusalFor(access: Exclude<Access, 'open' | 'token'>, caller: Caller): Refusal | null {
+  const signedIn = new Refusal('forbidden', 'needs a signed-in person: a key names an account, never a person', {
+    need: 'person',
+  });
+  if (access === 'metrics') return caller.signedIn ? null : signedIn;
+  if (!atLeast(caller.role, access.role)) {
+    return new Refusal('forbidden', `needs role ${access.role}`, { need: access.role });
+  }
+  return access.person && !caller.signedIn ? signedIn : null;
+}
+
+async function findPathWorkspace(c: Context<GuardedEnv>): Promise<void> {
+  const name = c.req.param('ws');
+  if (name !== undefined) await findWorkspace(c.var.deps.db, c.var.caller, name);
+}

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import type { Context, Handler } from 'hono';
+import { claimIdempotencyKey, type KeptAnswer, keepAnswer, releaseIdempotencyKey } from '../accounts/index.js';
+import { Refusal } from '../shared/refusal.js';
+import type { AppEnv } from './env.js';
+import { onError } from './errors.js';
+
+/** Headers of an answer that belong to what it says; the others belong to the request. */
+const KEPT_HEADERS = ['content-type', 'location', 'etag'];
+
+/**
+ * Honours `Idempotency-Key`: the first answer is kept for a day and given again to the same call. What says "not now"
+ * (429, 5xx) is not kept, since that call is meant to be repeated.
+ */
+export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response>): Handler<AppEnv> {
+  return async (c) => {
+    const key = readKey(c);
+    const tenant = c.var.caller?.tenant;
+    if (key === undefined || tenant === undefined) return handle(c);
+    const { deps } = c.var;
+    const kept = await claimIdempotencyKey(deps, { tenant, key, bodyHash: await hashCall(c) });
+    if (kept) return replay(kept);
+    const response = await handle(c).catch((error: Error) => onError(error, c));
+    if (response.status >= 500 || response.status === 429) await releaseIdempotencyKey(deps, { tenant, key });
+    else await keepAnswer(deps, { tenant, key, answer: await toKept(response) });
+    return response;
+  };
+}
+
+function readKey(c: Context<AppEnv>): string | undefined {
+  const key = c.req.header('idempotency-key');
+  if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  throw new Refusal('refused', 'Idempotency-Key: 1 to 255 printable ASCII characters without a space');
+}
+
+/** The method, the path and the query are part of the call: one key cannot serve two of them. */
+async function hashCall(c: Context<AppEnv>): Promise<string> {
+  const { pathname, search } = new URL(c.req.url);
+  const hash = createHash('sha256').update(`${c.req.method} ${pathname}${search}\n`);
+  return hash.update(new Uint8Array(await c.req.arrayBuffer())).digest('hex');
+}
+
+async function toKept(response: Response): Promise<KeptAnswer> {
+  const headers = KEPT_HEADERS.flatMap((name) => {
+    const value = response.headers.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return { status: response.status, headers: Object.fromEntries(headers), body: await response.clone().text() };
+}
+
+function replay({ status, headers, body }: KeptAnswer): Response {
+  return new Response(body, { status, headers: { ...headers, 'Idempotency-Replayed': 'true' } });
+}

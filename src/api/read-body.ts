@@ -1,0 +1,53 @@
+import type { RouteConfig } from '@hono/zod-openapi';
+import type { Context, MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { Refusal } from '../shared/refusal.js';
+import type { AppEnv } from './env.js';
+import { refuse } from './guard.js';
+
+/** Deeper than any document of ours; what walks a body by recursion is safe below it. */
+const MAX_DEPTH = 64;
+const JSON_TYPE = /^application\/([\w.-]+\+)?json$/i;
+
+/**
+ * Reads the body within its limit and parses it once, before the validators. They would refuse the same faults, but
+ * without asking whether the thing is there at all, and without saying what to do.
+ */
+export function readBody(route: RouteConfig, maxBytes: number): MiddlewareHandler<AppEnv> {
+  const limit = bodyLimit({ maxSize: maxBytes, onError: (c) => refuse(c, tooLarge(maxBytes)) });
+  const types = Object.keys(route.request?.body?.content ?? {});
+  const jsonOnly = types.length > 0 && types.every((type) => JSON_TYPE.test(type));
+  return (c, next) =>
+    limit(c, async () => {
+      if (jsonOnly) await readJson(c);
+      await next();
+    });
+}
+
+async function readJson(c: Context<AppEnv>): Promise<void> {
+  const type = c.req.header('content-type')?.split(';')[0]?.trim() ?? '';
+  if (!JSON_TYPE.test(type)) {
+    if (type === '' && (await c.req.text()) === '') return;
+    await refuse(c, new Refusal('unsupported_type', 'send the body as JSON, with Content-Type: application/json'));
+  }
+  const body = await c.req.json<unknown>().catch((error: unknown) => error);
+  if (body instanceof Error) await refuse(c, new Refusal('malformed', `the body is not JSON: ${body.message}`));
+  if (isDeeper(body, MAX_DEPTH)) {
+    await refuse(c, new Refusal('refused', `the body is nested deeper than ${MAX_DEPTH} levels`));
+  }
+}
+
+function tooLarge(maxBytes: number): Refusal {
+  const size = maxBytes >= 1024 * 1024 ? `${maxBytes / 1024 / 1024} MiB` : `${maxBytes} bytes`;
+  return new Refusal('too_large', `the body is over the limit of ${size}`, { limitBytes: maxBytes });
+}
+
+/** Level by level instead of by recursion, so that the depth it looks for cannot be its own end. */
+function isDeeper(value: unknown, limit: number): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > limit) return true;
+    level = level.flatMap((entry) => (typeof entry === 'object' && entry !== null ? Object.values(entry) : []));
+  }
+  return false;
+}

@@ -1,0 +1,7 @@
+import type { Route } from '../define-route.js';
+import { accountRoutes } from './account/index.js';
+import { docsRoutes } from './docs/index.js';
+import { healthRoutes } from './health/index.js';
+
+/** The route table: what the app serves, the documentation lists and the access tests walk. */
+export const routes: readonly Route[] = [...healthRoutes, ...accountRoutes, ...docsRoutes];

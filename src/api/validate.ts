@@ -1,0 +1,59 @@
+import type { RouteConfig } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import type { ZodError } from 'zod';
+import { Refusal } from '../shared/refusal.js';
+import { closest } from './closest.js';
+import type { AppEnv } from './env.js';
+import { refuse } from './guard.js';
+import { keysAt } from './schema-keys.js';
+
+interface Fault {
+  /** `body.files.0.path`, `query.limit`, `path.id`. */
+  readonly path: string;
+  readonly message: string;
+}
+
+const WHERE = {
+  json: 'body',
+  form: 'body',
+  query: 'query',
+  param: 'path',
+  header: 'header',
+  cookie: 'cookie',
+} as const;
+
+type Outcome = { readonly target: keyof typeof WHERE } & (
+  | { readonly success: true }
+  | { readonly success: false; readonly error: ZodError }
+);
+
+/** Called by each validator of a route: every fault at once, each with its path. */
+export function refuseFaults(route: RouteConfig): (outcome: Outcome, c: Context<AppEnv>) => Promise<void> {
+  return async (outcome, c) => {
+    if (outcome.success) return;
+    const where = WHERE[outcome.target];
+    const schema = where === 'body' ? bodySchema(route) : undefined;
+    const issues = outcome.error.issues.flatMap((issue) => faultsOf(issue, where, schema));
+    const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : '';
+    await refuse(
+      c,
+      new Refusal('refused', `${issues[0]?.path}: ${issues[0]?.message}${more}`, { code: 'invalid', issues }),
+    );
+  };
+}
+
+function faultsOf(issue: ZodError['issues'][number], where: string, schema: unknown): Fault[] {
+  const path = [where, ...issue.path.map(String)].join('.');
+  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
+  const known = keysAt(schema, issue.path);
+  return issue.keys.map((key) => {
+    const meant = closest(key, known);
+    const hint = meant === undefined ? `it may be: ${known.join(', ')}` : `did you mean "${meant}"?`;
+    return { path: `${path}.${key}`, message: known.length === 0 ? 'unknown key' : `unknown key; ${hint}` };
+  });
+}
+
+function bodySchema(route: RouteConfig): unknown {
+  const [content] = Object.values(route.request?.body?.content ?? {});
+  return content && 'schema' in content ? content.schema : undefined;
+}

@@ -1,0 +1,65 @@
+import type { Failpoint } from '../shared/failpoint.js';
+
+/** A key under which tokens are derived and secrets wrapped: 32 bytes, and the id that says which. */
+export interface InstallKey {
+  readonly id: string;
+  readonly key: Uint8Array;
+}
+
+/** The keys under which tokens are derived and secrets are wrapped. The first signs; all are accepted. */
+export interface InstallKeys {
+  readonly signing: Uint8Array;
+  readonly all: readonly Uint8Array[];
+}
+
+/** Everything the environment says, read once. Nothing else reads the environment. */
+export interface Config {
+  readonly version: string;
+  readonly role: 'all' | 'api' | 'worker';
+  readonly host: string;
+  readonly port: number;
+  /** The address printed in links; null when SERVICE_PUBLIC_URL is not set. */
+  readonly publicUrl: string | null;
+  readonly dataDir: string;
+  /** Null starts the embedded ones. */
+  readonly databaseUrl: string | null;
+  readonly temporal: {
+    readonly address: string | null;
+    readonly namespace: string;
+    readonly taskQueue: string;
+    readonly tls: { readonly ca: string | null; readonly cert: string | null; readonly key: string | null } | null;
+  };
+  readonly databaseCa: string | null;
+  /** Install keys by id; the first signs, all are accepted. Null: made in the data folder. */
+  readonly keys: readonly InstallKey[] | null;
+  readonly bootstrap: { readonly account: string; readonly email: string; readonly password: string | null };
+  readonly devNoAuth: boolean;
+  readonly trustProxy: boolean;
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  readonly sandbox: 'auto' | 'bubblewrap' | 'none';
+  readonly models: {
+    readonly file: string | null;
+    readonly single: {
+      readonly baseUrl: string;
+      readonly apiKey: string | null;
+      readonly model: string;
+      /** USD a million tokens. */
+      readonly priceIn: number | null;
+      readonly priceOut: number | null;
+    } | null;
+    /** Keys of providers by the usual names, for `<provider>/<model>`. */
+    readonly apiKeys: Readonly<Partial<Record<'openai' | 'anthropic' | 'google', string>>>;
+    /** Reads a variable that the models file names; undefined when unset. */
+    readonly env: (name: string) => string | undefined;
+  };
+  readonly s3: {
+    readonly endpoint: string;
+    readonly bucket: string;
+    readonly accessKey: string;
+    readonly secretKey: string;
+    readonly region: string;
+  } | null;
+  readonly metricsToken: string | null;
+  /** Kills the process at the instruction of this name; for tests. */
+  readonly failpoint: Failpoint | null;
+}

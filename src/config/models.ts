@@ -1,0 +1,49 @@
+import type { Config } from './config.js';
+import { address, parsers, type Reader } from './reader.js';
+
+const PROVIDER_KEYS = {
+  openai: 'OPENAI_API_KEY',
+  anthropic: 'ANTHROPIC_API_KEY',
+  google: 'GOOGLE_GENERATIVE_AI_API_KEY',
+} as const;
+
+export function readModels(reader: Reader): Config['models'] {
+  const apiKeys = Object.fromEntries(
+    Object.entries(PROVIDER_KEYS).flatMap(([provider, variable]) => {
+      const key = reader.text(variable);
+      return key === null ? [] : [[provider, key]];
+    }),
+  );
+  return {
+    file: reader.text('SERVICE_MODELS_FILE'),
+    single: readSingle(reader),
+    apiKeys,
+    env: (name) => reader.text(name) ?? undefined,
+  };
+}
+
+/** One model behind an OpenAI-compatible endpoint: the shortest way to a real one. */
+function readSingle(reader: Reader): Config['models']['single'] {
+  const baseUrl = reader.read('SERVICE_LLM_BASE_URL', address('http://127.0.0.1:11434/v1', 'http', 'https'), null);
+  const model = reader.text('SERVICE_LLM_MODEL');
+  const apiKey = reader.text('SERVICE_LLM_API_KEY');
+  const priceIn = reader.read('SERVICE_LLM_PRICE_IN', parsers.price, null);
+  const priceOut = reader.read('SERVICE_LLM_PRICE_OUT', parsers.price, null);
+  const hasUrl = reader.text('SERVICE_LLM_BASE_URL') !== null;
+  if (hasUrl && model === null)
+    reader.fault('SERVICE_LLM_MODEL', 'is needed beside SERVICE_LLM_BASE_URL: the model’s id at that endpoint');
+  const others = [model, apiKey, priceIn, priceOut];
+  if (!hasUrl && others.some((value) => value !== null)) {
+    reader.fault(
+      'SERVICE_LLM_BASE_URL',
+      'is needed beside the other SERVICE_LLM_ variables: the address of an OpenAI-compatible endpoint, up to /v1',
+    );
+  }
+  if ((priceIn === null) !== (priceOut === null)) {
+    reader.fault(
+      priceIn === null ? 'SERVICE_LLM_PRICE_IN' : 'SERVICE_LLM_PRICE_OUT',
+      'is needed beside the other price: what a run costs takes both',
+    );
+  }
+  return baseUrl === null || model === null ? null : { baseUrl, apiKey, model, priceIn, priceOut };
+}

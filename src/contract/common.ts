@@ -1,0 +1,39 @@
+import { z } from 'zod';
+
+/** A name in a path. Whether there is such a thing is the verb's answer, so that a strange name is simply missing. */
+const PathName = z.string().min(1).max(255);
+
+export const WorkspaceParams = z.object({ ws: PathName.describe('The workspace’s name') });
+export const RunParams = WorkspaceParams.extend({ id: PathName.describe('The run’s id') });
+
+/** `?limit=&cursor=` of every list. */
+export const Page = z.object({
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  cursor: z.string().min(1).max(500).optional().describe('`next` of the page before'),
+});
+export type Page = z.infer<typeof Page>;
+
+/** The members every list has besides its items. */
+export const Next = z.string().nullable().describe('The cursor of the next page; null on the last');
+
+/** ISO 8601, UTC. */
+export const Time = z.iso.datetime();
+
+/** USD as a decimal number. */
+export const Usd = z.number();
+
+/** A fault of a tree of files. */
+export const Issue = z.looseObject({
+  code: z.string(),
+  severity: z.enum(['error', 'warning']),
+  message: z.string(),
+});
+
+export const ErrorBody = z
+  .looseObject({
+    error: z.string().describe('A sentence that says what to do'),
+    code: z.string().optional(),
+    need: z.string().optional().describe('The role that was needed'),
+    retryAfter: z.number().optional().describe('Seconds'),
+  })
+  .meta({ id: 'Error' });

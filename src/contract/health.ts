@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { Time } from './common.js';
+
+const UpOrDown = z.enum(['ok', 'down']);
+
+/** GET /api/healthz: always 200, and true for each part when it was asked. */
+export const Health = z
+  .object({
+    ok: z.boolean().describe('The database and Temporal answer'),
+    version: z.string(),
+    role: z.enum(['all', 'api', 'worker']),
+    workerAlive: z.boolean().describe('A worker was seen in the last 15 seconds'),
+    database: UpOrDown,
+    redis: z.enum(['ok', 'down', 'off']),
+    temporal: UpOrDown,
+    circuits: z
+      .array(z.object({ provider: z.string(), until: Time }))
+      .describe('Model providers that are left alone for now'),
+    sandbox: z
+      .object({ driver: z.string(), reason: z.string().nullable() })
+      .describe('What runs programs, or why nothing does'),
+  })
+  .meta({ id: 'Health' });
+export type Health = z.infer<typeof Health>;

@@ -1,0 +1,58 @@
+import type { Health } from '../contract/health.js';
+import type { Deps } from '../deps.js';
+
+/** Each part is asked by itself and has this long: one that hangs is down, and does not hold up the others. */
+const LIMIT_MS = 1_500;
+
+interface WorkerRow {
+  readonly sandbox: string;
+}
+
+/** How each part is now. Never throws. */
+export async function checkHealth(deps: Deps): Promise<Health> {
+  const [database, temporal, workers] = await Promise.all([
+    within(deps.db.ping(), false),
+    within(deps.workflows.ping(), false),
+    within(aliveWorkers(deps), []),
+  ]);
+  const { version, role } = deps.config;
+  return {
+    ok: database && temporal,
+    version,
+    role,
+    workerAlive: workers.length > 0,
+    database: database ? 'ok' : 'down',
+    redis: 'off',
+    temporal: temporal ? 'ok' : 'down',
+    circuits: deps.models
+      .openCircuits()
+      .map(({ provider, until }) => ({ provider, until: new Date(until).toISOString() })),
+    sandbox: sandboxOf(deps, workers),
+  };
+}
+
+/** Programs run where the workers are: an API on its own tells what they told. */
+function sandboxOf(deps: Deps, workers: readonly WorkerRow[]): Health['sandbox'] {
+  const [worker] = workers;
+  if (deps.config.role === 'api' && worker) return { driver: worker.sandbox, reason: null };
+  return { driver: deps.sandbox.driver, reason: deps.sandbox.reason };
+}
+
+function aliveWorkers(deps: Deps): Promise<WorkerRow[]> {
+  return deps.db.query<WorkerRow>({
+    name: 'alive-workers',
+    text: `SELECT sandbox FROM worker_seen WHERE seen_at > now() - interval '15 seconds' ORDER BY seen_at DESC`,
+  });
+}
+
+async function within<T>(work: Promise<T>, otherwise: T): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<T>((resolve) => {
+    timer = setTimeout(resolve, LIMIT_MS, otherwise);
+  });
+  try {
+    return await Promise.race([work.catch(() => otherwise), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
