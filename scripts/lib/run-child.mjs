@@ -2,8 +2,12 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { root } from './paths.mjs';
 
+/** How long a child may take to end by itself. */
+const PATIENCE_MS = 2_000;
+
 /** @type {Set<import('node:child_process').ChildProcess>} */
 const living = new Set();
+let ending = false;
 
 /**
  * Runs a program to its end, with no input, and answers what it said. Never throws for a program that fails:
@@ -23,7 +27,8 @@ export function runChild(program, args, { cwd = root, env = {}, show = false } =
     child.stderr?.on('data', (chunk) => (output += chunk));
     const end = (/** @type {number} */ code) => {
       living.delete(child);
-      resolve({ code, output });
+      // Ended by the signal that ends us: nobody is to make an error of it.
+      if (!ending) resolve({ code, output });
     };
     child.on('error', (error) => {
       output += error.message;
@@ -36,8 +41,8 @@ export function runChild(program, args, { cwd = root, env = {}, show = false } =
 /** On SIGINT, SIGTERM or SIGHUP: end the children first, so that none outlives us. Answers how to give the signals back. */
 export function endChildrenOnSignal() {
   const onSignal = (/** @type {NodeJS.Signals} */ signal) => {
-    endChildren(signal);
-    process.exit(128 + constants.signals[signal]);
+    ending = true;
+    void endChildren(signal).then(() => process.exit(128 + constants.signals[signal]));
   };
   const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
   for (const signal of signals) process.on(signal, onSignal);
@@ -46,7 +51,12 @@ export function endChildrenOnSignal() {
   };
 }
 
-/** @param {NodeJS.Signals} signal */
-export function endChildren(signal = 'SIGTERM') {
-  for (const child of living) child.kill(signal);
+/** Answers when all are gone; those that do not heed the signal are killed. @param {NodeJS.Signals} signal */
+export async function endChildren(signal = 'SIGTERM') {
+  const ends = [...living].map((child) => {
+    child.kill(signal);
+    const kill = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+    return new Promise((resolve) => child.once('close', resolve)).then(() => clearTimeout(kill));
+  });
+  await Promise.all(ends);
 }

