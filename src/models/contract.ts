@@ -5,19 +5,31 @@ export interface ResolvedModel {
   /** What people named: an alias or `<provider>/<model>`. */
   readonly name: string;
   readonly provider: ProviderKind;
+  /** The configured entry that serves it (an operator's alias, a provider's name, `SERVICE_LLM_MODEL`); `name` when left out. */
+  readonly via?: string;
   /** The model's id at the provider. */
   readonly id: string;
   /** Context window in tokens. */
   readonly contextTokens: number;
   /** Nano-USD a token; null when no price is known, which is never the same as free. */
-  readonly price: { readonly input: number; readonly output: number; readonly cached: number; readonly source: 'operator' | 'table' } | null;
+  readonly price: {
+    readonly input: number;
+    readonly output: number;
+    readonly cached: number;
+    readonly source: 'operator' | 'table';
+  } | null;
 }
 
 export type ProviderKind = 'openai-compatible' | 'openai' | 'anthropic' | 'google' | 'scripted';
 
 export type ChatMessage =
   | { readonly role: 'user'; readonly text: string }
-  | { readonly role: 'assistant'; readonly text: string; readonly calls: readonly ToolCall[]; readonly opaque?: JsonObject }
+  | {
+      readonly role: 'assistant';
+      readonly text: string;
+      readonly calls: readonly ToolCall[];
+      readonly opaque?: JsonObject;
+    }
   | { readonly role: 'tool'; readonly results: readonly ToolResult[] };
 
 export interface ToolCall {
@@ -51,11 +63,28 @@ export interface ModelRequest {
   readonly maxOutputTokens?: number;
   /** Unique to this call: sent to providers that take one. */
   readonly idempotencyKey: string;
+  /** The schema that a JSON answer must match. The prompt tells models; the scripted provider answers an instance of it. */
+  readonly schema?: JsonObject;
   /** What the scripted provider goes by; others ignore it. */
-  readonly script?: { readonly yaml: string | null; readonly agent: string; readonly step: string; readonly round: number; readonly turn: number };
+  readonly script?: ScriptPlace;
   readonly signal: AbortSignal;
   /** Called with each piece of text as it comes. */
   readonly onDelta?: (text: string) => void;
+}
+
+/** Where a run stands, for `script.yaml`. Rounds, turns and attempts count from 1. */
+export interface ScriptPlace {
+  /** The text of the agent's script.yaml; null when it has none. */
+  readonly yaml: string | null;
+  readonly agent: string;
+  readonly step: string;
+  readonly round: number;
+  readonly turn: number;
+  /** Which try of this turn it is. */
+  readonly attempt?: number;
+  /** The step's instruction and the run's input; without them they are read from the first user message. */
+  readonly instruction?: string;
+  readonly input?: string;
 }
 
 export interface ModelUsage {
@@ -68,8 +97,9 @@ export interface ModelReply {
   readonly text: string;
   readonly calls: readonly ToolCall[];
   readonly finish: 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'other';
-  /** Null when the provider told none. */
-  readonly usage: ModelUsage | null;
+  readonly usage: ModelUsage;
+  /** True when the provider told no believable token counts, so that `usage` is reckoned from lengths. */
+  readonly estimated: boolean;
   /** Nano-USD; null when no price is known. */
   readonly costNano: bigint | null;
   readonly costSource: 'provider' | 'operator' | 'table' | 'none';

@@ -1,0 +1,78 @@
+import type { Clock } from '../../shared/clock.js';
+import type { Log } from '../../shared/log.js';
+import { errorMessage } from '../../shared/refusal.js';
+import type { ModelEntry } from '../catalogue/entry.js';
+import type { ModelReply, ModelRequest } from '../contract.js';
+import { toModelError } from '../failing/to-model-error.js';
+import { believeUsage } from '../pricing/believe-usage.js';
+import { costOf } from '../pricing/cost-of.js';
+import { PROVIDERS } from '../providers/index.js';
+import type { ProviderReply } from '../providers/provider.js';
+import type { Circuits } from './circuit.js';
+import { endpointName } from './endpoint-name.js';
+import { createSilence } from './silence.js';
+import { watchedFetch } from './watched-fetch.js';
+
+export interface Caller {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly circuits: Circuits;
+  readonly idleMs: number;
+}
+
+/** One call of one model: guarded by its provider's circuit, watched for silence, paid for. Throws ModelError only. */
+export async function callModel(caller: Caller, entry: ModelEntry, request: ModelRequest): Promise<ModelReply> {
+  const quiet = { ...request, onDelta: quietDelta(caller.log, request) };
+  const attempt = () => attemptCall(caller, entry, quiet);
+  const reply = PROVIDERS[entry.provider].remote
+    ? await caller.circuits.guard(endpointName(entry), attempt)
+    : await attempt();
+  const { text, calls, finish, opaque } = reply;
+  const believed = believeUsage(request, reply);
+  return {
+    text,
+    calls,
+    finish,
+    usage: believed.usage,
+    estimated: believed.estimated,
+    ...costOf(entry, believed, reply.costUsd),
+    ...(opaque === undefined ? {} : { opaque }),
+  };
+}
+
+async function attemptCall(caller: Caller, entry: ModelEntry, request: ModelRequest): Promise<ProviderReply> {
+  const provider = PROVIDERS[entry.provider];
+  const silence = createSilence(entry.idleMs ?? caller.idleMs);
+  const key = entry.key ?? '';
+  try {
+    request.signal.throwIfAborted();
+    if (provider.remote) silence.noise();
+    return await provider.call(request, {
+      baseUrl: (entry.baseUrl ?? provider.baseUrl ?? '').replace(/\/+$/, ''),
+      key,
+      fetch: watchedFetch(silence.noise),
+      signal: AbortSignal.any([request.signal, silence.signal]),
+    });
+  } catch (error) {
+    throw toModelError(error, {
+      provider: endpointName(entry),
+      key,
+      nowMs: caller.clock.now(),
+      stopped: request.signal.aborted,
+      silentSeconds: silence.signal.aborted ? silence.seconds : null,
+    });
+  } finally {
+    silence.end();
+  }
+}
+
+/** A listener that fails must not cost an answer that was paid for. */
+function quietDelta(log: Log, { onDelta }: ModelRequest): (text: string) => void {
+  return (text) => {
+    try {
+      onDelta?.(text);
+    } catch (error) {
+      log.warn({ error: errorMessage(error) }, 'a listener to a model stream failed');
+    }
+  };
+}

@@ -1,0 +1,79 @@
+import type { AssistantModelMessage } from 'ai';
+import { isRecord, type Json, type JsonObject } from '../../shared/json.js';
+import type { ChatMessage, ResolvedModel, ToolCall } from '../contract.js';
+
+type Part = Exclude<AssistantModelMessage['content'], string>[number];
+type Options = NonNullable<AssistantModelMessage['providerOptions']>;
+type Said = Extract<ChatMessage, { role: 'assistant' }>;
+
+/**
+ * What must go back to the provider with a turn besides its text and calls: reasoning and its signatures, in their
+ * order among the parts. Text and calls are kept as lengths and ids only, so nothing is stored twice.
+ * Undefined when the turn is plain.
+ */
+export function toOpaque(model: ResolvedModel, parts: readonly Part[]): JsonObject | undefined {
+  const kept = parts.flatMap((part) => keepPart(part));
+  if (kept.every((part) => part.type !== 'reasoning' && part.options === undefined)) return undefined;
+  return asJson({ provider: model.provider, model: model.id, parts: kept });
+}
+
+interface KeptPart {
+  readonly type: 'text' | 'call' | 'reasoning';
+  readonly length?: number;
+  readonly id?: string;
+  readonly text?: string;
+  readonly options?: unknown;
+}
+
+function keepPart(part: Part): KeptPart[] {
+  const options = 'providerOptions' in part && part.providerOptions ? { options: part.providerOptions } : {};
+  if (part.type === 'text') return [{ type: 'text', length: part.text.length, ...options }];
+  if (part.type === 'reasoning') return [{ type: 'reasoning', text: part.text, ...options }];
+  if (part.type === 'tool-call') return [{ type: 'call', id: part.toolCallId, ...options }];
+  return [];
+}
+
+/**
+ * A turn as the SDK sends it. What was kept joins again only for the same model, and only while the text is the one
+ * it was kept with: a signature over anything else would be refused.
+ */
+export function fromOpaque(model: ResolvedModel, said: Said): Part[] {
+  const kept = keptParts(model, said);
+  if (kept === null) return [...textPart(said.text), ...said.calls.map((call) => callPart(call))];
+  let at = 0;
+  const seen = new Set<string>();
+  const parts = kept.flatMap((part): Part[] => {
+    const options = isRecord(part.options) ? { providerOptions: part.options as Options } : {};
+    if (part.type === 'reasoning') return [{ type: 'reasoning', text: part.text ?? '', ...options }];
+    if (part.type === 'text') {
+      const text = said.text.slice(at, at + (part.length ?? 0));
+      at += text.length;
+      return textPart(text).map((entry) => ({ ...entry, ...options }));
+    }
+    const call = said.calls.find(({ id }) => id === part.id);
+    if (call) seen.add(call.id);
+    return call ? [{ ...callPart(call), ...options }] : [];
+  });
+  return [...parts, ...said.calls.filter(({ id }) => !seen.has(id)).map((call) => callPart(call))];
+}
+
+function keptParts(model: ResolvedModel, { opaque, text }: Said): KeptPart[] | null {
+  if (opaque?.provider !== model.provider || opaque.model !== model.id || !Array.isArray(opaque.parts)) return null;
+  const parts = (opaque.parts as readonly Json[]).filter(isRecord) as unknown as KeptPart[];
+  const length = parts.reduce((sum, part) => sum + (part.type === 'text' ? (part.length ?? 0) : 0), 0);
+  return length === text.length ? parts : null;
+}
+
+function textPart(text: string): Extract<Part, { type: 'text' }>[] {
+  return text === '' ? [] : [{ type: 'text', text }];
+}
+
+// Arguments that were no JSON object go back as {}: providers refuse anything else, and the tool's result tells why.
+function callPart(call: ToolCall): Extract<Part, { type: 'tool-call' }> {
+  return { type: 'tool-call', toolCallId: call.id, toolName: call.name, input: call.args ?? {} };
+}
+
+/** Through JSON, so that what is stored is what comes back: no undefined, no shared references. */
+function asJson(value: object): JsonObject {
+  return JSON.parse(JSON.stringify(value)) as JsonObject;
+}

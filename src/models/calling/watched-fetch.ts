@@ -1,0 +1,46 @@
+import { ModelError } from '../contract.js';
+import { classifyStatus, classifyWords } from '../failing/classify.js';
+import { isPage, providerWords } from '../failing/provider-words.js';
+
+const PEEK = 10_000;
+
+/**
+ * `fetch` for a streamed call: tells of every byte, so that silence can be noticed; follows no redirect, since the
+ * key would go along; and reads an answer that is no event stream for what it says.
+ */
+export function watchedFetch(onBytes: () => void): typeof fetch {
+  return async (input, init) => {
+    const response = await fetch(input, { ...init, redirect: 'manual' });
+    onBytes();
+    if (response.status >= 300 && response.status < 400) {
+      const target = response.headers.get('location') ?? 'nowhere';
+      await response.body?.cancel();
+      throw new ModelError('refused', `it redirects to ${target}: set that as the base URL if you trust it`);
+    }
+    // Only what is surely no stream: several servers send events under a type of their own.
+    if (response.ok && /\/(json|html)/i.test(response.headers.get('content-type') ?? '')) await refuseAnswer(response);
+    return new Response(response.body?.pipeThrough(watch(onBytes)) ?? null, response);
+  };
+}
+
+function watch(onBytes: () => void): TransformStream<Uint8Array, Uint8Array> {
+  return new TransformStream({
+    transform(chunk, controller) {
+      onBytes();
+      controller.enqueue(chunk);
+    },
+  });
+}
+
+/** A 200 of another type than a stream of events: an error in JSON, a web page, or nothing. */
+async function refuseAnswer(response: Response): Promise<never> {
+  const body = (await response.text()).slice(0, PEEK);
+  if (body.trim() === '') throw new ModelError('transient', 'the answer was empty');
+  const words = providerWords(body);
+  if (isPage(body)) throw new ModelError('refused', `it answered with ${words.text}. Is the base URL right?`);
+  if (words.labels === '' && words.status === null) {
+    throw new ModelError('refused', `it answered without streaming: ${body.slice(0, 200)}. Is the base URL right?`);
+  }
+  const kind = words.status === null ? classifyWords(words) : classifyStatus(words.status, words);
+  throw new ModelError(kind, words.text || words.labels);
+}

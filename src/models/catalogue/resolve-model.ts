@@ -1,0 +1,62 @@
+import type { ResolvedModel } from '../contract.js';
+import { PROVIDERS } from '../providers/index.js';
+import { type Catalogue, directEntry } from './catalogue.js';
+import type { ModelEntry } from './entry.js';
+import type { OperatorEntry } from './operator-file.js';
+import { toResolved } from './to-resolved.js';
+import { keyMissing, noDefault, noModel, unknownModel } from './unresolved.js';
+
+type Aliases = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * The models to try for a name, in order: the workspace's alias, the operator's, `<provider>/<model>`. Without a name
+ * the default is meant: the workspace's alias `default`, the operator's, the model of `SERVICE_LLM_MODEL`; which also
+ * serves every name while it is all that is configured. The scripted provider is used when it was named, never else.
+ * Throws a Refusal `refused` that says what to set.
+ */
+export function resolveModel(catalogue: Catalogue, name: string | null, aliases: Aliases): readonly ResolvedModel[] {
+  const entries = name === null ? defaultEntries(catalogue, aliases) : find(catalogue, name, { aliases, within: [] });
+  const known = new Map(entries.map((entry) => [entry.via, entry]));
+  return [...known.values()].map((entry) => toResolved(name ?? entry.via, entry));
+}
+
+function defaultEntries(catalogue: Catalogue, aliases: Aliases): readonly ModelEntry[] {
+  if (Object.hasOwn(aliases, 'default')) return find(catalogue, 'default', { aliases, within: [] });
+  const { operator, single } = catalogue;
+  if (operator?.default) return operator.default.flatMap((name) => find(catalogue, name, { aliases: {}, within: [] }));
+  if (single) return [single];
+  throw isEmpty(catalogue) ? noModel(null) : noDefault();
+}
+
+interface Search {
+  readonly aliases: Aliases;
+  /** The workspace's aliases that are being followed: within itself an alias means the operator's of that name. */
+  readonly within: readonly string[];
+}
+
+function find(catalogue: Catalogue, name: string, { aliases, within }: Search): readonly ModelEntry[] {
+  const named = Object.hasOwn(aliases, name) && !within.includes(name) ? aliases[name] : undefined;
+  if (named && named.length > 0) {
+    return named.flatMap((next) => find(catalogue, next, { aliases, within: [...within, name] }));
+  }
+  const entry = catalogue.operator?.entries.get(name) ?? directEntry(catalogue, name);
+  if (entry && isUsable(entry)) return [entry];
+  // With nothing but SERVICE_LLM_MODEL set, a workspace written for other models runs on it.
+  if (catalogue.operator === null && catalogue.single) return [catalogue.single];
+  if (entry) throw keyMissing(name, variableOf(entry));
+  throw isEmpty(catalogue) ? noModel(name) : unknownModel(name, Object.keys(aliases), catalogue);
+}
+
+function isEmpty({ operator, single, apiKeys }: Catalogue): boolean {
+  return operator === null && single === null && Object.values(apiKeys).every((key) => !key);
+}
+
+/** A compatible endpoint may take no key at all, unless the operator named one. */
+function isUsable(entry: ModelEntry | OperatorEntry): boolean {
+  return entry.key !== null || variableOf(entry) === '';
+}
+
+function variableOf(entry: ModelEntry | OperatorEntry): string {
+  const named = 'keyVariable' in entry ? entry.keyVariable : null;
+  return named ?? PROVIDERS[entry.provider].keyVariable ?? '';
+}

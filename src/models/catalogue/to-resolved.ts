@@ -1,0 +1,35 @@
+import type { ResolvedModel } from '../contract.js';
+import { tablePrice } from '../pricing/price-table.js';
+import { PROVIDERS } from '../providers/index.js';
+import type { ModelEntry } from './entry.js';
+
+/** Where neither the operator nor the table tells: what hosted models have, and what a small local server is started with. */
+const CONTEXT = { hosted: 128_000, compatible: 32_768, scripted: 1_000_000 };
+
+/** An entry as the rest of the product sees it: no key, no address; prices in nano-USD a token. */
+export function toResolved(name: string, entry: ModelEntry): ResolvedModel {
+  const table = PROVIDERS[entry.provider].remote ? tablePrice(entry) : null;
+  return {
+    name,
+    provider: entry.provider,
+    via: entry.via,
+    id: entry.id,
+    contextTokens: entry.contextTokens ?? table?.contextTokens ?? defaultContext(entry),
+    price: priceOf(entry, table),
+  };
+}
+
+function priceOf(entry: ModelEntry, table: ReturnType<typeof tablePrice>): ResolvedModel['price'] {
+  if (entry.price !== null) {
+    // USD a million tokens is 1,000 nano-USD a token.
+    const { input, output, cached } = entry.price;
+    return { input: input * 1_000, output: output * 1_000, cached: cached * 1_000, source: 'operator' };
+  }
+  if (!PROVIDERS[entry.provider].remote) return { input: 0, output: 0, cached: 0, source: 'table' };
+  return table === null ? null : { input: table.input, output: table.output, cached: table.cached, source: 'table' };
+}
+
+function defaultContext({ provider }: ModelEntry): number {
+  if (provider === 'scripted') return CONTEXT.scripted;
+  return provider === 'openai-compatible' ? CONTEXT.compatible : CONTEXT.hosted;
+}

@@ -1,0 +1,39 @@
+import type { Deps } from '../deps.js';
+import { callModel } from './calling/call-model.js';
+import { createCircuits } from './calling/circuit.js';
+import { type Catalogue, entryOf, readCatalogue } from './catalogue/catalogue.js';
+import { resolveModel } from './catalogue/resolve-model.js';
+import { ModelError, type Models } from './contract.js';
+
+const IDLE_MS = 120_000;
+
+export interface ModelsDeps extends Pick<Deps, 'config' | 'log' | 'clock'> {
+  /** After how much silence a stream is given up; `idleSeconds` of the models file is a model's own. */
+  readonly idleMs?: number;
+}
+
+/** The models that are configured. Throws an Error that names every fault of SERVICE_MODELS_FILE. */
+export function createModels({ config, log, clock, idleMs = IDLE_MS }: ModelsDeps): Models {
+  const catalogue = readCatalogue(config.models);
+  const circuits = createCircuits(clock);
+  return {
+    resolve: (name, aliases) => resolveModel(catalogue, name, aliases),
+    call: async (request) => {
+      const { via = request.model.name, name } = request.model;
+      const entry = entryOf(catalogue, via);
+      if (!entry) throw new ModelError('refused', `model ${name} is no longer configured (it was ${via})`);
+      return callModel({ log, clock, circuits, idleMs }, entry, request);
+    },
+    known: () => known(catalogue),
+    openCircuits: () => circuits.open(),
+  };
+}
+
+function known({ operator, single, apiKeys }: Catalogue): ReturnType<Models['known']> {
+  const keyed = Object.entries(apiKeys).flatMap(([provider, key]) => (key ? [provider] : []));
+  return {
+    aliases: [...(operator?.entries.keys() ?? [])],
+    providers: [...keyed, 'scripted'],
+    any: single !== null && operator === null,
+  };
+}

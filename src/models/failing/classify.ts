@@ -1,0 +1,32 @@
+import type { ModelErrorKind } from '../contract.js';
+import type { ProviderWords } from './provider-words.js';
+
+const OVERFLOW =
+  /context[_ ]length|context[_ ]window|context[_ ]size|maximum context|prompt is too long|prompt_too_long|input token count|too many (input )?tokens|exceeds? the (maximum|available) (number of tokens|context)|input is too long|request_too_large/i;
+const OVERLOADED = /overloaded|rate[_ ]?limit|resource_exhausted|too_many_requests|unavailable|slow_down/;
+const REFUSED =
+  /invalid_request|authentication|permission|not_found|invalid_argument|unauthenticated|billing|insufficient_quota/;
+/** A 429 that no waiting cures. */
+const SPENT = /insufficient_quota|billing_hard_limit|billing_not_active/;
+
+/** The class of an error answer, by its status. Statuses: Anthropic sends 529 when overloaded. */
+export function classifyStatus(status: number, words: ProviderWords): ModelErrorKind {
+  if (status === 413 || ((status === 400 || status === 422) && isOverflow(words))) return 'overflow';
+  if (status === 429) return SPENT.test(words.labels) ? 'refused' : 'overloaded';
+  if (status === 503 || status === 529) return 'overloaded';
+  if (status === 408 || status >= 500) return 'transient';
+  return 'refused';
+}
+
+/** The class of an error that came within a stream, where there is no status but the provider's own label. */
+export function classifyWords(words: ProviderWords): ModelErrorKind {
+  if (words.status !== null) return classifyStatus(words.status, words);
+  if (isOverflow(words)) return 'overflow';
+  if (SPENT.test(words.labels)) return 'refused';
+  if (OVERLOADED.test(words.labels)) return 'overloaded';
+  return REFUSED.test(words.labels) ? 'refused' : 'transient';
+}
+
+function isOverflow(words: ProviderWords): boolean {
+  return OVERFLOW.test(words.labels) || OVERFLOW.test(words.text);
+}

@@ -1,0 +1,36 @@
+import type { ModelRequest, ModelUsage } from '../contract.js';
+import type { ProviderReply } from '../providers/provider.js';
+import { roughTokens } from './tokens.js';
+
+export interface BelievedUsage {
+  readonly usage: ModelUsage;
+  readonly cacheWrite: number;
+  readonly estimated: boolean;
+}
+
+/**
+ * The usage to pay for. Counts that are missing, negative, broken or cannot be true (no input at all, output without
+ * tokens) are reckoned from lengths and flagged; cached tokens never exceed the input they are part of.
+ */
+export function believeUsage(request: ModelRequest, reply: ProviderReply): BelievedUsage {
+  const said = reply.text + reply.calls.map((call) => call.name + (call.raw ?? JSON.stringify(call.args))).join('');
+  const input = count(reply.usage.input) || null;
+  const output = count(reply.usage.output);
+  const outputIsTrue = output !== null && (output > 0 || said === '');
+  const usedInput = input ?? inputTokens(request);
+  const cached = Math.min(count(reply.usage.cached) ?? 0, usedInput);
+  return {
+    usage: { input: usedInput, output: outputIsTrue ? output : roughTokens(said), cached },
+    cacheWrite: Math.min(count(reply.usage.cacheWrite) ?? 0, usedInput - cached),
+    estimated: input === null || !outputIsTrue,
+  };
+}
+
+/** The input of a request in tokens, from its length. */
+export function inputTokens({ system, messages, tools }: Pick<ModelRequest, 'system' | 'messages' | 'tools'>): number {
+  return roughTokens(system + JSON.stringify(messages) + (tools.length === 0 ? '' : JSON.stringify(tools)));
+}
+
+function count(value: number | undefined): number | null {
+  return value !== undefined && Number.isFinite(value) && value >= 0 ? Math.round(value) : null;
+}

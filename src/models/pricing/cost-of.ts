@@ -1,0 +1,26 @@
+import { toNano } from '../../shared/money.js';
+import type { ModelEntry } from '../catalogue/entry.js';
+import type { ModelReply } from '../contract.js';
+import { PROVIDERS } from '../providers/index.js';
+import type { BelievedUsage } from './believe-usage.js';
+import { tableCost } from './price-table.js';
+
+/** What a call cost: as the provider told it, else by the operator's prices, else by the shipped table, else unknown. */
+export function costOf(
+  entry: ModelEntry,
+  { usage, cacheWrite }: BelievedUsage,
+  toldUsd: number | null,
+): Pick<ModelReply, 'costNano' | 'costSource'> {
+  if (toldUsd !== null) return { costNano: toNano(toldUsd), costSource: 'provider' };
+  if (entry.price !== null) {
+    const { input, output, cached } = entry.price;
+    const usdPerMillion = (usage.input - usage.cached) * input + usage.cached * cached + usage.output * output;
+    return { costNano: toNano(usdPerMillion / 1e6), costSource: 'operator' };
+  }
+  // What runs in this process costs nothing, and that is known.
+  if (!PROVIDERS[entry.provider].remote) return { costNano: 0n, costSource: 'table' };
+  const priced = tableCost(entry, { ...usage, cacheWrite });
+  return priced === null
+    ? { costNano: null, costSource: 'none' }
+    : { costNano: toNano(priced.total_price), costSource: 'table' };
+}

@@ -1,0 +1,16 @@
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { streamReply } from '../calling/stream-reply.js';
+import type { Provider } from './provider.js';
+
+/** Anthropic's Messages API. It caches a prompt only up to marks, so the system prompt and the last message carry one. */
+export const anthropic: Provider = {
+  baseUrl: 'https://api.anthropic.com/v1',
+  keyVariable: 'ANTHROPIC_API_KEY',
+  priceId: 'anthropic',
+  remote: true,
+  call: (request, { baseUrl, key, fetch, signal }) =>
+    streamReply(request, signal, {
+      model: createAnthropic({ baseURL: baseUrl, apiKey: key, fetch })(request.model.id),
+      cacheMark: { anthropic: { cacheControl: { type: 'ephemeral' } } },
+    }),
+};

@@ -1,0 +1,131 @@
+import { Ajv } from 'ajv';
+import { isRecord, type Json, type JsonObject } from '../../shared/json.js';
+import { exampleNumber, exampleText } from './example-scalars.js';
+
+const DEEPEST = 24;
+
+/**
+ * A minimal instance of a JSON Schema: const, examples, default, the first of an enum, required properties only, the
+ * shortest arrays. Undefined when none that validates is found.
+ */
+export function exampleOf(schema: JsonObject): Json | undefined {
+  const value = build(schema, { root: schema, depth: 0 });
+  if (value === undefined) return undefined;
+  try {
+    const ajv = new Ajv({ strict: false, validateFormats: false, logger: false });
+    return ajv.validate(schema, value) === true ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+interface Place {
+  readonly root: JsonObject;
+  readonly depth: number;
+}
+
+function build(schema: unknown, place: Place): Json | undefined {
+  if (schema === true) return {};
+  if (!isRecord(schema) || place.depth > DEEPEST) return undefined;
+  const deeper = { ...place, depth: place.depth + 1 };
+  if (typeof schema.$ref === 'string') return build(resolveRef(schema, place.root), deeper);
+  const given = givenValue(schema);
+  if (given !== undefined) return given;
+  if (Array.isArray(schema.allOf)) return build(merge(without(schema, 'allOf'), schema.allOf, place.root), deeper);
+  const choices = [schema.oneOf, schema.anyOf].find(Array.isArray);
+  if (choices) return firstBuilt(choices, without(schema, schema.oneOf === choices ? 'oneOf' : 'anyOf'), deeper);
+  return SHAPES[typeOf(schema)](schema as JsonObject, deeper);
+}
+
+const SHAPES = {
+  object: buildObject,
+  array: buildArray,
+  string: exampleText,
+  number: exampleNumber,
+  integer: exampleNumber,
+  boolean: () => true,
+  null: () => null,
+} as const satisfies Record<string, (schema: JsonObject, place: Place) => Json | undefined>;
+
+function buildObject(schema: JsonObject, place: Place): Json | undefined {
+  const properties = isRecord(schema.properties) ? schema.properties : {};
+  const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
+  const entries: [string, Json][] = [];
+  for (const name of required) {
+    const value = build(Object.hasOwn(properties, name) ? properties[name] : true, place);
+    if (value === undefined) return undefined;
+    entries.push([name, value]);
+  }
+  return Object.fromEntries(entries);
+}
+
+function buildArray(schema: JsonObject, place: Place): Json | undefined {
+  const least = typeof schema.minItems === 'number' ? schema.minItems : 0;
+  const first = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
+  const items: Json[] = [];
+  for (let index = 0; index < Math.min(least, 1_000); index += 1) {
+    const item = build(first[index] ?? schema.items ?? true, place);
+    if (item === undefined) return undefined;
+    items.push(item);
+  }
+  return items;
+}
+
+function givenValue(schema: Record<string, unknown>): Json | undefined {
+  if (schema.const !== undefined) return schema.const as Json;
+  if (Array.isArray(schema.examples) && schema.examples.length > 0) return schema.examples[0] as Json;
+  if (schema.default !== undefined) return schema.default as Json;
+  return Array.isArray(schema.enum) ? (schema.enum[0] as Json) : undefined;
+}
+
+function typeOf(schema: Record<string, unknown>): keyof typeof SHAPES {
+  const named = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+  if (typeof named === 'string' && Object.hasOwn(SHAPES, named)) return named as keyof typeof SHAPES;
+  return 'items' in schema || 'minItems' in schema ? 'array' : 'object';
+}
+
+function firstBuilt(choices: readonly unknown[], rest: Record<string, unknown>, place: Place): Json | undefined {
+  for (const choice of choices) {
+    const value = build(merge(rest, [choice], place.root), place);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+/** Schemas that must all hold, as one: properties and required add up, of the rest the later wins. */
+function merge(base: Record<string, unknown>, parts: readonly unknown[], root: JsonObject): Record<string, unknown> {
+  const wholes = parts.filter(isRecord).map((part) => resolveRef(part, root));
+  const all = [base, ...wholes];
+  return {
+    ...Object.assign({}, ...all),
+    properties: Object.assign({}, ...all.map(({ properties }) => asRecord(properties))),
+    required: all.flatMap(({ required }) => asList(required)),
+  };
+}
+
+/** The schema with the target of its reference in it; what stands beside the reference wins. */
+function resolveRef(schema: Record<string, unknown>, root: JsonObject): Record<string, unknown> {
+  return typeof schema.$ref === 'string' ? { ...follow(schema.$ref, root), ...without(schema, '$ref') } : schema;
+}
+
+/** The target of a reference within the schema (RFC 6901). */
+function follow(ref: string, root: JsonObject): Record<string, unknown> {
+  if (!ref.startsWith('#')) return {};
+  let target: unknown = root;
+  for (const token of decodeURIComponent(ref.slice(1)).split('/').slice(1)) {
+    target = asRecord(target)[token.replaceAll('~1', '/').replaceAll('~0', '~')];
+  }
+  return asRecord(target);
+}
+
+function without(schema: Record<string, unknown>, key: string): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== key));
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return isRecord(value) ? value : {};
+}
+
+function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

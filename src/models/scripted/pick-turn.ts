@@ -1,0 +1,31 @@
+import type { ChatMessage, ScriptPlace } from '../contract.js';
+import type { ScriptTurn } from './script-file.js';
+
+/** The turn that is played at a place: the first whose `when` matches, else the n-th of those without one. */
+export function pickTurn(
+  turns: readonly ScriptTurn[],
+  place: ScriptPlace,
+  messages: readonly ChatMessage[],
+): ScriptTurn | undefined {
+  const heard = lastHeard(messages);
+  const matching = turns.find(({ when }) => when !== undefined && matches(when, place, heard));
+  return matching ?? turns.filter(({ when }) => when === undefined)[place.turn - 1];
+}
+
+function matches(when: NonNullable<ScriptTurn['when']>, place: ScriptPlace, heard: string): boolean {
+  const { step = place.step, round = place.round, turn = place.turn, attempt, contains = '' } = when;
+  return (
+    step === place.step &&
+    round === place.round &&
+    turn === place.turn &&
+    (attempt === undefined || attempt === (place.attempt ?? 1)) &&
+    heard.includes(contains)
+  );
+}
+
+/** What the model was told last: by a person or by tools. */
+function lastHeard(messages: readonly ChatMessage[]): string {
+  const last = messages.findLast(({ role }) => role !== 'assistant');
+  if (last?.role === 'user') return last.text;
+  return last?.role === 'tool' ? last.results.map(({ text }) => text).join('\n') : '';
+}

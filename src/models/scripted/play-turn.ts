@@ -1,0 +1,70 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { errorMessage } from '../../shared/refusal.js';
+import { ModelError, type ModelRequest } from '../contract.js';
+import type { ProviderReply } from '../providers/provider.js';
+import { fillArgs, fillText } from './fill.js';
+import { pickTurn } from './pick-turn.js';
+import { parseScript, type ScriptTurn } from './script-file.js';
+import { unscriptedTurn } from './unscripted-turn.js';
+
+/** Plays the turn that the agent's script has for this place, streamed word by word. */
+export async function playTurn(request: ModelRequest, signal: AbortSignal): Promise<ProviderReply> {
+  const turn = turnFor(request);
+  const text = turn.error === undefined ? fillText(turn.text ?? '', request) : '';
+  await speak(text, turn.delayMs ?? 0, { signal, say: request.onDelta });
+  if (turn.error !== undefined)
+    throw new ModelError(turn.error, turn.text ?? `the script says \`error: ${turn.error}\``);
+  const calls = (turn.calls ?? []).map(({ tool, args }, index) => ({
+    id: `${request.idempotencyKey}-${index + 1}`,
+    name: tool,
+    args: fillArgs(args, request),
+  }));
+  return {
+    text,
+    calls,
+    finish: calls.length > 0 ? 'tool-calls' : 'stop',
+    usage: {
+      input: turn.usage?.input,
+      output: turn.usage?.output,
+      cached: turn.usage?.cached,
+      cacheWrite: undefined,
+    },
+    costUsd: null,
+  };
+}
+
+function turnFor(request: ModelRequest): ScriptTurn {
+  const { script } = request;
+  if (script?.yaml == null) return unscriptedTurn(request);
+  const path = `agents/${script.agent}/script.yaml`;
+  const turn = pickTurn(readScript(script.yaml, path), script, request.messages);
+  if (turn) return turn;
+  const place = `step ${script.step}, round ${script.round}, turn ${script.turn}`;
+  throw new ModelError('refused', `${path} has no turn for ${place}: add one, or one whose \`when\` matches it`);
+}
+
+function readScript(yaml: string, path: string): ScriptTurn[] {
+  try {
+    return parseScript(yaml, path);
+  } catch (error) {
+    throw new ModelError('refused', errorMessage(error));
+  }
+}
+
+interface Listener {
+  readonly signal: AbortSignal;
+  readonly say: ModelRequest['onDelta'];
+}
+
+/** Says a text word by word, over `delayMs` in all. */
+async function speak(text: string, delayMs: number, { signal, say }: Listener): Promise<void> {
+  const words = text.match(/\s*\S+\s*$|\s*\S+/g) ?? [text];
+  const startedMs = performance.now();
+  for (const [index, word] of words.entries()) {
+    // Against the start, so that the timers' own slowness does not add up.
+    const dueMs = startedMs + (delayMs * (index + 1)) / words.length - performance.now();
+    if (dueMs > 1) await wait(dueMs, undefined, { signal });
+    signal.throwIfAborted();
+    if (word !== '') say?.(word);
+  }
+}

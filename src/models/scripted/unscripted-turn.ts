@@ -1,0 +1,16 @@
+import type { ModelRequest } from '../contract.js';
+import { exampleOf } from './example-of.js';
+import { instructionLine } from './fill.js';
+import type { ScriptTurn } from './script-file.js';
+
+/** The answer of an agent without a script: it says that no model wrote it, or it is the least JSON that was asked for. */
+export function unscriptedTurn(request: ModelRequest): ScriptTurn {
+  const example = request.schema === undefined ? undefined : exampleOf(request.schema);
+  const text = example === undefined ? plainText(request) : JSON.stringify(example);
+  return { text, line: 0 };
+}
+
+function plainText(request: ModelRequest): string {
+  const { agent, step } = request.script ?? { agent: 'this agent', step: 'this step' };
+  return `[scripted] No model wrote this. Step ${step} asked ${agent}: ${instructionLine(request)}`;
+}
