@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
 import { PrismaPg } from '@prisma/adapter-pg';
 import {
   bindMigrationAwareSqlAdapterFactory,
@@ -33,7 +33,7 @@ let loading: Promise<void> | undefined;
 /** The package's own entry imports a `.wasm` file, which Node 20 cannot: the same is done here by hand. */
 function loadEngine(): Promise<void> {
   loading ??= (async () => {
-    const file = fileURLToPath(import.meta.resolve('@prisma/schema-engine-wasm/schema_engine_bg'));
+    const file = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg');
     const bytes = await readFile(file.replace(/\.js$/, '.wasm'));
     const { instance } = await WebAssembly.instantiate(bytes, { './schema_engine_bg.js': bindings });
     (bindings as unknown as { __wbg_set_wasm(wasm: EngineExports): void }).__wbg_set_wasm(instance.exports);
@@ -107,8 +107,19 @@ async function connectToShadow(target: Target): Promise<Adapter> {
   });
 }
 
-/** Prisma's schema engine (WebAssembly) over one database, for as long as `work` runs. */
-export async function withSchemaEngine<T>(target: Target, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Prisma's schema engine (WebAssembly) over one database, for as long as `work` runs. One at a time in a process:
+ * two that run beside each other in the one instance trap.
+ */
+export function withSchemaEngine<T>(target: Target, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
+  const turn = last.then(() => useEngine(target, work));
+  last = turn.catch(() => undefined);
+  return turn;
+}
+
+async function useEngine<T>(target: Target, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
   await loadEngine();
   const open: Adapter[] = [];
   const keep = async (adapter: Promise<Adapter>): Promise<Adapter> => {

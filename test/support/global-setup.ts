@@ -1,0 +1,46 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { startTestPostgres } from './postgres-server.js';
+import { startTestTemporal } from './temporal-server.js';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The shared, migrated database. Each test mints its own tenants in it. */
+    databaseUrl: string;
+    /** Of the server itself, for CREATE DATABASE. */
+    adminDatabaseUrl: string;
+    temporalAddress: string;
+  }
+}
+
+const NEED_POSTGRES = new Set(['api', 'workflows', 'git', 'e2e']);
+const NEED_TEMPORAL = new Set(['api', 'workflows', 'e2e']);
+
+/** Starts what the selected projects need, once for all of them; answers how to end it. */
+export async function setup(root: TestProject): Promise<() => Promise<void>> {
+  const selected = root.vitest.projects.map((project) => project.name);
+  const folder = await mkdtemp(join(tmpdir(), 'signalbox-test-'));
+  const stops: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
+  const stop = async () => {
+    for (const each of stops.splice(0).reverse()) await each();
+  };
+  try {
+    if (selected.some((name) => NEED_POSTGRES.has(name))) {
+      const postgres = await startTestPostgres(folder);
+      stops.push(postgres.stop);
+      root.provide('databaseUrl', postgres.databaseUrl);
+      root.provide('adminDatabaseUrl', postgres.adminDatabaseUrl);
+    }
+    if (selected.some((name) => NEED_TEMPORAL.has(name))) {
+      const temporal = await startTestTemporal(folder);
+      stops.push(temporal.stop);
+      root.provide('temporalAddress', temporal.address);
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return stop;
+}
