@@ -2,6 +2,7 @@
 import { inRoot } from './lib/paths.mjs';
 import { say } from './lib/progress.mjs';
 import { endChildrenOnSignal, runChild } from './lib/run-child.mjs';
+import { prepareClient, setUp } from './lib/setup.mjs';
 import { checkFileLengths } from './verify/file-length.mjs';
 import { checkLayers } from './verify/layers.mjs';
 import { checkLinks } from './verify/links.mjs';
@@ -16,6 +17,7 @@ const tool =
     return code === 0 ? [] : [output.trim() || `${program} ended with ${code}`];
   };
 
+await setUp([prepareClient]);
 const files = await readTracked();
 
 /** Each answers its faults, one sentence each; none is a pass. @type {Record<string, () => Promise<string[]> | string[]>} */

@@ -27,7 +27,7 @@ export function runChild(program, args, { cwd = root, env = {}, show = false } =
     child.stderr?.on('data', (chunk) => (output += chunk));
     const end = (/** @type {number} */ code) => {
       living.delete(child);
-      // Ended by the signal that ends us: nobody is to make an error of it.
+      // Ended because we end: nobody is to make an error of it.
       if (!ending) resolve({ code, output });
     };
     child.on('error', (error) => {
@@ -40,10 +40,8 @@ export function runChild(program, args, { cwd = root, env = {}, show = false } =
 
 /** On SIGINT, SIGTERM or SIGHUP: end the children first, so that none outlives us. Answers how to give the signals back. */
 export function endChildrenOnSignal() {
-  const onSignal = (/** @type {NodeJS.Signals} */ signal) => {
-    ending = true;
+  const onSignal = (/** @type {NodeJS.Signals} */ signal) =>
     void endChildren(signal).then(() => process.exit(128 + constants.signals[signal]));
-  };
   const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
   for (const signal of signals) process.on(signal, onSignal);
   return () => {
@@ -53,6 +51,7 @@ export function endChildrenOnSignal() {
 
 /** Answers when all are gone; those that do not heed the signal are killed. @param {NodeJS.Signals} signal */
 export async function endChildren(signal = 'SIGTERM') {
+  ending = true;
   const ends = [...living].map((child) => {
     child.kill(signal);
     const kill = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);

@@ -19,7 +19,7 @@ export async function withSetupLock(work, file = lockFile()) {
     if (!told) say('  … another start of this folder is setting up: waiting for it');
     await new Promise((resolve) => setTimeout(resolve, BEAT_MS / 4));
   }
-  const beat = setInterval(() => utimesSync(file, new Date(), new Date()), BEAT_MS);
+  const beat = setInterval(() => touch(file), BEAT_MS);
   const release = () => rmSync(file, { force: true });
   process.once('exit', release);
   try {
@@ -34,6 +34,15 @@ export async function withSetupLock(work, file = lockFile()) {
 function lockFile() {
   const name = createHash('sha256').update(root).digest('hex').slice(0, 16);
   return join(tmpdir(), `signalbox-setup-${process.getuid?.() ?? 0}-${name}.lock`);
+}
+
+/** @param {string} file */
+function touch(file) {
+  try {
+    utimesSync(file, new Date(), new Date());
+  } catch {
+    // We were stopped for so long that another start took over.
+  }
 }
 
 /** @param {string} file */

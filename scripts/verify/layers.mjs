@@ -26,9 +26,10 @@ function layerFaults(path, text) {
   if (!layer)
     return [`${path}: src/${own} is not in the layer table (scripts/verify/layer-table.mjs): give it its row.`];
   return importsOf(text).flatMap(({ specifier, line }) => {
-    const target = resolveImport(path, specifier)?.replace(/^src\//, '');
-    if (target === undefined || target.startsWith(`${own}/`)) return [];
-    if (target.startsWith('../')) return [`${path}:${line}: ${specifier} leads out of src.`];
+    const resolved = resolveImport(path, specifier);
+    if (resolved === null || resolved.startsWith(`src/${own}/`)) return [];
+    if (!resolved.startsWith('src/')) return [`${path}:${line}: ${specifier} leads out of src.`];
+    const target = resolved.slice('src/'.length);
     if (layer.allowed.some((entry) => (entry.endsWith('/') ? target.startsWith(entry) : target === entry))) return [];
     return [`${path}:${line}: src/${own} may not import ${specifier}: ${layer.instead}.`];
   });

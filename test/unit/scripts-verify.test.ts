@@ -1,0 +1,127 @@
+import { expect, test } from 'vitest';
+import { checkFileLengths } from '../../scripts/verify/file-length.mjs';
+import { importsOf } from '../../scripts/verify/imports.mjs';
+import { checkLayers } from '../../scripts/verify/layers.mjs';
+import { checkLinks } from '../../scripts/verify/links.mjs';
+import { checkUnfinished } from '../../scripts/verify/unfinished.mjs';
+
+const files = (entries: Record<string, string>) => new Map(Object.entries(entries));
+const importing = (specifier: string) => `import { x } from '${specifier}';\n`;
+
+test.each([
+  ['src/shared/a.ts', '../config/index.js', 'the floor imports nothing of ours'],
+  ['src/workspace/check/a.ts', '../../db/contract.js', 'the format is pure'],
+  ['src/contract/runs.ts', '../runs/index.js', 'the wire knows nothing'],
+  ['src/runs/a.ts', '../db/pool.js', 'infrastructure through its contract.ts'],
+  ['src/runs/a.ts', '../deploys/write-revision.js', 'through its index.ts'],
+  ['src/runs/a.ts', '../api/app.js', 'through its index.ts'],
+  ['src/runs/a.ts', '../main.js', 'through its index.ts'],
+  ['src/db/a.ts', '../runs/index.js', 'infrastructure knows no service'],
+  ['src/api/routes/runs/a.ts', '../../../db/contract.js', 'a route only calls a verb'],
+  ['src/api/routes/runs/a.ts', '../../../temporal/index.js', 'a route only calls a verb'],
+  ['src/activities/a.ts', '../runs/advance.js', 'an activity only calls a verb'],
+  ['src/workflows/a.ts', '../runs/index.js', 'a workflow is deterministic'],
+  ['src/cli/a.ts', '../runs/index.js', 'over HTTP only'],
+  ['src/embedded/a.ts', '../runs/index.js', 'knows no more'],
+  ['src/runs/a.ts', '../../scripts/lib/paths.mjs', 'leads out of src'],
+  ['src/stray/a.ts', '../shared/ids.js', 'is not in the layer table'],
+])('%s may not import %s', (path, specifier, why) => {
+  expect(checkLayers(files({ [path]: importing(specifier) }))).toEqual([expect.stringContaining(why)]);
+});
+
+test.each([
+  ['src/runs/a.ts', '../db/contract.js'],
+  ['src/runs/a.ts', '../deploys/index.js'],
+  ['src/runs/a.ts', './internal/b.js'],
+  ['src/runs/a.ts', '../deps.js'],
+  ['src/api/routes/runs/a.ts', '../../define-route.js'],
+  ['src/api/routes/runs/a.ts', '../../../contract/runs.js'],
+  ['src/main.ts', './embedded/index.js'],
+])('%s may import %s', (path, specifier) => {
+  expect(checkLayers(files({ [path]: importing(specifier) }))).toEqual([]);
+});
+
+test('a workflow that reaches Node over other files is told the way there', () => {
+  const reached = files({
+    'src/workflows/lane.ts': importing('../shared/ids.js'),
+    'src/shared/ids.ts': importing('node:crypto'),
+  });
+  expect(checkLayers(reached)).toEqual([
+    expect.stringContaining('src/workflows/lane.ts -> src/shared/ids.ts -> node:crypto'),
+  ]);
+});
+
+test('a workflow may use the types of a file that needs Node', () => {
+  const typesOnly = files({
+    'src/workflows/lane.ts': "import type { Id } from '../shared/ids.js';\n",
+    'src/shared/ids.ts': importing('node:crypto'),
+  });
+  expect(checkLayers(typesOnly)).toEqual([]);
+});
+
+test.each(['const { env } = process;', "import { env } from 'node:process';", "process['env'].HOME;"])(
+  'the environment is not read behind the linter: %s',
+  (text) => {
+    expect(checkLayers(files({ 'src/runs/a.ts': text }))).toEqual([expect.stringContaining('only src/config')]);
+    expect(checkLayers(files({ 'src/config/a.ts': text }))).toEqual([]);
+  },
+);
+
+test('imports are read over lines, as types, as re-exports and as calls, and not out of comments', () => {
+  const text = [
+    'import {',
+    '  one,',
+    "} from 'one';",
+    "import type { Two } from 'two';",
+    "export * from 'three';",
+    "import 'four';",
+    "const five = await import('five');",
+    "// import { six } from 'six';",
+    "/* import { seven } from 'seven'; */",
+  ].join('\n');
+  expect(importsOf(text)).toEqual([
+    { specifier: 'one', typeOnly: false, line: 3 },
+    { specifier: 'two', typeOnly: true, line: 4 },
+    { specifier: 'three', typeOnly: false, line: 5 },
+    { specifier: 'four', typeOnly: false, line: 6 },
+    { specifier: 'five', typeOnly: false, line: 7 },
+  ]);
+});
+
+test('a file of 400 lines passes and one of 401 does not', () => {
+  const lines = (count: number) => 'x\n'.repeat(count);
+  const faults = checkFileLengths(files({ 'src/a.ts': lines(400), 'src/b.ts': lines(401), 'docs.md': lines(900) }));
+  expect(faults).toEqual([expect.stringContaining('src/b.ts: 401 lines')]);
+});
+
+test('links to missing files and headings are found, and those in code or into the net are left alone', () => {
+  const docs = files({
+    'README.md': [
+      '# Signalbox',
+      '[there](docs/a.md) [heading](docs/a.md#two-words) [own](#signalbox) [net](https://example.com/x#y)',
+      '`[code](nowhere.md)`',
+      '```',
+      '[code](nowhere.md)',
+      '```',
+      '[gone](docs/gone.md) and [no heading](docs/a.md#three)',
+      '[label]: missing.png',
+    ].join('\n'),
+    'docs/a.md': '## Two words\n## Two words\n[second](#two-words-1) [up](../README.md)',
+  });
+  expect(checkLinks(docs, () => false)).toEqual([
+    'README.md:7: docs/gone.md: there is no such file.',
+    'README.md:7: docs/a.md#three: docs/a.md has no such heading.',
+    'README.md:8: missing.png: there is no such file.',
+  ]);
+});
+
+// Spelled in halves, so that this file passes its own check.
+test.each([
+  `// ${'TO'}DO: later`,
+  `test${'.sk'}ip('x')`,
+  `it${'.on'}ly('x')`,
+  `throw new Error('not ${'implemented'}')`,
+])('unfinished work is named with its line: %s', (line) => {
+  expect(checkUnfinished(files({ 'src/a.ts': `\n${line}\n` }))).toEqual([expect.stringContaining('src/a.ts:2')]);
+  expect(checkUnfinished(files({ 'docs/a.md': line }))).toEqual([]);
+});
