@@ -6,7 +6,7 @@ export interface ProgramSpec {
   readonly stdin: string | null;
   /** Host folder that is the program's writable /work. */
   readonly workDir: string;
-  /** Host folders shown read-only, by the path they have inside. */
+  /** Host folders shown read-only, by the path they have inside: never under /work, which programs can change. */
   readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
   /** Working folder inside; default /work. */
   readonly cwd?: string;
@@ -33,6 +33,8 @@ export interface Sandbox {
   readonly driver: 'bubblewrap' | 'none' | 'unavailable';
   /** One sentence on why programs are refused, or null when they run. */
   readonly reason: string | null;
+  /** The host's user that programs run as, when it is not the worker's own: /work and what is in it must be its. */
+  readonly uid?: number;
   /** Throws a Refusal `unavailable` with `reason` when no sandbox can be had. */
   run(program: ProgramSpec): Promise<ProgramResult>;
   /** Kills every process of a run's lanes, or of one lane. Resolves when they are gone. */

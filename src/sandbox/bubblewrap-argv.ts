@@ -1,0 +1,60 @@
+import { lstatSync, readlinkSync } from 'node:fs';
+import type { ProgramSpec } from './contract.js';
+import type { Limits } from './limits.js';
+
+/** What the sandboxed program is, inside: nobody, whoever starts it. */
+const NOBODY = '65534';
+const SYSTEM_FOLDERS = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'] as const;
+/** What programs need of the host's /etc; accounts, hosts and resolver come from `etcDir`, so no secret is near. */
+const HOST_ETC = ['ld.so.cache', 'alternatives', 'ssl/certs', 'ssl/openssl.cnf', 'localtime', 'mime.types'] as const;
+const OWN_ETC = ['passwd', 'group', 'hosts', 'nsswitch.conf'] as const;
+
+export const BASE_ENV: Readonly<Record<string, string>> = {
+  PATH: '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin',
+  HOME: '/tmp',
+  TMPDIR: '/tmp',
+  LANG: 'C.UTF-8',
+  TERM: 'dumb',
+};
+
+/**
+ * The options of bwrap(1) for a program, without the program itself. They carry its environment, secrets
+ * included: hand them over by `--args`, since an argument vector can be read by every user of the host.
+ */
+export function bubblewrapOptions(program: ProgramSpec, limits: Limits, etcDir: string): string[] {
+  const env = { ...BASE_ENV, ...program.env };
+  return [
+    ...['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--clearenv'],
+    ...['--uid', NOBODY, '--gid', NOBODY, '--hostname', 'sandbox'],
+    ...systemMounts(etcDir),
+    ...['--proc', '/proc', '--dev', '/dev'],
+    ...tmpfs('/dev/shm', limits.shm),
+    ...['--remount-ro', '/dev'],
+    ...tmpfs('/tmp', limits.tmp),
+    ...['--bind', program.workDir, '/work'],
+    ...program.readOnly.flatMap(({ host, inside }) => ['--ro-bind', host, inside]),
+    // The root is a tmpfs as well, and one without a size: nothing may be written there.
+    ...['--remount-ro', '/', '--chdir', program.cwd ?? '/work'],
+    ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
+  ];
+}
+
+function tmpfs(path: string, bytes: number): string[] {
+  return ['--perms', '1777', '--size', String(bytes), '--tmpfs', path];
+}
+
+function systemMounts(etcDir: string): string[] {
+  const folders = SYSTEM_FOLDERS.flatMap((name) => {
+    const stat = lstatSync(`/${name}`, { throwIfNoEntry: false });
+    if (!stat) return [];
+    return stat.isSymbolicLink()
+      ? ['--symlink', readlinkSync(`/${name}`), `/${name}`]
+      : ['--ro-bind', `/${name}`, `/${name}`];
+  });
+  return [
+    ...['--ro-bind', '/usr', '/usr'],
+    ...folders,
+    ...HOST_ETC.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+    ...OWN_ETC.flatMap((name) => ['--ro-bind', `${etcDir}/${name}`, `/etc/${name}`]),
+  ];
+}

@@ -1,0 +1,129 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../config/index.js';
+import type { Db } from '../db/contract.js';
+import { newId } from '../shared/ids.js';
+import type { Log } from '../shared/log.js';
+import { errorMessage, Refusal } from '../shared/refusal.js';
+import type { ProgramSpec, Sandbox } from './contract.js';
+import { DRIVERS, type DriverName } from './drivers.js';
+import type { Identity } from './launch.js';
+import { DEFAULT_LIMITS, type Limits } from './limits.js';
+import { probeBubblewrap } from './probe.js';
+import { hostIdentity, workerIdentity } from './process-table.js';
+import { reapLeftovers } from './reap.js';
+import { type Host, type LiveProgram, startProgram } from './run-program.js';
+
+export interface SandboxInput {
+  readonly config: Pick<Config, 'dataDir' | 'sandbox'>;
+  readonly db: Db;
+  readonly log: Log;
+  readonly workerId: string;
+  readonly limits?: Partial<Limits>;
+}
+
+const REAP_MS = 30_000;
+const RED = '\u001b[31m';
+const PLAIN = '\u001b[0m';
+
+/**
+ * The sandbox of this worker. What an earlier worker of the host left is removed now and every 30 s. Without
+ * bubblewrap the answer has driver `unavailable`, and the reason says what to install.
+ */
+export async function createSandbox(input: SandboxInput): Promise<Sandbox> {
+  const { config, log } = input;
+  const host = await prepareHost(input);
+  const choice = await choose(config.sandbox, host);
+  const live = new Map<string, LiveProgram>();
+  const ready: Host = { ...host, driver: DRIVERS[choice.driver ?? 'none'], identity: choice.identity };
+  if (choice.reason !== null) log.warn({ reason: choice.reason }, 'programs are refused: there is no sandbox');
+  if (choice.driver === 'none') {
+    log.warn(
+      {},
+      `${RED}SERVICE_SANDBOX=none: programs run on this host without a sandbox, for development only${PLAIN}`,
+    );
+  }
+  const reap = () => reapLeftovers(ready, join(config.dataDir, 'scratch'), live);
+  const reapOrTell = () => reap().catch((error: unknown) => log.warn({ error: errorMessage(error) }, 'reaping failed'));
+  await reap();
+  const timer = setInterval(() => void reapOrTell(), REAP_MS);
+  timer.unref();
+  return {
+    driver: choice.driver ?? 'unavailable',
+    reason: choice.reason,
+    ...(choice.identity.uid === null ? {} : { uid: choice.identity.uid }),
+    run: (program) => {
+      if (choice.reason !== null) return Promise.reject(new Refusal('unavailable', choice.reason));
+      return runTracked(ready, live, program);
+    },
+    kill: (runId, lane) =>
+      stopAll([...live.values()].filter(({ owner }) => owner.runId === runId && (lane ?? owner.lane) === owner.lane)),
+    reap,
+    close: async () => {
+      clearInterval(timer);
+      await stopAll([...live.values()]);
+    },
+  };
+}
+
+interface Choice {
+  readonly driver: DriverName | null;
+  readonly identity: Identity;
+  readonly reason: string | null;
+}
+
+async function choose(wanted: Config['sandbox'], host: Omit<Host, 'driver' | 'identity'>): Promise<Choice> {
+  if (wanted === 'none') return { driver: 'none', identity: { uid: null }, reason: null };
+  const probed = await probeBubblewrap(host);
+  return { driver: probed.reason === null ? 'bubblewrap' : null, ...probed };
+}
+
+async function runTracked(host: Host, live: Map<string, LiveProgram>, program: ProgramSpec) {
+  const started = startProgram(host, program, newId());
+  live.set(started.id, started);
+  try {
+    return await started.done;
+  } finally {
+    live.delete(started.id);
+  }
+}
+
+async function stopAll(programs: readonly LiveProgram[]): Promise<void> {
+  for (const program of programs) program.stop('stopped');
+  await Promise.allSettled(programs.map((program) => program.done));
+}
+
+/** Folders and files that every program needs, made once: the accounts inside are two, and neither is of the host. */
+async function prepareHost({
+  config,
+  db,
+  log,
+  workerId,
+  limits,
+}: SandboxInput): Promise<Omit<Host, 'driver' | 'identity'>> {
+  const root = join(config.dataDir, 'sandbox');
+  const etcDir = join(root, 'etc');
+  const tmpDir = join(root, 'stdin');
+  for (const folder of [etcDir, tmpDir]) await mkdir(folder, { recursive: true });
+  const scratch = join(config.dataDir, 'scratch');
+  await mkdir(scratch, { recursive: true });
+  // Entered, not listed, by the unprivileged user that a root worker's programs run as.
+  for (const folder of [root, etcDir, scratch]) await chmod(folder, 0o711);
+  for (const [name, text] of Object.entries(ETC)) await writeFile(join(etcDir, name), text, { mode: 0o644 });
+  return {
+    db,
+    log,
+    etcDir,
+    tmpDir,
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    host: hostIdentity(),
+    worker: workerIdentity(workerId),
+  };
+}
+
+const ETC = {
+  passwd: 'root:x:0:0:root:/:/usr/sbin/nologin\nnobody:x:65534:65534:nobody:/tmp:/bin/bash\n',
+  group: 'root:x:0:\nnogroup:x:65534:\n',
+  hosts: '127.0.0.1 localhost\n::1 localhost\n127.0.1.1 sandbox\n',
+  'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
+} as const;

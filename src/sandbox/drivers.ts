@@ -1,0 +1,62 @@
+import { bubblewrapOptions } from './bubblewrap-argv.js';
+import type { ProgramSpec } from './contract.js';
+import type { Limits } from './limits.js';
+
+/** How a program is started: the argument vector on the host, and what it reads from file descriptor 5. */
+export interface Command {
+  readonly argv: readonly string[];
+  readonly options: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface DriverContext {
+  readonly limits: Limits;
+  /** Folder with passwd, group, hosts and nsswitch.conf for the inside. */
+  readonly etcDir: string;
+}
+
+export interface Driver {
+  /** True when it has a pid namespace, whose first process it names on file descriptor 4. */
+  readonly isolates: boolean;
+  command(program: ProgramSpec, context: DriverContext): Command;
+}
+
+export type DriverName = 'bubblewrap' | 'none';
+
+const HOST_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin';
+
+export const DRIVERS = {
+  bubblewrap: {
+    isolates: true,
+    command: (program, { limits, etcDir }) => ({
+      argv: ['bwrap', '--args', '5', '--info-fd', '4', '--', ...program.argv],
+      options: bubblewrapOptions(program, limits, etcDir)
+        .map((option) => `${option}\0`)
+        .join(''),
+      cwd: '/',
+      env: { PATH: HOST_PATH },
+    }),
+  },
+  none: {
+    isolates: false,
+    command: (program) => {
+      const onHost = hostPaths(program);
+      return {
+        argv: program.argv.map(onHost),
+        options: '',
+        cwd: onHost(program.cwd ?? '/work'),
+        env: { PATH: HOST_PATH, HOME: program.workDir, LANG: 'C.UTF-8', TERM: 'dumb', ...program.env },
+      };
+    },
+  },
+} as const satisfies Record<DriverName, Driver>;
+
+/** Without a mount namespace, a path inside is told as the path it has on the host. */
+function hostPaths(program: ProgramSpec): (text: string) => string {
+  const mounts = [...program.readOnly, { host: program.workDir, inside: '/work' }];
+  return (text) => {
+    const mount = mounts.find(({ inside }) => text === inside || text.startsWith(`${inside}/`));
+    return mount ? mount.host + text.slice(mount.inside.length) : text;
+  };
+}

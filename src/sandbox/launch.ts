@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import type { Command } from './drivers.js';
+import type { Limits } from './limits.js';
+
+/**
+ * Runs in the worker's place until the gate on descriptor 3 opens, so that nothing acts before it is registered.
+ * Its output goes through real pipes (Node's are sockets, on which /dev/stdout cannot be opened), and no
+ * descriptor that the worker happened to inherit is passed on.
+ */
+const WRAPPER = `
+read -r _ <&3 || exit 125
+for fd in /proc/self/fd/*; do fd=\${fd##*/}; case $fd in 0|1|2|4|5) ;; *) eval "exec $fd>&-" 2>&1 ;; esac; done
+ulimit -c 0 -d "$1" -f "$2" -n "$3" || exit 125
+[ "$4" = - ] || ulimit -u "$4" || exit 125
+shift 4
+exec > >(exec cat 4>&- 5>&-)
+exec 2> >(exec cat >&2 4>&- 5>&-)
+exec "$@"
+`;
+
+export interface Identity {
+  /** The unprivileged user that a root worker starts programs as; null is the worker's own. */
+  readonly uid: number | null;
+}
+
+export interface Launched {
+  readonly child: ChildProcess;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Lets the program begin. */
+  readonly open: () => void;
+  /** The host's pid of the first process of the program's pid namespace; null when it never came to be. */
+  readonly init: Promise<number | null>;
+}
+
+/** What `stdio: 'pipe'` makes of each descriptor; Node's types stop at the fifth. */
+type Pipes = [unknown, Readable, Readable, Writable, Readable, Writable];
+
+export interface LaunchInput {
+  readonly command: Command;
+  readonly limits: Limits;
+  readonly identity: Identity;
+  /** A file descriptor, or nothing to read. */
+  readonly stdin: number | 'ignore';
+}
+
+/** Spawns a command behind its gate, in a process group of its own, without a terminal. */
+export function launch({ command, limits, identity, stdin }: LaunchInput): Launched {
+  const kib = (bytes: number) => String(Math.ceil(bytes / 1024));
+  // The kernel does not hold root to a number of processes; the watchdog counts them there.
+  const processes = identity.uid === null && process.getuid?.() === 0 ? '-' : String(limits.processes);
+  const settings = [kib(limits.memory), kib(limits.file), String(limits.openFiles), processes];
+  const child = spawn('bash', ['--norc', '--noprofile', '-c', WRAPPER, 'sandbox', ...settings, ...command.argv], {
+    cwd: command.cwd,
+    env: command.env,
+    detached: true,
+    stdio: [stdin, 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
+    ...(identity.uid === null ? {} : { uid: identity.uid, gid: identity.uid }),
+  });
+  const [, stdout, stderr, gate, info, options] = child.stdio as unknown as Pipes;
+  // A program that is gone closes its ends first: what happened is told by its exit.
+  for (const stream of [gate, options]) stream.on('error', () => {});
+  options.end(command.options);
+  return { child, stdout, stderr, open: () => gate.end('\n'), init: readInit(info) };
+}
+
+/** Reads to the end even when it knows: bubblewrap writes in pieces, and one too many into a closed pipe ends it. */
+function readInit(info: Readable): Promise<number | null> {
+  return new Promise((resolve) => {
+    let text = '';
+    info.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+      const match = /"child-pid": (\d+)/.exec(text);
+      if (match) resolve(Number(match[1]));
+    });
+    info.once('close', () => resolve(null));
+    info.on('error', () => resolve(null));
+  });
+}

@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** USER_HZ, which Linux fixes at 100 towards programs (time(7)). */
+const TICKS_A_SECOND = 100n;
+
+/** A process for good: a pid alone may have been given away again. */
+export interface ProcessId {
+  readonly pid: number;
+  /** Start time in clock ticks since boot. */
+  readonly ticks: bigint;
+}
+
+/** The process of this pid, from /proc/<pid>/stat (proc(5)); null when there is none, or only its zombie. */
+export function lookUpProcess(pid: number): (ProcessId & { readonly group: number }) | null {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch {
+    return null;
+  }
+  // The name, in brackets, may itself hold spaces and brackets: the fields begin after the last one.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [state] = fields;
+  const ticks = fields[19];
+  if (ticks === undefined || state === 'Z' || state === 'X') return null;
+  return { pid, ticks: BigInt(ticks), group: Number(fields[2]) };
+}
+
+/**
+ * Processes of a group whose leader is gone, that began within 10 s of it: should the number of the group have been
+ * given away since, its new members are none of them.
+ */
+export function findOrphans(leader: ProcessId): ProcessId[] {
+  if (lookUpProcess(leader.pid) !== null) return [];
+  return readdirSync('/proc').flatMap((name) => {
+    const found = /^\d+$/.test(name) ? lookUpProcess(Number(name)) : null;
+    const isOrphan =
+      found?.group === leader.pid && found.ticks >= leader.ticks && found.ticks - leader.ticks < 10n * TICKS_A_SECOND;
+    return found && isOrphan ? [found] : [];
+  });
+}
+
+export function isAlive(process: ProcessId): boolean {
+  return lookUpProcess(process.pid)?.ticks === process.ticks;
+}
+
+/** Sends SIGKILL to a process, or with `group` to its process group; one that is gone is no error. */
+export function killProcess(pid: number, group: boolean): void {
+  try {
+    process.kill(group ? -pid : pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Resolves true when all are gone, false after `timeoutMs`. The kernel tells nobody but a parent, so it looks. */
+export async function waitUntilGone(processes: readonly ProcessId[], timeoutMs: number): Promise<boolean> {
+  const end = performance.now() + timeoutMs;
+  for (let pause = 1; processes.some(isAlive); pause = Math.min(pause * 2, 50)) {
+    if (performance.now() > end) return false;
+    await delay(pause);
+  }
+  return true;
+}
+
+/** This host's name in the register. Two containers may share a hostname but not a pid namespace. */
+export function hostIdentity(): string {
+  let namespace = '';
+  try {
+    namespace = ` ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    // No /proc (not Linux): the name alone has to do.
+  }
+  return hostname() + namespace;
+}
+
+/** This process as the register names it: `<worker>@<pid>.<ticks>`, so that anyone on the host can tell if it lives. */
+export function workerIdentity(workerId: string): string {
+  return `${workerId}@${process.pid}.${lookUpProcess(process.pid)?.ticks ?? 0}`;
+}
+
+export function isWorkerAlive(identity: string): boolean {
+  const match = /@(\d+)\.(\d+)$/.exec(identity);
+  return match !== null && isAlive({ pid: Number(match[1]), ticks: BigInt(match[2] ?? 0) });
+}

@@ -1,0 +1,44 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findOrphans, isAlive, isWorkerAlive, killProcess, waitUntilGone } from './process-table.js';
+import { dropForgotten, listRegistered, unregister } from './register.js';
+import { removeFolder } from './remove-folder.js';
+import type { Host, LiveProgram } from './run-program.js';
+
+/**
+ * Removes what workers of this host left: registered processes whose worker is gone, rows of processes that are
+ * gone, and folders of runs that have ended. `live` are the programs that this worker runs now.
+ */
+export async function reapLeftovers(
+  host: Host,
+  scratchDir: string,
+  live: ReadonlyMap<string, LiveProgram>,
+): Promise<void> {
+  const rows = (await listRegistered(host.db, host.host)).filter((row) => !live.has(row.id));
+  const leftovers = rows.filter((row) => row.worker === host.worker || !isWorkerAlive(row.worker));
+  const dead: string[] = [];
+  for (const row of leftovers) {
+    const processes = isAlive(row) ? [row] : findOrphans(row);
+    if (isAlive(row)) killProcess(row.pid, true);
+    else for (const orphan of processes) killProcess(orphan.pid, false);
+    if (processes.length > 0)
+      host.log.warn({ pid: row.pid, worker: row.worker }, 'killed a sandbox whose worker is gone');
+    if (await waitUntilGone(processes, 5_000)) dead.push(row.id);
+    else host.log.error({ pid: row.pid }, 'a leftover sandbox does not die; the reaper tries again');
+  }
+  await unregister(host.db, dead);
+  await dropForgotten(host.db, host.host);
+  await removeEndedFolders(host, scratchDir, new Set([...live.values()].map(({ owner }) => owner.runId)));
+}
+
+async function removeEndedFolders(host: Host, scratchDir: string, inUse: ReadonlySet<string>): Promise<void> {
+  const runs = await readdir(scratchDir).catch(() => []);
+  if (runs.length === 0) return;
+  const live = await host.db.query<{ id: string }>({
+    name: 'sandbox-live-runs',
+    text: 'SELECT id FROM run WHERE id = ANY($1::text[]) AND finished_at IS NULL',
+    values: [runs],
+  });
+  const keep = new Set([...live.map((row) => row.id), ...inUse]);
+  for (const run of runs.filter((name) => !keep.has(name))) await removeFolder(join(scratchDir, run));
+}

@@ -1,0 +1,176 @@
+import { closeSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Db } from '../db/contract.js';
+import type { Log } from '../shared/log.js';
+import { errorMessage, Refusal } from '../shared/refusal.js';
+import { OutputCapture, textOf } from './capture-output.js';
+import type { ProgramResult, ProgramSpec } from './contract.js';
+import type { Driver, DriverContext } from './drivers.js';
+import { type Identity, type Launched, launch } from './launch.js';
+import { isAlive, killProcess, lookUpProcess, type ProcessId, waitUntilGone } from './process-table.js';
+import { register, unregister } from './register.js';
+import { watch } from './watch.js';
+
+/** What all programs of one worker share. */
+export interface Host extends DriverContext {
+  readonly db: Db;
+  readonly log: Log;
+  readonly driver: Driver;
+  readonly identity: Identity;
+  readonly host: string;
+  readonly worker: string;
+  /** Where standard input is laid down; not visible to programs. */
+  readonly tmpDir: string;
+}
+
+type Killed = Exclude<ProgramResult['killed'], null>;
+
+/** A program from its spawn until it and all that it started are gone. */
+export interface LiveProgram {
+  readonly id: string;
+  readonly owner: ProgramSpec['owner'];
+  /** Kills it; the first reason stands. */
+  stop(reason: Killed): void;
+  readonly done: Promise<ProgramResult>;
+}
+
+export function startProgram(host: Host, program: ProgramSpec, id: string): LiveProgram {
+  const running = new Running(host, program, id);
+  return { id, owner: program.owner, stop: (reason) => running.stop(reason), done: running.run() };
+}
+
+class Running {
+  #killed: Killed | null = null;
+  #launched: Launched | null = null;
+  #init: ProcessId | null = null;
+  readonly #out: OutputCapture;
+  readonly #err: OutputCapture;
+
+  constructor(
+    readonly host: Host,
+    readonly program: ProgramSpec,
+    readonly id: string,
+  ) {
+    this.#out = new OutputCapture(host.limits.kept);
+    this.#err = new OutputCapture(host.limits.kept);
+  }
+
+  stop(reason: Killed): void {
+    this.#killed ??= reason;
+    const pid = this.#launched?.child.pid;
+    // Its process group, and the first process of its pid namespace, with which all others end.
+    if (pid !== undefined && this.#launched?.child.exitCode === null) killProcess(pid, true);
+    if (this.#init && isAlive(this.#init)) killProcess(this.#init.pid, false);
+  }
+
+  async run(): Promise<ProgramResult> {
+    const { program } = this;
+    const onAbort = () => this.stop('stopped');
+    program.signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      if (program.signal.aborted) this.stop('stopped');
+      return await this.#runToEnd();
+    } finally {
+      program.signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async #runToEnd(): Promise<ProgramResult> {
+    const begun = performance.now();
+    const launched = this.#launch();
+    const ended = endOf(launched);
+    const exitCode = await this.#supervise(launched, ended).finally(() => this.#clear(launched, ended));
+    const [out, err] = [this.#out.end(), this.#err.end()];
+    return {
+      exitCode: this.#killed === null ? exitCode : null,
+      stdout: out.text,
+      stderr: err.text,
+      truncated: out.truncated || err.truncated,
+      killed: this.#killed,
+      durationMs: Math.round(performance.now() - begun),
+    };
+  }
+
+  #launch(): Launched {
+    const { host, program } = this;
+    const command = host.driver.command(program, host);
+    const stdin = program.stdin === null ? null : openStdin(join(host.tmpDir, this.id), program.stdin);
+    try {
+      const launched = launch({ command, limits: host.limits, identity: host.identity, stdin: stdin ?? 'ignore' });
+      this.#launched = launched;
+      this.#collect(launched.stdout, this.#out);
+      this.#collect(launched.stderr, this.#err);
+      return launched;
+    } finally {
+      if (stdin !== null) closeSync(stdin);
+    }
+  }
+
+  #collect(stream: Launched['stdout'], capture: OutputCapture): void {
+    const tell = this.program.onOutput && textOf(this.program.onOutput);
+    stream.on('data', (chunk: Buffer) => {
+      if (this.#killed === 'output') return;
+      capture.push(chunk);
+      tell?.(chunk);
+      if (this.#out.seen + this.#err.seen > this.host.limits.output) this.stop('output');
+    });
+  }
+
+  /** Registers the process, lets it begin, and holds it to its limits until its end. */
+  async #supervise(launched: Launched, ended: Promise<number | null>): Promise<number | null> {
+    const { host, program, id } = this;
+    const self = launched.child.pid === undefined ? null : lookUpProcess(launched.child.pid);
+    if (self === null) {
+      await ended;
+      throw new Refusal('unavailable', 'the program could not be started: bash is missing on the host. Install bash');
+    }
+    await register(host.db, { id, host: host.host, worker: host.worker, process: self, program });
+    if (this.#killed !== null) this.stop(this.#killed);
+    launched.open();
+    const timer = program.timeoutMs === null ? null : setTimeout(() => this.stop('timeout'), program.timeoutMs);
+    const init = host.driver.isolates ? await Promise.race([launched.init, ended.then(() => null)]) : null;
+    this.#init = init === null ? null : lookUpProcess(init);
+    if (this.#killed !== null) this.stop(this.#killed);
+    const unwatch = watch({ init: this.#init, workDir: program.workDir, limits: host.limits }, (why) => this.stop(why));
+    try {
+      return await ended;
+    } finally {
+      unwatch();
+      if (timer) clearTimeout(timer);
+    }
+  }
+
+  /** After the end, however it came: nothing of it lives, and its row is gone. */
+  async #clear(launched: Launched, ended: Promise<number | null>): Promise<void> {
+    const { host, id } = this;
+    const { pid } = launched.child;
+    if (pid !== undefined) killProcess(pid, true);
+    await ended;
+    if (this.#init && isAlive(this.#init)) killProcess(this.#init.pid, false);
+    if (this.#init && !(await waitUntilGone([this.#init], 10_000))) {
+      host.log.error({ pid: this.#init.pid, id }, 'a sandboxed process survived SIGKILL; the reaper tries again');
+      return;
+    }
+    await unregister(host.db, [id]).catch((error: unknown) => {
+      host.log.warn({ error: errorMessage(error), id }, 'a dead sandbox stays registered until the reaper comes');
+    });
+  }
+}
+
+/** Its exit code once it has ended and its output is read; null when a signal ended it, or it never began. */
+function endOf({ child }: Launched): Promise<number | null> {
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(null));
+    child.once('close', (code) => resolve(code));
+  });
+}
+
+/** Standard input as a real file, which programs may open again as /dev/stdin; unlinked at once. */
+function openStdin(path: string, text: string): number {
+  writeFileSync(path, text, { mode: 0o644, flag: 'wx' });
+  try {
+    return openSync(path, 'r');
+  } finally {
+    unlinkSync(path);
+  }
+}

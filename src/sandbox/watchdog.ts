@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import type { ProgramResult } from './contract.js';
+import type { Limits } from './limits.js';
+
+type Excess = Extract<ProgramResult['killed'], 'memory' | 'processes'>;
+
+/**
+ * What a program holds beyond its limits, counted over all its processes; null when all is well. `init` is the
+ * first process of its pid namespace: the namespace's own /proc lists exactly the program's processes.
+ */
+export function findExcess(init: number, limits: Limits): Excess | null {
+  const proc = insideProc(init);
+  if (proc === null) return null;
+  let processes = 0;
+  let resident = 0;
+  for (const entry of listNumbers(proc)) {
+    const status = readText(`${proc}/${entry}/status`);
+    processes += field(status, 'Threads');
+    resident += 1024 * (field(status, 'RssAnon') + field(status, 'RssShmem') + field(status, 'VmSwap'));
+  }
+  // bubblewrap's own first process is not the program's.
+  if (processes - 1 > limits.processes) return 'processes';
+  return resident > limits.memory ? 'memory' : null;
+}
+
+/** The /proc of a pid namespace as seen from outside; null before bubblewrap has made it, or after the end. */
+export function insideProc(init: number): string | null {
+  const proc = `/proc/${init}/root/proc`;
+  try {
+    // Until the root is changed this is the host's own /proc, where the reader sees itself.
+    readlinkSync(`${proc}/self`);
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? proc : null;
+  }
+}
+
+export function listNumbers(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => /^\d+$/.test(name));
+  } catch {
+    return [];
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+function field(status: string, name: string): number {
+  return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0);
+}
