@@ -1,0 +1,59 @@
+import { access, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { newId } from '../shared/ids.js';
+import { blobKey, blobSha, checkedBlob } from './blob-key.js';
+import type { BlobStore } from './contract.js';
+
+/** Blobs as files `<root>/ab/<sha>`. A blob is either whole and on the disk, or not there. */
+export function createFileStore(root: string): BlobStore {
+  const pathOf = (sha: string) => join(root, blobKey(sha));
+  const has = (sha: string) =>
+    access(pathOf(sha)).then(
+      () => true,
+      () => false,
+    );
+  return {
+    put: async (bytes) => {
+      const sha = blobSha(bytes);
+      if (!(await has(sha))) await writeWhole(pathOf(sha), bytes);
+      return sha;
+    },
+    get: async (sha) => {
+      const bytes = await readFile(pathOf(sha)).catch(unlessMissing);
+      return bytes && checkedBlob(sha, bytes);
+    },
+    has,
+    delete: (sha) => rm(pathOf(sha), { force: true }),
+  };
+}
+
+/** Writes under a name of its own, to the disk, and only then under the real name; then the folder, which holds the name. */
+async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+  const folder = dirname(path);
+  const temporary = join(folder, `.${newId()}`);
+  await mkdir(folder, { recursive: true });
+  try {
+    await writeSynced(temporary, bytes);
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  const directory = await open(folder, 'r');
+  await directory.sync().finally(() => directory.close());
+}
+
+async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+function unlessMissing(error: unknown): null {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+  throw error;
+}

@@ -1,0 +1,75 @@
+import { buffer } from 'node:stream/consumers';
+import { Client } from 'minio';
+import type { Config } from '../config/index.js';
+import { Refusal } from '../shared/refusal.js';
+import { blobKey, blobSha, checkedBlob } from './blob-key.js';
+import type { BlobStore } from './contract.js';
+
+type S3 = Exclude<Config['s3'], null>;
+
+/** What S3 calls a thing that is not there, by the request that asks for it. */
+const MISSING = new Set(['NoSuchKey', 'NotFound', 'NoSuchBucket']);
+
+/** Blobs as objects `ab/<sha>` of one bucket, which is made at the first write when it is missing. */
+export function createS3Store(s3: S3): BlobStore {
+  const client = createClient(s3);
+  const { bucket } = s3;
+  let made: Promise<void> | null = null;
+  const ready = () => {
+    made ??= makeBucket(client, s3).catch((error: unknown) => {
+      made = null;
+      throw error;
+    });
+    return made;
+  };
+  const has = async (sha: string) => {
+    const stat = await client.statObject(bucket, blobKey(sha)).catch(unlessMissing);
+    return stat !== null;
+  };
+  return {
+    put: async (bytes) => {
+      const sha = blobSha(bytes);
+      await ready();
+      if (!(await has(sha))) await client.putObject(bucket, blobKey(sha), Buffer.from(bytes), bytes.byteLength);
+      return sha;
+    },
+    get: async (sha) => {
+      const stream = await client.getObject(bucket, blobKey(sha)).catch(unlessMissing);
+      return stream && checkedBlob(sha, await buffer(stream));
+    },
+    has,
+    delete: async (sha) => {
+      await client.removeObject(bucket, blobKey(sha)).catch(unlessMissing);
+    },
+  };
+}
+
+function createClient({ endpoint, accessKey, secretKey, region }: S3): Client {
+  const url = new URL(endpoint);
+  if (url.pathname !== '/') {
+    throw new Refusal('refused', `the S3 endpoint ${endpoint} has a path: give only scheme, host and port`);
+  }
+  const useSSL = url.protocol === 'https:';
+  return new Client({
+    endPoint: url.hostname,
+    port: url.port === '' ? (useSSL ? 443 : 80) : Number(url.port),
+    useSSL,
+    accessKey,
+    secretKey,
+    region,
+    pathStyle: true,
+  });
+}
+
+async function makeBucket(client: Client, { bucket, region }: S3): Promise<void> {
+  if (await client.bucketExists(bucket)) return;
+  await client.makeBucket(bucket, region).catch(async (error: unknown) => {
+    // Another process may have made it in between.
+    if (!(await client.bucketExists(bucket))) throw error;
+  });
+}
+
+function unlessMissing(error: unknown): null {
+  if (MISSING.has((error as { code?: string }).code ?? '')) return null;
+  throw error;
+}
