@@ -2,8 +2,8 @@
 const doors = (/** @type {string} */ folder) => [`${folder}/index.ts`, `${folder}/contract.ts`];
 const whole = (/** @type {string} */ folder) => `${folder}/`;
 
-export const INFRASTRUCTURE = ['storage', 'db', 'temporal', 'mail', 'git', 'sandbox', 'models'];
-export const SERVICES = [
+const INFRASTRUCTURE = ['storage', 'db', 'temporal', 'mail', 'git', 'sandbox', 'models'];
+const SERVICES = [
   'engine',
   'runs',
   'flows',
@@ -71,7 +71,7 @@ export const LAYERS = {
     instead: 'an activity only calls a verb of a service',
   },
   api: {
-    allowed: [...floor, whole('contract'), ...serviceDoors, ...doors('git')],
+    allowed: [...floor, 'config/index.ts', whole('contract'), ...serviceDoors, ...doors('git')],
     instead: 'a route only calls a verb of a service',
   },
   client: { allowed: ['contract', 'shared'].map(whole), instead: 'the client knows the wire only' },
