@@ -3,7 +3,6 @@ import { defineConfig } from 'vitest/config';
 /** A folder of test/ each: what it may need is started once by the global setup. */
 const PROJECTS = ['unit', 'api', 'workflows', 'replay', 'git', 'e2e'] as const;
 
-// biome-ignore lint/style/noDefaultExport: vitest reads the default export.
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],

@@ -15,7 +15,8 @@ const SOCKET = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENO
 // Prisma's: cannot reach, timed out, server closed the connection, too many connections.
 const PRISMA = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2037']);
 // `pg` gives these without a code.
-const TEXTS = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
+const TEXTS =
+  /Connection terminated|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error/;
 
 /** True when the statement was cut by a lost connection: whether it took is unknown. */
 export function isConnectionLost(error: unknown): boolean {

@@ -12,6 +12,9 @@ export interface DbOptions {
 /** A dead Postgres must give an error within 2 s, so connecting may take no longer than this. */
 const CONNECT_TIMEOUT_MS = 1_500;
 
+/** Waiting for a free connection of a busy pool is not a dead server: under load it takes its turn. */
+const QUEUE_TIMEOUT_MS = 15_000;
+
 const INT8 = 20;
 const INT8_ARRAY = 1016;
 
@@ -44,9 +47,22 @@ export function clientConfig({ url, ca }: Pick<DbOptions, 'url' | 'ca'>): pg.Cli
   };
 }
 
+// The pool has one setting for both waits, and hands it on to its clients.
+class QuickClient extends pg.Client {
+  constructor(config: pg.ClientConfig) {
+    super({ ...config, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  }
+}
+
 /** A pool that outlives its server: a connection that breaks is dropped and logged, never thrown. */
 export function createPool(options: DbOptions): pg.Pool {
-  const pool = new pg.Pool({ ...clientConfig(options), max: options.poolSize, idleTimeoutMillis: 30_000 });
+  const pool = new pg.Pool({
+    ...clientConfig(options),
+    Client: QuickClient,
+    connectionTimeoutMillis: QUEUE_TIMEOUT_MS,
+    max: options.poolSize,
+    idleTimeoutMillis: 30_000,
+  });
   pool.on('error', (error) => options.log.warn({ error: error.message }, 'an idle database connection broke'));
   // A checked-out client reports its loss by an event too; its query rejects anyway.
   pool.on('connect', (client) => client.on('error', () => undefined));

@@ -1,0 +1,171 @@
+import { createServer } from 'node:net';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDb, DatabaseUnavailable, type Db, isUniqueViolation } from '../../src/db/index.js';
+import { freshDatabase, testDatabase } from '../support/postgres.js';
+import { silentLog } from '../support/silent-log.js';
+
+let db: Db;
+let url: string;
+let drop: () => Promise<void>;
+
+beforeAll(async () => {
+  ({ url, drop } = await freshDatabase());
+  db = createDb({ url, ca: null, poolSize: 5, log: silentLog });
+  await db.query('CREATE TABLE counter (id text PRIMARY KEY, value bigint NOT NULL)');
+});
+
+afterAll(async () => {
+  await db.close();
+  await drop();
+});
+
+test('rows come as bigint, parsed JSON, Date, bytes and lists, whatever their size', async () => {
+  const [row] = await db.query<Record<string, unknown>>(
+    `SELECT 9007199254740993::bigint AS big, ARRAY[1, 9007199254740993]::bigint[] AS bigs, 7 AS small,
+            '{"a": [1, null]}'::jsonb AS json, '2026-01-02T03:04:05.678Z'::timestamptz AS at,
+            '\\x00ff'::bytea AS bytes, ARRAY['a', 'b'] AS texts, NULL::bigint AS nothing`,
+  );
+  expect(row).toEqual({
+    big: 9007199254740993n,
+    bigs: [1n, 9007199254740993n],
+    small: 7,
+    json: { a: [1, null] },
+    at: new Date('2026-01-02T03:04:05.678Z'),
+    bytes: Buffer.from([0, 255]),
+    texts: ['a', 'b'],
+    nothing: null,
+  });
+});
+
+test('a time written by Prisma is the same moment when read by SQL, and the other way round', async () => {
+  const at = new Date('2026-07-01T12:34:56.789Z');
+  await db.prisma.workerSeen.create({
+    data: { id: 'w', host: 'h', pid: 1, version: '1', sandbox: 'none', startedAt: at, seenAt: at },
+  });
+  expect(await db.query('SELECT seen_at FROM worker_seen')).toEqual([{ seen_at: at }]);
+  await db.query({ text: 'UPDATE worker_seen SET started_at = $1', values: [new Date(at.getTime() + 1)] });
+  const seen = await db.prisma.workerSeen.findUniqueOrThrow({ where: { id: 'w' } });
+  expect(seen.startedAt.getTime()).toBe(at.getTime() + 1);
+});
+
+test('Prisma keeps bigint, JSON and lists as SQL sees them', async () => {
+  const data = { id: 'r', tenantId: 't', workspaceId: 'w', flow: 'f', planId: 'p', revision: 'x', rootId: 'r' };
+  await db.prisma.run.create({ data: { ...data, trigger: { by: 'api' }, spentNano: 2n ** 62n, tags: ['a'] } });
+  const rows = await db.query("SELECT spent_nano, trigger, tags FROM run WHERE id = 'r'");
+  expect(rows).toEqual([{ spent_nano: 2n ** 62n, trigger: { by: 'api' }, tags: ['a'] }]);
+});
+
+test('a transaction that throws leaves nothing, and its connection goes back to the pool', async () => {
+  for (let i = 0; i < 20; i += 1) {
+    const failing = db.transaction(async (sql) => {
+      await sql.query("INSERT INTO counter VALUES ('gone', 1)");
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+  }
+  expect(await db.query("SELECT 1 FROM counter WHERE id = 'gone'")).toEqual([]);
+});
+
+test('a unique violation is told as one', async () => {
+  const twice = db.query("INSERT INTO counter VALUES ('same', 1), ('same', 2)");
+  await expect(twice).rejects.toSatisfy(isUniqueViolation);
+});
+
+test('transactions that deadlock all complete, each exactly once', async () => {
+  await db.query("INSERT INTO counter VALUES ('a', 0), ('b', 0)");
+  const add = (first: string, second: string) =>
+    db.transaction(async (sql) => {
+      for (const id of [first, second]) {
+        await sql.query('UPDATE counter SET value = value + 1 WHERE id = $1', [id]);
+        await sql.query('SELECT pg_sleep(0.05)');
+      }
+    });
+  await Promise.all([add('a', 'b'), add('b', 'a')]);
+  expect(await db.query("SELECT value FROM counter WHERE id IN ('a', 'b')")).toEqual([{ value: 2n }, { value: 2n }]);
+});
+
+test('an error that is no contention runs its transaction once', async () => {
+  let runs = 0;
+  const failing = db.transaction(async (sql) => {
+    runs += 1;
+    await sql.query('SELECT 1 / 0');
+  });
+  await expect(failing).rejects.toThrow('division by zero');
+  expect(runs).toBe(1);
+});
+
+test('notifications reach every listener of a channel, and none after it stopped', async () => {
+  const [first, second]: string[][] = [[], []];
+  const stop = db.listen('news', (payload) => first?.push(payload));
+  db.listen('news', (payload) => second?.push(payload));
+  await sendUntil('news', 'one', () => (first?.length ?? 0) > 0);
+  stop();
+  const before = first?.length;
+  await sendUntil('news', 'two', () => second?.includes('two') ?? false);
+  expect(first?.length).toBe(before);
+});
+
+test('a killed server connection crashes nothing: queries go on and listeners hear again', async () => {
+  const heard: string[] = [];
+  db.listen('after-kill', (payload) => heard.push(payload));
+  await sendUntil('after-kill', 'before', () => heard.includes('before'));
+  await killConnections(url);
+  await expect.poll(() => db.ping()).toBe(true);
+  await sendUntil('after-kill', 'after', () => heard.includes('after'));
+  expect(await db.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+});
+
+test('a connection lost in a transaction is told as unavailable', async () => {
+  const lost = db.transaction(async (sql) => {
+    await killConnections(url);
+    await sql.query('SELECT 1');
+  });
+  await expect(lost).rejects.toBeInstanceOf(DatabaseUnavailable);
+  await expect.poll(() => db.ping()).toBe(true);
+});
+
+test('security 1: a Postgres that is down, or that never answers, gives an error within 2 s', async () => {
+  const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+  await new Promise((resolve) => silent.once('listening', resolve));
+  const address = silent.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  for (const dead of [`postgresql://a:b@127.0.0.1:${port}/x`, 'postgresql://a:b@127.0.0.1:1/x']) {
+    const away = createDb({ url: dead, ca: null, poolSize: 2, log: silentLog });
+    const began = performance.now();
+    await expect(away.query('SELECT 1')).rejects.toMatchObject({ kind: 'unavailable', details: { retryAfter: 2 } });
+    await expect(away.prisma.tenant.findFirst()).rejects.toBeInstanceOf(DatabaseUnavailable);
+    expect(await away.ping()).toBe(false);
+    expect(performance.now() - began).toBeLessThan(3 * 2_000);
+    await away.close();
+  }
+  silent.close();
+});
+
+test('a busy pool makes callers wait their turn instead of calling the database dead', async () => {
+  const small = createDb({ url: testDatabase(), ca: null, poolSize: 1, log: silentLog });
+  const slow = Array.from({ length: 4 }, () => small.query('SELECT pg_sleep(0.6)'));
+  await expect(Promise.all(slow)).resolves.toHaveLength(4);
+  await small.close();
+});
+
+async function sendUntil(channel: string, payload: string, done: () => boolean): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        await db.notify(channel, payload);
+        return done();
+      },
+      { timeout: 10_000 },
+    )
+    .toBe(true);
+}
+
+async function killConnections(target: string): Promise<void> {
+  const client = new pg.Client({ connectionString: target });
+  await client.connect();
+  await client.query(
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+  );
+  await client.end();
+}
