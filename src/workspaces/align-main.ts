@@ -10,10 +10,11 @@ export async function alignMain(deps: Deps, workspaceId: string): Promise<Reposi
   const repository = await openRepository(deps.config.dataDir, workspaceId);
   await deps.db.transaction(async (sql) => {
     // Shared, so that no deploy can swap the pointer between the look at it and the move of the ref.
+    await sql.query('SELECT 1 FROM workspace WHERE id = $1 FOR SHARE', [workspaceId]);
     const [live] = await sql.query<{ seq: number; commit: string }>({
       name: 'live-commit',
       text: `SELECT r.seq, r.git_commit AS commit FROM workspace w
-        JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq WHERE w.id = $1 FOR SHARE OF w`,
+        JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq WHERE w.id = $1`,
       values: [workspaceId],
     });
     if (!live || (await readRef(repository, MAIN)) === live.commit) return;

@@ -2,6 +2,7 @@ import type { Sql } from '../db/contract.js';
 import { type Repository, readCommit, writeBlobs, writeCommit, writeTree } from '../git/index.js';
 import type { Actor } from '../shared/roles.js';
 import { parseManifest } from './manifest.js';
+import { readBlobs } from './read-blobs.js';
 
 interface RevisionRow {
   readonly seq: number;
@@ -27,7 +28,12 @@ export async function ensureCommit(
   let parent = missing[0] ? await commitOf(sql, workspaceId, missing[0].seq - 1) : null;
   for (const row of missing) {
     const files = [...parseManifest(row.manifest)].map(([path, { sha }]) => ({ path, sha }));
-    await writeBlobs(repository, await readBlobs(sql, workspaceId, [...new Set(files.map(({ sha }) => sha))]));
+    const blobs = await readBlobs(
+      sql,
+      workspaceId,
+      files.map(({ sha }) => sha),
+    );
+    await writeBlobs(repository, [...blobs.values()]);
     const tree = await writeTree(repository, files);
     const commit = await writeCommit(repository, { tree, parent, by: row.by, message: row.message, at: row.createdAt });
     if (commit !== row.gitCommit) throw new Error(`revision ${row.gitCommit} of ${workspaceId} does not re-hash`);
@@ -63,13 +69,4 @@ async function commitOf(sql: Sql, workspaceId: string, seq: number): Promise<str
     values: [workspaceId, seq],
   });
   return row?.commit ?? null;
-}
-
-async function readBlobs(sql: Sql, workspaceId: string, shas: readonly string[]): Promise<Uint8Array[]> {
-  const rows = await sql.query<{ content: Uint8Array }>({
-    name: 'blobs-to-restore',
-    text: 'SELECT content FROM blob WHERE workspace_id = $1 AND sha = ANY($2)',
-    values: [workspaceId, shas],
-  });
-  return rows.map(({ content }) => content);
 }

@@ -56,3 +56,15 @@ export async function readLiveTree(sql: Sql, workspaceId: string): Promise<LiveT
 export function visibleTree({ source, memory }: Pick<LiveTree, 'source' | 'memory'>): Map<string, ManifestEntry> {
   return new Map([...source, ...memory]);
 }
+
+/**
+ * What readers will see once these files are live: an agent's memory that the change does not mention stays, and stands
+ * over them.
+ */
+export function treeAfter<T extends { readonly sha: string }>(
+  live: Pick<LiveTree, 'memory'>,
+  files: ReadonlyMap<string, T>,
+  mentions: ReadonlySet<string>,
+): Map<string, T | ManifestEntry> {
+  return new Map<string, T | ManifestEntry>([...files, ...[...live.memory].filter(([path]) => !mentions.has(path))]);
+}

@@ -8,7 +8,7 @@ import type { Actor } from '../shared/roles.js';
 import { storableJson, storableJsonText } from '../shared/storable-json.js';
 import type { Plan, Workspace } from '../workspace/model.js';
 import { ensureCommit } from './ensure-commit.js';
-import { type LiveTree, visibleTree } from './live-tree.js';
+import { type LiveTree, treeAfter, visibleTree } from './live-tree.js';
 import { diffTrees, type ManifestEntry, type RevisionIndex, type TreeDiff } from './manifest.js';
 import type { PreparedTree } from './prepare-tree.js';
 import { writeChange } from './write-change.js';
@@ -63,9 +63,8 @@ export async function writeRevision(deps: Deps, sql: Sql, input: RevisionInput):
       at,
     ],
   });
-  const memory = new Map([...live.memory].filter(([path]) => !input.mentions.has(path)));
   const before = visibleTree(live);
-  const after = visibleTree({ source: manifest, memory });
+  const after = treeAfter(live, manifest, input.mentions);
   await writeChange(sql, { ...input, id: revision.id, at, before, after, revisionSeq: revision.seq, runId: null });
   failpoint('revision-written');
   await swapPointer(sql, input, revision.seq, at);

@@ -1,0 +1,193 @@
+import { audit } from '../accounts/index.js';
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { failpoint } from '../shared/failpoint.js';
+import { errorMessage, Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import type { Issue, Workspace } from '../workspace/model.js';
+import {
+  alignMain,
+  diffTrees,
+  findWorkspace,
+  type LiveTree,
+  liveRuns,
+  type PreparedTree,
+  type RevisionInput,
+  readLiveTree,
+  type TreeDiff,
+  treeAfter,
+  visibleTree,
+  writeRevision,
+} from '../workspaces/index.js';
+import { findRepeat } from './find-repeat.js';
+import { inTurn } from './in-turn.js';
+
+/** A whole new tree, and the memory files it replaces though agents wrote them. */
+export interface Proposal {
+  readonly prepared: PreparedTree;
+  readonly mentions: ReadonlySet<string>;
+}
+
+export interface TreeRequest {
+  readonly workspace: string;
+  /** The tree to make live, given what is live. Called again when that moved on meanwhile; throws what refuses it. */
+  readonly propose: (sql: Sql, workspaceId: string, live: LiveTree) => Promise<Proposal>;
+  /** A full hash to be known by; null takes the git commit's. */
+  readonly id: string | null;
+  readonly via: RevisionInput['via'];
+  readonly message: (diff: TreeDiff) => string;
+  /** The revision that the caller believes live. */
+  readonly base: string | null;
+  readonly overLiveRuns: boolean;
+  readonly dryRun: boolean;
+}
+
+export interface DeployResult extends TreeDiff {
+  readonly ok: true;
+  readonly applied: boolean;
+  readonly issues: readonly Issue[];
+  /** The revision's id in history; null for a dry run. */
+  readonly commit: string | null;
+  /** The same; for a dry run what is live. */
+  readonly revision: string | null;
+  readonly gitCommit: string | null;
+}
+
+interface Draft extends Proposal {
+  readonly live: LiveTree;
+  readonly diff: TreeDiff;
+}
+
+/**
+ * Makes a tree live, whole or not at all. It is read and checked before the workspace's row is locked, and again under
+ * the lock only when another writer came first. Refuses `refused` with every issue, `conflict` over live runs, on a
+ * stale `base`, or when the id names another tree.
+ */
+export async function applyTree(deps: Deps, caller: Caller, request: TreeRequest): Promise<DeployResult> {
+  const { id: workspaceId } = await findWorkspace(deps.db, caller, request.workspace);
+  const draft = await draftTree(deps.db, workspaceId, request);
+  const early = await settle(deps.db, workspaceId, request, draft);
+  if (early) return early;
+  const result = await inTurn(workspaceId, () =>
+    deps.db.transaction(async (sql) => {
+      await findWorkspace(sql, caller, request.workspace, 'update');
+      const live = await readLiveTree(sql, workspaceId);
+      const current = isStale(draft, live) ? await draftTree(sql, workspaceId, request) : draft;
+      return (
+        (await settle(sql, workspaceId, request, current)) ??
+        makeLive(deps, sql, { caller, workspaceId, request, current })
+      );
+    }),
+  );
+  failpoint('pointer-swapped');
+  // What is live is settled. A ref that cannot be moved now is moved at the next touch.
+  await alignMain(deps, workspaceId).catch((error: unknown) =>
+    deps.log.warn({ workspaceId, error: errorMessage(error) }, 'the ref of a deploy could not be moved yet'),
+  );
+  return result;
+}
+
+async function draftTree(sql: Sql, workspaceId: string, request: TreeRequest): Promise<Draft> {
+  const live = await readLiveTree(sql, workspaceId);
+  const proposal = await request.propose(sql, workspaceId, live);
+  const diff = diffTrees(visibleTree(live), treeAfter(live, proposal.prepared.files, proposal.mentions));
+  return { ...proposal, live, diff };
+}
+
+function isStale(draft: Draft, live: LiveTree): boolean {
+  const moved = (path: string): boolean => live.memory.get(path)?.sha !== draft.live.memory.get(path)?.sha;
+  return live.seq !== draft.live.seq || [...draft.mentions].some(moved);
+}
+
+/** The answer or the refusal that needs no write; null when the tree is to go live. */
+async function settle(sql: Sql, workspaceId: string, request: TreeRequest, draft: Draft): Promise<DeployResult | null> {
+  const { live, prepared } = draft;
+  const repeat = await findRepeat(sql, workspaceId, { id: request.id, files: prepared.files });
+  if (repeat) return { ...answer(draft, repeat), added: [], changed: [], removed: [], issues: repeat.warnings };
+  if (!prepared.workspace) throw refusedTree(draft);
+  if (request.base !== null && request.base !== live.revision && request.base !== live.gitCommit) {
+    throw new Refusal('conflict', 'another revision is live than the one named in base; read it, then deploy over it', {
+      code: 'deploy/stale-base',
+      revision: live.revision,
+    });
+  }
+  if (request.dryRun) return { ...answer(draft, null), revision: live.revision };
+  if (request.id === null && isLiveAlready(draft)) return answer(draft, live);
+  if (!request.overLiveRuns) await refuseLiveRuns(sql, workspaceId);
+  return null;
+}
+
+function answer(
+  { diff, prepared }: Draft,
+  at: { readonly revision: string | null; readonly gitCommit: string | null } | null,
+): DeployResult {
+  const revision = at?.revision ?? null;
+  return {
+    ok: true,
+    applied: false,
+    ...diff,
+    issues: prepared.issues,
+    commit: revision,
+    revision,
+    gitCommit: at?.gitCommit ?? null,
+  };
+}
+
+function refusedTree({ diff, prepared: { issues } }: Draft): Refusal {
+  const errors = issues.filter(({ severity }) => severity === 'error');
+  const [first] = errors;
+  const where = first ? `: ${first.path}:${first.line}:${first.column} ${first.code} ${first.message}` : '';
+  const count = errors.length === 1 ? 'one error' : `${errors.length} errors`;
+  return new Refusal('refused', `the tree has ${count}, so nothing was applied${where}`, {
+    ok: false,
+    applied: false,
+    ...diff,
+    issues,
+  });
+}
+
+/** Nothing would move: the same files, and no memory of an agent's to replace. */
+function isLiveAlready({ live, mentions, prepared }: Draft): boolean {
+  const { added, changed, removed } = diffTrees(live.source, prepared.files);
+  const replaces = [...mentions].some((path) => live.memory.has(path));
+  return live.seq > 0 && !replaces && added.length + changed.length + removed.length === 0;
+}
+
+async function refuseLiveRuns(sql: Sql, workspaceId: string): Promise<void> {
+  const { count, runs } = await liveRuns(sql, workspaceId);
+  if (count === 0) return;
+  const what = count === 1 ? 'a run is live' : `${count} runs are live`;
+  throw new Refusal('conflict', `${what}; wait for the end, stop, or deploy with force: true`, {
+    code: 'deploy/live-runs',
+    live: count,
+    runs,
+  });
+}
+
+async function makeLive(
+  deps: Deps,
+  sql: Sql,
+  {
+    caller,
+    workspaceId,
+    request,
+    current,
+  }: { caller: Caller; workspaceId: string; request: TreeRequest; current: Draft },
+): Promise<DeployResult> {
+  const { live, prepared, mentions } = current;
+  const written = await writeRevision(deps, sql, {
+    workspaceId,
+    live,
+    prepared: prepared as PreparedTree & { workspace: Workspace },
+    mentions,
+    id: request.id,
+    by: caller.actor,
+    via: request.via,
+    message: request.message(current.diff),
+  });
+  await audit(sql, caller, request.via === 'edit' ? 'source.edit' : 'workspace.deploy', request.workspace, {
+    revision: written.id,
+    via: request.via,
+  });
+  return { ...answer(current, { revision: written.id, gitCommit: written.gitCommit }), ...written.diff, applied: true };
+}

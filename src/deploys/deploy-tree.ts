@@ -1,0 +1,56 @@
+import type { Deps } from '../deps.js';
+import type { Caller } from '../shared/roles.js';
+import type { SourceFile } from '../workspace/model.js';
+import { findWorkspace, prepareTree, readLivePaths, type TreeDiff } from '../workspaces/index.js';
+import { applyTree, type DeployResult } from './apply-tree.js';
+
+export interface DeployInput {
+  readonly workspace: string;
+  /** The whole tree; what it leaves out goes, but for memory that agents wrote. */
+  readonly files: readonly SourceFile[];
+  /** A full hash of 40 hex digits is the revision's id; anything else is the message. */
+  readonly commit?: string | undefined;
+  readonly message?: string | undefined;
+  readonly force?: boolean | undefined;
+  readonly dryRun?: boolean | undefined;
+  readonly base?: string | undefined;
+  readonly via: 'deploy' | 'push' | 'rollback';
+  /** Memory files that replace what an agent wrote; when left out, all that `files` holds. */
+  readonly mentions?: readonly string[] | undefined;
+}
+
+const FULL_HASH = /^[0-9a-f]{40}$/i;
+
+/** Deploys a whole tree. See `applyTree` for what refuses it. */
+export async function deployTree(deps: Deps, caller: Caller, input: DeployInput): Promise<DeployResult> {
+  const { id: workspaceId } = await findWorkspace(deps.db, caller, input.workspace);
+  const prepared = await prepareTree(deps, input.files, await readLivePaths(deps.db, workspaceId));
+  const mentions = new Set(input.mentions ?? prepared.files.keys());
+  const { id, message } = readCommit(input);
+  return applyTree(deps, caller, {
+    workspace: input.workspace,
+    propose: async () => ({ prepared, mentions }),
+    id,
+    via: input.via,
+    message: (diff) => message ?? describeDiff(diff),
+    base: input.base ?? null,
+    overLiveRuns: input.force ?? false,
+    dryRun: input.dryRun ?? false,
+  });
+}
+
+function readCommit({ commit, message }: DeployInput): { id: string | null; message: string | undefined } {
+  const isHash = commit !== undefined && FULL_HASH.test(commit);
+  const text = message ?? (isHash ? undefined : commit);
+  return { id: isHash ? commit.toLowerCase() : null, message: text?.replaceAll('\0', '').trim() || undefined };
+}
+
+function describeDiff({ added, changed, removed }: TreeDiff): string {
+  const parts = [
+    [added.length, 'added'],
+    [changed.length, 'changed'],
+    [removed.length, 'removed'],
+  ] as const;
+  const told = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+  return told.length === 0 ? 'Deploy the same files' : `Deploy: ${told.join(', ')}`;
+}

@@ -1,0 +1,17 @@
+const tails = new Map<string, Promise<unknown>>();
+
+/**
+ * Runs the writers of one workspace one after the other within this process. The row lock is what makes them exact;
+ * this only keeps a burst of them from holding every database connection while they wait for it.
+ */
+export async function inTurn<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
+  const before = tails.get(workspaceId) ?? Promise.resolve();
+  const mine = before.then(work, work);
+  const tail = mine.catch(() => undefined);
+  tails.set(workspaceId, tail);
+  try {
+    return await mine;
+  } finally {
+    if (tails.get(workspaceId) === tail) tails.delete(workspaceId);
+  }
+}

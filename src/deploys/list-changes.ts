@@ -1,0 +1,58 @@
+import type { Deps } from '../deps.js';
+import { Refusal } from '../shared/refusal.js';
+import type { Actor, Caller } from '../shared/roles.js';
+import { findWorkspace } from '../workspaces/index.js';
+
+export interface ChangeSummary {
+  /** The revision's id, or the change's own when it is an agent's. */
+  readonly id: string;
+  readonly at: Date;
+  readonly by: Actor;
+  readonly via: string;
+  readonly message: string;
+  readonly paths: readonly string[];
+  /** Null for an agent's memory write, which is no revision. */
+  readonly gitCommit: string | null;
+  /** The run whose agent wrote. */
+  readonly runId: string | null;
+}
+
+export interface ChangeList {
+  readonly changes: readonly ChangeSummary[];
+  readonly next: string | null;
+}
+
+export interface ListChangesInput {
+  readonly workspace: string;
+  readonly path?: string | undefined;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+/** Columns of a change and its revision, for `change c LEFT JOIN revision r`. */
+export const CHANGE_COLUMNS = `c.seq, c.id, c.at, c.by, c.via, c.message, c.paths, c.run_id AS "runId", r.git_commit AS "gitCommit"`;
+export const CHANGE_JOIN =
+  'change c LEFT JOIN revision r ON r.workspace_id = c.workspace_id AND r.seq = c.revision_seq';
+
+/** Every change of what readers see, newest first. */
+export async function listChanges(deps: Deps, caller: Caller, input: ListChangesInput): Promise<ChangeList> {
+  const { id } = await findWorkspace(deps.db, caller, input.workspace);
+  const rows = await deps.db.query<ChangeSummary & { readonly seq: bigint }>({
+    name: 'list-changes',
+    text: `SELECT ${CHANGE_COLUMNS} FROM ${CHANGE_JOIN}
+      WHERE c.workspace_id = $1 AND ($2::bigint IS NULL OR c.seq < $2) AND ($3::text IS NULL OR $3 = ANY(c.paths))
+      ORDER BY c.seq DESC LIMIT $4`,
+    values: [id, readCursor(input.cursor), input.path ?? null, input.limit + 1],
+  });
+  const page = rows.slice(0, input.limit);
+  return {
+    changes: page.map(({ seq: _seq, ...change }) => change),
+    next: rows.length > page.length ? String(page.at(-1)?.seq) : null,
+  };
+}
+
+function readCursor(cursor: string | undefined): string | null {
+  if (cursor === undefined) return null;
+  if (/^\d{1,18}$/.test(cursor)) return cursor;
+  throw new Refusal('refused', 'cursor: give the `next` of the page before, unchanged');
+}

@@ -1,0 +1,69 @@
+import type { Deps } from '../deps.js';
+import { pathFault } from '../shared/path-fault.js';
+import { notFound, Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import type { Issue } from '../workspace/model.js';
+import {
+  findWorkspace,
+  type ManifestEntry,
+  readBlobs,
+  readLiveTree,
+  visibleTree,
+  type Writer,
+} from '../workspaces/index.js';
+import { type SourceKind, sourceKind } from './source-kind.js';
+
+export interface SourceEntry {
+  readonly path: string;
+  /** The git object id of its blob. */
+  readonly sha: string;
+  readonly size: number;
+  readonly kind: SourceKind;
+  readonly writtenBy: Writer;
+  readonly updatedAt: string;
+}
+
+export interface SourceTree {
+  readonly files: readonly SourceEntry[];
+  readonly revision: string | null;
+}
+
+export interface SourceContent extends SourceEntry {
+  readonly content: Uint8Array;
+  readonly issues: readonly Issue[];
+  readonly revision: string | null;
+}
+
+/** The live tree with agents' memory over it, by path; all of one revision. */
+export async function readSourceTree(deps: Deps, caller: Caller, input: { workspace: string }): Promise<SourceTree> {
+  const { id } = await findWorkspace(deps.db, caller, input.workspace);
+  const live = await readLiveTree(deps.db, id);
+  const files = [...visibleTree(live)].map(([path, entry]) => toEntry(path, entry));
+  return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), revision: live.revision };
+}
+
+/** One file of the live tree, with the warnings its deploy drew. */
+export async function readSourceFile(
+  deps: Deps,
+  caller: Caller,
+  { workspace, path }: { workspace: string; path: string },
+): Promise<SourceContent> {
+  const { id } = await findWorkspace(deps.db, caller, workspace);
+  const fault = pathFault(path);
+  if (fault !== null) throw new Refusal('refused', `the path ${fault}`, { code: 'file/bad-path' });
+  const live = await readLiveTree(deps.db, id);
+  const entry = visibleTree(live).get(path);
+  if (!entry) throw notFound('file');
+  const content = (await readBlobs(deps.db, id, [entry.sha])).get(entry.sha) ?? new Uint8Array();
+  const warnings = live.memory.has(path) ? [] : (live.index?.warnings ?? []);
+  return {
+    ...toEntry(path, entry),
+    content,
+    issues: warnings.filter((issue) => issue.path === path),
+    revision: live.revision,
+  };
+}
+
+function toEntry(path: string, { sha, size, by, at }: ManifestEntry): SourceEntry {
+  return { path, sha, size, kind: sourceKind(path), writtenBy: by, updatedAt: at };
+}

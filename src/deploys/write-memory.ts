@@ -1,0 +1,134 @@
+import type { Sql } from '../db/contract.js';
+import { blobId } from '../git/index.js';
+import { newId } from '../shared/ids.js';
+import { pathFault } from '../shared/path-fault.js';
+import { notFound, Refusal } from '../shared/refusal.js';
+import { writeChange } from '../workspaces/index.js';
+
+export interface MemoryWrite {
+  readonly workspaceId: string;
+  readonly runId: string;
+  /** The agent's name. */
+  readonly agent: string;
+  /** Under `memory/`. Which folder this agent may write is the tool's to know. */
+  readonly path: string;
+  readonly content: Uint8Array;
+  /** The sha that the run has read; null when the file must not exist. */
+  readonly seen: string | null;
+  /** Throws when this attempt no longer holds its lane. */
+  readonly guard: (sql: Sql) => Promise<void>;
+}
+
+/** `changed` is false when the file already had these bytes. `conflict` answers what is there now; null is no file. */
+export type MemoryOutcome =
+  | { readonly kind: 'written'; readonly sha: string; readonly changed: boolean }
+  | { readonly kind: 'conflict'; readonly sha: string | null };
+
+/** A file is at most this long: format.md, section 2. */
+const MAX_BYTES = 256 * 1024;
+
+/**
+ * An agent's write to a memory file, as compare-and-set: it stands only on what the run has seen. Call it in a
+ * transaction of its own. It is live at once, over the revision's file of this path, and is a change in history.
+ */
+export async function writeMemory(sql: Sql, input: MemoryWrite): Promise<MemoryOutcome> {
+  checkMemoryFile(input);
+  await input.guard(sql);
+  const current = await lockMemory(sql, input);
+  if (current.sha !== input.seen) return { kind: 'conflict', sha: current.sha };
+  const sha = blobId(input.content);
+  if (sha === current.sha) return { kind: 'written', sha, changed: false };
+  await sql.query({
+    name: 'insert-memory-blob',
+    text: 'INSERT INTO blob (workspace_id, sha, size, content) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
+    values: [input.workspaceId, sha, input.content.byteLength, Buffer.from(input.content)],
+  });
+  if (!(await storeMemory(sql, input, { sha, overlay: current.overlay }))) {
+    return { kind: 'conflict', sha: (await readOverlay(sql, input)) ?? null };
+  }
+  await tellChange(sql, input, { before: current.sha, after: sha });
+  return { kind: 'written', sha, changed: true };
+}
+
+function checkMemoryFile({ path, content }: MemoryWrite): void {
+  const fault = pathFault(path) ?? (path.startsWith('memory/') ? null : 'is not under memory/');
+  if (fault !== null) throw new Refusal('refused', `the path ${fault}`, { code: 'file/bad-path' });
+  if (content.byteLength > MAX_BYTES) {
+    throw new Refusal('too_large', 'a memory file holds at most 256 KiB; split it', { code: 'file/too-large' });
+  }
+}
+
+/**
+ * What the file is now. The workspace's share lock keeps deploys from moving the revision under it; two agents meet at
+ * the row of the file, or at its insertion.
+ */
+async function lockMemory(
+  sql: Sql,
+  { workspaceId, path }: MemoryWrite,
+): Promise<{ readonly sha: string | null; readonly overlay: boolean }> {
+  const [workspace] = await sql.query<{ seq: number }>({
+    name: 'lock-memory-workspace',
+    text: 'SELECT live_seq AS seq FROM workspace WHERE id = $1 FOR SHARE',
+    values: [workspaceId],
+  });
+  if (!workspace) throw notFound('workspace');
+  const [file] = await sql.query<{ sha: string }>({
+    name: 'lock-memory-file',
+    text: 'SELECT sha FROM memory_file WHERE workspace_id = $1 AND path = $2 FOR UPDATE',
+    values: [workspaceId, path],
+  });
+  if (file) return { sha: file.sha, overlay: true };
+  // A statement of its own: the one that waited for the lock does not see the revision it waited for.
+  const [source] = await sql.query<{ sha: string | null }>({
+    name: 'memory-of-revision',
+    text: `SELECT manifest->$3::text->>'sha' AS sha FROM revision WHERE workspace_id = $1 AND seq = $2`,
+    values: [workspaceId, workspace.seq, path],
+  });
+  return { sha: source?.sha ?? null, overlay: false };
+}
+
+/** False when another agent made the file meanwhile. */
+async function storeMemory(
+  sql: Sql,
+  { workspaceId, path, content, agent, runId }: MemoryWrite,
+  { sha, overlay }: { sha: string; overlay: boolean },
+): Promise<boolean> {
+  const update = `UPDATE memory_file SET sha = $3, size = $4, agent = $5, run_id = $6, version = version + 1, updated_at = now()
+    WHERE workspace_id = $1 AND path = $2 RETURNING version`;
+  const insert = `INSERT INTO memory_file (workspace_id, path, sha, size, agent, run_id) VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT DO NOTHING RETURNING version`;
+  const rows = await sql.query({
+    name: overlay ? 'update-memory' : 'insert-memory',
+    text: overlay ? update : insert,
+    values: [workspaceId, path, sha, content.byteLength, agent, runId],
+  });
+  return rows.length === 1;
+}
+
+async function readOverlay(sql: Sql, { workspaceId, path }: MemoryWrite): Promise<string | undefined> {
+  const [row] = await sql.query<{ sha: string }>({
+    name: 'read-memory-sha',
+    text: 'SELECT sha FROM memory_file WHERE workspace_id = $1 AND path = $2',
+    values: [workspaceId, path],
+  });
+  return row?.sha;
+}
+
+async function tellChange(
+  sql: Sql,
+  { workspaceId, path, agent, runId }: MemoryWrite,
+  shas: { readonly before: string | null; readonly after: string },
+): Promise<void> {
+  await writeChange(sql, {
+    workspaceId,
+    id: newId(),
+    at: new Date(),
+    via: 'agent',
+    by: { kind: 'agent', id: agent, label: agent },
+    message: `${agent} wrote ${path}`,
+    before: new Map(shas.before === null ? [] : [[path, { sha: shas.before }]]),
+    after: new Map([[path, { sha: shas.after }]]),
+    revisionSeq: null,
+    runId,
+  });
+}

@@ -1,0 +1,111 @@
+import { audit } from '../accounts/index.js';
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { removeRepository } from '../git/index.js';
+import { isName, newId } from '../shared/ids.js';
+import { errorMessage, Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import type { SourceFile, Workspace } from '../workspace/model.js';
+import { alignMain } from './align-main.js';
+import { readLiveTree } from './live-tree.js';
+import { type PreparedTree, prepareTree } from './prepare-tree.js';
+import { readWorkspace, type WorkspaceSummary } from './read-workspace.js';
+import { readTemplate, type Template } from './templates.js';
+import { writeRevision } from './write-revision.js';
+
+export interface CreateWorkspaceInput {
+  readonly name: string;
+  /** `blank` when neither this, `demo` nor `files` is given. */
+  readonly template?: Template | undefined;
+  readonly demo?: boolean | undefined;
+  /** Laid over the template's. */
+  readonly files?: readonly SourceFile[] | undefined;
+}
+
+/** A new workspace with its first revision; nothing of it stays when the files are refused. */
+export async function createWorkspace(
+  deps: Deps,
+  caller: Caller,
+  input: CreateWorkspaceInput,
+): Promise<WorkspaceSummary> {
+  checkName(input.name);
+  if (caller.workspaces !== null) {
+    throw new Refusal('forbidden', 'you are narrowed to some workspaces, and a new one would be none of them', {
+      need: 'every workspace',
+    });
+  }
+  const prepared = await prepareTree(deps, await startFiles(input), []);
+  if (!prepared.workspace) throw refusedFiles(prepared);
+  const id = newId(deps.clock.now());
+  try {
+    await deps.db.transaction(async (sql) => {
+      await insertWorkspace(sql, { id, tenant: caller.tenant, name: input.name });
+      await writeRevision(deps, sql, {
+        workspaceId: id,
+        live: await readLiveTree(sql, id),
+        prepared: prepared as PreparedTree & { workspace: Workspace },
+        mentions: new Set(),
+        id: null,
+        by: caller.actor,
+        via: 'deploy',
+        message: `Create ${input.name}`,
+      });
+      await audit(sql, caller, 'workspace.create', input.name);
+    });
+  } catch (error) {
+    await removeRepository(deps.config.dataDir, id);
+    throw error;
+  }
+  await alignMain(deps, id).catch((error: unknown) =>
+    deps.log.warn({ workspaceId: id, error: errorMessage(error) }, 'the ref of a new workspace could not be set yet'),
+  );
+  return readWorkspace(deps, caller, { workspace: input.name });
+}
+
+/** Names are lower-case words joined by single hyphens; previews keep theirs to themselves. */
+function checkName(name: string): void {
+  if (name === '_library' || name.includes('-preview-')) {
+    throw new Refusal('refused', `the name ${name} is reserved; choose one without "-preview-"`, {
+      code: 'workspace/reserved-name',
+    });
+  }
+  if (!isName(name)) {
+    throw new Refusal(
+      'refused',
+      'a name is lower-case words and digits joined by single hyphens, 64 characters at most',
+      {
+        code: 'workspace/bad-name',
+      },
+    );
+  }
+}
+
+async function startFiles({ template, demo, files }: CreateWorkspaceInput): Promise<readonly SourceFile[]> {
+  if (demo && template !== undefined) throw new Refusal('refused', 'give `template` or `demo: true`, not both');
+  const base = demo ? 'demo' : (template ?? (files === undefined ? 'blank' : null));
+  const own = new Set(files?.map(({ path }) => path));
+  const start = base === null ? [] : await readTemplate(base);
+  return [...start.filter(({ path }) => !own.has(path)), ...(files ?? [])];
+}
+
+function refusedFiles({ issues }: PreparedTree): Refusal {
+  const errors = issues.filter(({ severity }) => severity === 'error').length;
+  const count = errors === 1 ? 'one error' : `${errors} errors`;
+  return new Refusal('refused', `the files have ${count}, so no workspace was made; issues says what to change`, {
+    ok: false,
+    issues,
+  });
+}
+
+async function insertWorkspace(
+  sql: Sql,
+  { id, tenant, name }: { readonly id: string; readonly tenant: string; readonly name: string },
+): Promise<void> {
+  const rows = await sql.query({
+    name: 'insert-workspace',
+    text: `INSERT INTO workspace (id, tenant_id, name) VALUES ($1, $2, $3)
+      ON CONFLICT (tenant_id, name) DO NOTHING RETURNING id`,
+    values: [id, tenant, name],
+  });
+  if (rows.length === 0) throw new Refusal('conflict', `there is a workspace ${name} already; choose another name`);
+}

@@ -1,0 +1,103 @@
+import { audit } from '../accounts/index.js';
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { removeRepository } from '../git/index.js';
+import { errorMessage, Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { findWorkspace } from './find-workspace.js';
+import { liveRuns } from './live-runs.js';
+
+export interface DeletedWorkspace {
+  readonly ok: true;
+  readonly name: string;
+  /** Runs that were live, and are stopped by this. */
+  readonly stopped: number;
+}
+
+/** What hangs on a run, and what on the workspace; usage and audit are the account's, and stay. */
+const OF_RUN = ['run_file', 'run_event', 'message', 'call', 'park', 'step', 'lane', 'outbox'];
+const OF_WORKSPACE = ['run', 'change', 'memory_file', 'storage_entry', 'revision', 'plan', 'blob'];
+
+/**
+ * Deletes a workspace and all that is in it. Over live runs only with `force`: then their rows go, which stops what
+ * works on them within a second, and Temporal is told by the outbox.
+ */
+export async function deleteWorkspace(
+  deps: Deps,
+  caller: Caller,
+  input: { readonly workspace: string; readonly force: boolean },
+): Promise<DeletedWorkspace> {
+  const deleted = await deps.db.transaction(async (sql) => {
+    const { id, name } = await findWorkspace(sql, caller, input.workspace, 'update');
+    const previews = await sql.query<{ id: string }>('SELECT id FROM workspace WHERE preview_of = $1 FOR UPDATE', [id]);
+    const ids = [id, ...previews.map((preview) => preview.id)];
+    const stopped = await countLive(sql, ids, input.force);
+    const orphans = await deleteRows(sql, ids);
+    await audit(sql, caller, 'workspace.delete', name, { stopped });
+    return { ids, name, stopped, orphans };
+  });
+  for (const id of deleted.ids) {
+    await removeRepository(deps.config.dataDir, id).catch((error: unknown) =>
+      deps.log.warn({ workspaceId: id, error: errorMessage(error) }, 'a repository could not be removed'),
+    );
+  }
+  await freeBlobs(deps, deleted.orphans);
+  return { ok: true, name: deleted.name, stopped: deleted.stopped };
+}
+
+/** How many runs are live in the workspace and its previews. Refuses `conflict` when there are some, unless forced. */
+async function countLive(sql: Sql, ids: readonly string[], force: boolean): Promise<number> {
+  let total = 0;
+  for (const id of ids) {
+    const { count, runs } = await liveRuns(sql, id);
+    total += count;
+    if (count > 0 && !force) {
+      const what = count === 1 ? 'a run is live' : `${count} runs are live`;
+      throw new Refusal('conflict', `${what}; stop them first, or add ?force=true`, {
+        code: 'workspace/live-runs',
+        live: count,
+        runs,
+      });
+    }
+  }
+  return total;
+}
+
+/** Answers the produced files' blobs that nothing refers to any more. */
+async function deleteRows(sql: Sql, ids: readonly string[]): Promise<readonly string[]> {
+  const open = await sql.query<{ id: string }>(
+    'SELECT id FROM run WHERE workspace_id = ANY($1) AND finished_at IS NULL',
+    [ids],
+  );
+  const produced = await sql.query<{ sha: string }>(
+    `SELECT sha FROM storage_entry WHERE workspace_id = ANY($1)
+     UNION SELECT f.sha FROM run_file f JOIN run r ON r.id = f.run_id WHERE r.workspace_id = ANY($1)`,
+    [ids],
+  );
+  for (const table of OF_RUN) {
+    await sql.query(`DELETE FROM ${table} WHERE run_id IN (SELECT id FROM run WHERE workspace_id = ANY($1))`, [ids]);
+  }
+  for (const table of OF_WORKSPACE) await sql.query(`DELETE FROM ${table} WHERE workspace_id = ANY($1)`, [ids]);
+  await sql.query('DELETE FROM api_key WHERE workspace = ANY($1)', [ids]);
+  await sql.query('DELETE FROM workspace WHERE id = ANY($1)', [ids]);
+  await sql.query(`INSERT INTO outbox (run_id, kind) SELECT id, 'cancel' FROM unnest($1::text[]) AS open (id)`, [
+    open.map(({ id }) => id),
+  ]);
+  const orphans = await sql.query<{ sha: string }>(
+    `SELECT sha FROM unnest($1::text[]) AS gone (sha)
+     WHERE NOT EXISTS (SELECT 1 FROM storage_entry e WHERE e.sha = gone.sha)
+       AND NOT EXISTS (SELECT 1 FROM run_file f WHERE f.sha = gone.sha)`,
+    [produced.map(({ sha }) => sha)],
+  );
+  return orphans.map(({ sha }) => sha);
+}
+
+async function freeBlobs(deps: Deps, shas: readonly string[]): Promise<void> {
+  for (const sha of shas) {
+    await deps.blobs
+      .delete(sha)
+      .catch((error: unknown) =>
+        deps.log.warn({ sha, error: errorMessage(error) }, 'a blob of a deleted workspace could not be freed'),
+      );
+  }
+}

@@ -1,0 +1,52 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { Lru } from '../shared/lru.js';
+import type { Plan } from '../workspace/model.js';
+import type { WorkspaceRow } from './find-workspace.js';
+
+/** Plans never change under their id, the digest of what they say, so what was read once stays true. */
+const plans = new Lru<string, Plan>(256);
+
+/** The plan a run is pinned to. Throws when there is none: a plan is kept as long as its workspace. */
+export async function loadPlan(deps: Pick<Deps, 'db'>, workspaceId: string, planId: string): Promise<Plan> {
+  const plan = await readPlan(deps.db, workspaceId, planId);
+  if (!plan) throw new Error(`workspace ${workspaceId} has no plan ${planId}`);
+  return plan;
+}
+
+export interface LivePlan {
+  readonly planId: string;
+  /** The live revision's id. */
+  readonly revision: string;
+  readonly plan: Plan;
+}
+
+/** The plan of `flows/<name>` or `agents/<name>` in the live revision; null when the revision has no such target. */
+export async function livePlan(
+  sql: Sql,
+  workspace: Pick<WorkspaceRow, 'id' | 'liveSeq'>,
+  target: string,
+): Promise<LivePlan | null> {
+  const [row] = await sql.query<{ revision: string; planId: string | null }>({
+    name: 'live-plan',
+    text: 'SELECT id AS revision, plans->>$3::text AS "planId" FROM revision WHERE workspace_id = $1 AND seq = $2',
+    values: [workspace.id, workspace.liveSeq, target],
+  });
+  if (!row?.planId) return null;
+  const plan = await readPlan(sql, workspace.id, row.planId);
+  return plan && { planId: row.planId, revision: row.revision, plan };
+}
+
+async function readPlan(sql: Sql, workspaceId: string, planId: string): Promise<Plan | null> {
+  const key = `${workspaceId}/${planId}`;
+  const known = plans.get(key);
+  if (known) return known;
+  const [row] = await sql.query<{ version: number; body: Plan }>({
+    name: 'read-plan',
+    text: 'SELECT version, body FROM plan WHERE workspace_id = $1 AND id = $2',
+    values: [workspaceId, planId],
+  });
+  if (!row) return null;
+  if (row.version !== 1) throw new Error(`plan ${planId} has version ${row.version}, which this build cannot read`);
+  return plans.set(key, row.body);
+}

@@ -1,0 +1,96 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import type { Json } from '../shared/json.js';
+import { notFound } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import type { Workspace } from '../workspace/model.js';
+
+export interface WorkspaceSummary {
+  readonly name: string;
+  readonly description: string;
+  readonly timezone: string | null;
+  /** USD a calendar month. */
+  readonly budget: number | null;
+  readonly notify: Json;
+  /** The live revision's id. */
+  readonly revision: string | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly preview: { readonly of: string; readonly branch: string } | null;
+  /** A push that waits for live runs; null when none does. */
+  readonly pending: null;
+  readonly counts: Workspace['counts'];
+  /** How many runs are live. */
+  readonly live: number;
+}
+
+interface Row extends Omit<WorkspaceSummary, 'preview' | 'pending' | 'live' | 'counts' | 'description' | 'notify'> {
+  readonly description: string | null;
+  readonly notify: Json | null;
+  readonly counts: Workspace['counts'] | null;
+  readonly of: string | null;
+  readonly branch: string | null;
+  readonly live: bigint;
+}
+
+const COLUMNS = `
+  w.name, w.created_at AS "createdAt", w.updated_at AS "updatedAt", r.id AS revision,
+  r.index->>'description' AS description, r.index->>'timezone' AS timezone,
+  (r.index->>'budgetUsd')::float8 AS budget, r.index->'notify' AS notify, r.index->'counts' AS counts,
+  o.name AS of, w.preview_branch AS branch,
+  (SELECT count(*) FROM run WHERE run.workspace_id = w.id AND run.finished_at IS NULL
+    AND run.mode = 'normal' AND run.parent_id IS NULL) AS live
+  FROM workspace w
+  LEFT JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq
+  LEFT JOIN workspace o ON o.id = w.preview_of`;
+
+export interface WorkspaceList {
+  readonly workspaces: readonly WorkspaceSummary[];
+  readonly next: string | null;
+}
+
+/** The workspaces in the caller's reach, by name. The cursor is the last name of the page before. */
+export async function listWorkspaces(
+  deps: Pick<Deps, 'db'>,
+  caller: Caller,
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
+): Promise<WorkspaceList> {
+  const rows = await deps.db.query<Row>({
+    name: 'list-workspaces',
+    text: `SELECT ${COLUMNS} WHERE w.tenant_id = $1 AND ($2::text[] IS NULL OR w.name = ANY($2))
+      AND ($3::text IS NULL OR w.name COLLATE "C" > $3) ORDER BY w.name COLLATE "C" LIMIT $4`,
+    values: [caller.tenant, caller.workspaces, cursor ?? null, limit + 1],
+  });
+  const page = rows.slice(0, limit);
+  return { workspaces: page.map(toSummary), next: rows.length > limit ? (page.at(-1)?.name ?? null) : null };
+}
+
+/** One workspace. A foreign one, a missing one and one outside the caller's scope refuse alike. */
+export async function readWorkspace(
+  deps: { readonly db: Sql },
+  caller: Pick<Caller, 'tenant' | 'workspaces'>,
+  { workspace }: { readonly workspace: string },
+): Promise<WorkspaceSummary> {
+  if (caller.workspaces !== null && !caller.workspaces.includes(workspace)) throw notFound('workspace');
+  const [row] = await deps.db.query<Row>({
+    name: 'read-workspace',
+    text: `SELECT ${COLUMNS} WHERE w.tenant_id = $1 AND w.name = $2`,
+    values: [caller.tenant, workspace],
+  });
+  if (!row) throw notFound('workspace');
+  return toSummary(row);
+}
+
+const NO_COUNTS = { agents: 0, flows: 0, evals: 0, tools: 0, skills: 0 };
+
+function toSummary({ of, branch, live, counts, description, notify, ...row }: Row): WorkspaceSummary {
+  return {
+    ...row,
+    description: description ?? '',
+    notify: notify ?? null,
+    preview: of === null ? null : { of, branch: branch ?? '' },
+    pending: null,
+    counts: counts ?? NO_COUNTS,
+    live: Number(live),
+  };
+}
