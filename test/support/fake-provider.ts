@@ -120,7 +120,7 @@ async function readCall(request: IncomingMessage, response: ServerResponse, n: n
 }
 
 async function answer(call: FakeCall, response: ServerResponse, given: FakeAnswer): Promise<void> {
-  if (given.delayMs) await wait(given.delayMs);
+  if (given.delayMs) await wait(given.delayMs, undefined, { ref: false });
   if (given.cutAfter === -1) return void response.destroy();
   if (given.status !== undefined || given.body !== undefined) {
     response.writeHead(given.status ?? 200, { 'content-type': 'application/json', ...given.headers });
