@@ -7,6 +7,9 @@ import { countTests } from './lib/count-tests.mjs';
 import { inRoot, root } from './lib/paths.mjs';
 import { setUp } from './lib/setup.mjs';
 
+let count = { passed: 0, failed: 0 };
+// However this ends, a set-up that failed included.
+process.on('exit', () => process.stdout.write(`${count.passed} passed, ${count.failed} failed\n`));
 await setUp();
 
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-test-'));
@@ -21,10 +24,9 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
   process.on(signal, () => child.kill(signal));
 
 child.on('close', (code) => {
-  const { passed, failed } = countTests(readReport(), code ?? 1);
+  count = countTests(readReport(), code ?? 1);
   rmSync(folder, { recursive: true, force: true });
-  process.stdout.write(`${passed} passed, ${failed} failed\n`);
-  process.exitCode = failed > 0 || passed === 0 ? code || 1 : 0;
+  process.exitCode = count.failed > 0 || count.passed === 0 ? code || 1 : 0;
 });
 
 function readReport() {
