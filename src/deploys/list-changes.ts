@@ -1,14 +1,14 @@
 import type { Deps } from '../deps.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Actor, Caller } from '../shared/roles.js';
-import { findWorkspace } from '../workspaces/index.js';
+import { type ChangeInput, findWorkspace } from '../workspaces/index.js';
 
 export interface ChangeSummary {
   /** The revision's id, or the change's own when it is an agent's. */
   readonly id: string;
   readonly at: Date;
   readonly by: Actor;
-  readonly via: string;
+  readonly via: ChangeInput['via'];
   readonly message: string;
   readonly paths: readonly string[];
   /** Null for an agent's memory write, which is no revision. */

@@ -1,0 +1,29 @@
+import { createRoute } from '@hono/zod-openapi';
+import { DeployBody, DeployResultBody, RefusedDeployBody } from '../../../contract/deploys.js';
+import { deployTree } from '../../../deploys/index.js';
+import { defineRoute } from '../../define-route.js';
+import { jsonBody, jsonResponse, okResponse, WorkspaceParams } from '../../schemas.js';
+import { MAX_TREE_BODY_BYTES, toSourceFiles } from '../../source-files.js';
+
+export const deploy = defineRoute({
+  access: { role: 'editor' },
+  idempotent: true,
+  maxBodyBytes: MAX_TREE_BODY_BYTES,
+  route: createRoute({
+    method: 'post',
+    path: '/api/workspaces/{ws}/deploy',
+    summary: 'Deploy a whole tree',
+    tags: ['Deploy'],
+    request: { params: WorkspaceParams, body: jsonBody(DeployBody) },
+    responses: {
+      ...okResponse(DeployResultBody, 'What changed'),
+      422: jsonResponse(RefusedDeployBody, 'The tree has errors, and nothing of it was applied'),
+    },
+  }),
+  handle: async (c) => {
+    const { ws: workspace } = c.req.valid('param');
+    const { files, ...options } = c.req.valid('json');
+    const input = { ...options, workspace, files: toSourceFiles(files), via: 'deploy' as const };
+    return c.json(await deployTree(c.var.deps, c.var.caller, input), 200);
+  },
+});

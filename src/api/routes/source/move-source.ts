@@ -1,0 +1,25 @@
+import { createRoute } from '@hono/zod-openapi';
+import { MoveSourceBody, SourceEditBody } from '../../../contract/source.js';
+import { moveSource as move } from '../../../deploys/index.js';
+import { defineRoute } from '../../define-route.js';
+import { jsonBody, okResponse, WorkspaceParams } from '../../schemas.js';
+import { etagOf, readPrecondition } from './preconditions.js';
+
+export const moveSource = defineRoute({
+  access: { role: 'editor' },
+  route: createRoute({
+    method: 'patch',
+    path: '/api/workspaces/{ws}/source',
+    summary: 'Move one file',
+    tags: ['Source'],
+    request: { params: WorkspaceParams, body: jsonBody(MoveSourceBody) },
+    responses: okResponse(SourceEditBody, 'What changed'),
+  }),
+  handle: async (c) => {
+    const { ws: workspace } = c.req.valid('param');
+    const input = { workspace, ...c.req.valid('json'), expect: readPrecondition(c) };
+    const edit = await move(c.var.deps, c.var.caller, input);
+    if (edit.sha !== null) c.header('ETag', etagOf(edit.sha));
+    return c.json(edit, 200);
+  },
+});

@@ -1,0 +1,43 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { SourceFileBody, SourceQuery, SourceTreeBody } from '../../../contract/source.js';
+import { readSourceFile, readSourceTree, type SourceContent } from '../../../deploys/index.js';
+import { defineRoute } from '../../define-route.js';
+import { okResponse, WorkspaceParams } from '../../schemas.js';
+import { etagOf, isKnown } from './preconditions.js';
+
+export const readSource = defineRoute({
+  access: { role: 'viewer' },
+  route: createRoute({
+    method: 'get',
+    path: '/api/workspaces/{ws}/source',
+    summary: 'The tree, or with path one file and its ETag',
+    tags: ['Source'],
+    request: { params: WorkspaceParams, query: SourceQuery },
+    responses: {
+      ...okResponse(z.union([SourceTreeBody, SourceFileBody]), 'The tree, or the file'),
+      304: { description: 'The file is still the one that If-None-Match names' },
+    },
+  }),
+  handle: async (c) => {
+    const { ws: workspace } = c.req.valid('param');
+    const { path } = c.req.valid('query');
+    const { deps, caller } = c.var;
+    if (path === undefined) return c.json(await readSourceTree(deps, caller, { workspace }), 200);
+    const file = await readSourceFile(deps, caller, { workspace, path });
+    c.header('ETag', etagOf(file.sha));
+    if (isKnown(c, file.sha)) return c.body(null, 304);
+    return c.json(toBody(file), 200);
+  },
+});
+
+function toBody({ content, issues, ...entry }: SourceContent) {
+  return { ...entry, ...spell(content), issues: [...issues] };
+}
+
+function spell(content: Uint8Array): { content: string } | { contentBase64: string } {
+  try {
+    return { content: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content) };
+  } catch {
+    return { contentBase64: Buffer.from(content).toString('base64') };
+  }
+}

@@ -1,0 +1,24 @@
+import { createRoute } from '@hono/zod-openapi';
+import { SourceEditBody, SourcePathQuery } from '../../../contract/source.js';
+import { removeSource as remove } from '../../../deploys/index.js';
+import { defineRoute } from '../../define-route.js';
+import { okResponse, WorkspaceParams } from '../../schemas.js';
+import { readPrecondition } from './preconditions.js';
+
+export const removeSource = defineRoute({
+  access: { role: 'editor' },
+  route: createRoute({
+    method: 'delete',
+    path: '/api/workspaces/{ws}/source',
+    summary: 'Remove one file',
+    tags: ['Source'],
+    request: { params: WorkspaceParams, query: SourcePathQuery },
+    responses: okResponse(SourceEditBody, 'What changed'),
+  }),
+  handle: async (c) => {
+    const { ws: workspace } = c.req.valid('param');
+    const { path } = c.req.valid('query');
+    const input = { workspace, path, expect: readPrecondition(c) };
+    return c.json(await remove(c.var.deps, c.var.caller, input), 200);
+  },
+});

@@ -1,0 +1,40 @@
+import { createRoute } from '@hono/zod-openapi';
+import { SourceEditBody, SourceQuery, WriteSourceBody } from '../../../contract/source.js';
+import { writeSource as write } from '../../../deploys/index.js';
+import { Refusal } from '../../../shared/refusal.js';
+import { defineRoute } from '../../define-route.js';
+import { jsonBody, okResponse, WorkspaceParams } from '../../schemas.js';
+import { toBytes } from '../../source-files.js';
+import { etagOf, readPrecondition } from './preconditions.js';
+
+export const writeSource = defineRoute({
+  access: { role: 'editor' },
+  route: createRoute({
+    method: 'put',
+    path: '/api/workspaces/{ws}/source',
+    summary: 'Write one file',
+    tags: ['Source'],
+    request: { params: WorkspaceParams, query: SourceQuery, body: jsonBody(WriteSourceBody) },
+    responses: okResponse(SourceEditBody, 'What changed'),
+  }),
+  handle: async (c) => {
+    const { ws: workspace } = c.req.valid('param');
+    const { path: asked } = c.req.valid('query');
+    const { path: sent, ...file } = c.req.valid('json');
+    const path = onePath(asked, sent);
+    const content = toBytes(file, 'body');
+    const input = { workspace, path, content, expect: readPrecondition(c) };
+    const edit = await write(c.var.deps, c.var.caller, input);
+    if (edit.sha !== null) c.header('ETag', etagOf(edit.sha));
+    return c.json(edit, 200);
+  },
+});
+
+function onePath(asked: string | undefined, sent: string | undefined): string {
+  const path = sent ?? asked;
+  if (path === undefined) throw new Refusal('refused', 'body.path: say which file to write', { code: 'invalid' });
+  if (asked !== undefined && asked !== path) {
+    throw new Refusal('refused', `body.path: it is ${path}, and ${asked} in the query; give one`, { code: 'invalid' });
+  }
+  return path;
+}

@@ -1,0 +1,23 @@
+import type { FileBody } from '../contract/files.js';
+import { Refusal } from '../shared/refusal.js';
+import type { SourceFile } from '../workspace/model.js';
+
+/** Room for a tree of 16 MiB in base64, and the JSON around it. */
+export const MAX_TREE_BODY_BYTES = 32 * 1024 * 1024;
+
+export function toSourceFiles(files: readonly FileBody[]): SourceFile[] {
+  return files.map((file, index) => ({ path: file.path, content: toBytes(file, `body.files.${index}`) }));
+}
+
+/** A file's bytes, from exactly one of its two spellings. */
+export function toBytes({ content, contentBase64 }: Omit<FileBody, 'path'>, where: string): Uint8Array {
+  if (content !== undefined && contentBase64 === undefined) return new TextEncoder().encode(content);
+  if (contentBase64 !== undefined && content === undefined) return new Uint8Array(Buffer.from(contentBase64, 'base64'));
+  throw new Refusal(
+    'refused',
+    `${where}: give the file as content (text) or as contentBase64 (bytes), one of the two`,
+    {
+      code: 'invalid',
+    },
+  );
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { Next, Page, Time } from './common.js';
+
+/** GET …/history: a list, or with `id` one change. */
+export const HistoryQuery = Page.extend({
+  path: z.string().min(1).max(4_000).optional().describe('Only changes of this file'),
+  id: z.string().min(1).max(200).optional().describe('One change, by its id or its git commit'),
+});
+
+export const ChangeBody = z
+  .object({
+    id: z.string(),
+    at: Time,
+    by: z.object({ kind: z.string(), id: z.string(), label: z.string() }),
+    via: z.enum(['deploy', 'push', 'edit', 'agent', 'rollback']),
+    message: z.string(),
+    paths: z.array(z.string()),
+    gitCommit: z.string().nullable(),
+    runId: z.string().nullable().describe('The run whose agent wrote'),
+  })
+  .meta({ id: 'Change' });
+export type ChangeBody = z.infer<typeof ChangeBody>;
+
+export const ChangeListBody = z.object({ changes: z.array(ChangeBody), next: Next }).meta({ id: 'ChangeList' });
+export type ChangeListBody = z.infer<typeof ChangeListBody>;
+
+const FileChangeBody = z.object({
+  path: z.string(),
+  before: z.string().nullable(),
+  after: z.string().nullable(),
+  diff: z.array(z.object({ op: z.enum([' ', '+', '-']), text: z.string() })),
+  binary: z.boolean(),
+  truncated: z.boolean().describe('The answer was full: ask for this file by path'),
+});
+
+export const ChangeDetailBody = ChangeBody.extend({ files: z.array(FileChangeBody) }).meta({ id: 'ChangeDetail' });
+export type ChangeDetailBody = z.infer<typeof ChangeDetailBody>;

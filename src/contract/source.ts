@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { Time } from './common.js';
+import { DeployResultBody, IssueBody } from './deploys.js';
+import { FileBody } from './files.js';
+
+const Kind = z.enum([
+  'workspace',
+  'agent',
+  'flow',
+  'eval',
+  'tool',
+  'skill',
+  'knowledge',
+  'memory',
+  'mcp',
+  'script',
+  'file',
+]);
+
+export const SourceEntryBody = z
+  .object({
+    path: z.string(),
+    sha: z.string().describe('The git object id of the blob; also the ETag'),
+    size: z.number().int(),
+    kind: Kind,
+    writtenBy: z.enum(['person', 'agent', 'deploy']),
+    updatedAt: Time,
+  })
+  .meta({ id: 'SourceEntry' });
+
+/** GET …/source */
+export const SourceTreeBody = z
+  .object({ files: z.array(SourceEntryBody), revision: z.string().nullable() })
+  .meta({ id: 'SourceTree' });
+export type SourceTreeBody = z.infer<typeof SourceTreeBody>;
+
+/** GET …/source?path= */
+export const SourceFileBody = SourceEntryBody.extend({
+  content: z.string().optional().describe('When the file is text'),
+  contentBase64: z.string().optional().describe('When it is not'),
+  issues: z.array(IssueBody),
+  revision: z.string().nullable(),
+}).meta({ id: 'SourceFile' });
+export type SourceFileBody = z.infer<typeof SourceFileBody>;
+
+export const SourceQuery = z.object({ path: z.string().max(4_000).optional() });
+export const SourcePathQuery = z.object({ path: z.string().min(1).max(4_000) });
+
+/** PUT …/source: the path in the body, in the query, or the same in both. */
+export const WriteSourceBody = FileBody.partial({ path: true }).meta({ id: 'WriteSource' });
+export type WriteSourceBody = z.infer<typeof WriteSourceBody>;
+
+/** PATCH …/source */
+export const MoveSourceBody = z
+  .strictObject({ from: z.string().min(1).max(4_000), to: z.string().min(1).max(4_000) })
+  .meta({ id: 'MoveSource' });
+export type MoveSourceBody = z.infer<typeof MoveSourceBody>;
+
+export const SourceEditBody = DeployResultBody.extend({
+  path: z.string(),
+  sha: z.string().nullable().describe('The file’s sha now; null when it was removed'),
+}).meta({ id: 'SourceEdit' });
+export type SourceEditBody = z.infer<typeof SourceEditBody>;
