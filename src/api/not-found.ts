@@ -2,18 +2,23 @@ import type { Context } from 'hono';
 import { Refusal } from '../shared/refusal.js';
 import type { Route } from './define-route.js';
 import type { AppEnv } from './env.js';
+import { onError } from './errors.js';
 
 /** For what no route took: 405 with what is allowed when the path is one of ours, else 404. */
-export function createNotFound(routes: readonly Route[]): (c: Context<AppEnv>) => never {
+export function createNotFound(routes: readonly Route[]): (c: Context<AppEnv>) => Response {
   const paths = routes.map(({ method, path }) => ({ method: method.toUpperCase(), pattern: patternOf(path) }));
   return (c) => {
     const { path, method } = c.req;
     const methods = paths.filter(({ pattern }) => pattern.test(path)).map((row) => row.method);
-    if (methods.length === 0)
-      throw new Refusal('not_found', 'no such route; the routes are listed at /docs/openapi.json');
-    const allow = [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].sort();
-    throw new Refusal('method_not_allowed', `${method} is not allowed here; allowed: ${allow.join(', ')}`, { allow });
+    return onError(methods.length === 0 ? unknown : notAllowed(method, methods), c);
   };
+}
+
+const unknown = new Refusal('not_found', 'no such route; the routes are listed at /docs/openapi.json');
+
+function notAllowed(method: string, methods: readonly string[]): Refusal {
+  const allow = [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].sort();
+  return new Refusal('method_not_allowed', `${method} is not allowed here; allowed: ${allow.join(', ')}`, { allow });
 }
 
 function patternOf(path: string): RegExp {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { afterAll } from 'vitest';
 import { mintKey } from '../../src/accounts/index.js';
 import { createApp } from '../../src/api/app.js';
 import type { Route } from '../../src/api/define-route.js';
@@ -46,7 +46,7 @@ export interface TestApp {
 
 /**
  * The real app on the real database, in a tenant of its own: tests share the database and never each other's rows.
- * The data folder is removed when the test is over.
+ * Its data folder is removed when the test file is done.
  */
 export async function createTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const deps = await createTestDeps(options);
@@ -85,12 +85,17 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
   };
 }
 
+const folders: string[] = [];
+afterAll(async () => {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+});
+
 export async function createTestDeps({
   deps = {},
   config = {},
 }: Pick<TestAppOptions, 'deps' | 'config'> = {}): Promise<Deps> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-test-'));
-  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+  folders.push(dataDir);
   const signing = new Uint8Array(randomBytes(32));
   return {
     config: { ...parseConfig({ DATABASE_URL: testDatabase(), SERVICE_DATA_DIR: dataDir }, '0.0.0-test'), ...config },

@@ -1,0 +1,129 @@
+import { afterEach, expect, test } from 'vitest';
+import { createApp } from '../../src/api/app.js';
+import { createDb, type Db } from '../../src/db/index.js';
+import type { Deps } from '../../src/deps.js';
+import { newId } from '../../src/shared/ids.js';
+import { createTestApp, createTestDeps } from '../support/create-test-app.js';
+import { startPausableProxy } from '../support/pausable-proxy.js';
+import { testDatabase } from '../support/postgres.js';
+import { silentLog } from '../support/silent-log.js';
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+});
+
+const hanging = new Promise<never>(() => undefined);
+const parts = { models: { openCircuits: () => [] }, sandbox: { driver: 'bubblewrap', reason: null } };
+const withTemporal = (ping: () => Promise<boolean>) => ({ ...parts, workflows: { ping } }) as unknown as Partial<Deps>;
+const up = withTemporal(async () => true);
+
+function dbAt(port: number): Db {
+  const url = new URL(testDatabase());
+  url.port = String(port);
+  const db = createDb({ url: url.href, ca: null, poolSize: 2, log: silentLog });
+  ends.push(() => db.close());
+  return db;
+}
+
+async function proxiedDb() {
+  const target = new URL(testDatabase());
+  const proxy = await startPausableProxy({ host: target.hostname, port: Number(target.port) });
+  const db = dbAt(proxy.port);
+  // The last to end what the pool still holds: a connection that hangs can only be cut.
+  ends.unshift(() => proxy.close());
+  return { proxy, db };
+}
+
+async function timed<T>(work: Promise<T>): Promise<[T, number]> {
+  const startedAt = performance.now();
+  return [await work, performance.now() - startedAt];
+}
+
+test('health is open, and names each part', async () => {
+  const { get } = await createTestApp({ deps: up });
+  const response = await get('/api/healthz', { as: null });
+  expect(response.status).toBe(200);
+  expect(await response.json()).toEqual({
+    ok: true,
+    version: '0.0.0-test',
+    role: 'all',
+    workerAlive: expect.any(Boolean),
+    database: 'ok',
+    redis: 'off',
+    temporal: 'ok',
+    circuits: [],
+    sandbox: { driver: 'bubblewrap', reason: null },
+  });
+});
+
+test('a worker is alive when it was seen in the last 15 seconds', async () => {
+  const { get, deps } = await createTestApp({ deps: up });
+  const alive = async () => ((await (await get('/api/healthz')).json()) as { workerAlive: boolean }).workerAlive;
+  const id = newId();
+  await deps.db.query('DELETE FROM worker_seen');
+  expect(await alive()).toBe(false);
+  await deps.db.query(`INSERT INTO worker_seen (id, host, pid, version, sandbox) VALUES ($1, 'h', 1, '0', 'none')`, [
+    id,
+  ]);
+  expect(await alive()).toBe(true);
+  await deps.db.query(`UPDATE worker_seen SET seen_at = now() - interval '16 seconds' WHERE id = $1`, [id]);
+  expect(await alive()).toBe(false);
+});
+
+test('an open circuit is named with the time until which it is open', async () => {
+  const until = Date.parse('2030-01-01T00:00:00Z');
+  const models = { openCircuits: () => [{ provider: 'openai', until }] } as unknown as Deps['models'];
+  const { get } = await createTestApp({ deps: { ...up, models } });
+  expect(await (await get('/api/healthz')).json()).toMatchObject({
+    circuits: [{ provider: 'openai', until: '2030-01-01T00:00:00.000Z' }],
+  });
+});
+
+test('a Temporal that hangs or throws is down, within 2 s, and the rest is as it is', async () => {
+  for (const ping of [() => hanging, () => Promise.reject(new Error('gone'))]) {
+    const { get } = await createTestApp({ deps: withTemporal(ping) });
+    const [response, ms] = await timed(get('/api/healthz', { as: null }));
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      expect.objectContaining({ ok: false, temporal: 'down', database: 'ok' }),
+    ]);
+    expect(ms).toBeLessThan(2_000);
+  }
+});
+
+test('security 1: with nobody at Postgres’s port health is 200 and says so, and the rest is 503 with Retry-After, within 2 s', async () => {
+  const { key } = await createTestApp();
+  const down = await appOn(dbAt(1));
+  const [health, healthMs] = await timed(down('/api/healthz', null));
+  expect([health.status, await health.json()]).toEqual([
+    200,
+    expect.objectContaining({ ok: false, database: 'down', workerAlive: false }),
+  ]);
+  const [me, meMs] = await timed(down('/api/me', key));
+  expect([me.status, Number(me.headers.get('retry-after')) > 0]).toEqual([503, true]);
+  expect(Math.max(healthMs, meMs)).toBeLessThan(2_000);
+});
+
+test('security 1: with a Postgres that hangs on living connections the same is true, and it recovers by itself', async () => {
+  const { key } = await createTestApp();
+  const { proxy, db } = await proxiedDb();
+  const call = await appOn(db);
+  expect((await call('/api/me', key)).status).toBe(200);
+  proxy.pause();
+  const [[health, healthMs], [me, meMs]] = await Promise.all([
+    timed(call('/api/healthz', null)),
+    timed(call('/api/me', key)),
+  ]);
+  expect([health.status, await health.json()]).toEqual([200, expect.objectContaining({ database: 'down' })]);
+  expect([me.status, me.headers.get('retry-after')]).toEqual([503, '5']);
+  expect(Math.max(healthMs, meMs)).toBeLessThan(2_000);
+  proxy.resume();
+  await expect.poll(async () => (await call('/api/me', key)).status, { timeout: 10_000 }).toBe(200);
+});
+
+/** An app on that database; its tenant is in the real one. */
+async function appOn(db: Db): Promise<(path: string, key: string | null) => Promise<Response>> {
+  const app = createApp({ ...(await createTestDeps({ deps: up })), db });
+  return async (path, key) => app.request(path, key === null ? {} : { headers: { Authorization: `Bearer ${key}` } });
+}

@@ -1,0 +1,143 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { expect, test } from 'vitest';
+import { audit } from '../../src/accounts/index.js';
+import { defineRoute, type Route } from '../../src/api/define-route.js';
+import { createdResponse, jsonBody } from '../../src/api/schemas.js';
+import { Refusal } from '../../src/shared/refusal.js';
+import { createTestApp, type TestApp } from '../support/create-test-app.js';
+
+const Body = z.strictObject({ name: z.string() });
+const Made = z.object({ name: z.string(), nth: z.number() });
+
+/** A POST whose effect is a row, and which waits for `gate` before it answers. */
+function creating(gate: () => Promise<unknown> = async () => undefined): Route {
+  return defineRoute({
+    access: { role: 'editor' },
+    idempotent: true,
+    route: createRoute({
+      method: 'post',
+      path: '/api/things',
+      request: { body: jsonBody(Body) },
+      responses: createdResponse(Made),
+    }),
+    handle: async (c) => {
+      const { deps, caller } = c.var;
+      const { name } = c.req.valid('json');
+      await audit(deps.db, caller, 'thing.create', name);
+      await gate();
+      c.header('Location', `/api/things/${name}`);
+      return c.json({ name, nth: await effects(c.var.deps, caller.tenant) }, 201);
+    },
+  });
+}
+
+async function effects(deps: TestApp['deps'], tenant: string): Promise<number> {
+  const rows = await deps.db.query(`SELECT 1 FROM audit_entry WHERE tenant_id = $1 AND action = 'thing.create'`, [
+    tenant,
+  ]);
+  return rows.length;
+}
+
+const withKey = (key: string) => ({ headers: { 'Idempotency-Key': key } });
+
+test('the same call again gets the first answer, and does nothing', async () => {
+  const { post, deps, tenant } = await createTestApp({ routes: [creating()] });
+  const first = await post('/api/things', { name: 'a' }, withKey('k'));
+  const second = await post('/api/things', { name: 'a' }, withKey('k'));
+  expect([first.status, second.status]).toEqual([201, 201]);
+  expect(await second.text()).toBe(await first.text());
+  expect(second.headers.get('location')).toBe('/api/things/a');
+  expect([first, second].map(({ headers }) => headers.get('idempotency-replayed'))).toEqual([null, 'true']);
+  expect(await effects(deps, tenant)).toBe(1);
+});
+
+test('of twenty twins at once one takes effect, and the others are told that it is at work', async () => {
+  let open: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const { post, deps, tenant } = await createTestApp({ routes: [creating(() => gate)] });
+  let refused = 0;
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      const { status } = await post('/api/things', { name: 'a' }, withKey('twins'));
+      if (status === 409) refused += 1;
+      // The one that works is let go only when all the others have been refused beside it.
+      if (refused === 19) open();
+      return status;
+    }),
+  );
+  expect(answers.sort()).toEqual([201, ...Array(19).fill(409)]);
+  expect(await effects(deps, tenant)).toBe(1);
+  expect((await post('/api/things', { name: 'a' }, withKey('twins'))).headers.get('idempotency-replayed')).toBe('true');
+});
+
+test('another body, another query under the same key is 422', async () => {
+  const { post, deps, tenant } = await createTestApp({ routes: [creating()] });
+  await post('/api/things', { name: 'a' }, withKey('k'));
+  expect((await post('/api/things', { name: 'b' }, withKey('k'))).status).toBe(422);
+  expect((await post('/api/things?x=1', { name: 'a' }, withKey('k'))).status).toBe(422);
+  expect(await effects(deps, tenant)).toBe(1);
+});
+
+test('a key is the tenant’s own, and each call without one stands for itself', async () => {
+  const [one, two] = [await createTestApp({ routes: [creating()] }), await createTestApp({ routes: [creating()] })];
+  await one.post('/api/things', { name: 'a' }, withKey('k'));
+  await two.post('/api/things', { name: 'a' }, withKey('k'));
+  await two.post('/api/things', { name: 'a' });
+  expect([await effects(one.deps, one.tenant), await effects(two.deps, two.tenant)]).toEqual([1, 2]);
+});
+
+test('a refusal is an answer and is given again; "not now" is not', async () => {
+  const errors: Error[] = [new Refusal('conflict', 'first'), new Refusal('unavailable', 'second'), new Error('third')];
+  const { post } = await createTestApp({
+    routes: [
+      creating(async () => {
+        const error = errors.shift();
+        if (error) throw error;
+      }),
+    ],
+  });
+  const calls = ['x', 'x', 'y', 'y', 'y', 'y'];
+  const seen: unknown[] = [];
+  for (const key of calls) {
+    const { status, headers } = await post('/api/things', { name: key }, withKey(key));
+    seen.push([status, headers.get('idempotency-replayed')]);
+  }
+  expect(seen).toEqual([
+    [409, null],
+    [409, 'true'],
+    [503, null],
+    [500, null],
+    [201, null],
+    [201, 'true'],
+  ]);
+});
+
+test('what fails its schema or its role takes no key', async () => {
+  const { post, deps, tenant } = await createTestApp({ routes: [creating()] });
+  expect((await post('/api/things', { nam: 'a' }, withKey('k'))).status).toBe(422);
+  expect((await post('/api/things', { name: 'a' }, withKey('k'))).status).toBe(201);
+  expect(await effects(deps, tenant)).toBe(1);
+});
+
+test('after a day the key is free again; one whose first call never answered is not tried again before', async () => {
+  const { post, deps, tenant } = await createTestApp({ routes: [creating()] });
+  const age = (interval: string) =>
+    deps.db.query(`UPDATE idempotency_key SET created_at = now() - $2::interval WHERE tenant_id = $1`, [
+      tenant,
+      interval,
+    ]);
+  await post('/api/things', { name: 'a' }, withKey('k'));
+  await age('25 hours');
+  expect((await post('/api/things', { name: 'b' }, withKey('k'))).status).toBe(201);
+  await deps.db.query('UPDATE idempotency_key SET response = NULL, status = NULL WHERE tenant_id = $1', [tenant]);
+  await age('1 hour');
+  const lost = await post('/api/things', { name: 'b' }, withKey('k'));
+  expect([lost.status, await lost.json()]).toEqual([409, expect.objectContaining({ code: 'idempotency-key-lost' })]);
+});
+
+test('a key that is no key is 422', async () => {
+  const { post } = await createTestApp({ routes: [creating()] });
+  expect((await post('/api/things', { name: 'a' }, withKey('a b'))).status).toBe(422);
+});
