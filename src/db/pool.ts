@@ -58,7 +58,8 @@ class QuickClient extends pg.Client {
 export function createPool(options: DbOptions): pg.Pool {
   const pool = new pg.Pool({
     ...clientConfig(options),
-    Client: QuickClient,
+    // @types/pg leaves out that the pool hands its settings to the constructor.
+    Client: QuickClient as unknown as new () => pg.ClientBase,
     connectionTimeoutMillis: QUEUE_TIMEOUT_MS,
     max: options.poolSize,
     idleTimeoutMillis: 30_000,

@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises';
+import { Connection } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+
+/** Where Temporal is. `tls` names files in PEM: the authority that signed its certificate, and ours for mutual TLS. */
+export interface TemporalTarget {
+  readonly address: string;
+  readonly tls: { readonly ca: string | null; readonly cert: string | null; readonly key: string | null } | null;
+}
+
+const CONNECT_TIMEOUT_MS = 2_000;
+
+/** A client's connection, made at its first use: a process that only serves the API starts while Temporal is down. */
+export async function connectTemporal(target: TemporalTarget): Promise<Connection> {
+  return Connection.lazy({
+    address: target.address,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    ...(await tlsOptions(target)),
+  });
+}
+
+/** A worker's connection. A client on it may start workflows eagerly, on this very worker. Throws while Temporal is down. */
+export async function connectWorker(target: TemporalTarget): Promise<NativeConnection> {
+  return NativeConnection.connect({ address: target.address, ...(await tlsOptions(target)) });
+}
+
+async function tlsOptions({ tls }: TemporalTarget) {
+  if (tls === null) return {};
+  const [ca, cert, key] = await Promise.all([tls.ca, tls.cert, tls.key].map(readPem));
+  return {
+    tls: {
+      ...(ca ? { serverRootCACertificate: ca } : {}),
+      ...(cert && key ? { clientCertPair: { crt: cert, key } } : {}),
+    },
+  };
+}
+
+async function readPem(file: string | null | undefined): Promise<Buffer | null> {
+  return file ? readFile(file) : null;
+}

@@ -1,0 +1,111 @@
+import {
+  Client,
+  type Connection,
+  isGrpcServiceError,
+  WorkflowExecutionAlreadyStartedError,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { Refusal } from '../shared/refusal.js';
+import type { Workflows } from './contract.js';
+
+export interface WorkflowsOptions {
+  readonly connection: Connection | NativeConnection;
+  readonly namespace: string;
+  readonly taskQueue: string;
+}
+
+/** The name of the one workflow that the outside starts: `runFlow({ runId })`, whose id is the run's. */
+const RUN_FLOW = 'runFlow';
+const CALL_TIMEOUT_MS = 10_000;
+const PING_TIMEOUT_MS = 2_000;
+
+/** Temporal as services know it. What was done already counts as done; a Temporal that is away is `unavailable`. */
+export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsOptions): Workflows {
+  const client = new Client({ connection, namespace });
+  // Only a worker's own connection can take the first task along with the answer; on another it throws.
+  const requestEagerStart = connection instanceof NativeConnection;
+  const call = <T>(work: () => Promise<T>) => within(connection, work);
+  const tell = (runId: string, work: (handle: WorkflowHandle) => Promise<unknown>) =>
+    call(() => work(client.workflow.getHandle(runId))).then(() => undefined, unless(WorkflowNotFoundError, undefined));
+
+  return {
+    startRun: (runId) =>
+      call(() =>
+        client.workflow.start(RUN_FLOW, {
+          workflowId: runId,
+          args: [{ runId }],
+          taskQueue,
+          // The default would run a closed id again.
+          workflowIdReusePolicy: 'REJECT_DUPLICATE',
+          ...(requestEagerStart ? { requestEagerStart } : {}),
+        }),
+      ).then(() => undefined, unless(WorkflowExecutionAlreadyStartedError, undefined)),
+    signalRun: (runId, signal, park) => tell(runId, (handle) => handle.signal(signal, park)),
+    cancelRun: (runId) => tell(runId, (handle) => handle.cancel()),
+    describeRun: (runId) =>
+      call(() => client.workflow.getHandle(runId).describe()).then(
+        ({ status }) => (status.name === 'RUNNING' ? 'running' : 'closed'),
+        unless(WorkflowNotFoundError, 'missing' as const),
+      ),
+    openRuns: () => openRuns(client, taskQueue),
+    ping: () => ping(connection),
+    close: () => connection.close(),
+  };
+}
+
+async function* openRuns(client: Client, taskQueue: string): AsyncIterable<string> {
+  const query = `WorkflowType = '${RUN_FLOW}' AND ExecutionStatus = 'Running'`;
+  try {
+    for await (const found of client.workflow.list({ query, pageSize: 1_000 })) {
+      // Two installations may share a namespace, each with a queue of its own.
+      if (found.taskQueue === taskQueue) yield found.workflowId;
+    }
+  } catch (error) {
+    throw toRefusal(error);
+  }
+}
+
+async function within<T>(connection: WorkflowsOptions['connection'], work: () => Promise<T>): Promise<T> {
+  try {
+    return await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, work);
+  } catch (error) {
+    throw toRefusal(error);
+  }
+}
+
+type ErrorClass = abstract new (...args: never[]) => Error;
+
+function unless<T>(expected: ErrorClass, answer: T): (error: unknown) => T {
+  return (error) => {
+    if (error instanceof expected) return answer;
+    throw error;
+  };
+}
+
+/** gRPC's codes for a server that is away or too slow (https://grpc.io/docs/guides/status-codes/). */
+const AWAY = new Set([1, 4, 8, 14]);
+
+function toRefusal(error: unknown): unknown {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  const grpc = [error, cause].find(isGrpcServiceError);
+  if (!grpc || !AWAY.has(grpc.code)) return error;
+  const refusal = new Refusal('unavailable', 'Temporal does not answer; try again in a moment', { retryAfter: 2 });
+  refusal.cause = error;
+  return refusal;
+}
+
+async function ping(connection: WorkflowsOptions['connection']): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), PING_TIMEOUT_MS);
+  });
+  const answered = connection
+    .withDeadline(Date.now() + PING_TIMEOUT_MS, () => connection.workflowService.getSystemInfo({}))
+    .then(
+      () => true,
+      () => false,
+    );
+  return Promise.race([answered, late]).finally(() => clearTimeout(timer));
+}

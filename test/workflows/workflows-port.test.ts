@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { Client, Connection } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectTemporal, connectWorker, createWorkflows, type Workflows } from '../../src/temporal/index.js';
+import { testTemporal } from '../support/temporal.js';
+
+const { address, namespace } = testTemporal();
+const taskQueue = `port-${randomUUID()}`;
+const target = { address, tls: null };
+
+const kinds = [
+  ['a client', connectTemporal],
+  ['a worker', connectWorker],
+] as const;
+
+describe.each(kinds)('over the connection of %s', (_kind, connect) => {
+  let connection: Connection | NativeConnection;
+  let workflows: Workflows;
+  let client: Client;
+
+  beforeAll(async () => {
+    connection = await connect(target);
+    workflows = createWorkflows({ connection, namespace, taskQueue });
+    client = new Client({ connection, namespace });
+  });
+  afterAll(() => workflows.close());
+
+  async function startedRun(): Promise<string> {
+    const runId = randomUUID();
+    await workflows.startRun(runId);
+    return runId;
+  }
+
+  test('starting a run again is success, and a run that has ended never runs again', async () => {
+    const runId = await startedRun();
+    await workflows.startRun(runId);
+    expect(await workflows.describeRun(runId)).toBe('running');
+    await client.workflow.getHandle(runId).terminate('test');
+    await workflows.startRun(runId);
+    expect(await workflows.describeRun(runId)).toBe('closed');
+  });
+
+  test('signals and cancels of runs that are unknown or over are success', async () => {
+    const over = await startedRun();
+    await client.workflow.getHandle(over).terminate('test');
+    for (const runId of [over, 'never-started']) {
+      await expect(workflows.signalRun(runId, 'approval', 'park')).resolves.toBeUndefined();
+      await expect(workflows.cancelRun(runId)).resolves.toBeUndefined();
+    }
+    expect(await workflows.describeRun('never-started')).toBe('missing');
+  });
+
+  test('a signal and a cancel reach the history of their run', async () => {
+    const runId = await startedRun();
+    await workflows.signalRun(runId, 'event', 'park-1');
+    await workflows.cancelRun(runId);
+    const { events } = await client.workflow.getHandle(runId).fetchHistory();
+    const signalled = events?.map((event) => event.workflowExecutionSignaledEventAttributes).find(Boolean);
+    expect(signalled?.signalName).toBe('event');
+    expect(Buffer.from(signalled?.input?.payloads?.[0]?.data ?? []).toString()).toBe('"park-1"');
+    expect(events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes)).toBe(true);
+  });
+
+  test('the open runs are those of the own task queue', async () => {
+    const mine = await startedRun();
+    const other = randomUUID();
+    await client.workflow.start('runFlow', { workflowId: other, taskQueue: 'another-installation', args: [] });
+    const open = async () => {
+      const ids: string[] = [];
+      for await (const id of workflows.openRuns()) ids.push(id);
+      return ids;
+    };
+    await expect.poll(open, { timeout: 10_000 }).toContain(mine);
+    expect(await open()).not.toContain(other);
+  });
+
+  test('it answers a ping', async () => {
+    expect(await workflows.ping()).toBe(true);
+  });
+});
+
+test('a Temporal that is down is a refusal that says unavailable, and a ping that is false', async () => {
+  const connection = await connectTemporal({ address: '127.0.0.1:1', tls: null });
+  const workflows = createWorkflows({ connection, namespace, taskQueue });
+  expect(await workflows.ping()).toBe(false);
+  for (const call of [workflows.startRun('r'), workflows.signalRun('r', 'event', 'p'), workflows.describeRun('r')]) {
+    await expect(call).rejects.toMatchObject({ kind: 'unavailable' });
+  }
+  await workflows.close();
+});
