@@ -16,8 +16,8 @@ const CONSEQUENCE = 'Until then programs (Bash, script tools) are refused; all e
 
 /** Gets bubblewrap, in which programs run. Never a reason not to start: without it programs are refused. */
 export async function getBubblewrap() {
-  const driver = process.env.SERVICE_SANDBOX || 'auto';
-  if (driver === 'none' || onPath('bwrap')) return;
+  // The API runs no programs, and who chose `none` wants no bubblewrap.
+  if (process.env.SERVICE_ROLE === 'api' || process.env.SERVICE_SANDBOX === 'none' || onPath('bwrap')) return;
   if (process.platform !== 'linux') {
     say(
       '  · Programs (Bash, script tools) run in bubblewrap, which is for Linux: here they are refused; all else works.',

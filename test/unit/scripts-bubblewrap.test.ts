@@ -17,7 +17,7 @@ async function getBubblewrap({ uid = 0, platform = 'linux', env = {} } = {}): Pr
     process.getuid = () => ${uid};
     Object.defineProperty(process, 'platform', { value: ${JSON.stringify(platform)} });
     await (await import(${JSON.stringify(module)})).getBubblewrap();`;
-  const options = { env: { PATH: bin, SERVICE_SANDBOX: undefined, ...env } };
+  const options = { env: { PATH: bin, SERVICE_SANDBOX: undefined, SERVICE_ROLE: undefined, ...env } };
   const { code, output } = await runChild(process.execPath, ['--input-type=module', '-e', script], options);
   expect(code).toBe(0);
   return output;
@@ -56,6 +56,9 @@ test('on macOS it says that programs are refused and how to run them without iso
   expect(await getBubblewrap({ platform: 'darwin' })).toMatch(/refused; all else works.*SERVICE_SANDBOX=none/s);
 });
 
-test('where the operator chose no sandbox there is nothing to say', async () => {
-  expect(await getBubblewrap({ env: { SERVICE_SANDBOX: 'none' } })).toBe('');
-});
+test.each([{ SERVICE_SANDBOX: 'none' }, { SERVICE_ROLE: 'api' }])(
+  'with %o no program runs in bubblewrap, and there is nothing to say',
+  async (env) => {
+    expect(await getBubblewrap({ env })).toBe('');
+  },
+);
