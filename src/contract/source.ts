@@ -3,19 +3,7 @@ import { Time } from './common.js';
 import { DeployResultBody, IssueBody } from './deploys.js';
 import { FileBody } from './files.js';
 
-const Kind = z.enum([
-  'workspace',
-  'agent',
-  'flow',
-  'eval',
-  'tool',
-  'skill',
-  'knowledge',
-  'memory',
-  'mcp',
-  'script',
-  'file',
-]);
+const Kind = z.enum(['workspace', 'agent', 'flow', 'eval', 'tool', 'skill', 'knowledge', 'memory', 'other']);
 
 export const SourceEntryBody = z
   .object({

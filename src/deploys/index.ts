@@ -11,5 +11,4 @@ export {
   type SourceEntry,
   type SourceTree,
 } from './read-source.js';
-export { type SourceKind, sourceKind } from './source-kind.js';
 export { type MemoryOutcome, type MemoryWrite, writeMemory } from './write-memory.js';

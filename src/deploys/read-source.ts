@@ -2,7 +2,7 @@ import type { Deps } from '../deps.js';
 import { pathFault } from '../shared/path-fault.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import type { Issue } from '../workspace/model.js';
+import { type FileKind, type Issue, kindOfPath } from '../workspace/index.js';
 import {
   findWorkspace,
   type ManifestEntry,
@@ -11,14 +11,13 @@ import {
   visibleTree,
   type Writer,
 } from '../workspaces/index.js';
-import { type SourceKind, sourceKind } from './source-kind.js';
 
 export interface SourceEntry {
   readonly path: string;
   /** The git object id of its blob. */
   readonly sha: string;
   readonly size: number;
-  readonly kind: SourceKind;
+  readonly kind: FileKind;
   readonly writtenBy: Writer;
   readonly updatedAt: string;
 }
@@ -65,5 +64,5 @@ export async function readSourceFile(
 }
 
 function toEntry(path: string, { sha, size, by, at }: ManifestEntry): SourceEntry {
-  return { path, sha, size, kind: sourceKind(path), writtenBy: by, updatedAt: at };
+  return { path, sha, size, kind: kindOfPath(path), writtenBy: by, updatedAt: at };
 }

@@ -16,7 +16,6 @@ export {
 } from './manifest.js';
 export { type LivePlan, livePlan, loadPlan } from './plans.js';
 export { type PreparedTree, prepareTree, readLivePaths } from './prepare-tree.js';
-export { isProtectedPath } from './protected-paths.js';
 export { readBlobs } from './read-blobs.js';
 export { listWorkspaces, readWorkspace, type WorkspaceList, type WorkspaceSummary } from './read-workspace.js';
 export { listRunFiles, type RunFileInfo, type RunView, readRunFile } from './run-files.js';

@@ -1,8 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { blobId, unwritablePaths } from '../git/index.js';
-import type { Issue, SourceFile, Workspace } from '../workspace/model.js';
-import { isProtectedPath } from './protected-paths.js';
+import { type Issue, isProtectedPath, type SourceFile, type Workspace } from '../workspace/index.js';
 
 export interface PreparedFile {
   readonly sha: string;
