@@ -18,7 +18,6 @@ export interface Child {
   readonly identity: ProcessIdentity;
   readonly exited: Promise<string>;
   hasExited(): boolean;
-  signal(signal: NodeJS.Signals): void;
 }
 
 const LOG_LIMIT_BYTES = 32 * 1_024 * 1_024;
@@ -38,33 +37,47 @@ export function spawnChild(spec: ChildSpec): Child {
     ...(spec.gid === undefined ? {} : { gid: spec.gid }),
   });
   closeSync(log);
+  // For a process that exits without having ended its servers: it can await no more, but it can still ask.
+  const abandon = () => void child.kill('SIGINT');
+  process.once('exit', abandon);
   let done = false;
   const exited = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('exit', (code, signal) => resolve(signal ? `ended by ${signal}` : `exit code ${code}`));
   }).then((text) => {
     done = true;
+    process.off('exit', abandon);
     return text;
   });
   return {
     identity: identify(child.pid ?? -1),
     exited,
     hasExited: () => done,
-    signal: (signal) => void child.kill(signal),
   };
 }
 
-/** Asks with `signals` one after the other, `patienceMs` each, until the process is gone. */
+/** Asks with `signals` one after the other, `patienceMs` each, until the process is gone. False when it was not there. */
 export async function endProcess(
   identity: ProcessIdentity,
   signals: readonly NodeJS.Signals[],
   patienceMs: number,
-): Promise<void> {
+): Promise<boolean> {
+  if (!isAlive(identity)) return false;
   for (const signal of signals) {
-    if (!isAlive(identity)) return;
-    process.kill(identity.pid, signal);
+    if (!isAlive(identity)) break;
+    send(identity.pid, signal);
     const until = Date.now() + patienceMs;
     while (isAlive(identity) && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return true;
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // It went by itself between the look and the signal.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }
 

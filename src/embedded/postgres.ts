@@ -1,10 +1,11 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Child, endProcess, spawnChild } from './child.js';
+import { type Child, spawnChild } from './child.js';
 import type { DataFolder } from './data-folder.js';
 import { postgresBinaries } from './postgres-binaries.js';
 import { ensureCluster } from './postgres-cluster.js';
 import { postgresUser } from './postgres-user.js';
+import { endServer, recordServer } from './process-records.js';
 import { explainStart } from './server-log.js';
 
 export interface PostgresServer {
@@ -46,10 +47,11 @@ export async function startPostgres(folder: DataFolder, port: number, extra: obj
   ]);
   const { command, args } = user.command(binaries.postgres, ['-D', folder.postgres, ...settings]);
   const child = spawnChild({ command, args, cwd: folder.postgres, env: { LC_ALL: 'C' }, logFile, ...user.spawnAs });
+  recordServer(folder.processes, 'postgres', child.identity);
   const server = {
     child,
     url: `postgresql://signalbox:${password}@127.0.0.1:${port}/postgres`,
-    stop: () => endPostgres(child),
+    stop: () => endServer(folder, 'postgres', child),
   };
   try {
     await waitUntilReady(folder, child);
@@ -58,12 +60,6 @@ export async function startPostgres(folder: DataFolder, port: number, extra: obj
     throw await explainStart({ name: 'Postgres', logFile, logStart, port, folder: folder.root }, error);
   }
   return server;
-}
-
-// SIGINT is the fast shutdown, SIGQUIT the immediate one, which recovers from the log at the next start.
-// https://www.postgresql.org/docs/18/server-shutdown.html
-function endPostgres(child: Child): Promise<void> {
-  return endProcess(child.identity, ['SIGINT', 'SIGQUIT', 'SIGKILL'], 20_000);
 }
 
 /** `postmaster.pid` says on its eighth line how far the server is, which is also what pg_ctl waits for. */

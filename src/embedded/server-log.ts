@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { errorMessage } from '../shared/refusal.js';
-import { StartError } from './start-error.js';
+import { PortTaken, StartError } from './start-error.js';
 
 export interface FailedStart {
   readonly name: string;
@@ -10,6 +10,8 @@ export interface FailedStart {
   readonly port: number;
   readonly folder: string;
 }
+
+const PORT_TAKEN = /could not bind|address already in use|can't set frontend port/i;
 
 type Sentence = (failed: FailedStart) => string;
 
@@ -43,6 +45,10 @@ const CAUSES: readonly (readonly [pattern: RegExp, sentence: Sentence])[] = [
 /** A server that did not start, as one sentence: from the lines it wrote, else with the last of them. */
 export async function explainStart(failed: FailedStart, error: unknown): Promise<StartError> {
   const text = await readFrom(failed.logFile, failed.logStart);
+  if (PORT_TAKEN.test(text)) {
+    const { name, port } = failed;
+    return new PortTaken(`${name} cannot use port ${port} of 127.0.0.1, which another program has: end that one.`);
+  }
   const cause = CAUSES.find(([pattern]) => pattern.test(text));
   if (cause) return new StartError(cause[1](failed), { cause: error });
   const last = text.trim().split('\n').at(-1) || errorMessage(error);

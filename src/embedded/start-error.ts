@@ -3,6 +3,9 @@ export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
+/** Another program took the port between our look at it and the server's start: another one may be tried. */
+export class PortTaken extends StartError {}
+
 const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
   ENOSPC: (path) =>
     `The disk that holds ${path} is full: free some space, or set SERVICE_DATA_DIR to a folder on another disk.`,

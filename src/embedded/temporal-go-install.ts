@@ -31,6 +31,8 @@ export async function goInstallTemporal({ version, binFolder, environment, progr
 function runGo(args: readonly string[], env: Acquire['environment']): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn('go', args, { env: { ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
+    const abandon = () => void child.kill();
+    process.once('exit', abandon);
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => {
       said = (said + chunk.toString('utf8')).slice(-2_000);
@@ -40,6 +42,7 @@ function runGo(args: readonly string[], env: Acquire['environment']): Promise<vo
       reject(new Error(isMissing ? 'there is no `go` on PATH' : errorMessage(error)));
     });
     child.once('close', (code) => {
+      process.off('exit', abandon);
       if (code === 0) resolve();
       else reject(new Error(said.trim().split('\n').at(-1) || `exit code ${code}`));
     });

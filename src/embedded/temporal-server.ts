@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { errorMessage } from '../shared/refusal.js';
-import { type Child, endProcess, spawnChild } from './child.js';
+import { type Child, spawnChild } from './child.js';
 import type { DataFolder } from './data-folder.js';
+import { endServer, recordServer } from './process-records.js';
 import { explainStart } from './server-log.js';
 import type { TemporalSettings } from './temporal-settings.js';
 
@@ -29,8 +30,9 @@ export async function startTemporal(start: TemporalStart): Promise<TemporalServe
   const logFile = join(folder.logs, 'temporal.log');
   const logStart = (await stat(logFile).catch(() => ({ size: 0 }))).size;
   const child = spawnChild({ command: binary, args: serverArguments(start), cwd: folder.root, logFile });
+  recordServer(folder.processes, 'temporal', child.identity);
   const address = `127.0.0.1:${port}`;
-  const server = { child, address, stop: () => endProcess(child.identity, ['SIGTERM', 'SIGKILL'], 10_000) };
+  const server = { child, address, stop: () => endServer(folder, 'temporal', child) };
   try {
     await waitUntilReady(address, start.settings, child);
   } catch (error) {

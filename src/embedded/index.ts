@@ -1,0 +1,2 @@
+export { type Embedded, type EmbeddedOptions, startEmbedded } from './start-embedded.js';
+export { StartError } from './start-error.js';

@@ -1,0 +1,83 @@
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
+import { identify, isAlive } from './process-identity.js';
+import { explainFileError, StartError } from './start-error.js';
+
+const Holder = z.object({ pid: z.number(), started: z.string(), address: z.string() });
+type Holder = z.infer<typeof Holder>;
+
+export interface InstanceLock {
+  release(): void;
+}
+
+/**
+ * One instance a data folder: the file names its holder's pid and start time, so the lock of a process that is gone,
+ * however it went, is taken over. A second instance is told who runs, and where.
+ */
+export function takeLock(file: string, address: string): InstanceLock {
+  const mine = JSON.stringify({ ...identify(process.pid), address });
+  const draft = `${file}.${process.pid}`;
+  try {
+    writeFileSync(draft, mine, { mode: 0o600 });
+    for (let tries = 0; tries < 3; tries += 1) {
+      if (link(draft, file)) return { release: () => release(file, mine) };
+      const text = read(file);
+      const holder = parse(text);
+      if (holder && isAlive(holder)) throw new StartError(sayWhoRuns(file, holder));
+      if (text !== null) moveAway(file, text);
+    }
+    throw new StartError(`${file} changes under our hands: other instances start in the same moment; start again.`);
+  } catch (error) {
+    throw explainFileError(error, file);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+function sayWhoRuns(file: string, { pid, address }: Holder): string {
+  return `Signalbox already runs on this data folder (pid ${pid}, ${address}): use that one, stop it, or set SERVICE_DATA_DIR to another folder. The lock is ${file}.`;
+}
+
+/** A link appears whole or not at all: nobody ever reads half a lock. */
+function link(draft: string, file: string): boolean {
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function read(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+function parse(text: string | null): Holder | null {
+  try {
+    return Holder.parse(JSON.parse(text ?? ''));
+  } catch {
+    // What cannot be read was written by no instance that lives: locks appear whole.
+    return null;
+  }
+}
+
+/** Takes a stale lock away. One that another start put there in the meantime is put back. */
+function moveAway(file: string, stale: string): void {
+  const aside = `${file}.stale.${process.pid}`;
+  try {
+    renameSync(file, aside);
+  } catch {
+    return;
+  }
+  if (read(aside) !== stale) link(aside, file);
+  rmSync(aside, { force: true });
+}
+
+function release(file: string, mine: string): void {
+  if (read(file) === mine) rmSync(file, { force: true });
+}

@@ -1,0 +1,69 @@
+import type { Log } from '../shared/log.js';
+import { errorMessage } from '../shared/refusal.js';
+import type { Child } from './child.js';
+
+interface Server {
+  readonly child: Child;
+  stop(): Promise<void>;
+}
+
+export interface KeptServer {
+  /** Ends the server and leaves it ended. */
+  close(): Promise<void>;
+}
+
+const FIRST_WAIT_MS = 200;
+const LONGEST_WAIT_MS = 15_000;
+/** A server that lived this long starts again without the waiting that its earlier failures earned it. */
+const STEADY_MS = 60_000;
+
+/** Starts a server again, on the same port, whenever it ends by itself; waits longer each time that it ends soon. */
+export function keepRunning(name: string, first: Server, restart: () => Promise<Server>, log: Log): KeptServer {
+  let server: Server = first;
+  let closing = false;
+  let wake: () => void = () => undefined;
+
+  async function watch(): Promise<void> {
+    let wait = FIRST_WAIT_MS;
+    while (!closing) {
+      const began = Date.now();
+      const how = await server.child.exited;
+      if (closing) return;
+      if (Date.now() - began > STEADY_MS) wait = FIRST_WAIT_MS;
+      log.error({ server: name, how, restartInMs: wait }, `${name} ended by itself and is started again`);
+      wait = await bringBack(wait);
+    }
+  }
+
+  async function bringBack(wait: number): Promise<number> {
+    for (let next = wait; ; next = Math.min(next * 2, LONGEST_WAIT_MS)) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, next);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      if (closing) return next;
+      try {
+        server = await restart();
+        log.info({ server: name }, `${name} runs again`);
+        return Math.min(next * 2, LONGEST_WAIT_MS);
+      } catch (error) {
+        log.error({ server: name, error: errorMessage(error) }, `${name} did not start again`);
+      }
+    }
+  }
+
+  const watching = watch();
+  return {
+    async close() {
+      closing = true;
+      wake();
+      await server.stop();
+      // A restart that was under way when we were asked to close has made a new server.
+      await watching;
+      await server.stop();
+    },
+  };
+}

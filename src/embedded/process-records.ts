@@ -1,0 +1,58 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
+import { type Child, endProcess } from './child.js';
+import type { DataFolder } from './data-folder.js';
+import type { ProcessIdentity } from './process-identity.js';
+
+const SERVERS = ['postgres', 'temporal'] as const;
+export type ServerName = (typeof SERVERS)[number];
+
+const Identity = z.object({ pid: z.number(), started: z.string() });
+const Records = z.partialRecord(z.enum(SERVERS), Identity);
+type Records = z.infer<typeof Records>;
+
+/**
+ * How each server is asked to end: Postgres by its fast shutdown, then by the immediate one, which recovers from the
+ * log at the next start (https://www.postgresql.org/docs/18/server-shutdown.html).
+ */
+const END_SIGNALS = {
+  postgres: ['SIGINT', 'SIGQUIT', 'SIGKILL'],
+  temporal: ['SIGTERM', 'SIGKILL'],
+} as const satisfies Record<ServerName, readonly NodeJS.Signals[]>;
+
+/** Patience for each of the signals. Postgres writes all that is dirty before it goes. */
+const END_PATIENCE_MS = { postgres: 20_000, temporal: 10_000 } as const satisfies Record<ServerName, number>;
+
+/** Notes which process serves the folder, at once after it was started: a later start must be able to find it. */
+export function recordServer(file: string, name: ServerName, identity: ProcessIdentity | null): void {
+  const { [name]: _old, ...others } = readRecords(file);
+  const draft = `${file}.new`;
+  writeFileSync(draft, JSON.stringify(identity ? { ...others, [name]: identity } : others), { mode: 0o600 });
+  renameSync(draft, file);
+}
+
+/** Ends a server and forgets it. */
+export async function endServer(folder: DataFolder, name: ServerName, child: Child): Promise<void> {
+  await endProcess(child.identity, END_SIGNALS[name], END_PATIENCE_MS[name]);
+  if (existsSync(folder.root)) recordServer(folder.processes, name, null);
+}
+
+/** Ends the servers that a service which was killed left behind; answers their names. */
+export async function endOrphans(file: string): Promise<readonly ServerName[]> {
+  const records = readRecords(file);
+  const ended: ServerName[] = [];
+  for (const name of SERVERS) {
+    const identity = records[name];
+    if (identity && (await endProcess(identity, END_SIGNALS[name], END_PATIENCE_MS[name]))) ended.push(name);
+  }
+  return ended;
+}
+
+function readRecords(file: string): Records {
+  try {
+    return Records.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch {
+    // Missing on the first start; damaged only by hand, and Postgres has a lock of its own.
+    return {};
+  }
+}

@@ -1,0 +1,111 @@
+import type { Config } from '../config/index.js';
+import type { Log } from '../shared/log.js';
+import { type DataFolder, dataFolder, prepareDataFolder } from './data-folder.js';
+import { freePort } from './free-port.js';
+import { takeLock } from './instance-lock.js';
+import { type KeptServer, keepRunning } from './keep-running.js';
+import { startPostgres } from './postgres.js';
+import { endOrphans } from './process-records.js';
+import { PortTaken } from './start-error.js';
+import { cacheBinFolder, findTemporal } from './temporal-binary.js';
+import { startTemporal } from './temporal-server.js';
+import { readTemporalSettings } from './temporal-settings.js';
+
+export interface EmbeddedOptions {
+  readonly config: Pick<Config, 'dataDir' | 'host' | 'port' | 'databaseUrl' | 'temporal'>;
+  readonly log: Log;
+  /** A line for the person who waits. */
+  readonly progress: (text: string) => void;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** The servers of one machine; those that the configuration names elsewhere are passed through. */
+export interface Embedded {
+  readonly databaseUrl: string;
+  readonly temporal: { readonly address: string; readonly namespace: string };
+  /** Ends what was started: when it settles no process of ours is left, and the folder is free for the next start. */
+  close(): Promise<void>;
+}
+
+interface Part<T> {
+  readonly value: T;
+  readonly kept: KeptServer | null;
+}
+
+const PORT_TRIES = 3;
+
+/**
+ * Starts Postgres and Temporal in the data folder, as far as the configuration names none. Holds the folder's lock,
+ * ends what a killed service left behind, and starts a server that dies again. Throws `StartError`.
+ */
+export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
+  const { config, log, progress } = options;
+  const folder = dataFolder(config.dataDir);
+  await prepareDataFolder(folder);
+  const lock = takeLock(folder.lock, `http://${config.host}:${config.port}`);
+  try {
+    const orphans = await endOrphans(folder.processes);
+    if (orphans.length > 0) progress(`Ended what the last start left behind: ${orphans.join(' and ')}.`);
+    const [postgres, temporal] = await both(postgresPart(options, folder), temporalPart(options, folder));
+    const kept = [postgres.kept, temporal.kept].filter((each) => each !== null);
+    return {
+      databaseUrl: postgres.value,
+      temporal: temporal.value,
+      async close() {
+        await Promise.all(kept.map((each) => each.close()));
+        lock.release();
+        log.debug({}, 'the embedded servers ended');
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function postgresPart({ config, log, progress }: EmbeddedOptions, folder: DataFolder): Promise<Part<string>> {
+  if (config.databaseUrl !== null) return { value: config.databaseUrl, kept: null };
+  progress('Starting Postgres …');
+  const { server, port } = await onFreePort(0, (each) => startPostgres(folder, each));
+  return { value: server.url, kept: keepRunning('postgres', server, () => startPostgres(folder, port), log) };
+}
+
+async function temporalPart(options: EmbeddedOptions, folder: DataFolder): Promise<Part<Embedded['temporal']>> {
+  const { config, log, progress, environment } = options;
+  const { address, namespace } = config.temporal;
+  if (address !== null) return { value: { address, namespace }, kept: null };
+  const settings = await readTemporalSettings();
+  const { version } = settings;
+  const binary = await findTemporal({ version, binFolder: cacheBinFolder(environment), environment, progress });
+  progress('Starting Temporal …');
+  const start = (port: number) => startTemporal({ binary, settings, folder, port });
+  const { server, port } = await onFreePort(settings.port, start);
+  const value = { address: server.address, namespace: settings.namespace };
+  return { value, kept: keepRunning('temporal', server, () => start(port), log) };
+}
+
+/** Starts on the port that is wanted, or on a free one: should that be taken meanwhile, on another. */
+async function onFreePort<T>(
+  wanted: number,
+  start: (port: number) => Promise<T>,
+): Promise<{ server: T; port: number }> {
+  for (let tries = 1; ; tries += 1) {
+    const port = wanted === 0 ? await freePort() : wanted;
+    try {
+      return { server: await start(port), port };
+    } catch (error) {
+      if (!(error instanceof PortTaken) || wanted !== 0 || tries === PORT_TRIES) throw error;
+    }
+  }
+}
+
+/** Both at once; when one fails the other is ended, so that a failed start leaves no process. */
+async function both<A, B>(first: Promise<Part<A>>, second: Promise<Part<B>>): Promise<[Part<A>, Part<B>]> {
+  const results = await Promise.allSettled([first, second]);
+  try {
+    return [await first, await second];
+  } catch (error) {
+    for (const result of results) if (result.status === 'fulfilled') await result.value.kept?.close();
+    throw error;
+  }
+}
