@@ -1,5 +1,5 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { createAdaptorServer } from '@hono/node-server';
+import type { Server, ServerResponse } from 'node:http';
+import { createAdaptorServer, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import type { Deps } from '../deps.js';
 import type { App } from './app.js';
 
@@ -15,8 +15,18 @@ const GRACE_MS = 3_000;
 
 export async function serveApi(deps: Pick<Deps, 'config'>, app: App): Promise<ApiServer> {
   const { host, port } = deps.config;
-  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
-  const streams = trackStreams(server);
+  // Streams end only when somebody ends them, so a stopping service must know which answers they are.
+  const streams = new Set<ServerResponse>();
+  const fetch = async (request: Request, bindings: HttpBindings | Http2Bindings) => {
+    const response = await app.fetch(request, bindings);
+    const { outgoing } = bindings as HttpBindings;
+    if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
+      streams.add(outgoing);
+      outgoing.once('close', () => streams.delete(outgoing));
+    }
+    return response;
+  };
+  const server = createAdaptorServer({ fetch }) as Server;
   await listen(server, host, port);
   const address = server.address();
   const actual = typeof address === 'object' && address !== null ? address.port : port;
@@ -48,17 +58,7 @@ function sayWhy(error: NodeJS.ErrnoException, host: string, port: number): strin
   return REASONS[error.code ?? '']?.(host, port) ?? `cannot listen on ${host}:${port}: ${error.message}`;
 }
 
-/** Streams end only when somebody ends them, so a stopping service must know which answers they are. */
-function trackStreams(server: Server): ReadonlySet<ServerResponse> {
-  const open = new Set<ServerResponse>();
-  server.on('request', (_request: IncomingMessage, response: ServerResponse) => {
-    open.add(response);
-    response.once('close', () => open.delete(response));
-  });
-  return open;
-}
-
-function close(server: Server, open: ReadonlySet<ServerResponse>): Promise<void> {
+function close(server: Server, streams: ReadonlySet<ServerResponse>): Promise<void> {
   return new Promise((resolve) => {
     const force = setTimeout(() => server.closeAllConnections(), GRACE_MS);
     server.close(() => {
@@ -66,10 +66,6 @@ function close(server: Server, open: ReadonlySet<ServerResponse>): Promise<void>
       resolve();
     });
     server.closeIdleConnections();
-    for (const response of open) {
-      const type = String(response.getHeader('content-type') ?? '');
-      if (response.headersSent && type.startsWith('text/event-stream')) response.destroy();
-      else if (!response.headersSent) response.setHeader('Connection', 'close');
-    }
+    for (const stream of streams) stream.destroy();
   });
 }

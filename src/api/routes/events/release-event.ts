@@ -1,0 +1,38 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { EventParams, EventQuery, Released } from '../../../contract/runs.js';
+import { releaseEvent } from '../../../runs/index.js';
+import type { Json } from '../../../shared/json.js';
+import { defineRoute } from '../../define-route.js';
+import { okResponse } from '../../schemas.js';
+
+export const postEvent = defineRoute({
+  access: 'token',
+  route: createRoute({
+    method: 'post',
+    path: '/api/events/{tenant}/{ws}/{id}',
+    summary: 'Release a run that waits for an event; the body becomes its payload',
+    tags: ['Triggers'],
+    request: {
+      params: EventParams,
+      query: EventQuery,
+      body: {
+        content: {
+          'application/json': { schema: z.unknown() },
+          'application/x-www-form-urlencoded': { schema: z.record(z.string(), z.unknown()) },
+        },
+      },
+    },
+    responses: okResponse(Released, 'The event is kept; the run goes on by itself'),
+  }),
+  handle: async (c) => {
+    const { tenant, ws: workspace, id: runId } = c.req.valid('param');
+    const { token, step } = c.req.valid('query');
+    const form = c.req.header('content-type')?.startsWith('application/x-www-form-urlencoded') ?? false;
+    const text = form ? '' : await c.req.text();
+    const payload = form ? await c.req.parseBody() : text === '' ? null : await c.req.json();
+    return c.json(
+      await releaseEvent(c.var.deps, { tenant, workspace, runId, token, step, payload: payload as Json }),
+      200,
+    );
+  },
+});

@@ -1,0 +1,41 @@
+import { createRoute } from '@hono/zod-openapi';
+import { RunParams } from '../../../contract/common.js';
+import { Decided, DecideRun, Stopped } from '../../../contract/runs.js';
+import { decideRun, getRun, stopRun } from '../../../runs/index.js';
+import { defineRoute } from '../../define-route.js';
+import { jsonBody, okResponse } from '../../schemas.js';
+
+export const approveRun = defineRoute({
+  access: { role: 'editor' },
+  idempotent: true,
+  find: async (c) =>
+    getRun(c.var.deps, c.var.caller, { workspace: c.req.param('ws') ?? '', runId: c.req.param('id') ?? '' }),
+  route: createRoute({
+    method: 'post',
+    path: '/api/workspaces/{ws}/runs/{id}/approve',
+    summary: 'Release a run that waits on a human',
+    tags: ['Runs'],
+    request: { params: RunParams, body: jsonBody(DecideRun) },
+    responses: okResponse(Decided, 'The decision is kept; the run goes on by itself'),
+  }),
+  handle: async (c) => {
+    const { ws: workspace, id: runId } = c.req.valid('param');
+    return c.json(await decideRun(c.var.deps, c.var.caller, { workspace, runId, ...c.req.valid('json') }), 200);
+  },
+});
+
+export const stopOneRun = defineRoute({
+  access: { role: 'editor' },
+  route: createRoute({
+    method: 'post',
+    path: '/api/workspaces/{ws}/runs/{id}/stop',
+    summary: 'Stop a run; its sandbox is destroyed',
+    tags: ['Runs'],
+    request: { params: RunParams },
+    responses: okResponse(Stopped),
+  }),
+  handle: async (c) => {
+    const { ws: workspace, id: runId } = c.req.valid('param');
+    return c.json(await stopRun(c.var.deps, c.var.caller, { workspace, runId }), 200);
+  },
+});

@@ -1,0 +1,16 @@
+import type { Route } from '../../define-route.js';
+import { approveRun, stopOneRun } from './decide-run.js';
+import { deleteOneRun, getOneRun, getRuns } from './read-runs.js';
+import { startAgent, startFlow } from './start-flow.js';
+import { streamOneRun } from './stream-run.js';
+
+export const runRoutes: readonly Route[] = [
+  startFlow,
+  startAgent,
+  getRuns,
+  getOneRun,
+  deleteOneRun,
+  streamOneRun,
+  approveRun,
+  stopOneRun,
+];

@@ -1,0 +1,92 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { streamSSE } from 'hono/streaming';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createApp } from '../../src/api/app.js';
+import { defineRoute } from '../../src/api/define-route.js';
+import { okResponse, rawResponse } from '../../src/api/schemas.js';
+import { type ApiServer, serveApi } from '../../src/api/serve.js';
+import { createTestDeps } from '../support/create-test-app.js';
+
+const servers: ApiServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+let release: () => void = () => undefined;
+let arrived: Promise<void>;
+let onArrival: () => void = () => undefined;
+beforeEach(() => {
+  arrived = new Promise((resolve) => {
+    onArrival = resolve;
+  });
+});
+
+const slow = defineRoute({
+  access: 'open',
+  route: createRoute({ method: 'get', path: '/slow', responses: okResponse(z.object({ ok: z.boolean() })) }),
+  handle: async (c) => {
+    await new Promise<void>((resolve) => {
+      release = resolve;
+      onArrival();
+    });
+    return c.json({ ok: true }, 200);
+  },
+});
+const stream = defineRoute({
+  access: 'open',
+  route: createRoute({ method: 'get', path: '/stream', responses: { 200: rawResponse('text/event-stream', 'x') } }),
+  handle: async (c) =>
+    streamSSE(c, async (events) => {
+      await events.writeSSE({ data: 'hello' });
+      await new Promise<void>((resolve) => events.onAbort(resolve));
+    }),
+});
+
+async function start(port = 0): Promise<ApiServer> {
+  const deps = await createTestDeps({ config: { port } });
+  const server = await serveApi(deps, createApp(deps, [slow, stream]));
+  servers.push(server);
+  return server;
+}
+
+test('port 0 takes a free port and says which', async () => {
+  const { url } = await start();
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/);
+  expect((await fetch(`${url}/nothing`)).status).toBe(404);
+});
+
+test('a taken port is a sentence that says what to do', async () => {
+  const { url } = await start();
+  const port = Number(new URL(url).port);
+  await expect(start(port)).rejects.toThrow(
+    `port ${port} on 127.0.0.1 is taken: stop what listens there, or set SERVICE_PORT`,
+  );
+});
+
+test('closing ends streams and idle connections within 5 s, lets an answer be finished, and frees the port', async () => {
+  const server = await start();
+  const port = Number(new URL(server.url).port);
+  const events = (await fetch(`${server.url}/stream`)).body?.getReader();
+  await events?.read();
+  await (await fetch(`${server.url}/idle`)).text();
+  const answer = fetch(`${server.url}/slow`);
+  await arrived;
+  const startedAt = performance.now();
+  const closed = server.close();
+  await expect(Promise.resolve(events?.read())).rejects.toThrow();
+  release();
+  expect(await (await answer).json()).toEqual({ ok: true });
+  await closed;
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(await start(port)).toMatchObject({ url: server.url });
+});
+
+test('closing does not wait for an answer that never comes', async () => {
+  const server = await start();
+  const answer = fetch(`${server.url}/slow`).catch((error: unknown) => error);
+  await arrived;
+  const startedAt = performance.now();
+  await server.close();
+  expect(await answer).toBeInstanceOf(Error);
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+});
