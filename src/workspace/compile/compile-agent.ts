@@ -1,0 +1,90 @@
+import type { AgentPlan, SkillPlan, ToolPlan } from '../model.js';
+import { BUILTINS, BY_NAME } from '../parse/keys/agent-keys.js';
+import type { ReadAgent } from '../parse/read-agent.js';
+import { type Catalog, type Found, nearestIn, reachableIn } from '../resolve/catalog.js';
+import { findPinned } from '../resolve/documents.js';
+import { blobSha } from './blob-sha.js';
+import { compileServer, compileTool } from './compile-tool.js';
+import { defined } from './defined.js';
+
+export function compileAgent(catalog: Catalog, agent: Found<'agent'>): AgentPlan {
+  const { name, keys, prompt } = agent.model;
+  const { values } = keys;
+  const names = (list: readonly { readonly name: string }[] = []) => list.map((entry) => entry.name);
+  return {
+    name,
+    description: values.description ?? '',
+    path: agent.source.path,
+    prompt: prompt.pieces,
+    builtins: builtinsOf(agent.model),
+    tools: compileTools(catalog, agent),
+    grants: names(values.tools).filter((grant) => !isBuiltin(grant)),
+    skills: compileSkills(catalog, agent.model),
+    secrets: names(values.secrets),
+    knowledge: names(values.knowledge).flatMap((pin) => findPinned(catalog, name, pin) ?? []),
+    memory: memoryOf(agent.model),
+    agents: names(values.agents),
+    approve: names(values.approve),
+    maxTurns: values.maxTurns ?? 50,
+    network: values.network ?? [],
+    runtime: values.runtime ?? {},
+    config: values.config ?? {},
+    ...defined({
+      model: values.model?.name,
+      budgetUsd: values.budget,
+      timeoutMs: values.timeout,
+      script: scriptOf(catalog, name),
+    }),
+  };
+}
+
+export function isBuiltin(grant: string): boolean {
+  return [...BUILTINS, ...BY_NAME].some((builtin) => builtin === grant);
+}
+
+/** All six unless `tools:` names some of them, then those; less those disallowed. The others are on when named. */
+export function builtinsOf({ keys }: ReadAgent): string[] {
+  const granted = new Set((keys.values.tools ?? []).map(({ name }) => name));
+  const disallowed = new Set((keys.values.disallowedTools ?? []).map(({ name }) => name));
+  const named = BUILTINS.filter((builtin) => granted.has(builtin));
+  const on = [...(named.length > 0 ? named : BUILTINS), ...BY_NAME.filter((builtin) => granted.has(builtin))];
+  return on.filter((builtin) => !disallowed.has(builtin));
+}
+
+function compileTools(catalog: Catalog, agent: Found<'agent'>): ToolPlan[] {
+  const { name, keys } = agent.model;
+  const plans = new Map<string, ToolPlan>();
+  for (const server of keys.values.mcpServers?.inline ?? [])
+    plans.set(server.name, compileServer(server, agent.source.path));
+  const wanted = [...(keys.values.mcpServers?.named ?? []), ...(keys.values.tools ?? [])];
+  for (const grant of wanted) {
+    const toolName = grant.name.split('.')[0] ?? grant.name;
+    if (plans.has(toolName) || isBuiltin(toolName)) continue;
+    const tool = nearestIn(catalog.tools, name, toolName);
+    const server = catalog.servers?.model.servers.find((entry) => entry.name === toolName);
+    if (tool) plans.set(toolName, compileTool(catalog, tool));
+    else if (server) plans.set(toolName, compileServer(server, '.mcp.json'));
+  }
+  return [...plans.values()];
+}
+
+function compileSkills(catalog: Catalog, { name, keys }: ReadAgent): SkillPlan[] {
+  const all = reachableIn(catalog.skills, name);
+  const wanted = keys.values.skills?.map((skill) => skill.name) ?? [...all.keys()].sort();
+  return wanted.flatMap((wantedName) => {
+    const skill = all.get(wantedName);
+    const content = skill && catalog.files.get(skill.source.path)?.content;
+    if (!skill || !content) return [];
+    return [{ name: wantedName, description: skill.model.description, path: skill.source.path, sha: blobSha(content) }];
+  });
+}
+
+function memoryOf({ name, keys }: ReadAgent): string | null {
+  const folder = keys.values.memory ?? name;
+  return folder === 'none' ? null : `memory/${folder.replace(/^memory\//, '').replace(/\/$/, '')}/`;
+}
+
+function scriptOf(catalog: Catalog, name: string): AgentPlan['script'] {
+  const file = catalog.files.get(`agents/${name}/script.yaml`);
+  return file && { path: file.path, sha: blobSha(file.content) };
+}

@@ -1,0 +1,81 @@
+import type { Nodes } from 'mdast';
+import { segments } from '../text/segments.js';
+import type { Block } from './markdown.js';
+import { end, isHeading, start } from './markdown.js';
+import { type Findings, report } from './source.js';
+
+/** Reports what would swallow the headings after it, or is no heading though it looks like one. */
+export function checkBlocks(findings: Findings, blocks: readonly Block[], lateTitles: readonly Block[] = []): void {
+  for (const block of blocks) {
+    if (isHeading(block) && findings.source.text[start(block)] !== '#') reportSetext(findings, block);
+    checkInside(findings, block);
+  }
+  for (const title of lateTitles) {
+    const message = 'A `#` title stands after another heading or title.';
+    report(findings, start(title), { code: 'file/late-title', message, hint: 'A step or a case begins with `## `.' });
+  }
+}
+
+function reportSetext(findings: Findings, block: Block): void {
+  const message = 'A line of `---` or `===` under a text makes it a heading.';
+  const hint = 'Write `## Title`, or leave a blank line before the rule.';
+  report(findings, start(block), { code: 'file/setext-heading', message, hint });
+}
+
+const CHECKS: Readonly<Record<string, (findings: Findings, block: Block) => void>> = {
+  code: checkFence,
+  html: checkComments,
+  paragraph: checkParagraph,
+  heading: checkComments,
+};
+
+function checkInside(findings: Findings, block: Block): void {
+  const waiting: Nodes[] = [block];
+  for (let node = waiting.pop(); node; node = waiting.pop()) {
+    const check = CHECKS[node.type];
+    if (check) check(findings, node as Block);
+    else if ('children' in node) waiting.push(...node.children);
+  }
+}
+
+function checkFence(findings: Findings, block: Block): void {
+  const raw = findings.source.text.slice(start(block), end(block));
+  const fence = /^(`{3,}|~{3,})/.exec(raw)?.[1];
+  if (fence === undefined) return;
+  const lines = raw.trimEnd().split(/\r\n|\n|\r/);
+  const last = lines.length > 1 ? (lines.at(-1) ?? '').replace(/^[ \t>]*/, '') : '';
+  if (last.startsWith(fence) && last.split('').every((char) => char === fence[0])) return;
+  const message = `This code block is not closed; all that follows is taken for code.`;
+  report(findings, start(block), { code: 'file/unclosed-fence', message, hint: `End it with a line of \`${fence}\`.` });
+}
+
+function checkParagraph(findings: Findings, block: Block): void {
+  checkComments(findings, block);
+  const from = start(block);
+  const raw = findings.source.text.slice(from, end(block));
+  for (const match of raw.matchAll(/(?<=^|[\r\n])( {0,3})(#{2,3})[^#\s]/g)) {
+    const message = `\`${match[2]}\` without a space after it is no heading.`;
+    const hint = `Put a space after \`${match[2]}\`, or a backslash before it.`;
+    report(findings, from + match.index + (match[1] ?? '').length, {
+      code: 'file/heading-without-space',
+      message,
+      hint,
+    });
+  }
+}
+
+function checkComments(findings: Findings, block: Block): void {
+  const from = start(block);
+  const raw = findings.source.text.slice(from, end(block));
+  if (!raw.includes('<!--')) return;
+  for (const segment of segments(raw)) {
+    if (segment.kind === 'comment' && !isClosed(raw.slice(segment.start, segment.end))) {
+      const message = 'This comment is not closed before its paragraph ends.';
+      report(findings, from + segment.start, { code: 'file/unclosed-comment', message, hint: 'End it with `-->`.' });
+    }
+  }
+}
+
+function isClosed(comment: string): boolean {
+  return comment.length >= 5 && comment.endsWith('-->');
+}

@@ -1,0 +1,50 @@
+import { checkCel } from '../cel/index.js';
+import { didYouMean } from '../did-you-mean.js';
+import type { ReadFlow, ReadGroup, ReadStep } from './flow-model.js';
+import type { OpenFile } from './open-file.js';
+import { report } from './source.js';
+import { allNodes, type StepScope } from './step-scope.js';
+
+const ROOTS = ['input', 'steps', 'trigger', 'run'] as const;
+const EXPRESSIONS = { when: ROOTS, each: ROOTS, until: [...ROOTS, 'self'] } as const;
+
+/** Every CEL option of a flow's steps and groups: its grammar, its roots, and the steps that it names. */
+export function checkExpressions(file: OpenFile, flow: ReadFlow, scope: StepScope): void {
+  for (const node of allNodes(flow)) {
+    for (const [option, roots] of Object.entries(EXPRESSIONS)) {
+      const source = sourceOf(node, option as keyof typeof EXPRESSIONS);
+      if (source !== undefined) checkExpression(file, { option, source: source.text, at: source.at, roots }, scope);
+    }
+  }
+}
+
+function sourceOf(
+  node: ReadStep | ReadGroup,
+  option: keyof typeof EXPRESSIONS,
+): { text: string; at: number } | undefined {
+  if (node.kind === 'group' && option !== 'when') return undefined;
+  const options = node.options as ReadStep['options'];
+  const text = options.values[option];
+  return text === undefined ? undefined : { text, at: options.at(option) };
+}
+
+interface Expression {
+  readonly option: string;
+  readonly source: string;
+  readonly at: number;
+  readonly roots: readonly string[];
+}
+
+function checkExpression(file: OpenFile, { option, source, at, roots }: Expression, scope: StepScope): void {
+  const read = checkCel(source, { roots });
+  if (!read.ok) {
+    report(file, at + read.offset, { code: 'step/bad-expression', message: `\`${option}\`: ${read.message}.` });
+    return;
+  }
+  for (const id of read.steps) {
+    if (scope.has(id)) continue;
+    const found = new RegExp(`steps\\s*(?:\\.\\s*|\\[\\s*["'])${id}\\b`).exec(source)?.index ?? 0;
+    const message = `\`${option}\`: there is no step \`${id}\`.`;
+    report(file, at + found, { code: 'step/unknown-step', message, hint: didYouMean(id, scope.keys()) });
+  }
+}

@@ -1,0 +1,46 @@
+import { checkCombinations } from './check-combinations.js';
+import { checkExpressions } from './check-expressions.js';
+import { checkJumps } from './check-jumps.js';
+import { checkVariables } from './check-variables.js';
+import { type ReadFlow, type ReadStep, stepsOf } from './flow-model.js';
+import type { OpenFile } from './open-file.js';
+import { report } from './source.js';
+import { allNodes, scopeOf } from './step-scope.js';
+
+/** All that the steps of a flow must be, as far as the file itself tells. */
+export function checkSteps(file: OpenFile, flow: ReadFlow): void {
+  const scope = scopeOf(flow);
+  checkIds(file, flow);
+  for (const step of stepsOf(flow.nodes)) {
+    checkDoer(file, step);
+    checkCombinations(file, step);
+    checkJumps(file, step, scope);
+  }
+  checkExpressions(file, flow, scope);
+  checkVariables(file, flow, scope);
+}
+
+function checkIds(file: OpenFile, flow: ReadFlow): void {
+  const seen = new Set<string>();
+  for (const { id, offset, options } of allNodes(flow)) {
+    if (id !== '' && seen.has(id)) {
+      const message = `Two steps have the id \`${id}\`.`;
+      const hint = 'Give one of them another title, or its own `- id:`.';
+      report(file, options.has('id') ? options.at('id') : offset, { code: 'step/duplicate-id', message, hint });
+    }
+    seen.add(id);
+  }
+}
+
+function checkDoer(file: OpenFile, { agent, strayAgent, options, offset }: ReadStep): void {
+  if (agent && options.has('subflow')) {
+    const message = `A step has one doer, and this one names \`@${agent.name}\` and a subflow.`;
+    report(file, options.at('subflow'), { code: 'step/two-doers', message, hint: 'Make two steps of it.' });
+  }
+  if (agent || options.has('subflow') || options.has('approve') || options.has('wait')) return;
+  const hint = strayAgent
+    ? `Make \`@${strayAgent.name}\` the last word of the heading.`
+    : 'End the heading with `@agent`, or add `- subflow:`, `- wait:` or `- approve:`.';
+  const message = 'Nobody does this step.';
+  report(file, strayAgent?.offset ?? offset, { code: 'step/no-doer', message, hint });
+}

@@ -1,0 +1,31 @@
+import { didYouMean } from '../did-you-mean.js';
+import type { YamlNode } from '../yaml/index.js';
+import type { KeyTable, KeyValues } from './read-keys.js';
+import type { Fail } from './reader.js';
+import { show } from './reader.js';
+
+/** A map inside a value, by a table of its own; its faults are faults of the value. Undefined when it is no map. */
+export function nestedKeys<T extends KeyTable>(
+  table: T,
+  node: YamlNode,
+  fail: Fail,
+): KeyValues<T>['values'] | undefined {
+  const known = Object.keys(table);
+  if (node.entries === undefined) {
+    return fail(node.offset, `This must be a map with the keys ${known.join(', ')}, not ${show(node.value)}.`);
+  }
+  const values: Record<string, unknown> = {};
+  for (const { key, offset, node: value } of node.entries.values()) {
+    const spec = Object.hasOwn(table, key) ? table[key] : undefined;
+    if (spec === undefined) {
+      fail(offset, `There is no key \`${key}\` here.`, didYouMean(key, known) ?? `The keys are: ${known.join(', ')}.`);
+    } else if (value.value !== null) {
+      const read = spec.reader.read(value, fail);
+      if (read !== undefined) values[key] = read;
+    }
+  }
+  for (const [key, { required }] of Object.entries(table)) {
+    if (required && !node.entries.has(key)) fail(node.offset, `The key \`${key}\` is missing.`);
+  }
+  return values as KeyValues<T>['values'];
+}

@@ -1,0 +1,68 @@
+import type { List, ListItem } from 'mdast';
+import { type Block, end, start } from './markdown.js';
+import { type Findings, report } from './source.js';
+
+/** One `- key: value` line under a heading. */
+export interface OptionLine {
+  readonly key: string;
+  readonly offset: number;
+  /** The rest of the line, without the blanks around it. */
+  readonly value: string;
+  readonly valueOffset: number;
+}
+
+export interface ReadOptions {
+  readonly options: readonly OptionLine[];
+  /** The list that holds them: no instruction. */
+  readonly list?: Block;
+}
+
+const OPTION = /^([a-z][a-z_]*):( |$)/;
+const MIXED_HINT = 'Put a sentence, or the other bullet mark, before the list that is instruction.';
+
+/** Reads the bullet list right under a heading; comments before it are skipped. */
+export function readOptions(findings: Findings, blocks: readonly Block[]): ReadOptions {
+  const first = blocks.find((block) => !isComment(block));
+  if (first?.type !== 'list' || first.ordered) return { options: [] };
+  const items = (first as Block & List).children.map((item) => readItem(findings, item));
+  if (items.every((item) => item.option === undefined)) return { options: [] };
+  const stray = items.find((item) => item.option === undefined);
+  if (stray) {
+    const message = 'Only some items of this list are options; a blank line does not end a list.';
+    report(findings, stray.offset, { code: 'step/mixed-list', message, hint: MIXED_HINT });
+  }
+  for (const { option, lines, offset } of items) {
+    if (option === undefined || lines === 1) continue;
+    const message = `The option \`${option.key}\` runs over ${lines} lines.`;
+    const hint = 'Write it on one line, and leave a blank line between the options and the text.';
+    report(findings, offset, { code: 'step/option-not-one-line', message, hint });
+  }
+  return { options: items.flatMap(({ option, lines }) => (option && lines === 1 ? [option] : [])), list: first };
+}
+
+export function isComment(block: Block): boolean {
+  return (
+    block.type === 'html' &&
+    /^<!--[\s\S]*-->\s*$/.test(block.value) &&
+    block.value.indexOf('-->') === block.value.lastIndexOf('-->')
+  );
+}
+
+interface Item {
+  readonly offset: number;
+  readonly lines: number;
+  readonly option?: OptionLine;
+}
+
+function readItem({ source }: Findings, node: ListItem): Item {
+  const offset = start(node as unknown as Block);
+  const raw = source.text.slice(offset, end(node as unknown as Block)).trimEnd();
+  const marker = /^[-+*][ \t]*/.exec(raw)?.[0].length ?? 0;
+  const [line = ''] = raw.slice(marker).split(/\r\n|\n|\r/, 1);
+  const lines = raw.split(/\r\n|\n|\r/).length;
+  const match = OPTION.exec(line);
+  if (!match) return { offset, lines };
+  const rest = line.slice(match[0].length);
+  const valueOffset = offset + marker + match[0].length + (rest.length - rest.trimStart().length);
+  return { offset, lines, option: { key: match[1] ?? '', offset: offset + marker, value: rest.trim(), valueOffset } };
+}

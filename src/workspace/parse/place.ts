@@ -1,0 +1,60 @@
+export type FileKind = 'agent' | 'flow' | 'eval' | 'tool' | 'skill' | 'knowledge' | 'memory' | 'workspace' | 'other';
+
+/** What a path says of a file: its kind, its name, and the agent whose own it is. */
+export interface Place {
+  readonly kind: FileKind | 'servers';
+  readonly name: string;
+  /** The agent's name, when the file is in an agent's folder. */
+  readonly owner?: string;
+}
+
+type Rule = readonly [RegExp, Place['kind']];
+
+/** Kinds that stand at the root, in an agent's folder and in the account's library alike. */
+const SHARED: readonly Rule[] = [
+  [/^tools\/([^/]+)\.md$/, 'tool'],
+  [/^tools\/([^/]+)\/tool\.md$/, 'tool'],
+  [/^skills\/([^/]+)\/SKILL\.md$/, 'skill'],
+  [/^knowledge\/(.+)\.md$/, 'knowledge'],
+  [/^memory\/(.+)\.md$/, 'memory'],
+];
+
+const RULES: readonly Rule[] = [
+  [/^(AGENTS)\.md$/, 'workspace'],
+  [/^agents\/([^/]+)\.md$/, 'agent'],
+  [/^agents\/([^/]+)\/agent\.md$/, 'agent'],
+  [/^flows\/([^/]+)\.md$/, 'flow'],
+  [/^evals\/([^/]+)\.md$/, 'eval'],
+  [/^\.agents\/skills\/([^/]+)\/SKILL\.md$/, 'skill'],
+  [/^(\.mcp)\.json$/, 'servers'],
+  ...SHARED,
+];
+
+/** What kind of file a path of a tree holds. */
+export function placeOf(path: string): Place {
+  const found = match(RULES, path);
+  if (found) return found;
+  const [, owner = '', rest = ''] = /^agents\/([^/]+)\/(.+)$/.exec(path) ?? [];
+  const own = match(SHARED, rest);
+  return own ? { ...own, owner } : { kind: 'other', name: path };
+}
+
+function match(rules: readonly Rule[], path: string): Place | undefined {
+  for (const [pattern, kind] of rules) {
+    const name = pattern.exec(path)?.[1];
+    if (name !== undefined) return { kind, name };
+  }
+  return undefined;
+}
+
+export function kindOfPath(path: string): FileKind {
+  const { kind } = placeOf(path);
+  return kind === 'servers' ? 'other' : kind;
+}
+
+const PROTECTED = /^(?:runs|state|storage|files|outputs)(?:\/|$)|^secrets\.json$/;
+
+/** Paths that are the service's own: no deploy and no write of a source file carries them. */
+export function isProtectedPath(path: string): boolean {
+  return PROTECTED.test(path);
+}

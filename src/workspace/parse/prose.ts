@@ -1,0 +1,65 @@
+import type { Piece, Text } from '../model.js';
+import { type Mark, readText } from '../text/index.js';
+import { type Source, unixLines } from './source.js';
+
+/** Text for a model, with its marks placed in the whole file. */
+export interface Prose {
+  readonly pieces: Text;
+  readonly marks: readonly Mark[];
+}
+
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+export const NO_PROSE: Prose = { pieces: [], marks: [] };
+
+/** Reads spans of a file as one text: blank lines around each go, one blank line stands between them. */
+export function readProse(source: Source, spans: readonly Span[]): Prose {
+  const pieces: Piece[] = [];
+  const marks: Mark[] = [];
+  for (const { start, end } of spans) {
+    const read = readText(source.text.slice(start, end));
+    marks.push(...read.marks.map((mark) => ({ ...mark, offset: mark.offset + start })));
+    const trimmed = trimBlankLines(read.pieces.map(inUnixLines));
+    if (trimmed.length > 0 && pieces.length > 0) pieces.push({ kind: 'text', text: '\n\n' });
+    pieces.push(...trimmed);
+  }
+  return { pieces: joinTexts(pieces), marks };
+}
+
+/** What is left of a span when parts of it are taken out. */
+export function without(span: Span, parts: readonly Span[]): Span[] {
+  const left: Span[] = [];
+  let from = span.start;
+  for (const part of [...parts].sort((a, b) => a.start - b.start)) {
+    if (part.start > from) left.push({ start: from, end: part.start });
+    from = Math.max(from, part.end);
+  }
+  return from < span.end ? [...left, { start: from, end: span.end }] : left;
+}
+
+function inUnixLines(piece: Piece): Piece {
+  return piece.kind === 'text' ? { kind: 'text', text: unixLines(piece.text) } : piece;
+}
+
+function trimBlankLines(pieces: readonly Piece[]): Piece[] {
+  const out = [...pieces];
+  const first = out[0];
+  if (first?.kind === 'text') out[0] = { kind: 'text', text: first.text.replace(/^(?:[ \t]*\n)+/, '') };
+  const last = out.at(-1);
+  if (last?.kind === 'text') out[out.length - 1] = { kind: 'text', text: last.text.trimEnd() };
+  return out.filter((piece) => piece.kind !== 'text' || piece.text !== '');
+}
+
+function joinTexts(pieces: readonly Piece[]): Piece[] {
+  const out: Piece[] = [];
+  for (const piece of pieces) {
+    const last = out.at(-1);
+    if (piece.kind === 'text' && last?.kind === 'text')
+      out[out.length - 1] = { kind: 'text', text: last.text + piece.text };
+    else out.push(piece);
+  }
+  return out;
+}

@@ -1,0 +1,64 @@
+import { checkBlocks } from './check-blocks.js';
+import { checkFlowKeys } from './check-flow-keys.js';
+import { checkSteps } from './check-steps.js';
+import type { ReadFlow, ReadNode } from './flow-model.js';
+import { readHeading } from './heading.js';
+import { FLOW_KEYS } from './keys/flow-keys.js';
+import { end, parseBlocks, start } from './markdown.js';
+import type { OpenFile } from './open-file.js';
+import { readProse, without } from './prose.js';
+import { readKeys } from './read-keys.js';
+import { readGroup, readStep } from './read-step.js';
+import { outline, type Section } from './sections.js';
+import { report } from './source.js';
+
+/** Reads a flow's file: its keys, its brief and its steps. Null when its text is not fit to be parsed. */
+export function readFlow(file: OpenFile, name: string): ReadFlow | null {
+  const keys = readKeys(file, FLOW_KEYS, { node: file.node, kind: 'flow' });
+  const blocks = parseBlocks(file);
+  if (blocks === null) return null;
+  const { title, brief, sections, lateTitles } = outline(blocks, file.source.text.length);
+  checkBlocks(file, blocks, lateTitles);
+  const nodes = readNodes(file, sections);
+  const briefEnd = sections[0] ? start(sections[0].heading) : file.source.text.length;
+  const parts = title ? [{ start: start(title), end: end(title) }] : [];
+  void brief;
+  const flow: ReadFlow = {
+    kind: 'flow',
+    name,
+    ...(title ? { title: readHeading(file.source.text.slice(start(title), end(title)), start(title)).title } : {}),
+    keys,
+    brief: readProse(file.source, without({ start: file.bodyStart, end: briefEnd }, parts)),
+    nodes,
+  };
+  if (sections.length === 0) {
+    const hint = 'A step begins with a heading such as `## Draft @writer`.';
+    report(file, file.bodyStart, { code: 'flow/no-steps', message: 'This flow has no step.', hint });
+  }
+  checkFlowKeys(file, flow);
+  checkSteps(file, flow);
+  return flow;
+}
+
+function readNodes(file: OpenFile, sections: readonly Section[]): ReadNode[] {
+  const nodes: ReadNode[] = [];
+  let n = 1;
+  for (let at = 0; at < sections.length; ) {
+    const section = sections[at] as Section;
+    const after = sections.slice(at + 1).findIndex((next) => next.depth === 2);
+    const branches = section.depth === 3 ? [] : sections.slice(at + 1, after < 0 ? undefined : at + 1 + after);
+    if (section.depth === 3) {
+      const message = 'This `###` stands under no `##`.';
+      report(file, start(section.heading), {
+        code: 'flow/orphan-branch',
+        message,
+        hint: 'Write `##`, or a `##` group before it.',
+      });
+    }
+    if (branches.length === 0) nodes.push(readStep(file, section, n));
+    else nodes.push(readGroup(file, section, { branches, n }));
+    n += Math.max(1, branches.length);
+    at += 1 + branches.length;
+  }
+  return nodes;
+}

@@ -1,0 +1,108 @@
+import { didYouMean } from '../did-you-mean.js';
+import type { YamlNode } from '../yaml/index.js';
+import type { Fail, Reader } from './reader.js';
+import { type Findings, report } from './source.js';
+
+export interface Key<T> {
+  readonly reader: Reader<T>;
+  readonly description: string;
+  readonly required?: boolean;
+  /** The code of a bad value when it is not `<kind>/bad-value`. */
+  readonly code?: string;
+}
+export type KeyTable = Readonly<Record<string, Key<unknown>>>;
+
+/** What a table's readers made of a map: each value that was there and good, and where it stands. */
+export interface KeyValues<T extends KeyTable> {
+  readonly values: { readonly [K in keyof T]?: T[K] extends Key<infer V> ? V : never };
+  /** Where a key's value stands; 0 when the key is absent. */
+  at(key: keyof T & string): number;
+  has(key: keyof T & string): boolean;
+}
+
+export interface ReadKeysOptions {
+  /** First part of the codes: `flow` gives `flow/unknown-key` and `flow/bad-value`. */
+  readonly kind: string;
+  /** The code of an unknown key when it is not `<kind>/unknown-key`. */
+  readonly unknown?: string;
+  /** Keys that others know and we do not run, with what to say of them. */
+  readonly ignored?: ReadonlySet<string>;
+  /** Where a missing required key is reported. */
+  readonly missingAt?: number;
+}
+
+export function key<T>(
+  reader: Reader<T>,
+  description: string,
+  more: { required?: boolean; code?: string } = {},
+): Key<T> {
+  return { reader, description, ...more };
+}
+
+/** Reads a map by a table. A key with an empty value counts as absent; an unknown one is an error. */
+export function readKeys<T extends KeyTable>(
+  findings: Findings,
+  table: T,
+  { node, ...options }: ReadKeysOptions & { readonly node: YamlNode | null },
+): KeyValues<T> {
+  const values: Record<string, unknown> = {};
+  const offsets = new Map<string, number>();
+  if (node !== null && node.entries === undefined && node.value !== null) {
+    report(findings, node.offset, { code: `${options.kind}/bad-value`, message: 'This must be `key: value` lines.' });
+  }
+  for (const entry of node?.entries?.values() ?? []) {
+    const known = Object.hasOwn(table, entry.key) ? table[entry.key] : undefined;
+    if (known === undefined) {
+      reportUnknown(findings, entry, { ...options, known: Object.keys(table) });
+      continue;
+    }
+    if (entry.node.value === null) continue;
+    offsets.set(entry.key, entry.node.offset);
+    const fail: Fail = (offset, message, hint) => {
+      report(findings, offset, {
+        code: known.code ?? `${options.kind}/bad-value`,
+        message: `\`${entry.key}\`: ${message}`,
+        hint,
+      });
+      return undefined;
+    };
+    const value = known.reader.read(entry.node, fail);
+    if (value !== undefined) values[entry.key] = value;
+  }
+  reportMissing(findings, table, { ...options, given: offsets });
+  return {
+    values: values as KeyValues<T>['values'],
+    at: (name) => offsets.get(name) ?? options.missingAt ?? 0,
+    has: (name) => offsets.has(name),
+  };
+}
+
+function reportUnknown(
+  findings: Findings,
+  entry: { readonly key: string; readonly offset: number },
+  { kind, ignored, unknown = `${kind}/unknown-key`, known }: ReadKeysOptions & { readonly known: readonly string[] },
+): void {
+  const name = entry.key.length > 60 ? `${entry.key.slice(0, 57)}…` : entry.key;
+  if (ignored?.has(entry.key)) {
+    const message = `The key \`${name}\` is Claude Code's; it has no effect here.`;
+    report(findings, entry.offset, { code: `${kind}/ignored-key`, severity: 'warning', message });
+    return;
+  }
+  const hint = didYouMean(entry.key, known) ?? `The keys are: ${known.join(', ')}.`;
+  report(findings, entry.offset, { code: unknown, message: `There is no key \`${name}\` here.`, hint });
+}
+
+function reportMissing<T extends KeyTable>(
+  findings: Findings,
+  table: T,
+  { kind, missingAt = 0, given }: ReadKeysOptions & { readonly given: ReadonlyMap<string, number> },
+): void {
+  for (const [name, { required }] of Object.entries(table)) {
+    if (!required || given.has(name)) continue;
+    report(findings, missingAt, {
+      code: `${kind}/bad-value`,
+      message: `The key \`${name}\` is missing.`,
+      hint: `Add \`${name}:\`.`,
+    });
+  }
+}

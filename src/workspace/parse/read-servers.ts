@@ -1,0 +1,28 @@
+import { readYaml } from '../yaml/index.js';
+import { type ReadServer, servers } from './keys/server-keys.js';
+import type { Fail } from './reader.js';
+import { type Findings, report } from './source.js';
+
+/** .mcp.json: the servers that agents name. */
+export interface ReadMcpJson {
+  readonly kind: 'servers';
+  readonly servers: readonly ReadServer[];
+}
+
+/** JSON is YAML, and read so it has places. */
+export function readMcpJson(findings: Findings): ReadMcpJson {
+  const { node, faults } = readYaml(findings.source.text);
+  for (const { offset, ...fault } of faults) report(findings, offset, fault);
+  const fail: Fail = (offset, message, hint) => {
+    report(findings, offset, { code: 'tool/bad-value', message, hint });
+    return undefined;
+  };
+  if (faults.length > 0) return { kind: 'servers', servers: [] };
+  const entry = node?.entries?.get('mcpServers');
+  if (!entry) fail(0, 'This must be `{ "mcpServers": { … } }`.');
+  for (const { key, offset } of node?.entries?.values() ?? []) {
+    if (key !== 'mcpServers')
+      report(findings, offset, { code: 'tool/unknown-key', message: `There is no key \`${key}\` here.` });
+  }
+  return { kind: 'servers', servers: entry ? (servers.read(entry.node, fail) ?? []) : [] };
+}

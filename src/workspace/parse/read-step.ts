@@ -1,0 +1,149 @@
+import type { Code } from 'mdast';
+import type { JsonObject } from '../../shared/json.js';
+import { readSchema } from '../schema/index.js';
+import type { ReadGroup, ReadStep } from './flow-model.js';
+import { type ReadHeading, readHeading } from './heading.js';
+import { type Block, end, start } from './markdown.js';
+import type { OpenFile } from './open-file.js';
+import { readOptionValues } from './option-values.js';
+import { readOptions } from './options.js';
+import { type Prose, readProse, type Span, without } from './prose.js';
+import type { Section } from './sections.js';
+import { report } from './source.js';
+import { foldStepId, stepIdFault } from './step-id.js';
+import { GROUP_OPTIONS, STEP_OPTIONS } from './step-options.js';
+
+export function readStep(file: OpenFile, section: Section, n: number): ReadStep {
+  const heading = headingOf(file, section);
+  const offset = start(section.heading);
+  reportSecondAgents(file, heading);
+  const { options: lines, list } = readOptions(file, section.blocks);
+  const options = readOptionValues(file, STEP_OPTIONS, { lines, missingAt: offset });
+  const schemas = readSchemas(file, section.blocks);
+  const parts = [...schemas.map(({ block }) => block), ...(list ? [list] : [])];
+  const schema = schemas.find(({ use }) => use === 'schema')?.schema ?? options.values.schema;
+  const form = schemas.find(({ use }) => use === 'form')?.schema ?? options.values.form;
+  const placeOf = (use: 'schema' | 'form') => {
+    const found = schemas.find((schema) => schema.use === use);
+    return found ? start(found.block) : options.at(use);
+  };
+  reportTwice(file, schemas, { schema: options.has('schema'), form: options.has('form') });
+  return {
+    kind: 'step',
+    n,
+    id: idOf(file, heading, { id: options.values.id, idAt: options.has('id') ? options.at('id') : offset }),
+    title: heading.title,
+    offset,
+    ...(heading.agent ? { agent: heading.agent } : {}),
+    ...(heading.agent === undefined && heading.others[0] ? { strayAgent: heading.others[0] } : {}),
+    options,
+    ...(schema ? { schema } : {}),
+    ...(form ? { form } : {}),
+    schemaAt: placeOf('schema'),
+    formAt: placeOf('form'),
+    instruction: bodyProse(file, section, parts),
+  };
+}
+
+export function readGroup(
+  file: OpenFile,
+  section: Section,
+  { branches, n }: { branches: readonly Section[]; n: number },
+): ReadGroup {
+  const heading = headingOf(file, section);
+  const offset = start(section.heading);
+  const twoDoers = (at: number, what: string) => {
+    const message = `This heading holds parallel branches, so it takes no ${what}.`;
+    report(file, at, { code: 'step/two-doers', message, hint: `Move the ${what} to a \`###\` branch.` });
+  };
+  if (heading.agent) twoDoers(heading.agent.offset, 'agent');
+  const { options: lines, list } = readOptions(file, section.blocks);
+  const options = readOptionValues(file, GROUP_OPTIONS, { lines, missingAt: offset, elsewhere: STEP_OPTIONS });
+  const schemas = section.blocks.filter((block) => schemaInfo(block) !== undefined);
+  for (const block of schemas) twoDoers(start(block), 'schema');
+  return {
+    kind: 'group',
+    id: idOf(file, heading, { id: options.values.id, idAt: options.has('id') ? options.at('id') : offset }),
+    title: heading.title,
+    offset,
+    options,
+    preface: bodyProse(file, section, [...schemas, ...(list ? [list] : [])]),
+    branches: branches.map((branch, index) => readStep(file, branch, n + index)),
+  };
+}
+
+function headingOf({ source }: OpenFile, { heading }: Section): ReadHeading {
+  return readHeading(source.text.slice(start(heading), end(heading)), start(heading));
+}
+
+function reportSecondAgents(file: OpenFile, { agent, others }: ReadHeading): void {
+  const surplus = agent ? others : others.slice(1);
+  for (const { name, offset } of surplus) {
+    const message = `A step has one agent; \`@${name}\` is a second one.`;
+    report(file, offset, {
+      code: 'step/two-agents',
+      message,
+      hint: `Write \`\\@${name}\`, or put it in backticks, to mean the text.`,
+    });
+  }
+}
+
+function idOf(file: OpenFile, { title }: ReadHeading, { id, idAt }: { id: string | undefined; idAt: number }): string {
+  const found = id ?? foldStepId(title);
+  const fault = found === '' ? 'No id can be made of this title.' : stepIdFault(found);
+  if (fault)
+    report(file, idAt, { code: 'step/bad-id', message: fault, hint: 'Give the step `- id: a_name` (a–z, 0–9, _).' });
+  return found;
+}
+
+function bodyProse({ source }: OpenFile, { bodyStart, bodyEnd }: Section, parts: readonly Block[]): Prose {
+  const spans: Span[] = parts.map((block) => ({ start: start(block), end: end(block) }));
+  return readProse(source, without({ start: bodyStart, end: bodyEnd }, spans));
+}
+
+interface SchemaBlock {
+  readonly block: Block;
+  readonly use: 'schema' | 'form';
+  readonly schema?: JsonObject;
+}
+
+function schemaInfo(block: Block): 'yaml schema' | 'json schema' | 'yaml form' | 'json form' | undefined {
+  if (block.type !== 'code') return undefined;
+  const info = `${block.lang ?? ''} ${(block.meta ?? '').trim()}`.toLowerCase();
+  return /^(yaml|json) (schema|form)$/.test(info) ? (info as 'yaml schema') : undefined;
+}
+
+function readSchemas(file: OpenFile, blocks: readonly Block[]): SchemaBlock[] {
+  return blocks.flatMap((block) => {
+    const info = schemaInfo(block);
+    if (info === undefined) return [];
+    const read = readSchema((block as Block & Code).value, info);
+    const use = info.endsWith('form') ? ('form' as const) : ('schema' as const);
+    if (read.ok) return [{ block, use, schema: read.schema }];
+    const { line } = lineOf(file, start(block));
+    // The schema's first line is the one below the fence.
+    const at = file.source.lineStarts[line + read.line] ?? start(block);
+    report(file, at, { code: 'step/bad-schema', message: `This is no schema: ${read.message}.` });
+    return [{ block, use }];
+  });
+}
+
+/** 0-based. */
+function lineOf({ source }: OpenFile, offset: number): { line: number } {
+  let line = 0;
+  while ((source.lineStarts[line + 1] ?? Number.POSITIVE_INFINITY) <= offset) line += 1;
+  return { line };
+}
+
+function reportTwice(
+  file: OpenFile,
+  schemas: readonly SchemaBlock[],
+  given: Readonly<Record<'schema' | 'form', boolean>>,
+): void {
+  const seen = { ...given };
+  for (const { use, block } of schemas) {
+    if (seen[use])
+      report(file, start(block), { code: 'step/bad-schema', message: `A step has one ${use}; this is a second one.` });
+    seen[use] = true;
+  }
+}

@@ -1,0 +1,17 @@
+import { WORKSPACE_KEYS } from './keys/workspace-keys.js';
+import type { OpenFile } from './open-file.js';
+import { type Prose, readProse } from './prose.js';
+import { type KeyValues, readKeys } from './read-keys.js';
+
+/** AGENTS.md: the defaults, and what every agent is told. */
+export interface ReadDefaults {
+  readonly kind: 'workspace';
+  readonly keys: KeyValues<typeof WORKSPACE_KEYS>;
+  readonly instructions: Prose;
+}
+
+export function readDefaults(file: OpenFile): ReadDefaults {
+  const keys = readKeys(file, WORKSPACE_KEYS, { node: file.node, kind: 'workspace' });
+  const instructions = readProse(file.source, [{ start: file.bodyStart, end: file.source.text.length }]);
+  return { kind: 'workspace', keys, instructions };
+}

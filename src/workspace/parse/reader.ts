@@ -1,0 +1,97 @@
+import { parseDuration } from '../../shared/duration.js';
+import type { Json, JsonObject } from '../../shared/json.js';
+import { didYouMean } from '../did-you-mean.js';
+import { parseMoney } from '../values/index.js';
+import type { YamlNode } from '../yaml/index.js';
+
+/** Says what is wrong with a value, and answers undefined so that a reader can return it. */
+export type Fail = (offset: number, message: string, hint?: string) => undefined;
+
+/** Reads one value. The tables of keys are made of these, and `/vocabulary` is made of the tables. */
+export interface Reader<T> {
+  readonly type: string;
+  readonly values?: readonly string[];
+  read(node: YamlNode, fail: Fail): T | undefined;
+}
+
+/** A name that stands in a file, with its place, to be looked up when the whole tree is known. */
+export interface Ref {
+  readonly name: string;
+  readonly offset: number;
+}
+
+/** One reader by its type, what it wants in words, and a function that answers undefined when the value is not so. */
+export function reader<T>(
+  type: string,
+  wants: string,
+  take: (value: Json, node: YamlNode) => T | undefined,
+): Reader<T> {
+  return {
+    type,
+    read: (node, fail) =>
+      take(node.value, node) ?? fail(node.offset, `This must be ${wants}, not ${show(node.value)}.`),
+  };
+}
+
+export function show(value: Json): string {
+  const text = JSON.stringify(value);
+  return `\`${text.length > 60 ? `${text.slice(0, 57)}…` : text}\``;
+}
+
+export const text = reader('string', 'a text', (value) => (typeof value === 'string' ? value : undefined));
+
+/** A name or a version: a number or a boolean counts as it is spelled. */
+export const word = reader('string', 'a word', (value, node) => {
+  if (typeof value === 'string') return value.trim() === '' ? undefined : value;
+  return typeof value === 'number' || typeof value === 'boolean' ? (node.source ?? String(value)) : undefined;
+});
+
+export const flag = reader('boolean', '`true` or `false`', (value) => (typeof value === 'boolean' ? value : undefined));
+
+export const money = reader('money', 'an amount in USD such as `0.80` or `$1.50`', (value) =>
+  typeof value === 'number' || typeof value === 'string' ? parseMoney(value) : undefined,
+);
+
+/** Milliseconds. */
+export const duration = reader('duration', 'a duration such as `90s`, `5m`, `2h`, `3d` or `1w`', (value) =>
+  typeof value === 'string' ? parseDuration(value) : undefined,
+);
+
+/** Seconds, as a number or as a duration. */
+export const seconds = reader('seconds', 'a number of seconds, or a duration such as `90s`', (value) => {
+  if (typeof value === 'number') return value > 0 && value <= 1_000_000_000 ? value : undefined;
+  const ms = typeof value === 'string' ? parseDuration(value) : undefined;
+  return ms === undefined ? undefined : ms / 1_000;
+});
+
+export const object = reader('map', 'a map of keys and values', (value, node) =>
+  node.entries === undefined ? undefined : (value as JsonObject),
+);
+
+export const json: Reader<Json> = { type: 'any', read: (node) => node.value };
+
+export function integer(least: number, most: number): Reader<number> {
+  return reader('integer', `a whole number from ${least} to ${most}`, (value) =>
+    typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most ? value : undefined,
+  );
+}
+
+export function fraction(): Reader<number> {
+  return reader('number', 'a number from 0 to 1', (value) =>
+    typeof value === 'number' && value >= 0 && value <= 1 ? value : undefined,
+  );
+}
+
+export function oneOf<const T extends string>(values: readonly T[]): Reader<T> {
+  const list = values.map((value) => `\`${value}\``).join(', ');
+  return {
+    type: 'choice',
+    values,
+    read: (node, fail) => {
+      const found = values.find((value) => value === node.value);
+      if (found !== undefined) return found;
+      const hint = typeof node.value === 'string' ? didYouMean(node.value, values) : undefined;
+      return fail(node.offset, `This must be one of ${list}, not ${show(node.value)}.`, hint);
+    },
+  };
+}

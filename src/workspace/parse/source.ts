@@ -1,0 +1,60 @@
+import type { Issue } from '../model.js';
+
+/** One text file: its text without a BOM, and where its lines begin. Offsets everywhere are into `text`. */
+export interface Source {
+  readonly path: string;
+  readonly text: string;
+  readonly lineStarts: readonly number[];
+}
+
+export interface Fault {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string | undefined;
+  readonly severity?: 'warning';
+}
+
+/** A file whose faults are being collected. */
+export interface Findings {
+  readonly source: Source;
+  readonly issues: Issue[];
+}
+
+export function openSource(path: string, text: string): Source {
+  const plain = text.startsWith('\uFEFF') ? text.slice(1) : text;
+  const lineStarts = [0];
+  for (const end of plain.matchAll(/\r\n|\n|\r/g)) lineStarts.push(end.index + end[0].length);
+  return { path, text: plain, lineStarts };
+}
+
+/** Null when the bytes are no UTF-8. */
+export function decodeSource(path: string, content: Uint8Array): Source | null {
+  try {
+    return openSource(path, new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content));
+  } catch {
+    return null;
+  }
+}
+
+/** Line and column of an offset, both 1-based. */
+export function positionAt(source: Source, offset: number): { line: number; column: number } {
+  let low = 0;
+  let high = source.lineStarts.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((source.lineStarts[middle] ?? 0) <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return { line: low + 1, column: offset - (source.lineStarts[low] ?? 0) + 1 };
+}
+
+export function report({ source, issues }: Findings, offset: number, fault: Fault): void {
+  const { code, message, hint, severity = 'error' } = fault;
+  const issue: Issue = { path: source.path, ...positionAt(source, offset), code, severity, message };
+  issues.push(hint === undefined ? issue : { ...issue, hint });
+}
+
+/** The same text whatever its line ends were: what a model reads must not depend on an editor. */
+export function unixLines(text: string): string {
+  return text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
+}

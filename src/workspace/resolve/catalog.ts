@@ -1,0 +1,79 @@
+import type { SourceFile } from '../model.js';
+import type { FileModel, ReadFile } from '../parse/read-file.js';
+
+/** A file of a kind, found by its name. */
+export type Found<K extends FileModel['kind']> = ReadFile & { readonly model: Extract<FileModel, { kind: K }> };
+
+/** The files of a tree by what they are: what one file may say of another is looked up here. */
+export interface Catalog {
+  readonly files: ReadonlyMap<string, SourceFile>;
+  /** Paths of the tree in order, for prefixes. */
+  readonly paths: readonly string[];
+  readonly read: readonly ReadFile[];
+  readonly defaults: Found<'workspace'> | undefined;
+  readonly servers: Found<'servers'> | undefined;
+  readonly agents: ReadonlyMap<string, Found<'agent'>>;
+  readonly flows: ReadonlyMap<string, Found<'flow'>>;
+  /** Nearest first: see layersOf. */
+  readonly tools: ReadonlyMap<string, Found<'tool'>>;
+  readonly skills: ReadonlyMap<string, Found<'skill'>>;
+  readonly documents: ReadonlyMap<string, Found<'document'>>;
+}
+
+export const LIBRARY = 'library/';
+
+/** The key of a tool or a skill in the catalog: its layer, then its name. */
+export function layerKey(layer: string, name: string): string {
+  return `${layer}${name}`;
+}
+
+/** Where an agent looks, nearest first: its own folder, the workspace, the account's library. */
+export function layersOf(agent: string): readonly string[] {
+  return [`agents/${agent}/`, '', LIBRARY];
+}
+
+export function layerOf({ place, source }: ReadFile): string {
+  if (place.owner !== undefined) return `agents/${place.owner}/`;
+  return source.path.startsWith(LIBRARY) ? LIBRARY : '';
+}
+
+export function catalogOf(files: readonly SourceFile[], read: readonly ReadFile[]): Catalog {
+  const of = <K extends FileModel['kind']>(kind: K) =>
+    read.filter((file): file is Found<K> => file.model?.kind === kind);
+  const byName = <K extends FileModel['kind']>(kind: K) => new Map(of(kind).map((file) => [file.place.name, file]));
+  const byLayer = <K extends FileModel['kind']>(kind: K) =>
+    new Map(of(kind).map((file) => [layerKey(layerOf(file), file.place.name), file]));
+  const here = (file: ReadFile) => layerOf(file) === '';
+  return {
+    files: new Map(files.map((file) => [file.path, file])),
+    paths: files.map(({ path }) => path).sort(),
+    read,
+    defaults: of('workspace').find(here),
+    servers: of('servers').find(here),
+    agents: byName('agent'),
+    flows: byName('flow'),
+    tools: byLayer('tool'),
+    skills: byLayer('skill'),
+    documents: new Map(of('document').map((file) => [file.source.path, file])),
+  };
+}
+
+export function nearestIn<T>(map: ReadonlyMap<string, T>, agent: string, name: string): T | undefined {
+  for (const layer of layersOf(agent)) {
+    const found = map.get(layerKey(layer, name));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Every name that an agent can reach in a map, each once, the nearest. */
+export function reachableIn<T>(map: ReadonlyMap<string, T>, agent: string): Map<string, T> {
+  const reachable = new Map<string, T>();
+  for (const layer of [...layersOf(agent)].reverse()) {
+    for (const [key, value] of map) {
+      const name = key.slice(layer.length);
+      if (key.startsWith(layer) && !name.includes('/')) reachable.set(name, value);
+    }
+  }
+  return reachable;
+}

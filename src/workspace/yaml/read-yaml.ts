@@ -1,0 +1,121 @@
+import { isMap, isScalar, isSeq, type Pair, type ParsedNode, parseDocument } from 'yaml';
+import type { Json } from '../../shared/json.js';
+import { type ScanFault, scanYaml } from './scan-yaml.js';
+
+/** A value with the places of its parts; offsets are into the text that holds the YAML. */
+export interface YamlNode {
+  readonly value: Json;
+  readonly offset: number;
+  /** A scalar as it is spelled: `3.10` is the number 3.1. */
+  readonly source?: string;
+  readonly entries?: ReadonlyMap<string, YamlEntry>;
+  readonly items?: readonly YamlNode[];
+}
+
+export interface YamlEntry {
+  readonly key: string;
+  readonly offset: number;
+  readonly node: YamlNode;
+}
+
+export interface YamlFault {
+  readonly code: 'yaml/syntax' | 'yaml/duplicate-key' | 'yaml/alias';
+  readonly offset: number;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+export interface YamlRead {
+  /** Null when there is nothing, or when a fault leaves no meaning. */
+  readonly node: YamlNode | null;
+  readonly faults: readonly YamlFault[];
+}
+
+const QUOTE = 'Put the value in quotes.';
+const MAX_SYNTAX_FAULTS = 20;
+
+const SCAN: Readonly<Record<ScanFault['kind'], (text: string) => Omit<YamlFault, 'offset'>>> = {
+  tag: (text) => ({ code: 'yaml/alias', message: `The YAML tag \`${text}\` is not taken.`, hint: QUOTE }),
+  anchor: (text) => ({ code: 'yaml/alias', message: `The YAML anchor \`${text}\` is not taken.`, hint: QUOTE }),
+  alias: (text) => ({ code: 'yaml/alias', message: `The YAML alias \`${text}\` is not taken.`, hint: QUOTE }),
+  depth: () => ({ code: 'yaml/syntax', message: 'This nests deeper than 40 levels.' }),
+  directive: (text) => ({ code: 'yaml/syntax', message: `The YAML directive \`${text}\` is not taken.` }),
+};
+
+/**
+ * Reads one YAML 1.2 document (core schema). Tags, anchors, aliases, merge keys, duplicate keys and collections as
+ * keys are faults. `base` is where `source` begins in the text that the offsets are to be in.
+ */
+export function readYaml(source: string, base = 0): YamlRead {
+  const scanned = scanYaml(source).map(({ kind, offset, text }) => ({ ...SCAN[kind](text), offset: base + offset }));
+  if (scanned.length > 0) return { node: null, faults: scanned };
+  const document = parseDocument(source, {
+    version: '1.2',
+    schema: 'core',
+    merge: false,
+    // Its own check is quadratic; entries() finds the same keys.
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: 'silent',
+  });
+  const faults: YamlFault[] = document.errors.slice(0, MAX_SYNTAX_FAULTS).map((error) => ({
+    code: 'yaml/syntax',
+    offset: base + error.pos[0],
+    message: `This is no valid YAML: ${error.message.replace(/\s+/g, ' ')}.`,
+    hint: 'Values with `: `, ` #` or a leading sign such as `@`, `{` or `[` need quotes.',
+  }));
+  if (faults.length > 0 || document.contents === null) return { node: null, faults };
+  const node = toNode(document.contents as ParsedNode, base, faults);
+  return { node, faults };
+}
+
+function toNode(node: ParsedNode, base: number, faults: YamlFault[]): YamlNode {
+  const offset = base + node.range[0];
+  if (isMap(node)) return toMap(node.items as Pair<ParsedNode, ParsedNode | null>[], { base, offset, faults });
+  if (isSeq(node)) {
+    const items = node.items.map((item) => toNode(item as ParsedNode, base, faults));
+    return { value: items.map((item) => item.value), offset, items };
+  }
+  const value = isScalar(node) ? node.value : null;
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    faults.push({ code: 'yaml/syntax', offset, message: 'A number here must be finite.', hint: QUOTE });
+    return { value: null, offset };
+  }
+  const source = isScalar(node) ? node.source : undefined;
+  return { value: value as Json, offset, ...(source === undefined ? {} : { source }) };
+}
+
+interface MapPlace {
+  readonly base: number;
+  readonly offset: number;
+  readonly faults: YamlFault[];
+}
+
+function toMap(pairs: readonly Pair<ParsedNode, ParsedNode | null>[], place: MapPlace): YamlNode {
+  const { base, offset, faults } = place;
+  const entries = new Map<string, YamlEntry>();
+  for (const { key: keyNode, value } of pairs) {
+    const at = base + keyNode.range[0];
+    if (!isScalar(keyNode)) {
+      const message = 'A list or a map cannot be a key.';
+      faults.push({
+        code: 'yaml/alias',
+        offset: at,
+        message,
+        hint: 'Put a value such as `{{input.order}}` in quotes.',
+      });
+      continue;
+    }
+    const key = typeof keyNode.value === 'string' ? keyNode.value : (keyNode.source ?? '');
+    if (key === '<<') faults.push({ code: 'yaml/alias', offset: at, message: 'The YAML merge key `<<` is not taken.' });
+    if (entries.has(key)) {
+      const message = `The key \`${key}\` stands twice.`;
+      faults.push({ code: 'yaml/duplicate-key', offset: at, message, hint: 'Keep one of the two.' });
+      continue;
+    }
+    const node: YamlNode = value === null ? { value: null, offset: at } : toNode(value, base, faults);
+    entries.set(key, { key, offset: at, node });
+  }
+  const value = Object.fromEntries([...entries].map(([key, entry]) => [key, entry.node.value]));
+  return { value, offset, entries };
+}
