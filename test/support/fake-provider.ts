@@ -18,6 +18,13 @@ export interface FakeCall {
   readonly hungUp: () => boolean;
 }
 
+export interface FakeUsage {
+  readonly input: number;
+  readonly output: number;
+  readonly cached?: number;
+  readonly costUsd?: number;
+}
+
 /** What the provider answers. All of it is optional: `{}` is an empty answer that ends well. */
 export interface FakeAnswer {
   readonly text?: string;
@@ -29,12 +36,7 @@ export interface FakeAnswer {
     readonly id?: string;
   }[];
   /** Null tells no usage. */
-  readonly usage?: {
-    readonly input: number;
-    readonly output: number;
-    readonly cached?: number;
-    readonly costUsd?: number;
-  } | null;
+  readonly usage?: FakeUsage | null | undefined;
   /** The finish reason in the provider's own words. */
   readonly finish?: string;
   /** Before the answer begins, and between its events. */

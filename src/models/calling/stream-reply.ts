@@ -103,8 +103,11 @@ function toldUsage({ usage }: Finish): ToldUsage {
   };
 }
 
+/** No single call costs more: a broken meter must not empty a budget. */
+const MOST_USD = 10_000;
+
 /** `usage.cost` in USD, as OpenRouter and LiteLLM's proxy tell it. */
 function toldCost(raw: unknown): number | null {
   const cost = isRecord(raw) ? raw.cost : undefined;
-  return typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? cost : null;
+  return typeof cost === 'number' && cost >= 0 && cost <= MOST_USD ? cost : null;
 }

@@ -15,16 +15,29 @@ export function didYouMean(name: string, known: readonly string[]): string {
   return near === undefined ? '' : ` Did you mean \`${near}\`?`;
 }
 
-/** Levenshtein's distance, one row at a time. */
+/** Edits between two words, where swapped neighbours are one edit (optimal string alignment). */
 function editDistance(a: string, b: string): number {
+  let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {
     const row = [i];
     for (let j = 1; j <= b.length; j += 1) {
-      const swap = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(swap, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+      const same = a[i - 1] === b[j - 1] ? 0 : 1;
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row.push(
+        Math.min(
+          at(previous, j - 1) + same,
+          at(previous, j) + 1,
+          at(row, j - 1) + 1,
+          swapped ? at(before, j - 2) + 1 : Number.POSITIVE_INFINITY,
+        ),
+      );
     }
-    previous = row;
+    [before, previous] = [previous, row];
   }
-  return previous[b.length] ?? 0;
+  return at(previous, b.length);
+}
+
+function at(row: readonly number[], index: number): number {
+  return row[index] ?? 0;
 }

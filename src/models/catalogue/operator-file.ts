@@ -1,6 +1,6 @@
-import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { ProviderKind } from '../contract.js';
+import { readYaml } from '../read-yaml.js';
 import { didYouMean } from './closest.js';
 import type { ModelEntry } from './entry.js';
 
@@ -69,7 +69,7 @@ export function parseOperatorFile(
   path: string,
   env: (name: string) => string | undefined,
 ): OperatorModels {
-  const parsed = OperatorFile.safeParse(readYaml(text, path));
+  const parsed = OperatorFile.safeParse(readYaml(text, path).value);
   const faults = parsed.success ? unknownDefaults(parsed.data) : parsed.error.issues.map(describe);
   if (!parsed.success || faults.length > 0) throw new Error(`${path} is no valid models file: ${faults.join('; ')}`);
   const { models, default: names } = parsed.data;
@@ -77,13 +77,6 @@ export function parseOperatorFile(
     entries: new Map(Object.entries(models).map(([alias, raw]) => [alias, toEntry(alias, raw, env)])),
     default: names === undefined ? null : [names].flat(),
   };
-}
-
-function readYaml(text: string, path: string): unknown {
-  const document = parseDocument(text, { lineCounter: new LineCounter(), prettyErrors: true });
-  const [fault] = document.errors;
-  if (fault) throw new Error(`${path} is no valid YAML or JSON: ${fault.message}`);
-  return document.toJS();
 }
 
 function describe(issue: z.core.$ZodIssue): string {

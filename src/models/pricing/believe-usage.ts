@@ -31,6 +31,9 @@ export function inputTokens({ system, messages, tools }: Pick<ModelRequest, 'sys
   return roughTokens(system + JSON.stringify(messages) + (tools.length === 0 ? '' : JSON.stringify(tools)));
 }
 
+/** No call of any model is that big; a broken counter must not empty a budget. */
+const MOST = 10_000_000;
+
 function count(value: number | undefined): number | null {
-  return value !== undefined && Number.isFinite(value) && value >= 0 ? Math.round(value) : null;
+  return value !== undefined && value >= 0 && value <= MOST ? Math.round(value) : null;
 }

@@ -4,6 +4,9 @@ import { exampleNumber, exampleText } from './example-scalars.js';
 
 const DEEPEST = 24;
 
+// One for all: making one costs as much as a hundred schemas. It keeps none of them.
+const ajv = new Ajv({ strict: false, validateFormats: false, logger: false, addUsedSchema: false });
+
 /**
  * A minimal instance of a JSON Schema: const, examples, default, the first of an enum, required properties only, the
  * shortest arrays. Undefined when none that validates is found.
@@ -12,10 +15,11 @@ export function exampleOf(schema: JsonObject): Json | undefined {
   const value = build(schema, { root: schema, depth: 0 });
   if (value === undefined) return undefined;
   try {
-    const ajv = new Ajv({ strict: false, validateFormats: false, logger: false });
     return ajv.validate(schema, value) === true ? value : undefined;
   } catch {
     return undefined;
+  } finally {
+    ajv.removeSchema(schema);
   }
 }
 

@@ -1,6 +1,6 @@
-import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { didYouMean } from '../catalogue/closest.js';
+import { readYaml } from '../read-yaml.js';
 
 const LONGEST = 256 * 1_024;
 const ERRORS = ['overloaded', 'transient', 'refused', 'overflow'] as const;
@@ -57,14 +57,8 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
  */
 export function parseScript(text: string, path: string): ScriptTurn[] {
   if (text.length > LONGEST) throw new Error(`${path} is longer than ${LONGEST / 1_024} KiB`);
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
-  const faults = document.errors.map(
-    (error) => `line ${lines.linePos(error.pos[0]).line}: ${firstLine(error.message)}`,
-  );
-  if (faults.length > 0) throw new Error(`${path} is no valid YAML: ${faults.join('; ')}`);
-  const lineOf = (at: readonly PropertyKey[]) => lines.linePos(offsetOf(document, at)).line;
-  const parsed = z.array(Turn, { error: 'is a list of turns' }).safeParse(document.toJS() ?? []);
+  const { value, lineOf } = readYaml(text, path);
+  const parsed = z.array(Turn, { error: 'is a list of turns' }).safeParse(value ?? []);
   if (parsed.success) return parsed.data.map((turn, index) => ({ ...turn, line: lineOf([index]) }));
   const issues = parsed.error.issues.map((issue) => `line ${lineOf(issue.path)}: ${describe(issue)}`);
   throw new Error(`${path} is no valid script: ${issues.join('; ')}`);
@@ -76,17 +70,4 @@ function describe(issue: z.core.$ZodIssue): string {
   if (issue.code !== 'unrecognized_keys') return `${where}: ${issue.message}`;
   const known = KEYS[String(keys[0])] ?? Object.keys(Turn.shape);
   return issue.keys.map((key) => `${where} has no key \`${key}\`.${didYouMean(key, known)}`).join('; ');
-}
-
-/** The offset of the nearest node that exists: a missing key is reported where it is missing. */
-function offsetOf(document: Document, path: readonly PropertyKey[]): number {
-  for (let length = path.length; length >= 0; length -= 1) {
-    const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
-    if (isNode(node) && node.range) return node.range[0];
-  }
-  return 0;
-}
-
-function firstLine(text: string): string {
-  return (text.split('\n')[0] ?? text).replace(/ at line \d+, column \d+:?$/, '');
 }

@@ -1,0 +1,42 @@
+import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
+import { errorMessage } from '../shared/refusal.js';
+
+export interface YamlFile {
+  readonly value: unknown;
+  /** The line of what stands at a path, or of the nearest thing around it: what is missing is told where it is missing. */
+  lineOf(path: readonly PropertyKey[]): number;
+}
+
+/** Reads YAML (JSON is YAML too). Throws an Error that names every fault with its line; alias bombs are one. */
+export function readYaml(text: string, path: string): YamlFile {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  const faults = document.errors.map(
+    (error) => `line ${lines.linePos(error.pos[0]).line}: ${firstLine(error.message)}`,
+  );
+  if (faults.length > 0) throw new Error(`${path} is no valid YAML: ${faults.join('; ')}`);
+  return {
+    value: toValue(document, path),
+    lineOf: (at) => lines.linePos(offsetOf(document, at)).line,
+  };
+}
+
+function toValue(document: Document, path: string): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw new Error(`${path} is no valid YAML: ${errorMessage(error)}`);
+  }
+}
+
+function offsetOf(document: Document, path: readonly PropertyKey[]): number {
+  for (let length = path.length; length >= 0; length -= 1) {
+    const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
+    if (isNode(node) && node.range) return node.range[0];
+  }
+  return 0;
+}
+
+function firstLine(text: string): string {
+  return (text.split('\n')[0] ?? text).replace(/ at line \d+, column \d+:?$/, '');
+}
