@@ -3,3 +3,5 @@ export type { Workflows } from './contract.js';
 export { createRunWorker, type RunWorkerOptions, SHUTDOWN_GRACE_MS } from './create-run-worker.js';
 export { createWorkflows, type WorkflowsOptions } from './create-workflows.js';
 export { installRuntime } from './install-runtime.js';
+export { type KeepWorkerOptions, type KeptWorker, keepWorker } from './keep-worker.js';
+export { type SwitchedWorkflows, switchWorkflows } from './switch-workflows.js';

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NativeConnection, Worker } from '@temporalio/worker';
+import type { Log } from '../shared/log.js';
+import { errorMessage } from '../shared/refusal.js';
+import { connectWorker, type TemporalTarget } from './connect-temporal.js';
+import { createRunWorker, type RunWorkerOptions } from './create-run-worker.js';
+
+export interface KeepWorkerOptions extends Omit<RunWorkerOptions, 'connection'> {
+  readonly target: TemporalTarget;
+  readonly log: Log;
+  /** Once, when Temporal answers for the first time. The connection lives until `close`. */
+  readonly onConnected: (connection: NativeConnection) => Promise<void>;
+}
+
+export interface KeptWorker {
+  /** Settles when the worker polls for the first time. */
+  readonly ready: Promise<void>;
+  /** Takes no more work, lets calls in flight end for the grace time, and returns when nothing runs. */
+  close(): Promise<void>;
+}
+
+const FIRST_WAIT_MS = 200;
+const LONGEST_WAIT_MS = 10_000;
+
+/** A worker that is there whenever Temporal is: it waits for a server that is away, and runs again after a fatal error. */
+export function keepWorker(options: KeepWorkerOptions): KeptWorker {
+  const stopping = new AbortController();
+  let markReady: () => void = () => undefined;
+  const ready = new Promise<void>((resolve) => {
+    markReady = resolve;
+  });
+  let connection: NativeConnection | undefined;
+  let worker: Worker | undefined;
+
+  async function runOnce(): Promise<void> {
+    if (!connection) {
+      connection = await connectWorker(options.target);
+      await options.onConnected(connection);
+    }
+    worker = await createRunWorker({ ...options, connection });
+    const running = worker.run();
+    if (stopping.signal.aborted) worker.shutdown();
+    markReady();
+    await running;
+  }
+
+  async function loop(): Promise<void> {
+    for (let wait = FIRST_WAIT_MS; !stopping.signal.aborted; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
+      try {
+        await runOnce();
+        return;
+      } catch (error) {
+        options.log.warn({ error: errorMessage(error), retryInMs: wait }, 'the worker cannot run and tries again');
+        await sleep(wait, undefined, { signal: stopping.signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  const looping = loop();
+  return {
+    ready,
+    async close() {
+      stopping.abort();
+      if (worker?.getState() === 'RUNNING') worker.shutdown();
+      await looping;
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import type { Workflows } from './contract.js';
+
+export interface SwitchedWorkflows {
+  readonly workflows: Workflows;
+  /** From now on everything goes over `next`; what it replaces is closed. */
+  use(next: Workflows): Promise<void>;
+}
+
+/** One port over changing connections: a client's until the worker's own is there, which can start runs eagerly. */
+export function switchWorkflows(first: Workflows): SwitchedWorkflows {
+  let current = first;
+  return {
+    workflows: {
+      startRun: (runId) => current.startRun(runId),
+      signalRun: (runId, signal, park) => current.signalRun(runId, signal, park),
+      cancelRun: (runId) => current.cancelRun(runId),
+      describeRun: (runId) => current.describeRun(runId),
+      openRuns: () => current.openRuns(),
+      ping: () => current.ping(),
+      close: () => current.close(),
+    },
+    async use(next) {
+      const old = current;
+      current = next;
+      await old.close();
+    },
+  };
+}
