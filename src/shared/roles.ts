@@ -2,6 +2,10 @@
 export const ROLES = ['viewer', 'editor', 'admin', 'owner'] as const;
 export type Role = (typeof ROLES)[number];
 
+export function isRole(text: string): text is Role {
+  return (ROLES as readonly string[]).includes(text);
+}
+
 export function atLeast(role: Role, need: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(need);
 }

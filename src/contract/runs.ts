@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { Next, Page, Time, Usd } from './common.js';
+
+const Anything = z.unknown();
+const Tag = z.string().min(1).max(100);
+
+export const StartRun = z.strictObject({
+  task: z
+    .union([z.string().max(256 * 1024), z.record(z.string(), Anything)])
+    .optional()
+    .describe('The input: a text, or an object when the flow declares input:'),
+  from: z.number().int().positive().optional().describe('Start at step N'),
+  tags: z.array(Tag).max(20).optional(),
+});
+
+export const StartAgent = z.strictObject({
+  task: z
+    .string()
+    .min(1)
+    .max(256 * 1024),
+  tags: z.array(Tag).max(20).optional(),
+});
+
+export const Started = z
+  .object({
+    ok: z.literal(true),
+    runId: z.string(),
+    steps: z.number().int().describe('How many steps the flow has'),
+    from: z.number().int(),
+  })
+  .meta({ id: 'StartedRun' });
+
+export const RunStatus = z.enum(['queued', 'running', 'awaiting-approval', 'completed', 'failed']);
+
+export const RunsQuery = Page.extend({
+  flow: z.string().max(200).optional(),
+  status: RunStatus.optional(),
+  tag: Tag.optional(),
+});
+
+export const RunSummary = z
+  .object({
+    id: z.string(),
+    flow: z.string(),
+    status: RunStatus,
+    stopped: z.boolean(),
+    createdAt: Time,
+    startedAt: Time.nullable(),
+    finishedAt: Time.nullable(),
+    durationMs: z.number().nullable(),
+    summary: z.string().nullable().describe('The first line of the last step that produced a result'),
+    error: z.string().nullable(),
+    costUsd: Usd,
+    tags: z.array(z.string()),
+  })
+  .meta({ id: 'RunSummary' });
+
+export const RunList = z.object({ runs: z.array(RunSummary), next: Next }).meta({ id: 'RunList' });
+
+const Round = z.object({
+  round: z.number().int(),
+  status: z.enum(['pending', 'running', 'waiting', 'completed', 'failed', 'skipped']),
+  attempts: z.number().int(),
+  result: z.string().nullable(),
+  data: Anything.optional().describe('The parsed value; only when the step declared output: json'),
+  eventPayload: Anything.optional().describe('What released a wait: event step'),
+  decision: Anything.optional(),
+  error: z.string().optional(),
+  costUsd: Usd,
+  tokens: z.object({ input: z.number(), output: z.number(), cached: z.number() }),
+  startedAt: Time.nullable(),
+  finishedAt: Time.nullable(),
+  durationMs: z.number().nullable(),
+});
+
+const Step = Round.extend({
+  n: z.number().int(),
+  id: z.string(),
+  title: z.string(),
+  agent: z.string().nullable(),
+  group: z.string().nullable(),
+  rounds: z.array(Round).describe('Earlier rounds of a step that was gone back to'),
+  items: z.array(Round).optional().describe('The items of an each'),
+  files: z.array(z.object({ agent: z.string(), path: z.string(), size: z.number() })),
+  trace: z.array(z.looseObject({ at: Time, kind: z.string(), text: z.string() })),
+});
+
+export const RunView = RunSummary.extend({
+  input: Anything,
+  trigger: Anything,
+  startedBy: Anything,
+  from: z.number().int(),
+  revision: z.string(),
+  budgetUsd: Usd.optional().describe('The cap the run is held to; only for flows that declare budget:'),
+  memoryWrites: z.array(z.string()),
+  parentId: z.string().nullable(),
+  rerunOf: z.string().nullable(),
+  waiting: z.array(
+    z.object({
+      step: z.number().int(),
+      id: z.string(),
+      kind: z.string(),
+      since: Time,
+      due: Time.nullable(),
+      releaseUrl: z.string().optional(),
+      runId: z.string().optional(),
+    }),
+  ),
+  steps: z.array(Step),
+  lastSeq: z.number().int(),
+}).meta({ id: 'Run' });
+
+export const StreamQuery = z.object({
+  after: z.coerce.number().int().min(0).optional().describe('Resume after this seq, as Last-Event-ID does'),
+});
+
+export const DecideRun = z.strictObject({
+  decision: z.enum(['approve', 'reject']),
+  step: z.number().int().positive().optional().describe('The step’s number, when more than one waits'),
+  note: z.string().max(4_000).optional(),
+  reason: z.string().max(4_000).optional(),
+});
+
+export const Decided = z.object({ ok: z.literal(true), decided: z.number().int(), need: z.number().int() });
+
+export const Stopped = z.object({
+  ok: z.literal(true),
+  stopped: z.boolean().describe('False when the run had ended already'),
+});
+
+export const Ok = z.object({ ok: z.literal(true) });
+
+export const EventParams = z.object({ tenant: z.string().max(255), ws: z.string().max(255), id: z.string().max(255) });
+export const EventQuery = z.object({
+  token: z.string().max(200).default(''),
+  step: z.string().max(200).optional().describe('The step’s id, when more than one waits'),
+});
+export const Released = z.object({ ok: z.literal(true), runId: z.string(), step: z.string() });

@@ -1,0 +1,98 @@
+import type { Deps } from '../deps.js';
+import { failpoint } from '../shared/failpoint.js';
+import { errorMessage } from '../shared/refusal.js';
+import { dropLane } from '../tools/index.js';
+import type { Stop, Turn } from '../workflows/contract.js';
+import { loadPlan } from '../workspaces/index.js';
+import { Ended, Fenced, Poison, StaleTurn } from './errors.js';
+import { type ClaimedLane, claimLane, type LaneView, readLane } from './journal/claim.js';
+import { LaneWriter } from './journal/lane-writer.js';
+import { indexSteps, type Lane } from './lane/lane.js';
+import { lanePlanOf } from './lane/lane-plan.js';
+import { walk } from './lane/walk.js';
+import { enterLive, worker } from './live.js';
+import { closeRun } from './rows/close-run.js';
+import { tellEvents } from './rows/tell-events.js';
+import { watchLane } from './watch-lane.js';
+
+const LAST_ATTEMPT = 5;
+
+/**
+ * Runs a lane's steps to its next stop. Safe to repeat: the journal names every call that was made, so another
+ * attempt, on whatever worker, goes on where this one was cut and pays for nothing that was recorded twice.
+ * `attempt` counts from 1. It throws when the attempt is to be made again.
+ */
+export async function advanceLane(deps: Deps, turn: Turn, attempt: number, cancelled: AbortSignal): Promise<Stop> {
+  const live = enterLive(turn.runId);
+  const signal = AbortSignal.any([cancelled, live.controller.signal]);
+  try {
+    const claimed = await claimLane(deps.db, turn, attempt);
+    failpoint('lane-claimed');
+    const view = await readLane(deps.db, turn.runId, turn.lane);
+    if (!view || view.run.ended || claimed.state === 'failed') return { kind: 'failed' };
+    if (claimed.state === 'done') return { kind: 'done' };
+    const watch = watchLane(deps, turn, claimed.fence, live.controller);
+    try {
+      const stop = await walk(await openLaneState(deps, turn, { claimed, view, signal }));
+      failpoint('step-done-before-report');
+      if (stop.kind === 'done' || stop.kind === 'failed') await tidy(deps, turn);
+      return stop;
+    } finally {
+      watch.end();
+    }
+  } catch (error) {
+    return await afterError(deps, turn, attempt, {
+      error: signal.aborted && !cancelled.aborted ? signal.reason : error,
+      cancelled,
+    });
+  } finally {
+    live.leave();
+  }
+}
+
+async function openLaneState(
+  deps: Deps,
+  turn: Turn,
+  { claimed, view, signal }: { readonly claimed: ClaimedLane; readonly view: LaneView; readonly signal: AbortSignal },
+): Promise<Lane> {
+  const plan = await loadPlan(deps, view.run.workspaceId, view.run.planId);
+  const { runId, lane } = turn;
+  return {
+    deps,
+    name: lane,
+    run: view.run,
+    plan,
+    lanePlan: lanePlanOf(plan, lane),
+    writer: new LaneWriter(deps.db, { runId, lane, signal, onWritten: () => tellEvents(deps, runId) }, claimed),
+    steps: indexSteps(view.steps),
+    parks: new Map(view.parks.map((park) => [park.id, park])),
+    children: view.lanes,
+    signal,
+    leaving: () => worker.leaving,
+  };
+}
+
+/** A lane that has ended needs its folder no more; leaving one behind costs disk, never the run. */
+async function tidy(deps: Deps, turn: Turn): Promise<void> {
+  if (turn.lane !== 'main') return;
+  await dropLane(deps, turn.runId).catch((error: unknown) =>
+    deps.log.warn({ error, run: turn.runId }, 'a scratch folder stayed'),
+  );
+}
+
+interface Failed {
+  readonly error: unknown;
+  readonly cancelled: AbortSignal;
+}
+
+async function afterError(deps: Deps, turn: Turn, attempt: number, { error, cancelled }: Failed): Promise<Stop> {
+  if (error instanceof Ended) return { kind: 'failed' };
+  if (cancelled.aborted || error instanceof Fenced || error instanceof StaleTurn) throw error;
+  deps.log.error({ error, ...turn, attempt }, 'an advance failed');
+  if (!(error instanceof Poison) && attempt < LAST_ATTEMPT) throw error;
+  const why =
+    error instanceof Poison ? error.message : `the engine failed ${attempt} times here: ${errorMessage(error)}`;
+  await closeRun(deps.db, turn.runId, why);
+  tellEvents(deps, turn.runId);
+  return { kind: 'failed' };
+}

@@ -1,0 +1,52 @@
+import type { Json } from '../../shared/json.js';
+import { validate } from '../../workspace/index.js';
+import { StepFailure } from '../errors.js';
+import type { Entry, Session } from './session.js';
+
+const REPAIRS = 2;
+
+export type Verdict =
+  | { readonly kind: 'done'; readonly result: string; readonly data?: Json }
+  | { readonly kind: 'again'; readonly why: 'repair' | 'nudge'; readonly text: string };
+
+/** Whether the turn's text is the step's answer; if not, what the model is told. Empty or cut: one nudge. */
+export function judgeAnswer(session: Session, last: Extract<Entry, { role: 'assistant' }>): Verdict {
+  const text = last.text.trim();
+  const cut = last.cut === true;
+  if (text === '' || (cut && session.step.output !== 'json')) {
+    if (count(session, 'nudge') > 0)
+      throw new StepFailure(cut ? 'the answer was cut twice' : 'the model gave no answer', 'model');
+    const nudge = cut ? 'Your answer was cut. Give it again, shorter.' : 'Your answer was empty. Answer now.';
+    return { kind: 'again', why: 'nudge', text: nudge };
+  }
+  return session.step.output === 'json' ? judgeJson(session, text) : { kind: 'done', result: last.text };
+}
+
+function judgeJson(session: Session, text: string): Verdict {
+  const body = withoutFence(text);
+  let data: Json;
+  try {
+    data = JSON.parse(body) as Json;
+  } catch (error) {
+    return repair(session, [`it is no JSON (${error instanceof Error ? error.message : 'unreadable'})`]);
+  }
+  const faults = session.step.schema ? validate(session.step.schema, data) : [];
+  return faults.length > 0 ? repair(session, faults) : { kind: 'done', result: body, data };
+}
+
+function repair(session: Session, faults: readonly string[]): Verdict {
+  const list = faults.slice(0, 20).join('; ');
+  if (count(session, 'repair') >= REPAIRS)
+    throw new StepFailure(`the answer does not fit the schema: ${list}`, 'model');
+  return { kind: 'again', why: 'repair', text: `Your answer does not fit: ${list}. Answer again with the JSON alone.` };
+}
+
+function count(session: Session, why: Entry['why']): number {
+  return session.messages.filter((message) => message.why === why).length;
+}
+
+/** Takes one fence off, if the whole text stands in one. */
+export function withoutFence(text: string): string {
+  const match = /^(`{3,}|~{3,})[^\n]*\n([\s\S]*?)\n?\1\s*$/.exec(text.trim());
+  return (match?.[2] ?? text).trim();
+}

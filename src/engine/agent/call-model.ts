@@ -1,0 +1,206 @@
+import { ModelError, type ModelReply, type ResolvedModel } from '../../models/contract.js';
+import { failpoint } from '../../shared/failpoint.js';
+import { isRecord } from '../../shared/json.js';
+import type { Stop } from '../../workflows/contract.js';
+import { OverBudget, Poison, StepFailure } from '../errors.js';
+import { writeStep } from '../lane/lane.js';
+import { deltaSink } from '../rows/deltas.js';
+import { openingMessages, toolSpecs } from './request.js';
+import { type Reserve, reserveFor, settleLost } from './reserve.js';
+import { callKey, journalKey, type Session, say, turnsOf } from './session.js';
+
+const MAX_STARTS = 3;
+const IN_PLACE_MS = 10_000;
+const IN_PLACE_TRIES = 4;
+
+/** One model call: started in the journal, made, finished in the next write. A stop says "not before". */
+export async function callModel(session: Session): Promise<Stop | null> {
+  const { lane, step, agent } = session;
+  const turn = turnsOf(session);
+  if (turn >= agent.maxTurns) throw new StepFailure(`no answer after ${agent.maxTurns} turns`, 'model');
+  const [first] = session.models;
+  if (!first) throw new StepFailure('no model is configured for this step');
+  await settleInterrupted(session, turn);
+  const reserve = await reserveFor(session, first);
+  lane.writer.batch.calls.push({
+    ...callKey(session, turn, 0),
+    kind: 'model',
+    name: first.name,
+    acts: false,
+    state: 'started',
+    result: { reserve: String(reserve.nano) },
+  });
+  lane.writer.batch.reserve += reserve.nano;
+  lane.writer.event('model.started', { step: step.id, item: session.state.item, turn, model: first.name });
+  try {
+    await lane.writer.flush();
+  } catch (error) {
+    if (error instanceof OverBudget) throw new StepFailure('the budget of the run is used up');
+    throw error;
+  }
+  failpoint('model-started');
+  return attempt(session, turn, reserve);
+}
+
+/** A call that was started and never finished may have been paid for: it is settled at its reserve, never free. */
+async function settleInterrupted(session: Session, turn: number): Promise<void> {
+  const row = session.journal.get(journalKey(turn, 0));
+  if (row?.state !== 'started') return;
+  if (row.starts >= MAX_STARTS)
+    throw new Poison(`the worker ended ${MAX_STARTS} times during one model call of ${session.step.title}`);
+  const held = isRecord(row.result) ? BigInt(String(row.result.reserve ?? '0')) : 0n;
+  settleLost(session, row.name, held);
+}
+
+async function attempt(session: Session, turn: number, reserve: Reserve): Promise<Stop | null> {
+  const { lane } = session;
+  let last: ModelError | null = null;
+  for (const model of session.models) {
+    for (let tries = 1; tries <= IN_PLACE_TRIES; tries += 1) {
+      try {
+        const began = lane.deps.clock.now();
+        const reply = await request(session, model, turn, reserve, tries);
+        failpoint('model-answered');
+        record(session, model, turn, reserve, reply, lane.deps.clock.now() - began);
+        return null;
+      } catch (error) {
+        if (!(error instanceof ModelError)) throw error;
+        if (session.signal.aborted) throw session.signal.reason;
+        last = error;
+        if (error.kind !== 'overloaded' && error.kind !== 'transient') break;
+        const wait = error.retryAfterMs ?? 500 * 2 ** (tries - 1);
+        if (wait > IN_PLACE_MS) break;
+        lane.writer.event('model.retrying', { step: session.step.id, turn, error: error.message, waitMs: wait });
+        await pause(wait, session.signal);
+      }
+    }
+  }
+  return giveUp(session, turn, reserve, last);
+}
+
+/** Nothing answered: a provider that named a time is waited for by a durable timer, anything else fails the step. */
+async function giveUp(
+  session: Session,
+  turn: number,
+  reserve: Reserve,
+  error: ModelError | null,
+): Promise<Stop | null> {
+  const { lane, step } = session;
+  const wait = error?.kind === 'overloaded' ? error.retryAfterMs : null;
+  lane.writer.batch.calls.push({
+    ...callKey(session, turn, 0),
+    kind: 'model',
+    name: session.models[0]?.name ?? '',
+    acts: false,
+    state: 'interrupted',
+    result: { error: error?.message ?? 'no answer' },
+  });
+  lane.writer.batch.release += reserve.nano;
+  lane.writer.event('model.failed', { step: step.id, turn, error: error?.message ?? 'no answer' });
+  await lane.writer.flush();
+  if (wait !== null && wait > IN_PLACE_MS) return { kind: 'later', at: lane.deps.clock.now() + wait };
+  throw new StepFailure(error?.message ?? 'the model gave no answer', 'model');
+}
+
+async function request(
+  session: Session,
+  model: ResolvedModel,
+  turn: number,
+  reserve: Reserve,
+  tries: number,
+): Promise<ModelReply> {
+  const { lane, step, state, agent } = session;
+  const sink = deltaSink(lane.deps.db, { runId: lane.run.id, step: step.id, item: state.item, round: state.round });
+  const { temperature } = agent.config;
+  if (tries > 1) sink.reset();
+  try {
+    return await lane.deps.models.call({
+      model,
+      system: session.system,
+      messages: openingMessages(session, turn),
+      tools: toolSpecs(session, turn),
+      ...(typeof temperature === 'number' ? { temperature } : {}),
+      ...(reserve.maxOutputTokens === null ? {} : { maxOutputTokens: reserve.maxOutputTokens }),
+      ...(step.schema ? { schema: step.schema } : {}),
+      idempotencyKey: [lane.run.id, state.id, state.item, state.round, state.attempts, turn].join('/'),
+      script: { yaml: session.script, agent: agent.name, step: step.id, round: state.round, turn },
+      signal: session.signal,
+      onDelta: sink.push,
+    });
+  } finally {
+    sink.end();
+  }
+}
+
+function record(
+  session: Session,
+  model: ResolvedModel,
+  turn: number,
+  reserve: Reserve,
+  reply: ModelReply,
+  ms: number,
+): void {
+  const { lane, state, step } = session;
+  const usage = reply.usage ?? { input: 0, output: 0, cached: 0 };
+  const cost = reply.costNano;
+  const { batch } = lane.writer;
+  batch.calls.push({
+    ...callKey(session, turn, 0),
+    kind: 'model',
+    name: model.name,
+    acts: false,
+    state: 'finished',
+    result: { cost: cost === null ? null : String(cost) },
+  });
+  batch.usage.push({
+    step: step.id,
+    meter: 'model',
+    model: model.name,
+    tokens_in: usage.input,
+    tokens_out: usage.output,
+    tokens_cached: usage.cached,
+    nano: cost === null ? null : String(cost),
+    source: reply.costSource,
+    estimated: reply.estimated ?? false,
+  });
+  batch.release += reserve.nano;
+  batch.spend += cost ?? 0n;
+  state.costNano += cost ?? 0n;
+  state.tokensIn += usage.input;
+  state.tokensOut += usage.output;
+  state.tokensCached += usage.cached;
+  writeStep(lane, state);
+  lane.writer.event('model.finished', {
+    step: step.id,
+    item: state.item,
+    round: state.round,
+    turn,
+    model: model.name,
+    tokens: usage,
+    costUsd: cost === null ? null : Number(cost) / 1e9,
+    ms,
+    calls: reply.calls.map((call) => call.name),
+  });
+  say(session, {
+    role: 'assistant',
+    text: reply.text,
+    calls: reply.calls,
+    ...(reply.opaque === undefined ? {} : { opaque: reply.opaque }),
+    ...(reply.finish === 'length' ? { cut: true } : {}),
+  });
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', cut, { once: true });
+    function done() {
+      signal.removeEventListener('abort', cut);
+      resolve();
+    }
+    function cut() {
+      clearTimeout(timer);
+      reject(signal.reason);
+    }
+  });
+}

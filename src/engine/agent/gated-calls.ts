@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import type { ToolCall } from '../../models/contract.js';
+import { canonicalJson, isRecord, type Json } from '../../shared/json.js';
+import type { Stop } from '../../workflows/contract.js';
+import type { ParkRow } from '../journal/claim.js';
+import { writeStep } from '../lane/lane.js';
+import { parkOn } from '../steps/park-on.js';
+import type { Session, TurnCalls } from './session.js';
+
+/**
+ * Calls that a person has to release: one park for all of a turn, bound to their exact arguments by digest. Approved,
+ * they run; rejected, the model gets `not approved: <note>` and goes on. The note of an `ask_human` is its answer.
+ */
+export async function runGatedCalls(
+  session: Session,
+  { turn, calls, results }: TurnCalls,
+  gated: readonly number[],
+): Promise<Stop | { readonly released: readonly number[] }> {
+  const { lane, state } = session;
+  const asked = gated.flatMap((index) => calls[index] ?? []);
+  const parked = await parkOn(lane, state, {
+    kind: 'approval',
+    mark: `tool.${state.attempts}.${turn}`,
+    spec: gateSpec(session, asked),
+    need: 1,
+    timeoutMs: null,
+  });
+  if ('stop' in parked) return parked.stop;
+  resume(session, parked.decided);
+  const { decision, note } = parked.decided;
+  const run = gated.filter((index) => decision === 'approve' && calls[index]?.name !== 'ask_human');
+  for (const index of gated) {
+    const call = calls[index];
+    if (!call || run.includes(index)) continue;
+    const text =
+      call.name === 'ask_human' && decision === 'approve'
+        ? (note ?? 'yes')
+        : `not approved: ${note ?? 'no reason was given'}`;
+    results[index] = { callId: call.id, name: call.name, text, isError: false };
+  }
+  return { released: run };
+}
+
+/** The step is at work again; the time it was parked does not count against its timeout. */
+function resume(session: Session, park: ParkRow): void {
+  const { lane, state } = session;
+  if (lane.writer.state !== 'parked') return;
+  lane.writer.state = 'running';
+  state.status = 'running';
+  const parkedMs = Math.max(0, (park.decidedAt ?? park.opened) - park.opened);
+  lane.writer.memory = { ...lane.writer.memory, since: (lane.writer.memory.since ?? park.opened) + parkedMs };
+  writeStep(lane, state);
+}
+
+function gateSpec(session: Session, asked: readonly ToolCall[]): Json {
+  const calls = asked.map((call) => ({
+    name: call.name,
+    args: call.args,
+    digest: createHash('sha256')
+      .update(canonicalJson([call.name, call.args]))
+      .digest('hex'),
+  }));
+  const ask = asked
+    .map((call) => (call.name === 'ask_human' ? questionOf(call) : `${call.name} ${JSON.stringify(call.args)}`))
+    .join('\n');
+  const { n, title } = session.step;
+  return {
+    n,
+    title,
+    ask,
+    calls,
+    approvers: ['human'],
+    self: true,
+    edit: [],
+    form: null,
+    escalate: null,
+  } as unknown as Json;
+}
+
+function questionOf(call: ToolCall): string {
+  return isRecord(call.args) ? String(call.args.question ?? '') : '';
+}

@@ -1,0 +1,16 @@
+import type { ToolCall } from '../../models/contract.js';
+import { didYouMean, validate } from '../../workspace/index.js';
+import type { Session } from './session.js';
+
+/** Why a call cannot be made, as the model is told; null when it can. */
+export function checkCall(session: Session, call: ToolCall): string | null {
+  const tool = session.tools.get(call.name);
+  if (!tool) {
+    const names = [...session.tools.keys()];
+    const hint = didYouMean(call.name, names);
+    return `there is no tool ${call.name}. ${hint ? `${hint} ` : ''}There are: ${names.join(', ') || 'none'}`;
+  }
+  if (call.args === null) return `the arguments are no JSON object: ${(call.raw ?? '').slice(0, 200)}`;
+  const faults = validate(tool.spec.parameters, call.args);
+  return faults.length === 0 ? null : `the arguments do not fit: ${faults.slice(0, 10).join('; ')}`;
+}

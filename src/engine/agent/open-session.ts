@@ -1,0 +1,118 @@
+import { isRecord } from '../../shared/json.js';
+import { Refusal } from '../../shared/refusal.js';
+import type { ToolContext } from '../../tools/contract.js';
+import { assembleTools, openLane } from '../../tools/index.js';
+import type { AgentPlan, StepPlan } from '../../workspace/model.js';
+import { readRunFile } from '../../workspaces/index.js';
+import { StepFailure } from '../errors.js';
+import { type CallRow, readStepJournal, type StepJournal } from '../journal/claim.js';
+import { deadlineOf } from '../lane/deadline.js';
+import type { Lane, StepState } from '../lane/lane.js';
+import { askHuman } from './ask-human.js';
+import { buildOpening, buildSystem } from './prompt.js';
+import { type Entry, journalKey, type Session } from './session.js';
+
+/** Everything an attempt needs, rebuilt from rows and files: a worker that takes over starts from the same place. */
+export async function openSession(lane: Lane, step: StepPlan, state: StepState): Promise<Session & { close(): void }> {
+  const agent = agentOf(lane, step);
+  const { deps, run, plan } = lane;
+  try {
+    const models = deps.models.resolve(step.model ?? agent.model ?? null, plan.workspace.models);
+    const assembled = [
+      ...assembleTools(deps, plan, step, agent),
+      ...(agent.builtins.includes('ask_human') ? [askHuman] : []),
+    ];
+    const folder = await openLane(deps, run, lane.name, plan, agent);
+    const journal = await readStepJournal(deps.db, run.id, { ...state, step: state.id, attempt: state.attempts });
+    const seen = new Map<string, string>();
+    for (const call of journal.calls) remember(seen, call);
+    const clock = activeClock(lane, step, agent);
+    const tools = new Map(assembled.map((tool) => [tool.spec.name, tool]));
+    const context = toolContext(lane, step, agent, { folder, seen, signal: clock.signal });
+    const script = agent.script ? await readRunFile(deps, run, agent.script.path) : null;
+    return {
+      lane,
+      step,
+      state,
+      agent,
+      models,
+      tools,
+      folder,
+      context,
+      journal: new Map(journal.calls.map((call) => [journalKey(call.turn, call.call), call])),
+      messages: journal.messages.map((row) => ({ role: row.role, ...(row.content as object) }) as Entry),
+      system: await buildSystem(lane, step, agent),
+      opening: await buildOpening(lane, step, state, openingNotes(journal, folder.fresh)),
+      script: script ? new TextDecoder().decode(script.content) : null,
+      seen,
+      ...clock,
+    };
+  } catch (error) {
+    // A model that is not configured or a tool that this version cannot run fails the step with that sentence.
+    if (error instanceof Refusal && error.kind === 'refused') throw new StepFailure(error.message);
+    throw error;
+  }
+}
+
+function agentOf(lane: Lane, step: StepPlan): AgentPlan {
+  const agent = step.agent === undefined ? undefined : lane.plan.agents[step.agent];
+  if (!agent) throw new StepFailure(`there is no agent ${step.agent ?? ''} in the plan of this run`);
+  return agent;
+}
+
+function remember(seen: Map<string, string>, call: CallRow): void {
+  const files = isRecord(call.result) ? call.result.seen : undefined;
+  if (!Array.isArray(files)) return;
+  for (const file of files) if (isRecord(file)) seen.set(String(file.path), String(file.sha));
+}
+
+function openingNotes(journal: StepJournal, fresh: boolean): string[] {
+  const notes = journal.acted.map((call) => `An earlier attempt at this step already did: ${call}`);
+  if (fresh && journal.messages.length > 0)
+    notes.push('The work folder was made anew: scratch files of this step are gone.');
+  return notes;
+}
+
+function toolContext(
+  lane: Lane,
+  step: StepPlan,
+  agent: AgentPlan,
+  own: Pick<ToolContext, 'folder' | 'seen' | 'signal'>,
+): ToolContext {
+  const results = new Map<string, string>();
+  for (const state of lane.steps.values()) if (state.item === 0 && state.result) results.set(state.id, state.result);
+  return {
+    run: lane.run,
+    lane: lane.name,
+    plan: lane.plan,
+    step,
+    agent,
+    results,
+    secrets: new Map(),
+    guard: lane.writer.guard,
+    ...own,
+  };
+}
+
+/** The step's active time: its own timeout, the agent's, and what the run has left; the smallest holds. */
+function activeClock(lane: Lane, step: StepPlan, agent: AgentPlan) {
+  const now = lane.deps.clock.now();
+  const since = lane.writer.memory.since ?? now;
+  const parks = step.gate !== undefined || step.wait !== undefined;
+  const ends = [
+    parks || step.timeoutMs === undefined ? null : since + step.timeoutMs,
+    agent.timeoutMs === undefined ? null : since + agent.timeoutMs,
+    deadlineOf(lane),
+  ].filter((end) => end !== null);
+  const over = new AbortController();
+  // A timer holds 24 days at most; a longer one is looked at again by the next advance.
+  const leftMs = ends.length === 0 ? null : Math.min(Math.max(0, Math.min(...ends) - now), 2 ** 31 - 1);
+  const timer = leftMs === null ? null : setTimeout(() => over.abort(), leftMs);
+  return {
+    signal: AbortSignal.any([lane.signal, over.signal]),
+    timedOut: () => over.signal.aborted && !lane.signal.aborted,
+    close: () => {
+      if (timer) clearTimeout(timer);
+    },
+  };
+}

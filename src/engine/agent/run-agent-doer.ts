@@ -1,0 +1,54 @@
+import { keepStep } from '../../tools/index.js';
+import { StepFailure } from '../errors.js';
+import type { Doer, Done } from '../steps/kinds.js';
+import { judgeAnswer } from './answer.js';
+import { callModel } from './call-model.js';
+import { openSession } from './open-session.js';
+import { runTools } from './run-tools.js';
+import { type Session, say } from './session.js';
+
+/** An agent's turns until it has answered: a model call, then all its tool calls at once, and so on. */
+export const runAgentDoer: Doer = async (lane, step, state) => {
+  const session = await openSession(lane, step, state);
+  try {
+    return await converse(session);
+  } catch (error) {
+    if (session.timedOut()) throw new StepFailure('the step took longer than its timeout', 'timeout');
+    throw error;
+  } finally {
+    session.close();
+  }
+};
+
+async function converse(session: Session): Promise<Done> {
+  const { lane } = session;
+  for (;;) {
+    const last = session.messages.at(-1);
+    if (last?.role === 'assistant') {
+      if (last.calls.length > 0) {
+        const stop = await runTools(session, last);
+        if (stop) return { kind: 'stop', stop };
+      } else {
+        const verdict = judgeAnswer(session, last);
+        if (verdict.kind === 'done') return finish(session, verdict);
+        say(session, { role: 'user', text: verdict.text, why: verdict.why });
+      }
+    }
+    if (lane.leaving()) {
+      await lane.writer.flush();
+      return { kind: 'stop', stop: { kind: 'again' } };
+    }
+    const stop = await callModel(session);
+    if (stop) return { kind: 'stop', stop };
+  }
+}
+
+async function finish(session: Session, answer: Extract<Done, { kind: 'done' }>): Promise<Done> {
+  const { lane, state } = session;
+  // The last call is paid for: it becomes durable while the step's files are put away.
+  lane.writer.flushSoon();
+  for (const file of await keepStep(lane.deps, session.context)) {
+    lane.writer.event('file.written', { step: state.id, item: state.item, round: state.round, ...file });
+  }
+  return answer;
+}

@@ -1,0 +1,195 @@
+import type { ToolCall, ToolResult } from '../../models/contract.js';
+import { failpoint } from '../../shared/failpoint.js';
+import { isRecord, type Json } from '../../shared/json.js';
+import type { AgentTool, ToolOutcome } from '../../tools/contract.js';
+import type { Stop } from '../../workflows/contract.js';
+import { Ended, Fenced, Poison } from '../errors.js';
+import type { CallRow } from '../journal/claim.js';
+import { runGatedCalls } from './gated-calls.js';
+import { checkCall } from './invalid-call.js';
+import { limiter } from './limiter.js';
+import { callKey, type Entry, journalKey, type Session, say, type TurnCalls, turnsOf } from './session.js';
+import { guardAgainstLoops, repeatsItself } from './stuck.js';
+
+const PARALLEL_CALLS = 8;
+const PARALLEL_PROGRAMS = 4;
+const RESULT_CHARACTERS = 30_000;
+const MAX_STARTS = 3;
+const INTERRUPTED = 'interrupted, may have partly run';
+
+/** All calls of a turn at once, results in the order of the calls. A stop is a gate on one of them. */
+export async function runTools(session: Session, asked: Extract<Entry, { role: 'assistant' }>): Promise<Stop | null> {
+  const turn = turnsOf(session) - 1;
+  guardAgainstLoops(session);
+  const results = asked.calls.map((call, index) => known(session, turn, call, index + 1));
+  const calls: TurnCalls = { turn, calls: asked.calls, results };
+  await runFresh(session, calls, unknown(session, calls, false));
+  const gated = unknown(session, calls, true);
+  if (gated.length > 0) {
+    const answer = await runGatedCalls(session, calls, gated);
+    if (!('released' in answer)) return answer;
+    await runFresh(session, calls, answer.released);
+  }
+  say(session, { role: 'tool', results: results.filter((result) => result !== null) });
+  if (repeatsItself(session.messages)) {
+    say(session, {
+      role: 'user',
+      text: 'You have made the same call three times in a row. Try another way, or answer with what you have.',
+    });
+  }
+  return null;
+}
+
+/** True for a call that a person has to release: `ask_human`, and what the agent's `approve:` names. */
+function isGated(session: Session, call: ToolCall): boolean {
+  return call.name === 'ask_human' || session.agent.approve.some((name) => name.replace('.', '__') === call.name);
+}
+
+/** Positions of the calls that are still to be made, those that a person has to release or the others. */
+function unknown(session: Session, { calls, results }: TurnCalls, gated: boolean): number[] {
+  return calls.flatMap((call, index) => (results[index] === null && isGated(session, call) === gated ? [index] : []));
+}
+
+/** What is known of a call without making it: it is not valid, or the journal has its end. */
+function known(session: Session, turn: number, call: ToolCall, number: number): ToolResult | null {
+  const fault = checkCall(session, call);
+  if (fault !== null) return { callId: call.id, name: call.name, text: fault, isError: true };
+  const row = session.journal.get(journalKey(turn, number));
+  if (!row) return null;
+  if (row.state !== 'started') return stored(call, row);
+  if (!row.acts) {
+    if (row.starts >= MAX_STARTS) throw new Poison(`the worker ended ${MAX_STARTS} times during ${call.name}`);
+    return null;
+  }
+  const result = { callId: call.id, name: call.name, text: INTERRUPTED, isError: true };
+  finishCall(session, turn, number, {
+    call,
+    acts: true,
+    state: 'interrupted',
+    outcome: { text: INTERRUPTED, isError: true },
+  });
+  session.lane.writer.event('tool.interrupted', { step: session.step.id, turn, name: call.name });
+  return result;
+}
+
+function stored(call: ToolCall, row: CallRow): ToolResult {
+  const result = isRecord(row.result) ? row.result : {};
+  return { callId: call.id, name: call.name, text: String(result.text ?? ''), isError: result.isError === true };
+}
+
+async function runFresh(
+  session: Session,
+  { turn, calls, results }: TurnCalls,
+  fresh: readonly number[],
+): Promise<void> {
+  if (fresh.length === 0) return;
+  const { lane, step } = session;
+  const slot = limiter(PARALLEL_CALLS);
+  const programSlot = limiter(PARALLEL_PROGRAMS);
+  for (const index of fresh) start(session, turn, index + 1, calls[index]);
+  await lane.writer.flush();
+  failpoint('tool-started');
+  let left = fresh.length;
+  const ends = await Promise.allSettled(
+    fresh.map(async (index) => {
+      const call = calls[index];
+      const tool = call && session.tools.get(call.name);
+      if (!call || !tool) return;
+      const began = lane.deps.clock.now();
+      const outcome = await slot(() =>
+        tool.program ? programSlot(() => runOne(session, tool, call)) : runOne(session, tool, call),
+      );
+      failpoint('tool-done');
+      results[index] = { callId: call.id, name: call.name, text: outcome.text, isError: outcome.isError };
+      finishCall(session, turn, index + 1, { call, acts: tool.acts, state: 'finished', outcome });
+      lane.writer.event('tool.finished', {
+        step: step.id,
+        item: session.state.item,
+        round: session.state.round,
+        turn,
+        name: call.name,
+        ms: lane.deps.clock.now() - began,
+        isError: outcome.isError,
+        preview: preview(outcome.text),
+        ...outcome.detail,
+      });
+      left -= 1;
+      // The last one goes out with what comes next.
+      if (left > 0) await lane.writer.flush();
+    }),
+  );
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+}
+
+function start(session: Session, turn: number, number: number, call: ToolCall | undefined): void {
+  const tool = call && session.tools.get(call.name);
+  if (!call || !tool) return;
+  const { lane, step, state } = session;
+  const args = JSON.stringify(call.args);
+  lane.writer.batch.calls.push({
+    ...callKey(session, turn, number),
+    kind: 'tool',
+    name: call.name,
+    acts: tool.acts,
+    state: 'started',
+    result: { args: preview(args) },
+  });
+  lane.writer.event('tool.started', {
+    step: step.id,
+    item: state.item,
+    round: state.round,
+    turn,
+    name: call.name,
+    args: preview(args),
+  });
+}
+
+async function runOne(session: Session, tool: AgentTool, call: ToolCall): Promise<ToolOutcome> {
+  try {
+    const outcome = await tool.run(call.args ?? {}, session.context);
+    return { ...outcome, text: middleCut(outcome.text) };
+  } catch (error) {
+    // A stop, a takeover and a timeout are no answers of the tool's.
+    if (session.signal.aborted || error instanceof Fenced || error instanceof Ended) throw error;
+    session.lane.deps.log.warn({ error, tool: tool.spec.name, run: session.lane.run.id }, 'a tool failed');
+    return {
+      text: `${tool.spec.name} failed: ${error instanceof Error ? error.message : String(error)}`,
+      isError: true,
+    };
+  }
+}
+
+interface Finished {
+  readonly call: ToolCall;
+  readonly acts: boolean;
+  readonly state: 'finished' | 'interrupted';
+  readonly outcome: ToolOutcome;
+}
+
+function finishCall(session: Session, turn: number, number: number, end: Finished): void {
+  const { lane } = session;
+  const { text, isError, seen = [], memoryWrite } = end.outcome;
+  lane.writer.batch.calls.push({
+    ...callKey(session, turn, number),
+    kind: 'tool',
+    name: end.call.name,
+    acts: end.acts,
+    state: end.state,
+    result: { args: preview(JSON.stringify(end.call.args)), text, isError, seen } as unknown as Json,
+  });
+  for (const file of seen) session.seen.set(file.path, file.sha);
+  if (memoryWrite === undefined) return;
+  lane.writer.batch.memory.push(memoryWrite);
+  lane.writer.event('memory.written', { step: session.step.id, path: memoryWrite });
+}
+
+function preview(text: string): string {
+  return text.length <= 500 ? text : `${text.slice(0, 500)}…`;
+}
+
+/** A result over the limit is cut in the middle; tools that make long ones save them whole besides. */
+function middleCut(text: string): string {
+  if (text.length <= RESULT_CHARACTERS) return text;
+  const half = RESULT_CHARACTERS / 2;
+  return `${text.slice(0, half)}\n[… ${text.length - RESULT_CHARACTERS} characters cut …]\n${text.slice(-half)}`;
+}

@@ -1,0 +1,44 @@
+/** A later attempt holds this lane: this one must write nothing and begin nothing. */
+export class Fenced extends Error {
+  override readonly name = 'Fenced';
+  constructor() {
+    super('a later attempt holds this lane');
+  }
+}
+
+/** The run has ended (stopped, failed elsewhere) while this lane was at work. */
+export class Ended extends Error {
+  override readonly name = 'Ended';
+  constructor() {
+    super('the run has ended');
+  }
+}
+
+/** The next call does not fit into what the run's budget has left. */
+export class OverBudget extends Error {
+  override readonly name = 'OverBudget';
+}
+
+/** A claim that came too late: a newer turn or attempt was there first. */
+export class StaleTurn extends Error {
+  override readonly name = 'StaleTurn';
+}
+
+/** The process died three times in the same call: it is not tried again. */
+export class Poison extends Error {
+  override readonly name = 'Poison';
+}
+
+export type FailureClass = 'timeout' | 'tool' | 'model' | 'other';
+
+/** A step could not do its work. Its text is shown to people; its class is what `retry: { on }` names. */
+export class StepFailure extends Error {
+  override readonly name = 'StepFailure';
+
+  constructor(
+    message: string,
+    readonly failureClass: FailureClass = 'other',
+  ) {
+    super(message);
+  }
+}

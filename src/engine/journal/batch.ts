@@ -1,0 +1,154 @@
+import type { Json } from '../../shared/json.js';
+
+/** A step's row as it is to stand after the write. Money in nano-USD as a string, since JSON has no bigint. */
+export interface StepWrite {
+  readonly id: string;
+  readonly item: number;
+  readonly round: number;
+  readonly status: StepStatus;
+  readonly attempts: number;
+  readonly result: string | null;
+  readonly data: Json | undefined;
+  readonly event_payload: Json | undefined;
+  readonly decision: Json | undefined;
+  readonly feedback: string | null;
+  readonly error: string | null;
+  readonly cost_nano: string;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  readonly tokens_cached: number;
+  readonly ended: boolean;
+}
+
+export type StepStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'skipped';
+
+/** Names one call: with the run and lane it is the journal's key. Call 0 is the model's, 1… are the turn's tools. */
+export interface CallKey {
+  readonly step: string;
+  readonly item: number;
+  readonly round: number;
+  readonly attempt: number;
+  readonly epoch: number;
+  readonly turn: number;
+  readonly call: number;
+}
+
+export interface CallWrite extends CallKey {
+  readonly kind: 'model' | 'tool';
+  readonly name: string;
+  readonly acts: boolean;
+  readonly state: 'started' | 'finished' | 'interrupted';
+  readonly result: Json | undefined;
+}
+
+export interface MessageWrite {
+  readonly step: string;
+  readonly item: number;
+  readonly round: number;
+  readonly attempt: number;
+  readonly epoch: number;
+  readonly seq: number;
+  readonly role: string;
+  readonly content: Json;
+}
+
+export interface ParkWrite {
+  readonly id: string;
+  readonly step: string;
+  readonly item: number;
+  readonly round: number;
+  readonly kind: 'approval' | 'event' | 'timer';
+  readonly spec: Json;
+  readonly need: number;
+  /** Epoch ms; null never falls due. */
+  readonly due: number | null;
+}
+
+export interface ChildWrite {
+  readonly id: string;
+  readonly flow: string;
+  readonly plan: string;
+  readonly input: Json | undefined;
+  readonly step: string;
+  readonly budget: string | null;
+  readonly deadline: number | null;
+  readonly tags: readonly string[];
+}
+
+export interface UsageWrite {
+  readonly step: string;
+  readonly meter: 'model' | 'sandbox';
+  readonly model: string | null;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  readonly tokens_cached: number;
+  readonly nano: string | null;
+  readonly source: string;
+  readonly estimated: boolean;
+}
+
+export interface EventWrite {
+  readonly type: string;
+  readonly data: Json;
+}
+
+/** All that one journal write says; it is committed whole or not at all. */
+export interface Batch {
+  readonly events: EventWrite[];
+  readonly calls: CallWrite[];
+  readonly messages: MessageWrite[];
+  readonly steps: StepWrite[];
+  readonly parks: ParkWrite[];
+  readonly lanes: string[];
+  readonly children: ChildWrite[];
+  readonly usage: UsageWrite[];
+  readonly memory: string[];
+  /** Nano-USD: what the next call sets aside, what a settled one gives back, and what was spent. */
+  reserve: bigint;
+  release: bigint;
+  spend: bigint;
+  end: {
+    readonly status: 'completed' | 'failed';
+    readonly error: string | null;
+    readonly summary: string | null;
+  } | null;
+}
+
+export function emptyBatch(): Batch {
+  return {
+    events: [],
+    calls: [],
+    messages: [],
+    steps: [],
+    parks: [],
+    lanes: [],
+    children: [],
+    usage: [],
+    memory: [],
+    reserve: 0n,
+    release: 0n,
+    spend: 0n,
+    end: null,
+  };
+}
+
+/** True when losing this write with the database's last milliseconds only repeats what was not finished. */
+export function isSoft(batch: Batch): boolean {
+  return (
+    batch.end === null &&
+    batch.spend === 0n &&
+    batch.calls.length > 0 &&
+    batch.calls.every((call) => call.state === 'started' && !call.acts) &&
+    batch.parks.length + batch.lanes.length + batch.children.length + batch.memory.length === 0
+  );
+}
+
+/** What of a batch still stands when its next call found no room in the budget: all but that call's start. */
+export function withoutStarts(batch: Batch): Batch {
+  return {
+    ...batch,
+    calls: batch.calls.filter((call) => call.state !== 'started'),
+    events: batch.events.filter((event) => event.type !== 'model.started'),
+    reserve: 0n,
+  };
+}

@@ -1,0 +1,185 @@
+import type { Sql } from '../../db/contract.js';
+import type { Json } from '../../shared/json.js';
+import type { Turn } from '../../workflows/contract.js';
+import { StaleTurn } from '../errors.js';
+import type { StepStatus } from './batch.js';
+
+export type LaneState = 'running' | 'parked' | 'forked' | 'child' | 'done' | 'failed';
+export type Phase = 'start' | 'doer' | 'park' | 'after';
+
+/** What a lane remembers between stops besides its position. */
+export interface LaneMemory {
+  /** Goings back, by the step that went back. */
+  readonly counts?: Readonly<Record<string, number>>;
+  /** What is handed to a step when it begins its next round. */
+  readonly feedback?: Readonly<Record<string, string>>;
+  /** When the attempt at work began (epoch ms), moved on by the time it was parked. */
+  readonly since?: number;
+  /** The child run that the step waits for. */
+  readonly child?: string;
+}
+
+export interface ClaimedLane {
+  readonly fence: bigint;
+  readonly writes: bigint;
+  readonly pos: number;
+  readonly round: number;
+  readonly tries: number;
+  readonly phase: Phase;
+  readonly state: LaneState;
+  readonly loops: LaneMemory;
+}
+
+/** Takes the lane for this turn and attempt, or throws StaleTurn when a newer one was there first. */
+export async function claimLane(sql: Sql, turn: Turn, attempt: number): Promise<ClaimedLane> {
+  const [row] = await sql.query<ClaimedLane>({
+    name: 'claim-lane',
+    text: `WITH soft AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+      UPDATE lane SET fence = fence + 1, turn = $3, attempt = $4 FROM soft
+      WHERE run_id = $1 AND lane = $2 AND (turn, attempt) < ($3, $4)
+      RETURNING fence, writes, pos, round, tries, phase, state, loops`,
+    values: [turn.runId, turn.lane, turn.turn, attempt],
+  });
+  if (!row) throw new StaleTurn(`turn ${turn.turn}.${attempt} of ${turn.runId}/${turn.lane} came too late`);
+  return row;
+}
+
+export interface RunRow {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly workspaceId: string;
+  readonly flow: string;
+  readonly planId: string;
+  readonly revision: string;
+  readonly rootId: string;
+  readonly mode: string;
+  readonly input: Json | null;
+  readonly trigger: Json;
+  readonly startedBy: Json | null;
+  readonly fromStep: number;
+  readonly tags: readonly string[];
+  readonly budgetNano: string | null;
+  readonly spentNano: string;
+  readonly reservedNano: string;
+  readonly startedAt: string | null;
+  readonly deadlineAt: string | null;
+  readonly ended: boolean;
+}
+
+export interface StepRow {
+  readonly id: string;
+  readonly item: number;
+  readonly round: number;
+  readonly lane: string;
+  readonly status: StepStatus;
+  readonly attempts: number;
+  readonly result: string | null;
+  readonly data: Json | null;
+  readonly event_payload: Json | null;
+  readonly decision: Json | null;
+  readonly feedback: string | null;
+  readonly error: string | null;
+  readonly cost_nano: string;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  readonly tokens_cached: number;
+}
+
+export interface ParkRow {
+  readonly id: string;
+  readonly step: string;
+  readonly item: number;
+  readonly round: number;
+  readonly kind: 'approval' | 'event' | 'timer';
+  readonly opened: number;
+  readonly due: number | null;
+  readonly decided: boolean;
+  readonly decidedAt: number | null;
+  readonly decision: string | null;
+  readonly decidedBy: Json | null;
+  readonly note: string | null;
+  readonly payload: Json | null;
+}
+
+export interface LaneView {
+  readonly run: RunRow;
+  /** The newest row of each step and item, of every lane. */
+  readonly steps: readonly StepRow[];
+  /** Parks of this lane. */
+  readonly parks: readonly ParkRow[];
+  /** Lanes forked off this one, directly. */
+  readonly lanes: readonly { readonly lane: string; readonly state: LaneState; readonly error: string | null }[];
+}
+
+const PARK = `jsonb_build_object('id', id, 'step', step, 'item', item, 'round', round, 'kind', kind,
+  'opened', extract(epoch FROM opened_at) * 1000, 'due', extract(epoch FROM due_at) * 1000, 'decided', decided_at IS NOT NULL,
+  'decidedAt', extract(epoch FROM decided_at) * 1000, 'decision', decision, 'decidedBy', decided_by, 'note', note, 'payload', payload)`;
+
+/** Read after the claim, in a statement of its own: the claim may have waited for a write that this must see. */
+const VIEW = `SELECT jsonb_build_object('id', r.id, 'tenantId', r.tenant_id, 'workspaceId', r.workspace_id, 'flow', r.flow,
+    'planId', r.plan_id, 'revision', r.revision, 'rootId', r.root_id, 'mode', r.mode, 'input', r.input, 'trigger', r.trigger,
+    'startedBy', r.started_by, 'fromStep', r.from_step, 'tags', r.tags, 'budgetNano', r.budget_nano::text,
+    'spentNano', r.spent_nano::text, 'reservedNano', r.reserved_nano::text, 'startedAt', coalesce(r.started_at, now()),
+    'deadlineAt', r.deadline_at, 'ended', r.finished_at IS NOT NULL) AS run,
+  (SELECT coalesce(jsonb_agg(x), '[]') FROM (SELECT DISTINCT ON (id, item) id, item, round, lane, status, attempts, result, data,
+      event_payload, decision, feedback, error, cost_nano::text, tokens_in, tokens_out, tokens_cached
+    FROM step WHERE run_id = $1 ORDER BY id, item, round DESC) x) AS steps,
+  (SELECT coalesce(jsonb_agg(${PARK}), '[]')
+    FROM park WHERE run_id = $1 AND lane = $2) AS parks,
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('lane', lane, 'state', state, 'error', error)), '[]')
+    FROM lane WHERE run_id = $1 AND lane <> $2 AND starts_with(lane, $2 || '/') AND position('/' IN substr(lane, length($2) + 2)) = 0) AS lanes
+  FROM run r WHERE r.id = $1`;
+
+export async function readLane(sql: Sql, runId: string, lane: string): Promise<LaneView | null> {
+  const [row] = await sql.query<LaneView>({ name: 'read-lane', text: VIEW, values: [runId, lane] });
+  return row ?? null;
+}
+
+/** The parks of a lane as they are now. */
+export async function readParks(sql: Sql, runId: string, lane: string): Promise<readonly ParkRow[]> {
+  const rows = await sql.query<{ park: ParkRow }>({
+    name: 'read-parks',
+    text: `SELECT ${PARK} AS park FROM park WHERE run_id = $1 AND lane = $2`,
+    values: [runId, lane],
+  });
+  return rows.map((row) => row.park);
+}
+
+export interface CallRow {
+  readonly turn: number;
+  readonly call: number;
+  readonly kind: 'model' | 'tool';
+  readonly name: string;
+  readonly acts: boolean;
+  readonly state: 'started' | 'finished' | 'interrupted';
+  readonly starts: number;
+  readonly result: Json | null;
+}
+
+export interface StepJournal {
+  readonly calls: readonly CallRow[];
+  readonly messages: readonly { readonly seq: number; readonly role: string; readonly content: Json }[];
+  /** Acting calls that earlier attempts of the step finished, for a fresh attempt to be told. */
+  readonly acted: readonly string[];
+}
+
+/** The journal and the transcript of one attempt of a step. */
+export async function readStepJournal(
+  sql: Sql,
+  runId: string,
+  key: { readonly step: string; readonly item: number; readonly round: number; readonly attempt: number },
+): Promise<StepJournal> {
+  const [row] = await sql.query<StepJournal>({
+    name: 'read-step-journal',
+    text: `SELECT
+      (SELECT coalesce(jsonb_agg(jsonb_build_object('turn', turn, 'call', call, 'kind', kind, 'name', name, 'acts', acts,
+          'state', state, 'starts', starts, 'result', result)), '[]')
+        FROM call WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt = $5) AS calls,
+      (SELECT coalesce(jsonb_agg(jsonb_build_object('seq', seq, 'role', role, 'content', content) ORDER BY seq), '[]')
+        FROM message WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt = $5) AS messages,
+      (SELECT coalesce(jsonb_agg(name || ' ' || coalesce(result->>'args', '') ORDER BY attempt, turn, call), '[]')
+        FROM call WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt < $5 AND acts AND state <> 'started') AS acted`,
+    values: [runId, key.step, key.item, key.round, key.attempt],
+  });
+  return row ?? { calls: [], messages: [], acted: [] };
+}

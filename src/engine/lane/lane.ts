@@ -1,0 +1,156 @@
+import type { Deps } from '../../deps.js';
+import type { Json } from '../../shared/json.js';
+import type { Stop } from '../../workflows/contract.js';
+import type { Plan, StepPlan } from '../../workspace/model.js';
+import type { StepStatus } from '../journal/batch.js';
+import type { LaneView, ParkRow, RunRow } from '../journal/claim.js';
+import type { LaneWriter } from '../journal/lane-writer.js';
+import type { LanePlan } from './lane-plan.js';
+
+/** A step's newest row, as the engine keeps it in mind. */
+export interface StepState {
+  readonly id: string;
+  readonly item: number;
+  readonly lane: string;
+  round: number;
+  status: StepStatus;
+  attempts: number;
+  result: string | null;
+  data: Json | undefined;
+  eventPayload: Json | undefined;
+  decision: Json | undefined;
+  feedback: string | null;
+  error: string | null;
+  costNano: bigint;
+  tokensIn: number;
+  tokensOut: number;
+  tokensCached: number;
+}
+
+/** One lane while one attempt advances it. */
+export interface Lane {
+  readonly deps: Deps;
+  readonly name: string;
+  readonly run: RunRow;
+  readonly plan: Plan;
+  readonly lanePlan: LanePlan;
+  readonly writer: LaneWriter;
+  /** Newest row by `<id>` for item 0, `<id>#<item>` for the items of an each. */
+  readonly steps: Map<string, StepState>;
+  readonly parks: Map<string, ParkRow>;
+  readonly children: LaneView['lanes'];
+  /** Aborted when the run is stopped, the lane is taken over, or Temporal cancels the activity. */
+  readonly signal: AbortSignal;
+  /** True when the worker is leaving: stop at the next border. */
+  readonly leaving: () => boolean;
+}
+
+/** How a step, or a part of it, came out. */
+export type Outcome =
+  | { readonly kind: 'stop'; readonly stop: Stop }
+  | { readonly kind: 'next' }
+  | { readonly kind: 'goto'; readonly target: string }
+  | { readonly kind: 'fail'; readonly error: string };
+
+export function stepKey(id: string, item: number): string {
+  return item === 0 ? id : `${id}#${item}`;
+}
+
+export function indexSteps(rows: LaneView['steps']): Map<string, StepState> {
+  const steps = new Map<string, StepState>();
+  for (const row of rows) {
+    steps.set(stepKey(row.id, row.item), {
+      id: row.id,
+      item: row.item,
+      lane: row.lane,
+      round: row.round,
+      status: row.status,
+      attempts: row.attempts,
+      result: row.result,
+      data: row.data ?? undefined,
+      eventPayload: row.event_payload ?? undefined,
+      decision: row.decision ?? undefined,
+      feedback: row.feedback,
+      error: row.error,
+      costNano: BigInt(row.cost_nano),
+      tokensIn: row.tokens_in,
+      tokensOut: row.tokens_out,
+      tokensCached: row.tokens_cached,
+    });
+  }
+  return steps;
+}
+
+/** Puts the step's row into the next write, and the event that tells of it. */
+export function writeStep(lane: Lane, step: StepState, event?: string, data: object = {}): void {
+  const ended = step.status === 'completed' || step.status === 'failed' || step.status === 'skipped';
+  const { batch } = lane.writer;
+  const row = {
+    id: step.id,
+    item: step.item,
+    round: step.round,
+    status: step.status,
+    attempts: step.attempts,
+    result: step.result,
+    data: step.data,
+    event_payload: step.eventPayload,
+    decision: step.decision,
+    feedback: step.feedback,
+    error: step.error,
+    cost_nano: String(step.costNano),
+    tokens_in: step.tokensIn,
+    tokens_out: step.tokensOut,
+    tokens_cached: step.tokensCached,
+    ended,
+  };
+  // One statement may touch a row once: a later word on the same row replaces the earlier one.
+  const at = batch.steps.findIndex(
+    (other) => other.id === row.id && other.item === row.item && other.round === row.round,
+  );
+  if (at >= 0) batch.steps[at] = row;
+  else batch.steps.push(row);
+  if (event) lane.writer.event(event, { step: step.id, item: step.item, round: step.round, ...data });
+}
+
+/** Begins the next round of a step: a new row, so that earlier rounds stay as they were. */
+export function beginStep(lane: Lane, plan: { readonly id: string }, item: number, status: StepStatus): StepState {
+  const before = lane.steps.get(stepKey(plan.id, item));
+  const feedback = lane.writer.memory.feedback?.[plan.id] ?? null;
+  if (feedback !== null) {
+    const { [plan.id]: _taken, ...rest } = lane.writer.memory.feedback ?? {};
+    lane.writer.memory = { ...lane.writer.memory, feedback: rest };
+  }
+  const step: StepState = {
+    id: plan.id,
+    item,
+    lane: lane.name,
+    round: (before?.round ?? 0) + 1,
+    status,
+    attempts: 1,
+    result: null,
+    data: undefined,
+    eventPayload: undefined,
+    decision: undefined,
+    feedback,
+    error: null,
+    costNano: 0n,
+    tokensIn: 0,
+    tokensOut: 0,
+    tokensCached: 0,
+  };
+  lane.steps.set(stepKey(plan.id, item), step);
+  lane.writer.round = step.round;
+  return step;
+}
+
+/** The step at work, whose row an earlier advance began. */
+export function currentStep(lane: Lane, plan: StepPlan): StepState {
+  const step = lane.steps.get(stepKey(plan.id, lane.lanePlan.item));
+  if (!step) throw new Error(`step ${plan.id} has no row`);
+  return step;
+}
+
+/** A park's id: one for each round of a step, shared by the attempts of the round. */
+export function parkId(lane: Lane, step: StepState, kind: string): string {
+  return [lane.run.id, step.id, step.item, step.round, kind].join('~');
+}

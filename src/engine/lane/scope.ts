@@ -1,0 +1,67 @@
+import type { Json } from '../../shared/json.js';
+import { toUsd } from '../../shared/money.js';
+import { evaluateCel } from '../../workspace/index.js';
+import { StepFailure } from '../errors.js';
+import type { Lane, StepState } from './lane.js';
+import { stepKey } from './lane.js';
+
+/** What conditions and text see: `input`, `steps`, `trigger`, `run`, and the item of an each. */
+export function scopeOf(lane: Lane, extra: Readonly<Record<string, Json>> = {}): Record<string, Json> {
+  const steps: Record<string, Json> = {};
+  for (const node of lane.plan.nodes) {
+    const ids = node.kind === 'group' ? [node.id, ...node.branches.map((branch) => branch.id)] : [node.id];
+    for (const id of ids) steps[id] = stepScope(lane.steps.get(stepKey(id, 0)));
+  }
+  return {
+    input: lane.run.input ?? null,
+    steps,
+    trigger: lane.run.trigger,
+    run: {
+      id: lane.run.id,
+      flow: lane.run.flow,
+      startedAt: lane.run.startedAt ?? '',
+      tags: lane.run.tags,
+      startedBy: lane.run.startedBy ?? '',
+    },
+    ...itemScope(lane, steps),
+    ...extra,
+  };
+}
+
+function itemScope(lane: Lane, steps: Record<string, Json>): Record<string, Json> {
+  const { item, nodes } = lane.lanePlan;
+  const id = nodes[0]?.id;
+  if (item === 0 || id === undefined) return {};
+  const each = lane.plan.nodes
+    .flatMap((node) => (node.kind === 'group' ? node.branches : [node]))
+    .find((step) => step.id === id)?.each;
+  if (!each) return {};
+  const list = evaluateOrFail(each.list, { input: lane.run.input ?? null, steps, trigger: lane.run.trigger }, 'each');
+  return { [each.as]: (Array.isArray(list) ? (list[item - 1] as Json) : null) ?? null };
+}
+
+export function stepScope(step: StepState | undefined): Json {
+  if (!step) return { status: 'pending' };
+  return {
+    status: step.status,
+    ...(step.result === null ? {} : { result: step.result }),
+    ...(step.data === undefined ? {} : { data: step.data }),
+    ...(step.eventPayload === undefined ? {} : { event: step.eventPayload }),
+    ...(step.decision === undefined ? {} : { decision: step.decision }),
+    costUsd: toUsd(step.costNano),
+  };
+}
+
+/** Evaluates a condition; a missing path or a wrong type fails the step with a sentence that names it. */
+export function evaluateOrFail(source: string, scope: Readonly<Record<string, Json>>, option: string): Json {
+  const answer = evaluateCel(source, scope);
+  if (!answer.ok) throw new StepFailure(`${option}: ${answer.message}`);
+  return answer.value;
+}
+
+export function conditionHolds(source: string, scope: Readonly<Record<string, Json>>, option: string): boolean {
+  const value = evaluateOrFail(source, scope, option);
+  if (typeof value !== 'boolean')
+    throw new StepFailure(`${option}: ${source} is ${JSON.stringify(value)}, not true or false`);
+  return value;
+}

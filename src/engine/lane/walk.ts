@@ -1,0 +1,81 @@
+import type { Stop } from '../../workflows/contract.js';
+import { runGroup } from '../steps/group.js';
+import { runStep } from '../steps/run-step.js';
+import { deadlineOf } from './deadline.js';
+import { type Lane, type Outcome, writeStep } from './lane.js';
+import { leavesOf } from './lane-plan.js';
+
+/** Walks the lane's nodes from where it stands to its next stop. */
+export async function walk(lane: Lane): Promise<Stop> {
+  for (;;) {
+    if (isOverdue(lane)) return expire(lane);
+    const node = lane.lanePlan.nodes[lane.writer.pos];
+    if (!node) return endLane(lane, { kind: 'next' });
+    const outcome = await (node.kind === 'group' ? runGroup(lane, node) : runStep(lane, node));
+    if (outcome.kind === 'stop') return outcome.stop;
+    const ended = outcome.kind === 'fail' ? outcome : move(lane, outcome);
+    if (ended) return endLane(lane, ended);
+    if (lane.leaving()) {
+      await lane.writer.flush();
+      return { kind: 'again' };
+    }
+  }
+}
+
+function isOverdue(lane: Lane): boolean {
+  const deadline = deadlineOf(lane);
+  return deadline !== null && lane.deps.clock.now() >= deadline;
+}
+
+/** The flow's timeout counts from the run's start, parks included: the step at work fails with the run. */
+function expire(lane: Lane): Promise<Stop> {
+  const error = 'the run took longer than its timeout';
+  for (const step of lane.steps.values()) {
+    if (step.lane !== lane.name || (step.status !== 'running' && step.status !== 'waiting')) continue;
+    step.status = 'failed';
+    step.error = error;
+    writeStep(lane, step, 'step.failed', { error });
+  }
+  return endLane(lane, { kind: 'fail', error });
+}
+
+/** Sets the lane's position on; answers how it ends when the target is not in it. */
+function move(lane: Lane, outcome: Exclude<Outcome, { kind: 'stop' } | { kind: 'fail' }>): Outcome | null {
+  const { writer } = lane;
+  if (outcome.kind === 'next') writer.pos += 1;
+  else {
+    const target = lane.lanePlan.nodes.findIndex((node) => node.id === outcome.target);
+    if (target < 0) return { kind: 'fail', error: `cannot go back to ${outcome.target} from here` };
+    writer.pos = target;
+  }
+  writer.phase = 'start';
+  writer.state = 'running';
+  writer.tries = 1;
+  const { since: _since, child: _child, ...kept } = writer.memory;
+  writer.memory = kept;
+  return null;
+}
+
+async function endLane(lane: Lane, outcome: Outcome): Promise<Stop> {
+  const { writer } = lane;
+  const error = outcome.kind === 'fail' ? outcome.error : null;
+  writer.state = error === null ? 'done' : 'failed';
+  writer.error = error;
+  if (lane.name === 'main') {
+    const status = error === null ? 'completed' : 'failed';
+    writer.event(`run.${status}`, error === null ? {} : { error });
+    writer.batch.end = { status, error, summary: summaryOf(lane) };
+  }
+  await writer.flush();
+  return { kind: error === null ? 'done' : 'failed' };
+}
+
+/** The first line of the last step that produced a result; null when the run produced none. */
+function summaryOf(lane: Lane): string | null {
+  for (const step of leavesOf(lane.plan).reverse()) {
+    const result = lane.steps.get(step.id)?.result;
+    const line = result?.split('\n').find((text) => text.trim() !== '');
+    if (line !== undefined) return line.trim().slice(0, 300);
+  }
+  return null;
+}

@@ -1,0 +1,28 @@
+import { Ended } from './errors.js';
+
+/** The lanes that this process advances now, by run: what a stop has to reach at once. */
+const live = new Map<string, Set<AbortController>>();
+
+export const STOP_CHANNEL = 'run_stop';
+
+export function enterLive(runId: string): { readonly controller: AbortController; leave(): void } {
+  const controller = new AbortController();
+  const set = live.get(runId) ?? new Set();
+  set.add(controller);
+  live.set(runId, set);
+  return {
+    controller,
+    leave: () => {
+      set.delete(controller);
+      if (set.size === 0) live.delete(runId);
+    },
+  };
+}
+
+/** Aborts every lane of the run that is at work here. Their programs die with them. */
+export function abortLive(runId: string): void {
+  for (const controller of live.get(runId) ?? []) controller.abort(new Ended());
+}
+
+/** Set once, at SIGTERM: lanes stop at their next border, and the next worker goes on. */
+export const worker = { leaving: false };

@@ -1,0 +1,85 @@
+import type { Sql } from '../../db/contract.js';
+import type { Deps } from '../../deps.js';
+import { failpoint } from '../../shared/failpoint.js';
+import { errorMessage } from '../../shared/refusal.js';
+import type { Workflows } from '../../temporal/contract.js';
+
+export type OutboxKind = 'start' | 'approval' | 'event' | 'cancel';
+
+interface OutboxRow {
+  readonly id: bigint;
+  readonly runId: string;
+  readonly kind: OutboxKind;
+  readonly arg: string | null;
+}
+
+/** How each kind of row is told to Temporal; telling it twice changes nothing. */
+const SEND = {
+  start: (workflows, row) => workflows.startRun(row.runId),
+  approval: (workflows, row) => workflows.signalRun(row.runId, 'approval', row.arg ?? ''),
+  event: (workflows, row) => workflows.signalRun(row.runId, 'event', row.arg ?? ''),
+  cancel: (workflows, row) => workflows.cancelRun(row.runId),
+} as const satisfies Record<OutboxKind, (workflows: Workflows, row: OutboxRow) => Promise<void>>;
+
+/** Writes what Temporal has to be told into the transaction of the change itself. */
+export async function post(sql: Sql, runId: string, kind: OutboxKind, arg: string | null = null): Promise<void> {
+  await sql.query({
+    name: 'outbox-post',
+    text: 'INSERT INTO outbox (run_id, kind, arg) VALUES ($1, $2, $3)',
+    values: [runId, kind, arg],
+  });
+}
+
+/** Tells a run's rows now, in order. What fails stays for the sweep: the caller has been answered already. */
+export async function tellNow(deps: Deps, runId: string): Promise<void> {
+  try {
+    await tell(deps, { runId, ageMs: 0, limit: 20 });
+  } catch (error) {
+    deps.log.warn({ error, run: runId }, 'the outbox goes on later');
+  }
+}
+
+/** Tells whatever is older than a second; answers how many rows it told. */
+export async function sweepOutbox(deps: Deps): Promise<number> {
+  return tell(deps, { runId: null, ageMs: 1_000, limit: 200 });
+}
+
+interface Batch {
+  readonly runId: string | null;
+  readonly ageMs: number;
+  readonly limit: number;
+}
+
+async function tell(deps: Deps, batch: Batch): Promise<number> {
+  const rows = await deps.db.query<OutboxRow>({
+    name: batch.runId === null ? 'outbox-due' : 'outbox-run',
+    text: `SELECT id, run_id AS "runId", kind, arg FROM outbox
+      WHERE created_at <= now() - $1 * interval '1 ms' ${batch.runId === null ? 'AND $2::text IS NULL' : 'AND run_id = $2'}
+      ORDER BY id LIMIT $3`,
+    values: [batch.ageMs, batch.runId, batch.limit],
+  });
+  const byRun = new Map<string, OutboxRow[]>();
+  for (const row of rows) byRun.set(row.runId, [...(byRun.get(row.runId) ?? []), row]);
+  // Rows of one run go in their order, so that no signal overtakes its start.
+  const told = await Promise.all([...byRun.values()].map((list) => tellRun(deps, list)));
+  return told.reduce((sum, count) => sum + count, 0);
+}
+
+async function tellRun(deps: Deps, rows: readonly OutboxRow[]): Promise<number> {
+  let told = 0;
+  for (const row of rows) {
+    try {
+      await SEND[row.kind](deps.workflows, row);
+      failpoint(row.kind === 'start' ? 'outbox-sent' : 'signal-sent');
+      await deps.db.query({ name: 'outbox-told', text: 'DELETE FROM outbox WHERE id = $1', values: [row.id] });
+      told += 1;
+    } catch (error) {
+      await deps.db.query('UPDATE outbox SET tries = tries + 1, last_error = $2 WHERE id = $1', [
+        row.id,
+        errorMessage(error),
+      ]);
+      break;
+    }
+  }
+  return told;
+}

@@ -1,0 +1,43 @@
+import type { Db } from '../../db/contract.js';
+
+const BATCH_MS = 100;
+/** NOTIFY carries less than 8,000 bytes; a JSON-escaped character of text can take six. */
+const PIECE_CHARACTERS = 1_200;
+
+export const DELTA_CHANNEL = 'run_delta';
+
+export interface DeltaKey {
+  readonly runId: string;
+  readonly step: string;
+  readonly item: number;
+  readonly round: number;
+}
+
+/** Text of a model as it comes, told to whoever watches, in batches. It is never stored and may be lost. */
+export function deltaSink(db: Db, key: DeltaKey): { push(text: string): void; reset(): void; end(): void } {
+  let held = '';
+  let timer: NodeJS.Timeout | null = null;
+  const tell = (kind: 'delta' | 'reset', text: string): void => {
+    db.notify(DELTA_CHANNEL, JSON.stringify({ ...key, kind, text })).catch(() => undefined);
+  };
+  const send = (): void => {
+    timer = null;
+    const text = held;
+    held = '';
+    for (let at = 0; at < text.length; at += PIECE_CHARACTERS) tell('delta', text.slice(at, at + PIECE_CHARACTERS));
+  };
+  return {
+    push: (text) => {
+      held += text;
+      timer ??= setTimeout(send, BATCH_MS);
+    },
+    reset: () => {
+      held = '';
+      tell('reset', '');
+    },
+    end: () => {
+      if (timer) clearTimeout(timer);
+      send();
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import type { Deps } from '../../deps.js';
+import { deriveToken } from '../../shared/tokens.js';
+
+/**
+ * Where an event that a step waits for is to be posted. The token is derived from the run's id under the install
+ * key. Without a public address it is the listening one, good for callers on this machine.
+ */
+export function releaseUrlOf(
+  deps: Deps,
+  run: { readonly id: string; readonly tenantId: string; readonly workspace: string },
+  step: string,
+): string {
+  const base = deps.config.publicUrl ?? `http://${deps.config.host}:${deps.config.port}`;
+  const token = deriveToken(deps.keys.signing, 'event', [run.id]);
+  return `${base}/api/events/${run.tenantId}/${run.workspace}/${run.id}?token=${token}&step=${step}`;
+}
+
+export async function releaseUrl(
+  lane: {
+    readonly deps: Deps;
+    readonly run: { readonly id: string; readonly tenantId: string; readonly workspaceId: string };
+  },
+  step: string,
+): Promise<string> {
+  const [row] = await lane.deps.db.query<{ name: string }>('SELECT name FROM workspace WHERE id = $1', [
+    lane.run.workspaceId,
+  ]);
+  return releaseUrlOf(lane.deps, { ...lane.run, workspace: row?.name ?? '' }, step);
+}

@@ -1,0 +1,56 @@
+import type { StepPlan } from '../../workspace/model.js';
+import type { StepFailure } from '../errors.js';
+import { currentStep, type Lane, type Outcome, type StepState, writeStep } from '../lane/lane.js';
+
+/**
+ * What a failure means: another attempt (null, or a stop until the wait is over), or the step has failed and
+ * `on_fail` decides.
+ */
+export async function failStep(lane: Lane, step: StepPlan, failure: StepFailure): Promise<Outcome | null> {
+  const state = currentStep(lane, step);
+  const retry = lane.writer.phase === 'doer' && step.each === undefined ? step.retry : undefined;
+  const applies = retry && (retry.on.length === 0 || retry.on.some((one) => one === failure.failureClass));
+  if (retry && applies && state.attempts < retry.max) return tryAgain(lane, state, retry, failure);
+  state.status = 'failed';
+  state.error = failure.message;
+  writeStep(lane, state, 'step.failed', { error: failure.message });
+  return afterFailure(lane, step, failure.message);
+}
+
+async function tryAgain(
+  lane: Lane,
+  state: StepState,
+  retry: NonNullable<StepPlan['retry']>,
+  failure: StepFailure,
+): Promise<Outcome | null> {
+  const waitMs = retry.waitMs * retry.backoff ** (state.attempts - 1);
+  state.attempts += 1;
+  lane.writer.tries = state.attempts;
+  const now = lane.deps.clock.now();
+  lane.writer.memory = { ...lane.writer.memory, since: now + waitMs };
+  writeStep(lane, state, 'step.retrying', { error: failure.message, attempt: state.attempts, waitMs });
+  await lane.writer.flush();
+  return waitMs > 0 ? { kind: 'stop', stop: { kind: 'later', at: now + waitMs } } : null;
+}
+
+function afterFailure(lane: Lane, step: StepPlan, error: string): Outcome {
+  if (step.onFail === 'continue') return { kind: 'next' };
+  if (step.onFail !== 'stop') {
+    const outcome = goBack(lane, step, step.onFail, error);
+    if (outcome) return outcome;
+  }
+  return { kind: 'fail', error: `${step.title}: ${error}` };
+}
+
+/** Goes back to an earlier step with a note for it; null when the step has gone back `max_rounds` times already. */
+export function goBack(lane: Lane, step: StepPlan, target: string, note: string): Outcome | null {
+  const { memory } = lane.writer;
+  const count = (memory.counts?.[step.id] ?? 0) + 1;
+  if (count > (step.maxRounds ?? 1)) return null;
+  lane.writer.memory = {
+    ...memory,
+    counts: { ...memory.counts, [step.id]: count },
+    feedback: { ...memory.feedback, [target]: note },
+  };
+  return { kind: 'goto', target };
+}

@@ -1,0 +1,52 @@
+import type { Stop } from '../../workflows/contract.js';
+import type { Lane } from '../lane/lane.js';
+import { forkName } from '../lane/lane-plan.js';
+import { supersedeLanes } from '../rows/supersede-lanes.js';
+
+/** Makes the lanes of a fork in one write. A fork of none is already joined. */
+export async function openFork(lane: Lane, node: string, round: number, count: number): Promise<void> {
+  const fork = forkName(lane.name, node, round);
+  for (let number = 1; number <= count; number += 1) lane.writer.batch.lanes.push(`${fork}.${number}`);
+  lane.writer.phase = 'doer';
+  lane.writer.state = 'forked';
+  await lane.writer.flush();
+}
+
+export function forkStop(
+  lane: Lane,
+  node: { readonly id: string; readonly join?: 'all' | 'any' },
+  round: number,
+  count: number,
+  parallel: number = count,
+): Stop {
+  return { kind: 'fork', fork: forkName(lane.name, node.id, round), count, parallel, join: node.join ?? 'all' };
+}
+
+export type Joined =
+  | { readonly kind: 'open' }
+  | { readonly kind: 'joined' }
+  | { readonly kind: 'failed'; readonly error: string };
+
+/**
+ * How a fork stands. `all`: the first failed lane fails it once its siblings have ended. `any`: the first completed
+ * lane wins, and what the others still had open is closed as superseded.
+ */
+export async function followFork(lane: Lane, node: string, round: number, join: 'all' | 'any'): Promise<Joined> {
+  const prefix = `${forkName(lane.name, node, round)}.`;
+  const lanes = lane.children.filter((child) => child.lane.startsWith(prefix));
+  const open = lanes.filter((child) => child.state !== 'done' && child.state !== 'failed');
+  if (join === 'any' && lanes.some((child) => child.state === 'done')) {
+    if (open.length > 0) {
+      await supersedeLanes(
+        lane.deps.db,
+        lane.run.id,
+        open.map((child) => child.lane),
+      );
+    }
+    return { kind: 'joined' };
+  }
+  if (open.length > 0) return { kind: 'open' };
+  const failed = lanes.find((child) => child.state === 'failed');
+  if (!failed) return { kind: 'joined' };
+  return { kind: 'failed', error: failed.error ?? 'a branch failed' };
+}

@@ -1,0 +1,21 @@
+import type { StepPlan } from '../../workspace/model.js';
+import { currentStep, type Lane, type Outcome } from '../lane/lane.js';
+import { runApproval } from './approval.js';
+import { runEvent } from './event.js';
+import type { RunPark } from './kinds.js';
+import { runTimer } from './timer.js';
+
+/** What a step may wait for once its doer is done, one file an entry. */
+const PARKS = {
+  approval: runApproval,
+  event: runEvent,
+  timer: runTimer,
+  nothing: async () => null,
+} as const satisfies Record<'approval' | 'event' | 'timer' | 'nothing', RunPark>;
+
+export async function runPark(lane: Lane, step: StepPlan): Promise<Outcome | null> {
+  const kind = step.gate ? 'approval' : (step.wait?.kind ?? 'nothing');
+  const outcome = await PARKS[kind](lane, step, currentStep(lane, step));
+  if (outcome?.kind !== 'stop') lane.writer.state = 'running';
+  return outcome;
+}

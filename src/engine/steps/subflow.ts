@@ -1,0 +1,108 @@
+import { newId } from '../../shared/ids.js';
+import type { Json } from '../../shared/json.js';
+import { fillWith, validate } from '../../workspace/index.js';
+import type { Plan, StepPlan } from '../../workspace/model.js';
+import { loadPlan } from '../../workspaces/index.js';
+import { StepFailure } from '../errors.js';
+import { deadlineOf } from '../lane/deadline.js';
+import type { Lane, StepState } from '../lane/lane.js';
+import { leavesOf } from '../lane/lane-plan.js';
+import { scopeOf } from '../lane/scope.js';
+import type { Doer, Done } from './kinds.js';
+
+interface ChildRow {
+  readonly status: string;
+  readonly error: string | null;
+  readonly planId: string;
+  readonly spent: bigint;
+  readonly ended: boolean;
+}
+
+/** A child run of its own record: its cost counts as the step's, capped by what this run has left. */
+export const runSubflow: Doer = async (lane, step, state) => {
+  const { child } = lane.writer.memory;
+  return child === undefined ? startChild(lane, step, state) : readChild(lane, child, state);
+};
+
+async function startChild(lane: Lane, step: StepPlan, state: StepState): Promise<Done> {
+  const target = `flows/${step.subflow}`;
+  const pinned = await pinnedPlan(lane, target);
+  if (!pinned) throw new StepFailure(`there is no flow ${step.subflow} in the revision of this run`);
+  const input = childInput(lane, step);
+  const faults = pinned.plan.input ? validate(pinned.plan.input, input) : [];
+  if (faults.length > 0) throw new StepFailure(`the input of ${step.subflow} does not fit: ${faults.join('; ')}`);
+  const id = newId();
+  lane.writer.memory = { ...lane.writer.memory, child: id };
+  lane.writer.state = 'child';
+  lane.writer.batch.children.push({
+    id,
+    flow: pinned.plan.flow,
+    plan: pinned.planId,
+    input,
+    step: step.id,
+    budget: childBudget(lane, pinned.plan.budgetUsd),
+    deadline: childDeadline(lane, pinned.plan.timeoutMs),
+    tags: pinned.plan.tags,
+  });
+  lane.writer.event('step.subflow', { step: step.id, item: state.item, round: state.round, runId: id });
+  await lane.writer.flush();
+  return { kind: 'stop', stop: { kind: 'subflow', runId: id } };
+}
+
+/** The plan of a flow in the revision that this run is pinned to. */
+async function pinnedPlan(lane: Lane, target: string): Promise<{ planId: string; plan: Plan } | null> {
+  const { workspaceId, revision } = lane.run;
+  const [row] = await lane.deps.db.query<{ planId: string | null }>(
+    'SELECT plans->>$3::text AS "planId" FROM revision WHERE workspace_id = $1 AND id = $2',
+    [workspaceId, revision, target],
+  );
+  if (!row?.planId) return null;
+  return { planId: row.planId, plan: await loadPlan(lane.deps, workspaceId, row.planId) };
+}
+
+function childInput(lane: Lane, step: StepPlan): Json {
+  return step.with === undefined ? (lane.run.input ?? null) : fillWith(step.with, scopeOf(lane));
+}
+
+function childBudget(lane: Lane, own: number | undefined): string | null {
+  const left = lane.run.budgetNano === null ? null : BigInt(lane.run.budgetNano) - BigInt(lane.run.spentNano);
+  const ownNano = own === undefined ? null : BigInt(Math.round(own * 1e9));
+  if (left === null) return ownNano === null ? null : String(ownNano);
+  return String(ownNano !== null && ownNano < left ? ownNano : left);
+}
+
+function childDeadline(lane: Lane, timeoutMs: number | undefined): number | null {
+  const own = timeoutMs === undefined ? null : lane.deps.clock.now() + timeoutMs;
+  const ours = deadlineOf(lane);
+  if (own === null || ours === null) return own ?? ours;
+  return Math.min(own, ours);
+}
+
+async function readChild(lane: Lane, child: string, state: StepState): Promise<Done> {
+  const [row] = await lane.deps.db.query<ChildRow>(
+    `SELECT status, error, plan_id AS "planId", spent_nano AS spent, finished_at IS NOT NULL AS ended FROM run WHERE id = $1`,
+    [child],
+  );
+  if (!row) throw new StepFailure('the run of the subflow is gone');
+  if (!row.ended) return { kind: 'stop', stop: { kind: 'subflow', runId: child } };
+  const { child: _ended, ...memory } = lane.writer.memory;
+  lane.writer.memory = memory;
+  state.costNano += row.spent;
+  lane.writer.batch.spend += row.spent;
+  if (row.status === 'failed') throw new StepFailure(`the subflow failed: ${row.error ?? 'without a word'}`);
+  return { kind: 'done', ...(await childResult(lane, child, row.planId)) };
+}
+
+/** The result of the child's last step that has one. */
+async function childResult(lane: Lane, child: string, planId: string): Promise<{ result: string | null; data?: Json }> {
+  const plan = await loadPlan(lane.deps, lane.run.workspaceId, planId);
+  const rows = await lane.deps.db.query<{ id: string; result: string | null; data: Json | null }>(
+    'SELECT DISTINCT ON (id) id, result, data FROM step WHERE run_id = $1 AND item = 0 ORDER BY id, round DESC',
+    [child],
+  );
+  for (const step of leavesOf(plan).reverse()) {
+    const row = rows.find((one) => one.id === step.id);
+    if (row?.result != null) return { result: row.result, ...(row.data === null ? {} : { data: row.data }) };
+  }
+  return { result: null };
+}

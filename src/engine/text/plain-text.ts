@@ -1,0 +1,20 @@
+import type { Json } from '../../shared/json.js';
+import { renderPath, type Text } from '../../workspace/index.js';
+
+/** Text for people (gates, pages): values stand as they are, a link shows its label or its path. */
+export function plainText(text: Text, scope: Readonly<Record<string, Json>>): string {
+  return text
+    .map((piece) => {
+      if (piece.kind === 'text') return piece.text;
+      if (piece.kind === 'link') return piece.label ?? piece.target;
+      return shown(renderPath(piece.path, scope));
+    })
+    .join('')
+    .trim();
+}
+
+/** A value as text: strings as they are, nothing for what is missing, the rest as JSON. */
+export function shown(value: Json | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,53 @@
+import type { Json } from '../../shared/json.js';
+import { renderPath, type Text } from '../../workspace/index.js';
+import { shown } from './plain-text.js';
+
+const INLINE_CHARACTERS = 200;
+
+/** What a prompt's text refers to and cannot hold inline. */
+export interface References {
+  /** Untrusted values by path, for fenced blocks. */
+  readonly values: Map<string, string>;
+  /** Links in order: what documents go along. */
+  readonly links: { readonly target: string; readonly heading?: string }[];
+}
+
+export function newReferences(): References {
+  return { values: new Map(), links: [] };
+}
+
+/**
+ * Text for a model. A one-line value of up to 200 characters stands inline in quotes, numbers and truth values bare;
+ * anything else is named and goes into a fenced block of its own, so that data never reads as instruction.
+ */
+export function promptText(text: Text, scope: Readonly<Record<string, Json>>, references: References): string {
+  return text
+    .map((piece) => {
+      if (piece.kind === 'text') return piece.text;
+      if (piece.kind === 'link') {
+        const { target, heading } = piece;
+        references.links.push(heading === undefined ? { target } : { target, heading });
+        return piece.label ?? target;
+      }
+      return inlineValue(piece.path, renderPath(piece.path, scope), references);
+    })
+    .join('');
+}
+
+function inlineValue(path: string, value: Json | undefined, references: References): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  const text = shown(value);
+  // The release address is ours, and an agent has to be able to hand it out as it is.
+  if (path === 'step.release_url') return text;
+  if (text.length <= INLINE_CHARACTERS && !/[\r\n]/.test(text)) return typeof value === 'string' ? `"${text}"` : text;
+  references.values.set(path, text);
+  return `(${path}, given below)`;
+}
+
+/** A fenced block whose fence is longer than any in the text, so that the text cannot close it. */
+export function fenced(label: string, text: string): string {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}${label}\n${text}\n${fence}`;
+}

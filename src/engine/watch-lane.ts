@@ -1,0 +1,25 @@
+import type { Deps } from '../deps.js';
+import type { Turn } from '../workflows/contract.js';
+import { Ended, Fenced } from './errors.js';
+
+const LOOK_EVERY_MS = 1_000;
+
+/**
+ * Looks at the lane each second, as the fallback for a stop whose NOTIFY was lost and for a takeover while this
+ * attempt was paused: a higher fence or an ended run aborts what is at work.
+ */
+export function watchLane(deps: Deps, turn: Turn, fence: bigint, controller: AbortController): { end(): void } {
+  const look = async (): Promise<void> => {
+    const [row] = await deps.db.query<{ fence: bigint; ended: boolean }>({
+      name: 'watch-lane',
+      text: `SELECT l.fence, r.finished_at IS NOT NULL AS ended FROM lane l JOIN run r ON r.id = l.run_id
+        WHERE l.run_id = $1 AND l.lane = $2`,
+      values: [turn.runId, turn.lane],
+    });
+    if (!row || row.ended) controller.abort(new Ended());
+    else if (row.fence !== fence) controller.abort(new Fenced());
+  };
+  // A database that does not answer says nothing about the lane: the write that follows will find out.
+  const timer = setInterval(() => void look().catch(() => undefined), LOOK_EVERY_MS);
+  return { end: () => clearInterval(timer) };
+}

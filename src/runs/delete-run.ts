@@ -1,0 +1,42 @@
+import { audit } from '../accounts/index.js';
+import type { Deps } from '../deps.js';
+import { Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { findWorkspace } from '../workspaces/index.js';
+import { lockRun } from './run-rows.js';
+
+const TABLES = [
+  'lane',
+  'step',
+  'call',
+  'message',
+  'park',
+  'run_event',
+  'outbox',
+  'run_file',
+  'sandbox_process',
+] as const;
+
+/** Deletes an ended run with its child runs. What it spent stays counted, and the memory it wrote stays written. */
+export async function deleteRun(
+  deps: Deps,
+  caller: Caller,
+  input: { readonly workspace: string; readonly runId: string },
+): Promise<{ ok: true }> {
+  await deps.db.transaction(async (sql) => {
+    const workspace = await findWorkspace(sql, caller, input.workspace);
+    const run = await lockRun(sql, workspace.id, input.runId);
+    const tree = await sql.query<{ id: string; live: boolean }>(
+      `WITH RECURSIVE tree AS (SELECT id, finished_at FROM run WHERE id = $1
+        UNION ALL SELECT c.id, c.finished_at FROM run c JOIN tree t ON c.parent_id = t.id)
+        SELECT id, finished_at IS NULL AS live FROM tree`,
+      [run.id],
+    );
+    if (tree.some((row) => row.live)) throw new Refusal('conflict', 'the run is live: stop it before you delete it');
+    const ids = tree.map((row) => row.id);
+    for (const table of TABLES) await sql.query(`DELETE FROM ${table} WHERE run_id = ANY($1)`, [ids]);
+    await sql.query('DELETE FROM run WHERE id = ANY($1)', [ids]);
+    await audit(sql, caller, 'run.delete', run.id);
+  });
+  return { ok: true };
+}

@@ -1,0 +1,151 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { releaseUrlOf } from '../engine/index.js';
+import type { Json } from '../shared/json.js';
+import { toUsd } from '../shared/money.js';
+import { notFound } from '../shared/refusal.js';
+import { atLeast, type Caller } from '../shared/roles.js';
+import { findWorkspace, loadPlan } from '../workspaces/index.js';
+import { parkTitle } from './run-rows.js';
+import { RUN_COLUMNS, type RunRow, type RunSummary, summaryOf } from './run-summary.js';
+import { type StepRow, type StepView, stepViews } from './step-views.js';
+import type { EventRow } from './trace.js';
+
+export interface Waiting {
+  readonly step: number;
+  readonly id: string;
+  readonly kind: string;
+  readonly since: string;
+  readonly due: string | null;
+  readonly releaseUrl?: string;
+  readonly runId?: string;
+}
+
+export interface RunView extends RunSummary {
+  readonly input: Json;
+  readonly trigger: Json;
+  readonly startedBy: Json;
+  readonly from: number;
+  readonly revision: string;
+  readonly budgetUsd?: number;
+  readonly memoryWrites: readonly string[];
+  readonly parentId: string | null;
+  readonly rerunOf: string | null;
+  readonly waiting: readonly Waiting[];
+  readonly steps: readonly StepView[];
+  /** The number of the newest event: where a stream goes on. */
+  readonly lastSeq: number;
+}
+
+/** The whole run: every step with its output, cost, timing and trace, and what it waits for. */
+export async function getRun(
+  deps: Deps,
+  caller: Caller,
+  input: { readonly workspace: string; readonly runId: string },
+): Promise<RunView> {
+  const workspace = await findWorkspace(deps.db, caller, input.workspace);
+  const rows = await readAll(deps.db, workspace.id, input.runId);
+  if (!rows) throw notFound('run');
+  const { run } = rows;
+  const plan = await loadPlan(deps, workspace.id, run.planId);
+  const whole = atLeast(caller.role, 'editor');
+  const releaseUrl = (step: string): string => {
+    const url = releaseUrlOf(deps, { id: run.id, tenantId: workspace.tenantId, workspace: workspace.name }, step);
+    return whole ? url : url.replace(/token=[^&]*/, 'token=…');
+  };
+  return {
+    ...summaryOf(run),
+    input: run.input,
+    trigger: run.trigger,
+    startedBy: run.startedBy,
+    from: run.fromStep,
+    revision: run.revision,
+    ...(run.budgetNano === null ? {} : { budgetUsd: toUsd(run.budgetNano) }),
+    memoryWrites: run.memoryWrites,
+    parentId: run.parentId,
+    rerunOf: run.rerunOf,
+    waiting: waitingOf(rows, releaseUrl),
+    steps: stepViews(plan, rows, releaseUrl),
+    lastSeq: Number(run.lastSeq),
+  };
+}
+
+interface ParkRow {
+  readonly step: string;
+  readonly kind: string;
+  readonly spec: Json;
+  readonly openedAt: Date;
+  readonly dueAt: Date | null;
+}
+
+interface All {
+  readonly run: RunRow;
+  readonly steps: readonly StepRow[];
+  readonly parks: readonly ParkRow[];
+  readonly events: readonly EventRow[];
+  readonly files: readonly {
+    readonly step: string;
+    readonly agent: string;
+    readonly path: string;
+    readonly size: bigint;
+  }[];
+  readonly children: readonly { readonly id: string; readonly step: string; readonly since: Date }[];
+}
+
+/** One moment of the run: all its rows in one snapshot, so that steps, events and parks agree. */
+async function readAll(db: Deps['db'], workspaceId: string, runId: string): Promise<All | null> {
+  return db.transaction(async (sql) => {
+    await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const [run] = await sql.query<RunRow>(`SELECT ${RUN_COLUMNS} FROM run WHERE id = $1 AND workspace_id = $2`, [
+      runId,
+      workspaceId,
+    ]);
+    return run ? { run, ...(await readParts(sql, runId)) } : null;
+  });
+}
+
+async function readParts(sql: Sql, runId: string): Promise<Omit<All, 'run'>> {
+  const steps = await sql.query<StepRow>(
+    `SELECT id, item, round, status, attempts, result, data, event_payload AS "eventPayload", decision, feedback, error,
+      cost_nano AS "costNano", tokens_in AS "tokensIn", tokens_out AS "tokensOut", tokens_cached AS "tokensCached",
+      started_at AS "startedAt", finished_at AS "finishedAt" FROM step WHERE run_id = $1 ORDER BY id, item, round`,
+    [runId],
+  );
+  const parks = await sql.query<ParkRow>(
+    `SELECT step, kind, spec, opened_at AS "openedAt", due_at AS "dueAt" FROM park
+      WHERE run_id = $1 AND decided_at IS NULL ORDER BY opened_at, id`,
+    [runId],
+  );
+  const events = await sql.query<EventRow>('SELECT seq, type, data, at FROM run_event WHERE run_id = $1 ORDER BY seq', [
+    runId,
+  ]);
+  const files = await sql.query<All['files'][number]>(
+    'SELECT step, agent, path, size FROM run_file WHERE run_id = $1 ORDER BY path',
+    [runId],
+  );
+  const children = await sql.query<All['children'][number]>(
+    `SELECT id, trigger->>'step' AS step, created_at AS since FROM run WHERE parent_id = $1 AND finished_at IS NULL`,
+    [runId],
+  );
+  return { steps, parks, events, files, children };
+}
+
+function waitingOf(rows: All, releaseUrl: (step: string) => string): Waiting[] {
+  const parks = rows.parks.map((park) => ({
+    step: parkTitle(park).n,
+    id: park.step,
+    kind: park.kind,
+    since: park.openedAt.toISOString(),
+    due: park.dueAt?.toISOString() ?? null,
+    ...(park.kind === 'event' ? { releaseUrl: releaseUrl(park.step) } : {}),
+  }));
+  const children = rows.children.map((child) => ({
+    step: 0,
+    id: child.step,
+    kind: 'subflow',
+    since: child.since.toISOString(),
+    due: null,
+    runId: child.id,
+  }));
+  return [...parks, ...children];
+}

@@ -1,0 +1,47 @@
+import { Refusal } from '../shared/refusal.js';
+import { type Actor, atLeast, type Caller, isRole } from '../shared/roles.js';
+
+/** What a gate says of who may decide it: part of GateSpec. */
+export interface DecidersOf {
+  readonly approvers: readonly string[];
+  readonly self: boolean;
+  readonly escalate: { readonly afterMs: number; readonly to: string } | null;
+}
+
+export interface GateMoment {
+  readonly gate: DecidersOf;
+  readonly openedAtMs: number;
+  readonly nowMs: number;
+  /** The person behind the run's start; null for hooks, schedules and events. */
+  readonly starter: string | null;
+}
+
+/**
+ * The one rule of who may decide, used by every door. `human` is any editor or above; `owner`, `role:<role>` and
+ * addresses are what they say. With `self: false` the one who started the run may not.
+ */
+export function mayDecide(moment: GateMoment, caller: Pick<Caller, 'role' | 'person'>): boolean {
+  const { gate, starter } = moment;
+  if (!gate.self && starter !== null && caller.person?.id === starter) return false;
+  const escalated =
+    gate.escalate && moment.nowMs - moment.openedAtMs >= gate.escalate.afterMs ? [gate.escalate.to] : [];
+  return [...gate.approvers, ...escalated].some((who) => isApprover(who, caller));
+}
+
+function isApprover(who: string, caller: Pick<Caller, 'role' | 'person'>): boolean {
+  if (who === 'human') return atLeast(caller.role, 'editor');
+  if (who === 'owner') return caller.role === 'owner';
+  const role = who.startsWith('role:') ? who.slice('role:'.length) : null;
+  if (role !== null) return isRole(role) && atLeast(caller.role, role);
+  return caller.person?.email.toLowerCase() === who.toLowerCase();
+}
+
+/** Refuses a caller who may not decide, saying who may. */
+export function assertMayDecide(moment: GateMoment, caller: Caller): Actor {
+  if (mayDecide(moment, caller)) return caller.actor;
+  const { approvers, self } = moment.gate;
+  const but = self ? '' : ', but not the one who started the run';
+  throw new Refusal('forbidden', `this gate is decided by ${approvers.join(' or ')}${but}`, {
+    need: approvers.join(' or '),
+  });
+}

@@ -1,0 +1,68 @@
+import type { Deps } from '../deps.js';
+import { post, tellEvents, tellNow } from '../engine/index.js';
+import { failpoint } from '../shared/failpoint.js';
+import type { Json } from '../shared/json.js';
+import { Refusal } from '../shared/refusal.js';
+import { checkToken } from '../shared/tokens.js';
+import { appendEvent, type OpenPark, openParks, parkTitle } from './run-rows.js';
+
+export interface ReleaseEventInput {
+  readonly tenant: string;
+  readonly workspace: string;
+  readonly runId: string;
+  readonly token: string;
+  /** A step's id or number; without it the one open event step is meant. */
+  readonly step?: string | undefined;
+  readonly payload: Json;
+}
+
+/** The text of the trace, to the letter (spec, section 2). */
+const RELEASED = 'approved by an external event';
+
+/**
+ * Releases a run that waits for an event; the payload becomes the step's `eventPayload`. A wrong token, an unknown
+ * run and an unknown account are one and the same refusal. An event to a run that does not wait is a conflict.
+ */
+export async function releaseEvent(
+  deps: Deps,
+  input: ReleaseEventInput,
+): Promise<{ ok: true; runId: string; step: string }> {
+  const refused = new Refusal('unauthenticated', 'the token is not valid here');
+  if (!checkToken(deps.keys.all, 'event', [input.runId], input.token)) throw refused;
+  const step = await deps.db.transaction(async (sql) => {
+    const [run] = await sql.query<{ ended: boolean }>(
+      `SELECT r.finished_at IS NOT NULL AS ended FROM run r JOIN workspace w ON w.id = r.workspace_id
+        WHERE r.id = $1 AND r.tenant_id = $2 AND w.name = $3 FOR UPDATE OF r`,
+      [input.runId, input.tenant, input.workspace],
+    );
+    if (!run) throw refused;
+    const park = pickPark(run.ended ? [] : await openParks(sql, input.runId, 'event'), input.step);
+    await sql.query(
+      `UPDATE park SET decided_at = now(), decision = 'event', payload = $2,
+        decided_by = '{"kind":"event","id":"event","label":"an external event"}' WHERE id = $1 AND decided_at IS NULL`,
+      [park.id, JSON.stringify(input.payload)],
+    );
+    const { item, round } = park;
+    await appendEvent(sql, input.runId, {
+      type: 'event.received',
+      data: { step: park.step, item, round, park: park.id, text: RELEASED },
+    });
+    await post(sql, input.runId, 'event', park.id);
+    return park.step;
+  });
+  failpoint('decision-committed');
+  tellEvents(deps, input.runId);
+  void tellNow(deps, input.runId);
+  return { ok: true, runId: input.runId, step };
+}
+
+function pickPark(open: readonly OpenPark[], step: string | undefined): OpenPark {
+  const meant =
+    step === undefined ? open : open.filter((park) => park.step === step || String(parkTitle(park).n) === step);
+  const [first] = meant;
+  if (!first) throw new Refusal('conflict', 'the run is not waiting on an event');
+  if (meant.length === 1) return first;
+  const list = meant.map((park) => ({ step: parkTitle(park).n, id: park.step, title: parkTitle(park).title }));
+  const names = list.map((one) => one.id).join(', ');
+  throw new Refusal('conflict', `more than one step waits on an event: ${names}; add &step=<id>`, { waiting: list });
+}

@@ -1,0 +1,78 @@
+import type { Sql } from '../db/contract.js';
+import { isRecord, type Json } from '../shared/json.js';
+import { notFound } from '../shared/refusal.js';
+
+/** A run's row under lock, as far as decisions need it. */
+export interface LockedRun {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly workspaceId: string;
+  readonly flow: string;
+  readonly status: string;
+  readonly error: string | null;
+  readonly ended: boolean;
+  readonly startedBy: Json | null;
+}
+
+const COLUMNS = `id, tenant_id AS "tenantId", workspace_id AS "workspaceId", flow, status, error,
+  finished_at IS NOT NULL AS ended, started_by AS "startedBy"`;
+
+/** Locks the run's row; a run of another workspace refuses exactly like a missing one. */
+export async function lockRun(sql: Sql, workspaceId: string, runId: string): Promise<LockedRun> {
+  const [run] = await sql.query<LockedRun>({
+    name: 'lock-run',
+    text: `SELECT ${COLUMNS} FROM run WHERE id = $1 AND workspace_id = $2 FOR UPDATE`,
+    values: [runId, workspaceId],
+  });
+  if (!run) throw notFound('run');
+  return run;
+}
+
+export interface OpenPark {
+  readonly id: string;
+  readonly step: string;
+  readonly item: number;
+  readonly round: number;
+  readonly kind: 'approval' | 'event' | 'timer';
+  readonly spec: Json;
+  readonly need: number;
+  readonly votes: Json;
+  readonly openedAt: Date;
+}
+
+export async function openParks(sql: Sql, runId: string, kind: 'approval' | 'event'): Promise<OpenPark[]> {
+  return sql.query<OpenPark>({
+    name: 'open-parks',
+    text: `SELECT id, step, item, round, kind, spec, need, votes, opened_at AS "openedAt"
+      FROM park WHERE run_id = $1 AND kind = $2 AND decided_at IS NULL ORDER BY opened_at, id`,
+    values: [runId, kind],
+  });
+}
+
+/** The step's number and title, for people. */
+export function parkTitle(park: { readonly spec: Json; readonly step: string }): { n: number; title: string } {
+  const spec = isRecord(park.spec) ? park.spec : {};
+  return { n: Number(spec.n ?? 0), title: String(spec.title ?? park.step) };
+}
+
+/** The person behind a run's start, by id; null when there is none. */
+export function starterOf(run: { readonly startedBy: Json | null }): string | null {
+  return isRecord(run.startedBy) && typeof run.startedBy.person === 'string' ? run.startedBy.person : null;
+}
+
+/** Appends one event under the run's lock, setting its open gates and status with it. */
+export async function appendEvent(
+  sql: Sql,
+  runId: string,
+  event: { readonly type: string; readonly data: object; readonly gates?: number },
+): Promise<void> {
+  await sql.query({
+    name: 'append-event',
+    text: `WITH r AS (UPDATE run SET last_seq = last_seq + 1, gates_open = gates_open + $4,
+        status = CASE WHEN finished_at IS NOT NULL OR status = 'queued' THEN status
+          WHEN gates_open + $4 > 0 THEN 'awaiting-approval' ELSE 'running' END
+        WHERE id = $1 RETURNING last_seq)
+      INSERT INTO run_event (run_id, seq, type, data) SELECT $1, last_seq, $2, $3 FROM r`,
+    values: [runId, event.type, JSON.stringify(event.data), event.gates ?? 0],
+  });
+}

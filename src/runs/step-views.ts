@@ -1,0 +1,150 @@
+import { leavesOf } from '../engine/index.js';
+import { isRecord, type Json } from '../shared/json.js';
+import { toUsd } from '../shared/money.js';
+import type { Plan, StepPlan } from '../workspace/index.js';
+import { type EventRow, stepOf, type TraceLine, traceLine } from './trace.js';
+
+export interface StepRow {
+  readonly id: string;
+  readonly item: number;
+  readonly round: number;
+  readonly status: string;
+  readonly attempts: number;
+  readonly result: string | null;
+  readonly data: Json | null;
+  readonly eventPayload: Json | null;
+  readonly decision: Json | null;
+  readonly feedback: string | null;
+  readonly error: string | null;
+  readonly costNano: bigint;
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+  readonly tokensCached: number;
+  readonly startedAt: Date;
+  readonly finishedAt: Date | null;
+}
+
+/** One time that a step ran. */
+export interface RoundView {
+  readonly round: number;
+  readonly status: string;
+  readonly attempts: number;
+  readonly result: string | null;
+  readonly data?: Json;
+  readonly eventPayload?: Json;
+  readonly decision?: Json;
+  readonly error?: string;
+  readonly costUsd: number;
+  readonly tokens: { readonly input: number; readonly output: number; readonly cached: number };
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+  readonly durationMs: number | null;
+}
+
+export interface StepView extends RoundView {
+  readonly n: number;
+  readonly id: string;
+  readonly title: string;
+  readonly agent: string | null;
+  readonly group: string | null;
+  readonly rounds: readonly RoundView[];
+  readonly items?: readonly RoundView[];
+  readonly files: readonly { readonly agent: string; readonly path: string; readonly size: number }[];
+  readonly trace: readonly TraceLine[];
+}
+
+interface Rows {
+  readonly steps: readonly StepRow[];
+  readonly events: readonly EventRow[];
+  readonly files: readonly {
+    readonly step: string;
+    readonly agent: string;
+    readonly path: string;
+    readonly size: bigint;
+  }[];
+}
+
+const NOT_YET: RoundView = {
+  round: 0,
+  status: 'pending',
+  attempts: 0,
+  result: null,
+  costUsd: 0,
+  tokens: { input: 0, output: 0, cached: 0 },
+  startedAt: null,
+  finishedAt: null,
+  durationMs: null,
+};
+
+/** Every step of the plan, those not begun as `pending`; the newest round in front, earlier ones in `rounds`. */
+export function stepViews(plan: Plan, rows: Rows, releaseUrl: (step: string) => string): StepView[] {
+  const groups = new Map<string, string>();
+  for (const node of plan.nodes) {
+    if (node.kind === 'group') for (const branch of node.branches) groups.set(branch.id, node.id);
+  }
+  return leavesOf(plan).map((step) => stepView(step, groups.get(step.id) ?? null, { rows, releaseUrl }));
+}
+
+function stepView(
+  step: StepPlan,
+  group: string | null,
+  { rows, releaseUrl }: { readonly rows: Rows; readonly releaseUrl: (step: string) => string },
+): StepView {
+  const mine = rows.steps.filter((row) => row.id === step.id);
+  const rounds = mine.filter((row) => row.item === 0).map(roundView);
+  const items = mine.filter((row) => row.item > 0).map(roundView);
+  const newest = rounds.at(-1) ?? NOT_YET;
+  return {
+    n: step.n,
+    id: step.id,
+    title: step.title,
+    agent: step.agent ?? null,
+    group,
+    ...newest,
+    ...(items.length === 0 ? {} : withItems(newest, items)),
+    rounds: rounds.slice(0, -1),
+    files: rows.files
+      .filter((file) => file.step === step.id)
+      .map(({ agent, path, size }) => ({ agent, path, size: Number(size) })),
+    trace: rows.events
+      .filter((row) => stepOf(row) === step.id && !isGroup(row))
+      .map((row) => traceLine(row, releaseUrl)),
+  };
+}
+
+/** What the items of an each cost is the step's cost. */
+function withItems(newest: RoundView, items: readonly RoundView[]): Pick<StepView, 'items' | 'costUsd' | 'tokens'> {
+  const sum = (of: (round: RoundView) => number): number => items.reduce((total, item) => total + of(item), of(newest));
+  return {
+    items,
+    costUsd: sum((round) => round.costUsd),
+    tokens: {
+      input: sum((round) => round.tokens.input),
+      output: sum((round) => round.tokens.output),
+      cached: sum((round) => round.tokens.cached),
+    },
+  };
+}
+
+function isGroup(row: EventRow): boolean {
+  return isRecord(row.data) && row.data.group === true;
+}
+
+function roundView(row: StepRow): RoundView {
+  const ended = row.status === 'skipped' ? null : row.finishedAt;
+  return {
+    round: row.round,
+    status: row.status,
+    attempts: row.attempts,
+    result: row.result,
+    ...(row.data === null ? {} : { data: row.data }),
+    ...(row.eventPayload === null ? {} : { eventPayload: row.eventPayload }),
+    ...(row.decision === null ? {} : { decision: row.decision }),
+    ...(row.error === null ? {} : { error: row.error }),
+    costUsd: toUsd(row.costNano),
+    tokens: { input: row.tokensIn, output: row.tokensOut, cached: row.tokensCached },
+    startedAt: row.startedAt.toISOString(),
+    finishedAt: row.finishedAt?.toISOString() ?? null,
+    durationMs: ended ? ended.getTime() - row.startedAt.getTime() : null,
+  };
+}

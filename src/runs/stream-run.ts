@@ -1,0 +1,122 @@
+import type { Deps } from '../deps.js';
+import { isRecord } from '../shared/json.js';
+import { notFound } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { findWorkspace } from '../workspaces/index.js';
+import { getRun } from './get-run.js';
+import { type Delta, watchRun } from './run-hub.js';
+import type { EventRow } from './trace.js';
+
+export interface StreamItem {
+  readonly event: string;
+  readonly data: unknown;
+  /** The run's gapless seq; what is not stored (snapshot, deltas, end) has none. */
+  readonly id?: string;
+}
+
+export interface StreamInput {
+  readonly workspace: string;
+  readonly runId: string;
+  /** Resume after this seq; null begins with a snapshot. */
+  readonly after: number | null;
+  readonly signal: AbortSignal;
+}
+
+const TERMINAL = new Set(['run.completed', 'run.failed', 'run.stopped']);
+const PAGE = 500;
+/** A word that was lost costs a stream this long and no more. */
+const LOOK_AGAIN_MS = 2_000;
+
+/**
+ * The run live: a snapshot, then its events in order without a gap, then `end`. Null when the caller has seen the
+ * end already. It stays open while the run is parked.
+ */
+export async function streamRun(
+  deps: Deps,
+  caller: Caller,
+  input: StreamInput,
+): Promise<AsyncGenerator<StreamItem> | null> {
+  const workspace = await findWorkspace(deps.db, caller, input.workspace);
+  const [run] = await deps.db.query<{ lastSeq: bigint; ended: boolean }>(
+    'SELECT last_seq AS "lastSeq", finished_at IS NOT NULL AS ended FROM run WHERE id = $1 AND workspace_id = $2',
+    [input.runId, workspace.id],
+  );
+  if (!run) throw notFound('run');
+  if (run.ended && input.after !== null && BigInt(input.after) >= run.lastSeq) return null;
+  return follow(deps, caller, input);
+}
+
+async function* follow(deps: Deps, caller: Caller, input: StreamInput): AsyncGenerator<StreamItem> {
+  const bell = createBell();
+  const deltas: Delta[] = [];
+  // Watching begins before the snapshot is read, so that nothing falls between the two.
+  const unwatch = watchRun(deps.db, input.runId, {
+    onEvents: bell.ring,
+    onDelta: (delta) => {
+      deltas.push(delta);
+      bell.ring();
+    },
+  });
+  try {
+    let seq = input.after ?? 0;
+    let over = false;
+    if (input.after === null) {
+      const snapshot = await getRun(deps, caller, input);
+      yield { event: 'snapshot', data: snapshot };
+      seq = snapshot.lastSeq;
+      over = snapshot.finishedAt !== null;
+    }
+    while (!over && !input.signal.aborted) {
+      for (const row of await eventsAfter(deps, input.runId, seq)) {
+        seq = Number(row.seq);
+        yield { event: row.type, id: String(seq), data: eventData(row) };
+        over ||= TERMINAL.has(row.type);
+      }
+      for (const { kind, ...delta } of deltas.splice(0)) yield { event: kind, data: delta };
+      if (!over) await bell.wait(LOOK_AGAIN_MS, input.signal);
+    }
+    if (over) yield { event: 'end', data: { runId: input.runId } };
+  } finally {
+    unwatch();
+  }
+}
+
+async function eventsAfter(deps: Deps, runId: string, seq: number): Promise<EventRow[]> {
+  return deps.db.query<EventRow>({
+    name: 'events-after',
+    text: 'SELECT seq, type, data, at FROM run_event WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3',
+    values: [runId, seq, PAGE],
+  });
+}
+
+function eventData(row: EventRow): object {
+  return { ...(isRecord(row.data) ? row.data : {}), seq: Number(row.seq), type: row.type, at: row.at.toISOString() };
+}
+
+/** Rings are kept until somebody waits, so none is lost between two looks. */
+function createBell() {
+  let rung = false;
+  let wake: (() => void) | null = null;
+  return {
+    ring: () => {
+      rung = true;
+      wake?.();
+    },
+    wait: async (ms: number, signal: AbortSignal): Promise<void> => {
+      if (!rung && !signal.aborted) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, ms);
+          const done = () => {
+            clearTimeout(timer);
+            signal.removeEventListener('abort', done);
+            resolve();
+          };
+          wake = done;
+          signal.addEventListener('abort', done, { once: true });
+        });
+        wake = null;
+      }
+      rung = false;
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { isRecord, type Json } from '../shared/json.js';
+
+export interface TraceLine {
+  readonly at: string;
+  readonly kind: string;
+  readonly text: string;
+  readonly [key: string]: Json;
+}
+
+export interface EventRow {
+  readonly seq: bigint;
+  readonly type: string;
+  readonly data: Json;
+  readonly at: Date;
+}
+
+type Say = (data: Readonly<Record<string, Json>>) => string;
+
+/** What people read for each event of a step. Events of other kinds stand with their name. */
+const TEXTS: Readonly<Record<string, Say>> = {
+  'step.started': (data) => (data.agent ? `started by ${data.agent}` : 'started'),
+  'step.completed': (data) => (data.again ? `done; goes back to ${data.again}` : 'completed'),
+  'step.failed': (data) => `failed: ${data.error}`,
+  'step.skipped': (data) => `skipped (${data.why})`,
+  'step.retrying': (data) => `attempt ${data.attempt} follows: ${data.error}`,
+  'step.waiting': (data) => `waits (${data.kind})`,
+  'step.subflow': (data) => `runs as ${data.runId}`,
+  'model.started': (data) => `asks ${data.model}`,
+  'model.finished': (data) => `${data.model} answered in ${data.ms} ms`,
+  'model.failed': (data) => `no answer: ${data.error}`,
+  'model.retrying': (data) => `asks again in ${data.waitMs} ms: ${data.error}`,
+  'model.interrupted': (data) => `a call of ${data.model} was cut off; it counts at what it had set aside`,
+  'tool.started': (data) => `${data.name} ${data.args}`,
+  'tool.finished': (data) => `${data.name} ${data.isError ? 'failed' : 'answered'} in ${data.ms} ms`,
+  'tool.interrupted': (data) => `${data.name} was interrupted, may have partly run`,
+  'approval.requested': () => 'waits for a decision',
+  'approval.counted': (data) => String(data.text),
+  'approval.decided': (data) => String(data.text),
+  'approval.timeout': () => 'nobody decided in time',
+  'event.received': (data) => String(data.text),
+  'event.timeout': () => 'no event came in time',
+  'timer.elapsed': () => 'the time is over',
+  'memory.written': (data) => `wrote ${data.path}`,
+  'file.written': (data) => `kept ${data.path}`,
+};
+
+/** One line of a step's trace. `releaseUrl` is shown where the step waits for an event. */
+export function traceLine(row: EventRow, releaseUrl: (step: string) => string): TraceLine {
+  const data = isRecord(row.data) ? (row.data as Record<string, Json>) : {};
+  const { step: _step, item: _item, text: _text, park: _park, ...rest } = data;
+  const text =
+    row.type === 'event.waiting'
+      ? `waits for an event: POST ${releaseUrl(String(data.step))}`
+      : (TEXTS[row.type]?.(data) ?? row.type);
+  return { ...rest, at: row.at.toISOString(), kind: row.type, text };
+}
+
+/** The step that an event tells of; null for those of the run as a whole. */
+export function stepOf(row: EventRow): string | null {
+  return isRecord(row.data) && typeof row.data.step === 'string' ? row.data.step : null;
+}
