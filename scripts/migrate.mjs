@@ -2,10 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { inRoot, root } from './lib/paths.mjs';
 import { say } from './lib/progress.mjs';
 import { prepareClient, setUp } from './lib/setup.mjs';
+
+/** @typedef {typeof import('../src/db/migrate.js') & typeof import('../src/embedded/data-folder.js') & typeof import('../src/embedded/free-port.js') & typeof import('../src/embedded/postgres.js')} Sources */
+const MODULES = ['db/migrate', 'embedded/data-folder', 'embedded/free-port', 'embedded/postgres'];
 
 const [name] = process.argv.slice(2);
 if (!name) {
@@ -32,10 +33,12 @@ try {
  * Gives `work` a Postgres on which shadow databases may be made: the one named, or a passing one of its own.
  * @template T
  * @param {string | undefined} named
- * @param {(code: Awaited<ReturnType<typeof loadSources>>, url: string) => Promise<T>} work
+ * @param {(code: Sources, url: string) => Promise<T>} work
  */
 async function withDatabase(named, work) {
-  const code = await loadSources();
+  // Only now: it needs packages.
+  const { loadSources } = await import('./lib/load-sources.mjs');
+  const code = /** @type {Sources} */ (await loadSources(MODULES));
   if (named) return work(code, named);
   const path = mkdtempSync(join(tmpdir(), 'signalbox-migrate-'));
   const folder = code.dataFolder(path);
@@ -50,31 +53,5 @@ async function withDatabase(named, work) {
     return await work(code, server.url);
   } finally {
     await end();
-  }
-}
-
-/** The service's own functions, out of the sources as they are now, whether or not all of it builds. */
-async function loadSources() {
-  const { build } = await import('esbuild');
-  const outfile = inRoot(`dist/.migrate-${process.pid}.mjs`);
-  const contents = ['db/migrate', 'embedded/data-folder', 'embedded/free-port', 'embedded/postgres']
-    .map((module) => `export * from './src/${module}.ts';`)
-    .join('\n');
-  const stdin = { contents, resolveDir: root, loader: /** @type {const} */ ('ts') };
-  await build({
-    stdin,
-    outfile,
-    bundle: true,
-    packages: 'external',
-    platform: 'node',
-    format: 'esm',
-    logLevel: 'error',
-  });
-  try {
-    return /** @type {typeof import('../src/db/migrate.js') & typeof import('../src/embedded/data-folder.js') & typeof import('../src/embedded/free-port.js') & typeof import('../src/embedded/postgres.js')} */ (
-      await import(pathToFileURL(outfile).href)
-    );
-  } finally {
-    rmSync(outfile, { force: true });
   }
 }

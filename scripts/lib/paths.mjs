@@ -8,5 +8,5 @@ export const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/[/
 /** @param {...string} parts */
 export const inRoot = (...parts) => join(root, ...parts);
 
-/** Where things live that outlast a clone: the Temporal CLI takes minutes to build. */
-export const cacheDir = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'signalbox');
+/** Programs that outlast a clone: Temporal's takes minutes to build. `src/embedded` looks here too. */
+export const binDir = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'signalbox', 'bin');

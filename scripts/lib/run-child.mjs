@@ -20,7 +20,12 @@ let ending = false;
 export function runChild(program, args, { cwd = root, env = {}, show = false } = {}) {
   return new Promise((resolve) => {
     const stdio = show ? 'inherit' : 'pipe';
-    const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, stdio: ['ignore', stdio, stdio] });
+    const child = spawn(program, args, {
+      cwd,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', stdio, stdio],
+      detached: true,
+    });
     living.add(child);
     let output = '';
     child.stdout?.on('data', (chunk) => (output += chunk));
@@ -53,9 +58,26 @@ export function endChildrenOnSignal() {
 export async function endChildren(signal = 'SIGTERM') {
   ending = true;
   const ends = [...living].map((child) => {
-    child.kill(signal);
-    const kill = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
-    return new Promise((resolve) => child.once('close', resolve)).then(() => clearTimeout(kill));
+    killGroup(child, signal);
+    const kill = setTimeout(() => killGroup(child, 'SIGKILL'), PATIENCE_MS);
+    return new Promise((resolve) => child.once('close', resolve)).then(() => {
+      clearTimeout(kill);
+      // It is gone; what it started may be more stubborn.
+      killGroup(child, 'SIGKILL');
+    });
   });
   await Promise.all(ends);
+}
+
+/**
+ * A child leads a process group of its own, so that what it started ends with it.
+ * @param {import('node:child_process').ChildProcess} child
+ * @param {NodeJS.Signals} signal
+ */
+function killGroup(child, signal) {
+  try {
+    if (child.pid) process.kill(-child.pid, signal);
+  } catch {
+    // It has just ended.
+  }
 }

@@ -16,7 +16,7 @@ export async function prepareClient() {
 
 async function prepareService() {
   await prepareClient();
-  await buildBundle();
+  await Promise.all([buildBundle(), getTemporalCli()]);
 }
 
 /**
@@ -24,7 +24,7 @@ async function prepareService() {
  * hashes. Uses Node's own modules only, since it runs before there are packages. A fault is printed and ends the process.
  * @param {readonly (() => Promise<void>)[]} [parts] what to do side by side
  */
-export async function setUp(parts = [prepareService, getTemporalCli, getBubblewrap]) {
+export async function setUp(parts = [prepareService, getBubblewrap]) {
   const release = endChildrenOnSignal();
   try {
     checkNodeVersion(process.versions.node);

@@ -8,7 +8,6 @@ import { hashOf, once } from '../../scripts/lib/stamp.mjs';
 import { checkNodeVersion } from '../../scripts/setup/node-version.mjs';
 import { onPath } from '../../scripts/setup/on-path.mjs';
 import { isInstalled } from '../../scripts/setup/packages.mjs';
-import { wantedVersion } from '../../scripts/setup/temporal-cli.mjs';
 
 let folder: string;
 beforeEach(() => {
@@ -118,16 +117,6 @@ test.each([
   ['no report', null, 134, { passed: 0, failed: 1 }],
 ] as const)('the count line tells of %s', (_name, given, exitCode, expected) => {
   expect(countTests(given as Parameters<typeof countTests>[0], exitCode)).toEqual(expected);
-});
-
-test.each([
-  ['version: 1.6.0\n', '1.6.0'],
-  ['# engine\nversion: "1.6.0"\n', '1.6.0'],
-  ['version: v1.6.0', '1.6.0'],
-  ['ports:\n  version: 9.9.9\n', '1.5.1'],
-  ['', '1.5.1'],
-])('the version of the Temporal CLI in %j is %s', (settings, version) => {
-  expect(wantedVersion(settings)).toBe(version);
 });
 
 test('a program counts as there only where it can be run', () => {
