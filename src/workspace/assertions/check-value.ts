@@ -4,13 +4,17 @@ import { parseMoney } from '../values/money.js';
 import { compilePattern } from '../values/pattern.js';
 import type { AssertionType } from './assertion.js';
 
-type Outcome = { readonly bound?: number } | { readonly wrong: string };
+interface Outcome {
+  readonly bound?: number;
+  readonly wrong?: string;
+}
 type Check = (value: string, step: string | undefined) => Outcome;
 
 /** `data` and the other fields are in reach inside `step(id):`, rule 8's roots elsewhere. */
 const STEP_ROOTS = ['result', 'data', 'event', 'decision', 'status', 'cost', 'latency'];
 const RUN_ROOTS = ['input', 'steps', 'trigger', 'run'];
-const STATUSES = ['queued', 'running', 'awaiting-approval', 'completed', 'failed', 'skipped', 'cancelled'];
+const RUN_STATUSES = ['queued', 'running', 'awaiting-approval', 'completed', 'failed'];
+const STEP_STATUSES = ['running', 'waiting', 'completed', 'failed', 'skipped'];
 const STEP_ID = /^[a-z_][a-z0-9_]*(\/[a-z_][a-z0-9_]*)*$/;
 
 const needed: Check = (value) => (value === '' ? { wrong: 'a value is missing after the colon' } : {});
@@ -65,6 +69,7 @@ function checkTool(value: string): Outcome {
   return /^[A-Za-z][\w-]*(\.[\w.-]+)?$/.test(value) ? {} : { wrong: '`tool-called` takes a tool or tool.operation' };
 }
 
-function checkStatus(value: string): Outcome {
-  return STATUSES.includes(value) ? {} : { wrong: `\`status\` is one of ${STATUSES.join(', ')}` };
+function checkStatus(value: string, step: string | undefined): Outcome {
+  const statuses = step === undefined ? RUN_STATUSES : STEP_STATUSES;
+  return statuses.includes(value) ? {} : { wrong: `\`status\` is one of ${statuses.join(', ')}` };
 }

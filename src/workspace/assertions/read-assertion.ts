@@ -28,9 +28,17 @@ function readTyped(text: string, step: string | undefined): AssertionResult {
   if (arg !== undefined && !TAKES_ARGUMENT.includes(type)) return { ok: false, message: `\`${type}\` takes no (…)` };
   const value = text.slice(head.length).trim();
   const checked = checkValue(type, value, step);
-  if ('wrong' in checked) return { ok: false, message: checked.wrong };
-  const base: Assertion = { type, not: not !== undefined, value, ...checked };
-  return { ok: true, assertion: { ...base, ...(step ? { step } : {}), ...(arg ? { arg: arg.trim() } : {}) } };
+  if (checked.wrong !== undefined) return { ok: false, message: checked.wrong };
+  const { bound } = checked;
+  const assertion: Assertion = {
+    type,
+    not: not !== undefined,
+    value,
+    ...(step ? { step } : {}),
+    ...(arg ? { arg: arg.trim() } : {}),
+    ...(bound === undefined ? {} : { bound }),
+  };
+  return { ok: true, assertion };
 }
 
 /** Free text goes to the judge, with a warning when its first word is nearly a type. */

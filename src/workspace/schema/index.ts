@@ -38,7 +38,20 @@ function checked(value: unknown): { ok: true; schema: JsonObject } | { ok: false
   if (!isRecord(value)) return { ok: false, message: 'the schema is no mapping' };
   const { $schema: _dialect, ...schema } = value as JsonObject;
   const compiled = compileSchema(schema, { strict: true });
-  return compiled.ok ? { ok: true, schema } : { ok: false, message: compiled.message };
+  if (!compiled.ok) return { ok: false, message: compiled.message };
+  return ends(compiled.validate)
+    ? { ok: true, schema }
+    : { ok: false, message: 'the schema refers to itself without end' };
+}
+
+/** References that lead back to themselves without going down into the value end the stack on any value. */
+function ends(run: (value: unknown) => unknown): boolean {
+  try {
+    run(null);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isForm(schema: JsonObject): boolean {

@@ -29,9 +29,9 @@ export function isJsonSchema(value: unknown, language: 'yaml' | 'json'): boolean
   return isTyped(value) || (language === 'json' && typeof value.type === 'string' && /^[a-z]+$/.test(value.type));
 }
 
-function isTyped(value: Readonly<Record<string, unknown>>): boolean {
-  if (value.type === 'object')
-    return isRecord(value.properties) || Object.keys(value).every((key) => KEYWORDS.has(key));
-  if (value.type === 'array') return isRecord(value.items) || Array.isArray(value.prefixItems);
-  return Array.isArray(value.type) && value.type.every((entry) => typeof entry === 'string');
+/** Picoschema has no types of these names, so that they can only be meant as JSON Schema. */
+function isTyped({ type }: Readonly<Record<string, unknown>>): boolean {
+  return (
+    type === 'object' || type === 'array' || (Array.isArray(type) && type.every((entry) => typeof entry === 'string'))
+  );
 }

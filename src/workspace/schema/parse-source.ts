@@ -1,4 +1,4 @@
-import { isAlias, LineCounter, parseDocument, visit } from 'yaml';
+import { readYaml, type YamlNode } from '../yaml/index.js';
 
 export type Parsed =
   | { ok: true; value: unknown; lineOf: (path: readonly string[]) => number }
@@ -13,59 +13,24 @@ export function parseSource(source: string, language: 'yaml' | 'json'): Parsed {
 }
 
 function parseYaml(source: string): Parsed {
-  const lines = new LineCounter();
-  const document = parseDocument(source, {
-    lineCounter: lines,
-    version: '1.2',
-    schema: 'core',
-    uniqueKeys: true,
-    prettyErrors: false,
-  });
-  const [error] = [...document.errors, ...document.warnings];
-  if (error)
-    return { ok: false, message: `the YAML is not readable: ${error.message}`, line: lines.linePos(error.pos[0]).line };
-  const strange = findStrange(document);
-  if (strange) return { ok: false, message: strange.message, line: lines.linePos(strange.at).line };
-  const lineOf = (path: readonly string[]) => {
-    const start = keyStart(document.contents, path);
-    return start === undefined ? 1 : lines.linePos(start).line;
-  };
-  return { ok: true, value: document.toJS({ maxAliasCount: 0 }), lineOf };
+  const { node, faults } = readYaml(source);
+  const [fault] = faults;
+  if (fault) return { ok: false, message: fault.message, line: lineAt(source, fault.offset) };
+  const lineOf = (path: readonly string[]) => lineAt(source, keyOffset(node, path));
+  return { ok: true, value: node?.value ?? null, lineOf };
 }
 
-function findStrange(document: ReturnType<typeof parseDocument>): { message: string; at: number } | undefined {
-  let found: { message: string; at: number } | undefined;
-  visit(document, {
-    Node: (_key, node) => {
-      const at = node.range?.[0] ?? 0;
-      if (isAlias(node) || ('anchor' in node && node.anchor))
-        found ??= { message: 'anchors and aliases are not allowed', at };
-      else if (node.tag && !node.tag.startsWith('tag:yaml.org,2002:'))
-        found ??= { message: 'tags are not allowed', at };
-      return found ? visit.BREAK : undefined;
-    },
-    Pair: (_key, pair) => {
-      const key = pair.key as { range?: [number, number, number]; value?: unknown } | null;
-      if (key && 'items' in key) found ??= { message: 'a key is plain text', at: key.range?.[0] ?? 0 };
-      return found ? visit.BREAK : undefined;
-    },
-  });
-  return found;
-}
-
-function keyStart(contents: unknown, path: readonly string[]): number | undefined {
-  let node = contents;
-  let start: number | undefined;
+/** Where the last key of the path stands that is there. */
+function keyOffset(root: YamlNode | null, path: readonly string[]): number {
+  let node = root;
+  let offset = 0;
   for (const name of path) {
-    const items = (
-      node as { items?: readonly { key?: { value?: unknown; range?: number[] }; value?: unknown }[] } | null
-    )?.items;
-    const pair = items?.find((item) => String(item.key?.value) === name);
-    if (!pair) return start;
-    start = pair.key?.range?.[0];
-    node = pair.value;
+    const entry = node?.entries?.get(name);
+    if (!entry) break;
+    offset = entry.offset;
+    node = entry.node;
   }
-  return start;
+  return offset;
 }
 
 function parseJson(source: string): Parsed {
@@ -74,6 +39,10 @@ function parseJson(source: string): Parsed {
   } catch (error) {
     const text = (error as Error).message;
     const at = Number(/at position (\d+)/.exec(text)?.[1] ?? (/end of JSON/.test(text) ? source.trimEnd().length : 0));
-    return { ok: false, message: `the JSON is not readable: ${text}`, line: source.slice(0, at).split('\n').length };
+    return { ok: false, message: `this is no valid JSON: ${text}`, line: lineAt(source, at) };
   }
+}
+
+function lineAt(source: string, offset: number): number {
+  return source.slice(0, offset).split(/\r\n|\n|\r/).length;
 }

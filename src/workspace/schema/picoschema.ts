@@ -38,7 +38,7 @@ function schemaOf(value: unknown, at: readonly string[]): JsonObject {
 }
 
 function scalar(text: string, at: readonly string[]): JsonObject {
-  const [, name = '', description = ''] = /^\s*([^,]*?)\s*(?:,\s*([^]*?)\s*)?$/.exec(text) ?? [];
+  const [name, description] = splitComma(text);
   const about = description === '' ? {} : { description };
   if (name === 'any') return about;
   if ((TYPES as readonly string[]).includes(name)) return { type: name, ...about };
@@ -47,6 +47,12 @@ function scalar(text: string, at: readonly string[]): JsonObject {
     ? `did you mean \`${meant}\`?`
     : `use one of ${TYPES.join(', ')}, and a comma before a description`;
   throw new Refused(`\`${name}\` is no type: ${hint}`, at);
+}
+
+/** What stands before the first comma, and the description after it. */
+function splitComma(text: string): readonly [string, string] {
+  const comma = text.indexOf(',');
+  return comma < 0 ? [text.trim(), ''] : [text.slice(0, comma).trim(), text.slice(comma + 1).trim()];
 }
 
 function objectOf(fields: Readonly<Record<string, unknown>>, at: readonly string[]): JsonObject {
@@ -72,18 +78,17 @@ function objectOf(fields: Readonly<Record<string, unknown>>, at: readonly string
 interface Field {
   readonly name: string;
   readonly optional: boolean;
-  readonly shape: string | undefined;
+  readonly shape: string;
   readonly description: string;
 }
 
 function readKey(key: string, at: readonly string[]): Field {
-  const wildcard = /^\(\*\s*(?:,\s*([^]*?)\s*)?\)$/.exec(key);
-  if (wildcard) return { name: '*', optional: false, shape: undefined, description: wildcard[1] ?? '' };
-  const match = /^([^()?]+)(\?)?(?:\(\s*([^,)]*?)\s*(?:,\s*([^]*?)\s*)?\))?$/.exec(key);
-  const name = match?.[1]?.trim() ?? '';
-  if (!match || name === '') throw new Refused(`\`${key}\` is no field: write name, name? or name(array)`, at);
-  const [, , optional, shape, description = ''] = match;
-  if (shape !== undefined && !(SHAPES as readonly string[]).includes(shape)) {
+  const [, before = '', optional, inner] = /^([^()?]*)(\?)?(?:\((.*)\))?$/s.exec(key) ?? [];
+  const name = before.trim();
+  const [shape, description] = splitComma(inner ?? '');
+  if (shape === '*' && name === '' && !optional) return { name: '*', optional: false, shape, description };
+  if (name === '') throw new Refused(`\`${key}\` is no field: write name, name? or name(array)`, at);
+  if (inner !== undefined && !(SHAPES as readonly string[]).includes(shape)) {
     const meant = nearest(shape, SHAPES);
     throw new Refused(
       `\`(${shape})\` is no shape: ${meant ? `did you mean \`(${meant})\`?` : `use ${SHAPES.join(', ')}`}`,

@@ -77,6 +77,7 @@ class Reader {
 
   /** A line break in a link is a blank: whoever wraps text may put one there. */
   #link(at: number, end: number): { piece: Piece; end: number } | undefined {
+    if (end < 0) return undefined;
     const match = /^\[\[([^[\]|#]+)(?:#([^[\]|]*))?(?:\|([^[\]]*))?\]\]/.exec(
       this.source.slice(at, Math.min(at + MAX_MARK, end)),
     );

@@ -10,6 +10,8 @@ export interface Pattern {
   readonly size: number;
   /** Whether the pattern is found anywhere in the subject. */
   test(subject: string): boolean;
+  /** The source: ajv tells patterns apart by it. */
+  toString(): string;
 }
 
 const patterns = new Lru<string, Pattern>(200);
@@ -24,5 +26,5 @@ function compileFresh(source: string): Pattern {
   const re = RE2JS.compile(source);
   const size = re.re2().prog.inst.length;
   if (size > MAX_PROGRAM) throw new Error('the pattern is too big: use smaller repeat counts');
-  return { size, test: (subject) => re.test(subject) };
+  return { size, test: (subject) => re.test(subject), toString: () => source };
 }
