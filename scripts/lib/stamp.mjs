@@ -23,7 +23,7 @@ export function hashOf(paths, keep = () => true) {
  * @param {string} path
  * @returns {string[]} absolute paths, sorted; a file answers itself
  */
-export function filesUnder(path) {
+function filesUnder(path) {
   try {
     const entries = readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
     return entries.flatMap((entry) => {
