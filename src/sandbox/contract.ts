@@ -15,7 +15,7 @@ export interface ProgramSpec {
   /** Where it belongs, for the register and the reaper. */
   readonly owner: { readonly runId: string; readonly lane: string };
   readonly signal: AbortSignal;
-  readonly onOutput?: (chunk: string) => void;
+  readonly onOutput?: (chunk: string, stream: 'stdout' | 'stderr') => void;
 }
 
 export interface ProgramResult {

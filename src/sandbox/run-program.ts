@@ -4,6 +4,7 @@ import type { Db } from '../db/contract.js';
 import type { Log } from '../shared/log.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
 import { OutputCapture, textOf } from './capture-output.js';
+import { checkProgram } from './check-program.js';
 import type { ProgramResult, ProgramSpec } from './contract.js';
 import type { Driver, DriverContext } from './drivers.js';
 import { type Identity, type Launched, launch } from './launch.js';
@@ -93,21 +94,23 @@ class Running {
 
   #launch(): Launched {
     const { host, program } = this;
+    checkProgram(program);
     const command = host.driver.command(program, host);
     const stdin = program.stdin === null ? null : openStdin(join(host.tmpDir, this.id), program.stdin);
     try {
       const launched = launch({ command, limits: host.limits, identity: host.identity, stdin: stdin ?? 'ignore' });
       this.#launched = launched;
-      this.#collect(launched.stdout, this.#out);
-      this.#collect(launched.stderr, this.#err);
+      this.#collect(launched.stdout, this.#out, 'stdout');
+      this.#collect(launched.stderr, this.#err, 'stderr');
       return launched;
     } finally {
       if (stdin !== null) closeSync(stdin);
     }
   }
 
-  #collect(stream: Launched['stdout'], capture: OutputCapture): void {
-    const tell = this.program.onOutput && textOf(this.program.onOutput);
+  #collect(stream: Launched['stdout'], capture: OutputCapture, name: 'stdout' | 'stderr'): void {
+    const { onOutput } = this.program;
+    const tell = onOutput && textOf((text) => onOutput(text, name));
     stream.on('data', (chunk: Buffer) => {
       if (this.#killed === 'output') return;
       capture.push(chunk);

@@ -1,7 +1,7 @@
+import type { Sql } from '../db/contract.js';
 import type { ToolSpec } from '../models/contract.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import type { AgentPlan, Plan, StepPlan } from '../workspace/model.js';
-import type { Sql } from '../db/contract.js';
 
 /** The run, lane and step that a tool call belongs to. */
 export interface ToolContext {

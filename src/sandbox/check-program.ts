@@ -1,0 +1,27 @@
+import { Refusal } from '../shared/refusal.js';
+import type { ProgramSpec } from './contract.js';
+
+/** The kernel takes no longer argument and no longer variable (MAX_ARG_STRLEN). */
+const MAX_STRING = 131_072;
+
+/**
+ * Refuses what no program can be given. A zero byte above all: options reach bubblewrap separated by it, so that a
+ * value with one could add options of its own.
+ */
+export function checkProgram({ argv, env, workDir, readOnly, cwd = '/work' }: ProgramSpec): void {
+  const mounts = readOnly.flatMap(({ host, inside }) => [host, inside]);
+  for (const text of [...argv, ...Object.values(env), ...mounts, workDir, cwd]) {
+    if (text.includes('\0')) throw new Refusal('malformed', 'an argument or a variable holds a zero byte');
+  }
+  const long = [...argv, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
+  if (long.some((text) => Buffer.byteLength(text) >= MAX_STRING)) {
+    throw new Refusal('malformed', 'an argument or a variable is over 128 KiB: hand it over in a file');
+  }
+  for (const name of Object.keys(env)) {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new Refusal('malformed', `"${name}" cannot be a variable's name`);
+  }
+  // A mount point that programs can change could be made to lead elsewhere.
+  if (readOnly.some(({ inside }) => inside === '/work' || inside.startsWith('/work/'))) {
+    throw new Error('a read-only folder cannot be shown under /work');
+  }
+}

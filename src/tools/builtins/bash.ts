@@ -1,0 +1,50 @@
+import { optionalCount, stringArg } from '../arguments.js';
+import type { AgentTool } from '../contract.js';
+import { toolError } from '../outcome.js';
+import { count, parameters, text } from '../parameters.js';
+import { type ProgramDeps, runInLane } from '../program/run-in-lane.js';
+
+const DEFAULT_SECONDS = 120;
+const MAX_SECONDS = 3_600;
+
+export function bashTool(deps: ProgramDeps): AgentTool {
+  return {
+    spec: {
+      name: 'Bash',
+      description:
+        'Runs a command with bash in a sandbox: no network, working folder /work. What it leaves under outputs/ and files/ is kept when the step ends; knowledge/, memory/, skills/ and tools/ can be read.',
+      parameters: parameters(
+        {
+          command: text('The command, as for bash -c.'),
+          timeout: count(
+            `Seconds after which it is stopped; ${DEFAULT_SECONDS} when left out, ${MAX_SECONDS} at most.`,
+          ),
+        },
+        ['command'],
+      ),
+    },
+    acts: true,
+    program: true,
+    run: async (args, context) => {
+      const command = stringArg(args, 'command');
+      const seconds = optionalCount(args, 'timeout', [1, MAX_SECONDS]) ?? DEFAULT_SECONDS;
+      const ran = await runInLane(deps, context, {
+        argv: ['bash', '-c', command],
+        env: {},
+        stdin: null,
+        readOnly: [],
+        timeoutMs: seconds * 1_000,
+        secrets: new Map(),
+      });
+      if ('refused' in ran) return toolError(ran.refused);
+      const { result, faults, detail } = ran;
+      const parts = [
+        result.stdout,
+        result.stderr === '' ? '' : `[stderr]\n${result.stderr}`,
+        ...faults.map((fault) => `[${fault}]`),
+      ];
+      const said = parts.filter((part) => part !== '').join('\n');
+      return { text: said === '' ? '(no output)' : said, isError: faults.length > 0, detail };
+    },
+  };
+}

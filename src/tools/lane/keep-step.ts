@@ -1,0 +1,129 @@
+import type { Sql } from '../../db/contract.js';
+import type { Deps } from '../../deps.js';
+import type { KeptFile, ToolContext } from '../contract.js';
+import { isUnchanged, type KeptState, readKept, writeKept } from './kept-state.js';
+import { type LaneFile, readLaneFile } from './lane-files.js';
+import { MAX_KEPT_FILE, MAX_KEPT_TOTAL } from './lane-limits.js';
+import { listLaneFiles } from './list-lane-files.js';
+import { mediaType } from './media-type.js';
+import { withoutSecrets } from './without-secrets.js';
+
+type KeepDeps = Pick<Deps, 'db' | 'blobs' | 'log'>;
+
+/** A file of the lane as it will be stored. */
+interface Kept extends KeptFile {
+  /** Its path in the lane: `outputs/x` or `files/x`. */
+  readonly local: string;
+  readonly ctimeMs: number;
+  readonly laneSize: number;
+}
+
+/**
+ * At a step's end: stores what changed under outputs/ and files/ of the lane. Each file of outputs/ is archived to the
+ * run and indexed as `outputs/<agent>/x`, each of files/ is indexed by its own path; an eval's run only archives.
+ * Links, pipes, devices, sockets and files over 64 MiB are ignored, each with a word to `onIgnored`.
+ */
+export async function keepStep(
+  deps: KeepDeps,
+  context: ToolContext,
+  onIgnored: (path: string, why: string) => void = () => undefined,
+): Promise<readonly KeptFile[]> {
+  const { folder, run } = context;
+  const known = await readKept(folder.root);
+  const listing = await listLaneFiles(folder.work, ['outputs', 'files']);
+  const ignore = (path: string, why: string) => {
+    deps.log.warn({ runId: run.id, path, why }, 'a file that a program left was ignored');
+    onIgnored(path, why);
+  };
+  for (const { path, why } of listing.ignored) ignore(path, why);
+  const changed = listing.files.filter(({ path, stat }) => !isUnchanged(known.get(path), stat));
+  const kept = await storeChanged(deps, context, { paths: changed.map(({ path }) => path), known, ignore });
+  if (kept.length === 0) return [];
+  await deps.db.transaction((sql) => index(sql, context, kept));
+  for (const { local, sha, laneSize, ctimeMs } of kept) known.set(local, { sha, size: laneSize, ctimeMs });
+  await writeKept(folder.root, known);
+  return kept.map(({ path, sha, size }) => ({ path, sha, size }));
+}
+
+interface Changes {
+  readonly paths: readonly string[];
+  readonly known: KeptState;
+  readonly ignore: (path: string, why: string) => void;
+}
+
+async function storeChanged(deps: KeepDeps, context: ToolContext, changes: Changes): Promise<Kept[]> {
+  const kept: Kept[] = [];
+  let total = 0;
+  for (const path of changes.paths) {
+    const file = await readLaneFile(context.folder.work, path, MAX_KEPT_FILE);
+    if (file === null) continue;
+    if (file.content === null) changes.ignore(path, file.why);
+    else if (total + file.content.length > MAX_KEPT_TOTAL) changes.ignore(path, 'the step left more than 512 MiB');
+    else {
+      total += file.content.length;
+      const stored = await storeFile(deps, context, { path, file });
+      if (changes.known.get(path)?.sha !== stored.sha) kept.push(stored);
+    }
+  }
+  return kept;
+}
+
+async function storeFile(
+  deps: KeepDeps,
+  { agent, secrets }: ToolContext,
+  { path, file }: { readonly path: string; readonly file: LaneFile },
+): Promise<Kept> {
+  const content = withoutSecrets(file.content, secrets);
+  const sha = await deps.blobs.put(content);
+  const stored = path.startsWith('outputs/') ? `outputs/${agent.name}/${path.slice('outputs/'.length)}` : path;
+  return {
+    path: stored,
+    sha,
+    size: content.length,
+    local: path,
+    ctimeMs: file.stat.ctimeMs,
+    laneSize: file.stat.size,
+  };
+}
+
+async function index(sql: Sql, context: ToolContext, kept: readonly Kept[]): Promise<void> {
+  await context.guard(sql);
+  const { run, agent, step } = context;
+  const outputs = kept.filter(({ local }) => local.startsWith('outputs/'));
+  await sql.query({
+    name: 'keep-run-files',
+    text: `INSERT INTO run_file (run_id, agent, path, step, sha, size)
+      SELECT $1, $2, f.path, $3, f.sha, f.size FROM unnest($4::text[], $5::text[], $6::bigint[]) AS f (path, sha, size)
+      ON CONFLICT (run_id, agent, path) DO UPDATE SET step = excluded.step, sha = excluded.sha, size = excluded.size`,
+    values: [
+      run.id,
+      agent.name,
+      step.id,
+      outputs.map((f) => f.local),
+      outputs.map((f) => f.sha),
+      outputs.map((f) => f.size),
+    ],
+  });
+  if (run.mode !== 'eval') await indexStored(sql, context, kept);
+}
+
+/** Last writer wins: the lane's transactions order the writes. */
+export async function indexStored(sql: Sql, context: ToolContext, files: readonly KeptFile[]): Promise<void> {
+  const { run, agent, step } = context;
+  await sql.query({
+    name: 'keep-storage-entries',
+    text: `INSERT INTO storage_entry (workspace_id, path, sha, size, type, written_by)
+      SELECT $1, f.path, f.sha, f.size, f.type, $2
+      FROM unnest($3::text[], $4::text[], $5::bigint[], $6::text[]) AS f (path, sha, size, type) ORDER BY f.path
+      ON CONFLICT (workspace_id, path) DO UPDATE SET sha = excluded.sha, size = excluded.size, type = excluded.type,
+        written_by = excluded.written_by, updated_at = now()`,
+    values: [
+      run.workspaceId,
+      JSON.stringify({ kind: 'agent', id: agent.name, label: agent.name, runId: run.id, step: step.id }),
+      files.map((f) => f.path),
+      files.map((f) => f.sha),
+      files.map((f) => f.size),
+      files.map((f) => mediaType(f.path)),
+    ],
+  });
+}

@@ -1,0 +1,63 @@
+import { chmod, chown, lstat, mkdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Deps } from '../../deps.js';
+import type { AgentPlan, Plan } from '../../workspace/model.js';
+import type { LaneFolder, ToolContext } from '../contract.js';
+import { restoreFiles } from './restore-files.js';
+
+type LaneDeps = Pick<Deps, 'config' | 'db' | 'blobs' | 'sandbox' | 'log'>;
+
+/** Where programs find the workspace's own files; the links in /work make `knowledge/x.md` work for them too. */
+export const WORKSPACE_INSIDE = '/workspace';
+export const SHOWN_FOLDERS = ['knowledge', 'memory', 'skills', 'tools', 'agents'] as const;
+
+export function scratchFolder(deps: Pick<Deps, 'config'>, runId: string): string {
+  return join(deps.config.dataDir, 'scratch', runId);
+}
+
+/**
+ * The lane's folder on this host, made when it is missing, with outputs/ and files/ as they are stored now: what this
+ * lane has changed since its last kept step stays. `fresh` tells a lane that was cut in the middle of a step that its
+ * scratch files are gone. Call it at each advance.
+ */
+export async function openLane(
+  deps: LaneDeps,
+  run: ToolContext['run'],
+  lane: string,
+  _plan?: Plan,
+  _agent?: AgentPlan | null,
+): Promise<LaneFolder> {
+  const root = join(scratchFolder(deps, run.id), lane.replaceAll('/', '_'));
+  const work = join(root, 'work');
+  const isNew = (await lstat(work).catch(() => null)) === null;
+  if (isNew) await makeLane(root, work, deps.sandbox.uid);
+  const folder = { root, work, fresh: isNew && (await isMidStep(deps, run.id, lane)) };
+  await restoreFiles(deps, run, folder);
+  return folder;
+}
+
+async function makeLane(root: string, work: string, uid: number | undefined): Promise<void> {
+  for (const folder of ['outputs', 'files', '.saved']) await mkdir(join(work, folder), { recursive: true });
+  for (const name of SHOWN_FOLDERS) await symlink(`${WORKSPACE_INSIDE}/${name}`, join(work, name)).catch(unlessThere);
+  // Whatever the umask: programs may run as another user, who enters the way to its folder but lists none of it.
+  for (const folder of [join(root, '..'), root]) await chmod(folder, 0o711);
+  for (const folder of [work, ...['outputs', 'files', '.saved'].map((name) => join(work, name))]) {
+    await chmod(folder, 0o755);
+    if (uid !== undefined) await chown(folder, uid, uid);
+  }
+}
+
+/** True when a step of the lane has called a tool and has not ended: it may miss the files it made. */
+async function isMidStep(deps: LaneDeps, runId: string, lane: string): Promise<boolean> {
+  const rows = await deps.db.query({
+    name: 'lane-mid-step',
+    text: `SELECT 1 FROM step s JOIN call c ON c.run_id = s.run_id AND c.step = s.id AND c.item = s.item AND c.round = s.round
+      WHERE s.run_id = $1 AND s.lane = $2 AND s.finished_at IS NULL AND c.kind = 'tool' AND c.acts LIMIT 1`,
+    values: [runId, lane],
+  });
+  return rows.length > 0;
+}
+
+function unlessThere(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+}

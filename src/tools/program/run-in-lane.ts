@@ -1,0 +1,97 @@
+import type { Deps } from '../../deps.js';
+import type { ProgramResult } from '../../sandbox/index.js';
+import type { Json } from '../../shared/json.js';
+import { type Redactor, redactor } from '../../shared/redact.js';
+import { Refusal } from '../../shared/refusal.js';
+import type { ToolContext } from '../contract.js';
+import { WORKSPACE_INSIDE } from '../lane/open-lane.js';
+import { prepareShown } from './shown-files.js';
+
+export type ProgramDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox'>;
+
+export interface LaneProgram {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly stdin: string | null;
+  readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
+  readonly timeoutMs: number | null;
+  /** Values that the program was given: they are taken out of all that it says. */
+  readonly secrets: ReadonlyMap<string, string>;
+}
+
+export interface LaneResult {
+  readonly result: ProgramResult;
+  /** What is wrong, as sentences for the model; empty when the program ended well. */
+  readonly faults: readonly string[];
+  readonly detail: Readonly<Record<string, Json>>;
+}
+
+const KILLED = {
+  timeout: 'it was stopped: its time was up',
+  memory: 'it was killed: it used more memory than a program may',
+  output: 'it was killed: it wrote more than 10 MiB; write to a file under outputs/ or files/ instead',
+  disk: 'it was killed: the work folder holds more than a program may leave there',
+  processes: 'it was killed: it started more processes than a program may',
+  stopped: 'it was stopped with the run',
+} as const satisfies Record<Exclude<ProgramResult['killed'], null>, string>;
+
+const CUT = /\n\[… \d+ bytes left out …\]\n/;
+/** What programs say when they miss a network: of the C library, curl, Python and Node. */
+const NO_NETWORK =
+  /could not resolve|name resolution|name or service not known|network is unreachable|getaddrinfo|EAI_AGAIN|ENETUNREACH/i;
+
+/** Runs a program of a step in its lane's folder; null as `sandbox` answers when none can be had, with the reason. */
+export async function runInLane(
+  deps: ProgramDeps,
+  context: ToolContext,
+  program: LaneProgram,
+): Promise<LaneResult | { readonly refused: string }> {
+  const shown = await prepareShown(deps, context);
+  const secrets = redactor(program.secrets);
+  const out = context.onOutput && {
+    stdout: secrets.stream(context.onOutput),
+    stderr: secrets.stream(context.onOutput),
+  };
+  try {
+    const result = await deps.sandbox.run({
+      argv: program.argv,
+      env: program.env,
+      stdin: program.stdin,
+      workDir: context.folder.work,
+      readOnly: [{ host: shown, inside: WORKSPACE_INSIDE }, ...program.readOnly],
+      timeoutMs: program.timeoutMs,
+      owner: { runId: context.run.id, lane: context.lane },
+      signal: context.signal,
+      ...(out && { onOutput: (chunk, stream) => out[stream].write(chunk) }),
+    });
+    return describe(context, redacted(result, secrets));
+  } catch (error) {
+    if (error instanceof Refusal && (error.kind === 'unavailable' || error.kind === 'malformed')) {
+      return { refused: error.message };
+    }
+    throw error;
+  } finally {
+    out?.stdout.end();
+    out?.stderr.end();
+  }
+}
+
+function redacted(result: ProgramResult, secrets: Redactor): ProgramResult {
+  return { ...result, stdout: secrets.cut(result.stdout, CUT), stderr: secrets.cut(result.stderr, CUT) };
+}
+
+function describe({ agent }: ToolContext, result: ProgramResult): LaneResult {
+  const { exitCode, killed, durationMs } = result;
+  const faults: string[] = [];
+  if (killed !== null) faults.push(KILLED[killed]);
+  else if (exitCode === null) faults.push('it was ended by a signal');
+  else if (exitCode !== 0) faults.push(`exit status ${exitCode}`);
+  const isOffline = faults.length > 0 && NO_NETWORK.test(result.stderr + result.stdout);
+  if (isOffline) faults.push(offline(agent.network));
+  return { result, faults, detail: { exitCode, killed, durationMs, ...(isOffline && { network: 'none' }) } };
+}
+
+function offline(hosts: readonly string[]): string {
+  if (hosts.length === 0) return 'programs have no network here';
+  return `programs have no network here: this version does not open the hosts of "network:" (${hosts.join(', ')})`;
+}

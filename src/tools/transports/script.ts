@@ -1,0 +1,78 @@
+import { isRecord, type JsonObject } from '../../shared/json.js';
+import type { ScriptToolPlan } from '../../workspace/model.js';
+import { BadArgument } from '../arguments.js';
+import type { AgentTool, ToolContext, ToolOutcome } from '../contract.js';
+import { toolError } from '../outcome.js';
+import { parameters, text } from '../parameters.js';
+import { type LaneResult, type ProgramDeps, runInLane } from '../program/run-in-lane.js';
+import { prepareTool, TOOL_INSIDE } from '../program/tool-folder.js';
+
+const STDERR_TAIL = 4_000;
+
+/** A script tool: arguments as JSON on standard input and as ARG_<NAME>, the answer on standard output. */
+export function scriptTool(deps: ProgramDeps, tool: ScriptToolPlan): AgentTool {
+  return {
+    spec: { name: tool.name, description: tool.description, parameters: argsSchema(tool) },
+    acts: true,
+    program: true,
+    run: (args, context) => runScript(deps, tool, { args, context }),
+  };
+}
+
+interface Call {
+  readonly args: JsonObject;
+  readonly context: ToolContext;
+}
+
+async function runScript(deps: ProgramDeps, tool: ScriptToolPlan, { args, context }: Call): Promise<ToolOutcome> {
+  const secrets = secretsOf(tool, context);
+  const env = { PYTHONDONTWRITEBYTECODE: '1', ...argsEnv(args), ...Object.fromEntries(secrets) };
+  const folder = await prepareTool(deps, context, tool);
+  if (typeof folder === 'string') return toolError(folder);
+  const ran = await runInLane(deps, context, {
+    argv: folder.argv,
+    env,
+    stdin: JSON.stringify(args),
+    readOnly: [{ host: folder.host, inside: TOOL_INSIDE }],
+    timeoutMs: tool.timeoutSeconds === undefined ? null : tool.timeoutSeconds * 1_000,
+    secrets,
+  });
+  return 'refused' in ran ? toolError(ran.refused) : answer(tool, ran);
+}
+
+function answer(tool: ScriptToolPlan, { result, faults, detail }: LaneResult): ToolOutcome {
+  if (faults.length === 0) return { text: result.stdout, isError: false, detail };
+  const tail = result.stderr.slice(-STDERR_TAIL).trim();
+  const said = tail === '' ? result.stdout.slice(-STDERR_TAIL).trim() : tail;
+  return { text: [`${tool.name} failed: ${faults.join('; ')}`, said].join('\n').trim(), isError: true, detail };
+}
+
+/** What the model reads: each argument with its meaning, or the JSON Schema that stands in its place. */
+function argsSchema({ args }: ScriptToolPlan): JsonObject {
+  const properties = Object.entries(args).map(([name, meaning]: [string, unknown]) => {
+    return [name, isRecord(meaning) ? (meaning as JsonObject) : text(String(meaning))] as const;
+  });
+  return parameters(Object.fromEntries(properties), []);
+}
+
+function argsEnv(args: JsonObject): Record<string, string> {
+  const pairs = Object.entries(args).map(([name, value]) => {
+    const words = typeof value === 'string' ? value : JSON.stringify(value);
+    return [`ARG_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`, words] as const;
+  });
+  // What no variable can hold is on standard input only.
+  return Object.fromEntries(pairs.filter(([, words]) => Buffer.byteLength(words) < 100_000 && !words.includes('\0')));
+}
+
+/** The values of the secrets that the tool declares, and no other. */
+function secretsOf(tool: ScriptToolPlan, { secrets }: ToolContext): ReadonlyMap<string, string> {
+  return new Map(
+    tool.secrets.map((name) => {
+      const value = secrets.get(name);
+      if (value !== undefined) return [name, value] as const;
+      throw new BadArgument(
+        `tool ${tool.name} needs the secret ${name}, which this step may not use or which is not stored`,
+      );
+    }),
+  );
+}
