@@ -7,5 +7,4 @@ import { setUp } from './lib/setup.mjs';
 await setUp();
 process.setSourceMapsEnabled(true);
 const main = inRoot('dist/main.js');
-process.argv[1] = main;
 await import(pathToFileURL(main).href);
