@@ -72,15 +72,17 @@ export interface ModelRequest {
   readonly onDelta?: (text: string) => void;
 }
 
-/** Where a run stands, for `script.yaml`. Rounds, turns and attempts count from 1. */
+/** Where a run stands, for `script.yaml`. */
 export interface ScriptPlace {
   /** The text of the agent's script.yaml; null when it has none. */
   readonly yaml: string | null;
   readonly agent: string;
   readonly step: string;
+  /** From 1. */
   readonly round: number;
+  /** How many turns the transcript holds already, as in the journal: the first turn is 0. The script itself says 1. */
   readonly turn: number;
-  /** Which try of this turn it is. */
+  /** Which try of this turn it is, from 1. */
   readonly attempt?: number;
   /** The step's instruction and the run's input; without them they are read from the first user message. */
   readonly instruction?: string;
@@ -135,7 +137,7 @@ export interface Models {
   resolve(name: string | null, aliases: Readonly<Record<string, readonly string[]>>): readonly ResolvedModel[];
   /** One call, streamed. Throws ModelError only. */
   call(request: ModelRequest): Promise<ModelReply>;
-  /** For `ref/model` at deploy. */
+  /** For `ref/model` at deploy. `any`: every name resolves. `providers`: those that `<provider>/<model>` can name now. */
   known(): { readonly aliases: readonly string[]; readonly providers: readonly string[]; readonly any: boolean };
   /** Providers whose circuit is open, for healthz and observe. */
   openCircuits(): readonly { readonly provider: string; readonly until: number }[];

@@ -7,7 +7,7 @@ import { ModelError, type Models } from './contract.js';
 
 const IDLE_MS = 120_000;
 
-export interface ModelsDeps extends Pick<Deps, 'config' | 'log' | 'clock'> {
+interface ModelsDeps extends Pick<Deps, 'config' | 'log' | 'clock'> {
   /** After how much silence a stream is given up; `idleSeconds` of the models file is a model's own. */
   readonly idleMs?: number;
 }

@@ -101,7 +101,7 @@ test('an answer in between begins the count anew, a refusal too', async () => {
 test('the script of an agent opens no circuit', async () => {
   const { models } = setUp();
   const [model] = models.resolve('scripted/demo', {});
-  const script = { yaml: '- error: transient', agent: 'a', step: 's', round: 1, turn: 1 };
+  const script = { yaml: '- error: transient', agent: 'a', step: 's', round: 1, turn: 0 };
   for (let i = 0; i < 7; i += 1) {
     const error = await models.call(ask(model, { script })).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ kind: 'transient' });

@@ -325,6 +325,13 @@ test('security 18: no message carries the key, however the provider echoes it', 
   }
 });
 
+test('security 18: a password within a base URL is in no message', async () => {
+  const models = modelsOf(single(provider.url.replace('//', '//me:hidden@')));
+  const error = await failureOf(models.call(ask(models.resolve(null, {})[0])));
+  expect(error.message).toContain('127.0.0.1');
+  expect(error.message).not.toContain('hidden');
+});
+
 test('a model that is no longer configured is refused by name', async () => {
   const models = modelsOf(single(provider.url));
   const [model] = modelsOfWires().resolve('anthropic', {});

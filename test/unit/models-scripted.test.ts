@@ -6,7 +6,7 @@ import { ask, modelsOf, modelsOfFile, nothingConfigured } from '../support/model
 const models = modelsOf(nothingConfigured);
 const [model] = models.resolve('scripted/demo', {});
 
-const place = { yaml: null as string | null, agent: 'clerk', step: 'draft', round: 1, turn: 1 };
+const place = { yaml: null as string | null, agent: 'clerk', step: 'draft', round: 1, turn: 0 };
 const play = (
   yaml: string | null,
   at: Partial<typeof place> & { attempt?: number; input?: string } = {},
@@ -27,12 +27,12 @@ const heard = (text: string): ChatMessage[] => [
 test('turns are played in order, anew in each step and round', async () => {
   const yaml = '- text: one\n- text: two';
   expect((await play(yaml)).text).toBe('one');
-  expect((await play(yaml, { turn: 2 })).text).toBe('two');
+  expect((await play(yaml, { turn: 1 })).text).toBe('two');
   expect((await play(yaml, { step: 'review', round: 2 })).text).toBe('one');
 });
 
 test('a turn too many is refused with what to add', async () => {
-  const error = await failureOf(play('- text: one', { turn: 2 }));
+  const error = await failureOf(play('- text: one', { turn: 1 }));
   expect(error).toMatchObject({ kind: 'refused' });
   expect(error?.message).toContain('agents/clerk/script.yaml has no turn for step draft, round 1, turn 2: add one');
 });
@@ -51,8 +51,8 @@ test('a turn whose `when` matches comes first, and takes no place in the order',
   text: again
 `;
   expect((await play(yaml)).text).toBe('one');
-  expect((await play(yaml, { turn: 2 })).text).toBe('two');
-  expect((await play(yaml, { turn: 3 })).text).toBe('third');
+  expect((await play(yaml, { turn: 1 })).text).toBe('two');
+  expect((await play(yaml, { turn: 2 })).text).toBe('third');
   expect((await play(yaml, { step: 'review' })).text).toBe('one');
   expect((await play(yaml, { step: 'review', round: 2 })).text).toBe('approved');
   expect((await play(yaml, {}, { messages: heard('a refund of 5') })).text).toBe('about the refund');

@@ -18,7 +18,10 @@ const Entry = z
     provider: z.enum(KINDS, {
       error: ({ input }) => `is one of ${KINDS.join(', ')}.${didYouMean(String(input), KINDS)}`,
     }),
-    baseUrl: z.url({ protocol: /^https?$/, error: 'is an http or https URL' }).optional(),
+    baseUrl: z
+      .url({ protocol: /^https?$/, error: 'is an http or https URL' })
+      .refine((url) => !/\/\/[^/]*@/.test(url), 'carries no credentials: name the variable of the key under `key`')
+      .optional(),
     // A key that was pasted here must not come back in the message.
     key: z
       .string()

@@ -85,7 +85,9 @@ function readEvent(event: unknown, call: FailedCall): Reading {
   };
 }
 
-function redact(text: string, key: string): string {
+/** Without the key, and without credentials that a base URL carried. */
+function redact(message: string, key: string): string {
+  const text = message.replace(/\/\/[^/\s@]+@/g, '//');
   if (key.length < 4) return text;
   return [key, encodeURIComponent(key)].reduce((rest, form) => rest.replaceAll(form, '[key]'), text);
 }

@@ -27,7 +27,7 @@ export function believeUsage(request: ModelRequest, reply: ProviderReply): Belie
 }
 
 /** The input of a request in tokens, from its length. */
-export function inputTokens({ system, messages, tools }: Pick<ModelRequest, 'system' | 'messages' | 'tools'>): number {
+function inputTokens({ system, messages, tools }: Pick<ModelRequest, 'system' | 'messages' | 'tools'>): number {
   return roughTokens(system + JSON.stringify(messages) + (tools.length === 0 ? '' : JSON.stringify(tools)));
 }
 

@@ -16,7 +16,8 @@ export interface TableUsage {
 export function tableCost(entry: ModelEntry, usage: TableUsage): PriceCalculation | null {
   const { priceId, baseUrl } = PROVIDERS[entry.provider];
   const where = entry.baseUrl ?? baseUrl;
-  const options = priceId !== null && where === baseUrl ? { providerId: priceId } : { providerApiUrl: where ?? '' };
+  if (where === null) return null;
+  const options = priceId !== null && where === baseUrl ? { providerId: priceId } : { providerApiUrl: where };
   const counts = {
     input_tokens: usage.input,
     output_tokens: usage.output,

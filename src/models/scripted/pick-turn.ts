@@ -9,15 +9,15 @@ export function pickTurn(
 ): ScriptTurn | undefined {
   const heard = lastHeard(messages);
   const matching = turns.find(({ when }) => when !== undefined && matches(when, place, heard));
-  return matching ?? turns.filter(({ when }) => when === undefined)[place.turn - 1];
+  return matching ?? turns.filter(({ when }) => when === undefined)[place.turn];
 }
 
 function matches(when: NonNullable<ScriptTurn['when']>, place: ScriptPlace, heard: string): boolean {
-  const { step = place.step, round = place.round, turn = place.turn, attempt, contains = '' } = when;
+  const { step = place.step, round = place.round, turn = place.turn + 1, attempt, contains = '' } = when;
   return (
     step === place.step &&
     round === place.round &&
-    turn === place.turn &&
+    turn === place.turn + 1 &&
     (attempt === undefined || attempt === (place.attempt ?? 1)) &&
     heard.includes(contains)
   );

@@ -39,7 +39,7 @@ function turnFor(request: ModelRequest): ScriptTurn {
   const path = `agents/${script.agent}/script.yaml`;
   const turn = pickTurn(readScript(script.yaml, path), script, request.messages);
   if (turn) return turn;
-  const place = `step ${script.step}, round ${script.round}, turn ${script.turn}`;
+  const place = `step ${script.step}, round ${script.round}, turn ${script.turn + 1}`;
   throw new ModelError('refused', `${path} has no turn for ${place}: add one, or one whose \`when\` matches it`);
 }
 
