@@ -4,3 +4,4 @@ export { DatabaseUnavailable, isConnectionLost, isContention, isUniqueViolation 
 export { applyMigrations } from './migrate.js';
 export { distDir, packageRoot } from './package-root.js';
 export type { DbOptions } from './pool.js';
+export { keepWorkerSeen, type WorkerEntry } from './worker-register.js';

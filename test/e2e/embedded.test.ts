@@ -1,0 +1,124 @@
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createHost, type HostProcess, serversOf } from '../support/embedded-host.js';
+
+let host: Awaited<ReturnType<typeof createHost>>;
+beforeAll(async () => {
+  host = await createHost();
+});
+afterAll(() => host.close());
+
+test('what was stored is there after a clean end and after a kill -9, and a clean end leaves no process', async () => {
+  const folder = await host.folder();
+  const first = await host.start(folder);
+  await store(first, 'one');
+  expect(await first.end('SIGTERM')).toBe(0);
+  expect(await serversOf(folder)).toEqual([]);
+  expect(existsSync(join(folder, 'lock'))).toBe(false);
+
+  const second = await host.start(folder);
+  await store(second, 'two');
+  await second.end('SIGKILL');
+  expect(await serversOf(folder)).not.toEqual([]);
+
+  const third = await host.start(folder);
+  expect(third.stderr()).toContain('Ended what the last start left behind: postgres and temporal.');
+  expect(await stored(third)).toEqual({ rows: ['one', 'two'], workflows: ['RUNNING', 'RUNNING'] });
+  expect(await third.end('SIGTERM')).toBe(0);
+  expect(await serversOf(folder)).toEqual([]);
+});
+
+test('a second instance on the folder is told who runs and where, and the first goes on', async () => {
+  const folder = await host.folder();
+  const first = await host.start(folder, { env: { SERVICE_PORT: '4999' } });
+  await expect(host.start(folder)).rejects.toThrow(
+    new RegExp(
+      `^StartError: Signalbox already runs on this data folder \\(pid ${first.pid}, http://127\\.0\\.0\\.1:4999\\)`,
+    ),
+  );
+  await store(first, 'still here');
+  await first.end('SIGTERM');
+});
+
+test('a Postgres or a Temporal that dies comes back on its port', async () => {
+  const folder = await host.folder();
+  const service = await host.start(folder);
+  await store(service, 'before');
+  const recorded = JSON.parse(await readFile(join(folder, 'processes.json'), 'utf8'));
+  process.kill(recorded.postgres.pid, 'SIGKILL');
+  process.kill(recorded.temporal.pid, 'SIGKILL');
+  const now = () => stored(service).catch((error: Error) => error.message);
+  await expect.poll(now, { timeout: 40_000, interval: 200 }).toEqual({ rows: ['before'], workflows: ['RUNNING'] });
+  expect(service.stderr()).toContain('postgres ended by itself and is started again');
+  expect(service.stderr()).toContain('temporal ended by itself and is started again');
+  expect(await service.end('SIGTERM')).toBe(0);
+  expect(await serversOf(folder)).toEqual([]);
+});
+
+test('the database keeps its word over a power cut, and only its owner can read its password', async () => {
+  const folder = await host.folder();
+  const service = await host.start(folder);
+  const settings = await onDatabase(
+    service,
+    "SELECT name || '=' || setting AS value FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit', 'listen_addresses') ORDER BY 1",
+  );
+  expect(settings).toEqual(['fsync=on', 'listen_addresses=127.0.0.1', 'synchronous_commit=on']);
+  expect((await stat(join(folder, 'postgres-password'))).mode & 0o777).toBe(0o600);
+  const wrong = new URL(service.databaseUrl);
+  wrong.password = 'guess';
+  const intruder = new pg.Client({ connectionString: wrong.href });
+  await expect(intruder.connect()).rejects.toThrow('password authentication failed');
+  await service.end('SIGTERM');
+});
+
+test("Temporal runs with temporal-dev.yaml's namespace and retention", async () => {
+  const service = await host.start(await host.folder());
+  const connection = await Connection.connect({ address: service.temporal.address });
+  const { config } = await connection.workflowService.describeNamespace({ namespace: 'signalbox' });
+  expect(Number(config?.workflowExecutionRetentionTtl?.seconds)).toBe(72 * 3_600);
+  await connection.close();
+  await service.end('SIGTERM');
+});
+
+async function store(service: HostProcess, value: string): Promise<void> {
+  await onDatabase(service, 'CREATE TABLE IF NOT EXISTS kept (value text)');
+  await onDatabase(service, `INSERT INTO kept VALUES ('${value}')`);
+  await withTemporal(service, (client) =>
+    client.workflow.start('kept', { workflowId: value, taskQueue: 'nobody', args: [] }),
+  );
+}
+
+async function stored(service: HostProcess): Promise<{ rows: string[]; workflows: string[] }> {
+  const rows = await onDatabase(service, 'SELECT value FROM kept ORDER BY value');
+  const workflows: string[] = [];
+  for (const id of rows) {
+    workflows.push(
+      await withTemporal(service, async (client) => (await client.workflow.getHandle(id).describe()).status.name),
+    );
+  }
+  return { rows, workflows };
+}
+
+async function onDatabase({ databaseUrl }: HostProcess, statement: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<{ value: string }>(statement)).rows.map((row) => row.value);
+  } finally {
+    await client.end();
+  }
+}
+
+async function withTemporal<T>({ temporal }: HostProcess, work: (client: Client) => Promise<T>): Promise<T> {
+  const connection = await Connection.connect({ address: temporal.address, connectTimeout: 2_000 });
+  try {
+    return await work(new Client({ connection, namespace: temporal.namespace }));
+  } finally {
+    await connection.close();
+  }
+}

@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { readEnvironment } from '../../src/config/index.js';
+
+export interface HostProcess {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  readonly databaseUrl: string;
+  readonly temporal: { readonly address: string; readonly namespace: string };
+  /** All that it has written to standard error so far. */
+  stderr(): string;
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Builds the process once a test file; it must lie where `node_modules` is found. */
+export async function createHost() {
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const outfile = join(root, 'dist', `.embedded-test-${process.pid}.mjs`);
+  await build({
+    entryPoints: [join(root, 'test/support/embedded-process.ts')],
+    outfile,
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+  });
+  const started: ChildProcess[] = [];
+  const folders: string[] = [];
+  return {
+    async folder(): Promise<string> {
+      const path = await mkdtemp(join(tmpdir(), 'signalbox-embedded-'));
+      folders.push(path);
+      return path;
+    },
+    /** Resolves when its servers answer; rejects with what it wrote when it exits instead. */
+    async start(dataDir: string, options: { env?: Record<string, string>; uid?: number } = {}): Promise<HostProcess> {
+      const child = spawn(process.execPath, [outfile], {
+        env: {
+          ...readEnvironment(),
+          DATABASE_URL: '',
+          TEMPORAL_ADDRESS: '',
+          SERVICE_DATA_DIR: dataDir,
+          ...options.env,
+        },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
+      });
+      started.push(child);
+      return connectTo(child);
+    },
+    async close(): Promise<void> {
+      for (const child of started) {
+        if (child.exitCode === null && child.signalCode === null) {
+          child.kill('SIGTERM');
+          await once(child, 'exit');
+        }
+      }
+      for (const path of folders) {
+        for (const pid of await serversOf(path)) process.kill(pid, 'SIGKILL');
+        await rm(path, { recursive: true, force: true, maxRetries: 5 });
+      }
+      await rm(outfile, { force: true });
+    },
+  };
+}
+
+async function connectTo(child: ChildProcess): Promise<HostProcess> {
+  let said = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    said += chunk.toString('utf8');
+  });
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  const closed = once(child, 'close');
+  if (!child.stdout) throw new Error('no pipe');
+  const line = once(createInterface(child.stdout), 'line').then(([text]) => String(text));
+  const first = await Promise.race([line, closed.then(() => null)]);
+  if (first === null) throw new Error(said.trim());
+  return {
+    child,
+    pid: child.pid ?? 0,
+    ...(JSON.parse(first) as Pick<HostProcess, 'databaseUrl' | 'temporal'>),
+    stderr: () => said,
+    end(signal) {
+      child.kill(signal);
+      return exited;
+    },
+  };
+}
+
+/** The processes whose command line names the folder: what a service that ended must not leave. Linux only. */
+export async function serversOf(folder: string): Promise<number[]> {
+  const found: number[] = [];
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    if (command.includes(folder) && Number(pid) !== process.pid) found.push(Number(pid));
+  }
+  return found;
+}
