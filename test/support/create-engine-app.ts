@@ -1,0 +1,133 @@
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { NativeConnection } from '@temporalio/worker';
+import { afterAll } from 'vitest';
+import { createActivities } from '../../src/activities/index.js';
+import type { Config } from '../../src/config/index.js';
+import { distDir } from '../../src/db/index.js';
+import type { Deps } from '../../src/deps.js';
+import { type EngineLoops, startEngineLoops } from '../../src/engine/index.js';
+import { createModels } from '../../src/models/index.js';
+import type { RunView } from '../../src/runs/index.js';
+import { createSandbox } from '../../src/sandbox/index.js';
+import { systemClock } from '../../src/shared/clock.js';
+import { newId } from '../../src/shared/ids.js';
+import { createBlobStore } from '../../src/storage/index.js';
+import { createRunWorker, createWorkflows, installRuntime } from '../../src/temporal/index.js';
+import { createTestApp, createTestDeps, type TestApp } from './create-test-app.js';
+import { silentLog } from './silent-log.js';
+import { testTemporal } from './temporal.js';
+import { testDb } from './test-db.js';
+import { directChecker, fileList, noModels, type Tree } from './workspace-app.js';
+
+export interface EngineApp extends TestApp {
+  readonly taskQueue: string;
+  workspace(files: Tree): Promise<string>;
+  /** Starts a run and answers its id. */
+  start(workspace: string, flow: string, body?: object): Promise<string>;
+  run(workspace: string, id: string): Promise<RunView>;
+  /** Waits until the run is as asked, by its events. */
+  until(workspace: string, id: string, holds: (run: RunView) => boolean, timeoutMs?: number): Promise<RunView>;
+  ended(workspace: string, id: string): Promise<RunView>;
+  /** Ends the worker as SIGTERM would. */
+  stopWorker(): Promise<void>;
+}
+
+export interface EngineOptions {
+  readonly models?: Config['models'];
+  /** False leaves the worker out: nothing goes on until somebody else works on the queue. */
+  readonly worker?: boolean;
+  readonly deps?: Partial<Deps>;
+}
+
+const closers: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+/** The whole engine on the real database and the real Temporal, with a worker in this process on a queue of its own. */
+export async function createEngineApp(options: EngineOptions = {}): Promise<EngineApp> {
+  const taskQueue = `test-${newId()}`;
+  const { address, namespace } = testTemporal();
+  installRuntime(silentLog);
+  const connection = await NativeConnection.connect({ address });
+  const { config } = await createTestDeps();
+  const models = createModels({ config: { ...config, models: options.models ?? noModels }, log: silentLog, clock: systemClock });
+  const sandbox = await createSandbox({ config, db: testDb(), log: silentLog, workerId: `${hostname()}-${newId()}` });
+  const workflows = createWorkflows({ connection, namespace, taskQueue });
+  const app = await createTestApp({
+    config: { dataDir: config.dataDir },
+    deps: {
+      workflows,
+      models,
+      sandbox,
+      checker: directChecker,
+      blobs: createBlobStore({ dataDir: config.dataDir, s3: null }),
+      ...options.deps,
+    },
+  });
+  const stopWorker = options.worker === false ? async () => undefined : await startWorker(app.deps, { connection, namespace, taskQueue });
+  closers.push(async () => {
+    await stopWorker();
+    await sandbox.close();
+    await connection.close();
+  });
+  return { ...app, taskQueue, stopWorker, ...verbs(app) };
+}
+
+interface At {
+  readonly connection: NativeConnection;
+  readonly namespace: string;
+  readonly taskQueue: string;
+}
+
+async function startWorker(deps: Deps, at: At): Promise<() => Promise<void>> {
+  const bundlePath = join(distDir, 'workflows.js');
+  if (!existsSync(bundlePath)) throw new Error('run npm run build first');
+  const worker = await createRunWorker({ ...at, activities: createActivities(deps), bundlePath });
+  const loops: EngineLoops = startEngineLoops(deps);
+  const running = worker.run();
+  let stopped = false;
+  return async () => {
+    if (stopped) return;
+    stopped = true;
+    loops.leave();
+    worker.shutdown();
+    await running;
+    await loops.close();
+  };
+}
+
+function verbs(app: TestApp) {
+  async function run(workspace: string, id: string): Promise<RunView> {
+    const response = await app.get(`/api/workspaces/${workspace}/runs/${id}`);
+    if (response.status !== 200) throw new Error(`run: ${response.status} ${await response.text()}`);
+    return (await response.json()) as RunView;
+  }
+  async function until(workspace: string, id: string, holds: (run: RunView) => boolean, timeoutMs = 30_000): Promise<RunView> {
+    const end = Date.now() + timeoutMs;
+    for (;;) {
+      const view = await run(workspace, id);
+      if (holds(view)) return view;
+      if (Date.now() > end) throw new Error(`the run stayed ${view.status}: ${JSON.stringify(view, null, 1).slice(0, 6_000)}`);
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
+  return {
+    run,
+    until,
+    ended: (workspace: string, id: string) => until(workspace, id, (view) => view.finishedAt !== null),
+    workspace: async (files: Tree) => {
+      const name = `w-${newId().slice(-12)}`;
+      const response = await app.post('/api/workspaces', { name, files: fileList(files) });
+      if (response.status !== 201) throw new Error(`no workspace: ${response.status} ${await response.text()}`);
+      return name;
+    },
+    start: async (workspace: string, flow: string, body: object = {}) => {
+      const response = await app.post(`/api/workspaces/${workspace}/flows/${flow}/run`, body);
+      if (response.status !== 202) throw new Error(`not started: ${response.status} ${await response.text()}`);
+      return ((await response.json()) as { runId: string }).runId;
+    },
+  };
+}
