@@ -2,47 +2,26 @@
 const doors = (/** @type {string} */ folder) => [`${folder}/index.ts`, `${folder}/contract.ts`];
 const whole = (/** @type {string} */ folder) => `${folder}/`;
 
-const INFRASTRUCTURE = ['storage', 'db', 'temporal', 'mail', 'git', 'sandbox', 'models'];
-const SERVICES = [
-  'engine',
-  'runs',
-  'flows',
-  'deploys',
-  'workspaces',
-  'evals',
-  'agents',
-  'tools',
-  'triggers',
-  'schedules',
-  'accounts',
-  'secrets',
-  'billing',
-  'library',
-  'shares',
-  'search',
-  'observe',
-  'notify',
-];
+const INFRASTRUCTURE = ['db', 'git', 'storage', 'temporal', 'models', 'sandbox'];
+const SERVICES = ['accounts', 'workspaces', 'deploys', 'runs', 'engine', 'tools', 'observe'];
 
 const floor = [whole('shared'), 'deps.ts'];
 const serviceDoors = SERVICES.flatMap(doors);
 const infrastructureDoors = INFRASTRUCTURE.flatMap(doors);
-/** The tables as types; the client itself is in `deps.db`. */
-const tables = [whole('db/generated')];
 
 /** @type {{ allowed: string[], instead: string }} */
 const infrastructure = {
-  allowed: [...floor, whole('config'), 'workflows/contract.ts', ...infrastructureDoors],
+  allowed: [...floor, 'config/index.ts', 'workflows/contract.ts', ...infrastructureDoors],
   instead: 'infrastructure knows no service: take what you need as an argument',
 };
 /** @type {{ allowed: string[], instead: string }} */
 const service = {
   allowed: [
     ...floor,
-    ...['config', 'contract', 'workspace'].map(whole),
+    ...['contract', 'workspace'].map(whole),
+    'config/index.ts',
     'workflows/contract.ts',
     ...infrastructureDoors,
-    ...tables,
     ...serviceDoors,
   ],
   instead: 'a service uses another one through its index.ts, and infrastructure through its contract.ts (deps.*)',
@@ -78,7 +57,7 @@ export const LAYERS = {
   cli: page,
   dashboard: page,
   embedded: {
-    allowed: [...floor, ...['config', 'temporal', 'db'].map(whole), ...doors('accounts')],
+    allowed: [...floor, 'config/index.ts', ...doors('db'), ...doors('temporal')],
     instead: 'the one-machine default starts Postgres and Temporal, and knows no more',
   },
 };
