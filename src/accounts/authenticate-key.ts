@@ -35,7 +35,7 @@ export async function authenticateKey(deps: Deps, key: string, address: string |
   if (!row || !equalSecrets(row.hash, hashKey(key))) throw new Refusal('unauthenticated', 'no such API key');
   refuseDead(row);
   if (row.workspace !== null)
-    throw new Refusal('forbidden', 'a deploy key works for git clone and push only', { need: 'API key' });
+    throw new Refusal('forbidden', 'a deploy key works for git clone and push only', { code: 'deploy-key' });
   if (row.stale) await touch(deps, row.id);
   return toCaller(row, address);
 }

@@ -1,6 +1,6 @@
 export { audit } from './audit.js';
 export { authenticateKey } from './authenticate-key.js';
-export { type Bootstrapped, bootstrapAccount } from './bootstrap-account.js';
+export { bootstrapAccount } from './bootstrap-account.js';
 export { devCaller } from './dev-caller.js';
 export {
   claimIdempotencyKey,
@@ -10,7 +10,7 @@ export {
   sweepIdempotencyKeys,
 } from './idempotency.js';
 export { loadInstallKeys } from './install-keys.js';
-export { type MintedKey, type MintKeyInput, mintKey } from './mint-key.js';
-export { equalSecrets, hashPassword, verifyRequestOrigin } from './primitives.js';
+export { mintKey } from './mint-key.js';
+export { equalSecrets, verifyRequestOrigin } from './primitives.js';
 export { whoAmI } from './who-am-i.js';
 export { writeBootstrapFile } from './write-bootstrap-file.js';

@@ -1,5 +1,4 @@
 import { Buffer } from 'node:buffer';
-import { TimeSpan } from 'oslo';
 import { alphabet, constantTimeEqual, generateRandomString } from 'oslo/crypto';
 import { Argon2id } from 'oslo/password';
 
@@ -24,4 +23,3 @@ export function equalSecrets(a: string, b: string): boolean {
 }
 
 export { verifyRequestOrigin } from 'oslo/request';
-export { TimeSpan };

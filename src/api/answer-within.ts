@@ -17,6 +17,6 @@ export async function answerWithin<T>(work: Promise<T>, what: string, limitMs: n
   }
 }
 
-export function unavailable(what: string): Refusal {
+function unavailable(what: string): Refusal {
   return new Refusal('unavailable', `${what} does not answer; try again in a few seconds`, { retryAfter: 5 });
 }

@@ -2,7 +2,7 @@ import type { OpenAPIHono, RouteConfig, RouteConfigToTypedResponse, RouteHandler
 import type { Context, MiddlewareHandler, TypedResponse } from 'hono';
 import type { JSONValue } from 'hono/utils/types';
 import type { Access, AppEnv, EnvOf, GuardedEnv } from './env.js';
-import { createGuard } from './guard.js';
+import { createGuard, inOrder } from './guard.js';
 import { withIdempotency } from './idempotency.js';
 import { readBody } from './read-body.js';
 import { errorResponses } from './schemas.js';
@@ -50,15 +50,23 @@ export interface Route {
   readonly register: (app: OpenAPIHono<AppEnv>) => void;
 }
 
+const idempotencyHeader = {
+  name: 'Idempotency-Key',
+  in: 'header' as const,
+  description: 'The same key with the same request gives the first answer again, for 24 hours',
+  schema: { type: 'string' as const, maxLength: 255 },
+};
+
 const DEFAULT_BODY_BYTES = 1024 * 1024;
 
 /** A route with its access, its schemas and its handler. What may be refused before the handler is refused here. */
 export function defineRoute<R extends RouteConfig, const A extends Access>(definition: RouteDefinition<R, A>): Route {
   const { access, route, idempotent = false, maxBodyBytes = DEFAULT_BODY_BYTES } = definition;
   const find = definition.find ?? null;
-  const handle = definition.handle as unknown as (c: Context<AppEnv>) => Promise<Response>;
+  const handle = inOrder(definition.handle as unknown as (c: Context<AppEnv>) => Promise<Response>);
   const declared = {
     ...route,
+    ...(idempotent && { parameters: [idempotencyHeader] }),
     security: access === 'open' || access === 'token' ? [] : [{ bearer: [] }],
     responses: { ...errorResponses(access, route), ...route.responses },
     middleware: [createGuard({ access, find }), readBody(route, maxBodyBytes)] as MiddlewareHandler[],

@@ -53,5 +53,7 @@ function asRefusal(error: Error): Refusal | null {
 /** What hono and its validators throw by themselves. */
 function fromFramework(error: HTTPException): Refusal | null {
   const kind = (Object.keys(STATUS) as RefusalKind[]).find((name) => STATUS[name] === error.status);
-  return kind ? new Refusal(kind, error.message) : null;
+  const known =
+    kind === 'unsupported_type' ? 'this route takes no body of that type; see /docs/openapi.json' : error.message;
+  return kind ? new Refusal(kind, known) : null;
 }

@@ -1,5 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import { Refusal } from '../shared/refusal.js';
+import { notFound, Refusal, type RefusalKind } from '../shared/refusal.js';
 import { atLeast, type Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 import { authenticate, requireCaller } from './auth/authenticate.js';
@@ -22,6 +22,7 @@ export function createGuard({ access, find }: Guarded): MiddlewareHandler<AppEnv
     if (access === 'metrics' && isMetricsToken(c)) return next();
     const caller = requireCaller(await authenticate(c));
     c.set('caller', caller);
+    refuseStrangeName(c.req.param('ws'));
     finders.set(c, find ?? findPathWorkspace);
     const refusal = refusalFor(access, caller);
     if (refusal) await refuse(c, refusal);
@@ -34,6 +35,25 @@ export function createGuard({ access, find }: Guarded): MiddlewareHandler<AppEnv
 export async function refuse(c: Context, refusal: Refusal): Promise<never> {
   await finders.get(c)?.(c as Context<GuardedEnv>);
   throw refusal;
+}
+
+/** A handler may find fault with its input before its verb has looked for the thing: put in order here. */
+export function inOrder(handle: (c: Context<AppEnv>) => Promise<Response>): (c: Context<AppEnv>) => Promise<Response> {
+  return async (c) => {
+    try {
+      return await handle(c);
+    } catch (error) {
+      if (error instanceof Refusal && INPUT_FAULTS.includes(error.kind)) return refuse(c, error);
+      throw error;
+    }
+  };
+}
+
+const INPUT_FAULTS: readonly RefusalKind[] = ['malformed', 'refused', 'too_large', 'unsupported_type'];
+
+/** No workspace has such a name, and the database cannot even be asked for some: NUL among them. */
+function refuseStrangeName(name: string | undefined): void {
+  if (name !== undefined && !/^[\w.-]{1,255}$/.test(name)) throw notFound('workspace');
 }
 
 function refusalFor(access: Exclude<Access, 'open' | 'token'>, caller: Caller): Refusal | null {

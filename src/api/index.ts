@@ -1,3 +1,3 @@
-export { type App, createApp } from './app.js';
+export { createApp } from './app.js';
 export { createLog } from './log.js';
-export { type ApiServer, serveApi } from './serve.js';
+export { serveApi } from './serve.js';

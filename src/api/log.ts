@@ -1,9 +1,10 @@
-import { pino } from 'pino';
+import { type DestinationStream, type LoggerOptions, pino } from 'pino';
+import type { Config } from '../config/index.js';
 import type { Log } from '../shared/log.js';
 
-/** Lines of JSON on standard output; what must never be in a log is cut here as well, whoever logs it. */
-export function createLog(level: string): Log {
-  return pino({
+/** Lines of JSON, on standard output by default; what must never be in a log is cut here as well, whoever logs it. */
+export function createLog(level: Config['logLevel'], destination: DestinationStream = pino.destination(1)): Log {
+  const options: LoggerOptions = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
@@ -13,5 +14,6 @@ export function createLog(level: string): Log {
       paths: ['authorization', 'cookie', '*.authorization', '*.cookie', '*.password', 'password'],
       censor: '[redacted]',
     },
-  });
+  };
+  return pino(options, destination);
 }

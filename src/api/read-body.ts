@@ -16,16 +16,17 @@ const JSON_TYPE = /^application\/([\w.-]+\+)?json$/i;
 export function readBody(route: RouteConfig, maxBytes: number): MiddlewareHandler<AppEnv> {
   const limit = bodyLimit({ maxSize: maxBytes, onError: (c) => refuse(c, tooLarge(maxBytes)) });
   const types = Object.keys(route.request?.body?.content ?? {});
-  const jsonOnly = types.length > 0 && types.every((type) => JSON_TYPE.test(type));
+  const takesJson = types.some((type) => JSON_TYPE.test(type));
+  const takesOther = types.some((type) => !JSON_TYPE.test(type));
   return (c, next) =>
     limit(c, async () => {
-      if (jsonOnly) await readJson(c);
+      if (takesJson && (!takesOther || JSON_TYPE.test(typeOf(c)))) await readJson(c);
       await next();
     });
 }
 
 async function readJson(c: Context<AppEnv>): Promise<void> {
-  const type = c.req.header('content-type')?.split(';')[0]?.trim() ?? '';
+  const type = typeOf(c);
   if (!JSON_TYPE.test(type)) {
     if (type === '' && (await c.req.text()) === '') return;
     await refuse(c, new Refusal('unsupported_type', 'send the body as JSON, with Content-Type: application/json'));
@@ -35,6 +36,10 @@ async function readJson(c: Context<AppEnv>): Promise<void> {
   if (isDeeper(body, MAX_DEPTH)) {
     await refuse(c, new Refusal('refused', `the body is nested deeper than ${MAX_DEPTH} levels`));
   }
+}
+
+function typeOf(c: Context<AppEnv>): string {
+  return c.req.header('content-type')?.split(';')[0]?.trim() ?? '';
 }
 
 function tooLarge(maxBytes: number): Refusal {

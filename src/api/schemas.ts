@@ -3,7 +3,7 @@ import type { ZodType } from 'zod';
 import { ErrorBody } from '../contract/common.js';
 import type { Access } from './env.js';
 
-export { Next, Page, RunParams, WorkspaceParams } from '../contract/common.js';
+export { Page, WorkspaceParams } from '../contract/common.js';
 
 /** A JSON body. `required` makes the validators check it even when the caller sent nothing at all. */
 export function jsonBody<S extends ZodType>(schema: S) {

@@ -1,5 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { createAdaptorServer, type Http2Bindings, type HttpBindings } from '@hono/node-server';
+import { sweepIdempotencyKeys } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { App } from './app.js';
 
@@ -13,14 +15,16 @@ export interface ApiServer {
 /** How long a request that is being answered may still take when the service stops. */
 const GRACE_MS = 3_000;
 
-export async function serveApi(deps: Pick<Deps, 'config'>, app: App): Promise<ApiServer> {
+const HOUR_MS = 3_600_000;
+
+export async function serveApi(deps: Pick<Deps, 'config' | 'db' | 'log'>, app: App): Promise<ApiServer> {
   const { host, port } = deps.config;
   // Streams end only when somebody ends them, so a stopping service must know which answers they are.
   const streams = new Set<ServerResponse>();
   const fetch = async (request: Request, bindings: HttpBindings | Http2Bindings) => {
     const response = await app.fetch(request, bindings);
-    const { outgoing } = bindings as HttpBindings;
     if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
+      const { outgoing } = bindings as HttpBindings;
       streams.add(outgoing);
       outgoing.once('close', () => streams.delete(outgoing));
     }
@@ -28,12 +32,16 @@ export async function serveApi(deps: Pick<Deps, 'config'>, app: App): Promise<Ap
   };
   const server = createAdaptorServer({ fetch }) as Server;
   await listen(server, host, port);
-  const address = server.address();
-  const actual = typeof address === 'object' && address !== null ? address.port : port;
-  return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
-    close: () => close(server, streams),
-  };
+  const sweep = setInterval(() => {
+    sweepIdempotencyKeys(deps).catch((err: unknown) => deps.log.warn({ err }, 'old idempotency keys were not removed'));
+  }, HOUR_MS);
+  server.once('close', () => clearInterval(sweep));
+  return { url: urlOf(server, host), close: () => close(server, streams) };
+}
+
+function urlOf(server: Server, host: string): string {
+  const { port } = server.address() as AddressInfo;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ROLES } from '../shared/roles.js';
 
-export const RoleName = z.enum(ROLES);
+const RoleName = z.enum(ROLES);
 
 /** GET /api/me */
 export const Me = z

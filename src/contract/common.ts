@@ -22,13 +22,6 @@ export const Time = z.iso.datetime();
 /** USD as a decimal number. */
 export const Usd = z.number();
 
-/** A fault of a tree of files. */
-export const Issue = z.looseObject({
-  code: z.string(),
-  severity: z.enum(['error', 'warning']),
-  message: z.string(),
-});
-
 export const ErrorBody = z
   .looseObject({
     error: z.string().describe('A sentence that says what to do'),

@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { expect, test } from 'vitest';
-import { audit } from '../../src/accounts/index.js';
+import { audit, sweepIdempotencyKeys } from '../../src/accounts/index.js';
 import { defineRoute, type Route } from '../../src/api/define-route.js';
 import { createdResponse, jsonBody } from '../../src/api/schemas.js';
 import { Refusal } from '../../src/shared/refusal.js';
@@ -140,4 +140,17 @@ test('after a day the key is free again; one whose first call never answered is 
 test('a key that is no key is 422', async () => {
   const { post } = await createTestApp({ routes: [creating()] });
   expect((await post('/api/things', { name: 'a' }, withKey('a b'))).status).toBe(422);
+});
+
+test('keys of more than a day are swept, and no others', async () => {
+  const { post, deps, tenant } = await createTestApp({ routes: [creating()] });
+  await post('/api/things', { name: 'a' }, withKey('old'));
+  await deps.db.query(`UPDATE idempotency_key SET created_at = now() - interval '25 hours' WHERE tenant_id = $1`, [
+    tenant,
+  ]);
+  await post('/api/things', { name: 'a' }, withKey('new'));
+  await sweepIdempotencyKeys(deps);
+  expect(await deps.db.query('SELECT key FROM idempotency_key WHERE tenant_id = $1', [tenant])).toEqual([
+    { key: 'new' },
+  ]);
 });

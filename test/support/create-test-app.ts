@@ -159,7 +159,7 @@ async function insertMember(
 }
 
 /** A part that this test does not bring: touching it is the test's fault, and says so. */
-export function untouched<T extends object>(name: string): T {
+function untouched<T extends object>(name: string): T {
   return new Proxy({} as T, {
     get: (_target, property) => {
       throw new Error(`this test gave the app no \`${name}\`, and something asked for ${name}.${String(property)}`);

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { createLog } from '../../src/api/log.js';
+import { redactTokens } from '../../src/shared/log.js';
+
+function logged(log: (to: ReturnType<typeof createLog>) => void, level: 'info' | 'silent' = 'info'): unknown[] {
+  const lines: string[] = [];
+  log(createLog(level, { write: (line) => void lines.push(line) }));
+  return lines.map((line) => JSON.parse(line));
+}
+
+test('a line is JSON with its time in ISO 8601, its level by name and the fields of its context', () => {
+  const [line] = logged((log) => log.child({ requestId: 'r1' }).warn({ n: 1 }, 'careful'));
+  expect(line).toEqual({
+    level: 'warn',
+    time: expect.stringMatching(/^\d{4}-.*Z$/),
+    requestId: 'r1',
+    n: 1,
+    msg: 'careful',
+  });
+});
+
+test('credentials are cut, wherever somebody puts them', () => {
+  const headers = { authorization: 'Bearer sbx_secret', cookie: 'service_session=secret' };
+  const lines = logged((log) => {
+    log.info({ headers, password: 'secret' });
+    log.info({ ...headers, member: { password: 'secret' } });
+  });
+  expect(lines).toHaveLength(2);
+  expect(JSON.stringify(lines)).not.toContain('secret');
+});
+
+test('an error comes with its stack and its cause', () => {
+  const [line] = logged((log) => log.error({ err: new Error('outer', { cause: new Error('inner') }) }));
+  expect(line).toMatchObject({
+    err: { message: expect.stringContaining('inner'), stack: expect.stringContaining('outer') },
+  });
+});
+
+test('a silent log is silent', () => {
+  expect(logged((log) => log.error({}, 'x'), 'silent')).toEqual([]);
+});
+
+test.each([
+  ['/api/hooks/t/w/f?token=abc', '/api/hooks/t/w/f?token=[redacted]'],
+  ['/api/events/t/w/r?step=a&token=abc&x=1', '/api/events/t/w/r?step=a&token=[redacted]&x=1'],
+  ['/x?access_token=abc', '/x?access_token=[redacted]'],
+  ['/s/0123456789abcdefghij', '/s/[redacted]'],
+  ['/api/workspaces/tokens/source?path=s/notes.md', '/api/workspaces/tokens/source?path=s/notes.md'],
+])('%s is logged as %s', (address, expected) => {
+  expect(redactTokens(address)).toBe(expected);
+});
