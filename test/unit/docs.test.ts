@@ -17,8 +17,8 @@ function firstColumn(text: string): string[] {
 const section = (text: string, heading: string) =>
   text.split(/^(?=## )/m).find((part) => part.startsWith(heading)) ?? '';
 
-/** For tests, not for people who run the service. */
-const INTERNAL = ['SERVICE_FAILPOINT'];
+/** For tests, or for a route that there is none of: nothing to tell people who run the service. */
+const INTERNAL = ['SERVICE_FAILPOINT', 'SERVICE_METRICS_TOKEN'];
 
 test('the README names every variable that the configuration reads, and no other', () => {
   const sources = readdirSync(new URL('../../src/config/', import.meta.url)).map((name) => read(`src/config/${name}`));
