@@ -77,7 +77,7 @@ const DEEP = new Set(['_==_', '_!=_', '@in']);
 
 /** Every standard function, charged by the size of what it is given. */
 function metered(func: CelFunc): CelFunc {
-  const spend = DEEP.has(func.name) ? chargeDeep : chargeShallow;
+  const spend = DEEP.has(func.name) ? chargeDeep : func.name === 'size' ? chargeCounting : chargeShallow;
   const calendar = func.name.startsWith('get') ? 200 : 0;
   const call = (target: CelValue | undefined, args: CelValue[]) => {
     charge(1 + calendar);
@@ -92,6 +92,11 @@ function metered(func: CelFunc): CelFunc {
   return celMethod(func.name, func.target, func.arguments, func.result, function (...args) {
     return call(this as CelValue, args);
   });
+}
+
+/** A string's size is counted in code points, one by one. */
+function chargeCounting(value: CelValue): void {
+  charge(typeof value === 'string' ? value.length / 8 : 1);
 }
 
 function chargeShallow(value: CelValue): void {

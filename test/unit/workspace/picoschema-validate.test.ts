@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/shared/json.js';
+import { picoschema, validate } from '../../../src/workspace/schema/index.js';
+
+const read = picoschema({
+  amount: 'number',
+  'ok?': 'boolean',
+  'items(array)': { price: 'number' },
+  'kind(enum)': ['a', 'b'],
+});
+const schema = read.ok ? read.schema : {};
+
+test('a fitting value has no faults, and an optional field may be null', () => {
+  expect(validate(schema, { amount: 1, ok: null, items: [{ price: 2 }], kind: 'a' })).toEqual([]);
+});
+
+test('every fault is a sentence that names its path', () => {
+  const value = { amount: 'x', items: [{ price: 'y' }, {}], extra: 1, kind: 'c' };
+  expect(new Set(validate(schema, value))).toEqual(
+    new Set([
+      'amount must be number',
+      'items[0].price must be number',
+      'items[1].price is missing',
+      'extra is not a known field',
+      'kind must be one of a, b',
+    ]),
+  );
+  expect(validate(schema, 3)).toEqual(['the value must be object']);
+});
+
+test('two schemas with different patterns are told apart', () => {
+  expect(validate({ type: 'string', pattern: '^a$' }, 'b')).toHaveLength(1);
+  expect(validate({ type: 'string', pattern: '^b$' }, 'b')).toEqual([]);
+});
+
+test('no schema sees another one’s $id', () => {
+  expect(
+    validate({ $id: 'http://a.example/b', $defs: { x: { $id: 'http://a.example/c', type: 'number' } } }, 1),
+  ).toEqual([]);
+  expect(validate({ $ref: 'http://a.example/c' }, 1)[0]).toContain('cannot be followed');
+  expect(
+    validate({ $defs: { x: { $id: 'http://a.example/c', type: 'string' } }, $ref: 'http://a.example/c' }, 1),
+  ).toEqual(['the value must be string']);
+});
+
+test('a schema of a foreign tool may have keywords that nobody knows', () => {
+  expect(validate({ type: 'object', 'x-order': 1, format: 'odd' }, {})).toEqual([]);
+});
+
+test('equal items are found whatever the order of their keys', () => {
+  expect(
+    validate({ type: 'array', uniqueItems: true }, [
+      { a: 1, b: 2 },
+      { b: 2, a: 1 },
+    ]),
+  ).toHaveLength(1);
+  expect(validate({ type: 'array', uniqueItems: true }, [1, '1', [1]])).toEqual([]);
+});
+
+describe('security 16: no schema and no value hangs', () => {
+  const doubling: Record<string, JsonObject> = { a40: { type: 'number' } };
+  for (let i = 0; i < 40; i += 1) {
+    const next = { $ref: `#/$defs/a${i + 1}` };
+    doubling[`a${i}`] = { allOf: [next, next] };
+  }
+  const nested = (depth: number) => JSON.parse(`${'{"k":'.repeat(depth)}1${'}'.repeat(depth)}`) as unknown;
+  const twice = { properties: { k: { $ref: '#' } } };
+
+  test.each<[string, JsonObject, unknown]>([
+    ['references that double', { $defs: doubling, $ref: '#/$defs/a0' }, 1],
+    ['references that meet the same value twice', { anyOf: [twice, twice], not: {} }, nested(60)],
+    ['a reference to itself', { $ref: '#' }, 1],
+    ['a deep value', { properties: { k: { $ref: '#' } }, not: { const: 0 } }, nested(5_000)],
+    ['a pattern that backtracks', { type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(20_000)}!`],
+    ['a pattern of a property', { patternProperties: { '^(a+)+$': false } }, { [`${'a'.repeat(20_000)}`]: 1 }],
+    [
+      'many items to compare',
+      { type: 'array', uniqueItems: true, maxItems: 1 },
+      Array.from({ length: 20_000 }, (_, i) => ({ i })),
+    ],
+  ])('%s', (_name, bomb, value) => {
+    const begin = performance.now();
+    expect(validate(bomb, value)).not.toEqual([]);
+    expect(performance.now() - begin).toBeLessThan(2_000);
+  });
+});
