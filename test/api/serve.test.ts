@@ -1,11 +1,12 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { streamSSE } from 'hono/streaming';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { audit } from '../../src/accounts/index.js';
 import { createApp } from '../../src/api/app.js';
 import { defineRoute } from '../../src/api/define-route.js';
-import { okResponse, rawResponse } from '../../src/api/schemas.js';
+import { jsonBody, okResponse, rawResponse } from '../../src/api/schemas.js';
 import { type ApiServer, serveApi } from '../../src/api/serve.js';
-import { createTestDeps } from '../support/create-test-app.js';
+import { createTestApp, createTestDeps } from '../support/create-test-app.js';
 
 const servers: ApiServer[] = [];
 afterEach(async () => {
@@ -40,6 +41,20 @@ const stream = defineRoute({
       await events.writeSSE({ data: 'hello' });
       await new Promise<void>((resolve) => events.onAbort(resolve));
     }),
+});
+
+const keep = defineRoute({
+  access: { role: 'editor' },
+  route: createRoute({
+    method: 'post',
+    path: '/keep',
+    request: { body: jsonBody(z.strictObject({ text: z.string() })) },
+    responses: okResponse(z.object({ ok: z.boolean() })),
+  }),
+  handle: async (c) => {
+    await audit(c.var.deps.db, c.var.caller, 'keep', '');
+    return c.json({ ok: true }, 200);
+  },
 });
 
 async function start(port = 0): Promise<ApiServer> {
@@ -89,4 +104,23 @@ test('closing does not wait for an answer that never comes', async () => {
   await server.close();
   expect(await answer).toBeInstanceOf(Error);
   expect(performance.now() - startedAt).toBeLessThan(5_000);
+});
+
+test('over a real connection the caller’s address is known, and a refused big body is answered, not cut', async () => {
+  const { deps, key, tenant } = await createTestApp({ config: { port: 0 } });
+  const server = await serveApi(deps, createApp(deps, [keep]));
+  servers.push(server);
+  const post = (size: number, authorization: string) =>
+    fetch(`${server.url}/keep`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ text: 'x'.repeat(size) }),
+    });
+  expect((await post(10, `Bearer ${key}`)).status).toBe(200);
+  const rows = await deps.db.query('SELECT address FROM audit_entry WHERE tenant_id = $1', [tenant]);
+  expect(rows).toEqual([{ address: '127.0.0.1' }]);
+  for (let i = 0; i < 5; i += 1) {
+    expect((await post(8_000_000, `Bearer ${key}`)).status).toBe(413);
+    expect((await post(8_000_000, 'Bearer nothing')).status).toBe(401);
+  }
 });
