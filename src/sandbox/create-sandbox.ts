@@ -1,4 +1,4 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/index.js';
 import type { Db } from '../db/contract.js';
@@ -107,7 +107,8 @@ async function prepareHost({
   for (const folder of [etcDir, tmpDir]) await mkdir(folder, { recursive: true });
   const scratch = join(config.dataDir, 'scratch');
   await mkdir(scratch, { recursive: true });
-  // Entered, not listed, by the unprivileged user that a root worker's programs run as.
+  // Entered, not listed, by the unprivileged user that a root worker's programs run as: secrets inside are 0600 each.
+  if (process.getuid?.() === 0) await chmod(config.dataDir, ((await stat(config.dataDir)).mode & 0o777) | 0o001);
   for (const folder of [root, etcDir, scratch]) await chmod(folder, 0o711);
   for (const [name, text] of Object.entries(ETC)) await writeFile(join(etcDir, name), text, { mode: 0o644 });
   return {

@@ -39,7 +39,7 @@ export async function probeBubblewrap(host: Omit<Host, 'driver' | 'identity'>): 
     if (identity.uid !== null) {
       host.log.warn(
         { failure },
-        'programs run as root inside their sandbox: let other users enter the data folder (chmod o+x) so that they need not',
+        'programs run as root inside their sandbox: keep the data folder outside of a private home folder so that they need not',
       );
     }
   }

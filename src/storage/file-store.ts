@@ -31,7 +31,7 @@ export function createFileStore(root: string): BlobStore {
 async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   const folder = dirname(path);
   const temporary = join(folder, `.${newId()}`);
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   try {
     await writeSynced(temporary, bytes);
     await rename(temporary, path);
