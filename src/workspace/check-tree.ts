@@ -1,28 +1,85 @@
+import { checkAgents } from './check/check-agents.js';
+import { checkEvals } from './check/check-evals.js';
+import { checkFlows } from './check/check-flows.js';
+import { checkLinks } from './check/check-links.js';
+import { checkModels } from './check/check-models.js';
+import { checkNames } from './check/check-names.js';
+import { checkPaths } from './check/check-paths.js';
+import { checkGrants, checkSecretNames } from './check/check-secrets.js';
+import { checkTools } from './check/check-tools.js';
+import { reporter } from './check/report.js';
 import { compileWorkspace } from './compile/compile-workspace.js';
 import type { CheckContext, Checked, Issue, SourceFile } from './model.js';
 import { placeOf } from './parse/place.js';
-import { readFile } from './parse/read-file.js';
+import { type ReadFile, readFile } from './parse/read-file.js';
 import { decodeSource } from './parse/source.js';
-import { catalogOf } from './resolve/catalog.js';
+import { type Catalog, catalogOf, LIBRARY } from './resolve/catalog.js';
 
 /**
  * Reads a whole tree and reports every fault of it at once, sorted by path, line and column; compiles it when there
- * is no error. Never throws. `library` is the account's, its paths without `library/` in front.
+ * is no error. Never throws. `library` is the account's shelf, its paths without `library/` in front; its own faults
+ * are not this tree's to report.
  */
 export function checkTree(
   files: readonly SourceFile[],
-  _context: CheckContext,
-  _library: readonly SourceFile[] = [],
+  context: CheckContext,
+  library: readonly SourceFile[] = [],
 ): Checked {
-  const sortedFiles = [...files].sort((a, b) => (a.path < b.path ? -1 : 1));
-  const issues: Issue[] = [];
-  const read = sortedFiles.flatMap((file) => {
-    const place = placeOf(file.path);
-    if (place.kind === 'other') return [];
-    const source = decodeSource(file.path, file.content);
-    return source ? [readFile(source, place)] : [];
-  });
+  const issues = checkPaths(files);
+  // Beyond the limits nothing is read: that is what they are for.
+  if (issues.some(({ code }) => code === 'tree/too-large')) return { workspace: null, issues: issues.sort(inOrder) };
+  const refused = new Set(issues.filter(({ severity }) => severity === 'error').map(({ path }) => path));
+  const read = files.filter(({ path }) => !refused.has(path)).flatMap((file) => readTreeFile(file, issues));
   issues.push(...read.flatMap((file) => file.issues));
-  if (issues.some(({ severity }) => severity === 'error')) return { workspace: null, issues };
-  return { workspace: compileWorkspace(catalogOf(sortedFiles, read)), issues };
+  const shelf = library.map((file) => ({ ...file, path: LIBRARY + file.path }));
+  const shelved = shelf.flatMap((file) => readTreeFile(file, [], file.path.slice(LIBRARY.length)));
+  const catalog = catalogOf([...files, ...shelf], [...read, ...shelved].sort(byPath));
+  issues.push(...checkReferences(catalog, context));
+  issues.sort(inOrder);
+  const sound = issues.every(({ severity }) => severity !== 'error');
+  return { workspace: sound ? compileWorkspace(catalog) : null, issues };
+}
+
+/** Reads one file; `as` is the path that says what it is. Files that nothing reads may hold any bytes. */
+function readTreeFile(file: SourceFile, issues: Issue[], as = file.path): ReadFile[] {
+  const place = placeOf(as);
+  if (place.kind === 'other') return [];
+  const source = decodeSource(file.path, file.content);
+  if (source) return [readFile(source, place)];
+  const message = 'The file is no UTF-8 text.';
+  issues.push({
+    path: file.path,
+    line: 1,
+    column: 1,
+    code: 'file/not-utf8',
+    severity: 'error',
+    message,
+    hint: 'Save it as UTF-8.',
+  });
+  return [];
+}
+
+function checkReferences(catalog: Catalog, context: CheckContext): Issue[] {
+  const lists = new Map<string, Issue[]>();
+  const report = reporter(lists);
+  const own: Catalog = { ...catalog, read: catalog.read.filter(({ source }) => !source.path.startsWith(LIBRARY)) };
+  checkNames(own.read, report);
+  checkAgents(own, report);
+  checkFlows(own, report);
+  checkTools(own, report);
+  checkLinks(own, context.livePaths, report);
+  checkGrants(own, report);
+  checkSecretNames(own, context.secrets, report);
+  checkModels(own, context.models, report);
+  checkEvals(own, report);
+  return [...lists.values()].flat().filter(({ path }) => !path.startsWith(LIBRARY));
+}
+
+function byPath(a: ReadFile, b: ReadFile): number {
+  return a.source.path < b.source.path ? -1 : 1;
+}
+
+function inOrder(a: Issue, b: Issue): number {
+  if (a.path !== b.path) return a.path < b.path ? -1 : 1;
+  return a.line - b.line || a.column - b.column || (a.code < b.code ? -1 : a.code > b.code ? 1 : 0);
 }

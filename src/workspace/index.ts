@@ -1,8 +1,12 @@
+export * from './assertions/index.js';
 export { checkCel, evaluateCel } from './cel/index.js';
 export { checkTree } from './check-tree.js';
 export type { Checker } from './checker.js';
 export { didYouMean } from './did-you-mean.js';
 export * from './model.js';
+export { checkPath, foldPath } from './parse/check-path.js';
 export { type FileKind, isProtectedPath, kindOfPath } from './parse/place.js';
-export { validate } from './schema/index.js';
-export { fillWith, renderPath } from './text/index.js';
+export { headingSlug, isHeading } from './resolve/heading-slug.js';
+export { picoschema, readSchema, validate } from './schema/index.js';
+export { fillWith, readText, renderPath } from './text/index.js';
+export { compilePattern, isTimeZone, parseMoney, readCron } from './values/index.js';

@@ -3,11 +3,14 @@
  * plain JSON, since plans are stored and outlive the code that made them: fields are only ever added.
  */
 import type { Json, JsonObject } from '../shared/json.js';
+import type { Assertion } from './assertions/assertion.js';
 
 /** One file of a tree: a canonical path and its bytes. */
 export interface SourceFile {
   readonly path: string;
   readonly content: Uint8Array;
+  /** What git says that the entry is, when it is no plain file: refused, whatever it holds. */
+  readonly link?: 'symlink' | 'submodule';
 }
 
 export interface Issue {
@@ -202,7 +205,11 @@ export interface Plan {
   readonly onBudget: 'stop' | 'ask';
   readonly secrets: readonly string[];
   readonly timeoutMs?: number;
-  readonly concurrency?: { readonly limit: number; readonly key?: string; readonly onLimit: 'queue' | 'skip' | 'cancel' };
+  readonly concurrency?: {
+    readonly limit: number;
+    readonly key?: string;
+    readonly onLimit: 'queue' | 'skip' | 'cancel';
+  };
   readonly tags: readonly string[];
   readonly notify?: JsonObject;
   readonly agents: Readonly<Record<string, AgentPlan>>;
@@ -216,6 +223,47 @@ export interface Plan {
     readonly runtime: JsonObject;
     readonly notify?: JsonObject;
   };
+}
+
+/** A case's answer to a gate or a wait. */
+export interface EvalDecision {
+  /** A step's id; behind a `/` that of a step in its subflow. */
+  readonly step: string;
+  readonly decision: 'approve' | 'reject' | 'event';
+  readonly note?: string;
+  readonly event?: Json;
+}
+
+export interface EvalCase {
+  readonly title: string;
+  /** 1-based line of its heading. */
+  readonly line: number;
+  readonly tags: readonly string[];
+  readonly skip: boolean;
+  /** Share of its repeats that must pass. */
+  readonly threshold: number;
+  readonly repeat: number;
+  readonly timeoutMs?: number;
+  readonly live: boolean;
+  readonly input: Json;
+  readonly decisions: readonly EvalDecision[];
+  /** Canned results by `tool` or `tool.operation`, in the order in which they answer; the last repeats. */
+  readonly tools: Readonly<Record<string, readonly Json[]>>;
+  /** Empty means the default judge. */
+  readonly expect: readonly Assertion[];
+}
+
+export interface EvalPlan {
+  readonly name: string;
+  readonly path: string;
+  readonly description: string;
+  /** `flows/<name>` or `agents/<name>`: a key of `plans`. */
+  readonly target: string;
+  readonly judge?: string;
+  readonly budgetUsd?: number;
+  readonly tags: readonly string[];
+  readonly trigger: 'push' | 'manual';
+  readonly cases: readonly EvalCase[];
 }
 
 export interface FlowSummary {
@@ -239,6 +287,7 @@ export interface Workspace {
   readonly flows: readonly FlowSummary[];
   readonly agents: readonly { readonly name: string; readonly path: string; readonly description: string }[];
   readonly documents: readonly { readonly path: string; readonly title: string; readonly description: string }[];
+  readonly evals: readonly EvalPlan[];
   /** Target (`flows/<name>` or `agents/<name>`) to its plan. */
   readonly plans: Readonly<Record<string, Plan>>;
 }
@@ -256,5 +305,9 @@ export interface CheckContext {
   /** Names of secrets in reach; null when nobody can say, which silences `ref/secret`. */
   readonly secrets: readonly string[] | null;
   /** Whether a model name resolves, and has a price; null silences `ref/model`. */
-  readonly models: { readonly aliases: readonly string[]; readonly providers: readonly string[]; readonly any: boolean } | null;
+  readonly models: {
+    readonly aliases: readonly string[];
+    readonly providers: readonly string[];
+    readonly any: boolean;
+  } | null;
 }

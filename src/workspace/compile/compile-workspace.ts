@@ -3,6 +3,7 @@ import { stepsOf } from '../parse/flow-model.js';
 import type { Catalog, Found } from '../resolve/catalog.js';
 import { LIBRARY } from '../resolve/catalog.js';
 import { compileAgent } from './compile-agent.js';
+import { compileEval } from './compile-eval.js';
 import { compileAgentRun, compileFlow } from './compile-plan.js';
 import { defined } from './defined.js';
 
@@ -39,6 +40,7 @@ export function compileWorkspace(catalog: Catalog): Workspace {
     documents: [...catalog.documents.values()]
       .filter(({ source }) => !source.path.startsWith(LIBRARY))
       .map(({ source, model }) => ({ path: source.path, title: model.title, description: model.description })),
+    evals: catalog.read.flatMap(compileEval),
     plans: Object.fromEntries(plans),
   };
 }

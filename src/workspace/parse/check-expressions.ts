@@ -45,6 +45,6 @@ function checkExpression(file: OpenFile, { option, source, at, roots }: Expressi
     if (scope.has(id)) continue;
     const found = new RegExp(`steps\\s*(?:\\.\\s*|\\[\\s*["'])${id}\\b`).exec(source)?.index ?? 0;
     const message = `\`${option}\`: there is no step \`${id}\`.`;
-    report(file, at + found, { code: 'step/unknown-step', message, hint: didYouMean(id, scope.keys()) });
+    report(file, at + found, { code: 'step/unknown-step', message, hint: () => didYouMean(id, scope.keys()) });
   }
 }

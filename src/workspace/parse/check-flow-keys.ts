@@ -18,9 +18,10 @@ export function checkFlowKeys(file: OpenFile, flow: ReadFlow): void {
 }
 
 function checkTriggerKeys(file: OpenFile, { keys }: ReadFlow): void {
-  const triggers: readonly string[] = keys.values.trigger ?? ['manual'];
+  // A trigger that was set on purpose may leave the keys of another one lying; a forgotten trigger never starts.
+  if (keys.has('trigger')) return;
   for (const [key, wanted] of Object.entries(TRIGGER_KEYS)) {
-    if (!keys.has(key as FlowKey) || wanted.some((trigger) => triggers.includes(trigger))) continue;
+    if (!keys.has(key as FlowKey)) continue;
     const message = `\`${key}\` has no effect without \`trigger: ${wanted[0]}\`.`;
     const hint = `Add \`trigger: ${wanted[0]}\`, or take \`${key}\` out.`;
     report(file, keys.at(key as FlowKey), { code: 'flow/bad-value', message, hint });

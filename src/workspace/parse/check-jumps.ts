@@ -77,7 +77,11 @@ function checkTarget(file: OpenFile, jump: Jump, scope: StepScope): boolean {
 
 function reportMissing(file: OpenFile, { option, target }: Jump, scope: StepScope): false {
   const message = `\`${option}\`: there is no step \`${target.name}\`.`;
-  report(file, target.offset, { code: 'step/unknown-step', message, hint: didYouMean(target.name, scope.keys()) });
+  report(file, target.offset, {
+    code: 'step/unknown-step',
+    message,
+    hint: () => didYouMean(target.name, scope.keys()),
+  });
   return false;
 }
 

@@ -5,7 +5,7 @@ import { PATH } from '../text/read-text.js';
 import { type ReadFlow, type ReadStep, stepsOf } from './flow-model.js';
 import type { OpenFile } from './open-file.js';
 import type { Prose } from './prose.js';
-import { report } from './source.js';
+import { type Fault, report } from './source.js';
 import type { StepScope } from './step-scope.js';
 
 const STEP_FIELDS = ['result', 'data', 'event', 'decision', 'status'];
@@ -75,7 +75,7 @@ function reportPath(file: OpenFile, { path, offset }: { path: string; offset: nu
 interface PathFault {
   readonly code: string;
   readonly message: string;
-  readonly hint?: string | undefined;
+  readonly hint?: Fault['hint'];
 }
 
 function pathFault(parts: readonly string[], roots: Roots): PathFault | undefined {
@@ -90,24 +90,28 @@ function pathFault(parts: readonly string[], roots: Roots): PathFault | undefine
     return bad('only `step.release_url` is there, and only in a step with `- wait: event`.');
   }
   const known = ['input', ...(roots.scope ? ['steps'] : []), 'trigger', 'run', ...(roots.item ? [roots.item] : [])];
-  const hint = didYouMean(root, known) ?? `Write \`\\{{\` to mean the text.`;
+  const hint = () => didYouMean(root, known) ?? 'Write `\\{{` to mean the text.';
   return bad(`a path begins with ${known.map((name) => `\`${name}\``).join(', ')}.`, hint);
 }
 
-function bad(message: string, hint?: string): PathFault {
+function bad(message: string, hint?: Fault['hint']): PathFault {
   return { code: 'step/bad-variable', message, hint };
 }
 
 function fieldFault(field: string | undefined, fields: readonly string[]): PathFault | undefined {
   if (field === undefined || fields.includes(field)) return undefined;
-  return bad(`there is no \`${field}\` here, but ${fields.join(', ')}.`, didYouMean(field, fields));
+  return bad(`there is no \`${field}\` here, but ${fields.join(', ')}.`, () => didYouMean(field, fields));
 }
 
 function stepFault([, id, field, ...rest]: readonly string[], scope: StepScope): PathFault | undefined {
   if (id === undefined) return bad('name a step, as in `{{steps.draft.result}}`.');
   const place = scope.get(id);
   if (place === undefined) {
-    return { code: 'step/unknown-step', message: `there is no step \`${id}\`.`, hint: didYouMean(id, scope.keys()) };
+    return {
+      code: 'step/unknown-step',
+      message: `there is no step \`${id}\`.`,
+      hint: () => didYouMean(id, scope.keys()),
+    };
   }
   if (place.node.kind === 'group') {
     return field === 'status' ? undefined : bad(`\`${id}\` is a group and has a \`status\` only.`);
@@ -126,5 +130,5 @@ function propertyFault(field: string | undefined, schema: JsonObject | undefined
   if (field === undefined || schema?.additionalProperties !== false || !isRecord(schema.properties)) return undefined;
   if (Object.hasOwn(schema.properties, field)) return undefined;
   const known = Object.keys(schema.properties);
-  return bad(`the schema has no \`${field}\`, but ${known.join(', ')}.`, didYouMean(field, known));
+  return bad(`the schema has no \`${field}\`, but ${known.slice(0, 30).join(', ')}.`, () => didYouMean(field, known));
 }

@@ -1,3 +1,5 @@
+import { checkClosed } from './check-closed.js';
+import { checkProse } from './check-variables.js';
 import { AGENT_KEYS, IGNORED_AGENT_KEYS } from './keys/agent-keys.js';
 import type { OpenFile } from './open-file.js';
 import { type Prose, readProse } from './prose.js';
@@ -13,5 +15,7 @@ export interface ReadAgent {
 export function readAgent(file: OpenFile, name: string): ReadAgent {
   const keys = readKeys(file, AGENT_KEYS, { node: file.node, kind: 'agent', ignored: IGNORED_AGENT_KEYS });
   const prompt = readProse(file.source, [{ start: file.bodyStart, end: file.source.text.length }]);
+  checkClosed(file);
+  checkProse(file, prompt, {});
   return { kind: 'agent', name, keys, prompt };
 }

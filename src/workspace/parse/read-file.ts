@@ -1,9 +1,11 @@
 import type { Issue } from '../model.js';
+import type { ReadEval } from './eval-model.js';
 import type { ReadFlow } from './flow-model.js';
 import { type OpenFile, openFile } from './open-file.js';
 import type { Place } from './place.js';
 import { type ReadAgent, readAgent } from './read-agent.js';
 import { type ReadDocument, readDocument } from './read-document.js';
+import { readEval } from './read-eval.js';
 import { readFlow } from './read-flow.js';
 import { type ReadMcpJson, readMcpJson } from './read-servers.js';
 import { type ReadSkill, readSkill } from './read-skill.js';
@@ -11,7 +13,15 @@ import { type ReadTool, readTool } from './read-tool.js';
 import { type ReadDefaults, readDefaults } from './read-workspace.js';
 import type { Source } from './source.js';
 
-export type FileModel = ReadAgent | ReadDefaults | ReadDocument | ReadFlow | ReadMcpJson | ReadSkill | ReadTool;
+export type FileModel =
+  | ReadAgent
+  | ReadDefaults
+  | ReadDocument
+  | ReadEval
+  | ReadFlow
+  | ReadMcpJson
+  | ReadSkill
+  | ReadTool;
 
 /** All that one file says by itself: a pure function of its path and its bytes, fit to be cached by them. */
 export interface ReadFile {
@@ -26,6 +36,7 @@ const READERS: Readonly<Record<string, (file: OpenFile, place: Place) => FileMod
   workspace: (file) => readDefaults(file),
   agent: (file, { name }) => readAgent(file, name),
   flow: (file, { name }) => readFlow(file, name),
+  eval: (file, { name }) => readEval(file, name),
   tool: (file, { name }) => readTool(file, name),
   knowledge: (file, { name }) => readDocument(file, name, 'knowledge'),
   memory: (file, { name }) => readDocument(file, name, 'memory'),

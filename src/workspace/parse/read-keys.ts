@@ -27,6 +27,8 @@ export interface ReadKeysOptions {
   readonly unknown?: string;
   /** Keys that others know and we do not run, with what to say of them. */
   readonly ignored?: ReadonlySet<string>;
+  /** False when the YAML has faults: then nothing is said to be missing. */
+  readonly sound?: boolean;
   /** Where a missing required key is reported. */
   readonly missingAt?: number;
 }
@@ -69,7 +71,7 @@ export function readKeys<T extends KeyTable>(
     const value = known.reader.read(entry.node, fail);
     if (value !== undefined) values[entry.key] = value;
   }
-  reportMissing(findings, table, { ...options, given: offsets });
+  if (options.sound !== false) reportMissing(findings, table, { ...options, given: offsets });
   return {
     values: values as KeyValues<T>['values'],
     at: (name) => offsets.get(name) ?? options.missingAt ?? 0,
@@ -88,7 +90,7 @@ function reportUnknown(
     report(findings, entry.offset, { code: `${kind}/ignored-key`, severity: 'warning', message });
     return;
   }
-  const hint = didYouMean(entry.key, known) ?? `The keys are: ${known.join(', ')}.`;
+  const hint = () => didYouMean(entry.key, known) ?? `The keys are: ${known.join(', ')}.`;
   report(findings, entry.offset, { code: unknown, message: `There is no key \`${name}\` here.`, hint });
 }
 

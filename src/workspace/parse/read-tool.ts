@@ -1,3 +1,4 @@
+import { checkClosed } from './check-closed.js';
 import { TOOL_KEYS, TRANSPORT_KEYS } from './keys/tool-keys.js';
 import type { OpenFile } from './open-file.js';
 import { type KeyValues, readKeys } from './read-keys.js';
@@ -16,9 +17,10 @@ export interface ReadTool {
 }
 
 export function readTool(file: OpenFile, name: string): ReadTool {
-  const keys = readKeys(file, TOOL_KEYS, { node: file.node, kind: 'tool' });
+  const keys = readKeys(file, TOOL_KEYS, { node: file.node, kind: 'tool', sound: file.sound });
   const transport = transportOf(keys);
   reportForeignKeys(file, keys, transport);
+  checkClosed(file);
   const body = unixLines(file.source.text.slice(file.bodyStart));
   const program = firstFence(body);
   const args = keys.values.args;
@@ -26,7 +28,7 @@ export function readTool(file: OpenFile, name: string): ReadTool {
     const wants = transport === 'mcp' ? 'a list of arguments' : 'a map of argument names to meanings';
     report(file, keys.at('args'), { code: 'tool/bad-value', message: `\`args\`: This must be ${wants}.` });
   }
-  if (transport === 'script' && !keys.has('run') && program === undefined) {
+  if (file.sound && transport === 'script' && !keys.has('run') && program === undefined) {
     const message = 'This tool has no program.';
     const hint = 'Name it in `run:`, put it in a fenced code block, or give the tool a `base:` or `url:`.';
     report(file, 0, { code: 'tool/bad-value', message, hint });

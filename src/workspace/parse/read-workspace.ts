@@ -1,3 +1,5 @@
+import { checkClosed } from './check-closed.js';
+import { checkProse } from './check-variables.js';
 import { WORKSPACE_KEYS } from './keys/workspace-keys.js';
 import type { OpenFile } from './open-file.js';
 import { type Prose, readProse } from './prose.js';
@@ -13,5 +15,7 @@ export interface ReadDefaults {
 export function readDefaults(file: OpenFile): ReadDefaults {
   const keys = readKeys(file, WORKSPACE_KEYS, { node: file.node, kind: 'workspace' });
   const instructions = readProse(file.source, [{ start: file.bodyStart, end: file.source.text.length }]);
+  checkClosed(file);
+  checkProse(file, instructions, {});
   return { kind: 'workspace', keys, instructions };
 }

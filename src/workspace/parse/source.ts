@@ -10,7 +10,8 @@ export interface Source {
 export interface Fault {
   readonly code: string;
   readonly message: string;
-  readonly hint?: string | undefined;
+  /** A function when it costs something to find: it is asked only when the fault is kept. */
+  readonly hint?: string | (() => string | undefined) | undefined;
   readonly severity?: 'warning';
 }
 
@@ -48,10 +49,15 @@ export function positionAt(source: Source, offset: number): { line: number; colu
   return { line: low + 1, column: offset - (source.lineStarts[low] ?? 0) + 1 };
 }
 
+/** Of one severity in one list: nobody reads more, and a hostile file could have a fault in every byte. */
+const MAX_ISSUES = 500;
+
 export function report({ source, issues }: Findings, offset: number, fault: Fault): void {
   const { code, message, hint, severity = 'error' } = fault;
+  if (issues.length >= MAX_ISSUES && issues.filter((issue) => issue.severity === severity).length >= MAX_ISSUES) return;
   const issue: Issue = { path: source.path, ...positionAt(source, offset), code, severity, message };
-  issues.push(hint === undefined ? issue : { ...issue, hint });
+  const sentence = typeof hint === 'function' ? hint() : hint;
+  issues.push(sentence === undefined ? issue : { ...issue, hint: sentence });
 }
 
 /** The same text whatever its line ends were: what a model reads must not depend on an editor. */

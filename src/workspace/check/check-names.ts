@@ -1,0 +1,34 @@
+import { foldName, isName } from '../../shared/ids.js';
+import type { FileModel, ReadFile } from '../parse/read-file.js';
+import type { Ref } from '../parse/reader.js';
+import type { Report } from './report.js';
+
+const NAMED = new Set(['agent', 'flow', 'eval', 'tool', 'skill']);
+
+/** The name that a path gives, and the one that the file says of itself. */
+export function checkNames(files: readonly ReadFile[], report: Report): void {
+  for (const file of files) {
+    const { kind, name } = file.place;
+    if (!NAMED.has(kind)) continue;
+    if (!isName(name)) {
+      const message = `\`${name}\` is no name: names are words of a–z and 0–9 with single hyphens, 64 characters at most.`;
+      const folded = foldName(name);
+      report(file, 0, { code: `${kind}/bad-name`, message, ...(folded ? { hint: `Call it \`${folded}\`.` } : {}) });
+    }
+    const said = file.model && saidName(file.model);
+    if (said && said.name !== name) {
+      const message = `The file calls itself \`${said.name}\`, and its path says \`${name}\`.`;
+      report(file, said.offset, {
+        code: `${kind}/bad-name`,
+        message,
+        hint: 'Make them the same, or leave `name:` out.',
+      });
+    }
+  }
+}
+
+/** A skill's is checked where it is read, by the lenient rules of its format. */
+function saidName(model: FileModel): Ref | undefined {
+  const named = model.kind === 'agent' || model.kind === 'flow' || model.kind === 'eval' || model.kind === 'tool';
+  return named ? model.keys.values.name : undefined;
+}

@@ -1,0 +1,86 @@
+import type { Issue, SourceFile } from '../model.js';
+import { checkPath, foldPath } from '../parse/check-path.js';
+import { isProtectedPath, type Place, placeOf } from '../parse/place.js';
+
+export const MAX_FILE_BYTES = 256 * 1024;
+export const MAX_FILES = 2_000;
+export const MAX_TREE_BYTES = 16 * 1024 * 1024;
+
+type Fault = Pick<Issue, 'code' | 'message'> & Partial<Pick<Issue, 'severity' | 'hint'>>;
+
+/** Everything that a tree's paths and sizes say, without a look into a file. */
+export function checkPaths(files: readonly SourceFile[]): Issue[] {
+  const issues: Issue[] = [];
+  const add = (path: string, fault: Fault) => {
+    issues.push({ path, line: 1, column: 1, severity: 'error', ...fault });
+  };
+  for (const file of files) for (const fault of faultsOf(file)) add(file.path, fault);
+  for (const [path, fault] of twins(files)) add(path, fault);
+  for (const [path, fault] of twoSpellings(files)) add(path, fault);
+  const bytes = files.reduce((sum, { content }) => sum + content.length, 0);
+  const size = `The tree has ${files.length} files and ${bytes} bytes; the most is ${MAX_FILES} files and ${MAX_TREE_BYTES} bytes.`;
+  if (files.length > MAX_FILES || bytes > MAX_TREE_BYTES) {
+    add(files[0]?.path ?? '', { code: 'tree/too-large', message: size, hint: 'Keep produced files in storage/.' });
+  }
+  return issues;
+}
+
+function faultsOf({ path, content, link }: SourceFile): Fault[] {
+  const checked = checkPath(path);
+  if (!checked.ok) return [{ code: 'file/bad-path', message: checked.message }];
+  if (checked.path !== path) return [{ code: 'file/bad-path', message: 'A path must be spelled in NFC.' }];
+  if (link !== undefined) {
+    return [{ code: 'file/symlink', message: `A ${link} is not taken.`, hint: 'Put the file itself here.' }];
+  }
+  if (isProtectedPath(path)) {
+    const message = `\`${path.split('/')[0]}\` is the service's own; a deploy never carries it.`;
+    return [{ code: 'tree/protected-path', message, hint: 'Leave it out of the tree.' }];
+  }
+  if (content.length > MAX_FILE_BYTES) {
+    const message = `The file has ${content.length} bytes; the most is ${MAX_FILE_BYTES}.`;
+    return [{ code: 'file/too-large', message, hint: 'Keep large files in storage/.' }];
+  }
+  if (placeOf(path).kind === 'other' && !isKnownOther(path)) {
+    const hint = 'Agents are agents/<name>.md, flows flows/<name>.md; see the format for the rest.';
+    return [
+      { code: 'tree/unknown-path', severity: 'warning', message: 'This file is kept, but nothing reads it.', hint },
+    ];
+  }
+  return [];
+}
+
+/** Files that belong, though nothing here reads them. */
+function isKnownOther(path: string): boolean {
+  const parts = path.split('/');
+  if (parts.some((part) => part.startsWith('.')) || parts.at(-1) === 'README.md') return true;
+  if (/^(?:agents\/[^/]+\/)?skills\/[^/]+\/./.test(path)) return true;
+  return !path.endsWith('.md') && /^(?:tools|skills|knowledge)\/|^agents\/[^/]+\//.test(path);
+}
+
+function* twins(files: readonly SourceFile[]): Iterable<[string, Fault]> {
+  const seen = new Map<string, string>();
+  for (const { path } of files) {
+    const fold = foldPath(path);
+    const first = seen.get(fold);
+    if (first === undefined) seen.set(fold, path);
+    else {
+      const message =
+        first === path ? `\`${path}\` stands twice in the tree.` : `This path and \`${first}\` differ in case only.`;
+      yield [path, { code: 'tree/case-twin', message, hint: 'Rename one of them.' }];
+    }
+  }
+}
+
+function* twoSpellings(files: readonly SourceFile[]): Iterable<[string, Fault]> {
+  const seen = new Map<string, string>();
+  for (const { path } of files) {
+    const { kind, name, owner = '' }: Place = placeOf(path);
+    if (kind !== 'agent' && kind !== 'tool') continue;
+    const id = `${kind} ${owner} ${name}`;
+    const first = seen.get(id);
+    if (first !== undefined && first !== path) {
+      const message = `The ${kind} \`${name}\` is also \`${first}\`.`;
+      yield [path, { code: 'tree/two-spellings', message, hint: 'Keep one of the two files.' }];
+    } else seen.set(id, path);
+  }
+}

@@ -1,0 +1,74 @@
+import type { ReadServer } from '../parse/keys/server-keys.js';
+import type { ReadFile } from '../parse/read-file.js';
+import { type Catalog, type Found, LIBRARY } from '../resolve/catalog.js';
+import { programPath, resolveBeside } from '../resolve/tool-files.js';
+import type { Report } from './report.js';
+
+/** The files that tools name, and secrets that stand in the open. */
+export function checkTools(catalog: Catalog, report: Report): void {
+  for (const tool of catalog.tools.values()) {
+    checkProgram(catalog, tool, report);
+    checkOpenapi(catalog, tool, report);
+    const { values, at } = tool.model.keys;
+    reportLiterals(report, { file: tool, offset: at('headers'), texts: values.headers });
+    reportLiterals(report, { file: tool, offset: at('env'), texts: values.env });
+    reportLiterals(report, { file: tool, offset: at('url'), texts: { url: values.url ?? values.base ?? '' } });
+  }
+  if (catalog.servers) checkServers(catalog.servers, catalog.servers.model.servers, report);
+  for (const agent of catalog.agents.values())
+    checkServers(agent, agent.model.keys.values.mcpServers?.inline ?? [], report);
+}
+
+function checkServers(file: ReadFile, servers: readonly ReadServer[], report: Report): void {
+  for (const { headers, env, url, offset } of servers) {
+    reportLiterals(report, { file, offset, texts: { ...headers, ...env, ...(url === undefined ? {} : { url }) } });
+  }
+}
+
+function checkProgram(catalog: Catalog, tool: Found<'tool'>, report: Report): void {
+  const run = tool.model.keys.values.run;
+  if (tool.model.transport !== 'script' || run === undefined) return;
+  const path = programPath(tool);
+  const folder = tool.source.path.slice(0, tool.source.path.lastIndexOf('/') + 1);
+  const isShared = run.name.startsWith(`${LIBRARY}scripts/`);
+  // The account's library is not always at hand; then the tool itself says so when it is called.
+  if (isShared && !catalog.paths.some((known) => known.startsWith(LIBRARY))) return;
+  if (path !== undefined && catalog.files.has(path) && (isShared || path.startsWith(folder))) return;
+  const message = `\`run\`: there is no program \`${run.name}\` beside this file.`;
+  const hint = 'The path is relative to the tool’s file; `library/scripts/<file>` is the account’s.';
+  report(tool, run.offset, { code: 'tool/bad-value', message, hint });
+}
+
+function checkOpenapi(catalog: Catalog, tool: Found<'tool'>, report: Report): void {
+  const openapi = tool.model.keys.values.openapi;
+  if (openapi === undefined || /^https?:\/\//.test(openapi.name)) return;
+  const path = resolveBeside(tool.source.path, openapi.name);
+  if (path !== undefined && catalog.files.has(path)) return;
+  const message = `\`openapi\`: there is no file \`${openapi.name}\` beside this file.`;
+  report(tool, openapi.offset, {
+    code: 'tool/bad-value',
+    message,
+    hint: 'Give its address, or a path relative to the tool’s file.',
+  });
+}
+
+/** Names whose values are credentials, and the shapes of well-known ones. */
+const CREDENTIAL = /authorization|token|secret|api[-_]?key|password|cookie|credential/i;
+const KNOWN_SHAPE =
+  /\b(?:sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,})|-----BEGIN|:\/\/[^\s/:@]+:[^\s/@]+@|[?&](?:token|key|api_?key|secret)=[^&\s$]{8,}/i;
+
+interface Texts {
+  readonly file: ReadFile;
+  readonly offset: number;
+  readonly texts: Readonly<Record<string, string>> | undefined;
+}
+
+function reportLiterals(report: Report, { file, offset, texts = {} }: Texts): void {
+  for (const [name, value] of Object.entries(texts)) {
+    const isCredential = CREDENTIAL.test(name) && value.length >= 8;
+    if (value.includes('${') || !(isCredential || KNOWN_SHAPE.test(value))) continue;
+    const message = `\`${name}\` looks like a secret that stands in the open.`;
+    const hint = 'Store it as a secret and write `${ITS_NAME}` here.';
+    report(file, offset, { code: 'secret/literal', severity: 'warning', message, hint });
+  }
+}

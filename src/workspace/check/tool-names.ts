@@ -1,0 +1,43 @@
+import { BUILTINS, BY_NAME } from '../parse/keys/agent-keys.js';
+import type { ReadAgent } from '../parse/read-agent.js';
+import { type Catalog, type Found, reachableIn } from '../resolve/catalog.js';
+
+export const BUILTIN_NAMES: readonly string[] = [...BUILTINS, ...BY_NAME];
+
+/** Names that an agent's file may grant: tool files in its reach, servers, built-ins. */
+export function grantableNames(catalog: Catalog, { name, keys }: ReadAgent): Set<string> {
+  return new Set([
+    ...BUILTIN_NAMES,
+    ...reachableIn(catalog.tools, name).keys(),
+    ...(catalog.servers?.model.servers ?? []).map((server) => server.name),
+    ...(keys.values.mcpServers?.inline ?? []).map((server) => server.name),
+  ]);
+}
+
+/** Names that an agent is granted: what a step may narrow to, and what `approve` may stop. */
+export function grantedNames({ keys }: ReadAgent): Set<string> {
+  const { tools = [], mcpServers } = keys.values;
+  return new Set([
+    ...BUILTIN_NAMES,
+    ...tools.map(({ name }) => toolOf(name)),
+    ...(mcpServers?.inline ?? []).map(({ name }) => name),
+    ...(mcpServers?.named ?? []).map(({ name }) => name),
+  ]);
+}
+
+/** Every tool name that there is, for what belongs to no agent. */
+export function allToolNames(catalog: Catalog): Set<string> {
+  const inline = [...catalog.agents.values()].flatMap(({ model }) => model.keys.values.mcpServers?.inline ?? []);
+  const tools: Found<'tool'>[] = [...catalog.tools.values()];
+  return new Set([
+    ...BUILTIN_NAMES,
+    ...tools.map(({ model }) => model.name),
+    ...(catalog.servers?.model.servers ?? []).map(({ name }) => name),
+    ...inline.map(({ name }) => name),
+  ]);
+}
+
+/** `tool` of `tool.operation`. */
+export function toolOf(grant: string): string {
+  return grant.split('.')[0] ?? grant;
+}
