@@ -15,7 +15,7 @@ export const Health = z
     temporal: UpOrDown,
     circuits: z
       .array(z.object({ provider: z.string(), until: Time }))
-      .describe('Model providers that are left alone for now'),
+      .describe('Model providers that are not asked at present, since they fail'),
     sandbox: z
       .object({ driver: z.string(), reason: z.string().nullable() })
       .describe('What runs programs, or why nothing does'),

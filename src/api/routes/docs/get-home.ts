@@ -44,7 +44,7 @@ function page(version: string) {
   </style>
   <main>
     <h1>Signalbox is running</h1>
-    <p>Version ${version}. Everything is done through its API for now; there is no dashboard in this version.</p>
+    <p>Version ${version}. Everything is done through its API; this version has no dashboard.</p>
     <p>The routes are described in <a href="/docs/openapi.json">/docs/openapi.json</a> (OpenAPI 3.1), and
       <a href="/api/healthz">/api/healthz</a> tells how each part of the service is.</p>
     <p>The first start wrote an API key to <code>bootstrap.json</code> in the data folder
