@@ -26,8 +26,9 @@ interface FileShas {
   readonly after: string | null;
 }
 
-/** As many bytes of text as one answer carries, before and after together. */
+/** As many bytes of text, before and after together, and as many lines of diff as one answer carries. */
 const MAX_BYTES = 4 * 1024 * 1024;
+const MAX_LINES = 20_000;
 
 /** One change with its files, by its id or its git commit; `path` narrows it to one file. */
 export async function readChange(
@@ -52,12 +53,17 @@ async function readFiles(deps: Deps, workspaceId: string, files: readonly FileSh
   const fitting = await fittingFiles(deps, workspaceId, files);
   const blobs = await readBlobs(deps.db, workspaceId, fitting.flatMap(shasOf));
   const carried = new Set(fitting);
+  let lines = 0;
   return files.map((file) => {
     if (!carried.has(file)) return { path: file.path, ...NOTHING, truncated: true };
     const before = decode(file.before, blobs);
     const after = decode(file.after, blobs);
     if (before === BINARY || after === BINARY) return { path: file.path, ...NOTHING, binary: true };
-    return { path: file.path, ...NOTHING, before, after, diff: diffText(before ?? '', after ?? '') };
+    const diff = diffText(before ?? '', after ?? '');
+    lines += diff.length;
+    // A file that is asked for alone is always shown.
+    if (lines > MAX_LINES && files.length > 1) return { path: file.path, ...NOTHING, truncated: true };
+    return { path: file.path, ...NOTHING, before, after, diff };
   });
 }
 

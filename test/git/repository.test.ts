@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import {
@@ -151,4 +151,29 @@ test('twenty openings at once make one repository, and no draft stays behind', a
 test.each(['../x', 'a//b', '/a', 'a/', '.', 'a/./b'])('the path %j never becomes a tree', async (path) => {
   const repository = await openRepository(home, 'w6');
   await expect(writeTree(repository, [{ path, sha: blobId(text('')) }])).rejects.toThrow('not a canonical path');
+});
+
+test('what a killed writer leaves behind is passed over by git', async () => {
+  const repository = await openRepository(home, 'w7');
+  const id = await commit(repository, { 'a.md': text('a') }, null);
+  // Names as git-fs gives them to files that are not yet whole.
+  const folder = join(repository.gitdir, 'objects', id.slice(0, 2));
+  writeFileSync(join(folder, 'tmp_obj_0123456789ab'), 'cut');
+  writeFileSync(join(repository.gitdir, 'refs/heads/main.0123456789ab.lock'), 'cut');
+  expect(git('-C', repository.gitdir, 'fsck', '--full', '--strict')).toBe('');
+  expect(git('-C', repository.gitdir, 'for-each-ref', '--format=%(refname)').trim()).toBe(MAIN);
+  git('clone', '-q', repository.gitdir, join(home, 'clone-of-killed'));
+});
+
+test('a file that is being written never stands under its own name', async () => {
+  const repository = await openRepository(home, 'w8');
+  const seen = new Set<string>();
+  const watcher = watch(repository.gitdir, { recursive: true }, (_event, name) => seen.add(String(name)));
+  const content = text('watched');
+  await commit(repository, { 'a.md': content }, null);
+  await expect.poll(() => [...seen].some((name) => name.endsWith('refs/heads/main'))).toBe(true);
+  watcher.close();
+  const drafts = [...seen].map((name) => basename(name));
+  expect(drafts.some((name) => name.startsWith('tmp_obj_'))).toBe(true);
+  expect(drafts.some((name) => /^main\.[0-9a-f]{12}\.lock$/.test(name))).toBe(true);
 });

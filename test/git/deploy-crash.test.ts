@@ -1,0 +1,164 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { MAIN, openRepository, readRef, repositoryFolder } from '../../src/git/index.js';
+import { alignMain } from '../../src/workspaces/index.js';
+import type { DeployOrder } from '../support/deploy-process.js';
+import { testDatabase } from '../support/postgres.js';
+import { bodyOf, createWorkspaceApp, SMALL, type Tree, type WorkspaceApp } from '../support/workspace-app.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const outfile = join(root, 'dist', `.deploy-test-${process.pid}.mjs`);
+const home = mkdtempSync(join(tmpdir(), 'deploy-crash-'));
+
+beforeAll(async () => {
+  await build({
+    entryPoints: [join(root, 'test/support/deploy-process.ts')],
+    ...{ outfile, bundle: true, packages: 'external', platform: 'node', format: 'esm' },
+  });
+});
+afterAll(() => {
+  rmSync(outfile, { force: true });
+  rmSync(home, { recursive: true, force: true });
+});
+
+const OLD: Tree = { ...SMALL, 'knowledge/a.md': 'old a\n', 'knowledge/z.md': 'old z\n' };
+const NEW: Tree = { ...SMALL, 'knowledge/a.md': 'new a\n', 'knowledge/deep/er/b.md': 'new b\n' };
+
+interface Crash {
+  readonly app: WorkspaceApp;
+  readonly name: string;
+  readonly id: string;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** Deploys NEW over OLD in another process, which dies at the failpoint or after so many ms of work. */
+async function crash(failpoint: string | null, killAfterMs: number | null): Promise<Crash> {
+  const app = await createWorkspaceApp();
+  const { name, id } = await app.workspace(OLD);
+  const order: DeployOrder = {
+    ...{ databaseUrl: testDatabase(), dataDir: app.deps.config.dataDir, tenant: app.tenant, workspace: name },
+    ...{ files: NEW, failpoint },
+  };
+  const child = spawn(process.execPath, [outfile, JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exit = once(child, 'exit');
+  await once(child.stdout, 'data');
+  child.stdout.resume();
+  if (killAfterMs !== null) setTimeout(() => child.kill('SIGKILL'), killAfterMs);
+  const [, signal] = (await exit) as [number | null, NodeJS.Signals | null];
+  return { app, name, id, signal };
+}
+
+function git(...args: string[]): string {
+  return execFileSync('git', args, { encoding: 'utf8' });
+}
+
+function readFolder(folder: string): Tree {
+  const found: Record<string, string> = {};
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name).slice(folder.length + 1);
+    if (entry.isFile() && !path.startsWith('.git/')) found[path] = readFileSync(join(folder, path), 'utf8');
+  }
+  return found;
+}
+
+/** What must hold after any crash: all tables tell of one tree, git passes its check, and a clone is what is live. */
+async function audit({ app, name, id }: Crash): Promise<'old' | 'new'> {
+  const live = await app.readTree(name);
+  const revisions = await app.deps.db.query<{ seq: number; commit: string }>(
+    `SELECT r.seq, r.git_commit AS commit FROM revision r JOIN change c ON c.workspace_id = r.workspace_id AND c.id = r.id
+     JOIN workspace w ON w.id = r.workspace_id AND w.live_seq >= r.seq WHERE r.workspace_id = $1 ORDER BY r.seq DESC`,
+    [id],
+  );
+  const all = await app.deps.db.query('SELECT seq FROM revision WHERE workspace_id = $1', [id]);
+  expect(all).toHaveLength(revisions.length);
+  await alignMain(app.deps, id);
+  const repository = repositoryFolder(app.deps.config.dataDir, id);
+  expect(git('-C', repository, 'fsck', '--full', '--strict', '--no-dangling')).toBe('');
+  expect(git('-C', repository, 'rev-list', 'main').trim().split('\n')).toEqual(revisions.map(({ commit }) => commit));
+  const clone = join(home, id);
+  git('clone', '-q', repository, clone);
+  expect(readFolder(clone)).toEqual(live);
+  expect([OLD, NEW]).toContainEqual(live);
+  return revisions.length === 1 ? 'old' : 'new';
+}
+
+test.each([
+  ['objects-written', 'old'],
+  ['revision-written', 'old'],
+  ['pointer-swapped', 'new'],
+] as const)(
+  'security 15: a crash at %s leaves the %s tree, whole, and the next deploy goes on from it',
+  async (at, left) => {
+    const crashed = await crash(at, null);
+    const { app, name } = crashed;
+    expect(crashed.signal).toBe('SIGKILL');
+    expect(await audit(crashed)).toBe(left);
+    expect(await app.readTree(name)).toEqual(left === 'old' ? OLD : NEW);
+    const next = await bodyOf(app.deploy(name, { ...SMALL, 'AGENTS.md': 'after the crash' }));
+    expect(next).toMatchObject({ ok: true, applied: true });
+  },
+);
+
+test('a ref that a crash left behind is moved at the next touch, and a deploy is one', async () => {
+  const first = await crash('pointer-swapped', null);
+  const repository = await openRepository(first.app.deps.config.dataDir, first.id);
+  const live = await bodyOf(first.app.get(`/api/workspaces/${first.name}`));
+  expect(await readRef(repository, MAIN)).not.toBe(live.revision);
+  await alignMain(first.app.deps, first.id);
+  expect(await readRef(repository, MAIN)).toBe(live.revision);
+
+  const second = await crash('pointer-swapped', null);
+  const next = await bodyOf(second.app.deploy(second.name, { ...SMALL, 'AGENTS.md': 'x' }));
+  expect(await readRef(await openRepository(second.app.deps.config.dataDir, second.id), MAIN)).toBe(next.gitCommit);
+});
+
+test.each([5, 30, 90])(
+  'security 15: killed %i ms into a deploy, the workspace is old or new',
+  async (ms) => {
+    const crashed = await crash(null, ms);
+    const left = await audit(crashed);
+    expect(await crashed.app.readTree(crashed.name)).toEqual(left === 'old' ? OLD : NEW);
+  },
+);
+
+test('a repository that was lost is written again from Postgres, commit for commit', async () => {
+  const app = await createWorkspaceApp();
+  const { name, id } = await app.workspace(OLD);
+  for (const files of [NEW, OLD, { ...NEW, 'AGENTS.md': '# Third\n' }])
+    await app.deploy(name, files, { message: 'Next\n\nwith words' });
+  const folder = repositoryFolder(app.deps.config.dataDir, id);
+  const log = git('-C', folder, 'log', '--format=%H %T %an %aI %B', 'main');
+  rmSync(folder, { recursive: true });
+  await alignMain(app.deps, id);
+  expect(git('-C', folder, 'log', '--format=%H %T %an %aI %B', 'main')).toBe(log);
+  expect(git('-C', folder, 'fsck', '--full', '--strict')).toBe('');
+
+  rmSync(folder, { recursive: true });
+  const { gitCommit } = await bodyOf(app.deploy(name, OLD));
+  expect(git('-C', folder, 'rev-list', '--count', 'main').trim()).toBe('5');
+  expect(git('-C', folder, 'rev-parse', 'main').trim()).toBe(gitCommit);
+});
+
+test('a clone by the real git is the live tree, after edits, moves and removals', async () => {
+  const app = await createWorkspaceApp();
+  const { name, id } = await app.workspace(OLD);
+  const url = `/api/workspaces/${name}/source`;
+  await app.put(url, { path: 'knowledge/new.md', content: 'new\r\n' });
+  await app.patch(url, { from: 'knowledge/a.md', to: 'knowledge/sub/a.md' });
+  await app.delete(`${url}?path=knowledge/z.md`);
+  const clone = join(home, 'edited');
+  git('clone', '-q', repositoryFolder(app.deps.config.dataDir, id), clone);
+  expect(readFolder(clone)).toEqual(await app.readTree(name));
+  expect(git('-C', clone, 'log', '--format=%s').trim().split('\n')).toEqual([
+    'Remove knowledge/z.md',
+    'Move knowledge/a.md to knowledge/sub/a.md',
+    'Edit knowledge/new.md',
+    `Create ${name}`,
+  ]);
+});
