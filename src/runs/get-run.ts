@@ -147,5 +147,5 @@ function waitingOf(rows: All, releaseUrl: (step: string) => string): Waiting[] {
     due: null,
     runId: child.id,
   }));
-  return [...parks, ...children];
+  return [...parks, ...children].sort((a, b) => a.step - b.step);
 }

@@ -41,12 +41,13 @@ export interface OpenPark {
 }
 
 export async function openParks(sql: Sql, runId: string, kind: 'approval' | 'event'): Promise<OpenPark[]> {
-  return sql.query<OpenPark>({
+  const parks = await sql.query<OpenPark>({
     name: 'open-parks',
     text: `SELECT id, step, item, round, kind, spec, need, votes, opened_at AS "openedAt"
-      FROM park WHERE run_id = $1 AND kind = $2 AND decided_at IS NULL ORDER BY opened_at, id`,
+      FROM park WHERE run_id = $1 AND kind = $2 AND decided_at IS NULL`,
     values: [runId, kind],
   });
+  return parks.sort((a, b) => parkTitle(a).n - parkTitle(b).n || a.item - b.item);
 }
 
 /** The step's number and title, for people. */

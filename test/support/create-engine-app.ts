@@ -13,9 +13,10 @@ import type { RunView } from '../../src/runs/index.js';
 import { createSandbox } from '../../src/sandbox/index.js';
 import { systemClock } from '../../src/shared/clock.js';
 import { newId } from '../../src/shared/ids.js';
+import type { Role } from '../../src/shared/roles.js';
 import { createBlobStore } from '../../src/storage/index.js';
 import { createRunWorker, createWorkflows, installRuntime } from '../../src/temporal/index.js';
-import { createTestApp, createTestDeps, type TestApp } from './create-test-app.js';
+import { createKey, createTestApp, createTestDeps, type TestApp } from './create-test-app.js';
 import { silentLog } from './silent-log.js';
 import { testTemporal } from './temporal.js';
 import { testDb } from './test-db.js';
@@ -30,6 +31,8 @@ export interface EngineApp extends TestApp {
   /** Waits until the run is as asked, by its events. */
   until(workspace: string, id: string, holds: (run: RunView) => boolean, timeoutMs?: number): Promise<RunView>;
   ended(workspace: string, id: string): Promise<RunView>;
+  /** A key of another member of that role. */
+  keyFor(role: Role): Promise<string>;
   /** Ends the worker as SIGTERM would. */
   stopWorker(): Promise<void>;
 }
@@ -53,7 +56,11 @@ export async function createEngineApp(options: EngineOptions = {}): Promise<Engi
   installRuntime(silentLog);
   const connection = await NativeConnection.connect({ address });
   const { config } = await createTestDeps();
-  const models = createModels({ config: { ...config, models: options.models ?? noModels }, log: silentLog, clock: systemClock });
+  const models = createModels({
+    config: { ...config, models: options.models ?? noModels },
+    log: silentLog,
+    clock: systemClock,
+  });
   const sandbox = await createSandbox({ config, db: testDb(), log: silentLog, workerId: `${hostname()}-${newId()}` });
   const workflows = createWorkflows({ connection, namespace, taskQueue });
   const app = await createTestApp({
@@ -67,13 +74,17 @@ export async function createEngineApp(options: EngineOptions = {}): Promise<Engi
       ...options.deps,
     },
   });
-  const stopWorker = options.worker === false ? async () => undefined : await startWorker(app.deps, { connection, namespace, taskQueue });
+  const stopWorker =
+    options.worker === false
+      ? async () => undefined
+      : await startWorker(app.deps, { connection, namespace, taskQueue });
   closers.push(async () => {
     await stopWorker();
     await sandbox.close();
     await connection.close();
   });
-  return { ...app, taskQueue, stopWorker, ...verbs(app) };
+  const keyFor = (role: Role) => createKey(app.deps, { tenant: app.tenant, owner: app.owner, role });
+  return { ...app, taskQueue, stopWorker, keyFor, ...verbs(app) };
 }
 
 interface At {
@@ -105,12 +116,18 @@ function verbs(app: TestApp) {
     if (response.status !== 200) throw new Error(`run: ${response.status} ${await response.text()}`);
     return (await response.json()) as RunView;
   }
-  async function until(workspace: string, id: string, holds: (run: RunView) => boolean, timeoutMs = 30_000): Promise<RunView> {
+  async function until(
+    workspace: string,
+    id: string,
+    holds: (run: RunView) => boolean,
+    timeoutMs = 30_000,
+  ): Promise<RunView> {
     const end = Date.now() + timeoutMs;
     for (;;) {
       const view = await run(workspace, id);
       if (holds(view)) return view;
-      if (Date.now() > end) throw new Error(`the run stayed ${view.status}: ${JSON.stringify(view, null, 1).slice(0, 6_000)}`);
+      if (Date.now() > end)
+        throw new Error(`the run stayed ${view.status}: ${JSON.stringify(view, null, 1).slice(0, 6_000)}`);
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
   }

@@ -5,6 +5,7 @@ import type { Stop } from '../../workflows/contract.js';
 import { OverBudget, Poison, StepFailure } from '../errors.js';
 import { writeStep } from '../lane/lane.js';
 import { deltaSink } from '../rows/deltas.js';
+import { shown } from '../text/plain-text.js';
 import { openingMessages, toolSpecs } from './request.js';
 import { type Reserve, reserveFor, settleLost } from './reserve.js';
 import { callKey, journalKey, type Session, say, turnsOf } from './session.js';
@@ -123,7 +124,15 @@ async function request(
       ...(reserve.maxOutputTokens === null ? {} : { maxOutputTokens: reserve.maxOutputTokens }),
       ...(step.schema ? { schema: step.schema } : {}),
       idempotencyKey: [lane.run.id, state.id, state.item, state.round, state.attempts, turn].join('/'),
-      script: { yaml: session.script, agent: agent.name, step: step.id, round: state.round, turn },
+      script: {
+        yaml: session.script,
+        agent: agent.name,
+        step: step.id,
+        round: state.round,
+        turn,
+        attempt: state.attempts - 1 + tries,
+        input: shown(lane.run.input ?? undefined),
+      },
       signal: session.signal,
       onDelta: sink.push,
     });
