@@ -38,8 +38,8 @@ function filesUnder(path) {
   }
 }
 
-/** @param {string} path */
-export function readStamp(path) {
+/** A file's text; null when it cannot be read. @param {string} path */
+export function readText(path) {
   try {
     return readFileSync(path, 'utf8');
   } catch {
@@ -62,7 +62,7 @@ export function writeWhole(path, content) {
  * @param {() => Promise<void>} work
  */
 export async function once({ stamp, hash, outputs }, work) {
-  if (readStamp(stamp) === hash && outputs.every((output) => existsSync(output))) return;
+  if (readText(stamp) === hash && outputs.every((output) => existsSync(output))) return;
   rmSync(stamp, { force: true });
   await work();
   writeWhole(stamp, hash);

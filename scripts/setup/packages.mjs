@@ -1,7 +1,7 @@
 import { inRoot } from '../lib/paths.mjs';
 import { SetupError, withProgress } from '../lib/progress.mjs';
 import { runChild } from '../lib/run-child.mjs';
-import { hashOf, readStamp, writeWhole } from '../lib/stamp.mjs';
+import { hashOf, readText, writeWhole } from '../lib/stamp.mjs';
 
 /** Inside node_modules, so it goes when they go: `npm ci` that was cut short leaves no stamp. */
 const stamp = inRoot('node_modules/.signalbox-lock');
@@ -9,7 +9,7 @@ const stamp = inRoot('node_modules/.signalbox-lock');
 /** Installs exactly what package-lock.json says, when it is not there already. */
 export async function installPackages() {
   const hash = hashOf([inRoot('package-lock.json')]);
-  if (readStamp(stamp) === hash) return;
+  if (readText(stamp) === hash) return;
   if (!isInstalled(inRoot('package-lock.json'), inRoot('node_modules/.package-lock.json'))) {
     await withProgress('installing packages (npm ci)', npmCi);
   }
@@ -40,7 +40,7 @@ export function isInstalled(lockFile, recordFile) {
  * @returns {Record<string, { version?: string, integrity?: string, optional?: boolean }> | null}
  */
 function readPackages(file) {
-  const text = readStamp(file);
+  const text = readText(file);
   try {
     return text && JSON.parse(text).packages;
   } catch {

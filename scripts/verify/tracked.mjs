@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { inRoot } from '../lib/paths.mjs';
 import { runChild } from '../lib/run-child.mjs';
+import { readText } from '../lib/stamp.mjs';
 
 /** Files by path from the root, with `/`: what git knows, and what it would add. @typedef {ReadonlyMap<string, string>} Files */
 
@@ -10,15 +10,12 @@ const TEXT = /\.(ts|tsx|mts|mjs|js|md)$/;
 export async function readTracked() {
   const { code, output } = await runChild('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard']);
   if (code !== 0) throw new Error(`\`git ls-files\` ended with ${code}: verify runs in a git checkout.\n${output}`);
-  const paths = output.split('\0').filter((path) => TEXT.test(path));
-  return new Map(paths.flatMap((path) => readIfThere(path)));
-}
-
-/** Deleted but not yet committed files are still listed. @param {string} path @returns {[string, string][]} */
-function readIfThere(path) {
-  try {
-    return [[path, readFileSync(inRoot(path), 'utf8')]];
-  } catch {
-    return [];
+  /** @type {Map<string, string>} */
+  const files = new Map();
+  for (const path of output.split('\0').filter((each) => TEXT.test(each))) {
+    const text = readText(inRoot(path));
+    // A file that was deleted and not committed yet is still listed.
+    if (text !== null) files.set(path, text);
   }
+  return files;
 }
