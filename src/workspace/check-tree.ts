@@ -21,10 +21,11 @@ import { type Catalog, catalogOf, LIBRARY } from './resolve/catalog.js';
  * are not this tree's to report.
  */
 export function checkTree(
-  files: readonly SourceFile[],
+  tree: readonly SourceFile[],
   context: CheckContext,
   library: readonly SourceFile[] = [],
 ): Checked {
+  const files = [...tree].sort((a, b) => (a.path < b.path ? -1 : 1));
   const issues = checkPaths(files);
   // Beyond the limits nothing is read: that is what they are for.
   if (issues.some(({ code }) => code === 'tree/too-large')) return { workspace: null, issues: issues.sort(inOrder) };

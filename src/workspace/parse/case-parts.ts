@@ -50,7 +50,7 @@ export function readDecisions(file: OpenFile, section: Section): ReadDecision[] 
         ? [{ step, offset, decision: 'event' as const, event: read.value }]
         : fail('The event is no JSON.');
     }
-    const unquoted = note && parseJson(note);
+    const unquoted = note ? parseJson(note) : undefined;
     const said = unquoted?.ok && typeof unquoted.value === 'string' ? unquoted.value : note;
     return [{ step, offset, decision: decision as 'approve' | 'reject', ...(said ? { note: said } : {}) }];
   });

@@ -45,7 +45,8 @@ export function parseBlocks(findings: Findings): readonly Block[] | null {
 
 /** Markdown in one line as plain text: `**a** \@b` is `a @b`. */
 export function toPlainText(markdown: string): string {
-  if (markdown.length > 1_000) return markdown.trim();
+  // Most titles hold no mark, and a parse costs a thousand times as much as this look.
+  if (markdown.length > 1_000 || !/[\\`*_[\]<&!]/.test(markdown)) return markdown.replace(/\s+/g, ' ').trim();
   // The sign keeps what would begin a block, such as `1.` or `-`, from doing so.
   return plainText(inline.parse(`x ${markdown}`))
     .slice(2)
