@@ -1,0 +1,39 @@
+import { canonicalJson } from '../../shared/json.js';
+import { type FlowMap, mapFlow, partsOf, type Said, type StepPart, saidBy } from './flow-map.js';
+import { behindMark, type Change, type Edited, refuse, splice } from './splice.js';
+
+export const UNREADABLE = 'The flow cannot be read: mend the file first.';
+
+/** What an edit of one step must come to, when the file is read again. */
+export interface StepEdit {
+  readonly changes: readonly Change[];
+  readonly expect: (before: Said) => Said;
+  /** Said when the file would read otherwise. */
+  readonly otherwise: string;
+}
+
+/**
+ * Edits one step by ranges, reads the result back, and refuses when any other step, or more of this one than
+ * was meant, would change.
+ */
+export function editStep(text: string, n: number, edit: (step: StepPart, map: FlowMap) => StepEdit | string): Edited {
+  return behindMark(text, (plain) => {
+    const map = mapFlow(plain);
+    if (!map) return refuse(UNREADABLE);
+    const step = map.steps[n - 1];
+    if (!step) return refuse(`There is no step ${n}: the flow has ${map.steps.length}.`);
+    const made = edit(step, map);
+    if (typeof made === 'string') return refuse(made);
+    const result = splice(plain, made.changes);
+    const expected = partsOf(map).map((part) =>
+      part === step ? made.expect(saidBy(plain, part)) : saidBy(plain, part),
+    );
+    return reads(result, expected) ? { ok: true, text: result } : refuse(made.otherwise);
+  });
+}
+
+/** Whether a flow's text says just this. */
+export function reads(text: string, expected: readonly Said[]): boolean {
+  const map = mapFlow(text);
+  return map !== undefined && canonicalJson(partsOf(map).map((part) => saidBy(text, part))) === canonicalJson(expected);
+}

@@ -1,0 +1,38 @@
+import { reads, UNREADABLE } from './edit-flow.js';
+import { type FlowMap, mapFlow, type Part, partsOf, type StepPart, saidBy } from './flow-map.js';
+import { behindMark, type Edited, lineEndOf, refuse } from './splice.js';
+
+/** Takes step `n` out, heading to heading; a group whose only branch it is goes with it. */
+export function removeStep(text: string, n: number): Edited {
+  return behindMark(text, (plain) => {
+    const map = mapFlow(plain);
+    if (!map) return refuse(UNREADABLE);
+    const step = map.steps[n - 1];
+    if (!step) return refuse(`There is no step ${n}: the flow has ${map.steps.length}.`);
+    if (map.steps.length === 1) return refuse('This is the only step, and a flow needs one: delete the flow instead.');
+    const gone = goneWith(map, step);
+    const start = gone[0]?.start ?? step.start;
+    const result = cut(plain, start, step.end);
+    const left = partsOf(map).filter((part) => !gone.includes(part));
+    if (
+      reads(
+        result,
+        left.map((part) => saidBy(plain, part)),
+      )
+    )
+      return { ok: true, text: result };
+    return refuse('The steps around this one would change with it: edit the file by hand.');
+  });
+}
+
+function goneWith(map: FlowMap, step: StepPart): readonly Part[] {
+  const group = map.groups.find(({ first, count }) => count === 1 && first === step.n);
+  return group ? [group, step] : [step];
+}
+
+/** At the end of a file the blank lines before the cut go too, so that it ends as it did. */
+function cut(text: string, start: number, end: number): string {
+  if (end < text.length) return text.slice(0, start) + text.slice(end);
+  const kept = text.slice(0, start).trimEnd();
+  return kept + (/[\r\n]$/.test(text) ? lineEndOf(text) : '');
+}

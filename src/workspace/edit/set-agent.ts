@@ -1,0 +1,48 @@
+import { end, start } from '../parse/markdown.js';
+import { editStep } from './edit-flow.js';
+import type { Change, Edited } from './splice.js';
+
+const AGENT = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+
+/** Sets or, with null, removes the `@agent` at the end of step `n`'s heading. */
+export function setAgent(text: string, n: number, agent: string | null): Edited {
+  return editStep(text, n, ({ heading, section }, { text: plain }) => {
+    if (agent !== null && !AGENT.test(agent)) return `\`${agent}\` is no name of an agent.`;
+    const head = { start: start(section.heading), end: end(section.heading) };
+    const change = heading.agent
+      ? replaced(plain, heading.agent, { agent, title: heading.title, head })
+      : inserted(plain, head, agent);
+    return {
+      changes: change ? [change] : [],
+      expect: (said) => ({ ...said, agent }),
+      otherwise: 'The heading would read otherwise with this agent: edit the file by hand.',
+    };
+  });
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+function replaced(
+  text: string,
+  { name, offset }: { readonly name: string; readonly offset: number },
+  { agent, title, head }: { readonly agent: string | null; readonly title: string; readonly head: Span },
+): Change {
+  const stop = offset + 1 + name.length;
+  // `## @writer` alone has its agent for a title, which must outlive it.
+  const alone = text.slice(head.start, offset).replace(/[#\s]/g, '') === '';
+  if (alone) return { start: offset, end: stop, text: agent === null ? title : `${title} @${agent}` };
+  if (agent !== null) return { start: offset + 1, end: stop, text: agent };
+  const blanks = /[ \t]*$/.exec(text.slice(head.start, offset))?.[0].length ?? 0;
+  return { start: offset - blanks, end: stop, text: '' };
+}
+
+/** Before the closing `#`s and blanks that a heading may end in. */
+function inserted(text: string, head: Span, agent: string | null): Change | undefined {
+  if (agent === null) return undefined;
+  const closing = /(?:[ \t]+#+)?[ \t]*$/.exec(text.slice(head.start, head.end))?.[0].length ?? 0;
+  const at = head.end - closing;
+  return { start: at, end: at, text: ` @${agent}` };
+}

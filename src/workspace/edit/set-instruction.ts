@@ -1,0 +1,73 @@
+import { type Block, end, start } from '../parse/markdown.js';
+import { readProse } from '../parse/prose.js';
+import { openSource } from '../parse/source.js';
+import { editStep } from './edit-flow.js';
+import type { StepPart } from './flow-map.js';
+import { isClosed } from './is-closed.js';
+import { type Change, type Edited, lineEndOf, lineStart, nextLine, withLineEnds } from './splice.js';
+
+const OTHERWISE =
+  'This text would change more than the instruction: it must hold no `##` or `###` heading, close its fences and comments, and not begin with a list.';
+
+/** Replaces what step `n` tells its agent. Heading, options, schemas and the comments between them stay. */
+export function setInstruction(text: string, n: number, instruction: string): Edited {
+  return editStep(text, n, (step, { text: plain }) => {
+    const wanted = withLineEnds(instruction, lineEndOf(plain))
+      .replace(/^(?:[ \t]*[\r\n])+/, '')
+      .trimEnd();
+    if (!isClosed(wanted)) return OTHERWISE;
+    const source = openSource('', wanted);
+    return {
+      changes: changesOf(plain, step, wanted),
+      expect: (said) => ({ ...said, instruction: readProse(source, [{ start: 0, end: wanted.length }]).pieces }),
+      otherwise: OTHERWISE,
+    };
+  });
+}
+
+function changesOf(text: string, step: StepPart, wanted: string): Change[] {
+  const [first, ...others] = runs(step);
+  if (!first) return wanted === '' ? [] : [added(text, step, wanted)];
+  const removed = others.map((run) => removal(text, run));
+  if (wanted === '') return [removal(text, first), ...removed];
+  return [{ start: lineStart(text, start(first.from)), end: end(first.to), text: wanted }, ...removed];
+}
+
+interface Run {
+  readonly from: Block;
+  readonly to: Block;
+}
+
+/** Blocks of instruction that follow each other with nothing else between. */
+function runs({ section, instruction }: StepPart): Run[] {
+  const found: Run[] = [];
+  let open: Run | undefined;
+  for (const block of section.blocks) {
+    if (!instruction.includes(block)) open = undefined;
+    else if (open) {
+      open = { from: open.from, to: block };
+      found[found.length - 1] = open;
+    } else {
+      open = { from: block, to: block };
+      found.push(open);
+    }
+  }
+  return found;
+}
+
+/** Takes the lines out, with the blank ones behind them. */
+function removal(text: string, { from, to }: Run): Change {
+  let stop = nextLine(text, end(to));
+  const blank = /[ \t]*(?:\r\n|\n|\r)/y;
+  for (blank.lastIndex = stop; blank.test(text); ) stop = blank.lastIndex;
+  return { start: lineStart(text, start(from)), end: stop, text: '' };
+}
+
+/** A step that said nothing yet: the text goes under its options. */
+function added(text: string, step: StepPart, wanted: string): Change {
+  const lineEnd = lineEndOf(text);
+  const at = end(step.list ?? step.section.heading);
+  const rest = text.slice(at, step.end);
+  const gap = rest.trim() === '' || /^[ \t]*(\r\n|\n|\r)[ \t]*(\r\n|\n|\r)/.test(rest) ? '' : lineEnd;
+  return { start: at, end: at, text: lineEnd + lineEnd + wanted + gap };
+}

@@ -1,0 +1,103 @@
+import type { Json } from '../../shared/json.js';
+import { end, start } from '../parse/markdown.js';
+import type { OptionLine } from '../parse/options.js';
+import { RAW_OPTIONS } from '../parse/step-options.js';
+import { editStep } from './edit-flow.js';
+import type { StepPart } from './flow-map.js';
+import { printYaml } from './print-yaml.js';
+import { type Change, type Edited, lineEndOf, lineStart, lineStop, nextLine } from './splice.js';
+
+type Options = Readonly<Record<string, Json>>;
+
+/** Sets options of step `n`, each on its own line; null removes one. `when`, `until` and `each` are CEL sources. */
+export function setOptions(text: string, n: number, options: Options): Edited {
+  return editStep(text, n, (step, { text: plain }) => {
+    if (!step.sound) return 'Only some items of the list under this step are options: mend it first.';
+    const wrong = Object.keys(options).find((key) => !/^[a-z][a-z_]*$/.test(key));
+    if (wrong !== undefined) return `\`${wrong}\` cannot be an option.`;
+    const printed = new Map<string, string>();
+    for (const [key, value] of Object.entries(options)) {
+      if (value === null) continue;
+      const option = printOption(key, value);
+      if (option === undefined) return `\`${key}\` takes an expression on one line.`;
+      printed.set(key, option);
+    }
+    return {
+      changes: changesOf(plain, step, { options, printed }),
+      expect: (said) => ({ ...said, options: merged(said.options, { options, printed }) }),
+      otherwise: 'The options cannot be changed here without changing what the step says: edit the file by hand.',
+    };
+  });
+}
+
+/** The value as it stands behind `key: `; undefined when it cannot stand there. */
+export function printOption(key: string, value: Json): string | undefined {
+  if (!RAW_OPTIONS.has(key)) return printYaml(value);
+  const source = typeof value === 'string' ? value.trim() : typeof value === 'boolean' ? String(value) : '';
+  return source === '' || /[\r\n]/.test(source) ? undefined : source;
+}
+
+interface Wanted {
+  readonly options: Options;
+  readonly printed: ReadonlyMap<string, string>;
+}
+
+function merged(
+  before: Readonly<Record<string, string>>,
+  { options, printed }: Wanted,
+): Readonly<Record<string, string>> {
+  const kept = Object.entries(before).filter(([key]) => options[key] !== null);
+  return { ...Object.fromEntries(kept), ...Object.fromEntries(printed) };
+}
+
+function changesOf(text: string, step: StepPart, { options, printed }: Wanted): Change[] {
+  const known = step.options.filter(({ key }) => key in options);
+  const added = [...printed].filter(([key]) => !known.some((option) => option.key === key));
+  const changes = known.flatMap((option) => changeLine(text, option, printed.get(option.key)));
+  const gone = known.filter(({ key }) => !printed.has(key)).length;
+  if (added.length === 0) return gone > 0 && gone === step.options.length ? [withoutList(text, step)] : changes;
+  const lines = (marker: string) => added.map(([key, value]) => `${marker}${key}: ${value}`);
+  return [...changes, step.list ? behindList(text, step, lines) : newList(text, step, lines)];
+}
+
+function changeLine(text: string, { offset, valueOffset, value }: OptionLine, printed: string | undefined): Change[] {
+  if (printed === undefined) return [{ start: lineStart(text, offset), end: nextLine(text, offset), text: '' }];
+  if (value === printed) return [];
+  // An option without a value ends in its colon.
+  const gap = text[valueOffset - 1] === ':' ? ' ' : '';
+  return [{ start: valueOffset, end: valueOffset + value.length, text: gap + printed }];
+}
+
+type Lines = (marker: string) => readonly string[];
+
+/** New options go behind the last one, with its indent and mark. */
+function behindList(text: string, step: StepPart, lines: Lines): Change {
+  const lineEnd = lineEndOf(text);
+  const last = step.options.at(-1)?.offset ?? step.start;
+  const at = nextLine(text, last);
+  const added = lines(text.slice(lineStart(text, last), last)).map((line) => line + lineEnd);
+  // The last line of a file may have no end.
+  const before = /[\r\n]$/.test(text.slice(0, at)) ? '' : lineEnd;
+  return { start: at, end: at, text: before + added.join('') };
+}
+
+/** Where there is no list yet it goes right under the heading, in a mark that the next list does not use. */
+function newList(text: string, step: StepPart, lines: Lines): Change {
+  const lineEnd = lineEndOf(text);
+  const next = step.section.blocks.find((block) => !step.comments.includes(block));
+  const marker = next?.type === 'list' && text[start(next)] === '-' ? '* ' : '- ';
+  const at = end(step.section.heading);
+  const rest = text.slice(at, step.end);
+  const gap = rest.trim() === '' || /^[ \t]*(\r\n|\n|\r)[ \t]*(\r\n|\n|\r)/.test(rest) ? '' : lineEnd;
+  return { start: at, end: at, text: lineEnd + lineEnd + lines(marker).join(lineEnd) + gap };
+}
+
+/** The whole list goes, with one of the blank lines around it. */
+function withoutList(text: string, step: StepPart): Change {
+  const first = step.options[0]?.offset ?? step.start;
+  const last = step.options.at(-1)?.offset ?? first;
+  const after = nextLine(text, last);
+  const blank = lineStop(text, after);
+  const more = after < step.end && text.slice(after, blank).trim() === '';
+  return { start: lineStart(text, first), end: more ? nextLine(text, after) : after, text: '' };
+}

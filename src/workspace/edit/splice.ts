@@ -1,0 +1,58 @@
+/** The new text of the file, or why the edit cannot be made. */
+export type Edited = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly reason: string };
+
+export interface Change {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+export function refuse(reason: string): { readonly ok: false; readonly reason: string } {
+  return { ok: false, reason };
+}
+
+/** Replaces ranges that do not overlap; all other bytes stay. */
+export function splice(text: string, changes: readonly Change[]): string {
+  const sorted = [...changes].sort((a, b) => a.start - b.start);
+  let out = '';
+  let at = 0;
+  for (const change of sorted) {
+    out += text.slice(at, change.start) + change.text;
+    at = change.end;
+  }
+  return out + text.slice(at);
+}
+
+/** The line end that a file uses. */
+export function lineEndOf(text: string): string {
+  return /\r\n|\n|\r/.exec(text)?.[0] ?? '\n';
+}
+
+/** Text to be put in, with the file's line ends. */
+export function withLineEnds(text: string, lineEnd: string): string {
+  return text.replace(/\r\n|\n|\r/g, lineEnd);
+}
+
+/** Runs an edit on the text behind a byte order mark, and puts the mark back. */
+export function behindMark(text: string, edit: (plain: string) => Edited): Edited {
+  if (!text.startsWith('\uFEFF')) return edit(text);
+  const edited = edit(text.slice(1));
+  return edited.ok ? { ok: true, text: `\uFEFF${edited.text}` } : edited;
+}
+
+export function lineStart(text: string, offset: number): number {
+  return Math.max(text.lastIndexOf('\n', offset - 1), text.lastIndexOf('\r', offset - 1)) + 1;
+}
+
+/** Where the line that holds `offset` ends, its line end left out. */
+export function lineStop(text: string, offset: number): number {
+  const stop = /[\r\n]/g;
+  stop.lastIndex = offset;
+  return stop.exec(text)?.index ?? text.length;
+}
+
+/** Where the line after the one that holds `offset` begins. */
+export function nextLine(text: string, offset: number): number {
+  const stop = lineStop(text, offset);
+  return stop + (text.startsWith('\r\n', stop) ? 2 : stop < text.length ? 1 : 0);
+}
