@@ -19,6 +19,7 @@ export interface RunAs {
 
 const plainly: RunAs['command'] = (command, args) => ({ command, args });
 const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv'];
+const ID = ['/usr/bin/id', '/bin/id'];
 const USERADD = ['/usr/sbin/useradd', '/sbin/useradd'];
 
 /** Postgres refuses to run as root: there, a user `postgres` runs it, made when it is missing. */
@@ -45,7 +46,12 @@ export function postgresUser(paths: readonly string[]): RunAs {
 function lookUp(name: string): Identity | undefined {
   try {
     const id = (flag: string) =>
-      Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
+      Number(
+        execFileSync(ID.find(existsSync) ?? 'id', [flag, name], {
+          encoding: 'utf8',
+          stdio: ['ignore', 'pipe', 'ignore'],
+        }),
+      );
     return { uid: id('-u'), gid: id('-g') };
   } catch {
     return undefined;

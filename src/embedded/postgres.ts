@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import pg from 'pg';
 import { type Child, spawnChild } from './child.js';
 import type { DataFolder } from './data-folder.js';
 import { postgresBinaries } from './postgres-binaries.js';
@@ -55,6 +56,7 @@ export async function startPostgres(folder: DataFolder, port: number, extra: obj
   };
   try {
     await waitUntilReady(folder, child);
+    await ask(server.url);
   } catch (error) {
     await server.stop();
     throw await explainStart({ name: 'Postgres', logFile, logStart, port, folder: folder.root }, error);
@@ -72,4 +74,12 @@ async function waitUntilReady(folder: DataFolder, child: Child): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   throw new Error(`it did not become ready within ${READY_TIMEOUT_MS / 1_000} s`);
+}
+
+/** A cluster whose databases are gone starts all the same: only a connection tells. */
+async function ask(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  client.on('error', () => undefined);
+  await client.connect();
+  await client.end();
 }

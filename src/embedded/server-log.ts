@@ -36,7 +36,7 @@ const CAUSES: readonly (readonly [pattern: RegExp, sentence: Sentence])[] = [
     ({ folder }) => `Another Postgres still uses ${folder}: end it, then start again.`,
   ],
   [
-    /could not locate a valid checkpoint|invalid data in|could not open (file|directory) "(global|base|pg_)|not a database cluster|incorrect checksum|not a database|malformed|corrupt|invalid checkpoint|PANIC/i,
+    /could not locate a valid checkpoint|invalid data in|could not open (file|directory) "(global|base|pg_)|not a database cluster|incorrect checksum|not a database|malformed|corrupt|invalid checkpoint|required WAL directory|database subdirectory|startup process failure|PANIC/i,
     ({ name, folder, logFile }) =>
       `The data of ${name} in ${folder} is damaged (${logFile} says how): restore the folder from a backup, or move it away to begin with an empty one.`,
   ],

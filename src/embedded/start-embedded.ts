@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/index.js';
 import type { Log } from '../shared/log.js';
 import { type DataFolder, dataFolder, prepareDataFolder } from './data-folder.js';
@@ -33,6 +34,7 @@ interface Part<T> {
 }
 
 const PORT_TRIES = 3;
+const FAIL_PATIENCE_MS = 5_000;
 
 /**
  * Starts Postgres and Temporal in the data folder, as far as the configuration names none. Holds the folder's lock,
@@ -99,13 +101,14 @@ async function onFreePort<T>(
   }
 }
 
-/** Both at once; when one fails the other is ended, so that a failed start leaves no process. */
+/** Both at once. When one fails the start fails there and then, and the other is ended as soon as it is up. */
 async function both<A, B>(first: Promise<Part<A>>, second: Promise<Part<B>>): Promise<[Part<A>, Part<B>]> {
-  const results = await Promise.allSettled([first, second]);
   try {
-    return [await first, await second];
+    return await Promise.all([first, second]);
   } catch (error) {
-    for (const result of results) if (result.status === 'fulfilled') await result.value.kept?.close();
+    const ends = [first, second].map((part) => part.then(({ kept }) => kept?.close()).catch(() => undefined));
+    // A program that is being built would hold the sentence back for minutes: it ends with the process.
+    await Promise.race([Promise.all(ends), sleep(FAIL_PATIENCE_MS, undefined, { ref: false })]);
     throw error;
   }
 }
