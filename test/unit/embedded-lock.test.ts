@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { takeLock } from '../../src/embedded/instance-lock.js';
+import { identify, isAlive, startedAt } from '../../src/embedded/process-identity.js';
+import { StartError } from '../../src/embedded/start-error.js';
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'signalbox-lock-'));
+  file = join(folder, 'lock');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test('a lock that is held refuses with the pid and the address, and is free once released', () => {
+  const lock = takeLock(file, 'http://127.0.0.1:4747');
+  expect(() => takeLock(file, 'http://other')).toThrow(
+    new StartError(
+      `Signalbox already runs on this data folder (pid ${process.pid}, http://127.0.0.1:4747): use that one, stop it, or set SERVICE_DATA_DIR to another folder. The lock is ${file}.`,
+    ),
+  );
+  lock.release();
+  takeLock(file, 'http://other').release();
+  expect(existsSync(file)).toBe(false);
+});
+
+test('the lock of a process that was killed is taken over', async () => {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+  await once(child, 'spawn');
+  writeFileSync(file, JSON.stringify({ ...identify(child.pid ?? 0), address: 'http://dead' }));
+  expect(() => takeLock(file, 'http://me')).toThrow('http://dead');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  takeLock(file, 'http://me');
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ pid: process.pid, address: 'http://me' });
+});
+
+test('a pid that was given away again does not keep the lock', () => {
+  writeFileSync(file, JSON.stringify({ pid: process.pid, started: 'another time', address: 'http://dead' }));
+  expect(() => takeLock(file, 'http://me')).not.toThrow();
+});
+
+test.each(['', '{', '{"pid":"x"}', '\u0000\u0000'])('a lock that cannot be read (%j) does not stop a start', (text) => {
+  writeFileSync(file, text);
+  expect(() => takeLock(file, 'http://me')).not.toThrow();
+});
+
+test('a lock that was taken over by another is not removed by its old holder', () => {
+  const lock = takeLock(file, 'http://old');
+  const other = JSON.stringify({ pid: 1, started: 'x', address: 'http://new' });
+  writeFileSync(file, other);
+  lock.release();
+  expect(readFileSync(file, 'utf8')).toBe(other);
+});
+
+test('a process is itself only as long as it lives', async () => {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+  await once(child, 'spawn');
+  const identity = identify(child.pid ?? 0);
+  expect(isAlive(identity)).toBe(true);
+  expect(isAlive({ ...identity, started: `${identity.started}0` })).toBe(false);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  expect(isAlive(identity)).toBe(false);
+  expect(startedAt(2 ** 22 + 1)).toBeNull();
+});
+
+test('a command name with spaces and parentheses does not hide the start time', async () => {
+  const program = join(folder, 'a) S 1 (c');
+  copyFileSync('/bin/sleep', program);
+  const child = spawn(program, ['60']);
+  await once(child, 'spawn');
+  await expect.poll(() => readFileSync(`/proc/${child.pid}/comm`, 'utf8')).toContain('a) S 1 (c');
+  expect(startedAt(child.pid ?? 0)).toMatch(/\/\d+$/);
+  expect(startedAt(child.pid ?? 0)).toBe(startedAt(child.pid ?? 0));
+  child.kill('SIGKILL');
+});
