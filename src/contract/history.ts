@@ -7,7 +7,7 @@ export const HistoryQuery = Page.extend({
   id: z.string().min(1).max(200).optional().describe('One change, by its id or its git commit'),
 });
 
-export const ChangeBody = z
+const Change = z
   .object({
     id: z.string(),
     at: Time,
@@ -19,9 +19,9 @@ export const ChangeBody = z
     runId: z.string().nullable().describe('The run whose agent wrote'),
   })
   .meta({ id: 'Change' });
-export type ChangeBody = z.infer<typeof ChangeBody>;
+export type ChangeBody = z.infer<typeof Change>;
 
-export const ChangeListBody = z.object({ changes: z.array(ChangeBody), next: Next }).meta({ id: 'ChangeList' });
+export const ChangeListBody = z.object({ changes: z.array(Change), next: Next }).meta({ id: 'ChangeList' });
 export type ChangeListBody = z.infer<typeof ChangeListBody>;
 
 const FileChangeBody = z.object({
@@ -33,5 +33,5 @@ const FileChangeBody = z.object({
   truncated: z.boolean().describe('The answer was full: ask for this file by path'),
 });
 
-export const ChangeDetailBody = ChangeBody.extend({ files: z.array(FileChangeBody) }).meta({ id: 'ChangeDetail' });
+export const ChangeDetailBody = Change.extend({ files: z.array(FileChangeBody) }).meta({ id: 'ChangeDetail' });
 export type ChangeDetailBody = z.infer<typeof ChangeDetailBody>;

@@ -5,7 +5,7 @@ import { FileBody } from './files.js';
 
 const Kind = z.enum(['workspace', 'agent', 'flow', 'eval', 'tool', 'skill', 'knowledge', 'memory', 'other']);
 
-export const SourceEntryBody = z
+const SourceEntryBody = z
   .object({
     path: z.string(),
     sha: z.string().describe('The git object id of the blob; also the ETag'),

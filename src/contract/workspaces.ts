@@ -35,7 +35,7 @@ export type WorkspaceBody = z.infer<typeof WorkspaceBody>;
 export const WorkspaceList = z.object({ workspaces: z.array(WorkspaceBody), next: Next }).meta({ id: 'WorkspaceList' });
 export type WorkspaceList = z.infer<typeof WorkspaceList>;
 
-export const TemplateName = z.enum(['blank', 'support', 'research', 'code-review']);
+const TemplateName = z.enum(['blank', 'support', 'research', 'code-review']);
 
 /** POST /api/workspaces */
 export const CreateWorkspaceBody = z

@@ -1,14 +1,7 @@
-export type { DeployResult } from './apply-tree.js';
-export { type DeployInput, deployTree } from './deploy-tree.js';
-export { moveSource, removeSource, type SourceEdit, writeSource } from './edit-source.js';
-export { type ChangeList, type ChangeSummary, listChanges } from './list-changes.js';
+export { deployTree } from './deploy-tree.js';
+export { moveSource, removeSource, writeSource } from './edit-source.js';
+export { listChanges } from './list-changes.js';
 export type { Precondition } from './preconditions.js';
-export { type ChangeDetail, type FileChange, readChange } from './read-change.js';
-export {
-  readSourceFile,
-  readSourceTree,
-  type SourceContent,
-  type SourceEntry,
-  type SourceTree,
-} from './read-source.js';
-export { type MemoryOutcome, type MemoryWrite, writeMemory } from './write-memory.js';
+export { readChange } from './read-change.js';
+export { readSourceFile, readSourceTree, type SourceContent } from './read-source.js';
+export { type MemoryOutcome, writeMemory } from './write-memory.js';

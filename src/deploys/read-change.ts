@@ -55,14 +55,12 @@ async function readFiles(deps: Deps, workspaceId: string, files: readonly FileSh
   const carried = new Set(fitting);
   let lines = 0;
   return files.map((file) => {
-    if (!carried.has(file)) return { path: file.path, ...NOTHING, truncated: true };
+    if (!carried.has(file) || lines > MAX_LINES) return { path: file.path, ...NOTHING, truncated: true };
     const before = decode(file.before, blobs);
     const after = decode(file.after, blobs);
     if (before === BINARY || after === BINARY) return { path: file.path, ...NOTHING, binary: true };
     const diff = diffText(before ?? '', after ?? '');
     lines += diff.length;
-    // A file that is asked for alone is always shown.
-    if (lines > MAX_LINES && files.length > 1) return { path: file.path, ...NOTHING, truncated: true };
     return { path: file.path, ...NOTHING, before, after, diff };
   });
 }

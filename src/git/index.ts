@@ -1,7 +1,7 @@
 export { blobId } from './blob-id.js';
 export { unwritablePaths } from './check-paths.js';
-export { type Commit, readBlob, readCommit, readCommitFiles } from './read-commit.js';
+export { readBlob, readCommit, readCommitFiles } from './read-commit.js';
 export { MAIN, moveRef, readRef } from './refs.js';
 export { openRepository, type Repository, removeRepository, repositoryFolder } from './repository.js';
-export { type CommitInput, writeCommit } from './write-commit.js';
-export { type TreeFile, writeBlobs, writeTree } from './write-tree.js';
+export { writeCommit } from './write-commit.js';
+export { writeBlobs, writeTree } from './write-tree.js';
