@@ -64,7 +64,10 @@ export function createPool(options: DbOptions): pg.Pool {
     max: options.poolSize,
     idleTimeoutMillis: 30_000,
   });
-  pool.on('error', (error) => options.log.warn({ error: error.message }, 'an idle database connection broke'));
+  pool.on(
+    'error',
+    (error) => pool.ending || options.log.warn({ error: error.message }, 'an idle database connection broke'),
+  );
   // A checked-out client reports its loss by an event too; its query rejects anyway.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { Client, Connection } from '@temporalio/client';
-import { NativeConnection } from '@temporalio/worker';
+import { Client, type Connection } from '@temporalio/client';
+import type { NativeConnection } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectTemporal, connectWorker, createWorkflows, type Workflows } from '../../src/temporal/index.js';
 import { testTemporal } from '../support/temporal.js';

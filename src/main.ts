@@ -1,0 +1,223 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { bootstrapAccount, loadInstallKeys, writeBootstrapFile } from './accounts/index.js';
+import { createActivities } from './activities/index.js';
+import { createApp, createLog, serveApi } from './api/index.js';
+import { type Config, parseConfig, readEnvironment } from './config/index.js';
+import { applyMigrations, createDb, distDir, isConnectionLost, keepWorkerSeen, packageRoot } from './db/index.js';
+import { createChecker } from './deploys/check-pool.js';
+import type { Deps } from './deps.js';
+import { StartError, startEmbedded } from './embedded/index.js';
+import { startEngineLoops } from './engine/index.js';
+import { createModels } from './models/index.js';
+import { createSandbox } from './sandbox/index.js';
+import { systemClock } from './shared/clock.js';
+import { armFailpoint } from './shared/failpoint.js';
+import { newId } from './shared/ids.js';
+import type { Log } from './shared/log.js';
+import { errorMessage, Refusal } from './shared/refusal.js';
+import { createBlobStore } from './storage/index.js';
+import {
+  connectTemporal,
+  createWorkflows,
+  installRuntime,
+  keepWorker,
+  type SwitchedWorkflows,
+  switchWorkflows,
+} from './temporal/index.js';
+
+/** What ends the parts, in the order in which they began; they end in the reverse one. */
+type Closers = { readonly name: string; readonly close: () => Promise<void> }[];
+
+/** Twenty for the hundred lanes of a worker and the API beside it: statements are short, and each frees its own. */
+const POOL_SIZE = 20;
+const TEMPORAL_PATIENCE_MS = 5_000;
+
+const began = performance.now();
+
+/** For the person who waits. The log, on standard output, is for machines. */
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+async function start(closers: Closers): Promise<Log> {
+  const environment = readEnvironment();
+  const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
+  const asked = parseConfig(environment, version);
+  const log = createLog(asked.logLevel);
+  armFailpoint(asked.failpoint);
+  installRuntime(log);
+
+  const config = await withServers(asked, { log, environment }, closers);
+  const { deps, switched, workerId } = await createDeps(config, log, closers);
+  const worker = config.role === 'api' ? null : startWorker(deps, { switched, workerId }, closers);
+  const url = config.role === 'worker' ? null : await startApi(deps, closers);
+  if (worker) await worker;
+  const seconds = ((performance.now() - began) / 1_000).toFixed(1);
+  say(url ? `Signalbox ${version} is ready at ${url} (${seconds} s).` : `The worker is ready (${seconds} s).`);
+  return log;
+}
+
+/** The configuration with every address in it: of the servers named, or of those started here. */
+async function withServers(
+  config: Config,
+  { log, environment }: { log: Log; environment: ReturnType<typeof readEnvironment> },
+  closers: Closers,
+): Promise<Config & { readonly databaseUrl: string; readonly temporal: { readonly address: string } }> {
+  const { databaseUrl } = config;
+  const { address } = config.temporal;
+  if (databaseUrl !== null && address !== null)
+    return { ...config, databaseUrl, temporal: { ...config.temporal, address } };
+  const embedded = await startEmbedded({ config, log, progress: say, environment });
+  closers.push({ name: 'embedded servers', close: embedded.close });
+  return { ...config, databaseUrl: embedded.databaseUrl, temporal: { ...config.temporal, ...embedded.temporal } };
+}
+
+async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: Log, closers: Closers) {
+  const ca = config.databaseCa === null ? null : await readFile(config.databaseCa, 'utf8');
+  const applied = await migrate(config.databaseUrl, ca);
+  if (applied.length > 0) say(`Brought the database up to ${applied.at(-1)}.`);
+  const db = createDb({ url: config.databaseUrl, ca, poolSize: POOL_SIZE, log });
+  closers.push({ name: 'database', close: db.close });
+  const workerId = newId();
+  const [keys, connection, sandbox] = await Promise.all([
+    loadInstallKeys(config),
+    connectTemporal(config.temporal),
+    createSandbox({ config, db, log, workerId }),
+  ]);
+  closers.push({ name: 'sandbox', close: () => sandbox.close() });
+  const switched = switchWorkflows(createWorkflows({ ...config.temporal, connection }));
+  closers.push({ name: 'temporal', close: () => switched.workflows.close() });
+  const checker = createChecker({ workerPath: join(distDir, 'check-worker.js') });
+  closers.push({ name: 'checker', close: () => checker.close() });
+  const models = createModels({ config, log, clock: systemClock });
+  const deps: Deps = {
+    config,
+    keys,
+    log,
+    clock: systemClock,
+    db,
+    workflows: switched.workflows,
+    blobs: createBlobStore(config),
+    models,
+    sandbox,
+    checker,
+  };
+  return { deps, switched, workerId };
+}
+
+async function migrate(url: string, ca: string | null): Promise<readonly string[]> {
+  try {
+    return await applyMigrations(url, ca);
+  } catch (error) {
+    if (!isConnectionLost(error)) throw error;
+    const { host } = new URL(url);
+    throw new StartError(
+      `The database at ${host} does not answer (${errorMessage(error)}): start it, or correct DATABASE_URL.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Runs the lanes of all runs that this process gets; settles when it polls, or when Temporal lets it wait too long. */
+async function startWorker(
+  deps: Deps,
+  { switched, workerId }: { switched: SwitchedWorkflows; workerId: string },
+  closers: Closers,
+): Promise<void> {
+  const { config, db, log, sandbox } = deps;
+  const { namespace, taskQueue } = config.temporal;
+  const target = { address: config.temporal.address ?? '', tls: config.temporal.tls };
+  const loops = startEngineLoops(deps);
+  const seen = await keepWorkerSeen(db, { id: workerId, version: config.version, sandbox: sandbox.driver }, log);
+  const worker = keepWorker({
+    target,
+    namespace,
+    taskQueue,
+    activities: createActivities(deps),
+    bundlePath: join(distDir, 'workflows.js'),
+    log,
+    onConnected: (connection) => switched.use(createWorkflows({ connection, namespace, taskQueue })),
+  });
+  closers.push({
+    name: 'worker',
+    async close() {
+      loops.leave();
+      await worker.close();
+      await loops.close();
+      await seen.close();
+    },
+  });
+  if (!(await settlesWithin(worker.ready, TEMPORAL_PATIENCE_MS))) {
+    say(`Temporal at ${target.address} does not answer yet: runs are accepted, and begin when it does.`);
+  }
+}
+
+async function settlesWithin(work: Promise<void>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  return Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
+}
+
+async function startApi(deps: Deps, closers: Closers): Promise<string> {
+  const { dataDir } = deps.config;
+  const server = await serveApi(deps, createApp(deps));
+  closers.push({ name: 'api', close: () => server.close() });
+  const file = join(dataDir, 'bootstrap.json');
+  const made = await bootstrapAccount(deps, async (account) => {
+    await writeBootstrapFile(dataDir, { url: server.url, ...account });
+  });
+  if (made) say(`Made the account "${made.account}" of ${made.email}. Its admin key is in ${file}`);
+  else if (await renewAddress(dataDir, file, server.url)) say(`The admin key is in ${file}`);
+  return server.url;
+}
+
+/** The port may be another than at the first start; what reads the file must find the service that runs. */
+async function renewAddress(dataDir: string, file: string, url: string): Promise<boolean> {
+  const text = await readFile(file, 'utf8').catch(() => null);
+  if (text === null) return false;
+  const content = JSON.parse(text) as Parameters<typeof writeBootstrapFile>[1];
+  if (content.url !== url) await writeBootstrapFile(dataDir, { ...content, url });
+  return true;
+}
+
+async function stop(closers: Closers, log: Log | null): Promise<void> {
+  for (const { name, close } of closers.splice(0).reverse()) {
+    await close().catch((error: unknown) =>
+      log?.error({ part: name, error: errorMessage(error) }, 'a part did not end well'),
+    );
+  }
+}
+
+/** One sentence where the person can do something about it; a fault of ours comes with its trace. */
+function explain(error: unknown): string {
+  const isForPeople = error instanceof StartError || error instanceof Refusal || !(error instanceof TypeError);
+  return isForPeople || !(error instanceof Error) ? errorMessage(error) : (error.stack ?? error.message);
+}
+
+async function main(): Promise<void> {
+  const closers: Closers = [];
+  let log: Log | null = null;
+  let stopping = false;
+  const leave = async (signal: NodeJS.Signals): Promise<void> => {
+    // While it starts there is nothing to hand over, and the second time the person means it.
+    if (stopping || log === null) process.exit(signal === 'SIGINT' ? 130 : 143);
+    stopping = true;
+    say('Stopping; what runs now goes on at the next start. Once more to stop at once.');
+    await stop(closers, log);
+    process.exit(0);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void leave(signal));
+  try {
+    log = await start(closers);
+  } catch (error) {
+    say(explain(error));
+    await stop(closers, log);
+    process.exit(1);
+  }
+}
+
+await main();
