@@ -1,10 +1,13 @@
-const MAX_PATH = 1_024;
+const MAX_PATH_BYTES = 1_024;
 const MAX_PART_BYTES = 255;
+
+/** Besides what Unicode calls so: line and paragraph separators, marks that turn the direction of writing, the BOM. */
+const CONTROL = /[\p{Cc}\p{Surrogate}\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/u;
 
 const FAULTS: readonly (readonly [fault: string, found: (path: string) => boolean])[] = [
   ['is empty', (path) => path === ''],
-  [`is over ${MAX_PATH} characters`, (path) => path.length > MAX_PATH],
-  ['holds a control character', (path) => /\p{Cc}|\p{Surrogate}/u.test(path)],
+  [`is over ${MAX_PATH_BYTES} bytes`, (path) => byteLength(path) > MAX_PATH_BYTES],
+  ['holds a control character', (path) => CONTROL.test(path)],
   ['holds a backslash', (path) => path.includes('\\')],
   ['holds percent-encoded characters', (path) => /%(2e|2f|5c|00)/i.test(path)],
   ['is not in Unicode form NFC', (path) => path !== path.normalize('NFC')],
@@ -37,5 +40,5 @@ const INVISIBLE = /[\u200C-\u200F\u202A-\u202E\u206A-\u206F\uFEFF]/g;
 function isGitName(part: string): boolean {
   const stem = (part.replace(INVISIBLE, '').split(':')[0] ?? '').toLowerCase();
   const bare = stem.replace(/[. ]+$/, '');
-  return (bare === '' && stem !== '') || /^(\.git|\.?git~[1-9])$/.test(bare);
+  return (bare === '' && stem !== '') || /^(\.git|\.?git~\d+)$/.test(bare);
 }

@@ -1,7 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { blobId, unwritablePaths } from '../git/index.js';
-import { type Issue, isProtectedPath, type SourceFile, type Workspace } from '../workspace/index.js';
+import type { Issue, SourceFile, Workspace } from '../workspace/index.js';
 
 export interface PreparedFile {
   readonly sha: string;
@@ -21,12 +21,8 @@ export async function prepareTree(
   files: readonly SourceFile[],
   livePaths: readonly string[],
 ): Promise<PreparedTree> {
-  const own = pathIssues(files);
-  const carried = files.filter(({ path }) => !isProtectedPath(path));
-  const checked = await deps.checker.check(carried, { livePaths, secrets: null, models: deps.models.known() });
-  // The checker says more of a bad path than we can: its word comes first.
-  const refusedPaths = new Set(checked.issues.filter(isError).map(({ path }) => path));
-  const issues = [...checked.issues, ...own.filter(({ path }) => !refusedPaths.has(path))].sort(byPlace);
+  const checked = await deps.checker.check(files, { livePaths, secrets: null, models: deps.models.known() });
+  const issues = [...checked.issues, ...unwritable(files, checked.issues)].sort(byPlace);
   return {
     files: new Map(files.map(({ path, content }) => [path, { sha: blobId(content), content }])),
     issues,
@@ -45,23 +41,13 @@ export async function readLivePaths(sql: Sql, workspaceId: string): Promise<read
   return rows.map(({ path }) => path);
 }
 
-function pathIssues(files: readonly SourceFile[]): Issue[] {
-  const paths = files.map(({ path }) => path);
-  const issues = paths
-    .filter(isProtectedPath)
-    .map((path) =>
-      pathIssue(
-        path,
-        'tree/protected-path',
-        'this path is kept by the service: a deploy never carries it; leave the file out',
-      ),
-    );
-  for (const [path, message] of unwritablePaths(paths)) issues.push(pathIssue(path, 'file/bad-path', message));
-  return issues;
-}
-
-function pathIssue(path: string, code: string, message: string): Issue {
-  return { path, line: 1, column: 1, code, severity: 'error', message };
+/** What git cannot hold and the checker let pass: a file where another path has a folder, say. */
+function unwritable(files: readonly SourceFile[], found: readonly Issue[]): Issue[] {
+  const refused = new Set(found.filter(isError).map(({ path }) => path));
+  const faults = [...unwritablePaths(files.map(({ path }) => path))].filter(([path]) => !refused.has(path));
+  return faults.map(([path, message]): Issue => {
+    return { path, line: 1, column: 1, code: 'file/bad-path', severity: 'error', message };
+  });
 }
 
 function isError({ severity }: Issue): boolean {

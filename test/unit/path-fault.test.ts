@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { pathFault } from '../../src/shared/path-fault.js';
+import { checkPath } from '../../src/workspace/index.js';
 
 test.each([
   'AGENTS.md',
@@ -38,9 +39,39 @@ test.each([
   ['.git::$INDEX_ALLOCATION/x', 'git'],
   ['a/.../b', 'git'],
   [`${'x'.repeat(300)}.md`, '255 bytes'],
-  ['a/'.repeat(600), 'characters'],
+  ['a/'.repeat(600), '1024 bytes'],
+  ['a\u202eb', 'control'],
+  ['a/git~12/x', 'git'],
 ])('security 29: %j is refused, and the refusal says why', (path, why) => {
   expect(pathFault(path)).toContain(why);
+});
+
+test('security 29: what passes here passes at the door of a deploy, spelt as it is', () => {
+  const parts = [
+    '.',
+    '/',
+    '\\',
+    '%2e',
+    'a',
+    ' ',
+    ':',
+    '~1',
+    'git',
+    'é',
+    'e\u0301',
+    '\u200c',
+    '\u202e',
+    '\u2028',
+    '\ud800',
+    'x'.repeat(90),
+  ];
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...parts), maxLength: 16 }), (path) => {
+      fc.pre(pathFault(path) === null);
+      expect(checkPath(path)).toEqual({ ok: true, path });
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 test('security 29: whatever passes has no part that climbs, starts at the root or hides a separator', () => {
