@@ -15,6 +15,8 @@ export default defineConfig({
         include: [`test/${name}/**/*.test.ts`],
         testTimeout: name === 'unit' ? 10_000 : 60_000,
         hookTimeout: 60_000,
+        // The machine may be busy with other tests: what is awaited is the event, not the time.
+        expect: { poll: { timeout: 10_000 } },
       },
     })),
   },

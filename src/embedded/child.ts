@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, statSync, truncateSync } from 'node:fs';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.js';
 import { explainFileError } from './start-error.js';
@@ -37,16 +37,13 @@ export function spawnChild(spec: ChildSpec): Child {
     ...(spec.gid === undefined ? {} : { gid: spec.gid }),
   });
   closeSync(log);
-  // For a process that exits without having ended its servers: it can await no more, but it can still ask.
-  const abandon = () => void child.kill('SIGINT');
-  process.once('exit', abandon);
+  endWithProcess(child);
   let done = false;
   const exited = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('exit', (code, signal) => resolve(signal ? `ended by ${signal}` : `exit code ${code}`));
   }).then((text) => {
     done = true;
-    process.off('exit', abandon);
     return text;
   });
   return {
@@ -54,6 +51,13 @@ export function spawnChild(spec: ChildSpec): Child {
     exited,
     hasExited: () => done,
   };
+}
+
+/** For a process that exits without having ended its children: it can await no more, but it can still ask. */
+export function endWithProcess(child: ChildProcess): void {
+  const ask = () => void child.kill('SIGINT');
+  process.once('exit', ask);
+  child.once('exit', () => process.off('exit', ask));
 }
 
 /** Asks with `signals` one after the other, `patienceMs` each, until the process is gone. False when it was not there. */

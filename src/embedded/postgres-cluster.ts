@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { endWithProcess } from './child.js';
 import type { DataFolder } from './data-folder.js';
 import type { RunAs } from './postgres-user.js';
 import { explainFileError, StartError } from './start-error.js';
@@ -37,7 +38,9 @@ export async function ensureCluster(folder: DataFolder, initdb: string, user: Ru
       for (const path of [draft, passwordFile]) await chown(path, user.owner.uid, user.owner.gid);
     }
     const { command, args } = user.command(initdb, [...INITDB, `--pgdata=${draft}`, `--pwfile=${passwordFile}`]);
-    await run(command, [...args], { env: { LC_ALL: 'C' }, cwd: folder.root, ...user.spawnAs });
+    const running = run(command, [...args], { env: { LC_ALL: 'C' }, cwd: folder.root, ...user.spawnAs });
+    endWithProcess(running.child);
+    await running;
     await writeFile(folder.postgresPassword, password, { mode: 0o600 });
     // Only a whole cluster gets the name that later starts look for.
     await rename(draft, folder.postgres);

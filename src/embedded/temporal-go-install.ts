@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage } from '../shared/refusal.js';
+import { endWithProcess } from './child.js';
 import type { Acquire } from './temporal-binary.js';
 
 const MODULE = 'github.com/temporalio/cli/cmd/temporal';
@@ -31,8 +32,7 @@ export async function goInstallTemporal({ version, binFolder, environment, progr
 function runGo(args: readonly string[], env: Acquire['environment']): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn('go', args, { env: { ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
-    const abandon = () => void child.kill();
-    process.once('exit', abandon);
+    endWithProcess(child);
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => {
       said = (said + chunk.toString('utf8')).slice(-2_000);
@@ -42,7 +42,6 @@ function runGo(args: readonly string[], env: Acquire['environment']): Promise<vo
       reject(new Error(isMissing ? 'there is no `go` on PATH' : errorMessage(error)));
     });
     child.once('close', (code) => {
-      process.off('exit', abandon);
       if (code === 0) resolve();
       else reject(new Error(said.trim().split('\n').at(-1) || `exit code ${code}`));
     });

@@ -38,7 +38,7 @@ test.each(damages)('a damaged data folder is said to be one, and nothing keeps r
   await expect(host.start(folder)).rejects.toThrow(
     /StartError: .*(restore (it|the folder|the data folder) from a backup|move it away)/,
   );
-  expect(await serversOf(folder)).toEqual([]);
+  await expect.poll(() => serversOf(folder)).toEqual([]);
 });
 
 test('a lost password file is named, with what it is for', async () => {
@@ -82,7 +82,7 @@ test.skipIf(!canMount())('a full disk is refused in a sentence, at the first sta
     await (await host.start(folder)).end('SIGTERM');
     execFileSync('sh', ['-c', `cat /dev/zero > ${folder}/ballast || true`], { stdio: 'ignore' });
     await expect(host.start(folder)).rejects.toThrow(full);
-    expect(await serversOf(folder)).toEqual([]);
+    await expect.poll(() => serversOf(folder)).toEqual([]);
   } finally {
     execFileSync('umount', ['-l', folder]);
   }
@@ -98,7 +98,7 @@ test.skipIf(!isRoot)(
     await chmod(folder, 0o700);
     const service = await host.start(join(home, 'data'));
     expect(await service.end('SIGTERM')).toBe(0);
-    expect(await serversOf(folder)).toEqual([]);
+    await expect.poll(() => serversOf(folder)).toEqual([]);
   },
 );
 
@@ -109,7 +109,7 @@ test('without any Temporal the error names all five places', async () => {
   await expect(start).rejects.toThrow(
     /\(1\) TEMPORAL_ADDRESS .*\(2\) .*signalbox\/bin\/temporal .*\(3\) .*PATH.*\(4\) .*\(5\) /,
   );
-  expect(await serversOf(folder)).toEqual([]);
+  await expect.poll(() => serversOf(folder)).toEqual([]);
 });
 
 function canMount(): boolean {

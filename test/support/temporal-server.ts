@@ -7,7 +7,7 @@ import { startTemporal } from '../../src/embedded/temporal-server.js';
 import { readTemporalSettings } from '../../src/embedded/temporal-settings.js';
 
 /** A real Temporal server as the product starts it, in a folder of its own. */
-export async function startTestTemporal(folder: string) {
+export async function startTestTemporal(folder: string, port?: number) {
   const data = dataFolder(join(folder, 'temporal'));
   await prepareDataFolder(data);
   const settings = await readTemporalSettings();
@@ -18,5 +18,5 @@ export async function startTestTemporal(folder: string) {
     environment,
     progress: (text) => process.stderr.write(`${text}\n`),
   });
-  return startTemporal({ binary, settings, folder: data, port: await freePort() });
+  return startTemporal({ binary, settings, folder: data, port: port ?? (await freePort()) });
 }

@@ -1,0 +1,144 @@
+import { readFile, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { Connection } from '@temporalio/client';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { freePort } from '../../src/embedded/free-port.js';
+import { serversOf } from '../support/embedded-host.js';
+import { freshDatabase } from '../support/postgres.js';
+import { createServiceHost } from '../support/service-host.js';
+import { startTestTemporal } from '../support/temporal-server.js';
+
+let host: Awaited<ReturnType<typeof createServiceHost>>;
+beforeAll(async () => {
+  host = await createServiceHost();
+});
+afterAll(() => host.close());
+
+test('a first start makes the account and its key, and a later one, on another port, tells the new address', async () => {
+  const folder = await host.folder();
+  const first = await host.start(folder);
+  const bootstrap = JSON.parse(await readFile(join(folder, 'bootstrap.json'), 'utf8'));
+  expect(bootstrap).toMatchObject({ url: first.url, account: 'main', email: 'owner@localhost' });
+  expect((await stat(join(folder, 'bootstrap.json'))).mode & 0o777).toBe(0o600);
+  expect((await first.request('/api/workspaces')).status).toBe(200);
+  expect(await (await first.request('/api/healthz')).json()).toMatchObject({
+    ok: true,
+    workerAlive: true,
+    database: 'ok',
+    temporal: 'ok',
+  });
+  expect(first.stderr() + first.stdout()).not.toContain(bootstrap.key);
+  expect(await first.end('SIGTERM')).toBe(0);
+  expect(await serversOf(folder)).toEqual([]);
+
+  const second = await host.start(folder);
+  const renewed = JSON.parse(await readFile(join(folder, 'bootstrap.json'), 'utf8'));
+  expect(renewed).toEqual({ ...bootstrap, url: second.url });
+  expect((await second.request('/api/workspaces')).status).toBe(200);
+  await second.end('SIGINT');
+});
+
+test('a service that was killed starts again, and its orphans are gone when it ends', async () => {
+  const folder = await host.folder();
+  await (await host.start(folder)).end('SIGKILL');
+  const again = await host.start(folder);
+  expect((await again.request('/api/healthz')).status).toBe(200);
+  expect(await again.end('SIGTERM')).toBe(0);
+  expect(await serversOf(folder)).toEqual([]);
+});
+
+test('a second signal ends it at once, and its servers still end', async () => {
+  const folder = await host.folder();
+  const service = await host.start(folder);
+  const ended = service.end('SIGINT');
+  await expect.poll(() => service.stderr(), { interval: 5 }).toContain('Stopping');
+  process.kill(service.pid, 'SIGINT');
+  expect([0, 130]).toContain(await ended);
+  await expect.poll(() => serversOf(folder), { timeout: 20_000 }).toEqual([]);
+});
+
+test('an interrupted start leaves no process and no lock that sticks', async () => {
+  const folder = await host.folder();
+  const starting = host.start(folder, { SERVICE_LOG_LEVEL: 'silent' });
+  const outcome = starting.catch((error: Error) => error.message);
+  await expect.poll(() => serversOf(folder), { interval: 20 }).not.toEqual([]);
+  const lock = JSON.parse(await readFile(join(folder, 'lock'), 'utf8'));
+  process.kill(lock.pid, 'SIGTERM');
+  expect(await outcome).toMatch(/^exit 143/);
+  await expect.poll(() => serversOf(folder), { timeout: 20_000 }).toEqual([]);
+  const next = await host.start(folder);
+  expect(await next.end('SIGTERM')).toBe(0);
+});
+
+test('a port that is taken is a sentence and exit code 1, and leaves no process', async () => {
+  const folder = await host.folder();
+  const blocker = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => blocker.once('listening', resolve));
+  const address = blocker.address();
+  const port = typeof address === 'object' && address ? String(address.port) : '';
+  await expect(host.start(folder, { SERVICE_PORT: port })).rejects.toThrow(
+    new RegExp(`^exit 1: [\\s\\S]*port ${port} on 127.0.0.1 is taken: stop what listens there, or set SERVICE_PORT`),
+  );
+  expect(await serversOf(folder)).toEqual([]);
+  blocker.close();
+});
+
+test('bad settings are named all at once, and nothing is started', async () => {
+  const folder = await host.folder();
+  const start = host.start(folder, { SERVICE_PORT: 'x', SERVICE_ROLE: 'boss', SERVICE_LOG_LEVEL: 'loud' });
+  await expect(start).rejects.toThrow(/^exit 1: [\s\S]*SERVICE_ROLE[\s\S]*SERVICE_PORT[\s\S]*SERVICE_LOG_LEVEL/);
+  await expect(stat(join(folder, 'postgres'))).rejects.toThrow();
+});
+
+test('a database that does not answer is a sentence that names it, within seconds', async () => {
+  const env = { DATABASE_URL: 'postgresql://u:secret@127.0.0.1:1/x', TEMPORAL_ADDRESS: inject('temporalAddress') };
+  const failed = await host.start(await host.folder(), env).catch((error: Error) => error.message);
+  expect(failed).toContain('exit 1: The database at 127.0.0.1:1 does not answer');
+  expect(failed).toContain('correct DATABASE_URL.');
+  expect(failed).not.toContain('secret');
+});
+
+test('an API and a worker share one database and one Temporal, and start nothing of their own', async () => {
+  const { url, drop } = await freshDatabase('template0');
+  const env = { DATABASE_URL: url, TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: 'signalbox' };
+  const folder = await host.folder();
+  const services = [{ SERVICE_ROLE: 'api' }, { SERVICE_ROLE: 'worker', TEMPORAL_TASK_QUEUE: 'signalbox' }];
+  const [api, worker] = await Promise.all(services.map((role) => host.start(folder, { ...env, ...role })));
+  const health = async () => (await api?.request('/api/healthz'))?.json();
+  await expect.poll(health).toMatchObject({ ok: true, role: 'api', workerAlive: true });
+  expect(await serversOf(folder)).toEqual([]);
+  expect(await worker?.end('SIGTERM')).toBe(0);
+  await expect.poll(health).toMatchObject({ workerAlive: false });
+  await api?.end('SIGTERM');
+  await drop();
+});
+
+test('a Temporal that is down keeps nobody from starting, and the worker comes when it is up', async () => {
+  const { url, drop } = await freshDatabase();
+  const port = await freePort();
+  const env = { DATABASE_URL: url, TEMPORAL_ADDRESS: `127.0.0.1:${port}`, TEMPORAL_NAMESPACE: 'signalbox' };
+  const service = await host.start(await host.folder(), { ...env, SERVICE_LOG_LEVEL: 'info' });
+  const health = async () => (await service.request('/api/healthz')).json();
+  expect(service.stderr()).toContain(`Temporal at 127.0.0.1:${port} does not answer yet`);
+  expect(await health()).toMatchObject({ ok: false, database: 'ok', temporal: 'down' });
+
+  const temporal = await startTestTemporal(await host.folder(), port);
+  await expect.poll(health, { timeout: 30_000 }).toMatchObject({ ok: true, temporal: 'ok' });
+  await expect.poll(() => pollers(port), { timeout: 30_000 }).toBeGreaterThan(0);
+  expect(await service.end('SIGTERM')).toBe(0);
+  await temporal.stop();
+  await drop();
+});
+
+async function pollers(port: number): Promise<number> {
+  const connection = await Connection.connect({ address: `127.0.0.1:${port}` });
+  const taskQueue = { name: 'signalbox' };
+  const found = await connection.workflowService.describeTaskQueue({
+    namespace: 'signalbox',
+    taskQueue,
+    taskQueueType: 1,
+  });
+  await connection.close();
+  return found.pollers.length;
+}

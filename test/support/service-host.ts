@@ -1,0 +1,99 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { readEnvironment } from '../../src/config/index.js';
+import { serversOf } from './embedded-host.js';
+
+export interface Service {
+  readonly pid: number;
+  /** Null for a worker, which serves nothing. */
+  readonly url: string | null;
+  stderr(): string;
+  stdout(): string;
+  /** A request with the admin key of the data folder's bootstrap.json. */
+  request(path: string, init?: RequestInit): Promise<Response>;
+  end(signal: NodeJS.Signals): Promise<number | null>;
+  readonly exited: Promise<number | null>;
+}
+
+type Env = Readonly<Record<string, string>>;
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const READY = /is ready at (\S+)|The worker is ready/;
+
+/** The built service as a user starts it, in processes and folders that end with the test file. */
+export async function createServiceHost() {
+  const build = "const { buildBundle } = await import('./scripts/setup/bundle.mjs'); await buildBundle();";
+  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', build], { cwd: root });
+  const children: ChildProcess[] = [];
+  const folders: string[] = [];
+
+  return {
+    async folder(): Promise<string> {
+      const path = await mkdtemp(join(tmpdir(), 'signalbox-service-'));
+      folders.push(path);
+      return path;
+    },
+    /** Resolves when it says that it is ready; rejects with all that it wrote when it ends before. */
+    start(dataDir: string, env: Env = {}): Promise<Service> {
+      const child = spawnService(dataDir, env);
+      children.push(child);
+      return untilReady(child, dataDir);
+    },
+    async close(): Promise<void> {
+      for (const child of children) {
+        if (child.exitCode !== null || child.signalCode !== null) continue;
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+      }
+      for (const path of folders) {
+        for (const pid of await serversOf(path)) process.kill(pid, 'SIGKILL');
+        await rm(path, { recursive: true, force: true, maxRetries: 5 });
+      }
+    },
+  };
+}
+
+function spawnService(dataDir: string, env: Env): ChildProcess {
+  const { PATH = '', HOME = '' } = readEnvironment();
+  return spawn(process.execPath, [join(root, 'dist/main.js')], {
+    cwd: root,
+    env: { PATH, HOME, SERVICE_DATA_DIR: dataDir, SERVICE_PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+async function untilReady(child: ChildProcess, dataDir: string): Promise<Service> {
+  const said = { stdout: '', stderr: '' };
+  const closed = once(child, 'close').then(([code]) => code as number | null);
+  const url = await new Promise<string | null>((resolve, reject) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
+      said.stdout += chunk.toString('utf8');
+    });
+    child.stderr?.on('data', (chunk: Buffer) => {
+      said.stderr += chunk.toString('utf8');
+      const ready = READY.exec(said.stderr);
+      if (ready) resolve(ready[1] ?? null);
+    });
+    closed.then((code) => reject(new Error(`exit ${code}: ${said.stderr.trim()}`)));
+  });
+  return {
+    pid: child.pid ?? 0,
+    url,
+    stderr: () => said.stderr,
+    stdout: () => said.stdout,
+    async request(path, init = {}) {
+      const { key } = JSON.parse(await readFile(join(dataDir, 'bootstrap.json'), 'utf8')) as { key: string };
+      return fetch(`${url}${path}`, { ...init, headers: { authorization: `Bearer ${key}`, ...init.headers } });
+    },
+    end(signal) {
+      child.kill(signal);
+      return closed;
+    },
+    exited: closed,
+  };
+}
