@@ -1,0 +1,104 @@
+import type { CheckContext, Checked, Checker, Issue, SourceFile } from '../workspace/index.js';
+import { CheckCut, CheckSlot } from './check-slot.js';
+import type { CheckRequest } from './check-worker.js';
+
+export interface CheckPoolOptions {
+  /** The bundled check-worker. */
+  readonly workerPath: string;
+  /** Workers, at least 2: one tree that is cut off must not hold up the next. */
+  readonly size?: number;
+  /** What one check may take, from when a worker has it. */
+  readonly timeoutMs?: number;
+}
+
+/** A Checker that may also be given the account's library, its paths without `library/` in front. */
+export interface CheckPool extends Checker {
+  check(files: readonly SourceFile[], context: CheckContext, library?: readonly SourceFile[]): Promise<Checked>;
+}
+
+interface Task {
+  readonly request: CheckRequest;
+  readonly resolve: (checked: Checked) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Checks trees in worker threads, in the order of asking. A tree that takes too long or too much memory is
+ * answered with `tree/too-large`; its worker is replaced, and no other check notices. Rejects only when a
+ * worker cannot be had, or after `close`.
+ */
+export function createChecker({ workerPath, size = 2, timeoutMs = 2_000 }: CheckPoolOptions): CheckPool {
+  return new Pool(
+    Array.from({ length: Math.max(2, size) }, () => new CheckSlot(workerPath, timeoutMs)),
+    timeoutMs,
+  );
+}
+
+class Pool implements CheckPool {
+  readonly #queue: Task[] = [];
+  readonly #idle: CheckSlot[];
+  readonly #running = new Set<Task>();
+  #closed = false;
+
+  constructor(
+    private readonly slots: readonly CheckSlot[],
+    private readonly timeoutMs: number,
+  ) {
+    this.#idle = [...slots];
+  }
+
+  check(files: readonly SourceFile[], context: CheckContext, library: readonly SourceFile[] = []): Promise<Checked> {
+    if (this.#closed) return Promise.reject(closed());
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ request: { files, context, library }, resolve, reject });
+      this.#next();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const task of [...this.#queue.splice(0), ...this.#running]) task.reject(closed());
+    await Promise.all(this.slots.map((slot) => slot.stop()));
+  }
+
+  #next(): void {
+    const slot = this.#queue.length > 0 ? this.#idle.shift() : undefined;
+    const task = slot && this.#queue.shift();
+    if (slot && task) void this.#run(slot, task);
+  }
+
+  async #run(slot: CheckSlot, task: Task): Promise<void> {
+    this.#running.add(task);
+    try {
+      task.resolve(await slot.check(task.request));
+    } catch (error) {
+      if (error instanceof CheckCut)
+        task.resolve({ workspace: null, issues: [tooLarge(error, task.request, this.timeoutMs)] });
+      else task.reject(error);
+      if (!this.#closed) slot.warm();
+    } finally {
+      this.#running.delete(task);
+      this.#idle.push(slot);
+      if (!this.#closed) this.#next();
+    }
+  }
+}
+
+function closed(): Error {
+  return new Error('The checker is closed.');
+}
+
+/** Nobody can say which file it was; the largest is where to look first. */
+function tooLarge({ reason }: CheckCut, { files }: CheckRequest, timeoutMs: number): Issue {
+  const [largest] = [...files].sort((a, b) => b.content.length - a.content.length);
+  const limit = reason === 'time' ? `took longer than ${timeoutMs / 1_000} s` : 'took too much memory';
+  return {
+    path: largest?.path ?? '',
+    line: 1,
+    column: 1,
+    code: 'tree/too-large',
+    severity: 'error',
+    message: `Reading this tree ${limit}, so nothing was applied; this is its largest file.`,
+    hint: 'Split large files, and take out lists, tables and quotes that nest deep.',
+  };
+}

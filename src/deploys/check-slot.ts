@@ -1,0 +1,106 @@
+import { Worker } from 'node:worker_threads';
+import type { Checked } from '../workspace/index.js';
+import type { CheckReply, CheckRequest } from './check-worker.js';
+
+/** Why a check has no result of its own. */
+export class CheckCut extends Error {
+  constructor(readonly reason: 'time' | 'memory') {
+    super(`the check was cut off: ${reason}`);
+  }
+}
+
+const START_MS = 30_000;
+/** A tree is 16 MiB at most; what it is parsed to stays well below this. */
+const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64, stackSizeMb: 4 };
+
+/** One worker at a time. It outlives its checks, and is replaced when one of them had to be cut off. */
+export class CheckSlot {
+  #worker: Worker | undefined;
+  #ready: Promise<Worker> | undefined;
+
+  constructor(
+    private readonly workerPath: string,
+    private readonly timeoutMs: number,
+  ) {
+    this.warm();
+  }
+
+  /** Starts a worker ahead of the next check, which will say so when that failed. */
+  warm(): void {
+    this.#start().catch(() => undefined);
+  }
+
+  async check(request: CheckRequest): Promise<Checked> {
+    const worker = await this.#start();
+    worker.ref();
+    try {
+      const reply = await this.#reply(worker, request);
+      if (reply.kind === 'checked') return reply.checked;
+      throw new Error(
+        reply.kind === 'failed' ? `the check failed: ${reply.message}` : 'the check worker answered out of turn',
+      );
+    } finally {
+      worker.unref();
+    }
+  }
+
+  async stop(): Promise<void> {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    this.#ready = undefined;
+    await worker?.terminate();
+  }
+
+  #start(): Promise<Worker> {
+    this.#ready ??= this.#launch().catch(async (error) => {
+      await this.stop();
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  async #launch(): Promise<Worker> {
+    // No environment: it holds the operator's secrets, and reading text needs none.
+    const worker = new Worker(this.workerPath, { env: {}, execArgv: [], resourceLimits: LIMITS });
+    this.#worker = worker;
+    // Between checks a lost worker is only forgotten; the next check starts another.
+    worker.on('error', () => this.#forget(worker));
+    worker.on('exit', () => this.#forget(worker));
+    await within(worker, START_MS);
+    worker.unref();
+    return worker;
+  }
+
+  #forget(worker: Worker): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    this.#ready = undefined;
+  }
+
+  async #reply(worker: Worker, request: CheckRequest): Promise<CheckReply> {
+    try {
+      worker.postMessage(request);
+      return await within(worker, this.timeoutMs);
+    } catch (error) {
+      if (error instanceof CheckCut) await this.stop();
+      throw error;
+    }
+  }
+}
+
+/** The worker's next message; rejects when it takes too long, runs out of memory or ends. */
+function within(worker: Worker, ms: number): Promise<CheckReply> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => end(() => reject(new CheckCut('time'))), ms);
+    const onMessage = (reply: CheckReply) => end(() => resolve(reply));
+    const onError = (error: Error & { code?: string }) =>
+      end(() => reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new CheckCut('memory') : error));
+    const onExit = (code: number) => end(() => reject(new Error(`the check worker ended with ${code}`)));
+    function end(settle: () => void): void {
+      clearTimeout(timer);
+      worker.off('message', onMessage).off('error', onError).off('exit', onExit);
+      settle();
+    }
+    worker.on('message', onMessage).on('error', onError).on('exit', onExit);
+  });
+}
