@@ -1,5 +1,3 @@
-import type { Failpoint } from '../shared/failpoint.js';
-
 /** A key under which tokens are derived and secrets wrapped: 32 bytes, and the id that says which. */
 export interface InstallKey {
   readonly id: string;
@@ -61,5 +59,5 @@ export interface Config {
   } | null;
   readonly metricsToken: string | null;
   /** Kills the process at the instruction of this name; for tests. */
-  readonly failpoint: Failpoint | null;
+  readonly failpoint: string | null;
 }

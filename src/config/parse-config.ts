@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { FAILPOINTS } from '../shared/failpoint.js';
+import { FAILPOINTS, isFailpoint } from '../shared/failpoint.js';
 import { foldName } from '../shared/ids.js';
 import type { Config } from './config.js';
 import { ConfigError } from './config-error.js';
@@ -36,12 +36,17 @@ export function parseConfig(env: Environment, version: string): Config {
     models: readModels(reader),
     s3: readS3(reader),
     metricsToken: reader.text('SERVICE_METRICS_TOKEN'),
-    failpoint: reader.read('SERVICE_FAILPOINT', oneOf(...FAILPOINTS), null),
+    failpoint: reader.read('SERVICE_FAILPOINT', parseFailpoint, null),
   };
   checkTogether(config, reader);
   if (reader.faults.length > 0) throw new ConfigError(reader.faults);
   return freeze(config);
 }
+
+const parseFailpoint = (text: string) =>
+  isFailpoint(text)
+    ? { value: text }
+    : { fault: `is no failpoint: use one of ${FAILPOINTS.join(', ')}, with *<n> behind it for the n-th time` };
 
 const parseKeys = (text: string) => {
   const keys = parseInstallKeys(text);

@@ -1,0 +1,92 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { distDir } from '../../src/db/index.js';
+import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
+import { flow, scripted } from '../support/flows.js';
+import { testTemporal } from '../support/temporal.js';
+
+/** Set to a release's name, the histories of this build are written to test/replay/histories/<name>/. */
+const RECORD = process.env.RECORD_HISTORIES ?? '';
+
+let app: EngineApp;
+let client: Client;
+beforeAll(async () => {
+  app = await createEngineApp();
+  const { address, namespace } = testTemporal();
+  client = new Client({ connection: await Connection.connect({ address }), namespace });
+});
+afterAll(() => client.connection.close());
+
+const FLOWS: Readonly<Record<string, string>> = {
+  steps: flow('## One @worker\n\nA.\n\n## Two @worker\n\nB.'),
+  gate: flow('## Gate\n\n- approve: human\n\nOK?\n\n## Two @worker\n\nB.'),
+  'gate-timeout': flow(
+    '## Gate\n\n- approve: human\n- timeout: 1s\n- on_timeout: continue\n\nOK?\n\n## Two @worker\n\nB.',
+  ),
+  event: flow('## Ask @worker\n\n- wait: event\n\nAsk.\n\n## Two @worker\n\nB.'),
+  timer: flow('## Wait\n\n- wait: 1s\n\n## Two @worker\n\nB.'),
+  group: flow('## Both\n\n### Left @worker\n\nL.\n\n### Right\n\n- approve: human\n\nR?\n\n## Two @worker\n\nB.'),
+  any: flow(
+    '## Race\n\n- join: any\n\n### Left @worker\n\nL.\n\n### Right\n\n- approve: human\n\nR?\n\n## Two @worker\n\nB.',
+  ),
+  each: flow(
+    '## Each @worker\n\n- each: "[1, 2, 3]"\n- parallel: 2\n\nDo {{item}}.'.replace('"[1, 2, 3]"', '[1, 2, 3]'),
+  ),
+  subflow: flow('## Call\n\n- subflow: gate\n\n## Two @worker\n\nB.'),
+  retry: flow('## Two @worker\n\n- retry: { max: 2, wait: 1s }\n\nFail once.'),
+  failed: flow('## Fails @worker\n\nA.'),
+  stopped: flow('## Gate\n\n- approve: human\n\nOK?'),
+};
+/** Here nobody decides: the clock does, or a faster branch. */
+const UNATTENDED = ['gate-timeout', 'any'];
+const SCRIPT =
+  '- { when: { step: two, attempt: 1, contains: "Fail once" }, error: refused }\n- { when: { step: fails }, error: refused }\n- { text: done }\n';
+
+test('the history of every feature replays on the build that made it', async () => {
+  const files = Object.fromEntries(Object.entries(FLOWS).map(([name, text]) => [`flows/${name}.md`, text]));
+  const workspace = await app.workspace({ ...scripted(SCRIPT), ...files });
+  const codePath = join(distDir, 'workflows.js');
+  const ids = await Promise.all(
+    Object.keys(FLOWS).map(async (name) => [name, await app.start(workspace, name)] as const),
+  );
+  await Promise.all(ids.map(([name, id]) => (name === 'stopped' ? stopParked(workspace, id) : drive(workspace, id))));
+  for (const [name, id] of ids) {
+    await expect.poll(() => app.deps.workflows.describeRun(id), { timeout: 20_000 }).toBe('closed');
+    const history = await client.workflow.getHandle(id).fetchHistory();
+    await expect(Worker.runReplayHistory({ workflowBundle: { codePath } }, history, id), name).resolves.toBeUndefined();
+    if (RECORD !== '') record(name, historyToJSON(history).replace(/"identity": "[^"]*"/g, '"identity": "worker"'));
+  }
+}, 120_000);
+
+/** Decides and releases whatever the run and its children wait for, until the run has ended. */
+async function drive(workspace: string, id: string): Promise<void> {
+  for (;;) {
+    const run = await app.until(workspace, id, (view) => view.finishedAt !== null || view.waiting.length > 0);
+    if (run.finishedAt !== null) return;
+    for (const wait of run.waiting) {
+      if (wait.runId) await drive(workspace, wait.runId);
+      const at = `/api/workspaces/${workspace}/runs/${id}`;
+      if (wait.kind === 'approval' && !UNATTENDED.includes(run.flow))
+        await app.post(`${at}/approve`, { decision: 'approve' });
+      const url = wait.releaseUrl === undefined ? null : new URL(wait.releaseUrl);
+      if (url) await app.post(url.pathname + url.search, {}, { as: null });
+    }
+    await app.until(workspace, id, (view) => view.finishedAt !== null || view.lastSeq > run.lastSeq);
+  }
+}
+
+async function stopParked(workspace: string, id: string): Promise<void> {
+  await app.until(workspace, id, (run) => run.status === 'awaiting-approval');
+  await app.post(`/api/workspaces/${workspace}/runs/${id}/stop`);
+}
+
+function record(name: string, json: string): void {
+  const folder = join(import.meta.dirname, '../replay/histories', RECORD);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, `${name}.json`), `${json}\n`);
+  expect(readFileSync(join(folder, `${name}.json`), 'utf8')).toContain('eventId');
+}
