@@ -16,7 +16,7 @@ import { systemClock } from './shared/clock.js';
 import { armFailpoint } from './shared/failpoint.js';
 import { newId } from './shared/ids.js';
 import type { Log } from './shared/log.js';
-import { errorMessage, Refusal } from './shared/refusal.js';
+import { errorMessage } from './shared/refusal.js';
 import { createBlobStore } from './storage/index.js';
 import {
   connectTemporal,
@@ -33,8 +33,6 @@ type Closers = { readonly name: string; readonly close: () => Promise<void> }[];
 /** Twenty for the hundred lanes of a worker and the API beside it: statements are short, and each frees its own. */
 const POOL_SIZE = 20;
 const TEMPORAL_PATIENCE_MS = 5_000;
-
-const began = performance.now();
 
 /** For the person who waits. The log, on standard output, is for machines. */
 function say(text: string): void {
@@ -54,7 +52,7 @@ async function start(closers: Closers): Promise<Log> {
   const worker = config.role === 'api' ? null : startWorker(deps, { switched, workerId }, closers);
   const url = config.role === 'worker' ? null : await startApi(deps, closers);
   if (worker) await worker;
-  const seconds = ((performance.now() - began) / 1_000).toFixed(1);
+  const seconds = process.uptime().toFixed(1);
   say(url ? `Signalbox ${version} is ready at ${url} (${seconds} s).` : `The worker is ready (${seconds} s).`);
   return log;
 }
@@ -194,8 +192,8 @@ async function stop(closers: Closers, log: Log | null): Promise<void> {
 
 /** One sentence where the person can do something about it; a fault of ours comes with its trace. */
 function explain(error: unknown): string {
-  const isForPeople = error instanceof StartError || error instanceof Refusal || !(error instanceof TypeError);
-  return isForPeople || !(error instanceof Error) ? errorMessage(error) : (error.stack ?? error.message);
+  const isOurs = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
+  return isOurs ? (error.stack ?? error.message) : errorMessage(error);
 }
 
 async function main(): Promise<void> {

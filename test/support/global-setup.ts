@@ -1,7 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { dataFolder } from '../../src/embedded/data-folder.js';
+import { takeLock } from '../../src/embedded/instance-lock.js';
+import { endOrphans } from '../../src/embedded/process-records.js';
 import { startTestPostgres } from './postgres-server.js';
 import { startTestTemporal } from './temporal-server.js';
 
@@ -15,13 +19,16 @@ declare module 'vitest' {
   }
 }
 
+const PREFIX = 'signalbox-test-';
 const NEED_POSTGRES = new Set(['api', 'workflows', 'git', 'e2e']);
 const NEED_TEMPORAL = new Set(['api', 'workflows', 'e2e']);
 
 /** Starts what the selected projects need, once for all of them; answers how to end it. */
 export async function setup(root: TestProject): Promise<() => Promise<void>> {
   const selected = root.vitest.projects.map((project) => project.name);
-  const folder = await mkdtemp(join(tmpdir(), 'signalbox-test-'));
+  const folder = await mkdtemp(join(tmpdir(), PREFIX));
+  await endAbandoned();
+  takeLock(join(folder, 'lock'), 'a test run');
   const stops: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
   const stop = async () => {
     for (const each of stops.splice(0).reverse()) await each();
@@ -43,4 +50,20 @@ export async function setup(root: TestProject): Promise<() => Promise<void>> {
     throw error;
   }
   return stop;
+}
+
+/** A test run that was killed could end nothing: the next one does, and removes its folder. */
+async function endAbandoned(): Promise<void> {
+  const folders = (await readdir(tmpdir()))
+    .filter((name) => name.startsWith(PREFIX))
+    .map((name) => join(tmpdir(), name));
+  for (const folder of folders.filter((each) => existsSync(join(each, 'lock')))) {
+    try {
+      takeLock(join(folder, 'lock'), 'a test run');
+    } catch {
+      continue;
+    }
+    for (const part of ['postgres', 'temporal']) await endOrphans(dataFolder(join(folder, part)).processes);
+    await rm(folder, { recursive: true, force: true });
+  }
 }
