@@ -1,3 +1,4 @@
+// @ts-nocheck: it leans on a package that lives in the scratch folder and is no dependency of ours.
 // Serves a GGUF of the scratch folder as an OpenAI-compatible endpoint. See README.md beside this file.
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
