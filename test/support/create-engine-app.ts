@@ -44,6 +44,8 @@ export interface EngineOptions {
   readonly deps?: Partial<Deps>;
 }
 
+/** Temporal's runtime is one a process. */
+let installed = false;
 const closers: (() => Promise<void>)[] = [];
 afterAll(async () => {
   for (const close of closers.splice(0).reverse()) await close();
@@ -53,7 +55,8 @@ afterAll(async () => {
 export async function createEngineApp(options: EngineOptions = {}): Promise<EngineApp> {
   const taskQueue = `test-${newId()}`;
   const { address, namespace } = testTemporal();
-  installRuntime(silentLog);
+  if (!installed) installRuntime(silentLog);
+  installed = true;
   const connection = await NativeConnection.connect({ address });
   const { config } = await createTestDeps();
   const models = createModels({

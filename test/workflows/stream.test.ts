@@ -1,0 +1,154 @@
+import { beforeAll, expect, test } from 'vitest';
+import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
+import { flow, scripted } from '../support/flows.js';
+
+let app: EngineApp;
+beforeAll(async () => {
+  app = await createEngineApp();
+});
+
+interface Item {
+  readonly event: string;
+  readonly id: number | null;
+  // biome-ignore lint/suspicious/noExplicitAny: each event has a shape of its own
+  readonly data: any;
+}
+
+const GATE = '## One @worker\n\nA.\n\n## Gate\n\n- approve: human\n\nOK?\n\n## Two @worker\n\nB.';
+const SCRIPT = '- { when: { step: one }, text: "several words that come one by one", delayMs: 900 }\n- { text: end }\n';
+
+async function started(body = GATE) {
+  const workspace = await app.workspace({ ...scripted(SCRIPT), 'flows/s.md': flow(body) });
+  const id = await app.start(workspace, 's');
+  return { workspace, id, at: `/api/workspaces/${workspace}/runs/${id}` };
+}
+
+/** Reads a stream until `enough` holds or it ends; then hangs up. */
+async function read(path: string, enough: (items: readonly Item[]) => boolean, headers: HeadersInit = {}) {
+  const hangUp = new AbortController();
+  const response = await app.get(path, { headers, signal: hangUp.signal });
+  const items: Item[] = [];
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  let ended = reader === undefined;
+  while (!ended && !enough(items)) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
+    ended = done;
+    text += value ?? '';
+    const blocks = text.split('\n\n');
+    text = blocks.pop() ?? '';
+    items.push(...blocks.flatMap(parse));
+  }
+  hangUp.abort();
+  await reader?.cancel().catch(() => undefined);
+  return { status: response.status, headers: response.headers, items, ended };
+}
+
+function parse(block: string): Item[] {
+  const fields = new Map(
+    block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+  );
+  const event = fields.get('event');
+  const id = fields.get('id');
+  return event
+    ? [{ event, id: id === undefined ? null : Number(id), data: JSON.parse(fields.get('data') ?? 'null') }]
+    : [];
+}
+
+const isParked = (items: readonly Item[]) => items.some((item) => item.event === 'approval.requested');
+
+test('a stream begins with a snapshot, tells every event once and in order, and ends with the run', async () => {
+  const { workspace, id, at } = await started();
+  const whole = read(`${at}/stream`, () => false);
+  await app.until(workspace, id, (run) => run.status === 'awaiting-approval');
+  await app.post(`${at}/approve`, { decision: 'approve' });
+  const { status, headers, items, ended } = await whole;
+  expect([status, ended, headers.get('content-type'), headers.get('cache-control')]).toEqual([
+    200,
+    true,
+    'text/event-stream',
+    'no-cache',
+  ]);
+  expect(items[0]?.event).toBe('snapshot');
+  expect(items[0]?.data).toMatchObject({ id, steps: expect.any(Array) });
+  expect(items.at(-1)?.event).toBe('end');
+  const seqs = items.flatMap((item) => (item.id === null ? [] : [item.id]));
+  const from = items[0]?.data.lastSeq + 1;
+  expect(seqs).toEqual(Array.from({ length: seqs.length }, (_, n) => from + n));
+  expect((await app.run(workspace, id)).lastSeq).toBe(seqs.at(-1));
+  const deltas = items.filter((item) => item.event === 'delta').map((item) => item.data.text);
+  expect(deltas.join('')).toContain('words that come one by one');
+  expect(items.filter((item) => item.event === 'delta').every((item) => item.id === null)).toBe(true);
+});
+
+test('a stream that was cut resumes after the last seq it saw, without a gap or a repeat', async () => {
+  const { at } = await started();
+  const first = await read(`${at}/stream`, (items) => items.filter((item) => item.id !== null).length >= 2);
+  const seen = first.items.findLast((item) => item.id !== null)?.id ?? 0;
+  const rest = await read(`${at}/stream`, isParked, { 'last-event-id': String(seen) });
+  expect(rest.items.some((item) => item.event === 'snapshot')).toBe(false);
+  const seqs = rest.items.flatMap((item) => (item.id === null ? [] : [item.id]));
+  expect(seqs).toEqual(Array.from({ length: seqs.length }, (_, n) => seen + 1 + n));
+});
+
+test('a stream stays open while the run is parked, and goes on when it is released', async () => {
+  const { workspace, id, at } = await started();
+  await app.until(workspace, id, (run) => run.status === 'awaiting-approval');
+  const rest = read(`${at}/stream`, () => false);
+  const early = await Promise.race([rest.then(() => 'ended'), app.run(workspace, id).then(() => 'open')]);
+  expect(early).toBe('open');
+  await app.post(`${at}/approve`, { decision: 'approve' });
+  const { items } = await rest;
+  expect(items.map((item) => item.event)).toEqual(
+    expect.arrayContaining(['snapshot', 'approval.decided', 'run.completed', 'end']),
+  );
+});
+
+test('a reconnect past the end is 204, a run of somebody else’s is 404', async () => {
+  const { workspace, id, at } = await started('## One @worker\n\nA.');
+  const run = await app.ended(workspace, id);
+  expect((await app.get(`${at}/stream?after=${run.lastSeq}`)).status).toBe(204);
+  const late = await read(`${at}/stream`, () => false);
+  expect(late.items.map((item) => item.event)).toEqual(['snapshot', 'end']);
+  const other = await createEngineApp({ worker: false });
+  expect((await other.get(`${at}/stream`)).status).toBe(404);
+});
+
+test('runs are listed newest first, in pages, and found by flow, status and tag', async () => {
+  const workspace = await app.workspace({
+    ...scripted('- { text: x }\n'),
+    'flows/a.md': flow('## One @worker\n\nA.'),
+    'flows/b.md': flow('## Gate\n\n- approve: human\n\nOK?'),
+  });
+  const ids: string[] = [];
+  for (let n = 0; n < 5; n += 1) ids.push(await app.start(workspace, n < 4 ? 'a' : 'b', { tags: [`n${n}`] }));
+  await app.until(workspace, ids[4] ?? '', (run) => run.status === 'awaiting-approval');
+  const list = async (query: string) =>
+    (await (await app.get(`/api/workspaces/${workspace}/runs?${query}`)).json()) as {
+      runs: { id: string }[];
+      next: string | null;
+    };
+  const first = await list('limit=3');
+  const second = await list(`limit=3&cursor=${first.next}`);
+  expect([...first.runs, ...second.runs].map((run) => run.id)).toEqual([...ids].reverse());
+  expect(second.next).toBe(null);
+  expect((await list('flow=b')).runs.map((run) => run.id)).toEqual([ids[4]]);
+  expect((await list('status=awaiting-approval')).runs).toHaveLength(1);
+  expect((await list('tag=n2')).runs.map((run) => run.id)).toEqual([ids[2]]);
+  expect((await app.get(`/api/workspaces/${workspace}/runs?cursor=nonsense`)).status).toBe(422);
+});
+
+test('20 starts at once with one idempotency key are one run', async () => {
+  const workspace = await app.workspace({ ...scripted('- { text: x }\n'), 'flows/a.md': flow('## One @worker\n\nA.') });
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      app.post(`/api/workspaces/${workspace}/flows/a/run`, { task: 't' }, { headers: { 'idempotency-key': 'once' } }),
+    ),
+  );
+  expect(answers.every((answer) => answer.status === 202 || answer.status === 409)).toBe(true);
+  const [row] = await app.deps.db.query<{ n: number }>(
+    'SELECT count(*)::int AS n FROM run r JOIN workspace w ON w.id = r.workspace_id WHERE w.name = $1 AND w.tenant_id = $2',
+    [workspace, app.tenant],
+  );
+  expect(row?.n).toBe(1);
+});
