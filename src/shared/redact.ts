@@ -39,6 +39,18 @@ export function redactor(secrets: ReadonlyMap<string, string>): Redactor {
   };
 }
 
+/** As `text` of a redactor, over bytes of any kind: those that hold no secret come back as they are. */
+export function redactBytes(content: Buffer, secrets: ReadonlyMap<string, string>): Buffer {
+  // Latin-1 gives every byte a character of its own, so that what is not text is not changed.
+  const asBytes = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
+  let text = content.toString('latin1');
+  for (const [name, value] of secrets) {
+    const forms = [...formsOf(value)].sort((a, b) => b.length - a.length);
+    for (const form of forms) text = text.replaceAll(asBytes(form), () => asBytes(`[secret ${name}]`));
+  }
+  return Buffer.from(text, 'latin1');
+}
+
 const PLAIN: Redactor = {
   text: (text) => text,
   stream: (onText) => ({ write: onText, end: () => undefined }),
@@ -92,28 +104,32 @@ function formsOf(value: string): Set<string> {
 
 function encodingsOf(text: string): string[] {
   const bytes = Buffer.from(text, 'utf8');
+  const hex = bytes.toString('hex');
+  return [text, JSON.stringify(text).slice(1, -1), hex, hex.toUpperCase(), ...urlForms(bytes), ...base64Forms(bytes)];
+}
+
+/** Encoders differ in what they leave as it is (RFC 3986, WHATWG, Python's quote, form data) and in the case of hex. */
+function urlForms(bytes: Buffer): string[] {
+  // Half a surrogate pair cannot be encoded; as bytes it already is a replacement character.
+  const text = bytes.toString('utf8');
   const url = encodeURIComponent(text);
   const strict = url.replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
-  const urls = [url, strict].flatMap((form) => [
-    form,
-    form.replaceAll('%20', '+'),
-    form.replace(/%../g, (hex) => hex.toLowerCase()),
-  ]);
-  const hex = bytes.toString('hex');
-  return [text, JSON.stringify(text).slice(1, -1), hex, hex.toUpperCase(), ...urls, ...base64Forms(bytes)];
+  const form = new URLSearchParams({ '': text }).toString().slice(1);
+  const bases = [url, strict, form, encodeURI(text), ...[url, strict].map((base) => base.replaceAll('%2F', '/'))];
+  const spaced = bases.flatMap((base) => [base, base.replaceAll('%20', '+')]);
+  return spaced.flatMap((base) => [base, base.replace(/%../g, (hex) => hex.toLowerCase())]);
 }
 
 /**
  * Within a longer text the value begins at one of three places of a base64 group: for each, the characters that do
- * not depend on its neighbours.
+ * not depend on its neighbours, and all to the end where nothing follows.
  */
 function base64Forms(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((offset) => {
     const padded = Buffer.concat([Buffer.alloc(offset), bytes]);
-    const whole = padded.toString('base64').replace(/=+$/, '');
-    const first = Math.ceil((offset * 8) / 6);
-    const last = Math.floor((padded.length * 8) / 6);
-    const core = whole.slice(first, last);
-    return [core, core.replaceAll('+', '-').replaceAll('/', '_')];
+    const toEnd = padded.toString('base64').slice(Math.ceil((offset * 8) / 6));
+    const unpadded = toEnd.replace(/=+$/, '');
+    const core = unpadded.slice(0, Math.floor((padded.length * 8) / 6) - Math.ceil((offset * 8) / 6));
+    return [toEnd, unpadded, core].flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')]);
   });
 }

@@ -1,10 +1,10 @@
 import type { Deps } from '../../deps.js';
+import { redactBytes } from '../../shared/redact.js';
 import { BadArgument, optionalString, stringArg } from '../arguments.js';
 import type { AgentTool, ToolContext } from '../contract.js';
 import { indexStored } from '../lane/keep-step.js';
 import { readLaneFile } from '../lane/lane-files.js';
 import { MAX_KEPT_FILE } from '../lane/lane-limits.js';
-import { withoutSecrets } from '../lane/without-secrets.js';
 import { ok } from '../outcome.js';
 import { parameters, text } from '../parameters.js';
 import { toolPath } from '../tool-path.js';
@@ -53,7 +53,7 @@ async function contentOf(
   const file = await readLaneFile(folder.work, path, MAX_KEPT_FILE);
   if (file === null) throw new BadArgument(`there is no file ${path}`);
   if (file.content === null) throw new BadArgument(`${path} cannot be saved: ${file.why}`);
-  return withoutSecrets(file.content, secrets);
+  return redactBytes(file.content, secrets);
 }
 
 async function save(

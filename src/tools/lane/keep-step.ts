@@ -1,12 +1,12 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
+import { redactBytes } from '../../shared/redact.js';
 import type { KeptFile, ToolContext } from '../contract.js';
 import { isUnchanged, type KeptState, readKept, writeKept } from './kept-state.js';
 import { type LaneFile, readLaneFile } from './lane-files.js';
 import { MAX_KEPT_FILE, MAX_KEPT_TOTAL } from './lane-limits.js';
 import { listLaneFiles } from './list-lane-files.js';
 import { mediaType } from './media-type.js';
-import { withoutSecrets } from './without-secrets.js';
 
 type KeepDeps = Pick<Deps, 'db' | 'blobs' | 'log'>;
 
@@ -73,7 +73,7 @@ async function storeFile(
   { agent, secrets }: ToolContext,
   { path, file }: { readonly path: string; readonly file: LaneFile },
 ): Promise<Kept> {
-  const content = withoutSecrets(file.content, secrets);
+  const content = redactBytes(file.content, secrets);
   const sha = await deps.blobs.put(content);
   const stored = path.startsWith('outputs/') ? `outputs/${agent.name}/${path.slice('outputs/'.length)}` : path;
   return {

@@ -15,6 +15,11 @@ export function scratchFolder(deps: Pick<Deps, 'config'>, runId: string): string
   return join(deps.config.dataDir, 'scratch', runId);
 }
 
+/** The host's folder that programs see as /workspace. */
+export function shownFolder(root: string): string {
+  return join(root, 'shown');
+}
+
 /**
  * The lane's folder on this host, made when it is missing, with outputs/ and files/ as they are stored now: what this
  * lane has changed since its last kept step stays. `fresh` tells a lane that was cut in the middle of a step that its
@@ -30,15 +35,17 @@ export async function openLane(
   const root = join(scratchFolder(deps, run.id), lane.replaceAll('/', '_'));
   const work = join(root, 'work');
   const isNew = (await lstat(work).catch(() => null)) === null;
-  if (isNew) await makeLane(root, work, deps.sandbox.uid);
+  if (isNew) await makeLane(deps.sandbox, root, work);
   const folder = { root, work, fresh: isNew && (await isMidStep(deps, run.id, lane)) };
   await restoreFiles(deps, run, folder);
   return folder;
 }
 
-async function makeLane(root: string, work: string, uid: number | undefined): Promise<void> {
+async function makeLane({ driver, uid }: LaneDeps['sandbox'], root: string, work: string): Promise<void> {
+  // Without a sandbox there is no /workspace, and programs find the folder itself.
+  const shown = driver === 'none' ? shownFolder(root) : WORKSPACE_INSIDE;
   for (const folder of ['outputs', 'files', '.saved']) await mkdir(join(work, folder), { recursive: true });
-  for (const name of SHOWN_FOLDERS) await symlink(`${WORKSPACE_INSIDE}/${name}`, join(work, name)).catch(unlessThere);
+  for (const name of SHOWN_FOLDERS) await symlink(join(shown, name), join(work, name)).catch(unlessThere);
   // Whatever the umask: programs may run as another user, who enters the way to its folder but lists none of it.
   for (const folder of [join(root, '..'), root]) await chmod(folder, 0o711);
   for (const folder of [work, ...['outputs', 'files', '.saved'].map((name) => join(work, name))]) {

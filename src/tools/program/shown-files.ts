@@ -5,6 +5,7 @@ import { listRunFiles, readBlobs } from '../../workspaces/index.js';
 import type { ToolContext } from '../contract.js';
 import { readLaneFile } from '../lane/lane-files.js';
 import { listLaneFiles } from '../lane/list-lane-files.js';
+import { shownFolder } from '../lane/open-lane.js';
 import { overlayFolder } from '../lane/overlay.js';
 import { MAX_READ, type ViewDeps } from '../view.js';
 
@@ -16,7 +17,7 @@ const preparing = new Map<string, Promise<unknown>>();
  * files are written once, memory follows what is live. Programs see it read-only; only the worker writes here.
  */
 export async function prepareShown(deps: ViewDeps, context: ToolContext): Promise<string> {
-  const target = join(context.folder.root, 'shown');
+  const target = shownFolder(context.folder.root);
   const before = preparing.get(target) ?? Promise.resolve();
   const mine = before.then(
     () => bringUpToDate(deps, context, target),

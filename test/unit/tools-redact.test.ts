@@ -1,0 +1,103 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { redactBytes, redactor } from '../../src/shared/redact.js';
+
+const secret = fc
+  .string({ minLength: 6, maxLength: 60, unit: 'grapheme' })
+  .filter((text) => text.trim().length >= 6 && !/secret|TOKEN|[\r\n]/.test(text));
+const base64 = (text: string) => Buffer.from(text, 'utf8').toString('base64');
+
+/** A text in which the secret stands in the given form, cut into pieces anywhere. */
+function pieces(text: string, cuts: readonly number[]): string[] {
+  const at = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].sort((a, b) => a - b);
+  return [0, ...at].map((start, index) => text.slice(start, at[index] ?? text.length));
+}
+
+test('security 18: a secret is found in every usual form', () => {
+  fc.assert(
+    fc.property(secret, (value) => {
+      const { text } = redactor(new Map([['TOKEN', value]]));
+      const forms = [
+        value,
+        JSON.stringify(value).slice(1, -1),
+        encodeURIComponent(value),
+        encodeURI(value),
+        new URLSearchParams({ v: value }).toString().slice(2),
+        Buffer.from(value).toString('hex'),
+      ];
+      for (const form of forms) expect(text(`<${form}>`)).toBe('<[secret TOKEN]>');
+      for (const before of ['', 'u', 'us']) {
+        const encoded = base64(`${before}${value}`);
+        const left = text(`<${encoded}>`).replace('[secret TOKEN]', '');
+        expect(left.length, 'at most two characters of a group stay at either end').toBeLessThanOrEqual(
+          2 + 3 + 3 + (before.length > 0 ? 1 : 0),
+        );
+      }
+    }),
+  );
+});
+
+test('security 18: a secret that comes in pieces is found, and nothing else is held back or changed', () => {
+  fc.assert(
+    fc.property(
+      secret,
+      fc.string(),
+      fc.string(),
+      fc.array(fc.nat(), { maxLength: 8 }),
+      (value, before, after, cuts) => {
+        const { text, stream } = redactor(new Map([['TOKEN', value]]));
+        const whole = `${before}${value}${after}`;
+        let out = '';
+        const { write, end } = stream((piece) => {
+          out += piece;
+        });
+        for (const piece of pieces(whole, cuts)) write(piece);
+        end();
+        expect(out).not.toContain(value);
+        if (!before.includes(value[0] ?? '') && !after.includes(value[0] ?? '')) expect(out).toBe(text(whole));
+      },
+    ),
+  );
+});
+
+test('text without a secret goes through a stream at once', () => {
+  const out: string[] = [];
+  const { write } = redactor(new Map([['TOKEN', 'canary-1234']])).stream((piece) => void out.push(piece));
+  write('hello ');
+  write('can');
+  write('dy');
+  expect(out).toEqual(['hello ', 'candy']);
+});
+
+test('pieces of a secret beside a cut are taken out', () => {
+  const { cut } = redactor(new Map([['TOKEN', 'canary-1234']]));
+  expect(cut('begin canary-1\n[… 9 left out …]\nry-1234 end', /\n\[… \d+ left out …\]\n/)).toBe(
+    'begin \n[… 9 left out …]\n end',
+  );
+  expect(cut('a canary-1234 b', /\n\[… \d+ left out …\]\n/)).toBe('a [secret TOKEN] b');
+});
+
+test('lines of a key are found one by one, short values are left alone', () => {
+  const { text } = redactor(
+    new Map([
+      ['KEY', '-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\nshort\n'],
+      ['PIN', '1234'],
+    ]),
+  );
+  expect(text('at MIIEvQIBADANBgkqhkiG9w0B, short, 1234')).toBe('at [secret KEY], short, 1234');
+});
+
+test('characters that mean something in patterns are only characters', () => {
+  const { text } = redactor(new Map([['A', 'a.*+?^${}()|[]\\/-z']]));
+  expect(text('x a.*+?^${}()|[]\\/-z y aXXXz')).toBe('x [secret A] y aXXXz');
+});
+
+test('bytes that are no text keep every byte but the secret', () => {
+  const content = Buffer.concat([Buffer.from([0xff, 0x00, 0x80]), Buffer.from('käse-geheim'), Buffer.from([0xfe])]);
+  const redacted = redactBytes(content, new Map([['K', 'käse-geheim']]));
+  expect(redacted).toEqual(
+    Buffer.concat([Buffer.from([0xff, 0x00, 0x80]), Buffer.from('[secret K]'), Buffer.from([0xfe])]),
+  );
+  const clean = Buffer.from([1, 2, 0xff]);
+  expect(redactBytes(clean, new Map([['K', 'käse-geheim']]))).toEqual(clean);
+});
