@@ -28,14 +28,19 @@ test('a memory write stands only on what the run has read, and says what is ther
   ]);
 });
 
-test.each([null, 'v1'])(
-  'of twenty agents that saw the same (%j) one writes, and the others see who won',
-  async (seen) => {
+test.each([
+  ['no file', SMALL, null, null],
+  ['a file of the revision', { ...SMALL, 'memory/a.md': 'v1' }, null, 'v1'],
+  ['a file that an agent wrote', SMALL, 'v1', 'v1'],
+] as const)(
+  'of twenty agents that saw %s one writes, and the others see who won',
+  async (_what, files, before, seen) => {
     const app = await createWorkspaceApp();
-    const { id } = await app.workspace(seen === null ? SMALL : { ...SMALL, 'memory/a.md': seen });
-    const all = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => agentWrites(app, { id, path: 'memory/a.md', content: `agent ${n}`, seen })),
-    );
+    const { id } = await app.workspace(files);
+    const write = (content: string, read: string | null) =>
+      agentWrites(app, { id, path: 'memory/a.md', content, seen: read });
+    if (before !== null) await write(before, null);
+    const all = await Promise.all(Array.from({ length: 20 }, (_, n) => write(`agent ${n}`, seen)));
     const winner = all.find(({ kind }) => kind === 'written');
     expect(all.filter(({ kind }) => kind === 'written')).toHaveLength(1);
     for (const outcome of all) expect(outcome.sha).toBe(winner?.sha);

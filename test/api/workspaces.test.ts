@@ -29,6 +29,14 @@ test.each(TEMPLATES)('the template %s makes a workspace whose check finds nothin
   expect(await dryRun.json()).toMatchObject({ ok: true, added: [], changed: [], removed: [], issues: [] });
 });
 
+test('demo: true makes the workspace that runs without any provider’s key', async () => {
+  const app = await createWorkspaceApp();
+  const response = await app.post('/api/workspaces', { name: 'demo', demo: true });
+  expect(response.status, await response.clone().text()).toBe(201);
+  const { counts } = await bodyOf(response);
+  expect(counts.flows).toBeGreaterThan(0);
+});
+
 test('a workspace reads back with what its AGENTS.md says, by itself and in the list', async () => {
   const app = await createWorkspaceApp();
   const agents =

@@ -41,17 +41,21 @@ interface Crash {
 async function crash(failpoint: string | null, killAfterMs: number | null): Promise<Crash> {
   const app = await createWorkspaceApp();
   const { name, id } = await app.workspace(OLD);
-  const order: DeployOrder = {
-    ...{ databaseUrl: testDatabase(), dataDir: app.deps.config.dataDir, tenant: app.tenant, workspace: name },
-    ...{ files: NEW, failpoint },
-  };
-  const child = spawn(process.execPath, [outfile, JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = deployElsewhere(app, name, { files: NEW, failpoint });
   const exit = once(child, 'exit');
   await once(child.stdout, 'data');
   child.stdout.resume();
   if (killAfterMs !== null) setTimeout(() => child.kill('SIGKILL'), killAfterMs);
   const [, signal] = (await exit) as [number | null, NodeJS.Signals | null];
   return { app, name, id, signal };
+}
+
+function deployElsewhere(app: WorkspaceApp, workspace: string, more: Pick<DeployOrder, 'files' | 'failpoint'>) {
+  const order: DeployOrder = {
+    ...{ databaseUrl: testDatabase(), dataDir: app.deps.config.dataDir, tenant: app.tenant, workspace },
+    ...more,
+  };
+  return spawn(process.execPath, [outfile, JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
 function git(...args: string[]): string {
@@ -118,14 +122,40 @@ test('a ref that a crash left behind is moved at the next touch, and a deploy is
   expect(await readRef(await openRepository(second.app.deps.config.dataDir, second.id), MAIN)).toBe(next.gitCommit);
 });
 
-test.each([5, 30, 90])(
-  'security 15: killed %i ms into a deploy, the workspace is old or new',
-  async (ms) => {
-    const crashed = await crash(null, ms);
-    const left = await audit(crashed);
-    expect(await crashed.app.readTree(crashed.name)).toEqual(left === 'old' ? OLD : NEW);
-  },
-);
+test.each([5, 30, 90])('security 15: killed %i ms into a deploy, the workspace is old or new', async (ms) => {
+  const crashed = await crash(null, ms);
+  const left = await audit(crashed);
+  expect(await crashed.app.readTree(crashed.name)).toEqual(left === 'old' ? OLD : NEW);
+});
+
+test('security 15: deploys of two processes at once grow one from the other, and edits between them are kept whole', async () => {
+  const app = await createWorkspaceApp();
+  const { name, id } = await app.workspace(OLD);
+  const child = deployElsewhere(app, name, { files: NEW, failpoint: null });
+  const exit = once(child, 'exit');
+  await once(child.stdout, 'data');
+  child.stdout.resume();
+  let elsewhere = true;
+  void exit.then(() => {
+    elsewhere = false;
+  });
+  let edits = 0;
+  while (elsewhere) {
+    const path = `knowledge/edit-${edits}.md`;
+    expect((await app.put(`/api/workspaces/${name}/source`, { path, content: 'x' })).status).toBe(200);
+    edits += 1;
+  }
+  expect((await exit)[0]).toBe(0);
+  const live = await app.readTree(name);
+  expect(live).toMatchObject(NEW);
+  expect(live).not.toHaveProperty(['knowledge/z.md']);
+  const repository = repositoryFolder(app.deps.config.dataDir, id);
+  const commits = git('-C', repository, 'rev-list', 'main').trim().split('\n');
+  expect(commits).toHaveLength(edits + 2);
+  const clone = join(home, id);
+  git('clone', '-q', repository, clone);
+  expect(readFolder(clone)).toEqual(live);
+});
 
 test('a repository that was lost is written again from Postgres, commit for commit', async () => {
   const app = await createWorkspaceApp();
