@@ -19,7 +19,6 @@ const Change = z
     runId: z.string().nullable().describe('The run whose agent wrote'),
   })
   .meta({ id: 'Change' });
-export type ChangeBody = z.infer<typeof Change>;
 
 export const ChangeListBody = z.object({ changes: z.array(Change), next: Next }).meta({ id: 'ChangeList' });
 export type ChangeListBody = z.infer<typeof ChangeListBody>;
