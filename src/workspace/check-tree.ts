@@ -31,11 +31,11 @@ export function checkTree(
   if (issues.some(({ code }) => code === 'tree/too-large')) return { workspace: null, issues: issues.sort(inOrder) };
   const refused = new Set(issues.filter(({ severity }) => severity === 'error').map(({ path }) => path));
   const read = files.filter(({ path }) => !refused.has(path)).flatMap((file) => readTreeFile(file, issues));
-  issues.push(...read.flatMap((file) => file.issues));
+  for (const file of read) for (const issue of file.issues) issues.push(issue);
   const shelf = library.map((file) => ({ ...file, path: LIBRARY + file.path }));
   const shelved = shelf.flatMap((file) => readTreeFile(file, [], file.path.slice(LIBRARY.length)));
   const catalog = catalogOf([...files, ...shelf], [...read, ...shelved].sort(byPath));
-  issues.push(...checkReferences(catalog, context));
+  for (const issue of checkReferences(catalog, context)) issues.push(issue);
   issues.sort(inOrder);
   const sound = issues.every(({ severity }) => severity !== 'error');
   return { workspace: sound ? compileWorkspace(catalog) : null, issues };

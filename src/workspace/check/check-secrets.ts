@@ -45,7 +45,7 @@ function needsOf(catalog: Catalog, agent: Found<'agent'>): Need[] {
   const { tools = [], mcpServers } = agent.model.keys.values;
   const needs: Need[] = [];
   const add = (secrets: readonly string[], tool: string, offset: number) => {
-    needs.push(...secrets.map((secret) => ({ secret, tool, offset })));
+    for (const secret of secrets) needs.push({ secret, tool, offset });
   };
   for (const server of mcpServers?.inline ?? []) add(placeholdersIn(secretTexts(server)), server.name, server.offset);
   for (const { name: grant, offset } of [...tools, ...(mcpServers?.named ?? [])]) {

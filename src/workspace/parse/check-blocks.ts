@@ -34,7 +34,7 @@ function checkInside(findings: Findings, block: Block): void {
   for (let node = waiting.pop(); node; node = waiting.pop()) {
     const check = CHECKS[node.type];
     if (check) check(findings, node as Block);
-    else if ('children' in node) waiting.push(...node.children);
+    else if ('children' in node) for (const child of node.children) waiting.push(child);
   }
 }
 

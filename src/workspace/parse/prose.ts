@@ -21,10 +21,11 @@ export function readProse(source: Source, spans: readonly Span[]): Prose {
   const marks: Mark[] = [];
   for (const { start, end } of spans) {
     const read = readText(source.text.slice(start, end));
-    marks.push(...read.marks.map((mark) => ({ ...mark, offset: mark.offset + start })));
+    // One by one: a call with a hundred thousand arguments exhausts the stack.
+    for (const mark of read.marks) marks.push({ ...mark, offset: mark.offset + start });
     const trimmed = trimBlankLines(read.pieces.map(inUnixLines));
     if (trimmed.length > 0 && pieces.length > 0) pieces.push({ kind: 'text', text: '\n\n' });
-    pieces.push(...trimmed);
+    for (const piece of trimmed) pieces.push(piece);
   }
   return { pieces: joinTexts(pieces), marks };
 }

@@ -9,8 +9,13 @@ export interface ReadMcpJson {
   readonly servers: readonly ReadServer[];
 }
 
-/** JSON is YAML, and read so it has places. */
+/** JSON is YAML, and read so it has places; but only JSON may stand here. */
 export function readMcpJson(findings: Findings): ReadMcpJson {
+  const fault = jsonFault(findings.source.text);
+  if (fault !== undefined) {
+    report(findings, 0, { code: 'yaml/syntax', message: `The file is no JSON: ${fault}.` });
+    return { kind: 'servers', servers: [] };
+  }
   const { node, faults } = readYaml(findings.source.text);
   for (const { offset, ...fault } of faults) report(findings, offset, fault);
   const fail: Fail = (offset, message, hint) => {
@@ -25,4 +30,13 @@ export function readMcpJson(findings: Findings): ReadMcpJson {
       report(findings, offset, { code: 'tool/unknown-key', message: `There is no key \`${key}\` here.` });
   }
   return { kind: 'servers', servers: entry ? (servers.read(entry.node, fail) ?? []) : [] };
+}
+
+function jsonFault(text: string): string | undefined {
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }

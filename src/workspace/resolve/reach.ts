@@ -7,7 +7,7 @@ export function agentsReachedFrom(catalog: Catalog, names: Iterable<string>): Se
   for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
     if (reached.has(name)) continue;
     reached.add(name);
-    waiting.push(...(catalog.agents.get(name)?.model.keys.values.agents ?? []).map((agent) => agent.name));
+    for (const agent of catalog.agents.get(name)?.model.keys.values.agents ?? []) waiting.push(agent.name);
   }
   return reached;
 }

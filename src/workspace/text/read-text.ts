@@ -38,9 +38,11 @@ class Reader {
 
   read({ start, end }: Segment, links: boolean): void {
     const marks = new RegExp(MARKS);
+    // Only up to the segment's end: a search beyond it, for each of many segments, would be quadratic.
+    const upToEnd = this.source.slice(0, end);
     marks.lastIndex = start;
     let open = start;
-    for (let match = marks.exec(this.source); match && match.index < end; match = marks.exec(this.source)) {
+    for (let match = marks.exec(upToEnd); match; match = marks.exec(upToEnd)) {
       const at = match.index;
       if (match[0].startsWith('\\')) {
         this.#text(this.source.slice(open, at));

@@ -72,7 +72,7 @@ export const agentServers: Reader<ReadServers> = {
     const inline: ReadServer[] = [];
     const named: { name: string; offset: number }[] = [];
     for (const item of node.items ?? [node]) {
-      if (item.entries) inline.push(...(servers.read(item, fail) ?? []));
+      if (item.entries) for (const server of servers.read(item, fail) ?? []) inline.push(server);
       else {
         const name = word.read(item, fail);
         if (name !== undefined) named.push({ name, offset: item.offset });
