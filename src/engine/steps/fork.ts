@@ -1,3 +1,4 @@
+import { failpoint } from '../../shared/failpoint.js';
 import type { Stop } from '../../workflows/contract.js';
 import type { Lane } from '../lane/lane.js';
 import { forkName } from '../lane/lane-plan.js';
@@ -10,6 +11,7 @@ export async function openFork(lane: Lane, node: string, round: number, count: n
   lane.writer.phase = 'doer';
   lane.writer.state = 'forked';
   await lane.writer.flush();
+  failpoint('forked');
 }
 
 export function forkStop(

@@ -1,3 +1,4 @@
+import { failpoint } from '../../shared/failpoint.js';
 import type { Json } from '../../shared/json.js';
 import type { Stop } from '../../workflows/contract.js';
 import type { ParkRow } from '../journal/claim.js';
@@ -32,6 +33,7 @@ export async function parkOn(
     writeStep(lane, state, 'step.waiting', { kind: request.kind });
     lane.writer.state = 'parked';
     await lane.writer.flush();
+    failpoint('parked');
   }
   return { stop: { kind: 'park', park: id, wakeAt: soonest(due, deadlineOf(lane)) } };
 }
