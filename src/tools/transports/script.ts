@@ -1,3 +1,4 @@
+import { removeFolder } from '../../sandbox/index.js';
 import { isRecord, type JsonObject } from '../../shared/json.js';
 import type { ScriptToolPlan } from '../../workspace/model.js';
 import { BadArgument } from '../arguments.js';
@@ -36,7 +37,7 @@ async function runScript(deps: ProgramDeps, tool: ScriptToolPlan, { args, contex
     readOnly: [{ host: folder.host, inside: TOOL_INSIDE }],
     timeoutMs: tool.timeoutSeconds === undefined ? null : tool.timeoutSeconds * 1_000,
     secrets,
-  });
+  }).finally(() => removeFolder(folder.host));
   return 'refused' in ran ? toolError(ran.refused) : answer(tool, ran);
 }
 
