@@ -10,3 +10,4 @@ export { headingSlug, isHeading } from './resolve/heading-slug.js';
 export { picoschema, readSchema, validate } from './schema/index.js';
 export { fillWith, readText, renderPath } from './text/index.js';
 export { compilePattern, isTimeZone, parseMoney, readCron } from './values/index.js';
+export { OPTION_VOCABULARY, VOCABULARY, type VocabularyKey, type VocabularyKind } from './vocabulary.js';

@@ -58,11 +58,18 @@ function readItem({ source }: Findings, node: ListItem): Item {
   const offset = start(node as unknown as Block);
   const raw = source.text.slice(offset, end(node as unknown as Block)).trimEnd();
   const marker = /^[-+*][ \t]*/.exec(raw)?.[0].length ?? 0;
-  const [line = ''] = raw.slice(marker).split(/\r\n|\n|\r/, 1);
-  const lines = raw.split(/\r\n|\n|\r/).length;
+  const [first = '', ...more] = raw.slice(marker).split(/\r\n|\n|\r/);
+  // A formatter that wraps prose breaks a long option and indents the rest; text without an indent was meant as text.
+  const isWrapped = node.children.length === 1 && node.children[0]?.type === 'paragraph' && more.every(isIndented);
+  const line = isWrapped ? [first.trimEnd(), ...more.map((rest) => rest.trim())].join(' ') : first;
+  const lines = isWrapped ? 1 : more.length + 1;
   const match = OPTION.exec(line);
   if (!match) return { offset, lines };
   const rest = line.slice(match[0].length);
   const valueOffset = offset + marker + match[0].length + (rest.length - rest.trimStart().length);
   return { offset, lines, option: { key: match[1] ?? '', offset: offset + marker, value: rest.trim(), valueOffset } };
+}
+
+function isIndented(line: string): boolean {
+  return /^(?: {2}|\t)/.test(line);
 }
