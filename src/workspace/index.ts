@@ -3,6 +3,7 @@ export { checkCel, evaluateCel } from './cel/index.js';
 export { checkTree } from './check-tree.js';
 export type { Checker } from './checker.js';
 export { didYouMean } from './did-you-mean.js';
+export * from './edit/index.js';
 export * from './model.js';
 export { checkPath, foldPath } from './parse/check-path.js';
 export { type FileKind, isProtectedPath, kindOfPath } from './parse/place.js';

@@ -9,7 +9,7 @@ import { readOptionValues } from './option-values.js';
 import { readOptions } from './options.js';
 import { type Prose, readProse, type Span, without } from './prose.js';
 import type { Section } from './sections.js';
-import { report } from './source.js';
+import { positionAt, report } from './source.js';
 import { foldStepId, stepIdFault } from './step-id.js';
 import { GROUP_OPTIONS, STEP_OPTIONS } from './step-options.js';
 
@@ -120,19 +120,11 @@ function readSchemas(file: OpenFile, blocks: readonly Block[]): SchemaBlock[] {
     const read = readSchema((block as Block & Code).value, info);
     const use = info.endsWith('form') ? ('form' as const) : ('schema' as const);
     if (read.ok) return [{ block, use, schema: read.schema }];
-    const { line } = lineOf(file, start(block));
     // The schema's first line is the one below the fence.
-    const at = file.source.lineStarts[line + read.line] ?? start(block);
+    const at = file.source.lineStarts[positionAt(file.source, start(block)).line - 1 + read.line] ?? start(block);
     report(file, at, { code: 'step/bad-schema', message: `This is no schema: ${read.message}.` });
     return [{ block, use }];
   });
-}
-
-/** 0-based. */
-function lineOf({ source }: OpenFile, offset: number): { line: number } {
-  let line = 0;
-  while ((source.lineStarts[line + 1] ?? Number.POSITIVE_INFINITY) <= offset) line += 1;
-  return { line };
 }
 
 function reportTwice(
