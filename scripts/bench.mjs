@@ -1,0 +1,26 @@
+// npm run bench: set up what is missing, then measure the product as a user runs it, beside bare Temporal.
+import { spawn } from 'node:child_process';
+import { build } from 'esbuild';
+import { inRoot, root } from './lib/paths.mjs';
+import { setUp } from './lib/setup.mjs';
+
+await setUp();
+const names = ['main', 'mock-provider', 'reference/worker'];
+await build({
+  entryPoints: Object.fromEntries(names.map((name) => [name, inRoot(`bench/${name}.ts`)])),
+  outdir: inRoot('dist/bench'),
+  bundle: true,
+  packages: 'external',
+  platform: 'node',
+  format: 'esm',
+  target: 'node20.19',
+  logLevel: 'error',
+});
+const child = spawn(process.execPath, [inRoot('dist/bench/main.js'), ...process.argv.slice(2)], {
+  cwd: root,
+  stdio: 'inherit',
+});
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => child.kill(signal));
+child.on('exit', (code) => {
+  process.exitCode = code ?? 1;
+});
