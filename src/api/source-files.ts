@@ -1,11 +1,10 @@
 import type { FileBody } from '../contract/files.js';
 import { Refusal } from '../shared/refusal.js';
-import type { SourceFile } from '../workspace/model.js';
 
 /** Room for a tree of 16 MiB in base64, and the JSON around it. */
 export const MAX_TREE_BODY_BYTES = 32 * 1024 * 1024;
 
-export function toSourceFiles(files: readonly FileBody[]): SourceFile[] {
+export function toSourceFiles(files: readonly FileBody[]): { path: string; content: Uint8Array }[] {
   return files.map((file, index) => ({ path: file.path, content: toBytes(file, `body.files.${index}`) }));
 }
 

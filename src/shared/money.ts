@@ -1,7 +1,4 @@
-/** Money is integer nano-USD everywhere but on the wire. */
-export const NANO = 1_000_000_000n;
-
-/** USD as a decimal number, to nano-USD; rounds to the nearest. */
+/** Money is integer nano-USD everywhere but on the wire. USD as a decimal number, to nano-USD; rounds to the nearest. */
 export function toNano(usd: number): bigint {
   return BigInt(Math.round(usd * 1e9));
 }

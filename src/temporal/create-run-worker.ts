@@ -12,7 +12,7 @@ export interface RunWorkerOptions {
 }
 
 /** How long calls in flight may take to end once the worker is told to leave. */
-export const SHUTDOWN_GRACE_MS = 20_000;
+const SHUTDOWN_GRACE_MS = 20_000;
 
 /** The worker of runs, with the settings that design measured to matter. */
 export async function createRunWorker(options: RunWorkerOptions): Promise<Worker> {

@@ -3,4 +3,3 @@ export type { AgentTool, KeptFile, LaneFolder, ToolContext, ToolOutcome } from '
 export { dropLane } from './lane/drop-lane.js';
 export { keepStep } from './lane/keep-step.js';
 export { openLane } from './lane/open-lane.js';
-export { MAX_RESULT } from './limit-result.js';

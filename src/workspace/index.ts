@@ -1,5 +1,5 @@
 export * from './assertions/index.js';
-export { checkCel, evaluateCel } from './cel/index.js';
+export { evaluateCel } from './cel/index.js';
 export { checkTree } from './check-tree.js';
 export type { Checker } from './checker.js';
 export { didYouMean } from './did-you-mean.js';
@@ -7,8 +7,7 @@ export * from './edit/index.js';
 export * from './model.js';
 export { checkPath, foldPath } from './parse/check-path.js';
 export { type FileKind, isProtectedPath, kindOfPath } from './parse/place.js';
-export { headingSlug, isHeading } from './resolve/heading-slug.js';
-export { picoschema, readSchema, validate } from './schema/index.js';
-export { fillWith, readText, renderPath } from './text/index.js';
-export { compilePattern, isTimeZone, parseMoney, readCron } from './values/index.js';
+export { isHeading } from './resolve/heading-slug.js';
+export { validate } from './schema/index.js';
+export { fillWith, renderPath } from './text/index.js';
 export { OPTION_VOCABULARY, VOCABULARY, type VocabularyKey, type VocabularyKind } from './vocabulary.js';

@@ -24,7 +24,7 @@ async function started(body = GATE) {
 }
 
 /** Reads a stream until `enough` holds or it ends; then hangs up. */
-async function read(path: string, enough: (items: readonly Item[]) => boolean, headers: HeadersInit = {}) {
+async function read(path: string, enough: (items: readonly Item[]) => boolean, headers: Record<string, string> = {}) {
   const hangUp = new AbortController();
   const response = await app.get(path, { headers, signal: hangUp.signal });
   const items: Item[] = [];

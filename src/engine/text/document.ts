@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.js';
+import { isHeading } from '../../workspace/index.js';
 import { listRunFiles, readRunFile } from '../../workspaces/index.js';
 
 const DOCUMENT_CHARACTERS = 60_000;
@@ -44,7 +45,6 @@ export function withoutFrontmatter(text: string): string {
 /** From the heading (matched by text or slug) to the next one of its rank; null when there is none. */
 export function section(text: string, heading: string): string | null {
   const lines = text.split(/\r?\n/);
-  const wanted = slug(heading);
   let fence: string | null = null;
   let from = -1;
   let rank = 0;
@@ -56,20 +56,12 @@ export function section(text: string, heading: string): string | null {
     if (!match) continue;
     const depth = match[1]?.length ?? 0;
     if (from >= 0 && depth <= rank) return lines.slice(from, index).join('\n').trim();
-    if (from < 0 && slug(match[2] ?? '') === wanted) {
+    if (from < 0 && isHeading(match[2] ?? '', heading)) {
       from = index;
       rank = depth;
     }
   }
   return from < 0 ? null : lines.slice(from).join('\n').trim();
-}
-
-function slug(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}\s-]/gu, '')
-    .trim()
-    .replace(/\s+/g, '-');
 }
 
 function cut(text: string): string {

@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { section, withoutFrontmatter } from '../../src/engine/text/document.js';
+import { fenced, newReferences, promptText } from '../../src/engine/text/prompt-text.js';
+
+const value = (path: string) => [{ kind: 'value' as const, path }];
+
+test.each([
+  ['short', '"short"'],
+  [42, '42'],
+  [true, 'true'],
+  [null, ''],
+  [{ a: 1 }, '{"a":1}'],
+])('the value %j stands inline', (given, shown) => {
+  const references = newReferences();
+  expect(promptText(value('input.x'), { input: { x: given } }, references)).toBe(shown);
+  expect(references.values.size).toBe(0);
+});
+
+test.each(['two\nlines', 'x'.repeat(201)])(
+  'a long or many-lined value is only named, and goes into a block of its own',
+  (given) => {
+    const references = newReferences();
+    expect(promptText(value('input.x'), { input: { x: given } }, references)).toBe('(input.x, given below)');
+    expect(references.values.get('input.x')).toBe(given);
+  },
+);
+
+test('no text can close its own fence', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom('`', '``', '```', '````', '\n', 'a')).map((parts) => parts.join('')),
+      (text) => {
+        const [first = '', ...rest] = fenced('untrusted', text).split('\n');
+        const fence = /^`+/.exec(first)?.[0] ?? '';
+        const inside = rest.slice(0, -1);
+        return fence.length >= 3 && rest.at(-1) === fence && inside.every((line) => !line.includes(fence));
+      },
+    ),
+  );
+});
+
+const POLICY =
+  '---\ntitle: P\n---\n\n# Policy\n\nIntro.\n\n## Limits & more\n\nOver 100.\n\n### Detail\n\nD.\n\n```\n## Not a heading\n```\n\n## How we pay\n\nBy card.\n';
+
+test.each(['Limits & more', 'limits--more'])(
+  'a section is found by its text or its slug, %s, and ends at the next of its rank',
+  (heading) => {
+    const text = section(withoutFrontmatter(POLICY), heading) ?? '';
+    expect(text.startsWith('## Limits & more')).toBe(true);
+    expect(text).toContain('## Not a heading');
+    expect(text).not.toContain('By card');
+  },
+);
+
+test('a section that is not there is null, and frontmatter is never part of a document', () => {
+  expect(section(POLICY, 'nothing')).toBe(null);
+  expect(withoutFrontmatter(POLICY).startsWith('# Policy')).toBe(true);
+});
