@@ -1,12 +1,15 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createApi } from './api.mjs';
 import { seconds } from './format.mjs';
 import { inPart } from './part.mjs';
 import { findFreePort, spawnService, whenReady } from './service.mjs';
 import { showNext, showOpening, showSummary } from './summary.mjs';
 import { deployWorkspace, FLOW, readMemory, runFlow } from './workspace.mjs';
+
+const LOST_MS = 500;
 
 /** The demo's parts in their order, and how it ends wherever it is. */
 export class Demo {
@@ -41,7 +44,7 @@ export class Demo {
     await this.#part('Deploy', () => deployWorkspace({ api, screen, model }));
     screen.heading(`Run of ${FLOW}`);
     const run = await this.#part('Run', () => runFlow({ api, screen, model }, this.#ending.signal));
-    const memory = await this.#part('Run', () => readMemory(api, run.memoryWrites));
+    const memory = await this.#part('Run', () => readMemory(api, run.memoryWrites ?? []));
     showSummary(screen, { run, memory });
     await inPart('End of the service', () => this.#finish());
     screen.done('the service has ended, and its temporary folder is gone');
@@ -71,7 +74,9 @@ export class Demo {
     const began = Date.now();
     const service = spawnService({ dataDir, logFile: this.logFile ?? '', port: await findFreePort() });
     this.#service = service;
-    const waiting = whenReady(dataDir, (ms) => screen.live(`  … the service starts: ${seconds(ms)}`));
+    const waiting = whenReady(dataDir, this.#ending.signal, (ms) =>
+      screen.live(`  … the service starts: ${seconds(ms)}`),
+    );
     const { url, key, health } = await Promise.race([waiting, service.lost]);
     screen.done(`at ${url} after ${seconds(Date.now() - began)}, with its own Postgres and Temporal`);
     if (health.sandbox.reason !== null) throw new Error(noSandbox(health.sandbox.reason));
@@ -80,9 +85,23 @@ export class Demo {
     return createApi({ url, key });
   }
 
-  /** A part is over when the service is. @template T @param {string} name @param {() => Promise<T>} work @returns {Promise<T>} */
+  /**
+   * A part is over when the service is. Its connections break a moment before we hear that it is gone, which is the
+   * reason worth telling.
+   * @template T @param {string} name @param {() => Promise<T>} work @returns {Promise<T>}
+   */
   #part(name, work) {
-    return inPart(name, () => (this.#service ? Promise.race([work(), this.#service.lost]) : work()));
+    const lost = this.#service?.lost;
+    if (!lost) throw new Error('there is no service yet');
+    const orLost = async () => {
+      try {
+        return await work();
+      } catch (error) {
+        await Promise.race([lost, pause(LOST_MS)]);
+        throw error;
+      }
+    };
+    return inPart(name, () => Promise.race([orLost(), lost]));
   }
 
   async #finish() {
@@ -101,7 +120,9 @@ export class Demo {
 }
 
 async function makeFolder() {
-  const folder = await mkdtemp(join(tmpdir(), 'signalbox-demo-'));
+  const folder = await mkdtemp(join(tmpdir(), 'signalbox-demo-')).catch((error) => {
+    throw new Error(`none can be made in ${tmpdir()} (${error.code}): set TMPDIR to a folder that you may write to`);
+  });
   // A root's service runs Postgres and programs as other users, who must pass through. What is secret inside is 0600.
   if (process.getuid?.() === 0) await chmod(folder, 0o711);
   return folder;

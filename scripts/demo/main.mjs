@@ -9,16 +9,21 @@ const screen = createScreen(process.stdout, process.env);
 const demo = new Demo(screen);
 let interrupted = false;
 
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
-  process.on(signal, async () => {
-    // The second time the person means it.
-    if (interrupted) return demo.kill();
-    interrupted = true;
-    screen.line('\nStopping the service of the demo …');
-    await demo.end();
-    process.exit(128 + constants.signals[signal]);
-  });
+/** Ends all that was started, then this process. @param {number} code */
+async function leave(code) {
+  // The second time the person means it.
+  if (interrupted) return demo.kill();
+  interrupted = true;
+  screen.line('\nStopping the service of the demo …');
+  await demo.end();
+  process.exit(code);
 }
+
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+  process.on(signal, () => void leave(128 + constants.signals[signal]));
+}
+// Whoever reads us has gone, as in `npm run demo | head`: there is nobody left to show anything to.
+process.stdout.on('error', () => void (interrupted || leave(1)));
 
 try {
   await demo.run();

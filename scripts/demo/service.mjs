@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
-import { createWriteStream, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { inRoot, root } from '../lib/paths.mjs';
 import { endLeftovers } from './leftovers.mjs';
 import { serviceEnv } from './service-env.mjs';
@@ -10,6 +12,8 @@ const START_MS = 90_000;
 const LOOK_EVERY_MS = 100;
 /** A service that stops hands its lanes over and ends its servers; Postgres writes what is dirty. */
 const STOP_MS = 30_000;
+const GUARD = pathToFileURL(inRoot('scripts/demo/end-with-parent.mjs')).href;
+const REASON_LINES = 10;
 
 /** @typedef {ReturnType<typeof spawnService>} Service */
 
@@ -18,33 +22,33 @@ const STOP_MS = 30_000;
  * @param {{ dataDir: string, logFile: string, port: number }} place
  */
 export function spawnService({ dataDir, logFile, port }) {
-  const log = createWriteStream(logFile, { mode: 0o600 });
+  const log = openSync(logFile, 'a', 0o600);
   // A group of its own: a Ctrl-C at the terminal is ours to pass on, once.
-  const child = spawn(process.execPath, ['--enable-source-maps', inRoot('dist/main.js')], {
+  const child = spawn(process.execPath, ['--enable-source-maps', '--import', GUARD, inRoot('dist/main.js')], {
     cwd: root,
     env: serviceEnv(process.env, { dataDir, port }),
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', log, log, 'ipc'],
     detached: true,
   });
-  let words = '';
+  closeSync(log);
   let stopping = false;
-  child.stdout.pipe(log, { end: false });
-  child.stderr.pipe(log, { end: false });
-  // Standard error is what it says to people; the log's own lines are on standard output.
-  child.stderr.on('data', (chunk) => (words = (words + chunk).slice(-4_000)));
   /** @type {Promise<string>} */
   const ended = new Promise((resolve) => {
     child.once('error', (error) => resolve(`it could not be started: ${error.message}`));
-    child.once('close', (code, signal) => resolve(signal ? `it was ended by ${signal}` : `it ended with ${code}`));
+    child.once('exit', (code, signal) => resolve(signal ? `it was ended by ${signal}` : `it ended with ${code}`));
   });
 
+  /** @type {Promise<never>} */
+  const lost = ended.then((how) => {
+    if (stopping) return new Promise(() => undefined);
+    throw new Error([`the service is gone: ${how}`, ...saidToPeople(logFile)].join('\n'));
+  });
+  // It may end while nobody waits for it: the next part then hears it at once.
+  lost.catch(() => undefined);
+
   return {
-    pid: child.pid,
-    /** Settles, with the reason, when the service ends although nobody asked it to. @type {Promise<never>} */
-    lost: ended.then((how) => {
-      if (stopping) return new Promise(() => undefined);
-      throw new Error(`the service is gone: ${how}\n${words.trim().split('\n').slice(-10).join('\n')}`.trim());
-    }),
+    /** Settles, with the reason, when the service ends although nobody asked it to. */
+    lost,
     /** Ends it and all that it started; answers false when it had to be killed. */
     async stop() {
       stopping = true;
@@ -53,7 +57,6 @@ export function spawnService({ dataDir, logFile, port }) {
       await ended;
       clearTimeout(kill);
       await endLeftovers(dataDir);
-      await new Promise((resolve) => log.end(resolve));
       return child.signalCode !== 'SIGKILL';
     },
     /** Without patience, for a second Ctrl-C. */
@@ -61,11 +64,17 @@ export function spawnService({ dataDir, logFile, port }) {
   };
 }
 
+/** What it said last to people: the lines of its log that are not for machines. @param {string} logFile */
+function saidToPeople(logFile) {
+  const lines = readFileSync(logFile, 'utf8').split('\n');
+  return lines.filter((line) => line !== '' && !line.startsWith('{')).slice(-REASON_LINES);
+}
+
 /**
  * Waits until every part of it answers; then its address and its first key, as `bootstrap.json` tells them, and health.
- * @param {string} dataDir @param {(waitedMs: number) => void} onWait
+ * @param {string} dataDir @param {AbortSignal} signal gives up @param {(waitedMs: number) => void} onWait
  */
-export async function whenReady(dataDir, onWait) {
+export async function whenReady(dataDir, signal, onWait) {
   const began = Date.now();
   let health = null;
   while (Date.now() - began < START_MS) {
@@ -73,7 +82,7 @@ export async function whenReady(dataDir, onWait) {
     const account = readBootstrap(dataDir);
     health = account && (await readHealth(account.url));
     if (account && health?.ok && health.workerAlive) return { ...account, health };
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await pause(LOOK_EVERY_MS, undefined, { signal });
   }
   throw new Error(`it was not ready after ${START_MS / 1_000} s${health ? `: ${JSON.stringify(health)}` : ''}`);
 }
