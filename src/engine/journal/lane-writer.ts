@@ -1,12 +1,12 @@
 import type { Db, Sql } from '../../db/contract.js';
+import { Refusal } from '../../shared/refusal.js';
+import { storableJson } from '../../shared/storable-json.js';
 import { Ended, Fenced, OverBudget } from '../errors.js';
 import { type Batch, emptyBatch, isSoft, withoutStarts } from './batch.js';
 import type { ClaimedLane, LaneMemory, LaneState, Phase } from './claim.js';
 import { WRITE, WRITE_SOFT } from './write-sql.js';
 
 const RETRY_FOR_MS = 60_000;
-const CONNECTION =
-  /ECONN|EPIPE|timeout|terminat|not queryable|shutting down|starting up|recovery mode|unexpectedly|57P0|08[0-9A-Z]{3}/i;
 
 interface Answer {
   readonly mine: number;
@@ -65,7 +65,8 @@ export class LaneWriter {
     this.batch = emptyBatch();
     const { pos, round, tries, phase, state, memory, error } = this;
     const gates = batch.parks.filter((park) => park.kind === 'approval').length;
-    const body = JSON.stringify({
+    // What models and programs say may hold what jsonb refuses.
+    const body = storableJson({
       ...batch,
       gates,
       reserve: String(batch.reserve),
@@ -145,11 +146,9 @@ export class LaneWriter {
   }
 }
 
-/** True for an error after which nobody knows whether the statement was carried out. */
+/** True for an error after which nobody knows whether the statement was carried out: the database's one word for it. */
 function isConnectionLoss(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = 'code' in error ? String(error.code) : '';
-  return CONNECTION.test(`${error.message} ${code}`);
+  return error instanceof Refusal && error.kind === 'unavailable';
 }
 
 function pause(ms: number): Promise<void> {
