@@ -38,7 +38,8 @@ export function showOpening(screen, model) {
     model === null
       ? [
           `The agents' words are scripted; everything else is real: ${real}.`,
-          'No model is called, so it costs nothing. Set SERVICE_LLM_BASE_URL, _API_KEY and _MODEL to run it on one.',
+          'No model is called, so it costs nothing. To run it on one, set',
+          'SERVICE_LLM_BASE_URL, SERVICE_LLM_API_KEY and SERVICE_LLM_MODEL.',
         ]
       : [`The agents' words come from the model ${model} (SERVICE_LLM_MODEL). All else is real too: ${real}.`];
   for (const line of lines) screen.line(screen.paint('yellow', line));
@@ -47,7 +48,7 @@ export function showOpening(screen, model) {
 /** @param {import('./screen.mjs').Screen} screen */
 export function showNext(screen) {
   screen.heading('Where to look next');
-  screen.line('  templates/demo/   the files that you saw at work: agents, a flow, a tool, a script for each agent');
+  screen.line('  templates/demo/   the files at work here: agents, flow, tool, scripts');
   screen.line('  npm start         the service to keep, with its data in .data');
   screen.line('  README.md         your first workspace, and how to give it a model');
 }
