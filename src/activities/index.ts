@@ -1,13 +1,10 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Deps } from '../deps.js';
-import { advanceLane, closeRun, tellEvents, tickPark } from '../engine/index.js';
+import { advanceLane, closeRun, isPassing, tellEvents, tickPark } from '../engine/index.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
 import type { RunActivities } from '../workflows/contract.js';
 
 const HEARTBEAT_MS = 1_000;
-
-/** Refusals of these kinds pass: the same call may succeed later. */
-const PASSING = ['unavailable', 'rate_limited'];
 
 /** What the workflows may ask of this house. */
 export function createActivities(deps: Deps): RunActivities {
@@ -37,8 +34,7 @@ export function createActivities(deps: Deps): RunActivities {
 function asFailure(error: unknown, cancelled: AbortSignal): unknown {
   if (cancelled.aborted) return cancelled.reason ?? error;
   const name = error instanceof Error ? error.name : '';
-  if (error instanceof Refusal && !PASSING.includes(error.kind))
-    return ApplicationFailure.nonRetryable(error.message, error.kind);
+  if (error instanceof Refusal && !isPassing(error)) return ApplicationFailure.nonRetryable(error.message, error.kind);
   if (name === 'StaleTurn') return ApplicationFailure.nonRetryable(errorMessage(error), name);
   return error;
 }

@@ -1,13 +1,13 @@
 import type { Deps } from '../deps.js';
 import { failpoint } from '../shared/failpoint.js';
-import { errorMessage } from '../shared/refusal.js';
+import { errorMessage, Refusal } from '../shared/refusal.js';
 import { dropLane } from '../tools/index.js';
 import type { Stop, Turn } from '../workflows/contract.js';
 import { loadPlan } from '../workspaces/index.js';
-import { Ended, Fenced, Poison, StaleTurn } from './errors.js';
+import { Ended, Fenced, isPassing, Poison, StaleTurn } from './errors.js';
 import { type ClaimedLane, claimLane, type LaneView, readLane } from './journal/claim.js';
 import { LaneWriter } from './journal/lane-writer.js';
-import { indexSteps, type Lane } from './lane/lane.js';
+import { endOf, indexSteps, type Lane } from './lane/lane.js';
 import { lanePlanOf } from './lane/lane-plan.js';
 import { walk } from './lane/walk.js';
 import { enterLive, worker } from './live.js';
@@ -30,10 +30,11 @@ export async function advanceLane(deps: Deps, turn: Turn, attempt: number, cance
     failpoint('lane-claimed');
     const view = await readLane(deps.db, turn.runId, turn.lane);
     if (!view || view.run.ended || claimed.state === 'failed') return { kind: 'failed' };
-    if (claimed.state === 'done') return { kind: 'done' };
+    const lane = await openLaneState(deps, turn, { claimed, view, signal });
+    if (claimed.state === 'done') return { kind: endOf(lane) };
     const watch = watchLane(deps, turn, claimed.fence, live.controller);
     try {
-      const stop = await walk(await openLaneState(deps, turn, { claimed, view, signal }));
+      const stop = await walk(lane);
       failpoint('step-done-before-report');
       if (stop.kind === 'done' || stop.kind === 'failed') await tidy(deps, turn);
       return stop;
@@ -89,9 +90,10 @@ async function afterError(deps: Deps, turn: Turn, attempt: number, { error, canc
   if (error instanceof Ended) return { kind: 'failed' };
   if (cancelled.aborted || error instanceof Fenced || error instanceof StaleTurn) throw error;
   deps.log.error({ error, ...turn, attempt }, 'an advance failed');
-  if (!(error instanceof Poison) && attempt < LAST_ATTEMPT) throw error;
-  const why =
-    error instanceof Poison ? error.message : `the engine failed ${attempt} times here: ${errorMessage(error)}`;
+  if (isPassing(error)) throw error;
+  const isFinal = error instanceof Poison || error instanceof Refusal;
+  if (!isFinal && attempt < LAST_ATTEMPT) throw error;
+  const why = isFinal ? error.message : `the engine failed ${attempt} times here: ${errorMessage(error)}`;
   await closeRun(deps.db, turn.runId, why);
   tellEvents(deps, turn.runId);
   return { kind: 'failed' };

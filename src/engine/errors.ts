@@ -1,3 +1,12 @@
+import { Refusal, type RefusalKind } from '../shared/refusal.js';
+
+/** Refusals of these kinds pass: the same work may succeed later, however often it was tried. */
+const PASSING: readonly RefusalKind[] = ['unavailable', 'rate_limited'];
+
+export function isPassing(error: unknown): boolean {
+  return error instanceof Refusal && PASSING.includes(error.kind);
+}
+
 /** A later attempt holds this lane: this one must write nothing and begin nothing. */
 export class Fenced extends Error {
   override readonly name = 'Fenced';

@@ -1,11 +1,13 @@
 export { advanceLane } from './advance.js';
+export { isPassing } from './errors.js';
 export { leavesOf } from './lane/lane-plan.js';
 export { abortLive, STOP_CHANNEL } from './live.js';
 export { type EngineLoops, startEngineLoops } from './loops/start-engine-loops.js';
 export { post, sweepOutbox, tellNow } from './outbox/outbox.js';
 export { reconcile } from './outbox/reconcile.js';
-export { closeRows, closeRun } from './rows/close-run.js';
+export { closeRun } from './rows/close-run.js';
 export { DELTA_CHANNEL } from './rows/deltas.js';
+export { endRuns } from './rows/end-runs.js';
 export { releaseUrlOf } from './rows/release-url.js';
 export { EVENT_CHANNEL, tellEvents } from './rows/tell-events.js';
 export { tickPark } from './rows/tick-park.js';

@@ -83,6 +83,8 @@ export interface StepRow {
   readonly tokens_in: number;
   readonly tokens_out: number;
   readonly tokens_cached: number;
+  /** What the round before made. */
+  readonly previous: { readonly result: string | null; readonly data: Json | null } | null;
 }
 
 export interface ParkRow {
@@ -120,8 +122,11 @@ const VIEW = `SELECT jsonb_build_object('id', r.id, 'tenantId', r.tenant_id, 'wo
     'planId', r.plan_id, 'revision', r.revision, 'rootId', r.root_id, 'mode', r.mode, 'input', r.input, 'trigger', r.trigger,
     'startedBy', r.started_by, 'fromStep', r.from_step, 'tags', r.tags, 'budgetNano', r.budget_nano::text,
     'spentNano', r.spent_nano::text, 'reservedNano', r.reserved_nano::text, 'startedAt', coalesce(r.started_at, now()),
-    'deadlineAt', r.deadline_at, 'ended', r.finished_at IS NOT NULL) AS run,
-  (SELECT coalesce(jsonb_agg(x), '[]') FROM (SELECT DISTINCT ON (id, item) id, item, round, lane, status, attempts, result, data,
+    'deadlineAt', CASE WHEN r.started_at IS NULL AND r.parent_id IS NULL THEN r.deadline_at + (now() - r.created_at) ELSE r.deadline_at END,
+    'ended', r.finished_at IS NOT NULL) AS run,
+  (SELECT coalesce(jsonb_agg(to_jsonb(x) || jsonb_build_object('previous', (SELECT jsonb_build_object('result', p.result, 'data', p.data)
+        FROM step p WHERE p.run_id = $1 AND p.id = x.id AND p.item = x.item AND p.round = x.round - 1))), '[]')
+    FROM (SELECT DISTINCT ON (id, item) id, item, round, lane, status, attempts, result, data,
       event_payload, decision, feedback, error, cost_nano::text, tokens_in, tokens_out, tokens_cached
     FROM step WHERE run_id = $1 ORDER BY id, item, round DESC) x) AS steps,
   (SELECT coalesce(jsonb_agg(${PARK}), '[]')

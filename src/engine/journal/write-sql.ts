@@ -20,6 +20,7 @@ r AS (
       WHEN gates_open + (b.j->>'gates')::int > 0 THEN 'awaiting-approval'
       ELSE 'running' END,
     started_at = coalesce(started_at, now()),
+    deadline_at = CASE WHEN started_at IS NULL AND parent_id IS NULL THEN deadline_at + (now() - created_at) ELSE deadline_at END,
     reserved_nano = CASE WHEN b.j->>'end' IS NOT NULL THEN 0 ELSE reserved_nano + (b.j->>'reserve')::bigint - (b.j->>'release')::bigint END,
     spent_nano = spent_nano + (b.j->>'spend')::bigint,
     memory_writes = CASE WHEN b.j->'memory' = '[]'::jsonb THEN memory_writes ELSE (
@@ -79,7 +80,9 @@ p AS (
 ),
 v AS (
   UPDATE park SET decided_at = now(), decision = 'void' FROM r, b
-  WHERE park.run_id = $1 AND park.decided_at IS NULL AND b.j->>'end' IS NOT NULL
+  WHERE park.run_id = $1 AND park.decided_at IS NULL AND (b.j->>'end' IS NOT NULL OR (park.kind = 'event' AND EXISTS (
+    SELECT 1 FROM jsonb_to_recordset(b.j->'steps') x(id text, item int, round int, ended boolean)
+    WHERE x.ended AND x.id = park.step AND x.item = park.item AND x.round = park.round)))
 ),
 f AS (
   INSERT INTO lane (run_id, lane) SELECT $1, x FROM r, b, jsonb_array_elements_text(b.j->'lanes') x ON CONFLICT DO NOTHING

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.js';
 import type { Json } from '../../shared/json.js';
 import type { Stop } from '../../workflows/contract.js';
 import type { Plan, StepPlan } from '../../workspace/model.js';
-import type { StepStatus } from '../journal/batch.js';
+import type { Batch, StepStatus, StepWrite } from '../journal/batch.js';
 import type { LaneView, ParkRow, RunRow } from '../journal/claim.js';
 import type { LaneWriter } from '../journal/lane-writer.js';
 import type { LanePlan } from './lane-plan.js';
@@ -25,6 +25,8 @@ export interface StepState {
   tokensIn: number;
   tokensOut: number;
   tokensCached: number;
+  /** What the round before made: it stays visible until this round has made something. */
+  previous: { readonly result: string; readonly data: Json | undefined } | null;
 }
 
 /** One lane while one attempt advances it. */
@@ -49,6 +51,8 @@ export interface Lane {
 export type Outcome =
   | { readonly kind: 'stop'; readonly stop: Stop }
   | { readonly kind: 'next' }
+  /** The run's time is over in the midst of it. */
+  | { readonly kind: 'overdue' }
   | { readonly kind: 'goto'; readonly target: string }
   | { readonly kind: 'fail'; readonly error: string };
 
@@ -76,9 +80,20 @@ export function indexSteps(rows: LaneView['steps']): Map<string, StepState> {
       tokensIn: row.tokens_in,
       tokensOut: row.tokens_out,
       tokensCached: row.tokens_cached,
+      previous: kept(row.previous?.result ?? null, row.previous?.data ?? undefined),
     });
   }
   return steps;
+}
+
+function kept(result: string | null, data: Json | undefined): StepState['previous'] {
+  return result === null ? null : { result, data };
+}
+
+/** What others see of a step's work: while a new round is at work, that of the round before. */
+export function shownWork(step: StepState): { readonly result: string | null; readonly data: Json | undefined } {
+  const isAtWork = step.status === 'running' || step.status === 'waiting';
+  return (isAtWork && step.result === null && step.previous) || step;
 }
 
 /** Puts the step's row into the next write, and the event that tells of it. */
@@ -109,7 +124,16 @@ export function writeStep(lane: Lane, step: StepState, event?: string, data: obj
   );
   if (at >= 0) batch.steps[at] = row;
   else batch.steps.push(row);
+  if (ended) dropUnwrittenEvent(batch, row);
   if (event) lane.writer.event(event, { step: step.id, item: step.item, round: step.round, ...data });
+}
+
+/** A step that ends before its first write waits for no event; a park that is written already is closed by the write. */
+function dropUnwrittenEvent({ parks }: Batch, step: Pick<StepWrite, 'id' | 'item' | 'round'>): void {
+  const at = parks.findIndex(
+    (park) => park.kind === 'event' && park.step === step.id && park.item === step.item && park.round === step.round,
+  );
+  if (at >= 0) parks.splice(at, 1);
 }
 
 /** Begins the next round of a step: a new row, so that earlier rounds stay as they were. */
@@ -137,10 +161,22 @@ export function beginStep(lane: Lane, plan: { readonly id: string }, item: numbe
     tokensIn: 0,
     tokensOut: 0,
     tokensCached: 0,
+    previous: before ? kept(before.result, before.data) : null,
   };
   lane.steps.set(stepKey(plan.id, item), step);
   lane.writer.round = step.round;
   return step;
+}
+
+/** True for a lane whose one step was skipped: in a race it is none of the runners. */
+export function isIdle(steps: Lane['steps'], lane: string): boolean {
+  for (const step of steps.values()) if (step.lane === lane) return step.status === 'skipped';
+  return false;
+}
+
+/** How a lane's end is told to the workflow, which cancels a race's other lanes at the first that is done. */
+export function endOf(lane: Pick<Lane, 'name' | 'steps' | 'lanePlan'>): 'done' | 'failed' {
+  return lane.lanePlan.group?.join === 'any' && isIdle(lane.steps, lane.name) ? 'failed' : 'done';
 }
 
 /** The step at work, whose row an earlier advance began. */

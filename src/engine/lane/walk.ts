@@ -1,8 +1,8 @@
 import type { Stop } from '../../workflows/contract.js';
 import { runGroup } from '../steps/group.js';
 import { runStep } from '../steps/run-step.js';
-import { deadlineOf } from './deadline.js';
-import { type Lane, type Outcome, writeStep } from './lane.js';
+import { deadlineOf, isOverdue } from './deadline.js';
+import { endOf, type Lane, type Outcome, writeStep } from './lane.js';
 import { leavesOf } from './lane-plan.js';
 
 /** Walks the lane's nodes from where it stands to its next stop. */
@@ -12,7 +12,8 @@ export async function walk(lane: Lane): Promise<Stop> {
     const node = lane.lanePlan.nodes[lane.writer.pos];
     if (!node) return endLane(lane, { kind: 'next' });
     const outcome = await (node.kind === 'group' ? runGroup(lane, node) : runStep(lane, node));
-    if (outcome.kind === 'stop') return outcome.stop;
+    if (outcome.kind === 'stop') return withinDeadline(lane, outcome.stop);
+    if (outcome.kind === 'overdue') continue;
     const ended = outcome.kind === 'fail' ? outcome : move(lane, outcome);
     if (ended) return endLane(lane, ended);
     if (lane.leaving()) {
@@ -22,9 +23,10 @@ export async function walk(lane: Lane): Promise<Stop> {
   }
 }
 
-function isOverdue(lane: Lane): boolean {
+/** No wait is longer than the run may take. */
+function withinDeadline(lane: Lane, stop: Stop): Stop {
   const deadline = deadlineOf(lane);
-  return deadline !== null && lane.deps.clock.now() >= deadline;
+  return stop.kind === 'later' && deadline !== null ? { ...stop, at: Math.min(stop.at, deadline) } : stop;
 }
 
 /** The flow's timeout counts from the run's start, parks included: the step at work fails with the run. */
@@ -40,7 +42,7 @@ function expire(lane: Lane): Promise<Stop> {
 }
 
 /** Sets the lane's position on; answers how it ends when the target is not in it. */
-function move(lane: Lane, outcome: Exclude<Outcome, { kind: 'stop' } | { kind: 'fail' }>): Outcome | null {
+function move(lane: Lane, outcome: Extract<Outcome, { kind: 'next' | 'goto' }>): Outcome | null {
   const { writer } = lane;
   if (outcome.kind === 'next') writer.pos += 1;
   else {
@@ -67,7 +69,7 @@ async function endLane(lane: Lane, outcome: Outcome): Promise<Stop> {
     writer.batch.end = { status, error, summary: summaryOf(lane) };
   }
   await writer.flush();
-  return { kind: error === null ? 'done' : 'failed' };
+  return { kind: error === null ? endOf(lane) : 'failed' };
 }
 
 /** The first line of the last step that produced a result; null when the run produced none. */

@@ -1,11 +1,12 @@
 import type { Db } from '../../db/contract.js';
+import { endRuns } from './end-runs.js';
 
 /** The lanes named, and what was forked off them. */
 const WITHIN = "EXISTS (SELECT 1 FROM unnest($2::text[]) top WHERE lane = top OR starts_with(lane, top || '/'))";
 
 /**
  * Closes what the losers of a `join: any` still had open: their lanes take no more writes, their parks are
- * superseded, their steps skipped. Locks in the house's order: lane, run, the rest.
+ * superseded, their steps skipped, their child runs ended. A run that has ended meanwhile is left alone. Locks in the house's order: lane, run, the rest.
  */
 export async function supersedeLanes(db: Db, runId: string, lanes: readonly string[]): Promise<void> {
   await db.transaction(async (sql) => {
@@ -13,7 +14,8 @@ export async function supersedeLanes(db: Db, runId: string, lanes: readonly stri
       `UPDATE lane SET state = 'failed', error = 'superseded', fence = fence + 1 WHERE run_id = $1 AND ${WITHIN}`,
       [runId, lanes],
     );
-    await sql.query('SELECT 1 FROM run WHERE id = $1 FOR UPDATE', [runId]);
+    const [run] = await sql.query('SELECT 1 FROM run WHERE id = $1 AND finished_at IS NULL FOR UPDATE', [runId]);
+    if (!run) return;
     const parks = await sql.query<{ kind: string }>(
       `UPDATE park SET decided_at = now(), decision = 'superseded'
         WHERE run_id = $1 AND ${WITHIN} AND decided_at IS NULL RETURNING kind`,
@@ -27,7 +29,7 @@ export async function supersedeLanes(db: Db, runId: string, lanes: readonly stri
     const gates = parks.filter((park) => park.kind === 'approval').length;
     await sql.query(
       `WITH r AS (UPDATE run SET gates_open = gates_open - $2, last_seq = last_seq + $3,
-          status = CASE WHEN finished_at IS NOT NULL THEN status WHEN gates_open - $2 > 0 THEN 'awaiting-approval' ELSE 'running' END
+          status = CASE WHEN gates_open - $2 > 0 THEN 'awaiting-approval' ELSE 'running' END
           WHERE id = $1 RETURNING last_seq)
         INSERT INTO run_event (run_id, seq, type, data)
         SELECT $1, r.last_seq - $3 + x.n, 'step.skipped', x.v FROM r, jsonb_array_elements($4::jsonb) WITH ORDINALITY x(v, n)`,
@@ -38,5 +40,11 @@ export async function supersedeLanes(db: Db, runId: string, lanes: readonly stri
         JSON.stringify(steps.map((step) => ({ step: step.id, item: step.item, round: step.round, why: 'superseded' }))),
       ],
     );
+    const children = await sql.query<{ id: string }>(
+      `SELECT loops->>'child' AS id FROM lane WHERE run_id = $1 AND ${WITHIN} AND loops->>'child' IS NOT NULL`,
+      [runId, lanes],
+    );
+    const ids = children.map(({ id }) => id);
+    if (ids.length > 0) await endRuns(sql, ids, { error: 'superseded: another branch was first', stopped: false });
   });
 }

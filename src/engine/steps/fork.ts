@@ -1,6 +1,6 @@
 import { failpoint } from '../../shared/failpoint.js';
 import type { Stop } from '../../workflows/contract.js';
-import type { Lane } from '../lane/lane.js';
+import { isIdle, type Lane } from '../lane/lane.js';
 import { forkName } from '../lane/lane-plan.js';
 import { supersedeLanes } from '../rows/supersede-lanes.js';
 
@@ -31,13 +31,13 @@ export type Joined =
 
 /**
  * How a fork stands. `all`: the first failed lane fails it once its siblings have ended. `any`: the first completed
- * lane wins, and what the others still had open is closed as superseded.
+ * lane wins, and what the others still had open is closed as superseded; one whose step was skipped wins nothing.
  */
 export async function followFork(lane: Lane, node: string, round: number, join: 'all' | 'any'): Promise<Joined> {
   const prefix = `${forkName(lane.name, node, round)}.`;
   const lanes = lane.children.filter((child) => child.lane.startsWith(prefix));
   const open = lanes.filter((child) => child.state !== 'done' && child.state !== 'failed');
-  if (join === 'any' && lanes.some((child) => child.state === 'done')) {
+  if (join === 'any' && lanes.some((child) => child.state === 'done' && !isIdle(lane.steps, child.lane))) {
     if (open.length > 0) {
       await supersedeLanes(
         lane.deps.db,

@@ -1,6 +1,7 @@
 import type { StepPlan } from '../../workspace/model.js';
 import { StepFailure } from '../errors.js';
 import type { Phase } from '../journal/claim.js';
+import { isOverdue } from '../lane/deadline.js';
 import { currentStep, type Lane, type Outcome, writeStep } from '../lane/lane.js';
 import { conditionHolds, scopeOf, stepScope } from '../lane/scope.js';
 import { runDoer } from './doer.js';
@@ -28,6 +29,7 @@ export async function runStep(lane: Lane, step: StepPlan): Promise<Outcome> {
       lane.writer.phase = next;
     } catch (error) {
       if (!(error instanceof StepFailure)) throw error;
+      if (isOverdue(lane)) return { kind: 'overdue' };
       const outcome = await failStep(lane, step, error);
       if (outcome) return outcome;
     }

@@ -1,0 +1,38 @@
+import type { Sql } from '../../db/contract.js';
+import { STOP_CHANNEL } from '../live.js';
+import { post } from '../outbox/outbox.js';
+import { closeRows } from './close-rows.js';
+
+/**
+ * Ends these runs and all that runs under them, by compare-and-set: their rows are closed, the workers that hold them
+ * are told at the commit, and their workflows once the outbox is. Runs that have ended stay as they are, but not what
+ * still runs under them. Call it under the lock of the topmost run. Answers the runs that this call ended.
+ */
+export async function endRuns(
+  sql: Sql,
+  runIds: readonly string[],
+  end: { readonly error: string; readonly stopped: boolean },
+): Promise<string[]> {
+  const ended: string[] = [];
+  for (;;) {
+    const rows = await sql.query<{ id: string }>(
+      `WITH RECURSIVE tree AS (
+        SELECT id FROM run WHERE id = ANY($1) UNION SELECT c.id FROM run c JOIN tree t ON c.parent_id = t.id),
+      r AS (UPDATE run SET status = 'failed', stopped = $3, error = $2, gates_open = 0, reserved_nano = 0,
+          finished_at = now(), last_seq = last_seq + 1
+          WHERE id IN (SELECT id FROM tree) AND finished_at IS NULL RETURNING id, last_seq)
+      INSERT INTO run_event (run_id, seq, type, data)
+      SELECT id, last_seq, $4, jsonb_build_object('error', $2::text) FROM r RETURNING run_id AS id`,
+      [runIds, end.error, end.stopped, end.stopped ? 'run.stopped' : 'run.failed'],
+    );
+    // A run that was live when this statement began may have started a child before it was ended: look again.
+    if (rows.length === 0) break;
+    ended.push(...rows.map(({ id }) => id));
+  }
+  await closeRows(sql, ended, end.error);
+  for (const id of ended) {
+    await sql.query('SELECT pg_notify($1, $2)', [STOP_CHANNEL, id]);
+    await post(sql, id, 'cancel');
+  }
+  return ended;
+}
