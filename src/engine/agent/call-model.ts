@@ -40,7 +40,13 @@ export async function callModel(session: Session): Promise<Stop | null> {
     throw error;
   }
   failpoint('model-started');
-  return attempt(session, turn, reserve);
+  try {
+    return await attempt(session, turn, reserve);
+  } catch (error) {
+    // No later attempt looks into this one's journal: the call that was cut is settled here.
+    if (session.timedOut()) settleCut(session, turn, reserve);
+    throw error;
+  }
 }
 
 /** A call that was started and never finished may have been paid for: it is settled at its reserve, never free. */
@@ -51,6 +57,19 @@ async function settleInterrupted(session: Session, turn: number): Promise<void> 
     throw new Poison(`the worker ended ${MAX_STARTS} times during one model call of ${session.step.title}`);
   const held = isRecord(row.result) ? BigInt(String(row.result.reserve ?? '0')) : 0n;
   settleLost(session, row.name, held);
+}
+
+function settleCut(session: Session, turn: number, reserve: Reserve): void {
+  const name = session.models[0]?.name ?? '';
+  session.lane.writer.batch.calls.push({
+    ...callKey(session, turn, 0),
+    kind: 'model',
+    name,
+    acts: false,
+    state: 'interrupted',
+    result: { error: 'cut by the timeout of the step' },
+  });
+  settleLost(session, name, reserve.nano);
 }
 
 async function attempt(session: Session, turn: number, reserve: Reserve): Promise<Stop | null> {

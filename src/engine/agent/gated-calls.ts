@@ -2,10 +2,14 @@ import { createHash } from 'node:crypto';
 import type { ToolCall } from '../../models/contract.js';
 import { canonicalJson, isRecord, type Json } from '../../shared/json.js';
 import type { Stop } from '../../workflows/contract.js';
-import type { ParkRow } from '../journal/claim.js';
-import { writeStep } from '../lane/lane.js';
 import { parkOn } from '../steps/park-on.js';
 import type { Session, TurnCalls } from './session.js';
+
+/** True for a call that a person has to release: `ask_human`, and what `approve:` names, a whole tool or one operation. */
+export function isGated(approve: readonly string[], name: string): boolean {
+  const isNamed = (gate: string) => name === gate || name.startsWith(`${gate}__`);
+  return name === 'ask_human' || approve.some((gate) => isNamed(gate.replace('.', '__')));
+}
 
 /**
  * Calls that a person has to release: one park for all of a turn, bound to their exact arguments by digest. Approved,
@@ -26,7 +30,6 @@ export async function runGatedCalls(
     timeoutMs: null,
   });
   if ('stop' in parked) return parked.stop;
-  resume(session, parked.decided);
   const { decision, note } = parked.decided;
   const run = gated.filter((index) => decision === 'approve' && calls[index]?.name !== 'ask_human');
   for (const index of gated) {
@@ -39,17 +42,6 @@ export async function runGatedCalls(
     results[index] = { callId: call.id, name: call.name, text, isError: false };
   }
   return { released: run };
-}
-
-/** The step is at work again; the time it was parked does not count against its timeout. */
-function resume(session: Session, park: ParkRow): void {
-  const { lane, state } = session;
-  if (lane.writer.state !== 'parked') return;
-  lane.writer.state = 'running';
-  state.status = 'running';
-  const parkedMs = Math.max(0, (park.decidedAt ?? park.opened) - park.opened);
-  lane.writer.memory = { ...lane.writer.memory, since: (lane.writer.memory.since ?? park.opened) + parkedMs };
-  writeStep(lane, state);
 }
 
 function gateSpec(session: Session, asked: readonly ToolCall[]): Json {

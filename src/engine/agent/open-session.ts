@@ -7,9 +7,10 @@ import { readRunFile } from '../../workspaces/index.js';
 import { StepFailure } from '../errors.js';
 import { type CallRow, readStepJournal, type StepJournal } from '../journal/claim.js';
 import { deadlineOf } from '../lane/deadline.js';
-import type { Lane, StepState } from '../lane/lane.js';
+import { type Lane, type StepState, shownWork } from '../lane/lane.js';
 import { askHuman } from './ask-human.js';
 import { buildOpening, buildSystem } from './prompt.js';
+import { resumeFromGate } from './resume-from-gate.js';
 import { type Entry, journalKey, type Session } from './session.js';
 
 /** Everything an attempt needs, rebuilt from rows and files: a worker that takes over starts from the same place. */
@@ -26,10 +27,14 @@ export async function openSession(lane: Lane, step: StepPlan, state: StepState):
     const journal = await readStepJournal(deps.db, run.id, { ...state, step: state.id, attempt: state.attempts });
     const seen = new Map<string, string>();
     for (const call of journal.calls) remember(seen, call);
-    const clock = activeClock(lane, step, agent);
+    resumeFromGate(lane, state);
+    const system = await buildSystem(lane, step, agent);
+    const opening = await buildOpening(lane, step, state, openingNotes(journal, folder.fresh));
     const tools = new Map(assembled.map((tool) => [tool.spec.name, tool]));
-    const context = toolContext(lane, step, agent, { folder, seen, signal: clock.signal });
     const script = agent.script ? await readRunFile(deps, run, agent.script.path) : null;
+    // Last, since from here on somebody closes it.
+    const clock = activeClock(lane, step, agent);
+    const context = toolContext(lane, step, agent, { folder, seen, signal: clock.signal });
     return {
       lane,
       step,
@@ -41,8 +46,8 @@ export async function openSession(lane: Lane, step: StepPlan, state: StepState):
       context,
       journal: new Map(journal.calls.map((call) => [journalKey(call.turn, call.call), call])),
       messages: journal.messages.map((row) => ({ role: row.role, ...(row.content as object) }) as Entry),
-      system: await buildSystem(lane, step, agent),
-      opening: await buildOpening(lane, step, state, openingNotes(journal, folder.fresh)),
+      system,
+      opening,
       script: script ? new TextDecoder().decode(script.content) : null,
       seen,
       ...clock,
@@ -80,7 +85,10 @@ function toolContext(
   own: Pick<ToolContext, 'folder' | 'seen' | 'signal'>,
 ): ToolContext {
   const results = new Map<string, string>();
-  for (const state of lane.steps.values()) if (state.item === 0 && state.result) results.set(state.id, state.result);
+  for (const state of lane.steps.values()) {
+    const { result } = shownWork(state);
+    if (state.item === 0 && result) results.set(state.id, result);
+  }
   return {
     run: lane.run,
     lane: lane.name,
@@ -105,9 +113,9 @@ function activeClock(lane: Lane, step: StepPlan, agent: AgentPlan) {
     deadlineOf(lane),
   ].filter((end) => end !== null);
   const over = new AbortController();
-  // A timer holds 24 days at most; a longer one is looked at again by the next advance.
-  const leftMs = ends.length === 0 ? null : Math.min(Math.max(0, Math.min(...ends) - now), 2 ** 31 - 1);
-  const timer = leftMs === null ? null : setTimeout(() => over.abort(), leftMs);
+  const leftMs = Math.max(0, Math.min(...ends) - now);
+  // A timer holds 24 days at most; a longer one is set by the advance that comes near its end.
+  const timer = leftMs < 2 ** 31 ? setTimeout(() => over.abort(), leftMs) : null;
   return {
     signal: AbortSignal.any([lane.signal, over.signal]),
     timedOut: () => over.signal.aborted && !lane.signal.aborted,

@@ -1,6 +1,7 @@
 import type { ResolvedModel } from '../../models/contract.js';
 import { toUsd } from '../../shared/money.js';
 import { StepFailure } from '../errors.js';
+import type { Lane } from '../lane/lane.js';
 import { openingMessages, toolSpecs } from './request.js';
 import { type Session, turnsOf } from './session.js';
 
@@ -26,7 +27,7 @@ export async function reserveFor(session: Session, model: ResolvedModel): Promis
       `model ${model.name} has no price, and the run has a budget: give it one, or take the budget away`,
     );
   }
-  const left = await leftOf(session, BigInt(budgetNano));
+  const left = await leftOf(session.lane, BigInt(budgetNano));
   const input = Math.ceil(inputTokens(session) * model.price.input);
   const room = model.price.output > 0 ? Math.floor((Number(left) - input) / model.price.output) : DEFAULT_OUTPUT_TOKENS;
   const maxOutputTokens = Math.min(wanted ?? DEFAULT_OUTPUT_TOKENS, room);
@@ -36,8 +37,8 @@ export async function reserveFor(session: Session, model: ResolvedModel): Promis
   return { nano: BigInt(Math.ceil(input + maxOutputTokens * model.price.output)), maxOutputTokens };
 }
 
-async function leftOf(session: Session, budget: bigint): Promise<bigint> {
-  const { lane } = session;
+/** What the run has left now, nano-USD: neither spent nor set aside. */
+export async function leftOf(lane: Lane, budget: bigint): Promise<bigint> {
   const [row] = await lane.deps.db.query<{ used: bigint }>({
     name: 'run-used',
     text: 'SELECT spent_nano + reserved_nano AS used FROM run WHERE id = $1',

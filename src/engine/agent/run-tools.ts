@@ -5,7 +5,7 @@ import type { AgentTool, ToolOutcome } from '../../tools/contract.js';
 import type { Stop } from '../../workflows/contract.js';
 import { Ended, Fenced, Poison } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';
-import { runGatedCalls } from './gated-calls.js';
+import { isGated, runGatedCalls } from './gated-calls.js';
 import { checkCall } from './invalid-call.js';
 import { limiter } from './limiter.js';
 import { callKey, type Entry, journalKey, type Session, say, type TurnCalls, turnsOf } from './session.js';
@@ -40,23 +40,20 @@ export async function runTools(session: Session, asked: Extract<Entry, { role: '
   return null;
 }
 
-/** True for a call that a person has to release: `ask_human`, and what the agent's `approve:` names. */
-function isGated(session: Session, call: ToolCall): boolean {
-  return call.name === 'ask_human' || session.agent.approve.some((name) => name.replace('.', '__') === call.name);
-}
-
 /** Positions of the calls that are still to be made, those that a person has to release or the others. */
 function unknown(session: Session, { calls, results }: TurnCalls, gated: boolean): number[] {
-  return calls.flatMap((call, index) => (results[index] === null && isGated(session, call) === gated ? [index] : []));
+  return calls.flatMap((call, index) =>
+    results[index] === null && isGated(session.agent.approve, call.name) === gated ? [index] : [],
+  );
 }
 
-/** What is known of a call without making it: it is not valid, or the journal has its end. */
+/** What is known of a call without making it: the journal has its end, or it is not valid. */
 function known(session: Session, turn: number, call: ToolCall, number: number): ToolResult | null {
-  const fault = checkCall(session, call);
-  if (fault !== null) return { callId: call.id, name: call.name, text: fault, isError: true };
   const row = session.journal.get(journalKey(turn, number));
+  if (row && row.state !== 'started') return stored(call, row);
+  const fault = checkCall(session, call);
+  if (fault !== null && !row?.acts) return { callId: call.id, name: call.name, text: fault, isError: true };
   if (!row) return null;
-  if (row.state !== 'started') return stored(call, row);
   if (!row.acts) {
     if (row.starts >= MAX_STARTS) throw new Poison(`the worker ended ${MAX_STARTS} times during ${call.name}`);
     return null;

@@ -26,6 +26,7 @@ async function tryAgain(
   const waitMs = retry.waitMs * retry.backoff ** (state.attempts - 1);
   state.attempts += 1;
   lane.writer.tries = state.attempts;
+  lane.writer.state = 'running';
   const now = lane.deps.clock.now();
   lane.writer.memory = { ...lane.writer.memory, since: now + waitMs };
   writeStep(lane, state, 'step.retrying', { error: failure.message, attempt: state.attempts, waitMs });

@@ -3,6 +3,7 @@ import type { Json } from '../../shared/json.js';
 import { fillWith, validate } from '../../workspace/index.js';
 import type { Plan, StepPlan } from '../../workspace/model.js';
 import { loadPlan } from '../../workspaces/index.js';
+import { leftOf } from '../agent/reserve.js';
 import { StepFailure } from '../errors.js';
 import { deadlineOf } from '../lane/deadline.js';
 import type { Lane, StepState } from '../lane/lane.js';
@@ -31,6 +32,7 @@ async function startChild(lane: Lane, step: StepPlan, state: StepState): Promise
   const input = childInput(lane, step);
   const faults = pinned.plan.input ? validate(pinned.plan.input, input) : [];
   if (faults.length > 0) throw new StepFailure(`the input of ${step.subflow} does not fit: ${faults.join('; ')}`);
+  const budget = await childBudget(lane, pinned.plan.budgetUsd);
   const id = newId();
   lane.writer.memory = { ...lane.writer.memory, child: id };
   lane.writer.state = 'child';
@@ -40,7 +42,7 @@ async function startChild(lane: Lane, step: StepPlan, state: StepState): Promise
     plan: pinned.planId,
     input,
     step: step.id,
-    budget: childBudget(lane, pinned.plan.budgetUsd),
+    budget,
     deadline: childDeadline(lane, pinned.plan.timeoutMs),
     tags: pinned.plan.tags,
   });
@@ -64,10 +66,12 @@ function childInput(lane: Lane, step: StepPlan): Json {
   return step.with === undefined ? (lane.run.input ?? null) : fillWith(step.with, scopeOf(lane));
 }
 
-function childBudget(lane: Lane, own: number | undefined): string | null {
-  const left = lane.run.budgetNano === null ? null : BigInt(lane.run.budgetNano) - BigInt(lane.run.spentNano);
+async function childBudget(lane: Lane, own: number | undefined): Promise<string | null> {
+  const { budgetNano } = lane.run;
+  const left = budgetNano === null ? null : await leftOf(lane, BigInt(budgetNano));
   const ownNano = own === undefined ? null : BigInt(Math.round(own * 1e9));
   if (left === null) return ownNano === null ? null : String(ownNano);
+  if (left <= 0n) throw new StepFailure('the budget of the run is used up');
   return String(ownNano !== null && ownNano < left ? ownNano : left);
 }
 
