@@ -101,7 +101,7 @@ function stepView(
     agent: step.agent ?? null,
     group,
     ...newest,
-    ...(items.length === 0 ? {} : withItems(newest, items)),
+    ...(items.length === 0 ? {} : withItems(newest, items, newestItems(mine))),
     rounds: rounds.slice(0, -1),
     files: rows.files
       .filter((file) => file.step === step.id)
@@ -112,11 +112,22 @@ function stepView(
   };
 }
 
-/** What the items of an each cost is the step's cost. */
-function withItems(newest: RoundView, items: readonly RoundView[]): Pick<StepView, 'items' | 'costUsd' | 'tokens'> {
+/** Each item as it ran last, in the items' order. */
+function newestItems(rows: readonly StepRow[]): RoundView[] {
+  const byItem = new Map<number, StepRow>();
+  for (const row of rows) if (row.item > 0) byItem.set(row.item, row);
+  return [...byItem.values()].map(roundView);
+}
+
+/** What the items of an each cost, in all rounds, is the step's cost. */
+function withItems(
+  newest: RoundView,
+  items: readonly RoundView[],
+  shown: readonly RoundView[],
+): Pick<StepView, 'items' | 'costUsd' | 'tokens'> {
   const sum = (of: (round: RoundView) => number): number => items.reduce((total, item) => total + of(item), of(newest));
   return {
-    items,
+    items: shown,
     costUsd: sum((round) => round.costUsd),
     tokens: {
       input: sum((round) => round.tokens.input),

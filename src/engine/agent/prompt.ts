@@ -102,6 +102,9 @@ function earlierResults(lane: Lane, step: StepPlan): string[] {
   const parts: string[] = [];
   for (const other of leavesOf(lane.plan)) {
     const state = lane.steps.get(other.id);
+    if (other.id === step.id && state?.previous) {
+      parts.push(resultBlock('What this step made in the round before', state.previous.result, other.id));
+    }
     if (other.id === step.id || state?.status !== 'completed') continue;
     if (state.result)
       parts.push(resultBlock(`Result of step ${other.n}, ${other.title} (${other.id})`, state.result, other.id));

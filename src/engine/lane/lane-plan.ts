@@ -29,7 +29,9 @@ export function lanePlanOf(plan: Plan, lane: string): LanePlan {
 function inside(node: PlanNode, number: number, group: GroupPlan | null): LanePlan {
   if (node.kind === 'step') {
     const { each: _once, when: _read, ...step } = node;
-    return { nodes: [step], item: number, group };
+    // Going back is the step's as a whole; an item only ends well, ends as null, or fails.
+    const onFail = node.onFail === 'continue' ? 'continue' : 'stop';
+    return { nodes: [{ ...step, onFail }], item: number, group };
   }
   const branch = node.branches[number - 1];
   if (!branch) throw new Error(`group ${node.id} has no branch ${number}`);

@@ -3,7 +3,7 @@ import { toUsd } from '../../shared/money.js';
 import { evaluateCel } from '../../workspace/index.js';
 import { StepFailure } from '../errors.js';
 import type { Lane, StepState } from './lane.js';
-import { stepKey } from './lane.js';
+import { shownWork, stepKey } from './lane.js';
 
 /** What conditions and text see: `input`, `steps`, `trigger`, `run`, and the item of an each. */
 export function scopeOf(lane: Lane, extra: Readonly<Record<string, Json>> = {}): Record<string, Json> {
@@ -12,7 +12,7 @@ export function scopeOf(lane: Lane, extra: Readonly<Record<string, Json>> = {}):
     const ids = node.kind === 'group' ? [node.id, ...node.branches.map((branch) => branch.id)] : [node.id];
     for (const id of ids) steps[id] = stepScope(lane.steps.get(stepKey(id, 0)));
   }
-  return {
+  const scope = {
     input: lane.run.input ?? null,
     steps,
     trigger: lane.run.trigger,
@@ -23,12 +23,11 @@ export function scopeOf(lane: Lane, extra: Readonly<Record<string, Json>> = {}):
       tags: lane.run.tags,
       startedBy: lane.run.startedBy ?? '',
     },
-    ...itemScope(lane, steps),
-    ...extra,
   };
+  return { ...scope, ...itemScope(lane, scope), ...extra };
 }
 
-function itemScope(lane: Lane, steps: Record<string, Json>): Record<string, Json> {
+function itemScope(lane: Lane, scope: Record<string, Json>): Record<string, Json> {
   const { item, nodes } = lane.lanePlan;
   const id = nodes[0]?.id;
   if (item === 0 || id === undefined) return {};
@@ -36,16 +35,17 @@ function itemScope(lane: Lane, steps: Record<string, Json>): Record<string, Json
     .flatMap((node) => (node.kind === 'group' ? node.branches : [node]))
     .find((step) => step.id === id)?.each;
   if (!each) return {};
-  const list = evaluateOrFail(each.list, { input: lane.run.input ?? null, steps, trigger: lane.run.trigger }, 'each');
+  const list = evaluateOrFail(each.list, scope, 'each');
   return { [each.as]: (Array.isArray(list) ? (list[item - 1] as Json) : null) ?? null };
 }
 
 export function stepScope(step: StepState | undefined): Json {
   if (!step) return { status: 'pending' };
+  const { result, data } = shownWork(step);
   return {
     status: step.status,
-    ...(step.result === null ? {} : { result: step.result }),
-    ...(step.data === undefined ? {} : { data: step.data }),
+    ...(result === null ? {} : { result }),
+    ...(data === undefined ? {} : { data }),
     ...(step.eventPayload === undefined ? {} : { event: step.eventPayload }),
     ...(step.decision === undefined ? {} : { decision: step.decision }),
     costUsd: toUsd(step.costNano),

@@ -19,8 +19,9 @@ export async function startStep(lane: Lane, step: StepPlan): Promise<Outcome | n
   return null;
 }
 
-/** A run that starts at step N skips those before it, once: a later step may still go back to them. */
+/** A run that starts at step N skips those before it, once: a later step may still go back to them, items and all. */
 export function isBeforeFrom(lane: Lane, step: StepPlan): boolean {
+  if (lane.lanePlan.item > 0) return false;
   return step.n < lane.run.fromStep && !lane.steps.has(stepKey(step.id, lane.lanePlan.item));
 }
 
