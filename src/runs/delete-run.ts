@@ -5,17 +5,7 @@ import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 import { lockRun } from './run-rows.js';
 
-const TABLES = [
-  'lane',
-  'step',
-  'call',
-  'message',
-  'park',
-  'run_event',
-  'outbox',
-  'run_file',
-  'sandbox_process',
-] as const;
+const TABLES = ['lane', 'step', 'call', 'message', 'park', 'run_event', 'run_file', 'sandbox_process'] as const;
 
 /** Deletes an ended run with its child runs. What it spent stays counted, and the memory it wrote stays written. */
 export async function deleteRun(
@@ -35,6 +25,8 @@ export async function deleteRun(
     if (tree.some((row) => row.live)) throw new Refusal('conflict', 'the run is live: stop it before you delete it');
     const ids = tree.map((row) => row.id);
     for (const table of TABLES) await sql.query(`DELETE FROM ${table} WHERE run_id = ANY($1)`, [ids]);
+    // A workflow that has still to be told of its end is told.
+    await sql.query(`DELETE FROM outbox WHERE run_id = ANY($1) AND kind <> 'cancel'`, [ids]);
     await sql.query('DELETE FROM run WHERE id = ANY($1)', [ids]);
     await audit(sql, caller, 'run.delete', run.id);
   });

@@ -1,11 +1,13 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { releaseUrlOf } from '../engine/index.js';
+import { leavesOf, releaseUrlOf } from '../engine/index.js';
 import type { Json } from '../shared/json.js';
 import { toUsd } from '../shared/money.js';
 import { notFound } from '../shared/refusal.js';
-import { atLeast, type Caller } from '../shared/roles.js';
+import type { Caller } from '../shared/roles.js';
+import type { Plan } from '../workspace/index.js';
 import { findWorkspace, loadPlan } from '../workspaces/index.js';
+import { hideTokens } from './hide-tokens.js';
 import { parkTitle } from './run-rows.js';
 import { RUN_COLUMNS, type RunRow, type RunSummary, summaryOf } from './run-summary.js';
 import { type StepRow, type StepView, stepViews } from './step-views.js';
@@ -48,12 +50,9 @@ export async function getRun(
   if (!rows) throw notFound('run');
   const { run } = rows;
   const plan = await loadPlan(deps, workspace.id, run.planId);
-  const whole = atLeast(caller.role, 'editor');
-  const releaseUrl = (step: string): string => {
-    const url = releaseUrlOf(deps, { id: run.id, tenantId: workspace.tenantId, workspace: workspace.name }, step);
-    return whole ? url : url.replace(/token=[^&]*/, 'token=…');
-  };
-  return {
+  const releaseUrl = (step: string): string =>
+    releaseUrlOf(deps, { id: run.id, tenantId: workspace.tenantId, workspace: workspace.name }, step);
+  return hideTokens(deps, caller, [run.id, run.parentId, run.rootId])({
     ...summaryOf(run),
     input: run.input,
     trigger: run.trigger,
@@ -64,10 +63,10 @@ export async function getRun(
     memoryWrites: run.memoryWrites,
     parentId: run.parentId,
     rerunOf: run.rerunOf,
-    waiting: waitingOf(rows, releaseUrl),
+    waiting: waitingOf(plan, rows, releaseUrl),
     steps: stepViews(plan, rows, releaseUrl),
     lastSeq: Number(run.lastSeq),
-  };
+  });
 }
 
 interface ParkRow {
@@ -130,7 +129,7 @@ async function readParts(sql: Sql, runId: string): Promise<Omit<All, 'run'>> {
   return { steps, parks, events, files, children };
 }
 
-function waitingOf(rows: All, releaseUrl: (step: string) => string): Waiting[] {
+function waitingOf(plan: Plan, rows: All, releaseUrl: (step: string) => string): Waiting[] {
   const parks = rows.parks.map((park) => ({
     step: parkTitle(park).n,
     id: park.step,
@@ -140,7 +139,7 @@ function waitingOf(rows: All, releaseUrl: (step: string) => string): Waiting[] {
     ...(park.kind === 'event' ? { releaseUrl: releaseUrl(park.step) } : {}),
   }));
   const children = rows.children.map((child) => ({
-    step: 0,
+    step: leavesOf(plan).find((step) => step.id === child.step)?.n ?? 0,
     id: child.step,
     kind: 'subflow',
     since: child.since.toISOString(),

@@ -7,6 +7,7 @@ export interface RunRow {
   readonly planId: string;
   readonly revision: string;
   readonly parentId: string | null;
+  readonly rootId: string;
   readonly status: string;
   readonly stopped: boolean;
   readonly input: Json;
@@ -26,9 +27,9 @@ export interface RunRow {
   readonly finishedAt: Date | null;
 }
 
-export const RUN_COLUMNS = `id, flow, plan_id AS "planId", revision, parent_id AS "parentId", status, stopped, input, trigger,
+export const RUN_COLUMNS = `id, flow, plan_id AS "planId", revision, parent_id AS "parentId", root_id AS "rootId", status, stopped, input, trigger,
   started_by AS "startedBy", from_step AS "fromStep", tags, error, summary, last_seq AS "lastSeq", budget_nano AS "budgetNano",
-  spent_nano AS "spentNano", memory_writes AS "memoryWrites", rerun_of AS "rerunOf", created_at AS "createdAt",
+  spent_nano AS "spentNano", coalesce(memory_writes, '{}') AS "memoryWrites", rerun_of AS "rerunOf", created_at AS "createdAt",
   started_at AS "startedAt", finished_at AS "finishedAt"`;
 
 /** A run as lists show it. */

@@ -4,6 +4,7 @@ import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 import { getRun } from './get-run.js';
+import { hideTokens, type Show } from './hide-tokens.js';
 import { type Delta, watchRun } from './run-hub.js';
 import type { EventRow } from './trace.js';
 
@@ -22,10 +23,11 @@ export interface StreamInput {
   readonly signal: AbortSignal;
 }
 
-const TERMINAL = new Set(['run.completed', 'run.failed', 'run.stopped']);
 const PAGE = 500;
 /** A word that was lost costs a stream this long and no more. */
 const LOOK_AGAIN_MS = 2_000;
+/** What a client that reads slowly has waiting of a model's text: about a megabyte, then it begins anew. */
+const MOST_DELTAS = 1_000;
 
 /**
  * The run live: a snapshot, then its events in order without a gap, then `end`. Null when the caller has seen the
@@ -37,23 +39,35 @@ export async function streamRun(
   input: StreamInput,
 ): Promise<AsyncGenerator<StreamItem> | null> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
-  const [run] = await deps.db.query<{ lastSeq: bigint; ended: boolean }>(
-    'SELECT last_seq AS "lastSeq", finished_at IS NOT NULL AS ended FROM run WHERE id = $1 AND workspace_id = $2',
+  const [run] = await deps.db.query<Found>(
+    `SELECT last_seq AS "lastSeq", finished_at IS NOT NULL AS ended, parent_id AS "parentId", root_id AS "rootId"
+      FROM run WHERE id = $1 AND workspace_id = $2`,
     [input.runId, workspace.id],
   );
   if (!run) throw notFound('run');
   if (run.ended && input.after !== null && BigInt(input.after) >= run.lastSeq) return null;
-  return follow(deps, caller, input);
+  return follow(deps, caller, { ...input, show: hideTokens(deps, caller, [input.runId, run.parentId, run.rootId]) });
 }
 
-async function* follow(deps: Deps, caller: Caller, input: StreamInput): AsyncGenerator<StreamItem> {
+interface Found {
+  readonly lastSeq: bigint;
+  readonly ended: boolean;
+  readonly parentId: string | null;
+  readonly rootId: string;
+}
+
+async function* follow(
+  deps: Deps,
+  caller: Caller,
+  input: StreamInput & { readonly show: Show },
+): AsyncGenerator<StreamItem> {
   const bell = createBell();
   const deltas: Delta[] = [];
   // Watching begins before the snapshot is read, so that nothing falls between the two.
   const unwatch = watchRun(deps.db, input.runId, {
     onEvents: bell.ring,
     onDelta: (delta) => {
-      deltas.push(delta);
+      keepDelta(deltas, delta);
       bell.ring();
     },
   });
@@ -67,18 +81,36 @@ async function* follow(deps: Deps, caller: Caller, input: StreamInput): AsyncGen
       over = snapshot.finishedAt !== null;
     }
     while (!over && !input.signal.aborted) {
-      for (const row of await eventsAfter(deps, input.runId, seq)) {
+      const rows = await eventsAfter(deps, input.runId, seq);
+      for (const row of rows) {
         seq = Number(row.seq);
-        yield { event: row.type, id: String(seq), data: eventData(row) };
-        over ||= TERMINAL.has(row.type);
+        yield { event: row.type, id: String(seq), data: input.show(eventData(row)) };
       }
-      for (const { kind, ...delta } of deltas.splice(0)) yield { event: kind, data: delta };
+      for (const { kind, ...delta } of deltas.splice(0)) yield { event: kind, data: input.show(delta) };
+      if (rows.length === PAGE) continue;
+      over = await isOver(deps, input.runId, seq);
       if (!over) await bell.wait(LOOK_AGAIN_MS, input.signal);
     }
     if (over) yield { event: 'end', data: { runId: input.runId } };
   } finally {
     unwatch();
   }
+}
+
+/** True when all is told of a run that has ended, or that is gone. */
+async function isOver(deps: Deps, runId: string, seq: number): Promise<boolean> {
+  const [run] = await deps.db.query<{ over: boolean }>({
+    name: 'stream-over',
+    text: 'SELECT finished_at IS NOT NULL AND last_seq <= $2 AS over FROM run WHERE id = $1',
+    values: [runId, seq],
+  });
+  return run?.over ?? true;
+}
+
+/** Text that is not read in time is dropped, and a reset says so: it is never stored, and the step's result has it all. */
+function keepDelta(deltas: Delta[], delta: Delta): void {
+  if (deltas.length >= MOST_DELTAS) deltas.splice(0, deltas.length, { ...delta, kind: 'reset', text: '' });
+  deltas.push(delta);
 }
 
 async function eventsAfter(deps: Deps, runId: string, seq: number): Promise<EventRow[]> {
@@ -105,12 +137,12 @@ function createBell() {
     wait: async (ms: number, signal: AbortSignal): Promise<void> => {
       if (!rung && !signal.aborted) {
         await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, ms);
           const done = () => {
             clearTimeout(timer);
             signal.removeEventListener('abort', done);
             resolve();
           };
+          const timer = setTimeout(done, ms);
           wake = done;
           signal.addEventListener('abort', done, { once: true });
         });

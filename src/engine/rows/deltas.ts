@@ -17,8 +17,11 @@ export interface DeltaKey {
 export function deltaSink(db: Db, key: DeltaKey): { push(text: string): void; reset(): void; end(): void } {
   let held = '';
   let timer: NodeJS.Timeout | null = null;
+  // One after the other: two connections of the pool would not keep the order.
+  let told: Promise<void> = Promise.resolve();
   const tell = (kind: 'delta' | 'reset', text: string): void => {
-    db.notify(DELTA_CHANNEL, JSON.stringify({ ...key, kind, text })).catch(() => undefined);
+    const payload = JSON.stringify({ ...key, kind, text });
+    told = told.then(() => db.notify(DELTA_CHANNEL, payload)).catch(() => undefined);
   };
   const send = (): void => {
     timer = null;

@@ -5,21 +5,21 @@ const BY_KIND = { approval: 'timeout', event: 'timeout', timer: 'elapsed' } as c
 
 /** A park's time came: if it is due and nobody decided, the clock does. A decision that came first stands. */
 export async function tickPark(deps: Deps, park: string): Promise<void> {
-  await deps.db.transaction(async (sql) => {
+  const run = await deps.db.transaction(async (sql) => {
     const [row] = await sql.query<{ run: string; kind: keyof typeof BY_KIND }>(
       'SELECT run_id AS run, kind FROM park WHERE id = $1 AND decided_at IS NULL AND due_at <= now()',
       [park],
     );
-    if (!row) return;
+    if (!row) return null;
     const [run] = await sql.query('SELECT 1 FROM run WHERE id = $1 AND finished_at IS NULL FOR UPDATE', [row.run]);
-    if (!run) return;
+    if (!run) return null;
     const decided = await sql.query<{ step: string; item: number; round: number }>(
       `UPDATE park SET decided_at = now(), decision = $2, decided_by = '{"kind":"clock","id":"clock","label":"the clock"}'
         WHERE id = $1 AND decided_at IS NULL RETURNING step, item, round`,
       [park, BY_KIND[row.kind]],
     );
     const [at] = decided;
-    if (!at) return;
+    if (!at) return null;
     const gate = row.kind === 'approval' ? 1 : 0;
     const type =
       row.kind === 'approval' ? 'approval.timeout' : row.kind === 'event' ? 'event.timeout' : 'timer.elapsed';
@@ -29,6 +29,7 @@ export async function tickPark(deps: Deps, park: string): Promise<void> {
         INSERT INTO run_event (run_id, seq, type, data) SELECT $1, last_seq, $3, $4 FROM r`,
       [row.run, gate, type, JSON.stringify({ ...at, park })],
     );
-    tellEvents(deps, row.run);
+    return row.run;
   });
+  if (run !== null) tellEvents(deps, run);
 }

@@ -1,0 +1,24 @@
+import type { Deps } from '../deps.js';
+import { isRecord } from '../shared/json.js';
+import { atLeast, type Caller } from '../shared/roles.js';
+import { deriveToken } from '../shared/tokens.js';
+
+/** What a caller is shown of a value: as it is for editors and above, without the runs' release tokens for viewers. */
+export type Show = <T>(value: T) => T;
+
+/**
+ * An agent that was given its release address says it in results and calls, and hands it to child runs. The address
+ * lets whoever has it release the run, which a viewer may not.
+ */
+export function hideTokens(deps: Pick<Deps, 'keys'>, caller: Caller, runIds: readonly (string | null)[]): Show {
+  if (atLeast(caller.role, 'editor')) return (value) => value;
+  const tokens = runIds.flatMap((id) => (id === null ? [] : [deriveToken(deps.keys.signing, 'event', [id])]));
+  const hide = (text: string): string => tokens.reduce((shown, token) => shown.replaceAll(token, '…'), text);
+  const show = (value: unknown): unknown => {
+    if (typeof value === 'string') return hide(value);
+    if (Array.isArray(value)) return value.map(show);
+    if (!isRecord(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, show(entry)]));
+  };
+  return show as Show;
+}
