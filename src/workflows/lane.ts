@@ -19,6 +19,8 @@ const { advance } = proxyActivities<RunActivities>({
 });
 const { tick } = proxyActivities<RunActivities>({ startToCloseTimeout: '30 seconds' });
 
+const CHILD_LOOK_MS = 5_000;
+
 export interface Parks {
   readonly woken: Set<string>;
   readonly open: Set<string>;
@@ -52,12 +54,14 @@ const follow: Follow = {
   },
   subflow: async ({ runId }) => {
     // The child's end is in its row; whatever happened to it, the next advance reads that.
-    await executeChild<typeof runFlow>('runFlow', {
+    const ended = await executeChild<typeof runFlow>('runFlow', {
       workflowId: runId,
       args: [{ runId }],
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       parentClosePolicy: 'REQUEST_CANCEL',
-    }).catch(unlessCancelled);
+    }).then(() => true, unlessCancelled);
+    // Its row may be open still, under a workflow that is not our child: it is looked at again, but not at once.
+    if (!ended) await sleep(CHILD_LOOK_MS);
     return true;
   },
 };
@@ -89,6 +93,7 @@ export async function runLane(ref: LaneRef, parks: Parks, border?: () => Promise
 }
 
 /** Lets a failure be read from the rows, but never swallows the run's own cancellation. */
-function unlessCancelled(error: unknown): void {
+function unlessCancelled(error: unknown): false {
   if (isCancellation(error) && CancellationScope.current().consideredCancelled) throw error;
+  return false;
 }
