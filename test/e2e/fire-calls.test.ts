@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createFire } from '../support/fire.js';
+
+let fire: Awaited<ReturnType<typeof createFire>>;
+beforeAll(async () => {
+  fire = await createFire();
+});
+afterAll(() => fire.close());
+
+/** Where the calls of an agent may be cut: before one is made, between it and its record, and among parallel ones. */
+const POINTS = ['lane-claimed', 'model-started', 'tool-done*2', 'tool-started*2', 'model-answered*2', 'tool-done*2'];
+
+test(`security 4: a run whose service is killed at ${POINTS.join(', ')} completes; no recorded call is made twice, no effect repeats`, {
+  timeout: 600_000,
+}, async () => {
+  const { service, runId, run } = await fire.survive(POINTS);
+  expect(run).toMatchObject({ status: 'completed', error: null });
+  expect(await fire.audit(service, runId)).toEqual([]);
+  const cut = await service.db.query<{ estimated: number; interrupted: number }>(
+    `SELECT (SELECT count(*) FROM usage WHERE run_id = $1 AND estimated)::int AS estimated,
+      (SELECT count(*) FROM call WHERE run_id = $1 AND state = 'interrupted')::int AS interrupted`,
+    [runId],
+  );
+  // What was cut between start and record: a model call of this run, and acting calls that the model was told of.
+  const atLeast = (least: number) => expect.toSatisfy((count: number) => count >= least);
+  expect(cut).toEqual([{ estimated: atLeast(1), interrupted: atLeast(2) }]);
+});
