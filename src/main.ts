@@ -8,7 +8,7 @@ import { type Config, parseConfig, readEnvironment } from './config/index.js';
 import { applyMigrations, createDb, distDir, isConnectionLost, keepWorkerSeen, packageRoot } from './db/index.js';
 import { createChecker } from './deploys/check-pool.js';
 import type { Deps } from './deps.js';
-import { StartError, startEmbedded } from './embedded/index.js';
+import { freePort, StartError, startEmbedded } from './embedded/index.js';
 import { startEngineLoops } from './engine/index.js';
 import { createModels } from './models/index.js';
 import { createSandbox } from './sandbox/index.js';
@@ -47,7 +47,9 @@ async function start(closers: Closers): Promise<Log> {
   armFailpoint(asked.failpoint);
   installRuntime(log);
 
-  const config = await withServers(asked, { log, environment }, closers);
+  // Port 0 is settled here, so that the addresses told to runs and people name the port that is listened on.
+  const port = asked.port === 0 && asked.role !== 'worker' ? await freePort() : asked.port;
+  const config = await withServers({ ...asked, port }, { log, environment }, closers);
   const { deps, switched, workerId } = await createDeps(config, log, closers);
   const worker = config.role === 'api' ? null : startWorker(deps, { switched, workerId }, closers);
   const url = config.role === 'worker' ? null : await startApi(deps, closers);

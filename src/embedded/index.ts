@@ -1,2 +1,3 @@
+export { freePort } from './free-port.js';
 export { type Embedded, type EmbeddedOptions, startEmbedded } from './start-embedded.js';
 export { StartError } from './start-error.js';
