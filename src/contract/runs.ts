@@ -102,6 +102,7 @@ export const RunView = RunSummary.extend({
       kind: z.string(),
       since: Time,
       due: Time.nullable(),
+      ask: z.string().optional().describe('What a gate asks'),
       releaseUrl: z.string().optional(),
       runId: z.string().optional(),
     }),

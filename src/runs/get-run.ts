@@ -1,7 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { leavesOf, releaseUrlOf } from '../engine/index.js';
-import type { Json } from '../shared/json.js';
+import { isRecord, type Json } from '../shared/json.js';
 import { toUsd } from '../shared/money.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -19,6 +19,8 @@ export interface Waiting {
   readonly kind: string;
   readonly since: string;
   readonly due: string | null;
+  /** What a gate asks, or what the step made that is to be decided. */
+  readonly ask?: string;
   readonly releaseUrl?: string;
   readonly runId?: string;
 }
@@ -129,6 +131,10 @@ async function readParts(sql: Sql, runId: string): Promise<Omit<All, 'run'>> {
   return { steps, parks, events, files, children };
 }
 
+function askOf(spec: Json): string {
+  return isRecord(spec) && typeof spec.ask === 'string' ? spec.ask : '';
+}
+
 function waitingOf(plan: Plan, rows: All, releaseUrl: (step: string) => string): Waiting[] {
   const parks = rows.parks.map((park) => ({
     step: parkTitle(park).n,
@@ -136,6 +142,7 @@ function waitingOf(plan: Plan, rows: All, releaseUrl: (step: string) => string):
     kind: park.kind,
     since: park.openedAt.toISOString(),
     due: park.dueAt?.toISOString() ?? null,
+    ...(park.kind === 'approval' ? { ask: askOf(park.spec) } : {}),
     ...(park.kind === 'event' ? { releaseUrl: releaseUrl(park.step) } : {}),
   }));
   const children = rows.children.map((child) => ({

@@ -25,7 +25,9 @@ test('a gate parks the run as awaiting-approval, and an approval lets it go on',
   const { workspace, id, at } = await parked(GATE);
   const waiting = await app.run(workspace, id);
   expect(waiting.status).toBe('awaiting-approval');
-  expect(waiting.waiting).toMatchObject([{ step: 2, id: 'sign', kind: 'approval' }]);
+  expect(waiting.waiting).toMatchObject([
+    { step: 2, id: 'sign', kind: 'approval', ask: expect.stringMatching(/^Is a draft right\?$/) },
+  ]);
   const answer = await app.post(`${at}/approve`, { decision: 'approve', note: 'fine' });
   expect([answer.status, await answer.json()]).toEqual([200, { ok: true, decided: 1, need: 1 }]);
   const run = await app.ended(workspace, id);
