@@ -44,7 +44,7 @@ export class Demo {
     await this.#part('Deploy', () => deployWorkspace({ api, screen, model }));
     screen.heading(`Run of ${FLOW}`);
     const run = await this.#part('Run', () => runFlow({ api, screen, model }, this.#ending.signal));
-    const memory = await this.#part('Run', () => readMemory(api, run.memoryWrites ?? []));
+    const memory = await this.#part('Run', () => readMemory(api, run.memoryWrites));
     showSummary(screen, { run, memory });
     await inPart('End of the service', () => this.#finish());
     screen.done('the service has ended, and its temporary folder is gone');

@@ -1,7 +1,7 @@
 export { advanceLane } from './advance.js';
 export { isPassing } from './errors.js';
 export { leavesOf } from './lane/lane-plan.js';
-export { abortLive, STOP_CHANNEL } from './live.js';
+export { abortLive } from './live.js';
 export { type EngineLoops, startEngineLoops } from './loops/start-engine-loops.js';
 export { post, sweepOutbox, tellNow } from './outbox/outbox.js';
 export { reconcile } from './outbox/reconcile.js';

@@ -13,8 +13,6 @@ export interface Span {
   readonly end: number;
 }
 
-const NO_PROSE: Prose = { pieces: [], marks: [] };
-
 /** Reads spans of a file as one text: blank lines around each go, one blank line stands between them. */
 export function readProse(source: Source, spans: readonly Span[]): Prose {
   const pieces: Piece[] = [];
