@@ -1,4 +1,4 @@
-import { type FakeAnswer, type FakeCall, type FakeProvider, startFakeProvider } from './fake-provider.js';
+import { type FakeAnswer, type FakeCall, type FakeProvider, type Respond, startFakeProvider } from './fake-provider.js';
 import { flow } from './flows.js';
 import type { Tree } from './workspace-app.js';
 
@@ -19,6 +19,15 @@ export const FIRE: Tree = {
     'budget: 5\n',
   ),
   'flows/inner.md': flow('## Inner @worker\n\nDo the inner part.'),
+  'flows/load.md': flow(
+    [
+      '## Draft @worker\n\nDraft it.',
+      '## Facts\n\n### Left @worker\n\nL.\n\n### Right @worker\n\nR.',
+      '## Call\n\n- subflow: inner',
+      '## Close @worker\n\nUse {{steps.call.result}}.',
+    ].join('\n\n'),
+    'budget: 5\n',
+  ),
   'flows/three.md': flow('## One @worker\n\n1.\n\n## Two @worker\n\n2.\n\n## Three @worker\n\n3.'),
   'flows/gate.md': flow('## First @worker\n\n1.\n\n## Sign\n\n- approve: human\n\nOK?\n\n## Last @worker\n\n3.'),
   'flows/hold.md': flow('## Hold @worker\n\nWait for it.\n\n## After @worker\n\nUse it.'),
@@ -53,7 +62,11 @@ const write = ({ step }: At) => ({ name: 'Write', args: { path: `outputs/${step}
 
 /** The provider of the fire flows: it knows where it is asked from the call's idempotency key. */
 export function startFireProvider(delayMs = 0): Promise<FakeProvider> {
-  return startFakeProvider((call) => ({ delayMs, ...answer(call), usage: { input: 100, output: 20 } }));
+  return startFakeProvider(fireAnswers(delayMs));
+}
+
+export function fireAnswers(delayMs: number): Respond {
+  return (call) => ({ delayMs, ...answer(call), usage: { input: 100, output: 20 } });
 }
 
 function answer(call: FakeCall): FakeAnswer {

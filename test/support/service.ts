@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createDb, type Db } from '../../src/db/index.js';
 import type { RunView } from '../../src/runs/index.js';
 import type { FakeProvider } from './fake-provider.js';
@@ -71,12 +73,15 @@ export async function temporalAddress(dataDir: string): Promise<string> {
 }
 
 function drive(service: Service, { dataDir, db }: { dataDir: string; db: Db }): DrivenService {
-  const post = (path: string, body: object) =>
-    service.request(path, {
-      method: 'POST',
-      body: JSON.stringify(body),
-      headers: { 'content-type': 'application/json' },
-    });
+  /** As a client should: told to come back later it does, with the same key, so that nothing is done twice. */
+  async function post(path: string, body: object): Promise<Response> {
+    const headers = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
+    for (;;) {
+      const response = await service.request(path, { method: 'POST', body: JSON.stringify(body), headers });
+      if (response.status !== 503) return response;
+      await sleep(Number(response.headers.get('retry-after')) * 1_000);
+    }
+  }
   return {
     ...service,
     url: service.url ?? '',
@@ -138,6 +143,6 @@ export async function driveRun(
     if (run?.finishedAt) return run;
     if (run) await release(service, workspace, run).catch(() => undefined);
     if (Date.now() > until) throw new Error(`the run stayed: ${JSON.stringify(run, null, 1).slice(0, 6_000)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await sleep(50);
   }
 }

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createFire } from '../support/fire.js';
+import { HELD_SECONDS } from '../support/fire-flow.js';
+import { processesWith } from '../support/host-processes.js';
+import { driveRun, serverPid } from '../support/service.js';
+
+const TIMEOUT = { timeout: 240_000 };
+const GRACE = { timeout: 90_000 };
+
+let fire: Awaited<ReturnType<typeof createFire>>;
+beforeAll(async () => {
+  // Half a second a model call, so that there is a middle of a step to be killed in.
+  fire = await createFire(500);
+});
+afterAll(() => fire.close());
+
+/** The runs end well, and the doctor finds nothing. */
+async function expectWell(service: Awaited<ReturnType<typeof fire.start>>, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    const run = await driveRun(service, { workspace: fire.workspace(), id, timeoutMs: 120_000 });
+    expect(run).toMatchObject({ status: 'completed', error: null });
+    expect(await fire.audit(service, id)).toEqual([]);
+  }
+}
+
+test(
+  'security 1: killed with one run in step 2 and one at its gate, and with Temporal down, all complete, each recorded call made once',
+  TIMEOUT,
+  async () => {
+    const service = await fire.start();
+    const workspace = fire.workspace();
+    const parked = await service.start(workspace, 'gate');
+    await expect.poll(async () => (await service.run(workspace, parked)).status, GRACE).toBe('awaiting-approval');
+    const working = await service.start(workspace, 'three');
+    await expect.poll(async () => (await service.run(workspace, working)).steps[1]?.status, GRACE).toBe('running');
+    process.kill(await serverPid(fire.dataDir, 'temporal'), 'SIGKILL');
+    const queued = await service.start(workspace, 'three');
+    await service.kill9();
+    const made = [...fire.provider.byKey()].filter(([key]) => /\/(one|first)\//.test(key));
+    const again = await fire.start();
+    await expectWell(again, [working, parked, queued]);
+    // Only the call that was in flight was made again: those of step 1 were recorded.
+    const now = fire.provider.byKey();
+    expect(made.filter(([key]) => key.startsWith(working) || key.startsWith(parked))).toHaveLength(2);
+    for (const [key] of made) expect([key, now.get(key)]).toEqual([key, 1]);
+    await again.stop();
+  },
+);
+
+test(
+  'security 1: with Temporal down a start is answered 202, the run stays queued, and it completes when Temporal is back',
+  TIMEOUT,
+  async () => {
+    const service = await fire.start();
+    const workspace = fire.workspace();
+    const temporal = await serverPid(fire.dataDir, 'temporal');
+    process.kill(temporal, 'SIGSTOP');
+    const began = Date.now();
+    const id = await service.start(workspace, 'three');
+    expect(Date.now() - began).toBeLessThan(5_000);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect((await service.run(workspace, id)).status).toBe('queued');
+    // Gone altogether: the service starts it again by itself.
+    process.kill(temporal, 'SIGKILL');
+    const second = await service.start(workspace, 'three');
+    await expectWell(service, [id, second]);
+    await service.stop();
+  },
+);
+
+test(
+  'with Postgres down the API answers 503 with Retry-After within 2 s, and the runs in flight go on when it is back',
+  TIMEOUT,
+  async () => {
+    const service = await fire.start();
+    const workspace = fire.workspace();
+    const id = await service.start(workspace, 'three');
+    await expect.poll(async () => (await service.run(workspace, id)).steps[0]?.status, GRACE).toBe('running');
+    process.kill(await serverPid(fire.dataDir, 'postgres'), 'SIGKILL');
+    const began = Date.now();
+    const answer = await service.request(`/api/workspaces/${workspace}/runs/${id}`);
+    const took = Date.now() - began;
+    expect([answer.status, Number(answer.headers.get('retry-after'))]).toEqual([503, expect.toSatisfy((s) => s > 0)]);
+    expect(took).toBeLessThan(2_500);
+    const back = async () => (await service.request('/api/workspaces').catch(() => null))?.status;
+    await expect.poll(back, GRACE).toBe(200);
+    const run = await driveRun(service, { workspace, id, timeoutMs: 120_000 });
+    expect(run).toMatchObject({ status: 'completed', error: null });
+    // Its answers were kept while there was nowhere to write them: no call was made twice.
+    expect([...fire.provider.byKey()].filter(([key, count]) => key.startsWith(id) && count !== 1)).toEqual([]);
+    await service.stop();
+  },
+);
+
+test(
+  'security 22: a program dies with its service, leaves the register at the restart, and the model is told of the interruption',
+  TIMEOUT,
+  async () => {
+    const mark = `sleep\0${HELD_SECONDS}`;
+    const service = await fire.start();
+    const workspace = fire.workspace();
+    const id = await service.start(workspace, 'hold');
+    await expect.poll(() => processesWith(mark).length, GRACE).toBe(1);
+    await service.kill9();
+    await expect.poll(() => processesWith(mark), GRACE).toEqual([]);
+    const again = await fire.start();
+    expect(await again.db.query('SELECT pid FROM sandbox_process WHERE run_id = $1', [id])).toEqual([]);
+    await expectWell(again, [id]);
+    const [told] = fire.provider.calls.filter(({ idempotencyKey }) => idempotencyKey === `${id}/hold/0/1/1/1`);
+    expect(told?.body.messages.at(-1)).toMatchObject({ role: 'tool', content: 'interrupted, may have partly run' });
+    expect(processesWith(mark)).toEqual([]);
+    await again.stop();
+  },
+);
