@@ -64,7 +64,11 @@ async function openLaneState(
     run: view.run,
     plan,
     lanePlan: lanePlanOf(plan, lane),
-    writer: new LaneWriter(deps.db, { runId, lane, signal, onWritten: () => tellEvents(deps, runId) }, claimed),
+    writer: new LaneWriter(
+      deps.db,
+      { runId, lane, signal, now: () => deps.clock.now(), onWritten: () => tellEvents(deps, runId) },
+      claimed,
+    ),
     steps: indexSteps(view.steps),
     parks: new Map(view.parks.map((park) => [park.id, park])),
     children: view.lanes,

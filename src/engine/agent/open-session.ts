@@ -8,9 +8,10 @@ import { StepFailure } from '../errors.js';
 import { type CallRow, readStepJournal, type StepJournal } from '../journal/claim.js';
 import { deadlineOf } from '../lane/deadline.js';
 import { type Lane, type StepState, shownWork } from '../lane/lane.js';
+import { newReferences } from '../text/prompt-text.js';
 import { askHuman } from './ask-human.js';
 import { buildOpening, buildSystem } from './prompt.js';
-import { resumeFromGate } from './resume-from-gate.js';
+import { resumeStep } from './resume-step.js';
 import { type Entry, journalKey, type Session } from './session.js';
 
 /** Everything an attempt needs, rebuilt from rows and files: a worker that takes over starts from the same place. */
@@ -27,9 +28,11 @@ export async function openSession(lane: Lane, step: StepPlan, state: StepState):
     const journal = await readStepJournal(deps.db, run.id, { ...state, step: state.id, attempt: state.attempts });
     const seen = new Map<string, string>();
     for (const call of journal.calls) remember(seen, call);
-    resumeFromGate(lane, state);
-    const system = await buildSystem(lane, step, agent);
-    const opening = await buildOpening(lane, step, state, openingNotes(journal, folder.fresh));
+    resumeStep(lane, state);
+    const references = newReferences();
+    const system = await buildSystem(lane, { step, agent, references });
+    const notes = openingNotes(journal, folder.fresh);
+    const opening = await buildOpening(lane, step, state, { notes, values: references.values });
     const tools = new Map(assembled.map((tool) => [tool.spec.name, tool]));
     const script = agent.script ? await readRunFile(deps, run, agent.script.path) : null;
     // Last, since from here on somebody closes it.

@@ -11,10 +11,12 @@ import { fenced, newReferences, promptText, type References } from '../text/prom
 
 const RESULT_CHARACTERS = 8_000;
 
-/** What stays the same from step to step comes first, for providers' caches. */
-export async function buildSystem(lane: Lane, step: StepPlan, agent: AgentPlan): Promise<string> {
+/** What stays the same from step to step comes first, for providers' caches. Values it cannot hold are left in `references`. */
+export async function buildSystem(
+  lane: Lane,
+  { step, agent, references }: { readonly step: StepPlan; readonly agent: AgentPlan; readonly references: References },
+): Promise<string> {
   const scope = scopeOf(lane);
-  const references = newReferences();
   const files = await listRunFiles(lane.deps, lane.run);
   const parts = [
     promptText(agent.prompt, scope, references).trim(),
@@ -29,17 +31,20 @@ export async function buildSystem(lane: Lane, step: StepPlan, agent: AgentPlan):
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-/** The first message: the brief, the instruction, the documents, earlier results, the input as untrusted data. */
+/**
+ * The first message: the brief, the instruction, the documents, earlier results, the input as untrusted data. `values`
+ * are those that the system's text refers to.
+ */
 export async function buildOpening(
   lane: Lane,
   step: StepPlan,
   state: StepState,
-  notes: readonly string[],
+  { notes, values }: { readonly notes: readonly string[]; readonly values: References['values'] },
 ): Promise<string> {
   const extra: Record<string, Json> =
     step.wait?.kind === 'event' ? { step: { release_url: await releaseUrl(lane, step.id) } } : {};
   const scope = scopeOf(lane, extra);
-  const references = newReferences();
+  const references = newReferences(values);
   const preface = lane.lanePlan.group?.preface ?? [];
   const instruction = [lane.plan.brief, preface, step.instruction]
     .map((text) => promptText(text, scope, references).trim())

@@ -13,8 +13,10 @@ export interface LaneMemory {
   readonly counts?: Readonly<Record<string, number>>;
   /** What is handed to a step when it begins its next round. */
   readonly feedback?: Readonly<Record<string, string>>;
-  /** When the attempt at work began (epoch ms), moved on by the time it was parked. */
+  /** When the attempt at work began (epoch ms), moved on by the time that nobody was at work on it. */
   readonly since?: number;
+  /** When the lane was last at work: the time of its newest write. */
+  readonly at?: number;
   /** The child run that the step waits for. */
   readonly child?: string;
 }

@@ -37,6 +37,7 @@ export class LaneWriter {
       readonly runId: string;
       readonly lane: string;
       readonly signal: AbortSignal;
+      now(): number;
       onWritten(): void;
     },
     private readonly claimed: ClaimedLane,
@@ -72,7 +73,7 @@ export class LaneWriter {
       reserve: String(batch.reserve),
       release: String(batch.release),
       spend: String(batch.spend),
-      at: { pos, round, tries, phase, state, loops: memory, error },
+      at: { pos, round, tries, phase, state, loops: { ...memory, at: this.ref.now() }, error },
     });
     const written = this.chain
       .then(() => {

@@ -3,6 +3,8 @@ import { renderPath, type Text } from '../../workspace/index.js';
 import { shown } from './plain-text.js';
 
 const INLINE_CHARACTERS = 200;
+/** What ends a line, for one reader or another. */
+const LINE_END = /[\r\n\v\f\u0085\u2028\u2029]/;
 
 /** What a prompt's text refers to and cannot hold inline. */
 export interface References {
@@ -12,8 +14,8 @@ export interface References {
   readonly links: { readonly target: string; readonly heading?: string }[];
 }
 
-export function newReferences(): References {
-  return { values: new Map(), links: [] };
+export function newReferences(values: References['values'] = new Map()): References {
+  return { values, links: [] };
 }
 
 /**
@@ -40,7 +42,9 @@ function inlineValue(path: string, value: Json | undefined, references: Referenc
   const text = shown(value);
   // The release address is ours, and an agent has to be able to hand it out as it is.
   if (path === 'step.release_url') return text;
-  if (text.length <= INLINE_CHARACTERS && !/[\r\n]/.test(text)) return typeof value === 'string' ? `"${text}"` : text;
+  // A quote in it would end the quotes that it stands in, and the rest would read as instruction.
+  const breaksOut = LINE_END.test(text) || (typeof value === 'string' && text.includes('"'));
+  if (text.length <= INLINE_CHARACTERS && !breaksOut) return typeof value === 'string' ? `"${text}"` : text;
   references.values.set(path, text);
   return `(${path}, given below)`;
 }
