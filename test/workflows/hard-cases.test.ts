@@ -76,7 +76,7 @@ test('time at a gate on a tool call is not time at work: a step with a timeout g
   await app.until(workspace, id, (run) => run.status === 'awaiting-approval');
   await app.deps.db.query(`UPDATE park SET opened_at = opened_at - interval '1 hour' WHERE run_id = $1`, [id]);
   await app.deps.db.query(
-    `UPDATE lane SET loops = jsonb_set(loops, '{since}', to_jsonb((loops->>'since')::float8 - 3600000)) WHERE run_id = $1`,
+    `UPDATE lane SET loops = jsonb_set(loops, '{since}', to_jsonb((loops->>'since')::float8 - 3600000)) || jsonb_build_object('at', (loops->>'at')::float8 - 3600000) WHERE run_id = $1`,
     [id],
   );
   await app.post(`${at}/approve`, { decision: 'approve', note: 'the red one' });
@@ -303,6 +303,23 @@ test('the time a run waits in the queue does not count against its timeout', asy
     [id],
   );
   expect(row?.left).toBeGreaterThan(3_000);
+});
+
+test('an event is JSON or a plain form, and what is neither is a refusal, never a fault of ours', async () => {
+  play({ text: 'asked' });
+  const body = flow('## Ask @worker\n\n- wait: event\n\nAsk.');
+  const { workspace, id } = await started({ ...agent(), 'flows/f.md': body }, 'f');
+  const run = await app.until(workspace, id, (view) => view.waiting.length > 0);
+  const url = new URL(run.waiting[0]?.releaseUrl ?? '');
+  const send = (type: string, text: string) =>
+    app.request(url.pathname + url.search, { method: 'POST', as: null, headers: { 'content-type': type }, body: text });
+  const parts = '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--';
+  expect((await send('multipart/form-data; boundary=x', parts)).status).toBe(415);
+  expect((await send('text/plain', 'hello')).status).toBe(415);
+  expect((await send('application/json', '{')).status).toBe(400);
+  expect((await send('application/json', '{"a":"\\u0000"}')).status).toBe(422);
+  expect((await send('application/x-www-form-urlencoded', 'a=1&b=2')).status).toBe(200);
+  expect((await app.ended(workspace, id)).steps[0]?.eventPayload).toEqual({ a: '1', b: '2' });
 });
 
 test('a stream leaves nothing behind while it waits, and ends with a run that is deleted under it', async () => {

@@ -2,6 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { EventParams, EventQuery, Released } from '../../../contract/runs.js';
 import { releaseEvent } from '../../../runs/index.js';
 import type { Json } from '../../../shared/json.js';
+import { Refusal } from '../../../shared/refusal.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse } from '../../schemas.js';
 
@@ -27,7 +28,10 @@ export const postEvent = defineRoute({
   handle: async (c) => {
     const { tenant, ws: workspace, id: runId } = c.req.valid('param');
     const { token, step } = c.req.valid('query');
-    const form = c.req.header('content-type')?.startsWith('application/x-www-form-urlencoded') ?? false;
+    const type = c.req.header('content-type')?.toLowerCase() ?? '';
+    if (type.startsWith('multipart/'))
+      throw new Refusal('unsupported_type', 'send the event as JSON or as a plain form');
+    const form = type.startsWith('application/x-www-form-urlencoded');
     const text = form ? '' : await c.req.text();
     const payload = form ? await c.req.parseBody() : text === '' ? null : await c.req.json();
     return c.json(
