@@ -24,7 +24,7 @@ function reportSetext(findings: Findings, block: Block): void {
 
 const CHECKS: Readonly<Record<string, (findings: Findings, block: Block) => void>> = {
   code: checkFence,
-  html: checkComments,
+  html: checkHtml,
   paragraph: checkParagraph,
   heading: checkComments,
 };
@@ -62,6 +62,25 @@ function checkParagraph(findings: Findings, block: Block): void {
       hint,
     });
   }
+}
+
+/** Elements that hold raw text up to their closing tag (CommonMark 4.6, the first kind): their author closed them or not. */
+const RAW_ELEMENT = /^<(pre|script|style|textarea)(?=[\s>])/i;
+const SWALLOWED = /^ {0,3}#{2,3}(?:[ \t].*)?$/m;
+
+/** HTML takes the lines after it for its own up to a blank line, or to the end of the file: a gate among them is lost. */
+function checkHtml(findings: Findings, block: Block): void {
+  checkComments(findings, block);
+  const raw = findings.source.text.slice(start(block), end(block));
+  const element = RAW_ELEMENT.exec(raw)?.[1];
+  if (element !== undefined && new RegExp(`</${element}>`, 'i').test(raw)) return;
+  // Blanked, not removed, so that places stay.
+  const seen = raw.replace(/<!--[\s\S]*?(?:-->|$)/g, (comment) => comment.replace(/[^\r\n]/g, ' '));
+  const found = SWALLOWED.exec(seen);
+  if (found === null) return;
+  const message = `\`${found[0].trim()}\` stands within HTML and is no heading.`;
+  const hint = 'Close the HTML and leave a blank line before the heading, or put the text in a code block.';
+  report(findings, start(block) + found.index + found[0].search(/#/), { code: 'file/unclosed-comment', message, hint });
 }
 
 function checkComments(findings: Findings, block: Block): void {

@@ -79,6 +79,18 @@ const fileFaults: FaultCase[] = [
     ['## A @writer', '', 'Say <!-- note', '', 'more -->'],
     [3, 5],
   ),
+  flow(
+    'file/unclosed-comment',
+    'html-that-swallows-a-gate',
+    [...STEP, '', '<pre>', '', '## Gate', '', '- approve: human'],
+    [7, 1],
+  ),
+  flow(
+    'file/unclosed-comment',
+    'html-right-before-a-gate',
+    [...STEP, '', '<example>', '## Gate', '- approve: human'],
+    [6, 1],
+  ),
   fault('file/unclosed-comment', 'in a prompt', { 'agents/open-comment.md': ['Be.', '<!-- x'] }, [
     'agents/open-comment.md',
     2,
