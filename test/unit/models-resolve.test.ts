@@ -222,3 +222,10 @@ test('a file that is not there is named', () => {
     /SERVICE_MODELS_FILE cannot be read/,
   );
 });
+
+test('security 16: aliases that name one another over and over are followed once each', () => {
+  const chain = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`a${n}`, [`a${n + 1}`, `a${n + 1}`]]));
+  const begun = performance.now();
+  expect(ids(file().resolve('a0', { ...chain, a60: ['strong', 'fast'] }))).toEqual(['claude-sonnet-4-5', 'small']);
+  expect(performance.now() - begun).toBeLessThan(1_000);
+});

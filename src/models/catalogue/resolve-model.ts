@@ -15,15 +15,19 @@ type Aliases = Readonly<Record<string, readonly string[]>>;
  * Throws a Refusal `refused` that says what to set.
  */
 export function resolveModel(catalogue: Catalogue, name: string | null, aliases: Aliases): readonly ResolvedModel[] {
-  const entries = name === null ? defaultEntries(catalogue, aliases) : find(catalogue, name, { aliases, within: [] });
+  const entries =
+    name === null
+      ? defaultEntries(catalogue, aliases)
+      : find(catalogue, name, { aliases, within: [], done: new Set() });
   const known = new Map(entries.map((entry) => [entry.via, entry]));
   return [...known.values()].map((entry) => toResolved(name ?? entry.via, entry));
 }
 
 function defaultEntries(catalogue: Catalogue, aliases: Aliases): readonly ModelEntry[] {
-  if (Object.hasOwn(aliases, 'default')) return find(catalogue, 'default', { aliases, within: [] });
+  if (Object.hasOwn(aliases, 'default')) return find(catalogue, 'default', { aliases, within: [], done: new Set() });
   const { operator, single } = catalogue;
-  if (operator?.default) return operator.default.flatMap((name) => find(catalogue, name, { aliases: {}, within: [] }));
+  if (operator?.default)
+    return operator.default.flatMap((name) => find(catalogue, name, { aliases: {}, within: [], done: new Set() }));
   if (single) return [single];
   throw isEmpty(catalogue) ? noModel(null) : noDefault();
 }
@@ -32,12 +36,18 @@ interface Search {
   readonly aliases: Aliases;
   /** The workspace's aliases that are being followed: within itself an alias means the operator's of that name. */
   readonly within: readonly string[];
+  /** Those that were followed to their end. */
+  readonly done: Set<string>;
 }
 
-function find(catalogue: Catalogue, name: string, { aliases, within }: Search): readonly ModelEntry[] {
+function find(catalogue: Catalogue, name: string, { aliases, within, done }: Search): readonly ModelEntry[] {
   const named = Object.hasOwn(aliases, name) && !within.includes(name) ? aliases[name] : undefined;
   if (named && named.length > 0) {
-    return named.flatMap((next) => find(catalogue, next, { aliases, within: [...within, name] }));
+    // A second time it would lead to the same models: aliases that name one another twice each are 2^n ways.
+    if (done.has(name)) return [];
+    const found = named.flatMap((next) => find(catalogue, next, { aliases, within: [...within, name], done }));
+    done.add(name);
+    return found;
   }
   const entry = catalogue.operator?.entries.get(name) ?? directEntry(catalogue, name);
   if (entry && isUsable(entry)) return [entry];
