@@ -9,12 +9,21 @@ export interface WorkUse {
   files: number;
 }
 
-/** What a folder takes, no further than its limits: what is over them need not be counted to the end. */
+/** Gone meanwhile, or no folder any more. */
+const GONE = new Set(['ENOENT', 'ENOTDIR']);
+
+/**
+ * What a folder takes, no further than its limits: what is over them need not be counted to the end. A folder that
+ * cannot be looked into (closed by its program, or deeper than a path can be long) could hold anything: it is too much.
+ */
 export async function measureFolder(folder: string, limits: Limits): Promise<WorkUse> {
   const use: WorkUse = { bytes: 0, files: 0 };
   const rest = [folder];
   for (let next = rest.pop(); next !== undefined && !isOver(use, limits); next = rest.pop()) {
-    const entries = await readdir(next, { withFileTypes: true }).catch(() => []);
+    const entries = await readdir(next, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+      if (!GONE.has(error.code ?? '')) use.bytes = Number.POSITIVE_INFINITY;
+      return [];
+    });
     for (const entry of entries) {
       const path = join(next, entry.name);
       if (entry.isDirectory()) rest.push(path);

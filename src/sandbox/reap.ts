@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorMessage } from '../shared/refusal.js';
 import { findOrphans, isAlive, isWorkerAlive, killProcess, waitUntilGone } from './process-table.js';
 import { dropForgotten, listRegistered, unregister } from './register.js';
 import { removeFolder } from './remove-folder.js';
@@ -40,5 +41,10 @@ async function removeEndedFolders(host: Host, scratchDir: string, inUse: Readonl
     values: [runs],
   });
   const keep = new Set([...live.map((row) => row.id), ...inUse]);
-  for (const run of runs.filter((name) => !keep.has(name))) await removeFolder(join(scratchDir, run));
+  for (const run of runs.filter((name) => !keep.has(name))) {
+    // One folder that cannot be removed must keep neither the others nor the worker from their start.
+    await removeFolder(join(scratchDir, run)).catch((error: unknown) =>
+      host.log.error({ run, error: errorMessage(error) }, 'the folder of an ended run cannot be removed'),
+    );
+  }
 }

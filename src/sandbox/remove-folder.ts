@@ -1,7 +1,14 @@
-import { chmod, readdir, rm } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { chmod, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Removes a folder that a program may have left with folders nobody may enter. Follows no link. */
+/** Half of what the kernel takes as a path (PATH_MAX), so that a name of any length still fits behind it. */
+const LONG_PATH = 2_048;
+
+/**
+ * Removes a folder that a program may have left with folders nobody may enter, or nested deeper than a path can be
+ * long. Call it when nothing runs in it any more. Follows no link.
+ */
 export async function removeFolder(path: string): Promise<void> {
   const options = { recursive: true, force: true, maxRetries: 3 } as const;
   try {
@@ -12,9 +19,18 @@ export async function removeFolder(path: string): Promise<void> {
   }
 }
 
-async function openFolders(path: string): Promise<void> {
-  await chmod(path, 0o700);
-  for (const entry of await readdir(path, { withFileTypes: true })) {
-    if (entry.isDirectory()) await openFolders(join(path, entry.name));
+/** Makes every folder one that can be entered; what lies too deep to be named is moved up. */
+async function openFolders(root: string): Promise<void> {
+  await chmod(root, 0o700);
+  const rest = [root];
+  for (let folder = rest.pop(); folder !== undefined; folder = rest.pop()) {
+    for (const entry of await readdir(folder, { withFileTypes: true })) {
+      if (!entry.isDirectory()) continue;
+      const found = join(folder, entry.name);
+      await chmod(found, 0o700);
+      const short = found.length > LONG_PATH ? join(root, randomUUID()) : found;
+      if (short !== found) await rename(found, short);
+      rest.push(short);
+    }
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtemp } from 'node:fs/promises';
+import { access, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -116,4 +116,24 @@ test('what a program leaves running in the background ends with it', async () =>
   expect(result).toMatchObject({ exitCode: 0, killed: null, stdout: 'started\n' });
   expect(processesWith(mark)).toEqual([]);
   expect(await registered(runId)).toEqual([]);
+});
+
+/** Enters a hundred folders, each in the one before: further down than a path can be long. */
+const GO_DEEP = `
+import os
+for _ in range(100):
+    os.mkdir("d" * 200); os.chdir("d" * 200)
+`;
+
+test('security 22: a work folder that cannot be measured to its end is over its limit', async () => {
+  const { bash } = await createTestSandbox();
+  const code = `${GO_DEEP}import time; time.sleep(15)`;
+  expect(await bash(code, { argv: ['python3', '-c', code] })).toMatchObject({ killed: 'disk' });
+});
+
+test('folders nested deeper than a path can be long are removed with their run, and keep no worker from its start', async () => {
+  const { bash, sandbox, dataDir, runId } = await createTestSandbox();
+  await bash(GO_DEEP, { argv: ['python3', '-c', GO_DEEP] });
+  await sandbox.reap();
+  await expect(access(join(dataDir, 'scratch', runId))).rejects.toThrow('ENOENT');
 });
