@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.js';
+import { redactor } from '../shared/redact.js';
 import type { AgentPlan, Plan, StepPlan, ToolPlan } from '../workspace/model.js';
 import { BadArgument } from './arguments.js';
 import { bashTool } from './builtins/bash.js';
@@ -62,7 +63,9 @@ function guarded(deps: ToolDeps, tool: AgentTool): AgentTool {
         if (error instanceof BadArgument) return toolError(error.message);
         throw error;
       });
-      return limitResult(deps, context, { tool: tool.spec.name, outcome });
+      // A program may have left a secret in a file, where Read and Grep find it.
+      const text = redactor(context.secrets).text(outcome.text);
+      return limitResult(deps, context, { tool: tool.spec.name, outcome: { ...outcome, text } });
     },
   };
 }

@@ -1,6 +1,7 @@
 import { chmod, mkdir, readFile, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { newId } from '../../src/shared/ids.js';
 import { dropLane, openLane } from '../../src/tools/index.js';
 import { createToolLane, type ToolLane } from '../support/tool-lane.js';
 
@@ -209,4 +210,16 @@ test('save_to_storage stores text or a file for good, and refuses what is neithe
   expect(await lane.fails('save_to_storage', { path: 'storage/x', from: 'outputs/none' })).toContain(
     'there is no file',
   );
+});
+
+test('a stored path below a stored file does not keep any later run of the workspace from its lane', async () => {
+  const lane = await createToolLane();
+  await lane.ok('Write', { path: 'files/notes', content: 'a file' });
+  await lane.keep();
+  await lane.ok('Bash', { command: 'rm files/notes && mkdir files/notes && echo inner > files/notes/a.txt' });
+  await lane.keep();
+  expect(paths(await stored(lane))).toEqual(['files/notes', 'files/notes/a.txt']);
+  const next = await lane.other({ run: newId() });
+  expect(await next.ok('Read', { path: 'files/notes' })).toBe('a file');
+  expect(await next.ok('Read', { path: 'files/notes/a.txt' })).toBe('inner\n');
 });

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { assembleTools } from '../../src/tools/index.js';
 import type { ToolPlan } from '../../src/workspace/model.js';
@@ -222,4 +224,29 @@ test('SERVICE_SANDBOX=none runs the same tools on the host', async () => {
   });
   expect(await ok('Bash', { command: 'echo x > outputs/a.txt; cat outputs/a.txt' })).toBe('x\n');
   expect(await ok('tool', { a: '1' })).toBe('kind {"a":"1"}\n');
+});
+
+test('security 18: a secret that one program left in a file is found by no other tool', async () => {
+  const leave = {
+    ...codeTool('bash', 'echo "it is $CANARY" | tee outputs/x.txt | base64 > files/y.txt'),
+    secrets: ['CANARY'],
+  };
+  const { ok, context } = await createToolLane({ agent: { tools: [leave] } });
+  const secrets = new Map([['CANARY', 'canary-4711-value']]);
+  const chunks: string[] = [];
+  await ok('tool', {}, { secrets });
+  const said = [
+    await ok(
+      'Bash',
+      { command: 'cat outputs/x.txt; cat files/y.txt >&2' },
+      { secrets, onOutput: (chunk) => chunks.push(chunk) },
+    ),
+    await ok('Read', { path: 'outputs/x.txt' }, { secrets }),
+    await ok('Read', { path: 'files/y.txt' }, { secrets }),
+    await ok('Grep', { pattern: 'it is' }, { secrets }),
+    chunks.join(''),
+  ];
+  expect(await readFile(join(context.folder.work, 'outputs/x.txt'), 'utf8')).toContain('canary-4711-value');
+  for (const text of said) expect(text).toContain('[secret CANARY]');
+  expect(said.join('\n')).not.toMatch(/canary-4711|4711-value/);
 });

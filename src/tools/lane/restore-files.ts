@@ -37,11 +37,26 @@ async function restoreFile(
   const isOwn = local !== null && (local.content === null || !isUnchanged(kept.get(stored.path), local.stat));
   const content = isOwn ? null : await deps.blobs.get(stored.sha);
   if (content === null) return;
-  await writeLaneFile({ work, path: stored.path, content, uid: deps.sandbox.uid });
+  const isThere = await writeLaneFile({ work, path: stored.path, content, uid: deps.sandbox.uid }).then(
+    () => true,
+    (error: unknown) => unlessInTheWay(error),
+  );
+  if (!isThere) {
+    deps.log.warn({ path: stored.path }, 'a stored file is not in the lane: something else has its place');
+    return;
+  }
   const written = await readLaneFile(work, stored.path, MAX_KEPT_FILE);
   if (written?.content) {
     kept.set(stored.path, { sha: stored.sha, size: written.stat.size, ctimeMs: written.stat.ctimeMs });
   }
+}
+
+/** What stands where a file or a folder of its way should: a folder, a file or a link. `files/a` and `files/a/b` may both be stored. */
+const IN_THE_WAY = new Set(['EISDIR', 'ENOTDIR', 'ELOOP', 'EEXIST', 'ENOTEMPTY', 'EACCES', 'EPERM']);
+
+function unlessInTheWay(error: unknown): false {
+  if (IN_THE_WAY.has((error as NodeJS.ErrnoException).code ?? '')) return false;
+  throw error;
 }
 
 /** The workspace's files/, and the newest of each path that this run's steps archived from outputs/. */

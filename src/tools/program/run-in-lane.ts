@@ -15,7 +15,7 @@ export interface LaneProgram {
   readonly stdin: string | null;
   readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
   readonly timeoutMs: number | null;
-  /** Values that the program was given: they are taken out of all that it says. */
+  /** Values that the program was given. What it says is rid of these, and of all others that the step may use. */
   readonly secrets: ReadonlyMap<string, string>;
 }
 
@@ -47,7 +47,8 @@ export async function runInLane(
   program: LaneProgram,
 ): Promise<LaneResult | { readonly refused: string }> {
   const shown = await prepareShown(deps, context);
-  const secrets = redactor(program.secrets);
+  // Of all: what one program was given another may find, in a file that the first left behind.
+  const secrets = redactor(new Map([...context.secrets, ...program.secrets]));
   const out = context.onOutput && {
     stdout: secrets.stream(context.onOutput),
     stderr: secrets.stream(context.onOutput),
