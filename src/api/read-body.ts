@@ -4,9 +4,8 @@ import { bodyLimit } from 'hono/body-limit';
 import { Refusal } from '../shared/refusal.js';
 import type { AppEnv } from './env.js';
 import { refuse } from './guard.js';
+import { jsonShapeFault } from './json-shape.js';
 
-/** Deeper than any document of ours; what walks a body by recursion is safe below it. */
-const MAX_DEPTH = 64;
 const JSON_TYPE = /^application\/([\w.-]+\+)?json$/i;
 
 /**
@@ -31,11 +30,10 @@ async function readJson(c: Context<AppEnv>): Promise<void> {
     if (type === '' && (await c.req.text()) === '') return;
     await refuse(c, new Refusal('unsupported_type', 'send the body as JSON, with Content-Type: application/json'));
   }
+  const fault = jsonShapeFault(await c.req.text());
+  if (fault !== null) await refuse(c, new Refusal('refused', `the body ${fault}`));
   const body = await c.req.json<unknown>().catch((error: unknown) => error);
   if (body instanceof Error) await refuse(c, new Refusal('malformed', `the body is not JSON: ${body.message}`));
-  if (isDeeper(body, MAX_DEPTH)) {
-    await refuse(c, new Refusal('refused', `the body is nested deeper than ${MAX_DEPTH} levels`));
-  }
 }
 
 function typeOf(c: Context<AppEnv>): string {
@@ -45,14 +43,4 @@ function typeOf(c: Context<AppEnv>): string {
 function tooLarge(maxBytes: number): Refusal {
   const size = maxBytes >= 1024 * 1024 ? `${maxBytes / 1024 / 1024} MiB` : `${maxBytes} bytes`;
   return new Refusal('too_large', `the body is over the limit of ${size}`, { limitBytes: maxBytes });
-}
-
-/** Level by level instead of by recursion, so that the depth it looks for cannot be its own end. */
-function isDeeper(value: unknown, limit: number): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > limit) return true;
-    level = level.flatMap((entry) => (typeof entry === 'object' && entry !== null ? Object.values(entry) : []));
-  }
-  return false;
 }

@@ -27,14 +27,18 @@ type Outcome = { readonly target: keyof typeof WHERE } & (
   | { readonly success: false; readonly error: ZodError }
 );
 
-/** Called by each validator of a route: every fault at once, each with its path. */
+/** As many faults as an answer names; it counts the rest. */
+const MAX_NAMED = 100;
+
+/** Called by each validator of a route: the faults at once, each with its path. */
 export function refuseFaults(route: RouteConfig): (outcome: Outcome, c: Context<AppEnv>) => Promise<void> {
   return async (outcome, c) => {
     if (outcome.success) return;
     const where = WHERE[outcome.target];
     const schema = where === 'body' ? bodySchema(route) : undefined;
-    const issues = outcome.error.issues.flatMap((issue) => faultsOf(issue, where, schema));
-    const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : '';
+    const all = outcome.error.issues.flatMap((issue) => faultsOf(issue, where, schema));
+    const issues = all.slice(0, MAX_NAMED).map((name) => name());
+    const more = all.length > 1 ? ` (and ${all.length - 1} more)` : '';
     await refuse(
       c,
       new Refusal('refused', `${issues[0]?.path}: ${issues[0]?.message}${more}`, { code: 'invalid', issues }),
@@ -42,11 +46,12 @@ export function refuseFaults(route: RouteConfig): (outcome: Outcome, c: Context<
   };
 }
 
-function faultsOf(issue: ZodError['issues'][number], where: string, schema: unknown): Fault[] {
+/** Each fault is put in words only when it is named: a hint costs more than finding the fault did. */
+function faultsOf(issue: ZodError['issues'][number], where: string, schema: unknown): (() => Fault)[] {
   const path = [where, ...issue.path.map(String)].join('.');
-  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
+  if (issue.code !== 'unrecognized_keys') return [() => ({ path, message: issue.message })];
   const known = keysAt(schema, issue.path);
-  return issue.keys.map((key) => {
+  return issue.keys.map((key) => () => {
     const meant = closest(key, known);
     const hint = meant === undefined ? `it may be: ${known.join(', ')}` : `did you mean "${meant}"?`;
     return { path: `${path}.${key}`, message: known.length === 0 ? 'unknown key' : `unknown key; ${hint}` };

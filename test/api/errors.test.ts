@@ -50,7 +50,17 @@ const inWorkspace = defineRoute({
   }),
   handle: async (c) => c.json({ ok: true }, 200),
 });
-const testRoutes = [write, list, broken, inWorkspace];
+const large = defineRoute({
+  access: { role: 'editor' },
+  route: createRoute({
+    method: 'post',
+    path: '/api/large',
+    request: { body: jsonBody(Body) },
+    responses: okResponse(Ok),
+  }),
+  handle: async (c) => c.json({ ok: true }, 200),
+});
+const testRoutes = [write, list, broken, inWorkspace, large];
 const json = { 'content-type': 'application/json' };
 
 async function post(
@@ -100,6 +110,21 @@ test('an unknown key is refused with the key that was meant, on every level', as
 test('an unknown key that resembles none is answered with the keys there are', async () => {
   const sent = await post('{"zzz":1}');
   expect(sent.body.error).toBe('body.zzz: unknown key; it may be: description, files, text');
+});
+
+test('of very many faults an answer names a hundred and counts the rest', async () => {
+  const { post } = await createTestApp({ routes: testRoutes });
+  const response = await post('/api/large', Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`k${n}`, 0])));
+  const body = (await response.json()) as { error: string; issues: object[] };
+  expect([response.status, body.issues.length]).toEqual([422, 100]);
+  expect(body.error).toContain('(and 49999 more)');
+});
+
+test('a body of more values than any document has is 422 before it is built', async () => {
+  const { request } = await createTestApp({ routes: testRoutes });
+  const response = await request('/api/large', { method: 'POST', headers: json, body: `[${'[],'.repeat(300_000)}0]` });
+  expect(response.status).toBe(422);
+  expect(await response.json()).toEqual({ error: 'the body holds more than 200000 values' });
 });
 
 test('a bad query is 422 with its path', async () => {
