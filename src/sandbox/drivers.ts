@@ -30,7 +30,7 @@ export const DRIVERS = {
   bubblewrap: {
     isolates: true,
     command: (program, { limits, etcDir }) => ({
-      argv: ['bwrap', '--args', '5', '--info-fd', '4', '--', ...program.argv],
+      argv: ['bwrap', '--args', '5', '--info-fd', '4', '--', ...limited(program.argv, limits)],
       options: bubblewrapOptions(program, limits, etcDir)
         .map((option) => `${option}\0`)
         .join(''),
@@ -51,6 +51,16 @@ export const DRIVERS = {
     },
   },
 } as const satisfies Record<DriverName, Driver>;
+
+/**
+ * Holds a program to its number of processes from within its user namespace, where only its own are counted (Linux
+ * 5.14). Set outside, the number would be that of all processes of the user on the host: one program could starve
+ * the others, and a user with a desktop open could start none. Root is never held to it; the watchdog counts there.
+ */
+function limited(argv: readonly string[], limits: Limits): string[] {
+  const script = 'ulimit -u "$1" && shift && exec -- "$@"';
+  return ['bash', '-p', '-c', script, 'sandbox', String(limits.processes), ...argv];
+}
 
 /** Without a mount namespace, a path inside is told as the path it has on the host. */
 function hostPaths(program: ProgramSpec): (text: string) => string {

@@ -137,3 +137,21 @@ test('folders nested deeper than a path can be long are removed with their run, 
   await sandbox.reap();
   await expect(access(join(dataDir, 'scratch', runId))).rejects.toThrow('ENOENT');
 });
+
+test('security 22: a program with all the processes it may have takes none from another', async () => {
+  const { bash } = await createTestSandbox({ limits: { processes: 40 } });
+  const code = `
+import os, time
+for _ in range(30):
+    if os.fork() == 0: time.sleep(20); os._exit(0)
+print("full", flush=True); time.sleep(20)`;
+  const stop = new AbortController();
+  let hogging: ReturnType<typeof bash> | undefined;
+  await new Promise<void>((isFull) => {
+    hogging = bash(code, { argv: ['python3', '-c', code], signal: stop.signal, onOutput: () => isFull() });
+  });
+  const other = await bash('for i in $(seq 30); do sleep 0.2 & done; wait; echo done');
+  stop.abort();
+  expect(other).toMatchObject({ exitCode: 0, stdout: 'done\n', stderr: '' });
+  expect((await hogging)?.killed).toBe('stopped');
+});
