@@ -197,6 +197,31 @@ test('security 31: a subflow may spend what its parent has left, not what it had
   expect(run.waiting[0]?.step).toBe(2);
 });
 
+test.each([
+  ['the step', '', '- budget: 0.05\n\n'],
+  ['the agent worker', 'budget: 0.05\n', ''],
+])('security 31: the budget of %s holds, and says so when it is used up', async (of, frontmatter, options) => {
+  let n = 0;
+  provider.respond(({ body }) => {
+    n += 1;
+    const output = Math.min(1_500, Number(body.max_tokens ?? body.max_completion_tokens));
+    return { calls: [{ name: 'Glob', args: { pattern: `*${n}` } }], usage: { input: 300, output } };
+  });
+  const { workspace, id } = await started(
+    { ...agent(frontmatter), 'flows/f.md': flow(`## One @worker\n\n${options}Go.`) },
+    'f',
+  );
+  const run = await app.ended(workspace, id);
+  expect(run.error).toContain(`the budget of ${of}, $0.05, is used up`);
+  expect(run.costUsd).toBeLessThanOrEqual(0.05);
+  expect(n).toBeGreaterThan(1);
+  const [row] = await app.deps.db.query<{ reserved: bigint }>(
+    'SELECT reserved_nano AS reserved FROM run WHERE id = $1',
+    [id],
+  );
+  expect(row?.reserved).toBe(0n);
+});
+
 test('the next round sees what the step made in the round before, until it makes something new', async () => {
   play({ text: 'FIRST DRAFT' }, { text: 'SECOND' });
   const body =

@@ -1,7 +1,7 @@
 import type { ResolvedModel } from '../../models/contract.js';
 import { toUsd } from '../../shared/money.js';
 import { StepFailure } from '../errors.js';
-import type { Lane } from '../lane/lane.js';
+import { capsOf } from './caps.js';
 import { openingMessages, toolSpecs } from './request.js';
 import { type Session, turnsOf } from './session.js';
 
@@ -20,32 +20,23 @@ export interface Reserve {
 export async function reserveFor(session: Session, model: ResolvedModel): Promise<Reserve> {
   const asked = session.agent.config.maxOutputTokens;
   const wanted = typeof asked === 'number' ? asked : null;
-  const { budgetNano } = session.lane.run;
-  if (budgetNano === null) return { nano: 0n, maxOutputTokens: wanted };
+  const caps = await capsOf(session);
+  const [least] = [...caps].sort((a, b) => (a.left < b.left ? -1 : 1));
+  if (!least) return { nano: 0n, maxOutputTokens: wanted };
   if (model.price === null) {
     throw new StepFailure(
-      `model ${model.name} has no price, and the run has a budget: give it one, or take the budget away`,
+      `model ${model.name} has no price, and ${least.of} has a budget: give it one, or take the budget away`,
     );
   }
-  const left = await leftOf(session.lane, BigInt(budgetNano));
   const input = Math.ceil(inputTokens(session) * model.price.input);
-  const room = model.price.output > 0 ? Math.floor((Number(left) - input) / model.price.output) : DEFAULT_OUTPUT_TOKENS;
-  const maxOutputTokens = Math.min(wanted ?? DEFAULT_OUTPUT_TOKENS, room);
-  if (maxOutputTokens < LEAST_OUTPUT_TOKENS) {
-    throw new StepFailure(`the budget of $${toUsd(BigInt(budgetNano))} is used up`);
+  const left = Number(least.left) - input;
+  const most = wanted ?? DEFAULT_OUTPUT_TOKENS;
+  const room = model.price.output > 0 ? Math.floor(left / model.price.output) : most;
+  if (left < 0 || room < Math.min(most, LEAST_OUTPUT_TOKENS)) {
+    throw new StepFailure(`the budget of ${least.of}, $${toUsd(least.budget)}, is used up`);
   }
+  const maxOutputTokens = Math.min(most, room);
   return { nano: BigInt(Math.ceil(input + maxOutputTokens * model.price.output)), maxOutputTokens };
-}
-
-/** What the run has left now, nano-USD: neither spent nor set aside. */
-export async function leftOf(lane: Lane, budget: bigint): Promise<bigint> {
-  const [row] = await lane.deps.db.query<{ used: bigint }>({
-    name: 'run-used',
-    text: 'SELECT spent_nano + reserved_nano AS used FROM run WHERE id = $1',
-    values: [lane.run.id],
-  });
-  // The settled call of this turn may still stand in the batch that goes out with the next start.
-  return budget - (row?.used ?? 0n) + lane.writer.batch.release - lane.writer.batch.spend;
 }
 
 function inputTokens(session: Session): number {

@@ -3,7 +3,7 @@ import type { Json } from '../../shared/json.js';
 import { fillWith, validate } from '../../workspace/index.js';
 import type { Plan, StepPlan } from '../../workspace/model.js';
 import { loadPlan } from '../../workspaces/index.js';
-import { leftOf } from '../agent/reserve.js';
+import { leftOf } from '../agent/caps.js';
 import { StepFailure } from '../errors.js';
 import { deadlineOf } from '../lane/deadline.js';
 import type { Lane, StepState } from '../lane/lane.js';
@@ -32,7 +32,7 @@ async function startChild(lane: Lane, step: StepPlan, state: StepState): Promise
   const input = childInput(lane, step);
   const faults = pinned.plan.input ? validate(pinned.plan.input, input) : [];
   if (faults.length > 0) throw new StepFailure(`the input of ${step.subflow} does not fit: ${faults.join('; ')}`);
-  const budget = await childBudget(lane, pinned.plan.budgetUsd);
+  const budget = await childBudget(lane, leastOf(pinned.plan.budgetUsd, step.budgetUsd));
   const id = newId();
   lane.writer.memory = { ...lane.writer.memory, child: id };
   lane.writer.state = 'child';
@@ -64,6 +64,10 @@ async function pinnedPlan(lane: Lane, target: string): Promise<{ planId: string;
 
 function childInput(lane: Lane, step: StepPlan): Json {
   return step.with === undefined ? (lane.run.input ?? null) : fillWith(step.with, scopeOf(lane));
+}
+
+function leastOf(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
 async function childBudget(lane: Lane, own: number | undefined): Promise<string | null> {
