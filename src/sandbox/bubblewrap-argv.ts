@@ -21,12 +21,16 @@ export const BASE_ENV: Readonly<Record<string, string>> = {
  * The options of bwrap(1) for a program, without the program itself. They carry its environment, secrets
  * included: hand them over by `--args`, since an argument vector can be read by every user of the host.
  */
-export function bubblewrapOptions(program: ProgramSpec, limits: Limits, etcDir: string): string[] {
+export function bubblewrapOptions(
+  program: ProgramSpec,
+  { limits, etcDir, dataDir }: { readonly limits: Limits; readonly etcDir: string; readonly dataDir: string },
+): string[] {
   const env = { ...BASE_ENV, ...program.env };
   return [
     ...['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--clearenv'],
     ...['--uid', NOBODY, '--gid', NOBODY, '--hostname', 'sandbox'],
     ...systemMounts(etcDir),
+    ...hide(dataDir),
     ...['--proc', '/proc', '--dev', '/dev'],
     ...tmpfs('/dev/shm', limits.shm),
     ...['--remount-ro', '/dev'],
@@ -41,6 +45,12 @@ export function bubblewrapOptions(program: ProgramSpec, limits: Limits, etcDir: 
 
 function tmpfs(path: string, bytes: number): string[] {
   return ['--perms', '1777', '--size', String(bytes), '--tmpfs', path];
+}
+
+/** A service that lives in /usr/src/app has its data folder in what every program sees: keys, database and all. */
+function hide(dataDir: string): string[] {
+  const isSeen = ['usr', ...SYSTEM_FOLDERS].some((name) => dataDir.startsWith(`/${name}/`));
+  return isSeen ? ['--perms', '0555', '--size', '4096', '--tmpfs', dataDir, '--remount-ro', dataDir] : [];
 }
 
 function systemMounts(etcDir: string): string[] {

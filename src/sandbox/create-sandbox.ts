@@ -1,4 +1,4 @@
-import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/index.js';
 import type { Db } from '../db/contract.js';
@@ -116,6 +116,7 @@ async function prepareHost({
     log,
     etcDir,
     tmpDir,
+    dataDir: await realpath(config.dataDir),
     limits: { ...DEFAULT_LIMITS, ...limits },
     host: hostIdentity(),
     worker: workerIdentity(workerId),

@@ -14,6 +14,8 @@ export interface DriverContext {
   readonly limits: Limits;
   /** Folder with passwd, group, hosts and nsswitch.conf for the inside. */
   readonly etcDir: string;
+  /** The service's data folder, its links resolved: no program sees it. */
+  readonly dataDir: string;
 }
 
 export interface Driver {
@@ -29,9 +31,9 @@ const HOST_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin'
 export const DRIVERS = {
   bubblewrap: {
     isolates: true,
-    command: (program, { limits, etcDir }) => ({
+    command: (program, { limits, ...folders }) => ({
       argv: ['bwrap', '--args', '5', '--info-fd', '4', '--', ...limited(program.argv, limits)],
-      options: bubblewrapOptions(program, limits, etcDir)
+      options: bubblewrapOptions(program, { limits, ...folders })
         .map((option) => `${option}\0`)
         .join(''),
       cwd: '/',

@@ -1,8 +1,9 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { removeFolder } from '../../src/sandbox/index.js';
 import { createTestSandbox } from '../support/test-sandbox.js';
 
 test('security 22: a program sees no variable of the worker and no credential', async () => {
@@ -138,3 +139,16 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
   });
   return { promise, resolve };
 }
+
+test.runIf(process.getuid?.() === 0)(
+  'security 22: a data folder below what every program sees is hidden from it',
+  async () => {
+    const parent = await mkdtemp('/usr/local/signalbox-');
+    onTestFinished(() => removeFolder(parent));
+    await chmod(parent, 0o755);
+    const { bash, dataDir } = await createTestSandbox({ parent });
+    await writeFile(join(dataDir, 'install.key'), 'canary-install-key', { mode: 0o644 });
+    const { stdout } = await bash(`ls -A ${dataDir}; cat ${dataDir}/install.key; echo x > /work/y; cat /work/y`);
+    expect(stdout).toBe('x\n');
+  },
+);
