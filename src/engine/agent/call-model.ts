@@ -13,6 +13,7 @@ import { callKey, journalKey, type Session, say, turnsOf } from './session.js';
 const MAX_STARTS = 3;
 const IN_PLACE_MS = 10_000;
 const IN_PLACE_TRIES = 4;
+const BUDGET_LOOK_MS = 2_000;
 
 /** One model call: started in the journal, made, finished in the next write. A stop says "not before". */
 export async function callModel(session: Session): Promise<Stop | null> {
@@ -21,8 +22,9 @@ export async function callModel(session: Session): Promise<Stop | null> {
   if (turn >= agent.maxTurns) throw new StepFailure(`no answer after ${agent.maxTurns} turns`, 'model');
   const [first] = session.models;
   if (!first) throw new StepFailure('no model is configured for this step');
-  await settleInterrupted(session, turn);
+  const settled = settleInterrupted(session, turn);
   const reserve = await reserveFor(session, first);
+  if (reserve === null) return waitForOthers(session, turn, settled);
   lane.writer.batch.calls.push({
     ...callKey(session, turn, 0),
     kind: 'model',
@@ -36,7 +38,8 @@ export async function callModel(session: Session): Promise<Stop | null> {
   try {
     await lane.writer.flush();
   } catch (error) {
-    if (error instanceof OverBudget) throw new StepFailure('the budget of the run is used up');
+    // Another lane was faster by a moment: how much is left is read again once it is done.
+    if (error instanceof OverBudget) return waitForOthers(session, turn, settled);
     throw error;
   }
   failpoint('model-started');
@@ -50,26 +53,38 @@ export async function callModel(session: Session): Promise<Stop | null> {
 }
 
 /** A call that was started and never finished may have been paid for: it is settled at its reserve, never free. */
-async function settleInterrupted(session: Session, turn: number): Promise<void> {
+function settleInterrupted(session: Session, turn: number): boolean {
   const row = session.journal.get(journalKey(turn, 0));
-  if (row?.state !== 'started') return;
+  if (row?.state !== 'started') return false;
   if (row.starts >= MAX_STARTS)
     throw new Poison(`the worker ended ${MAX_STARTS} times during one model call of ${session.step.title}`);
   const held = isRecord(row.result) ? BigInt(String(row.result.reserve ?? '0')) : 0n;
   settleLost(session, row.name, held);
+  return true;
 }
 
-function settleCut(session: Session, turn: number, reserve: Reserve): void {
-  const name = session.models[0]?.name ?? '';
+/** Calls of other lanes hold the rest of the budget: a durable timer, then another look. */
+async function waitForOthers(session: Session, turn: number, settled: boolean): Promise<Stop> {
+  const { lane } = session;
+  if (settled) markInterrupted(session, turn, 'it was cut off');
+  await lane.writer.flush();
+  return { kind: 'later', at: lane.deps.clock.now() + BUDGET_LOOK_MS };
+}
+
+function markInterrupted(session: Session, turn: number, error: string): void {
   session.lane.writer.batch.calls.push({
     ...callKey(session, turn, 0),
     kind: 'model',
-    name,
+    name: session.models[0]?.name ?? '',
     acts: false,
     state: 'interrupted',
-    result: { error: 'cut by the timeout of the step' },
+    result: { error },
   });
-  settleLost(session, name, reserve.nano);
+}
+
+function settleCut(session: Session, turn: number, reserve: Reserve): void {
+  markInterrupted(session, turn, 'cut by the timeout of the step');
+  settleLost(session, session.models[0]?.name ?? '', reserve.nano);
 }
 
 async function attempt(session: Session, turn: number, reserve: Reserve): Promise<Stop | null> {
@@ -107,14 +122,7 @@ async function giveUp(
 ): Promise<Stop | null> {
   const { lane, step } = session;
   const wait = error?.kind === 'overloaded' ? error.retryAfterMs : null;
-  lane.writer.batch.calls.push({
-    ...callKey(session, turn, 0),
-    kind: 'model',
-    name: session.models[0]?.name ?? '',
-    acts: false,
-    state: 'interrupted',
-    result: { error: error?.message ?? 'no answer' },
-  });
+  markInterrupted(session, turn, error?.message ?? 'no answer');
   lane.writer.batch.release += reserve.nano;
   lane.writer.event('model.failed', { step: step.id, turn, error: error?.message ?? 'no answer' });
   await lane.writer.flush();

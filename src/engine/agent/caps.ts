@@ -9,6 +9,8 @@ export interface Cap {
   readonly of: string;
   readonly budget: bigint;
   readonly left: bigint;
+  /** What calls of other lanes hold of it now: some of it comes back. */
+  readonly held: bigint;
 }
 
 /** Every budget that the next call of this step has to fit into: the flow's, the step's, and the agent's over the run. */
@@ -17,7 +19,7 @@ export async function capsOf(session: Session): Promise<readonly Cap[]> {
   const caps: Cap[] = [];
   if (lane.run.budgetNano !== null) {
     const budget = BigInt(lane.run.budgetNano);
-    caps.push({ of: 'the run', budget, left: await leftOf(lane, budget) });
+    caps.push({ of: 'the run', budget, ...(await readLeft(lane, budget)) });
   }
   if (step.budgetUsd !== undefined) caps.push(await capOver(session, 'the step', step.budgetUsd, [step.id]));
   if (agent.budgetUsd !== undefined) {
@@ -36,13 +38,19 @@ export async function capsOf(session: Session): Promise<readonly Cap[]> {
 
 /** What the run has left now, nano-USD: neither spent nor set aside. */
 export async function leftOf(lane: Lane, budget: bigint): Promise<bigint> {
-  const [row] = await lane.deps.db.query<{ used: bigint }>({
+  return (await readLeft(lane, budget)).left;
+}
+
+async function readLeft(lane: Lane, budget: bigint): Promise<Pick<Cap, 'left' | 'held'>> {
+  const [row] = await lane.deps.db.query<{ spent: bigint; reserved: bigint }>({
     name: 'run-used',
-    text: 'SELECT spent_nano + reserved_nano AS used FROM run WHERE id = $1',
+    text: 'SELECT spent_nano AS spent, reserved_nano AS reserved FROM run WHERE id = $1',
     values: [lane.run.id],
   });
+  const { spent, reserved } = row ?? { spent: 0n, reserved: 0n };
   // The settled call of this turn may still stand in the batch that goes out with the next start.
-  return budget - (row?.used ?? 0n) + lane.writer.batch.release - lane.writer.batch.spend;
+  const held = reserved - lane.writer.batch.release;
+  return { left: budget - spent - held - lane.writer.batch.spend, held };
 }
 
 /** All rounds and items of these steps count; of the row at work its newest cost, which may not be written yet. */
@@ -59,5 +67,5 @@ async function capOver(
     values: [lane.run.id, steps, state.id, state.item, state.round],
   });
   const budget = toNano(budgetUsd);
-  return { of, budget, left: budget - (row?.spent ?? 0n) - state.costNano };
+  return { of, budget, left: budget - (row?.spent ?? 0n) - state.costNano, held: 0n };
 }

@@ -1,6 +1,7 @@
 import type { ResolvedModel } from '../../models/contract.js';
 import { toUsd } from '../../shared/money.js';
 import { StepFailure } from '../errors.js';
+import { writeStep } from '../lane/lane.js';
 import { capsOf } from './caps.js';
 import { openingMessages, toolSpecs } from './request.js';
 import { type Session, turnsOf } from './session.js';
@@ -17,7 +18,8 @@ export interface Reserve {
   readonly maxOutputTokens: number | null;
 }
 
-export async function reserveFor(session: Session, model: ResolvedModel): Promise<Reserve> {
+/** Null while other lanes hold what this call needs: what they do not use comes back. Throws when it is used up. */
+export async function reserveFor(session: Session, model: ResolvedModel): Promise<Reserve | null> {
   const asked = session.agent.config.maxOutputTokens;
   const wanted = typeof asked === 'number' ? asked : null;
   const caps = await capsOf(session);
@@ -33,6 +35,8 @@ export async function reserveFor(session: Session, model: ResolvedModel): Promis
   const most = wanted ?? DEFAULT_OUTPUT_TOKENS;
   const room = model.price.output > 0 ? Math.floor(left / model.price.output) : most;
   if (left < 0 || room < Math.min(most, LEAST_OUTPUT_TOKENS)) {
+    const needed = Math.min(most, LEAST_OUTPUT_TOKENS) * model.price.output;
+    if (least.held > 0n && left + Number(least.held) >= needed) return null;
     throw new StepFailure(`the budget of ${least.of}, $${toUsd(least.budget)}, is used up`);
   }
   const maxOutputTokens = Math.min(most, room);
@@ -51,6 +55,7 @@ export function settleLost(session: Session, model: string, held: bigint): void 
   batch.release += held;
   batch.spend += held;
   session.state.costNano += held;
+  writeStep(session.lane, session.state);
   batch.usage.push({
     step: session.step.id,
     meter: 'model',
