@@ -33,8 +33,13 @@ export function createGuard({ access, find }: Guarded): MiddlewareHandler<AppEnv
 
 /** Throws the refusal, unless the thing it is about is not there for this caller: then that comes first. */
 export async function refuse(c: Context, refusal: Refusal): Promise<never> {
-  await finders.get(c)?.(c as Context<GuardedEnv>);
+  await requireThing(c);
   throw refusal;
+}
+
+/** Throws what the verb would throw when the thing is not there for this caller. */
+export async function requireThing(c: Context): Promise<void> {
+  await finders.get(c)?.(c as Context<GuardedEnv>);
 }
 
 /** A handler may find fault with its input before its verb has looked for the thing: put in order here. */

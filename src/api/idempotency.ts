@@ -4,6 +4,7 @@ import { claimIdempotencyKey, type KeptAnswer, keepAnswer, releaseIdempotencyKey
 import { Refusal } from '../shared/refusal.js';
 import type { AppEnv } from './env.js';
 import { onError } from './errors.js';
+import { requireThing } from './guard.js';
 
 /** Headers of an answer that belong to what it says; the others belong to the request. */
 const KEPT_HEADERS = ['content-type', 'location', 'etag'];
@@ -14,9 +15,12 @@ const KEPT_HEADERS = ['content-type', 'location', 'etag'];
  */
 export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response>): Handler<AppEnv> {
   return async (c) => {
-    const key = readKey(c);
+    const given = c.req.header('idempotency-key');
     const tenant = c.var.caller?.tenant;
-    if (key === undefined || tenant === undefined) return handle(c);
+    if (given === undefined || tenant === undefined) return handle(c);
+    // Keys are the account's: an answer kept for one caller is no way past what another one may not see.
+    await requireThing(c);
+    const key = checkKey(given);
     const { deps } = c.var;
     const kept = await claimIdempotencyKey(deps, { tenant, key, bodyHash: await hashCall(c) });
     if (kept) return replay(kept);
@@ -27,9 +31,8 @@ export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response
   };
 }
 
-function readKey(c: Context<AppEnv>): string | undefined {
-  const key = c.req.header('idempotency-key');
-  if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+function checkKey(key: string): string {
+  if (/^[\x21-\x7e]{1,255}$/.test(key)) return key;
   throw new Refusal('refused', 'Idempotency-Key: 1 to 255 printable ASCII characters without a space');
 }
 

@@ -2,9 +2,10 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { expect, test } from 'vitest';
 import { audit, sweepIdempotencyKeys } from '../../src/accounts/index.js';
 import { defineRoute, type Route } from '../../src/api/define-route.js';
-import { createdResponse, jsonBody } from '../../src/api/schemas.js';
+import { createdResponse, jsonBody, WorkspaceParams } from '../../src/api/schemas.js';
 import { Refusal } from '../../src/shared/refusal.js';
-import { createTestApp, type TestApp } from '../support/create-test-app.js';
+import { createKey, createTestApp, type TestApp } from '../support/create-test-app.js';
+import { insertWorkspace } from '../support/workspace-row.js';
 
 const Body = z.strictObject({ name: z.string() });
 const Made = z.object({ name: z.string(), nth: z.number() });
@@ -153,4 +154,30 @@ test('keys of more than a day are swept, and no others', async () => {
   expect(await deps.db.query('SELECT key FROM idempotency_key WHERE tenant_id = $1', [tenant])).toEqual([
     { key: 'new' },
   ]);
+});
+
+test('a kept answer is no way past a workspace that the caller may not see', async () => {
+  const inWorkspace = defineRoute({
+    access: { role: 'editor' },
+    idempotent: true,
+    route: createRoute({
+      method: 'post',
+      path: '/api/workspaces/{ws}/things',
+      request: { params: WorkspaceParams, body: jsonBody(Body) },
+      responses: createdResponse(Made),
+    }),
+    handle: async (c) => c.json({ name: c.req.valid('json').name, nth: 1 }, 201),
+  });
+  const { post, deps, tenant, owner } = await createTestApp({ routes: [inWorkspace] });
+  await insertWorkspace(deps, tenant, 'secret');
+  const narrowed = await createKey(deps, { tenant, owner, role: 'editor', workspaces: ['other'] });
+  const ask = async (key: string, name: string, as?: string) => {
+    const init = { ...withKey(key), ...(as !== undefined && { as }) };
+    return (await post('/api/workspaces/secret/things', { name }, init)).status;
+  };
+  expect(await ask('k', 'a')).toBe(201);
+  expect([await ask('k', 'a', narrowed), await ask('k', 'b', narrowed), await ask('k k', 'a', narrowed)]).toEqual([
+    404, 404, 404,
+  ]);
+  expect([await ask('k', 'a'), await ask('k', 'b'), await ask('k k', 'a')]).toEqual([201, 422, 422]);
 });
