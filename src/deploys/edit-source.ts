@@ -1,12 +1,12 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { blobId } from '../git/index.js';
-import { pathFault } from '../shared/path-fault.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { type LiveTree, prepareTree, readBlobs, readLivePaths, visibleTree } from '../workspaces/index.js';
 import { applyTree, type DeployResult } from './apply-tree.js';
 import { checkPrecondition, type Precondition } from './preconditions.js';
+import { requirePath } from './require-path.js';
 
 export interface SourceEdit extends DeployResult {
   readonly path: string;
@@ -86,11 +86,6 @@ export async function removeSource(
     },
   });
   return { ...result, path, sha: null };
-}
-
-function requirePath(path: string): void {
-  const fault = pathFault(path);
-  if (fault !== null) throw new Refusal('refused', `the path ${fault}`, { code: 'file/bad-path' });
 }
 
 async function editTree(

@@ -2,6 +2,7 @@ import type { Deps } from '../deps.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Actor, Caller } from '../shared/roles.js';
 import { type ChangeInput, findWorkspace } from '../workspaces/index.js';
+import { requirePath } from './require-path.js';
 
 export interface ChangeSummary {
   /** The revision's id, or the change's own when it is an agent's. */
@@ -37,6 +38,7 @@ export const CHANGE_JOIN =
 /** Every change of what readers see, newest first. */
 export async function listChanges(deps: Deps, caller: Caller, input: ListChangesInput): Promise<ChangeList> {
   const { id } = await findWorkspace(deps.db, caller, input.workspace);
+  if (input.path !== undefined) requirePath(input.path);
   const rows = await deps.db.query<ChangeSummary & { readonly seq: bigint }>({
     name: 'list-changes',
     text: `SELECT ${CHANGE_COLUMNS} FROM ${CHANGE_JOIN}

@@ -4,6 +4,7 @@ import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace, readBlobs } from '../workspaces/index.js';
 import { CHANGE_COLUMNS, CHANGE_JOIN, type ChangeSummary } from './list-changes.js';
+import { requirePath } from './require-path.js';
 
 export interface FileChange {
   readonly path: string;
@@ -37,6 +38,7 @@ export async function readChange(
   input: { readonly workspace: string; readonly id: string; readonly path?: string | undefined },
 ): Promise<ChangeDetail> {
   const { id: workspaceId } = await findWorkspace(deps.db, caller, input.workspace);
+  if (input.path !== undefined) requirePath(input.path);
   const [row] = await deps.db.query<ChangeSummary & { readonly seq: bigint; readonly files: readonly FileShas[] }>({
     name: 'read-change',
     text: `SELECT ${CHANGE_COLUMNS}, c.files FROM ${CHANGE_JOIN}

@@ -1,6 +1,5 @@
 import type { Deps } from '../deps.js';
-import { pathFault } from '../shared/path-fault.js';
-import { notFound, Refusal } from '../shared/refusal.js';
+import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { type FileKind, type Issue, kindOfPath } from '../workspace/index.js';
 import {
@@ -11,6 +10,7 @@ import {
   visibleTree,
   type Writer,
 } from '../workspaces/index.js';
+import { requirePath } from './require-path.js';
 
 export interface SourceEntry {
   readonly path: string;
@@ -48,8 +48,7 @@ export async function readSourceFile(
   { workspace, path }: { workspace: string; path: string },
 ): Promise<SourceContent> {
   const { id } = await findWorkspace(deps.db, caller, workspace);
-  const fault = pathFault(path);
-  if (fault !== null) throw new Refusal('refused', `the path ${fault}`, { code: 'file/bad-path' });
+  requirePath(path);
   const live = await readLiveTree(deps.db, id);
   const entry = visibleTree(live).get(path);
   if (!entry) throw notFound('file');

@@ -111,3 +111,18 @@ test('a change of another workspace is 404', async () => {
   const { commit } = await bodyOf(app.deploy(two.name, { ...SMALL, 'AGENTS.md': 'x' }));
   expect((await app.get(`/api/workspaces/${one.name}/history?id=${commit}`)).status).toBe(404);
 });
+
+test('security 29: a path that is not canonical is 422 in history as everywhere, and a workspace that is not there comes first', async () => {
+  const app = await createWorkspaceApp();
+  const { name } = await app.workspace();
+  const { changes } = await bodyOf(app.get(`/api/workspaces/${name}/history`));
+  for (const path of ['../AGENTS.md', 'a%2e%2e/b', 'a\\b', 'a//b', 'a/']) {
+    for (const id of ['', `&id=${changes[0].id}`]) {
+      const query = `history?path=${encodeURIComponent(path)}${id}`;
+      const [ours, missing] = await Promise.all(
+        [name, 'missing'].map((ws) => app.get(`/api/workspaces/${ws}/${query}`)),
+      );
+      expect([path, ours?.status, missing?.status]).toEqual([path, 422, 404]);
+    }
+  }
+});
