@@ -63,6 +63,12 @@ function readBootstrap(reader: Reader): Config['bootstrap'] {
   return { account, email: reader.read('SERVICE_BOOTSTRAP_EMAIL', parsers.email, 'owner@localhost'), password };
 }
 
+/** Settings of a server of one's own, which the embedded one would pass over in silence. */
+const COMPANIONS = {
+  DATABASE_URL: ['DATABASE_CA'],
+  TEMPORAL_ADDRESS: ['TEMPORAL_NAMESPACE', 'TEMPORAL_TLS', 'TEMPORAL_TLS_CA', 'TEMPORAL_TLS_CERT', 'TEMPORAL_TLS_KEY'],
+} as const;
+
 /** What is wrong only beside something else. */
 function checkTogether(config: Config, reader: Reader): void {
   if (config.devNoAuth && !isLoopback(config.host)) {
@@ -71,8 +77,17 @@ function checkTogether(config: Config, reader: Reader): void {
       `lets anybody in, so it needs SERVICE_HOST to be 127.0.0.1, ::1 or localhost, not ${config.host}`,
     );
   }
-  if (config.role === 'all') return;
   const bad = new Set(reader.faults.map(({ variable }) => variable));
+  for (const [server, companions] of Object.entries(COMPANIONS)) {
+    if (reader.text(server) !== null) continue;
+    for (const variable of companions.filter((name) => reader.text(name) !== null && !bad.has(name))) {
+      reader.fault(
+        variable,
+        `belongs to ${server}, which is not set, so the embedded one would start: set both or none`,
+      );
+    }
+  }
+  if (config.role === 'all') return;
   const needed = { DATABASE_URL: config.databaseUrl, TEMPORAL_ADDRESS: config.temporal.address };
   for (const [variable, value] of Object.entries(needed)) {
     if (value === null && !bad.has(variable)) {

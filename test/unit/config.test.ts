@@ -145,6 +145,16 @@ test('the roles api and worker say that they need their own Postgres and Tempora
   }
 });
 
+test('a setting of a server of one’s own is refused where the embedded one would pass over it', () => {
+  const ofTemporal = { TEMPORAL_NAMESPACE: 'prod', TEMPORAL_TLS: '1', TEMPORAL_TLS_CA: 'ca.pem' };
+  const found = faults({ ...ofTemporal, DATABASE_CA: 'ca.pem' });
+  expect(Object.keys(found).sort()).toEqual([...Object.keys(ofTemporal), 'DATABASE_CA'].sort());
+  expect(found.TEMPORAL_NAMESPACE).toContain('belongs to TEMPORAL_ADDRESS, which is not set');
+  expect(found.DATABASE_CA).toContain('belongs to DATABASE_URL, which is not set');
+  const own = { TEMPORAL_ADDRESS: 'temporal:7233', DATABASE_URL: 'postgresql://u:p@db/box' };
+  expect(faults({ ...ofTemporal, DATABASE_CA: 'ca.pem', ...own })).toEqual({});
+});
+
 test('SERVICE_DEV_NO_AUTH is refused anywhere but on loopback', () => {
   for (const SERVICE_HOST of ['0.0.0.0', '::', '192.168.0.2', 'example.com', '127.evil.com']) {
     expect(faults({ SERVICE_DEV_NO_AUTH: '1', SERVICE_HOST })).toHaveProperty('SERVICE_DEV_NO_AUTH');
