@@ -1,4 +1,5 @@
-import { lstat, readdir, readlink, stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { lstat, readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Limits } from './limits.js';
 import { insideProc, listNumbers } from './watchdog.js';
@@ -35,21 +36,47 @@ export async function measureFolder(folder: string, limits: Limits): Promise<Wor
   return use;
 }
 
-/** Bytes of files that are deleted but still open, and of memory files: no folder shows them. */
+/** Bytes of files that are deleted but still open or mapped, and of memory files: no folder shows them. */
 export async function measureHidden(init: number): Promise<number> {
   const proc = insideProc(init);
   if (proc === null) return 0;
   const seen = new Map<string, number>();
   for (const entry of listNumbers(proc)) {
-    for (const descriptor of listNumbers(`${proc}/${entry}/fd`)) {
-      const path = `${proc}/${entry}/fd/${descriptor}`;
-      const target = await readlink(path).catch(() => '');
-      if (!target.endsWith(' (deleted)')) continue;
-      const file = await stat(path).catch(() => null);
-      if (file?.isFile()) seen.set(`${file.dev}:${file.ino}`, file.blocks * 512);
-    }
+    await addOpen(`${proc}/${entry}/fd`, seen);
+    await addMapped(`${proc}/${entry}`, seen);
   }
   return [...seen.values()].reduce((sum, bytes) => sum + bytes, 0);
+}
+
+async function addOpen(folder: string, seen: Map<string, number>): Promise<void> {
+  for (const descriptor of listNumbers(folder)) {
+    const path = `${folder}/${descriptor}`;
+    const target = await readlink(path).catch(() => '');
+    if (!target.endsWith(' (deleted)')) continue;
+    const file = await stat(path).catch(() => null);
+    if (file?.isFile()) seen.set(fileKey(file), file.blocks * 512);
+  }
+}
+
+/** A line of /proc/<pid>/maps (proc_pid_maps(5)) of a file that has no name any more. */
+const DELETED = /^([0-9a-f]+)-([0-9a-f]+) \S+ [0-9a-f]+ ([0-9a-f]+:[0-9a-f]+) (\d+) .*\(deleted\)$/gm;
+
+/** Files that are closed too, and live by their mapping alone. */
+async function addMapped(process: string, seen: Map<string, number>): Promise<void> {
+  const maps = await readFile(`${process}/maps`, 'latin1').catch(() => '');
+  for (const [, from = '0', to = '0', device = '', inode = ''] of maps.matchAll(DELETED)) {
+    const [start, end] = [BigInt(`0x${from}`), BigInt(`0x${to}`)];
+    const key = `${device}:${inode}`;
+    // Only a privileged worker is told what the file holds; to others it holds what is mapped of it.
+    const file = await stat(`${process}/map_files/${start.toString(16)}-${end.toString(16)}`).catch(() => null);
+    seen.set(key, file ? file.blocks * 512 : Math.max(seen.get(key) ?? 0, Number(end - start)));
+  }
+}
+
+/** A file as maps names it: Linux packs its device's numbers so (makedev(3)). */
+function fileKey({ dev, ino }: Stats): string {
+  const hex = (number: number) => number.toString(16).padStart(2, '0');
+  return `${hex((dev >> 8) & 0xfff)}:${hex((dev & 0xff) | ((dev >> 12) & 0xfff00))}:${ino}`;
 }
 
 export function isOver(use: WorkUse, limits: Limits): boolean {

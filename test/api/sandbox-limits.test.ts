@@ -155,3 +155,18 @@ print("full", flush=True); time.sleep(20)`;
   expect(other).toMatchObject({ exitCode: 0, stdout: 'done\n', stderr: '' });
   expect((await hogging)?.killed).toBe('stopped');
 });
+
+test('security 22: memory files count while they live by nothing but an untouched mapping', async () => {
+  const { bash } = await createTestSandbox({ limits: { memory: 100 * MIB, work: 100 * MIB } });
+  const code = `
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+for _ in range(5):
+    file = os.memfd_create("x")
+    for _ in range(40): os.write(file, b"x" * (1 << 20))
+    libc.mmap(None, 40 << 20, 1, 1, file, 0); os.close(file)
+time.sleep(15)`;
+  expect(await bash(code, { argv: ['python3', '-c', code] })).toMatchObject({ killed: 'disk' });
+});
