@@ -26,7 +26,7 @@ export async function removeRepository(dataDir: string, workspaceId: string): Pr
 /** Built aside and renamed, so that a crash or a twin never leaves half a repository under the name. */
 async function create(dataDir: string, gitdir: string): Promise<void> {
   const parent = join(dataDir, 'git');
-  await mkdir(parent, { recursive: true });
+  await mkdir(parent, { recursive: true, mode: 0o700 });
   const draft = await mkdtemp(join(parent, '.new-'));
   try {
     await init({ fs: gitFs, dir: draft, gitdir: draft, bare: true, defaultBranch: 'main' });

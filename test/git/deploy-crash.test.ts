@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -108,6 +108,14 @@ test.each([
     expect(next).toMatchObject({ ok: true, applied: true });
   },
 );
+
+test('a touch that comes after the delete makes no repository again', async () => {
+  const app = await createWorkspaceApp();
+  const { name, id } = await app.workspace(OLD);
+  expect((await app.delete(`/api/workspaces/${name}`)).status).toBe(200);
+  await alignMain(app.deps, id);
+  expect(existsSync(repositoryFolder(app.deps.config.dataDir, id))).toBe(false);
+});
 
 test('a ref that a crash left behind is moved at the next touch, and a deploy is one', async () => {
   const first = await crash('pointer-swapped', null);
