@@ -11,7 +11,8 @@ const KEPT_HEADERS = ['content-type', 'location', 'etag'];
 
 /**
  * Honours `Idempotency-Key`: the first answer is kept for a day and given again to the same call. What says "not now"
- * (429, 5xx) is not kept, since that call is meant to be repeated.
+ * (429, 5xx) is not kept, since that call is meant to be repeated; where nobody knows whether it took effect the key
+ * stays taken.
  */
 export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response>): Handler<AppEnv> {
   return async (c) => {
@@ -24,7 +25,12 @@ export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response
     const { deps } = c.var;
     const kept = await claimIdempotencyKey(deps, { tenant, key, bodyHash: await hashCall(c) });
     if (kept) return replay(kept);
-    const response = await handle(c).catch((error: Error) => onError(error, c));
+    let unsure = false;
+    const response = await handle(c).catch((error: Error) => {
+      unsure = isUnsure(error);
+      return onError(error, c);
+    });
+    if (unsure) return response;
     if (response.status >= 500 || response.status === 429) await releaseIdempotencyKey(deps, { tenant, key });
     else await keepAnswer(deps, { tenant, key, answer: await toKept(response) });
     return response;
@@ -41,6 +47,10 @@ async function hashCall(c: Context<AppEnv>): Promise<string> {
   const { pathname, search } = new URL(c.req.url);
   const hash = createHash('sha256').update(`${c.req.method} ${pathname}${search}\n`);
   return hash.update(new Uint8Array(await c.req.arrayBuffer())).digest('hex');
+}
+
+function isUnsure(error: Error): boolean {
+  return error instanceof Refusal && error.details.code === 'outcome-unknown';
 }
 
 async function toKept(response: Response): Promise<KeptAnswer> {

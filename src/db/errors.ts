@@ -2,9 +2,18 @@ import { Refusal } from '../shared/refusal.js';
 
 /** Postgres cannot be reached, or went away before it answered: the caller may try again. */
 export class DatabaseUnavailable extends Refusal {
-  constructor(cause: unknown) {
-    super('unavailable', 'the database does not answer; try again in a moment', { retryAfter: 2 });
+  constructor(cause: unknown, message = 'the database does not answer; try again in a moment', details: object = {}) {
+    super('unavailable', message, { retryAfter: 2, ...details });
     this.cause = cause;
+  }
+}
+
+/** It went away at the commit: whether the transaction took nobody knows, so nobody may simply run it again. */
+export class OutcomeUnknown extends DatabaseUnavailable {
+  constructor(cause: unknown) {
+    super(cause, 'the database went away as it wrote; look whether the call took effect before you repeat it', {
+      code: 'outcome-unknown',
+    });
   }
 }
 

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Sql, SqlQuery } from './contract.js';
-import { isContention, toDatabaseError } from './errors.js';
+import { isConnectionLost, isContention, OutcomeUnknown, toDatabaseError } from './errors.js';
 
 const MAX_TRIES = 3;
 
@@ -37,7 +37,7 @@ async function attempt<T>(pool: pg.Pool, work: (sql: Sql) => Promise<T>): Promis
   try {
     await client.query('BEGIN');
     const result = await work(sqlOn(client));
-    await client.query('COMMIT');
+    await commit(client);
     return result;
   } catch (error) {
     broken = await rollBack(client);
@@ -45,6 +45,14 @@ async function attempt<T>(pool: pg.Pool, work: (sql: Sql) => Promise<T>): Promis
   } finally {
     // A connection that cannot even roll back is destroyed rather than handed to the next caller.
     client.release(broken);
+  }
+}
+
+async function commit(client: pg.PoolClient): Promise<void> {
+  try {
+    await client.query('COMMIT');
+  } catch (error) {
+    throw isConnectionLost(error) ? new OutcomeUnknown(error) : error;
   }
 }
 

@@ -56,6 +56,26 @@ test('Prisma keeps bigint, JSON and lists as SQL sees them', async () => {
   expect(rows).toEqual([{ spent_nano: 2n ** 62n, trigger: { by: 'api' }, tags: ['a'] }]);
 });
 
+test('a connection lost at the commit says that nobody knows whether it took, and one lost before says only to repeat', async () => {
+  await db.query(`
+    CREATE TABLE fragile (id text);
+    CREATE FUNCTION break_off() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON fragile DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION break_off();`);
+  const at = (statement: string) => db.transaction((sql) => sql.query(statement)).catch((error: unknown) => error);
+  expect(await at("INSERT INTO fragile VALUES ('a')")).toMatchObject({
+    kind: 'unavailable',
+    details: { code: 'outcome-unknown', retryAfter: 2 },
+  });
+  expect(await at('SELECT pg_terminate_backend(pg_backend_pid())')).toMatchObject({
+    kind: 'unavailable',
+    details: { retryAfter: 2 },
+  });
+  const before = await at('SELECT pg_terminate_backend(pg_backend_pid())');
+  expect(before instanceof DatabaseUnavailable && 'code' in before.details).toBe(false);
+});
+
 test('a transaction that throws leaves nothing, and its connection goes back to the pool', async () => {
   for (let i = 0; i < 20; i += 1) {
     const failing = db.transaction(async (sql) => {

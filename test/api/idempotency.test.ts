@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { audit, sweepIdempotencyKeys } from '../../src/accounts/index.js';
 import { defineRoute, type Route } from '../../src/api/define-route.js';
 import { createdResponse, jsonBody, WorkspaceParams } from '../../src/api/schemas.js';
+import { OutcomeUnknown } from '../../src/db/errors.js';
 import { Refusal } from '../../src/shared/refusal.js';
 import { createKey, createTestApp, type TestApp } from '../support/create-test-app.js';
 import { insertWorkspace } from '../support/workspace-row.js';
@@ -180,4 +181,27 @@ test('a kept answer is no way past a workspace that the caller may not see', asy
     404, 404, 404,
   ]);
   expect([await ask('k', 'a'), await ask('k', 'b'), await ask('k k', 'a')]).toEqual([201, 422, 422]);
+});
+
+test('a call of which nobody knows whether it took effect is not done again under its key', async () => {
+  let calls = 0;
+  const unsure = defineRoute({
+    access: { role: 'editor' },
+    idempotent: true,
+    route: createRoute({
+      method: 'post',
+      path: '/api/things',
+      request: { body: jsonBody(Body) },
+      responses: createdResponse(Made),
+    }),
+    handle: async () => {
+      calls += 1;
+      throw new OutcomeUnknown(new Error('Connection terminated'));
+    },
+  });
+  const { post } = await createTestApp({ routes: [unsure] });
+  const first = await post('/api/things', { name: 'a' }, withKey('k'));
+  expect([first.status, await first.json()]).toMatchObject([503, { code: 'outcome-unknown' }]);
+  expect((await post('/api/things', { name: 'a' }, withKey('k'))).status).toBe(409);
+  expect(calls).toBe(1);
 });
