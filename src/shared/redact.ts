@@ -16,13 +16,17 @@ export interface Redactor {
  */
 export function redactor(secrets: ReadonlyMap<string, string>): Redactor {
   const names = new Map<string, string>();
+  const broken = new Set<string>();
   for (const [name, value] of secrets) {
-    for (const form of formsOf(value)) if (!names.has(form)) names.set(form, name);
+    for (const [form, isBroken] of formsOf(value)) {
+      if (!names.has(form)) names.set(form, name);
+      if (isBroken) broken.add(form);
+    }
   }
-  const needles = [...names.keys()].sort((a, b) => b.length - a.length);
-  if (needles.length === 0) return PLAIN;
-  const pattern = new RegExp(needles.map((needle) => needle.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g');
-  const text = (input: string) => input.replace(pattern, (found) => `[secret ${names.get(found) ?? ''}]`);
+  const all = [...names.keys()].sort((a, b) => b.length - a.length);
+  if (all.length === 0) return PLAIN;
+  const needles = { all, broken: all.filter((needle) => broken.has(needle)) };
+  const text = (input: string) => replaceNeedles(input, needles, (found) => `[secret ${names.get(found) ?? ''}]`);
   return {
     text,
     stream: (onText) => streamThrough(text, needles, onText),
@@ -45,10 +49,78 @@ export function redactBytes(content: Buffer, secrets: ReadonlyMap<string, string
   const asBytes = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
   let text = content.toString('latin1');
   for (const [name, value] of secrets) {
-    const forms = [...formsOf(value)].sort((a, b) => b.length - a.length);
-    for (const form of forms) text = text.replaceAll(asBytes(form), () => asBytes(`[secret ${name}]`));
+    const forms = [...formsOf(value)].map(([form, isBroken]) => [asBytes(form), isBroken] as const);
+    const broken = forms.filter(([, isBroken]) => isBroken).map(([form]) => form);
+    text = replaceNeedles(text, { all: forms.map(([form]) => form), broken }, () => asBytes(`[secret ${name}]`));
   }
   return Buffer.from(text, 'latin1');
+}
+
+/** What is looked for, the longest first; `broken` are those that may have line breaks within. */
+interface Needles {
+  readonly all: readonly string[];
+  readonly broken: readonly string[];
+}
+
+interface Hit {
+  readonly start: number;
+  end: number;
+  readonly needle: string;
+}
+
+/** Searched for one by one: a pattern of them all takes ten seconds for a megabyte and a private key. */
+function replaceNeedles(text: string, needles: Needles, markOf: (needle: string) => string): string {
+  const hits = [...hitsOf(text, needles.all), ...brokenHits(text, needles.broken)];
+  if (hits.length === 0) return text;
+  hits.sort((a, b) => a.start - b.start || b.end - a.end);
+  const merged: Hit[] = [];
+  for (const hit of hits) {
+    const last = merged.at(-1);
+    if (last && hit.start < last.end) last.end = Math.max(last.end, hit.end);
+    else merged.push({ ...hit });
+  }
+  let out = '';
+  let at = 0;
+  for (const { start, end, needle } of merged) {
+    out += text.slice(at, start) + markOf(needle);
+    at = end;
+  }
+  return out + text.slice(at);
+}
+
+function hitsOf(text: string, needles: readonly string[]): Hit[] {
+  return needles.flatMap((needle) => {
+    const hits: Hit[] = [];
+    for (let start = text.indexOf(needle); start >= 0; start = text.indexOf(needle, start + needle.length)) {
+      hits.push({ start, end: start + needle.length, needle });
+    }
+    return hits;
+  });
+}
+
+/** Hits in the text without its line breaks, at their places in the text with them. */
+function brokenHits(text: string, needles: readonly string[]): Hit[] {
+  const lines = text.split('\n');
+  const hits = lines.length === 1 ? [] : hitsOf(lines.join(''), needles);
+  if (hits.length === 0) return [];
+  hits.sort((a, b) => a.start - b.start);
+  // How many breaks stand before a place: the places come in order, so the lines are gone through once.
+  let line = 0;
+  let lineEnd = lines[0]?.length ?? 0;
+  const breaksBefore = (place: number) => {
+    while (lineEnd <= place && line < lines.length - 1) {
+      line += 1;
+      lineEnd += lines[line]?.length ?? 0;
+    }
+    return line;
+  };
+  return hits.map(({ start, end, needle }) => {
+    const from = start + breaksBefore(start);
+    const saved = [line, lineEnd] as const;
+    const to = end + breaksBefore(end - 1);
+    [line, lineEnd] = saved;
+    return { start: from, end: to, needle };
+  });
 }
 
 const PLAIN: Redactor = {
@@ -57,7 +129,7 @@ const PLAIN: Redactor = {
   cut: (text) => text,
 };
 
-function streamThrough(text: (input: string) => string, needles: readonly string[], onText: (text: string) => void) {
+function streamThrough(text: (input: string) => string, needles: Needles, onText: (text: string) => void) {
   let held = '';
   const give = (out: string) => {
     if (out !== '') onText(out);
@@ -77,35 +149,64 @@ function streamThrough(text: (input: string) => string, needles: readonly string
 }
 
 /** The length of the longest end of the text that a needle begins with. */
-function overlapAtEnd(text: string, needles: readonly string[]): number {
-  const longest = Math.min(text.length, (needles[0]?.length ?? 1) - 1);
-  for (let length = longest; length > 0; length -= 1) {
-    const end = text.slice(-length);
-    if (needles.some((needle) => needle.length > length && needle.startsWith(end))) return length;
+function overlapAtEnd(text: string, { all, broken }: Needles): number {
+  const begins = (needle: string, end: string) => needle.startsWith(end);
+  const plain = overlap(all, (length) => text.slice(-length), begins);
+  const compact = text.slice(-2 * longest(broken)).replaceAll('\n', '');
+  let left = overlap(broken, (length) => compact.slice(-length), begins);
+  let at = text.length;
+  for (; left > 0; at -= 1) if (text[at - 1] !== '\n') left -= 1;
+  return Math.max(plain, text.length - at);
+}
+
+function overlapAtStart(text: string, { all, broken }: Needles): number {
+  const ends = (needle: string, start: string) => needle.endsWith(start);
+  const plain = overlap(all, (length) => text.slice(0, length), ends);
+  const compact = text.slice(0, 2 * longest(broken)).replaceAll('\n', '');
+  let left = overlap(broken, (length) => compact.slice(0, length), ends);
+  let at = 0;
+  for (; left > 0; at += 1) if (text[at] !== '\n') left -= 1;
+  return Math.max(plain, at);
+}
+
+function longest(needles: readonly string[]): number {
+  return needles[0]?.length ?? 0;
+}
+
+/** The greatest length at which a piece of the text is a piece of a needle that is longer. */
+function overlap(
+  needles: readonly string[],
+  pieceOf: (length: number) => string,
+  isPartOf: (needle: string, piece: string) => boolean,
+): number {
+  for (let length = longest(needles) - 1; length > 0; length -= 1) {
+    const piece = pieceOf(length);
+    if (piece.length < length) continue;
+    if (needles.some((needle) => needle.length > length && isPartOf(needle, piece))) return length;
   }
   return 0;
 }
 
-function overlapAtStart(text: string, needles: readonly string[]): number {
-  const longest = Math.min(text.length, (needles[0]?.length ?? 1) - 1);
-  for (let length = longest; length > 0; length -= 1) {
-    const start = text.slice(0, length);
-    if (needles.some((needle) => needle.length > length && needle.endsWith(start))) return length;
-  }
-  return 0;
-}
-
-function formsOf(value: string): Set<string> {
+/** Each form, and whether line breaks may stand within: base64 and hex come in lines of 60 to 76 characters. */
+function formsOf(value: string): Map<string, boolean> {
   const lines = value.split(/\r?\n/).map((line) => line.trim());
   const plain = [value, value.trim(), ...(lines.length > 1 ? lines.filter((line) => line.length >= 16) : [])];
-  const forms = plain.filter((text) => text.length >= MIN_LENGTH).flatMap(encodingsOf);
-  return new Set(forms.filter((form) => form.length >= MIN_LENGTH));
+  const texts = plain.filter((text) => text.length >= MIN_LENGTH);
+  const forms = [
+    ...texts.flatMap(codesOf).map((form) => [form, true] as const),
+    ...texts.flatMap(spellingsOf).map((form) => [form, false] as const),
+  ];
+  return new Map(forms.filter(([form]) => form.length >= MIN_LENGTH));
 }
 
-function encodingsOf(text: string): string[] {
+function codesOf(text: string): string[] {
   const bytes = Buffer.from(text, 'utf8');
   const hex = bytes.toString('hex');
-  return [text, JSON.stringify(text).slice(1, -1), hex, hex.toUpperCase(), ...urlForms(bytes), ...base64Forms(bytes)];
+  return [hex, hex.toUpperCase(), ...base64Forms(bytes)];
+}
+
+function spellingsOf(text: string): string[] {
+  return [text, JSON.stringify(text).slice(1, -1), ...urlForms(Buffer.from(text, 'utf8'))];
 }
 
 /** Encoders differ in what they leave as it is (RFC 3986, WHATWG, Python's quote, form data) and in the case of hex. */

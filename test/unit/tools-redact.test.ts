@@ -101,3 +101,37 @@ test('bytes that are no text keep every byte but the secret', () => {
   const clean = Buffer.from([1, 2, 0xff]);
   expect(redactBytes(clean, new Map([['K', 'käse-geheim']]))).toEqual(clean);
 });
+
+test('security 18: base64 and hex that a tool broke into lines hide no secret, whole, in pieces or as bytes', () => {
+  const value = 'canary-4711-0123456789-abcdefghijklmnop-qrstuvwxyz-ABCDEFGHIJKLMNOP';
+  const secrets = new Map([['TOKEN', value]]);
+  const { text, stream } = redactor(secrets);
+  const inLines = (code: string, width: number) => code.replace(new RegExp(`.{${width}}`, 'g'), '$&\n');
+  for (const before of ['', 'A=1\nB=some other value\nTOKEN=', 'x'.repeat(40)]) {
+    const bytes = Buffer.from(`${before}${value}\n`);
+    for (const said of [inLines(bytes.toString('base64'), 76), inLines(bytes.toString('hex'), 60)]) {
+      let streamed = '';
+      const { write, end } = stream((piece) => {
+        streamed += piece;
+      });
+      for (const sign of said) write(sign);
+      end();
+      for (const out of [text(said), streamed, redactBytes(Buffer.from(said), secrets).toString()]) {
+        expect(out).toContain('[secret TOKEN]');
+        const left = out
+          .replaceAll('\n', '')
+          .split('[secret TOKEN]')
+          .map((part) => Buffer.from(part, said.includes('=') ? 'base64' : 'hex').toString());
+        expect(left.join(' ')).not.toMatch(/canary|4711|abcdef|QRST|MNOP/);
+      }
+    }
+  }
+});
+
+test('a secret as long as a private key costs little to look for', () => {
+  const key = `-----BEGIN KEY-----\n${'MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj+/\n'.repeat(28)}-----END KEY-----`;
+  const begun = performance.now();
+  const { text } = redactor(new Map([['KEY', key]]));
+  expect(text(`${'some words '.repeat(90_000)}${Buffer.from(key).toString('base64')}`)).toContain('[secret KEY]');
+  expect(performance.now() - begun).toBeLessThan(2_000);
+});
