@@ -223,3 +223,26 @@ test('a stored path below a stored file does not keep any later run of the works
   expect(await next.ok('Read', { path: 'files/notes' })).toBe('a file');
   expect(await next.ok('Read', { path: 'files/notes/a.txt' })).toBe('inner\n');
 });
+
+test('a worker killed while it restored a lane leaves no old copy that the next one would store over newer work', async () => {
+  const writer = await createToolLane();
+  await writer.ok('Write', { path: 'files/a.txt', content: 'old' });
+  await writer.ok('Write', { path: 'files/b.txt', content: 'other' });
+  await writer.keep();
+  // The death: the second of the two copies never comes, and nothing after it is done.
+  const { deps, context } = writer;
+  let copies = 0;
+  const get = async (sha: string) => {
+    copies += 1;
+    if (copies === 2) throw new Error('killed');
+    return deps.blobs.get(sha);
+  };
+  const late = { ...context.run, id: newId() };
+  await expect(openLane({ ...deps, blobs: { ...deps.blobs, get } }, late, 'main')).rejects.toThrow('killed');
+  await writer.ok('Write', { path: 'files/a.txt', content: 'newer' });
+  await writer.ok('Write', { path: 'files/b.txt', content: 'newer' });
+  await writer.keep();
+  const successor = await writer.other({ run: late.id });
+  expect(await successor.ok('Bash', { command: 'cat files/a.txt files/b.txt' })).toContain('newernewer');
+  expect(await successor.keep()).toEqual([]);
+});

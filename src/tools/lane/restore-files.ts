@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.js';
 import type { LaneFolder, ToolContext } from '../contract.js';
-import { isUnchanged, type KeptState, readKept, writeKept } from './kept-state.js';
+import { isUnchanged, type KeptEntry, type KeptState, readKept, writeKept } from './kept-state.js';
 import { readLaneFile, writeLaneFile } from './lane-files.js';
 import { MAX_KEPT_FILE, MAX_KEPT_TOTAL } from './lane-limits.js';
 
@@ -12,10 +12,44 @@ interface Stored {
   readonly size: bigint;
 }
 
-/** Brings outputs/ and files/ of a lane's folder to what is stored, but for files that the lane changed itself. */
+/**
+ * Brings outputs/ and files/ of a lane's folder to what is stored, but for files that the lane changed itself. What is
+ * about to be written is noted first: a copy that a killed worker left behind must never pass for the lane's own work,
+ * or the next kept step would store it over what others have written since.
+ */
 export async function restoreFiles(deps: RestoreDeps, run: ToolContext['run'], folder: LaneFolder): Promise<void> {
   const kept = await readKept(folder.root);
-  const stale = (await listStored(deps, run)).filter(({ path, sha }) => kept.get(path)?.sha !== sha);
+  const stale = (await listStored(deps, run)).filter(
+    ({ path, sha }) => kept.get(path)?.sha !== sha || isNoted(kept, path),
+  );
+  const wanted = await withoutOwn(deps, { run, folder, kept }, stale);
+  if (wanted.length === 0) return;
+  const before = new Map(kept);
+  for (const { path, sha } of wanted) kept.set(path, { sha, ...NOTED });
+  await writeKept(folder.root, kept);
+  for (const stored of wanted) {
+    const entry = (await restoreFile(deps, folder, stored)) ?? before.get(stored.path);
+    if (entry) kept.set(stored.path, entry);
+    else kept.delete(stored.path);
+  }
+  await writeKept(folder.root, kept);
+}
+
+/** Of a file that is being written: no file looks like this. */
+const NOTED = { size: -1, ctimeMs: -1 } as const;
+
+function isNoted(kept: KeptState, path: string): boolean {
+  return kept.get(path)?.size === NOTED.size;
+}
+
+interface Lane {
+  readonly run: ToolContext['run'];
+  readonly folder: LaneFolder;
+  readonly kept: KeptState;
+}
+
+async function withoutOwn(deps: RestoreDeps, { run, folder, kept }: Lane, stale: readonly Stored[]): Promise<Stored[]> {
+  const wanted: Stored[] = [];
   let total = 0;
   for (const stored of stale) {
     total += Number(stored.size);
@@ -23,32 +57,28 @@ export async function restoreFiles(deps: RestoreDeps, run: ToolContext['run'], f
       deps.log.warn({ runId: run.id, path: stored.path }, 'a stored file is too big for the lane; Read still finds it');
       continue;
     }
-    await restoreFile(deps, folder, { stored, kept });
+    const local = await readLaneFile(folder.work, stored.path, MAX_KEPT_FILE);
+    const isOwn = local !== null && (local.content === null || !isUnchanged(kept.get(stored.path), local.stat));
+    if (!isOwn || isNoted(kept, stored.path)) wanted.push(stored);
   }
-  if (stale.length > 0) await writeKept(folder.root, kept);
+  return wanted;
 }
 
-async function restoreFile(
-  deps: RestoreDeps,
-  { work }: LaneFolder,
-  { stored, kept }: { readonly stored: Stored; readonly kept: KeptState },
-): Promise<void> {
-  const local = await readLaneFile(work, stored.path, MAX_KEPT_FILE);
-  const isOwn = local !== null && (local.content === null || !isUnchanged(kept.get(stored.path), local.stat));
-  const content = isOwn ? null : await deps.blobs.get(stored.sha);
-  if (content === null) return;
+/** The file's entry once it is in the lane; null when it cannot be. */
+async function restoreFile(deps: RestoreDeps, { work }: LaneFolder, stored: Stored): Promise<KeptEntry | null> {
+  const content = await deps.blobs.get(stored.sha);
+  if (content === null) return null;
   const isThere = await writeLaneFile({ work, path: stored.path, content, uid: deps.sandbox.uid }).then(
     () => true,
     (error: unknown) => unlessInTheWay(error),
   );
   if (!isThere) {
     deps.log.warn({ path: stored.path }, 'a stored file is not in the lane: something else has its place');
-    return;
+    return null;
   }
   const written = await readLaneFile(work, stored.path, MAX_KEPT_FILE);
-  if (written?.content) {
-    kept.set(stored.path, { sha: stored.sha, size: written.stat.size, ctimeMs: written.stat.ctimeMs });
-  }
+  if (!written?.content) return null;
+  return { sha: stored.sha, size: written.stat.size, ctimeMs: written.stat.ctimeMs };
 }
 
 /** What stands where a file or a folder of its way should: a folder, a file or a link. `files/a` and `files/a/b` may both be stored. */
