@@ -24,6 +24,7 @@ interface CallRow {
   readonly state: string;
   readonly starts: number;
   readonly args: string | null;
+  readonly text: string | null;
   readonly key: string;
 }
 
@@ -34,7 +35,7 @@ interface CallRow {
 export async function audit(input: AuditInput): Promise<string[]> {
   const { sql, runId } = input;
   const calls = await sql.query<CallRow>(
-    `SELECT c.run_id AS run, c.step, c.turn, c.call, c.kind, c.name, c.acts, c.state, c.starts, c.result->>'args' AS args,
+    `SELECT c.run_id AS run, c.step, c.turn, c.call, c.kind, c.name, c.acts, c.state, c.starts, c.result->>'args' AS args, c.result->>'text' AS text,
       concat_ws('/', c.run_id, c.step, c.item, c.round, c.attempt, c.turn) AS key
       FROM call c JOIN run r ON r.id = c.run_id WHERE r.root_id = $1`,
     [runId],
@@ -194,6 +195,8 @@ async function effectFaults({ sql, dataDir, runId }: AuditInput, calls: readonly
     if (call.name !== 'Bash' || mark === undefined) return [];
     const done = counts.get(`files/${name}:${mark}`) ?? 0;
     const fits = call.state === 'finished' ? done === 1 : done <= 1;
-    return fits ? [] : [`the effect ${mark} of a call that is ${call.state} happened ${done} times`];
+    return fits
+      ? []
+      : [`the effect ${mark} of a call that is ${call.state} happened ${done} times: ${call.run}, ${call.text}`];
   });
 }
