@@ -81,15 +81,15 @@ async function* follow(
       over = snapshot.finishedAt !== null;
     }
     while (!over && !input.signal.aborted) {
-      const rows = await eventsAfter(deps, input.runId, seq);
+      const run = await readState(deps, input.runId);
+      const rows = run && run.lastSeq > seq ? await eventsAfter(deps, input.runId, seq) : [];
       for (const row of rows) {
         seq = Number(row.seq);
         yield { event: row.type, id: String(seq), data: input.show(eventData(row)) };
       }
       for (const { kind, ...delta } of deltas.splice(0)) yield { event: kind, data: input.show(delta) };
-      if (rows.length === PAGE) continue;
-      over = await isOver(deps, input.runId, seq);
-      if (!over) await bell.wait(LOOK_AGAIN_MS, input.signal);
+      over = !run || (run.ended && seq >= run.lastSeq);
+      if (!over && rows.length < PAGE) await bell.wait(LOOK_AGAIN_MS, input.signal);
     }
     if (over) yield { event: 'end', data: { runId: input.runId } };
   } finally {
@@ -97,14 +97,14 @@ async function* follow(
   }
 }
 
-/** True when all is told of a run that has ended, or that is gone. */
-async function isOver(deps: Deps, runId: string, seq: number): Promise<boolean> {
-  const [run] = await deps.db.query<{ over: boolean }>({
-    name: 'stream-over',
-    text: 'SELECT finished_at IS NOT NULL AND last_seq <= $2 AS over FROM run WHERE id = $1',
-    values: [runId, seq],
+/** How far the run is, at one small look: undefined when it is gone. */
+async function readState(deps: Deps, runId: string): Promise<Pick<Found, 'lastSeq' | 'ended'> | undefined> {
+  const [run] = await deps.db.query<Pick<Found, 'lastSeq' | 'ended'>>({
+    name: 'stream-state',
+    text: 'SELECT last_seq AS "lastSeq", finished_at IS NOT NULL AS ended FROM run WHERE id = $1',
+    values: [runId],
   });
-  return run?.over ?? true;
+  return run;
 }
 
 /** Text that is not read in time is dropped, and a reset says so: it is never stored, and the step's result has it all. */

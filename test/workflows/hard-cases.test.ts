@@ -222,6 +222,18 @@ test.each([
   expect(row?.reserved).toBe(0n);
 });
 
+test('security 31: a lane waits for what its siblings hold of the budget, and fails only when it is used up', async () => {
+  play({ text: 'ran', delayMs: 1_500, usage: { input: 300, output: 100 } });
+  const lanes = ['A', 'B', 'C', 'D'].map((name) => `### ${name} @worker\n\nGo.`).join('\n\n');
+  const { workspace, id } = await started(
+    { ...agent(), 'flows/f.md': flow(`## All\n\n${lanes}`, 'budget: 0.10\n') },
+    'f',
+  );
+  const run = await app.ended(workspace, id);
+  expect([run.error, run.steps.map((step) => step.status)]).toEqual([null, Array(4).fill('completed')]);
+  expect(run.costUsd).toBeCloseTo(4 * 0.0013, 9);
+});
+
 test('the next round sees what the step made in the round before, until it makes something new', async () => {
   play({ text: 'FIRST DRAFT' }, { text: 'SECOND' });
   const body =
@@ -359,7 +371,7 @@ test('a stream leaves nothing behind while it waits, and ends with a run that is
   const db: Db = {
     ...testDb(),
     query: (query, values) => {
-      if (typeof query !== 'string' && query.name === 'events-after') looks.push(id);
+      if (typeof query !== 'string' && query.name === 'stream-state') looks.push(id);
       return testDb().query(query, values);
     },
   };

@@ -42,6 +42,7 @@ export async function leftOf(lane: Lane, budget: bigint): Promise<bigint> {
 }
 
 async function readLeft(lane: Lane, budget: bigint): Promise<Pick<Cap, 'left' | 'held'>> {
+  await lane.writer.quiet();
   const [row] = await lane.deps.db.query<{ spent: bigint; reserved: bigint }>({
     name: 'run-used',
     text: 'SELECT spent_nano AS spent, reserved_nano AS reserved FROM run WHERE id = $1',
@@ -60,6 +61,7 @@ async function capOver(
   budgetUsd: number,
   steps: readonly string[],
 ): Promise<Cap> {
+  await lane.writer.quiet();
   const [row] = await lane.deps.db.query<{ spent: bigint }>({
     name: 'steps-spent',
     text: `SELECT coalesce(sum(cost_nano), 0)::bigint AS spent FROM step

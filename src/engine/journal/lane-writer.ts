@@ -60,6 +60,11 @@ export class LaneWriter {
     this.flush().catch(() => undefined);
   }
 
+  /** Resolves when no write is under way, whatever came of it: then the rows and the batch together are the truth. */
+  async quiet(): Promise<void> {
+    await this.chain;
+  }
+
   /** Writes the batch. Throws Fenced, Ended or OverBudget; then nothing was written. */
   flush(): Promise<void> {
     const batch = this.batch;
