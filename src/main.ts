@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { join } from 'node:path';
-import { bootstrapAccount, loadInstallKeys, writeBootstrapFile } from './accounts/index.js';
+import { bootstrapAccount, loadInstallKeys, renewBootstrapFile, writeBootstrapFile } from './accounts/index.js';
 import { createActivities } from './activities/index.js';
 import { createApp, createLog, serveApi } from './api/index.js';
 import { type Config, parseConfig, readEnvironment } from './config/index.js';
 import { applyMigrations, createDb, distDir, isConnectionLost, keepWorkerSeen, packageRoot } from './db/index.js';
 import { createChecker } from './deploys/check-pool.js';
 import type { Deps } from './deps.js';
-import { freePort, StartError, startEmbedded } from './embedded/index.js';
+import { freePort, makeDataFolder, StartError, startEmbedded } from './embedded/index.js';
 import { startEngineLoops } from './engine/index.js';
 import { createModels } from './models/index.js';
 import { createSandbox } from './sandbox/index.js';
@@ -67,15 +68,27 @@ async function withServers(
 ): Promise<Config & { readonly databaseUrl: string; readonly temporal: { readonly address: string } }> {
   const { databaseUrl } = config;
   const { address } = config.temporal;
-  if (databaseUrl !== null && address !== null)
+  if (databaseUrl !== null && address !== null) {
+    await makeDataFolder(config.dataDir);
     return { ...config, databaseUrl, temporal: { ...config.temporal, address } };
+  }
   const embedded = await startEmbedded({ config, log, progress: say, environment });
   closers.push({ name: 'embedded servers', close: embedded.close });
   return { ...config, databaseUrl: embedded.databaseUrl, temporal: { ...config.temporal, ...embedded.temporal } };
 }
 
+/** What processes on several machines must have in common, and would each make for itself without a word. */
+function sayWhatIsShared({ role, keys, s3, dataDir }: Config): void {
+  if (role === 'all') return;
+  if (keys === null)
+    say(`SERVICE_KEYS is not set, so the install key is that of ${dataDir}: every process needs the same one.`);
+  if (s3 === null)
+    say(`SERVICE_S3_ENDPOINT is not set, so files are kept in ${dataDir}: every process needs that folder.`);
+}
+
 async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: Log, closers: Closers) {
-  const ca = config.databaseCa === null ? null : await readFile(config.databaseCa, 'utf8');
+  const ca = config.databaseCa === null ? null : await readAuthority(config.databaseCa);
+  sayWhatIsShared(config);
   const applied = await migrate(config.databaseUrl, ca);
   if (applied.length > 0) say(`Brought the database up to ${applied.at(-1)}.`);
   const db = createDb({ url: config.databaseUrl, ca, poolSize: POOL_SIZE, log });
@@ -107,16 +120,21 @@ async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: 
   return { deps, switched, workerId };
 }
 
+async function readAuthority(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new StartError(`${file} cannot be read (${errorMessage(cause)}): correct DATABASE_CA.`, { cause });
+  });
+}
+
 async function migrate(url: string, ca: string | null): Promise<readonly string[]> {
   try {
     return await applyMigrations(url, ca);
   } catch (error) {
-    if (!isConnectionLost(error)) throw error;
     const { host } = new URL(url);
-    throw new StartError(
-      `The database at ${host} does not answer (${errorMessage(error)}): start it, or correct DATABASE_URL.`,
-      { cause: error },
-    );
+    const what = isConnectionLost(error)
+      ? `does not answer (${errorMessage(error)}): start it, or correct DATABASE_URL.`
+      : `cannot be used (${errorMessage(error)}): mend that, or correct DATABASE_URL.`;
+    throw new StartError(`The database at ${host} ${what}`, { cause: error });
   }
 }
 
@@ -171,17 +189,12 @@ async function startApi(deps: Deps, closers: Closers): Promise<string> {
     await writeBootstrapFile(dataDir, { url: server.url, ...account });
   });
   if (made) say(`Made the account "${made.account}" of ${made.email}. Its admin key is in ${file}`);
-  else if (await renewAddress(dataDir, file, server.url)) say(`The admin key is in ${file}`);
+  else {
+    const found = await renewBootstrapFile(dataDir, server.url);
+    if (found === 'whole') say(`The admin key is in ${file}`);
+    if (found === 'damaged') say(`${file} is damaged, so its address was not renewed: correct it, or remove it.`);
+  }
   return server.url;
-}
-
-/** The port may be another than at the first start; what reads the file must find the service that runs. */
-async function renewAddress(dataDir: string, file: string, url: string): Promise<boolean> {
-  const text = await readFile(file, 'utf8').catch(() => null);
-  if (text === null) return false;
-  const content = JSON.parse(text) as Parameters<typeof writeBootstrapFile>[1];
-  if (content.url !== url) await writeBootstrapFile(dataDir, { ...content, url });
-  return true;
 }
 
 async function stop(closers: Closers, log: Log | null): Promise<void> {
@@ -204,13 +217,14 @@ async function main(): Promise<void> {
   let stopping = false;
   const leave = async (signal: NodeJS.Signals): Promise<void> => {
     // While it starts there is nothing to hand over, and the second time the person means it.
-    if (stopping || log === null) process.exit(signal === 'SIGINT' ? 130 : 143);
+    if (stopping || log === null) process.exit(128 + constants.signals[signal]);
     stopping = true;
     say('Stopping; what runs now goes on at the next start. Once more to stop at once.');
     await stop(closers, log);
     process.exit(0);
   };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void leave(signal));
+  // A terminal that closes hangs up: unheard, that would end us and leave the servers.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void leave(signal));
   try {
     log = await start(closers);
   } catch (error) {

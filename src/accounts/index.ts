@@ -13,4 +13,4 @@ export { loadInstallKeys } from './install-keys.js';
 export { mintKey } from './mint-key.js';
 export { equalSecrets, verifyRequestOrigin } from './primitives.js';
 export { whoAmI } from './who-am-i.js';
-export { writeBootstrapFile } from './write-bootstrap-file.js';
+export { renewBootstrapFile, writeBootstrapFile } from './write-bootstrap-file.js';

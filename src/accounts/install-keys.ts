@@ -38,7 +38,7 @@ async function readIfThere(path: string): Promise<string | null> {
 
 /** A link takes its name only when the name is free, so of two first starts both read the key of one. */
 async function make(dataDir: string, path: string): Promise<string> {
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const draft = `${path}.${newId()}`;
   await writeFile(draft, `k1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flush: true });
   try {

@@ -28,14 +28,16 @@ const LOG_LIMIT_BYTES = 32 * 1_024 * 1_024;
  */
 export function spawnChild(spec: ChildSpec): Child {
   const log = openLog(spec.logFile);
-  const child = spawn(spec.command, spec.args, {
-    cwd: spec.cwd,
-    env: { ...spec.env },
-    stdio: ['ignore', log, log],
-    detached: true,
-    ...(spec.uid === undefined ? {} : { uid: spec.uid }),
-    ...(spec.gid === undefined ? {} : { gid: spec.gid }),
-  });
+  const child = withPrivateFiles(() =>
+    spawn(spec.command, spec.args, {
+      cwd: spec.cwd,
+      env: { ...spec.env },
+      stdio: ['ignore', log, log],
+      detached: true,
+      ...(spec.uid === undefined ? {} : { uid: spec.uid }),
+      ...(spec.gid === undefined ? {} : { gid: spec.gid }),
+    }),
+  );
   closeSync(log);
   endWithProcess(child);
   let done = false;
@@ -51,6 +53,16 @@ export function spawnChild(spec: ChildSpec): Child {
     exited,
     hasExited: () => done,
   };
+}
+
+/** A child has the mask of the moment it is made: what a server writes is then its own user's only. */
+function withPrivateFiles<T>(make: () => T): T {
+  const before = process.umask(0o077);
+  try {
+    return make();
+  } finally {
+    process.umask(before);
+  }
 }
 
 /** For a process that exits without having ended its children: it can await no more, but it can still ask. */

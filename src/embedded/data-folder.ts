@@ -27,18 +27,27 @@ export function dataFolder(path: string): DataFolder {
   };
 }
 
-/** Makes the folder and proves that it can be written; refuses with a sentence when not. */
+/** The folder as the embedded servers need it; refuses with a sentence when it cannot be. */
 export async function prepareDataFolder(folder: DataFolder): Promise<void> {
-  const probe = join(folder.root, `.probe-${process.pid}`);
+  await makeDataFolder(folder.root);
   try {
-    await mkdir(folder.root, { recursive: true, mode: 0o700 });
     await mkdir(folder.logs, { recursive: true, mode: 0o700 });
-    // As root, Postgres runs as another user, who must pass through; the secrets inside are 0600 each.
+    // As root, Postgres runs as another user, who must pass through; all that lies inside is its owner's only.
     if (process.getuid?.() === 0) await chmod(folder.root, 0o711);
+  } catch (error) {
+    throw explainFileError(error, folder.logs);
+  }
+}
+
+/** Makes the folder, its owner's only, and proves that it can be written; refuses with a sentence when not. */
+export async function makeDataFolder(root: string): Promise<void> {
+  const probe = join(root, `.probe-${process.pid}`);
+  try {
+    await mkdir(root, { recursive: true, mode: 0o700 });
     // A page, since an empty file can still be made on a full disk.
     await writeFile(probe, Buffer.alloc(4_096));
   } catch (error) {
-    throw explainFileError(error, folder.root);
+    throw explainFileError(error, root);
   } finally {
     await rm(probe, { force: true }).catch(() => undefined);
   }

@@ -1,3 +1,4 @@
+export { makeDataFolder } from './data-folder.js';
 export { freePort } from './free-port.js';
 export { type Embedded, type EmbeddedOptions, startEmbedded } from './start-embedded.js';
 export { StartError } from './start-error.js';

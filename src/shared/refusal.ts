@@ -34,5 +34,7 @@ export function notFound(what: string): Refusal {
 
 /** The message of anything thrown, for logs and for errors that people read. */
 export function errorMessage(error: unknown): string {
+  // A name with several addresses: Node tells the failure of each, and nothing of its own.
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(errorMessage).join('; ');
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
+import { errorMessage } from '../shared/refusal.js';
 
 /** Where Temporal is. `tls` names files in PEM: the authority that signed its certificate, and ours for mutual TLS. */
 export interface TemporalTarget {
@@ -36,5 +37,11 @@ async function tlsOptions({ tls }: TemporalTarget) {
 }
 
 async function readPem(file: string | null | undefined): Promise<Buffer | null> {
-  return file ? readFile(file) : null;
+  if (!file) return null;
+  return readFile(file).catch((cause: unknown) => {
+    throw new Error(
+      `${file} cannot be read (${errorMessage(cause)}): correct TEMPORAL_TLS_CA, TEMPORAL_TLS_CERT or TEMPORAL_TLS_KEY.`,
+      { cause },
+    );
+  });
 }

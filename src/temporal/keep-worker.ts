@@ -22,6 +22,19 @@ export interface KeptWorker {
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 10_000;
 
+/** A server that takes connections and says nothing holds a connect for half a minute: a stop does not wait for it. */
+async function unlessStopped(connecting: Promise<NativeConnection>, stopping: AbortSignal): Promise<NativeConnection> {
+  const stopped = new Promise<never>((_resolve, reject) => {
+    stopping.addEventListener('abort', () => reject(new Error('the worker stops')), { once: true });
+  });
+  try {
+    return await Promise.race([connecting, stopped]);
+  } catch (error) {
+    connecting.then((late) => late.close()).catch(() => undefined);
+    throw error;
+  }
+}
+
 /** A worker that is there whenever Temporal is: it waits for a server that is away, and runs again after a fatal error. */
 export function keepWorker(options: KeepWorkerOptions): KeptWorker {
   const stopping = new AbortController();
@@ -34,7 +47,7 @@ export function keepWorker(options: KeepWorkerOptions): KeptWorker {
 
   async function runOnce(): Promise<void> {
     if (!connection) {
-      connection = await connectWorker(options.target);
+      connection = await unlessStopped(connectWorker(options.target), stopping.signal);
       await options.onConnected(connection);
     }
     worker = await createRunWorker({ ...options, connection });
@@ -50,6 +63,7 @@ export function keepWorker(options: KeepWorkerOptions): KeptWorker {
         await runOnce();
         return;
       } catch (error) {
+        if (stopping.signal.aborted) return;
         options.log.warn({ error: errorMessage(error), retryInMs: wait }, 'the worker cannot run and tries again');
         await sleep(wait, undefined, { signal: stopping.signal }).catch(() => undefined);
       }

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { bootstrapAccount, loadInstallKeys, writeBootstrapFile } from '../../src/accounts/index.js';
+import { bootstrapAccount, loadInstallKeys, renewBootstrapFile, writeBootstrapFile } from '../../src/accounts/index.js';
 import { createApp } from '../../src/api/app.js';
 import { createDb, type Db } from '../../src/db/index.js';
 import { createTestDeps } from '../support/create-test-app.js';
@@ -71,6 +71,27 @@ test('bootstrap.json is its owner’s only, also where another was before, and l
   expect(JSON.parse(await readFile(path, 'utf8'))).toEqual(content);
   expect((await stat(path)).mode & 0o777).toBe(0o600);
   expect(await readdir(dir)).toEqual(['bootstrap.json']);
+});
+
+test('a later start renews the address alone, and leaves a file that a hand has damaged as it is', async () => {
+  const content = { url: 'http://127.0.0.1:4747', account: 'a', email: 'e@f', key: 'sbx_x', password: 'p' };
+  expect(await renewBootstrapFile(dir, 'http://127.0.0.1:5000')).toBe('missing');
+  const path = await writeBootstrapFile(dir, content);
+  expect(await renewBootstrapFile(dir, 'http://127.0.0.1:5000')).toBe('whole');
+  expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({ ...content, url: 'http://127.0.0.1:5000' });
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  for (const damaged of ['{ "url": ', '"a text"', '']) {
+    await writeFile(path, damaged);
+    expect(await renewBootstrapFile(dir, 'http://127.0.0.1:5000')).toBe('damaged');
+    expect(await readFile(path, 'utf8')).toBe(damaged);
+  }
+});
+
+test('what makes the data folder first makes it its owner’s only', async () => {
+  const [keys, file] = [join(dir, 'keys'), join(dir, 'file')];
+  await loadInstallKeys({ keys: null, dataDir: keys });
+  await writeBootstrapFile(file, { url: 'http://127.0.0.1:4747', account: 'a', email: 'e@f', key: 'sbx_x' });
+  for (const folder of [keys, file]) expect((await stat(folder)).mode & 0o777).toBe(0o700);
 });
 
 test('the install key is made once, 0600, and found again; two first starts agree on it', async () => {

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
@@ -37,6 +37,21 @@ test('a first start makes the account and its key, and a later one, on another p
   expect(renewed).toEqual({ ...bootstrap, url: second.url });
   expect((await second.request('/api/workspaces')).status).toBe(200);
   await second.end('SIGINT');
+});
+
+test('a terminal that hangs up ends it whole, its files are nobody else’s, and a damaged bootstrap.json stops no start', async () => {
+  const folder = await host.folder();
+  const first = await host.start(folder);
+  for (const name of ['temporal.sqlite', 'temporal.sqlite-wal']) {
+    expect([name, (await stat(join(folder, name))).mode & 0o077]).toEqual([name, 0]);
+  }
+  expect(await first.end('SIGHUP')).toBe(0);
+  expect(await serversOf(folder)).toEqual([]);
+
+  await writeFile(join(folder, 'bootstrap.json'), '{ "url": ');
+  const second = await host.start(folder);
+  expect(second.stderr()).toContain(`${join(folder, 'bootstrap.json')} is damaged`);
+  expect(await second.end('SIGTERM')).toBe(0);
 });
 
 test('a service that was killed starts again, and its orphans are gone when it ends', async () => {
@@ -99,6 +114,40 @@ test('a database that does not answer is a sentence that names it, within second
   expect(failed).not.toContain('secret');
 });
 
+test('a database that refuses us, and a certificate that is not there, are sentences too', async () => {
+  const { url, drop } = await freshDatabase();
+  const wrong = new URL(url);
+  wrong.pathname = '/not-there';
+  const env = { DATABASE_URL: wrong.href, TEMPORAL_ADDRESS: inject('temporalAddress') };
+  const failures = await Promise.all(
+    [env, { ...env, DATABASE_CA: '/nowhere/ca.pem' }].map(async (each) =>
+      host.start(await host.folder(), each).catch((error: Error) => error.message),
+    ),
+  );
+  expect(failures).toEqual([
+    `exit 1: The database at ${wrong.host} cannot be used (database "not-there" does not exist): mend that, or correct DATABASE_URL.`,
+    expect.stringMatching(/^exit 1: \/nowhere\/ca\.pem cannot be read \(.*\): correct DATABASE_CA\.$/),
+  ]);
+  await drop();
+});
+
+test('a Temporal that takes the connection and never answers does not hold up the end', async () => {
+  const { url, drop } = await freshDatabase();
+  const mute = createServer(() => undefined).listen(0, '127.0.0.1');
+  await new Promise((resolve) => mute.once('listening', resolve));
+  const address = mute.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  const service = await host.start(await host.folder(), {
+    DATABASE_URL: url,
+    TEMPORAL_ADDRESS: `127.0.0.1:${port}`,
+  });
+  const began = Date.now();
+  expect(await service.end('SIGTERM')).toBe(0);
+  expect(Date.now() - began).toBeLessThan(12_000);
+  mute.close();
+  await drop();
+});
+
 test('an API and a worker share one database and one Temporal, and start nothing of their own', async () => {
   const { url, drop } = await freshDatabase('template0');
   const env = { DATABASE_URL: url, TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: 'signalbox' };
@@ -107,6 +156,7 @@ test('an API and a worker share one database and one Temporal, and start nothing
   const [api, worker] = await Promise.all(services.map((role) => host.start(folder, { ...env, ...role })));
   const health = async () => (await api?.request('/api/healthz'))?.json();
   await expect.poll(health).toMatchObject({ ok: true, role: 'api', workerAlive: true });
+  expect(worker?.stderr()).toContain(`SERVICE_KEYS is not set, so the install key is that of ${folder}`);
   expect(await serversOf(folder)).toEqual([]);
   expect(await worker?.end('SIGTERM')).toBe(0);
   await expect.poll(health).toMatchObject({ workerAlive: false });
