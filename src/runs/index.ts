@@ -1,5 +1,6 @@
 export { type Decided, type DecideRunInput, decideRun } from './decide-run.js';
 export { deleteRun } from './delete-run.js';
+export { findRun } from './find-run.js';
 export { getRun, type RunView } from './get-run.js';
 export { type ListRunsInput, listRuns } from './list-runs.js';
 export { releaseEvent } from './release-event.js';

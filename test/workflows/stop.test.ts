@@ -56,6 +56,23 @@ test('a stop ends parked runs, their child runs and their gates', async () => {
   await expect.poll(() => app.deps.workflows.describeRun(child), { timeout: 10_000 }).toBe('closed');
 });
 
+test('a stopped run keeps what its steps made: their files, and the first line as its summary', async () => {
+  const workspace = await app.workspace({
+    ...scripted('- { calls: [{ tool: Write, args: { path: outputs/a.md, content: x } }] }\n- { error: refused }\n'),
+    'agents/other/agent.md': '---\nname: other\ndescription: Other.\n---\n\nYou work.\n',
+    'agents/other/script.yaml': '- { text: "made this\\nand more" }\n',
+    'flows/g.md': flow(
+      '## One @other\n\nGo.\n\n## Two @worker\n\n- on_fail: continue\n\nGo.\n\n## Gate\n\n- approve: human\n\nOK?',
+    ),
+  });
+  const id = await app.start(workspace, 'g');
+  await app.until(workspace, id, (run) => run.status === 'awaiting-approval');
+  await stop(workspace, id);
+  const run = await app.run(workspace, id);
+  expect([run.stopped, run.summary]).toEqual([true, 'made this']);
+  expect(run.steps[1]).toMatchObject({ status: 'failed', files: [{ agent: 'worker', path: 'outputs/a.md' }] });
+});
+
 test('stopping an ended run is fine and changes nothing; deleting a live one is refused', async () => {
   const workspace = await app.workspace({
     ...scripted('- { text: x }\n'),

@@ -94,7 +94,15 @@ test('a stream that was cut resumes after the last seq it saw, without a gap or 
 test('a stream stays open while the run is parked, and goes on when it is released', async () => {
   const { workspace, id, at } = await started();
   await app.until(workspace, id, (run) => run.status === 'awaiting-approval');
-  const rest = read(`${at}/stream`, () => false);
+  let begun = (): void => undefined;
+  const open = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const rest = read(`${at}/stream`, (items) => {
+    if (items.length > 0) begun();
+    return false;
+  });
+  await open;
   const early = await Promise.race([rest.then(() => 'ended'), app.run(workspace, id).then(() => 'open')]);
   expect(early).toBe('open');
   await app.post(`${at}/approve`, { decision: 'approve' });

@@ -13,8 +13,10 @@ export const runAgentDoer: Doer = async (lane, step, state) => {
   try {
     return await converse(session);
   } catch (error) {
-    if (session.timedOut()) throw new StepFailure('the step took longer than its timeout', 'timeout');
-    throw error;
+    const failure = session.timedOut() ? new StepFailure('the step took longer than its timeout', 'timeout') : error;
+    // What a failed step made stays to be looked at, and is not left for the lane's next agent.
+    if (failure instanceof StepFailure) await keepFiles(session);
+    throw failure;
   } finally {
     session.close();
   }
@@ -44,11 +46,15 @@ async function converse(session: Session): Promise<Done> {
 }
 
 async function finish(session: Session, answer: Extract<Done, { kind: 'done' }>): Promise<Done> {
-  const { lane, state } = session;
+  const { lane } = session;
   // The last call is paid for: it becomes durable while the step's files are put away.
   lane.writer.flushSoon();
-  for (const file of await keepStep(lane.deps, session.context)) {
+  await keepFiles(session);
+  return answer;
+}
+
+async function keepFiles({ lane, state, context }: Session): Promise<void> {
+  for (const file of await keepStep(lane.deps, context)) {
     lane.writer.event('file.written', { step: state.id, item: state.item, round: state.round, ...file });
   }
-  return answer;
 }

@@ -19,7 +19,9 @@ export async function endRuns(
       `WITH RECURSIVE tree AS (
         SELECT id FROM run WHERE id = ANY($1) UNION SELECT c.id FROM run c JOIN tree t ON c.parent_id = t.id),
       r AS (UPDATE run SET status = 'failed', stopped = $3, error = $2, gates_open = 0, reserved_nano = 0,
-          finished_at = now(), last_seq = last_seq + 1
+          finished_at = now(), last_seq = last_seq + 1,
+          summary = (SELECT left(split_part(ltrim(s.result, E' \\t\\r\\n'), E'\\n', 1), 300) FROM step s
+            WHERE s.run_id = run.id AND s.result ~ '\\S' ORDER BY s.finished_at DESC NULLS LAST LIMIT 1)
           WHERE id IN (SELECT id FROM tree) AND finished_at IS NULL RETURNING id, last_seq)
       INSERT INTO run_event (run_id, seq, type, data)
       SELECT id, last_seq, $4, jsonb_build_object('error', $2::text) FROM r RETURNING run_id AS id`,

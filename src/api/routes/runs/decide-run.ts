@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { RunParams } from '../../../contract/common.js';
 import { Decided, DecideRun, Stopped } from '../../../contract/runs.js';
-import { decideRun, getRun, stopRun } from '../../../runs/index.js';
+import { decideRun, findRun, stopRun } from '../../../runs/index.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, okResponse } from '../../schemas.js';
 
@@ -9,7 +9,7 @@ export const approveRun = defineRoute({
   access: { role: 'editor' },
   idempotent: true,
   find: async (c) =>
-    getRun(c.var.deps, c.var.caller, { workspace: c.req.param('ws') ?? '', runId: c.req.param('id') ?? '' }),
+    findRun(c.var.deps, c.var.caller, { workspace: c.req.param('ws') ?? '', runId: c.req.param('id') ?? '' }),
   route: createRoute({
     method: 'post',
     path: '/api/workspaces/{ws}/runs/{id}/approve',
@@ -26,6 +26,8 @@ export const approveRun = defineRoute({
 
 export const stopOneRun = defineRoute({
   access: { role: 'editor' },
+  find: async (c) =>
+    findRun(c.var.deps, c.var.caller, { workspace: c.req.param('ws') ?? '', runId: c.req.param('id') ?? '' }),
   route: createRoute({
     method: 'post',
     path: '/api/workspaces/{ws}/runs/{id}/stop',

@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { RunParams, WorkspaceParams } from '../../../contract/common.js';
 import { Ok, RunList, RunsQuery, RunView } from '../../../contract/runs.js';
-import { deleteRun, getRun, listRuns } from '../../../runs/index.js';
+import { deleteRun, findRun, getRun, listRuns } from '../../../runs/index.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse } from '../../schemas.js';
 
@@ -39,6 +39,8 @@ export const getOneRun = defineRoute({
 
 export const deleteOneRun = defineRoute({
   access: { role: 'editor' },
+  find: async (c) =>
+    findRun(c.var.deps, c.var.caller, { workspace: c.req.param('ws') ?? '', runId: c.req.param('id') ?? '' }),
   route: createRoute({
     method: 'delete',
     path: '/api/workspaces/{ws}/runs/{id}',

@@ -1,0 +1,19 @@
+import type { Deps } from '../deps.js';
+import { notFound } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { findWorkspace } from '../workspaces/index.js';
+
+/** Refuses as a missing one a run that is not the caller's to see. */
+export async function findRun(
+  deps: Deps,
+  caller: Caller,
+  input: { readonly workspace: string; readonly runId: string },
+): Promise<void> {
+  const workspace = await findWorkspace(deps.db, caller, input.workspace);
+  const [run] = await deps.db.query({
+    name: 'find-run',
+    text: 'SELECT 1 FROM run WHERE id = $1 AND workspace_id = $2',
+    values: [input.runId, workspace.id],
+  });
+  if (!run) throw notFound('run');
+}
