@@ -14,7 +14,6 @@ let provider: FakeProvider;
 let servers: Awaited<ReturnType<typeof createHost>>;
 let services: Awaited<ReturnType<typeof createServices>>;
 let api: DrivenService;
-let workspace: string;
 let temporal: string;
 let startWorker: () => ReturnType<typeof services.startWorker>;
 
@@ -31,7 +30,6 @@ beforeAll(async () => {
   const dataDir = await services.folder();
   api = await services.startService({ dataDir, env: { ...env, SERVICE_ROLE: 'api' } });
   startWorker = () => services.startWorker(dataDir, env);
-  workspace = await api.workspace(FIRE);
 }, 180_000);
 afterAll(async () => {
   await services.close();
@@ -39,8 +37,11 @@ afterAll(async () => {
   await provider.close();
 }, 60_000);
 
-const startAll = (flow: string, count: number) =>
-  Promise.all(Array.from({ length: count }, () => api.start(workspace, flow)));
+/** In a workspace of their own, at once. */
+async function startAll(flow: string, count: number): Promise<string[]> {
+  const workspace = await api.workspace(FIRE);
+  return Promise.all(Array.from({ length: count }, () => api.start(workspace, flow)));
+}
 
 async function untilEnded(ids: readonly string[], timeout: number): Promise<void> {
   const live = async () => {
