@@ -67,7 +67,9 @@ function usesOf(catalog: Catalog): Map<string, Use[]> {
       const granted = new Set([...flowSecrets, ...names(options.values.secrets)]);
       for (const name of agentsReachedFrom(catalog, [agent.name])) {
         const tools = name === agent.name ? options.values.tools?.map((tool) => toolOf(tool.name)) : undefined;
-        uses.set(name, [...(uses.get(name) ?? []), { file: flow, offset: agent.offset, granted, tools }]);
+        const known = uses.get(name) ?? [];
+        known.push({ file: flow, offset: agent.offset, granted, tools });
+        uses.set(name, known);
       }
     }
   }

@@ -78,7 +78,7 @@ function checkHtml(findings: Findings, block: Block): void {
   const seen = raw.replace(/<!--[\s\S]*?(?:-->|$)/g, (comment) => comment.replace(/[^\r\n]/g, ' '));
   const found = SWALLOWED.exec(seen);
   if (found === null) return;
-  const message = `\`${found[0].trim()}\` stands within HTML and is no heading.`;
+  const message = `\`${found[0].trim().slice(0, 60)}\` stands within HTML and is no heading.`;
   const hint = 'Close the HTML and leave a blank line before the heading, or put the text in a code block.';
   report(findings, start(block) + found.index + found[0].search(/#/), { code: 'file/unclosed-comment', message, hint });
 }

@@ -17,8 +17,12 @@ export interface ReadHeading {
 const CODE_OR_COMMENT = /(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)|<!--[\s\S]*?-->/g;
 const AGENT_WORD = /(?<![^\s])@([A-Za-z0-9][\w.-]*)(?=\s|$)/g;
 
+/** No title is so long, and what looks for comments in it takes time by the square of its length. */
+const MAX_HEADING = 2_000;
+
 /** Reads a heading's text (its source, `#` included): the title and the `@agent` at its end. */
-export function readHeading(raw: string, offset: number): ReadHeading {
+export function readHeading(source: string, offset: number): ReadHeading {
+  const raw = source.slice(0, MAX_HEADING);
   const open = /^ {0,3}#{1,6}[ \t]*/.exec(raw)?.[0].length ?? 0;
   const content = raw.slice(open).replace(/(?:^|[ \t]+)#+[ \t]*$/, '');
   // Blanked, not removed, so that places stay; comments are in no title.

@@ -17,6 +17,8 @@ const BODIES: Readonly<Record<string, string>> = {
   stars: filled('*'),
   'list items': filled('- a\n'),
   headings: filled('## a\n'),
+  'comments in a heading': filled('<!-- ', '## '),
+  'a heading within html': filled('## ', '<pre>\n'),
   'setext headings': filled('a\n=\n'),
   'ordered marks': filled('1. '),
   'quotes and items': filled('>- '),
