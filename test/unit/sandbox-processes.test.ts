@@ -29,14 +29,16 @@ test('a process is known by its number and its start, and its end is seen', asyn
 });
 
 test('what survives the leader of its group is found, but no group that took its number later', async () => {
-  const leader = spawn('bash', ['-c', 'sleep 1000 & echo $!; exit'], {
+  const leader = spawn('bash', ['-c', 'sleep 1000 & echo $!; read -r; exit'], {
     detached: true,
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['pipe', 'pipe', 'ignore'],
   });
+  // It leads until it is told to go: on a busy machine it would be gone before it was looked at.
   const self = lookUpProcess(leader.pid ?? 0);
   if (!self) throw new Error('bash did not start');
   const exited = once(leader, 'exit');
   const [line] = (await once(leader.stdout, 'data')) as [Buffer];
+  leader.stdin.end('\n');
   await exited;
   const orphan = Number(line.toString());
   expect(findOrphans(self).map(({ pid }) => pid)).toEqual([orphan]);
