@@ -13,13 +13,15 @@ const POINTS = ['lane-claimed', 'model-started', 'tool-done*2', 'tool-started*2'
 test(`security 4: a run whose service is killed at ${POINTS.join(', ')} completes; no recorded call is made twice, no effect repeats`, {
   timeout: 600_000,
 }, async () => {
-  const { service, runId, run } = await fire.survive(POINTS);
-  expect(run).toMatchObject({ status: 'completed', error: null });
-  expect(await fire.audit(service, runId)).toEqual([]);
+  const { service, ended } = await fire.survive(POINTS);
+  for (const { id, run } of ended) {
+    expect(run).toMatchObject({ status: 'completed', error: null });
+    expect(await fire.audit(service, id)).toEqual([]);
+  }
   const cut = await service.db.query<{ estimated: number; interrupted: number }>(
-    `SELECT (SELECT count(*) FROM usage WHERE run_id = $1 AND estimated)::int AS estimated,
-      (SELECT count(*) FROM call WHERE run_id = $1 AND state = 'interrupted')::int AS interrupted`,
-    [runId],
+    `SELECT (SELECT count(*) FROM usage WHERE run_id = ANY($1) AND estimated)::int AS estimated,
+      (SELECT count(*) FROM call WHERE run_id = ANY($1) AND state = 'interrupted')::int AS interrupted`,
+    [ended.map(({ id }) => id)],
   );
   // What was cut between start and record: a model call of this run, and acting calls that the model was told of.
   const atLeast = (least: number) => expect.toSatisfy((count: number) => count >= least);

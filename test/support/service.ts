@@ -129,7 +129,7 @@ export async function release(service: DrivenService, workspace: string, run: Ru
 /** Moves a run on until it has ended, deciding what it waits for, or until the service has died. */
 export async function driveRun(
   service: DrivenService,
-  { workspace, id, timeoutMs = 60_000 }: { workspace: string; id: string; timeoutMs?: number },
+  { workspace, id, timeoutMs = 120_000 }: { workspace: string; id: string; timeoutMs?: number },
 ): Promise<RunView | 'died'> {
   let died = false;
   void service.exited.then(() => {
