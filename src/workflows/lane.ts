@@ -12,7 +12,8 @@ import type { runFlow } from './run-flow.js';
 
 const { advance } = proxyActivities<RunActivities>({
   startToCloseTimeout: '10 years',
-  heartbeatTimeout: '5 seconds',
+  // Each second there is one; a worker that is merely starved for five must not lose its lane to another attempt.
+  heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
   // Named, though the docs call it the default: 1.24 acts as TRY_CANCEL, and close would run beside a living sandbox.
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,

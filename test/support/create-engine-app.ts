@@ -5,7 +5,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { afterAll } from 'vitest';
 import { createActivities } from '../../src/activities/index.js';
 import type { Config } from '../../src/config/index.js';
-import { distDir } from '../../src/db/index.js';
+import { createDb, type Db, distDir } from '../../src/db/index.js';
 import type { Deps } from '../../src/deps.js';
 import { type EngineLoops, startEngineLoops } from '../../src/engine/index.js';
 import { createModels } from '../../src/models/index.js';
@@ -17,9 +17,9 @@ import type { Role } from '../../src/shared/roles.js';
 import { createBlobStore } from '../../src/storage/index.js';
 import { createRunWorker, createWorkflows, installRuntime } from '../../src/temporal/index.js';
 import { createKey, createTestApp, createTestDeps, type TestApp } from './create-test-app.js';
+import { freshDatabase } from './postgres.js';
 import { silentLog } from './silent-log.js';
 import { testTemporal } from './temporal.js';
-import { testDb } from './test-db.js';
 import { directChecker, fileList, noModels, type Tree } from './workspace-app.js';
 
 export interface EngineApp extends TestApp {
@@ -59,16 +59,18 @@ export async function createEngineApp(options: EngineOptions = {}): Promise<Engi
   installed = true;
   const connection = await NativeConnection.connect({ address });
   const { config } = await createTestDeps();
+  const { db, close: closeDb } = await engineDb(options.deps?.db);
   const models = createModels({
     config: { ...config, models: options.models ?? noModels },
     log: silentLog,
     clock: systemClock,
   });
-  const sandbox = await createSandbox({ config, db: testDb(), log: silentLog, workerId: `${hostname()}-${newId()}` });
+  const sandbox = await createSandbox({ config, db, log: silentLog, workerId: `${hostname()}-${newId()}` });
   const workflows = createWorkflows({ connection, namespace, taskQueue });
   const app = await createTestApp({
     config: { dataDir: config.dataDir },
     deps: {
+      db,
       workflows,
       models,
       sandbox,
@@ -85,9 +87,22 @@ export async function createEngineApp(options: EngineOptions = {}): Promise<Engi
     await stopWorker();
     await sandbox.close();
     await connection.close();
+    await closeDb();
   });
   const keyFor = (role: Role) => createKey(app.deps, { tenant: app.tenant, owner: app.owner, role });
   return { ...app, taskQueue, stopWorker, keyFor, ...verbs(app) };
+}
+
+/** A database of its own: the outbox's sweep and the reconciler of one app never touch another's runs. */
+async function engineDb(given: Db | undefined): Promise<{ db: Db; close: () => Promise<void> }> {
+  if (given) return { db: given, close: async () => undefined };
+  const { url, drop } = await freshDatabase();
+  const db = createDb({ url, ca: null, poolSize: 10, log: silentLog });
+  const close = async () => {
+    await db.close();
+    await drop();
+  };
+  return { db, close };
 }
 
 interface At {
