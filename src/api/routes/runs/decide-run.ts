@@ -1,15 +1,15 @@
 import { createRoute } from '@hono/zod-openapi';
 import { RunParams } from '../../../contract/common.js';
 import { Decided, DecideRun, Stopped } from '../../../contract/runs.js';
-import { decideRun, findRun, stopRun } from '../../../runs/index.js';
+import { decideRun, stopRun } from '../../../runs/index.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, okResponse } from '../../schemas.js';
+import { findRunOfPath } from './params.js';
 
 export const approveRun = defineRoute({
   access: { role: 'editor' },
   idempotent: true,
-  find: async (c) =>
-    findRun(c.var.deps, c.var.caller, { workspace: c.req.param('ws') ?? '', runId: c.req.param('id') ?? '' }),
+  find: findRunOfPath,
   route: createRoute({
     method: 'post',
     path: '/api/workspaces/{ws}/runs/{id}/approve',
@@ -26,8 +26,7 @@ export const approveRun = defineRoute({
 
 export const stopOneRun = defineRoute({
   access: { role: 'editor' },
-  find: async (c) =>
-    findRun(c.var.deps, c.var.caller, { workspace: c.req.param('ws') ?? '', runId: c.req.param('id') ?? '' }),
+  find: findRunOfPath,
   route: createRoute({
     method: 'post',
     path: '/api/workspaces/{ws}/runs/{id}/stop',

@@ -1,9 +1,10 @@
 import { createRoute } from '@hono/zod-openapi';
 import { RunParams, WorkspaceParams } from '../../../contract/common.js';
 import { Ok, RunList, RunsQuery, RunView } from '../../../contract/runs.js';
-import { deleteRun, findRun, getRun, listRuns } from '../../../runs/index.js';
+import { deleteRun, getRun, listRuns } from '../../../runs/index.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse } from '../../schemas.js';
+import { findRunOfPath } from './params.js';
 
 export const getRuns = defineRoute({
   access: { role: 'viewer' },
@@ -39,8 +40,7 @@ export const getOneRun = defineRoute({
 
 export const deleteOneRun = defineRoute({
   access: { role: 'editor' },
-  find: async (c) =>
-    findRun(c.var.deps, c.var.caller, { workspace: c.req.param('ws') ?? '', runId: c.req.param('id') ?? '' }),
+  find: findRunOfPath,
   route: createRoute({
     method: 'delete',
     path: '/api/workspaces/{ws}/runs/{id}',
