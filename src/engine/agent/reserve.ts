@@ -27,7 +27,8 @@ export async function reserveFor(session: Session, model: ResolvedModel): Promis
   if (!least) return { nano: 0n, maxOutputTokens: wanted };
   if (model.price === null) {
     throw new StepFailure(
-      `model ${model.name} has no price, and ${least.of} has a budget: give it one, or take the budget away`,
+      `model ${model.name} has no known price, and ${least.of} has a budget: set SERVICE_LLM_PRICE_IN and ` +
+        'SERVICE_LLM_PRICE_OUT (priceIn and priceOut in SERVICE_MODELS_FILE; 0 will do), or take the budget away',
     );
   }
   const input = Math.ceil(inputTokens(session) * model.price.input);
