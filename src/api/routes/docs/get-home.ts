@@ -19,11 +19,12 @@ export const getHome = defineRoute({
   handle: async (c) => {
     c.header('Content-Security-Policy', POLICY);
     c.header('Cache-Control', 'no-store');
-    return c.html(await page(c.var.deps.config.version));
+    const { version, publicUrl } = c.var.deps.config;
+    return c.html(await page(version, new URL('/api/me', publicUrl ?? c.req.url).href));
   },
 });
 
-function page(version: string) {
+function page(version: string, me: string) {
   return html`<!doctype html>
 <html lang="en">
   <meta charset="utf-8">
@@ -49,7 +50,7 @@ function page(version: string) {
       <a href="/api/healthz">/api/healthz</a> tells how each part of the service is.</p>
     <p>The first start wrote an API key to <code>bootstrap.json</code> in the data folder
       (<code>.data</code> unless <code>SERVICE_DATA_DIR</code> says otherwise), readable by the service's user only. With it:</p>
-    <pre>curl -H "Authorization: Bearer $KEY" /api/me</pre>
+    <pre>curl -H "Authorization: Bearer $KEY" ${me}</pre>
   </main>
 </html>
 `;
