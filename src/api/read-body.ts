@@ -30,7 +30,9 @@ async function readJson(c: Context<AppEnv>): Promise<void> {
     if (type === '' && (await c.req.text()) === '') return;
     await refuse(c, new Refusal('unsupported_type', 'send the body as JSON, with Content-Type: application/json'));
   }
-  const fault = jsonShapeFault(await c.req.text());
+  const text = await c.req.text();
+  if (text.trim() === '') await refuse(c, new Refusal('malformed', 'the body is empty: send JSON, {} at least'));
+  const fault = jsonShapeFault(text);
   if (fault !== null) await refuse(c, new Refusal('refused', `the body ${fault}`));
   const body = await c.req.json<unknown>().catch((error: unknown) => error);
   if (body instanceof Error) await refuse(c, new Refusal('malformed', `the body is not JSON: ${body.message}`));

@@ -49,13 +49,18 @@ export function refuseFaults(route: RouteConfig): (outcome: Outcome, c: Context<
 /** Each fault is put in words only when it is named: a hint costs more than finding the fault did. */
 function faultsOf(issue: ZodError['issues'][number], where: string, schema: unknown): (() => Fault)[] {
   const path = [where, ...issue.path.map(String)].join('.');
-  if (issue.code !== 'unrecognized_keys') return [() => ({ path, message: issue.message })];
+  if (issue.code !== 'unrecognized_keys') return [() => ({ path, message: inWords(issue.message) })];
   const known = keysAt(schema, issue.path);
   return issue.keys.map((key) => () => {
     const meant = closest(key, known);
     const hint = meant === undefined ? `it may be: ${known.join(', ')}` : `did you mean "${meant}"?`;
     return { path: `${path}.${key}`, message: known.length === 0 ? 'unknown key' : `unknown key; ${hint}` };
   });
+}
+
+/** The library says of a key that is not there that it received `undefined`, which no JSON holds. */
+function inWords(message: string): string {
+  return message.replace(/^Invalid input: (expected .+), received undefined$/, 'is missing: $1');
 }
 
 function bodySchema(route: RouteConfig): unknown {

@@ -79,6 +79,15 @@ test('JSON that does not parse is 400 and says where', async () => {
   });
 });
 
+test('an empty body is told from JSON that is cut off', async () => {
+  expect(await post('')).toMatchObject({ status: 400, body: { error: 'the body is empty: send JSON, {} at least' } });
+});
+
+test('a key that is not there is missing', async () => {
+  const sent = await post(JSON.stringify({ files: [{ path: 'a' }] }));
+  expect(sent.body.error).toBe('body.files.0.content: is missing: expected string');
+});
+
 test('a body of another type is 415 and says what to send', async () => {
   const sent = await post('a=1', { 'content-type': 'application/x-www-form-urlencoded' });
   expect(sent).toMatchObject({
