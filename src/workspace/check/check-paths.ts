@@ -41,7 +41,7 @@ function faultsOf({ path, content, link }: SourceFile): Fault[] {
     return [{ code: 'file/too-large', message, hint: 'Keep large files in storage/.' }];
   }
   if (placeOf(path).kind === 'other' && !isKnownOther(path)) {
-    const hint = 'Agents are agents/<name>.md, flows flows/<name>.md; see the format for the rest.';
+    const hint = 'Agents are agents/<name>.md, flows flows/<name>.md; the templates show the rest.';
     return [
       { code: 'tree/unknown-path', severity: 'warning', message: 'This file is kept, but nothing reads it.', hint },
     ];

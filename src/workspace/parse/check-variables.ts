@@ -116,7 +116,9 @@ function stepFault([, id, field, ...rest]: readonly string[], scope: StepScope):
   if (place.node.kind === 'group') {
     return field === 'status' ? undefined : bad(`\`${id}\` is a group and has a \`status\` only.`);
   }
-  if (field === undefined) return bad(`name what of the step, as in \`{{steps.${id}.result}}\`.`);
+  if (field === undefined) {
+    return bad(`name what of the step, as in \`{{steps.${id}.result}}\`: ${STEP_FIELDS.join(', ')}.`);
+  }
   if (field !== 'data') return fieldFault(field, STEP_FIELDS);
   return place.node.options.has('each') ? undefined : propertyFault(rest[0], place.node.schema);
 }

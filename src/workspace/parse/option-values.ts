@@ -29,7 +29,9 @@ export function readOptionValues<T extends KeyTable, O extends KeyTable>(
       const message = `\`${line.key}\` belongs to a step; this heading is a group of parallel branches.`;
       report(file, line.offset, { code: 'step/unknown-option', message, hint: 'Move it to a `###` branch.' });
     } else {
-      const node = readOption(file, line);
+      // Of an option that there is none of, only that is said, not what is wrong with its value.
+      const known = Object.hasOwn(table, line.key);
+      const node = known ? readOption(file, line) : { value: null, offset: line.valueOffset };
       if (node) entries.set(line.key, { key: line.key, offset: line.offset, node });
     }
   }

@@ -44,6 +44,12 @@ describe('headings', () => {
     expect(step(`${heading}\n\nx`)).toMatchObject({ title, agent });
   });
 
+  test('an option that there is none of is refused by its name, whatever its value', () => {
+    for (const line of ['gate:', 'if: {{nope']) {
+      expect(codes(`## A @writer\n\n- ${line}\n\nx`)).toEqual(['step/unknown-option']);
+    }
+  });
+
   test('an agent in code is no agent', () => {
     expect(codes('## Ask `@writer`\n\nx')).toEqual(['step/no-doer']);
   });
