@@ -60,7 +60,10 @@ function pickPark(open: readonly OpenPark[], step: string | undefined): OpenPark
   const meant =
     step === undefined ? open : open.filter((park) => park.step === step || String(parkTitle(park).n) === step);
   const [first] = meant;
-  if (!first) throw new Refusal('conflict', 'the run is not waiting on an event');
+  if (!first) {
+    const who = step === undefined || open.length === 0 ? 'the run' : `step ${step}`;
+    throw new Refusal('conflict', `${who} is not waiting on an event`);
+  }
   if (meant.length === 1) return first;
   const list = meant.map((park) => ({ step: parkTitle(park).n, id: park.step, title: parkTitle(park).title }));
   const names = list.map((one) => one.id).join(', ');
