@@ -12,6 +12,7 @@ test('the demo shows a run from the deploy to its end, exits 0 and leaves nothin
   expect(await demo.ended, demo.screen()).toBe(0);
   const screen = demo.screen();
   expect(screen).toContain("The agents' words are scripted; everything else is real: Temporal, Postgres, the sandbox.");
+  expect(screen).toContain('The demo itself plays the people');
   expect(screen).toContain('no error, no warning');
   for (const line of [
     '▸ What sold, by stock-keeper',
