@@ -42,7 +42,7 @@ export function showOpening(screen, model) {
           'SERVICE_LLM_BASE_URL, SERVICE_LLM_API_KEY and SERVICE_LLM_MODEL.',
         ]
       : [`The agents' words come from the model ${model} (SERVICE_LLM_MODEL). All else is real too: ${real}.`];
-  lines.push('The demo itself plays the people: the one who approves, and the supplier who confirms.');
+  lines.push('The demo itself plays the people: it approves, and confirms for the supplier.');
   for (const line of lines) screen.line(screen.paint('yellow', line));
 }
 
