@@ -132,13 +132,16 @@ export function emptyBatch(): Batch {
   };
 }
 
-/** True when losing this write with the database's last milliseconds only repeats what was not finished. */
+/**
+ * True when losing this write with the database's last milliseconds only repeats what was not finished. A model call's
+ * start is never lost: a call that may have been paid for has to be known, whatever happens to the database.
+ */
 export function isSoft(batch: Batch): boolean {
   return (
     batch.end === null &&
     batch.spend === 0n &&
     batch.calls.length > 0 &&
-    batch.calls.every((call) => call.state === 'started' && !call.acts) &&
+    batch.calls.every((call) => call.state === 'started' && call.kind === 'tool' && !call.acts) &&
     batch.parks.length + batch.lanes.length + batch.children.length + batch.memory.length === 0
   );
 }
