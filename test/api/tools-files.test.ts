@@ -1,6 +1,7 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { cpuMs } from '../support/cpu-ms.js';
 import { createToolLane } from '../support/tool-lane.js';
 
 const FILES = {
@@ -37,13 +38,13 @@ test('Glob lists by pattern, Grep finds by line', async () => {
 
 test('a hostile pattern costs its own call and no time', async () => {
   const { call, ok } = await createToolLane({ files: { 'knowledge/long.md': `${'a'.repeat(20_000)}!` } });
-  const begun = performance.now();
+  const begun = cpuMs();
   await call('Grep', { pattern: '^(a+)+$' });
   await call('Grep', { pattern: '(' });
   await call('Glob', { pattern: '*a*a*a*a*a*a*a*a*a*a*a*b' });
   await call('Glob', { pattern: `${'{a,b}'.repeat(200)}` });
   await call('Glob', { pattern: '[' });
-  expect(performance.now() - begun).toBeLessThan(2_000);
+  expect(cpuMs() - begun).toBeLessThan(2_000);
   expect(await ok('Glob', { pattern: 'knowledge/long.md' })).toBe('knowledge/long.md');
 });
 

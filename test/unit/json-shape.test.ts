@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jsonShapeFault } from '../../src/api/json-shape.js';
+import { cpuMs } from '../support/cpu-ms.js';
 
 test('a text of 64 levels may be parsed and one of 65 may not, whatever its strings hold', () => {
   const nested = (levels: number) => `${'{"]\\"[\\\\":['.repeat(levels / 2)}${']}'.repeat(levels / 2)}`;
@@ -26,8 +27,8 @@ test('no JSON of an ordinary shape has a fault, and no text makes it throw', () 
 test('security 16: thirty-two mebibytes of brackets cost less than the two seconds of their own refusal', () => {
   const brackets = JSON.stringify(`${'[],'.repeat(11_000_000)}`).slice(1, -1);
   const quotes = Buffer.from(`"${'\\"'.repeat(16_000_000)}`).toString();
-  const started = performance.now();
+  const started = cpuMs();
   expect(jsonShapeFault(brackets)).toBe('holds more than 200000 values');
   expect(jsonShapeFault(quotes)).toBeNull();
-  expect(performance.now() - started).toBeLessThan(2_000);
+  expect(cpuMs() - started).toBeLessThan(2_000);
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Refusal } from '../../src/shared/refusal.js';
+import { cpuMs } from '../support/cpu-ms.js';
 import { modelsOf, modelsOfFile, nothingConfigured, single } from '../support/models-fixture.js';
 
 function refusalOf(act: () => unknown): Refusal {
@@ -225,7 +226,7 @@ test('a file that is not there is named', () => {
 
 test('security 16: aliases that name one another over and over are followed once each', () => {
   const chain = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`a${n}`, [`a${n + 1}`, `a${n + 1}`]]));
-  const begun = performance.now();
+  const begun = cpuMs();
   expect(ids(file().resolve('a0', { ...chain, a60: ['strong', 'fast'] }))).toEqual(['claude-sonnet-4-5', 'small']);
-  expect(performance.now() - begun).toBeLessThan(1_000);
+  expect(cpuMs() - begun).toBeLessThan(1_000);
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { redactBytes, redactor } from '../../src/shared/redact.js';
+import { cpuMs } from '../support/cpu-ms.js';
 
 const secret = fc
   .string({ minLength: 6, maxLength: 60, unit: 'grapheme' })
@@ -130,8 +131,8 @@ test('security 18: base64 and hex that a tool broke into lines hide no secret, w
 
 test('a secret as long as a private key costs little to look for', () => {
   const key = `-----BEGIN KEY-----\n${'MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj+/\n'.repeat(28)}-----END KEY-----`;
-  const begun = performance.now();
+  const begun = cpuMs();
   const { text } = redactor(new Map([['KEY', key]]));
   expect(text(`${'some words '.repeat(90_000)}${Buffer.from(key).toString('base64')}`)).toContain('[secret KEY]');
-  expect(performance.now() - begun).toBeLessThan(2_000);
+  expect(cpuMs() - begun).toBeLessThan(2_000);
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/shared/json.js';
 import { evaluateCel } from '../../../src/workspace/cel/index.js';
+import { cpuMs } from '../../support/cpu-ms.js';
 
 const bindings: Readonly<Record<string, Json>> = {
   input: {
@@ -120,10 +121,10 @@ describe('security 16: no expression hangs', () => {
     'input.text.matches("(a|b|c|x){1,500}$")',
     'input.list.map(a, input.text.matches("(x+x+)+y$|a"))',
   ])('%s', (source) => {
-    const begin = performance.now();
+    const begin = cpuMs();
     const result = evaluateCel(source, big);
     expect(result).toMatchObject({ ok: false, message: expect.stringContaining('too much work') });
-    expect(performance.now() - begin).toBeLessThan(2_000);
+    expect(cpuMs() - begin).toBeLessThan(2_000);
   });
 
   test('a pattern that would backtrack without end is matched in linear time', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/shared/json.js';
 import { picoschema, validate } from '../../../src/workspace/schema/index.js';
+import { cpuMs } from '../../support/cpu-ms.js';
 
 const read = picoschema({
   amount: 'number',
@@ -79,8 +80,8 @@ describe('security 16: no schema and no value hangs', () => {
       Array.from({ length: 20_000 }, (_, i) => ({ i })),
     ],
   ])('%s', (_name, bomb, value) => {
-    const begin = performance.now();
+    const begin = cpuMs();
     expect(validate(bomb, value)).not.toEqual([]);
-    expect(performance.now() - begin).toBeLessThan(2_000);
+    expect(cpuMs() - begin).toBeLessThan(2_000);
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readText } from '../../../src/workspace/text/index.js';
+import { cpuMs } from '../../support/cpu-ms.js';
 
 /** Pieces in short: text as itself, values in `<>`, links in `[]`. */
 const short = (source: string, options = {}) =>
@@ -159,7 +160,7 @@ test.each([
   ['one long line of marks', '{{a}}[[b]]${C}'.repeat(18_000)],
   ['quote marks', '> '.repeat(120_000)],
 ])('security 16: a file of %s is read in under a second', (_name, source) => {
-  const begin = performance.now();
+  const begin = cpuMs();
   readText(source);
-  expect(performance.now() - begin).toBeLessThan(1_000);
+  expect(cpuMs() - begin).toBeLessThan(1_000);
 });
