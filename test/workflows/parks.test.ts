@@ -139,6 +139,25 @@ test('an event that comes while the step still works is kept', async () => {
   expect(run.steps[0]).toMatchObject({ eventPayload: { early: true }, result: 'asked and asked again' });
 });
 
+test('a gate that says nothing shows the newest result before it', async () => {
+  const { workspace, id } = await parked('## Draft @worker\n\nDraft.\n\n## Sign\n\n- approve: human');
+  expect((await app.run(workspace, id)).waiting[0]?.ask).toBe('a draft');
+});
+
+test('JSON that says it is a form is refused, and the event is not spent on it', async () => {
+  const { workspace, id } = await parked(EVENT);
+  const url = new URL((await app.run(workspace, id)).waiting[0]?.releaseUrl ?? '');
+  const send = (type: string, body: string) =>
+    app.request(url.pathname + url.search, { method: 'POST', as: null, headers: { 'content-type': type }, body });
+  const refused = await send('application/x-www-form-urlencoded', '{"a":1}');
+  expect([refused.status, await refused.json()]).toEqual([
+    415,
+    expect.objectContaining({ error: expect.stringContaining('application/json') }),
+  ]);
+  expect((await send('application/x-www-form-urlencoded', 'a=1')).status).toBe(200);
+  expect((await app.ended(workspace, id)).steps[0]?.eventPayload).toEqual({ a: '1' });
+});
+
 test('security 11: a viewer sees the release address without its token', async () => {
   const { at } = await parked(EVENT);
   const viewer = await app.keyFor('viewer');

@@ -4,6 +4,7 @@ import type { GatePlan, StepPlan } from '../../workspace/model.js';
 import { StepFailure } from '../errors.js';
 import type { ParkRow } from '../journal/claim.js';
 import { type Lane, type Outcome, type StepState, writeStep } from '../lane/lane.js';
+import { leavesOf } from '../lane/lane-plan.js';
 import { scopeOf } from '../lane/scope.js';
 import { plainText } from '../text/plain-text.js';
 import { goBack } from './fail-step.js';
@@ -42,13 +43,21 @@ function gateSpec(lane: Lane, step: StepPlan, state: StepState, gate: GatePlan):
   return {
     n: step.n,
     title: step.title,
-    ask: made === undefined ? plainText(step.instruction, scopeOf(lane)) : (state.result ?? ''),
+    ask: made === undefined ? question(lane, step) : (state.result ?? ''),
     approvers: gate.approvers,
     self: gate.self,
     edit: gate.edit,
     form: gate.form ?? null,
     escalate: gate.escalate ?? null,
   };
+}
+
+/** A bare gate asks what it says; one that says nothing shows the newest result before it, so nobody decides blindly. */
+function question(lane: Lane, step: StepPlan): string {
+  const said = plainText(step.instruction, scopeOf(lane));
+  if (said !== '') return said;
+  const before = leavesOf(lane.plan).filter((other) => other.n < step.n);
+  return before.map((other) => lane.steps.get(other.id)?.result).findLast((result) => result) ?? step.title;
 }
 
 function decided(lane: Lane, step: StepPlan, state: StepState, gate: GatePlan, park: ParkRow): Outcome | null {

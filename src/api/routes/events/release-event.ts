@@ -34,6 +34,12 @@ export const postEvent = defineRoute({
     const form = type.startsWith('application/x-www-form-urlencoded');
     const text = form ? '' : await c.req.text();
     const payload = form ? await c.req.parseBody() : text === '' ? null : await c.req.json();
+    // What curl sends by default: taken as a form, the JSON would become a key, and the event be spent on it.
+    if (form && /^\s*[{[]/.test(Object.keys(payload)[0] ?? ''))
+      throw new Refusal(
+        'unsupported_type',
+        'the body is JSON but says it is a form: send Content-Type: application/json',
+      );
     return c.json(
       await releaseEvent(c.var.deps, { tenant, workspace, runId, token, step, payload: payload as Json }),
       200,
