@@ -122,7 +122,7 @@ test('a step that failed waits for no event: it is not listed, and an event is a
 test('a write whose answer was lost is asked about, and no model call is made twice', async () => {
   play({ calls: [{ name: 'Glob', args: { pattern: '*' } }] }, { text: 'once' });
   const calls = provider.calls.length;
-  lost.push('journal', 'journal-soft', 'journal');
+  lost.push('journal', 'journal', 'journal');
   const { workspace, id } = await started({ ...agent(), 'flows/f.md': flow('## One @worker\n\nGo.') }, 'f');
   const run = await app.ended(workspace, id);
   expect([run.error, run.steps[0]?.result, lost]).toEqual([null, 'once', []]);
