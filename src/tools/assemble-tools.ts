@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.js';
 import { redactor } from '../shared/redact.js';
-import type { AgentPlan, Plan, StepPlan, ToolPlan } from '../workspace/model.js';
+import type { AgentPlan, StepPlan, ToolPlan } from '../workspace/model.js';
 import { BadArgument } from './arguments.js';
 import { bashTool } from './builtins/bash.js';
 import { editTool } from './builtins/edit.js';
@@ -40,7 +40,7 @@ const TRANSPORTS = {
  * The tools that a step's agent has: its built-ins and the tools it is granted, narrowed by the step's `tools`. Throws
  * a Refusal `refused` when one of them cannot be run by this version.
  */
-export function assembleTools(deps: ToolDeps, _plan: Plan, step: StepPlan, agent: AgentPlan): readonly AgentTool[] {
+export function assembleTools(deps: ToolDeps, step: StepPlan, agent: AgentPlan): readonly AgentTool[] {
   const isWanted = (name: string) =>
     step.tools === undefined || step.tools.some((wanted) => wanted.split('.')[0] === name);
   const builtins = Object.entries(BUILTINS).filter(([name]) => agent.builtins.includes(name) && isWanted(name));

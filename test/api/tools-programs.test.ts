@@ -161,7 +161,7 @@ test('the tools of a step are what its agent is granted, narrowed by the step', 
     agent: { builtins: ['Read', 'Bash'], tools: [codeTool('sh', 'true')] },
   });
   const names = (tools?: readonly string[]) =>
-    assembleTools(deps, context.plan, { ...STEP, ...(tools && { tools }) }, context.agent).map(({ spec }) => spec.name);
+    assembleTools(deps, { ...STEP, ...(tools && { tools }) }, context.agent).map(({ spec }) => spec.name);
   expect(names()).toEqual(['Read', 'Bash', 'tool']);
   expect(names(['Read'])).toEqual(['Read']);
   expect(names(['tool', 'Write'])).toEqual(['tool']);
@@ -174,19 +174,19 @@ test.each(['http', 'mcp'] as const)(
     const { deps, context } = await createToolLane();
     const tool = { ...codeTool('sh', ''), name: 'shop', transport } as unknown as ToolPlan;
     const agent = { ...context.agent, tools: [tool] };
-    expect(() => assembleTools(deps, context.plan, STEP, agent)).toThrow(
+    expect(() => assembleTools(deps, STEP, agent)).toThrow(
       expect.objectContaining({
         kind: 'refused',
         message: `tool shop uses transport ${transport}, which this version does not run`,
       }),
     );
-    expect(assembleTools(deps, context.plan, { ...STEP, tools: ['Read'] }, agent)).toHaveLength(1);
+    expect(assembleTools(deps, { ...STEP, tools: ['Read'] }, agent)).toHaveLength(1);
   },
 );
 
 test('what a model reads of a script tool are its arguments with their meaning', async () => {
   const { deps, context } = await createToolLane({ agent: { builtins: [], tools: [codeTool('sh', 'true')] } });
-  const [tool] = assembleTools(deps, context.plan, STEP, context.agent);
+  const [tool] = assembleTools(deps, STEP, context.agent);
   expect(tool?.spec).toEqual({
     name: 'tool',
     description: 'A tool.',
@@ -205,9 +205,7 @@ test('without a sandbox a program is a tool error that says what to install', as
   const reason = 'programs cannot run: bubblewrap is not installed';
   const { Refusal } = await import('../../src/shared/refusal.js');
   const sandbox = { ...deps.sandbox, run: () => Promise.reject(new Refusal('unavailable', reason)) };
-  const bash = assembleTools({ ...deps, sandbox }, context.plan, STEP, context.agent).find(
-    ({ spec }) => spec.name === 'Bash',
-  );
+  const bash = assembleTools({ ...deps, sandbox }, STEP, context.agent).find(({ spec }) => spec.name === 'Bash');
   expect(await bash?.run({ command: 'true' }, context)).toEqual({ text: reason, isError: true });
   expect((await call('Read', { path: 'steps/research.md' })).isError).toBe(false);
 });

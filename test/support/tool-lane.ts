@@ -100,7 +100,7 @@ async function laneOf(deps: Deps, wish: Pick<ToolContext, 'run' | 'lane' | 'agen
   };
   const call: ToolLane['call'] = async (name, args, change = {}) => {
     const used = { ...context, ...change };
-    const tool = assembleTools(deps, used.plan, used.step, used.agent).find(({ spec }) => spec.name === name);
+    const tool = assembleTools(deps, used.step, used.agent).find(({ spec }) => spec.name === name);
     if (!tool) throw new Error(`the agent has no tool ${name}`);
     const outcome = await tool.run(args, used);
     for (const { path, sha } of outcome.seen ?? []) seen.set(path, sha);

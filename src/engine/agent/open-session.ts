@@ -21,10 +21,10 @@ export async function openSession(lane: Lane, step: StepPlan, state: StepState):
   try {
     const models = deps.models.resolve(step.model ?? agent.model ?? null, plan.workspace.models);
     const assembled = [
-      ...assembleTools(deps, plan, step, agent),
+      ...assembleTools(deps, step, agent),
       ...(agent.builtins.includes('ask_human') ? [askHuman] : []),
     ];
-    const folder = await openLane(deps, run, lane.name, plan, agent);
+    const folder = await openLane(deps, run, lane.name);
     const journal = await readStepJournal(deps.db, run.id, { ...state, step: state.id, attempt: state.attempts });
     const seen = new Map<string, string>();
     for (const call of journal.calls) remember(seen, call);

@@ -1,7 +1,6 @@
 import { chmod, chown, lstat, mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Deps } from '../../deps.js';
-import type { AgentPlan, Plan } from '../../workspace/model.js';
 import type { LaneFolder, ToolContext } from '../contract.js';
 import { restoreFiles } from './restore-files.js';
 
@@ -25,13 +24,7 @@ export function shownFolder(root: string): string {
  * lane has changed since its last kept step stays. `fresh` tells a lane that was cut in the middle of a step that its
  * scratch files are gone. Call it at each advance.
  */
-export async function openLane(
-  deps: LaneDeps,
-  run: ToolContext['run'],
-  lane: string,
-  _plan?: Plan,
-  _agent?: AgentPlan | null,
-): Promise<LaneFolder> {
+export async function openLane(deps: LaneDeps, run: ToolContext['run'], lane: string): Promise<LaneFolder> {
   const root = join(scratchFolder(deps, run.id), lane.replaceAll('/', '_'));
   const work = join(root, 'work');
   const isNew = (await lstat(work).catch(() => null)) === null;
