@@ -1,14 +1,14 @@
 import { audit } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { type GateSpec, post, tellEvents, tellNow } from '../engine/index.js';
+import { appendEvent, type GateSpec, post, tellEvents, tellNow } from '../engine/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Actor, Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 import { assertMayDecide } from './may-decide.js';
-import { appendEvent, type LockedRun, lockRun, type OpenPark, openParks, parkTitle, starterOf } from './run-rows.js';
+import { type LockedRun, lockRun, type OpenPark, openParks, parkTitle, starterOf } from './run-rows.js';
 
 export interface DecideRunInput {
   readonly workspace: string;

@@ -23,9 +23,13 @@ export interface GateMoment {
 export function mayDecide(moment: GateMoment, caller: Pick<Caller, 'role' | 'person'>): boolean {
   const { gate, starter } = moment;
   if (!gate.self && starter !== null && caller.person?.id === starter) return false;
-  const escalated =
-    gate.escalate && moment.nowMs - moment.openedAtMs >= gate.escalate.afterMs ? [gate.escalate.to] : [];
-  return [...gate.approvers, ...escalated].some((who) => isApprover(who, caller));
+  return decidersAt(moment).some((who) => isApprover(who, caller));
+}
+
+/** Who may decide now: those that the gate names, and once its time has come the one whom it escalates to. */
+export function decidersAt({ gate, openedAtMs, nowMs }: Omit<GateMoment, 'starter'>): readonly string[] {
+  const { approvers, escalate } = gate;
+  return escalate && nowMs - openedAtMs >= escalate.afterMs ? [...approvers, escalate.to] : approvers;
 }
 
 function isApprover(who: string, caller: Pick<Caller, 'role' | 'person'>): boolean {
@@ -39,9 +43,7 @@ function isApprover(who: string, caller: Pick<Caller, 'role' | 'person'>): boole
 /** Refuses a caller who may not decide, saying who may. */
 export function assertMayDecide(moment: GateMoment, caller: Caller): Actor {
   if (mayDecide(moment, caller)) return caller.actor;
-  const { approvers, self } = moment.gate;
-  const but = self ? '' : ', but not the one who started the run';
-  throw new Refusal('forbidden', `this gate is decided by ${approvers.join(' or ')}${but}`, {
-    need: approvers.join(' or '),
-  });
+  const who = decidersAt(moment).join(' or ');
+  const but = moment.gate.self ? '' : ', but not the one who started the run';
+  throw new Refusal('forbidden', `this gate is decided by ${who}${but}`, { need: who });
 }

@@ -1,10 +1,10 @@
 import type { Deps } from '../deps.js';
-import { post, tellEvents, tellNow } from '../engine/index.js';
+import { appendEvent, post, tellEvents, tellNow } from '../engine/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { checkToken } from '../shared/tokens.js';
-import { appendEvent, type OpenPark, openParks, parkTitle } from './run-rows.js';
+import { type OpenPark, openParks, parkTitle } from './run-rows.js';
 
 export interface ReleaseEventInput {
   readonly tenant: string;

@@ -62,6 +62,9 @@ export interface ParkWrite {
   readonly need: number;
   /** Epoch ms; null never falls due. */
   readonly due: number | null;
+  /** Epoch ms of the first reminder and of the telling of a further decider; left out for never. */
+  readonly remind?: number | null;
+  readonly escalate?: number | null;
 }
 
 export interface ChildWrite {

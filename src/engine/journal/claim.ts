@@ -97,6 +97,8 @@ export interface ParkRow {
   readonly kind: 'approval' | 'event' | 'timer';
   readonly opened: number;
   readonly due: number | null;
+  readonly remind: number | null;
+  readonly escalate: number | null;
   readonly decided: boolean;
   readonly decidedAt: number | null;
   readonly decision: string | null;
@@ -116,7 +118,8 @@ export interface LaneView {
 }
 
 const PARK = `jsonb_build_object('id', id, 'step', step, 'item', item, 'round', round, 'kind', kind,
-  'opened', extract(epoch FROM opened_at) * 1000, 'due', extract(epoch FROM due_at) * 1000, 'decided', decided_at IS NOT NULL,
+  'opened', extract(epoch FROM opened_at) * 1000, 'due', extract(epoch FROM due_at) * 1000,
+  'remind', extract(epoch FROM remind_at) * 1000, 'escalate', extract(epoch FROM escalate_at) * 1000, 'decided', decided_at IS NOT NULL,
   'decidedAt', extract(epoch FROM decided_at) * 1000, 'decision', decision, 'decidedBy', decided_by, 'note', note, 'payload', payload)`;
 
 /** Read after the claim, in a statement of its own: the claim may have waited for a write that this must see. */

@@ -73,9 +73,11 @@ s AS (
     tokens_cached = excluded.tokens_cached, finished_at = excluded.finished_at
 ),
 p AS (
-  INSERT INTO park (id, run_id, lane, step, item, round, kind, spec, need, due_at)
-  SELECT x.id, $1, $2, x.step, x.item, x.round, x.kind, x.spec, x.need, to_timestamp(x.due / 1000.0)
-  FROM r, b, jsonb_to_recordset(b.j->'parks') x(id text, step text, item int, round int, kind text, spec jsonb, need int, due float8)
+  INSERT INTO park (id, run_id, lane, step, item, round, kind, spec, need, due_at, remind_at, escalate_at)
+  SELECT x.id, $1, $2, x.step, x.item, x.round, x.kind, x.spec, x.need, to_timestamp(x.due / 1000.0),
+    to_timestamp(x.remind / 1000.0), to_timestamp(x.escalate / 1000.0)
+  FROM r, b, jsonb_to_recordset(b.j->'parks') x(id text, step text, item int, round int, kind text, spec jsonb, need int, due float8,
+    remind float8, escalate float8)
   ON CONFLICT (id) DO NOTHING
 ),
 v AS (

@@ -1,35 +1,87 @@
+import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
+import { isRecord, type Json } from '../../shared/json.js';
+import { appendEvent } from './append-event.js';
 import { tellEvents } from './tell-events.js';
 
-const BY_KIND = { approval: 'timeout', event: 'timeout', timer: 'elapsed' } as const;
+/** What the clock decides when a park falls due, and the event that tells of it. */
+const DUE = {
+  approval: { decision: 'timeout', event: 'approval.timeout', gates: -1 },
+  event: { decision: 'timeout', event: 'event.timeout', gates: 0 },
+  timer: { decision: 'elapsed', event: 'timer.elapsed', gates: 0 },
+} as const;
 
-/** A park's time came: if it is due and nobody decided, the clock does. A decision that came first stands. */
+interface OpenPark {
+  readonly id: string;
+  readonly run: string;
+  readonly step: string;
+  readonly item: number;
+  readonly round: number;
+  readonly kind: keyof typeof DUE;
+  readonly spec: Json;
+  readonly due: boolean;
+  readonly remind: boolean;
+  readonly escalate: boolean;
+}
+
+/**
+ * A park's time came: it expires, or somebody is reminded or told besides. Each happens once for its time, however
+ * late the tick is and however many there are; times that were missed are one reminder. A decision that came first
+ * stands.
+ */
 export async function tickPark(deps: Deps, park: string): Promise<void> {
-  const run = await deps.db.transaction(async (sql) => {
-    const [row] = await sql.query<{ run: string; kind: keyof typeof BY_KIND }>(
-      'SELECT run_id AS run, kind FROM park WHERE id = $1 AND decided_at IS NULL AND due_at <= now()',
-      [park],
-    );
+  const told = await deps.db.transaction(async (sql) => {
+    const [row] = await sql.query<{ run: string }>('SELECT run_id AS run FROM park WHERE id = $1', [park]);
     if (!row) return null;
     const [run] = await sql.query('SELECT 1 FROM run WHERE id = $1 AND finished_at IS NULL FOR UPDATE', [row.run]);
-    if (!run) return null;
-    const decided = await sql.query<{ step: string; item: number; round: number }>(
-      `UPDATE park SET decided_at = now(), decision = $2, decided_by = '{"kind":"clock","id":"clock","label":"the clock"}'
-        WHERE id = $1 AND decided_at IS NULL RETURNING step, item, round`,
-      [park, BY_KIND[row.kind]],
-    );
-    const [at] = decided;
-    if (!at) return null;
-    const gate = row.kind === 'approval' ? 1 : 0;
-    const type =
-      row.kind === 'approval' ? 'approval.timeout' : row.kind === 'event' ? 'event.timeout' : 'timer.elapsed';
-    await sql.query(
-      `WITH r AS (UPDATE run SET last_seq = last_seq + 1, gates_open = gates_open - $2,
-          status = CASE WHEN gates_open - $2 > 0 THEN 'awaiting-approval' ELSE 'running' END WHERE id = $1 RETURNING last_seq)
-        INSERT INTO run_event (run_id, seq, type, data) SELECT $1, last_seq, $3, $4 FROM r`,
-      [row.run, gate, type, JSON.stringify({ ...at, park })],
-    );
-    return row.run;
+    const open = run ? await readOpen(sql, park) : null;
+    if (!open) return null;
+    if (open.due) await expire(sql, open);
+    else await remind(sql, open);
+    return open.run;
   });
-  if (run !== null) tellEvents(deps, run);
+  if (told !== null) tellEvents(deps, told);
+}
+
+/** Read under the run's lock, which every decision and every tick holds: what is open here stays so until the commit. */
+async function readOpen(sql: Sql, park: string): Promise<OpenPark | null> {
+  const [row] = await sql.query<OpenPark>(
+    `SELECT id, run_id AS run, step, item, round, kind, spec, coalesce(due_at <= now(), false) AS due,
+        coalesce(remind_at <= now(), false) AS remind, coalesce(escalate_at <= now(), false) AS escalate
+      FROM park WHERE id = $1 AND decided_at IS NULL`,
+    [park],
+  );
+  return row && (row.due || row.remind || row.escalate) ? row : null;
+}
+
+async function expire(sql: Sql, park: OpenPark): Promise<void> {
+  const { decision, event, gates } = DUE[park.kind];
+  await sql.query(
+    `UPDATE park SET decided_at = now(), decision = $2, decided_by = '{"kind":"clock","id":"clock","label":"the clock"}'
+      WHERE id = $1`,
+    [park.id, decision],
+  );
+  await appendEvent(sql, park.run, { type: event, data: placeOf(park), gates });
+}
+
+async function remind(sql: Sql, park: OpenPark): Promise<void> {
+  const spec = isRecord(park.spec) ? park.spec : {};
+  if (park.escalate) {
+    await sql.query('UPDATE park SET escalate_at = NULL WHERE id = $1', [park.id]);
+    const to = isRecord(spec.escalate) ? String(spec.escalate.to) : '';
+    await appendEvent(sql, park.run, { type: 'approval.escalated', data: { ...placeOf(park), to } });
+  }
+  if (!park.remind) return;
+  // The next time is one of those that were set when the gate opened: a late tick moves none of them.
+  await sql.query(
+    `UPDATE park SET remind_at = remind_at
+        + (floor(extract(epoch FROM now() - remind_at) * 1000 / $2::float8) + 1) * $2::float8 * interval '1 millisecond'
+      WHERE id = $1`,
+    [park.id, Number(spec.remindMs)],
+  );
+  await appendEvent(sql, park.run, { type: 'approval.reminder', data: placeOf(park) });
+}
+
+function placeOf({ id, step, item, round }: OpenPark): object {
+  return { step, item, round, park: id };
 }

@@ -4,25 +4,10 @@ import type { GatePlan, StepPlan } from '../../workspace/model.js';
 import { StepFailure } from '../errors.js';
 import type { ParkRow } from '../journal/claim.js';
 import { type Lane, type Outcome, type StepState, writeStep } from '../lane/lane.js';
-import { leavesOf } from '../lane/lane-plan.js';
-import { scopeOf } from '../lane/scope.js';
-import { plainText } from '../text/plain-text.js';
 import { goBack } from './fail-step.js';
+import { gateSpec, needOf } from './gate-spec.js';
 import type { RunPark } from './kinds.js';
 import { parkOn } from './park-on.js';
-
-/** What a gate's row keeps for those who decide it; `mayDecide` reads it at every door. */
-export interface GateSpec {
-  readonly n: number;
-  readonly title: string;
-  /** What is asked, or what the doer made. */
-  readonly ask: string;
-  readonly approvers: readonly string[];
-  readonly self: boolean;
-  readonly edit: readonly string[];
-  readonly form: Json;
-  readonly escalate: { readonly afterMs: number; readonly to: string } | null;
-}
 
 export const runApproval: RunPark = async (lane, step, state) => {
   const { gate } = step;
@@ -31,34 +16,14 @@ export const runApproval: RunPark = async (lane, step, state) => {
     kind: 'approval',
     mark: 'approval',
     spec: gateSpec(lane, step, state, gate) as unknown as Json,
-    need: gate.need === 'all' ? gate.approvers.length : gate.need,
+    need: needOf(gate),
     timeoutMs: gate.timeoutMs ?? null,
+    remindMs: gate.remindMs,
+    escalateMs: gate.escalate?.afterMs,
   });
   if ('stop' in parked) return { kind: 'stop', stop: parked.stop };
   return decided(lane, step, state, gate, parked.decided);
 };
-
-function gateSpec(lane: Lane, step: StepPlan, state: StepState, gate: GatePlan): GateSpec {
-  const made = step.agent ?? step.subflow;
-  return {
-    n: step.n,
-    title: step.title,
-    ask: made === undefined ? question(lane, step) : (state.result ?? ''),
-    approvers: gate.approvers,
-    self: gate.self,
-    edit: gate.edit,
-    form: gate.form ?? null,
-    escalate: gate.escalate ?? null,
-  };
-}
-
-/** A bare gate asks what it says; one that says nothing shows the newest result before it, so nobody decides blindly. */
-function question(lane: Lane, step: StepPlan): string {
-  const said = plainText(step.instruction, scopeOf(lane));
-  if (said !== '') return said;
-  const before = leavesOf(lane.plan).filter((other) => other.n < step.n);
-  return before.map((other) => lane.steps.get(other.id)?.result).findLast((result) => result) ?? step.title;
-}
 
 function decided(lane: Lane, step: StepPlan, state: StepState, gate: GatePlan, park: ParkRow): Outcome | null {
   const who = isRecord(park.decidedBy) ? String(park.decidedBy.label) : 'the clock';

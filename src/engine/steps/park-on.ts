@@ -1,6 +1,7 @@
 import { failpoint } from '../../shared/failpoint.js';
 import type { Json } from '../../shared/json.js';
 import type { Stop } from '../../workflows/contract.js';
+import type { ParkWrite } from '../journal/batch.js';
 import type { ParkRow } from '../journal/claim.js';
 import { deadlineOf } from '../lane/deadline.js';
 import { type Lane, parkId, type StepState, writeStep } from '../lane/lane.js';
@@ -12,7 +13,13 @@ export interface ParkRequest {
   readonly spec: Json;
   readonly need: number;
   readonly timeoutMs: number | null;
+  /** How long after its opening a gate is first looked at, to remind or to tell a further decider. */
+  readonly remindMs?: number | undefined;
+  readonly escalateMs?: number | undefined;
 }
+
+/** A tick that came a moment before the database's clock said so is made again, but not at once. */
+const TICK_AGAIN_MS = 250;
 
 /** The park's row once it is decided, or where the lane stops until then. The row is written with the stop. */
 export async function parkOn(
@@ -23,9 +30,10 @@ export async function parkOn(
   const id = parkId(lane, state, request.mark);
   const park = lane.parks.get(id);
   if (park?.decided) return { decided: park };
-  const due = park ? park.due : request.timeoutMs === null ? null : lane.deps.clock.now() + request.timeoutMs;
+  const now = lane.deps.clock.now();
+  const times = park ?? timesFrom(request, now);
   if (lane.writer.state !== 'parked') {
-    if (!park) lane.writer.batch.parks.push({ ...parkWrite(request, state, id), due });
+    if (!park) lane.writer.batch.parks.push({ ...parkWrite(request, state, id), ...times });
     if (!park && request.kind === 'approval') {
       lane.writer.event('approval.requested', { step: state.id, item: state.item, round: state.round, park: id });
     }
@@ -35,15 +43,27 @@ export async function parkOn(
     await lane.writer.flush();
     failpoint('parked');
   }
-  return { stop: { kind: 'park', park: id, wakeAt: soonest(due, deadlineOf(lane)) } };
+  const wakeAt = soonest([times.due, times.remind, times.escalate, deadlineOf(lane)]);
+  return { stop: { kind: 'park', park: id, wakeAt: wakeAt === null ? null : notBefore(wakeAt, park, now) } };
 }
 
-function parkWrite(request: ParkRequest, state: StepState, id: string) {
+type Times = Pick<ParkRow, 'due' | 'remind' | 'escalate'>;
+
+function timesFrom({ timeoutMs, remindMs, escalateMs }: ParkRequest, now: number): Times {
+  const after = (ms: number | null | undefined) => (ms === null || ms === undefined ? null : now + ms);
+  return { due: after(timeoutMs), remind: after(remindMs), escalate: after(escalateMs) };
+}
+
+function parkWrite(request: ParkRequest, state: StepState, id: string): Omit<ParkWrite, 'due'> {
   const { kind, spec, need } = request;
   return { id, step: state.id, item: state.item, round: state.round, kind, spec, need };
 }
 
-function soonest(a: number | null, b: number | null): number | null {
-  if (a === null || b === null) return a ?? b;
-  return Math.min(a, b);
+function soonest(times: readonly (number | null)[]): number | null {
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}
+
+function notBefore(wakeAt: number, park: ParkRow | undefined, now: number): number {
+  return park ? Math.max(wakeAt, now + TICK_AGAIN_MS) : wakeAt;
 }

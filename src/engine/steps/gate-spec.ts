@@ -1,0 +1,51 @@
+import type { Json } from '../../shared/json.js';
+import type { GatePlan, StepPlan } from '../../workspace/model.js';
+import type { Lane, StepState } from '../lane/lane.js';
+import { leavesOf } from '../lane/lane-plan.js';
+import { scopeOf } from '../lane/scope.js';
+import { plainText } from '../text/plain-text.js';
+
+/** What a gate's row keeps for those who decide it; `mayDecide` reads it at every door. */
+export interface GateSpec {
+  readonly n: number;
+  readonly title: string;
+  /** What is asked, or what the doer made. */
+  readonly ask: string;
+  readonly approvers: readonly string[];
+  readonly self: boolean;
+  /** Ids of the steps whose result a decider may change. */
+  readonly edit: readonly string[];
+  /** JSON Schema of what a decider fills in. */
+  readonly form: Json;
+  readonly escalate: { readonly afterMs: number; readonly to: string } | null;
+  /** Missing in rows from before there were reminders. */
+  readonly remindMs?: number | null;
+}
+
+export function gateSpec(lane: Lane, step: StepPlan, state: StepState, gate: GatePlan): GateSpec {
+  const made = step.agent ?? step.subflow;
+  return {
+    n: step.n,
+    title: step.title,
+    ask: made === undefined ? question(lane, step) : (state.result ?? ''),
+    approvers: gate.approvers,
+    self: gate.self,
+    edit: gate.edit,
+    form: gate.form ?? null,
+    escalate: gate.escalate ?? null,
+    remindMs: gate.remindMs ?? null,
+  };
+}
+
+/** How many distinct persons it takes; an address that is listed twice is one person. */
+export function needOf({ need, approvers }: GatePlan): number {
+  return need === 'all' ? new Set(approvers.map((who) => who.toLowerCase())).size : need;
+}
+
+/** A bare gate asks what it says; one that says nothing shows the newest result before it, so nobody decides blindly. */
+function question(lane: Lane, step: StepPlan): string {
+  const said = plainText(step.instruction, scopeOf(lane));
+  if (said !== '') return said;
+  const before = leavesOf(lane.plan).filter((other) => other.n < step.n);
+  return before.map((other) => lane.steps.get(other.id)?.result).findLast((result) => result) ?? step.title;
+}
