@@ -55,16 +55,24 @@ async function readFiles(deps: Deps, workspaceId: string, files: readonly FileSh
   const fitting = await fittingFiles(deps, workspaceId, files);
   const blobs = await readBlobs(deps.db, workspaceId, fitting.flatMap(shasOf));
   const carried = new Set(fitting);
+  const changes: FileChange[] = [];
   let lines = 0;
-  return files.map((file) => {
-    if (!carried.has(file) || lines > MAX_LINES) return { path: file.path, ...NOTHING, truncated: true };
-    const before = decode(file.before, blobs);
-    const after = decode(file.after, blobs);
-    if (before === BINARY || after === BINARY) return { path: file.path, ...NOTHING, binary: true };
-    const diff = diffText(before ?? '', after ?? '');
-    lines += diff.length;
-    return { path: file.path, ...NOTHING, before, after, diff };
-  });
+  for (const file of files) {
+    const change =
+      carried.has(file) && lines <= MAX_LINES
+        ? await readFile(file, blobs)
+        : { path: file.path, ...NOTHING, truncated: true };
+    lines += change.diff.length;
+    changes.push(change);
+  }
+  return changes;
+}
+
+async function readFile(file: FileShas, blobs: ReadonlyMap<string, Uint8Array>): Promise<FileChange> {
+  const before = decode(file.before, blobs);
+  const after = decode(file.after, blobs);
+  if (before === BINARY || after === BINARY) return { path: file.path, ...NOTHING, binary: true };
+  return { path: file.path, ...NOTHING, before, after, diff: await diffText(before ?? '', after ?? '') };
 }
 
 const NOTHING = { before: null, after: null, diff: [], binary: false, truncated: false } as const;

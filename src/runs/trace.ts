@@ -31,7 +31,8 @@ const TEXTS: Readonly<Record<string, Say>> = {
   'model.retrying': (data) => `asks again in ${data.waitMs} ms: ${data.error}`,
   'model.interrupted': (data) => `a call of ${data.model} was cut off; it counts at what it had set aside`,
   'tool.started': (data) => `${data.name} ${data.args}`,
-  'tool.finished': (data) => `${data.name} ${data.isError ? 'failed' : 'answered'} in ${data.ms} ms`,
+  'tool.finished': (data) =>
+    `${data.name} ${data.isError ? 'failed' : 'answered'} in ${data.ms} ms${data.why ? `: ${data.why}` : ''}`,
   'tool.interrupted': (data) => `${data.name} was interrupted, may have partly run`,
   'approval.requested': () => 'waits for a decision',
   'approval.reminder': () => 'still waits for a decision: a reminder is due',
@@ -44,6 +45,7 @@ const TEXTS: Readonly<Record<string, Say>> = {
   'timer.elapsed': () => 'the time is over',
   'memory.written': (data) => `wrote ${data.path}`,
   'file.written': (data) => `kept ${data.path}`,
+  'file.ignored': (data) => `did not keep ${data.path}: ${data.why}`,
 };
 
 /** One line of a step's trace. `releaseUrl` is shown where the step waits for an event. */

@@ -18,14 +18,27 @@ export interface ProgramSpec {
   readonly onOutput?: (chunk: string, stream: 'stdout' | 'stderr') => void;
 }
 
+/** Why a program was ended: a limit of its own, its time, or the run's stop. */
+export type Killed =
+  | 'timeout'
+  | 'memory'
+  | 'output'
+  | 'disk'
+  | 'files'
+  | 'file-size'
+  | 'processes'
+  | 'in-flight'
+  | 'stopped';
+
 export interface ProgramResult {
   /** Null when it was killed. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
   readonly truncated: boolean;
-  /** Why it was killed, when it was. */
-  readonly killed: null | 'timeout' | 'memory' | 'output' | 'disk' | 'processes' | 'stopped';
+  readonly killed: Killed | null;
+  /** A sentence that names the limit it met: when it was killed, and when it failed and seems to have met one. */
+  readonly why: string | null;
   readonly durationMs: number;
 }
 

@@ -1,11 +1,13 @@
 import { bubblewrapOptions } from './bubblewrap-argv.js';
 import type { ProgramSpec } from './contract.js';
 import type { Limits } from './limits.js';
+import { seccompFilter } from './seccomp.js';
 
-/** How a program is started: the argument vector on the host, and what it reads from file descriptor 5. */
+/** How a program is started: the argument vector on the host, and what it reads from file descriptors 5 and 6. */
 export interface Command {
   readonly argv: readonly string[];
   readonly options: string;
+  readonly filter: Uint8Array;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
 }
@@ -28,14 +30,19 @@ export type DriverName = 'bubblewrap' | 'none';
 
 const HOST_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin';
 
+const FILTER = seccompFilter(process.arch);
+const FILTERED = FILTER === null ? [] : ['--seccomp', '6'];
+const NO_FILTER = new Uint8Array();
+
 export const DRIVERS = {
   bubblewrap: {
     isolates: true,
     command: (program, { limits, ...folders }) => ({
-      argv: ['bwrap', '--args', '5', '--info-fd', '4', '--', ...limited(program.argv, limits)],
+      argv: ['bwrap', '--args', '5', '--info-fd', '4', ...FILTERED, '--', ...limited(program.argv, limits)],
       options: bubblewrapOptions(program, { limits, ...folders })
         .map((option) => `${option}\0`)
         .join(''),
+      filter: FILTER ?? NO_FILTER,
       cwd: '/',
       env: { PATH: HOST_PATH },
     }),
@@ -47,6 +54,7 @@ export const DRIVERS = {
       return {
         argv: program.argv.map(onHost),
         options: '',
+        filter: NO_FILTER,
         cwd: onHost(program.cwd ?? '/work'),
         env: { PATH: HOST_PATH, HOME: program.workDir, LANG: 'C.UTF-8', TERM: 'dumb', ...program.env },
       };

@@ -6,16 +6,18 @@ import type { Limits } from './limits.js';
 /**
  * Runs in the worker's place until the gate on descriptor 3 opens, so that nothing acts before it is registered.
  * Its output goes through real pipes (Node's are sockets, on which /dev/stdout cannot be opened), and no
- * descriptor that the worker happened to inherit is passed on.
+ * descriptor that the worker happened to inherit is passed on. When the host runs out of memory the kernel ends
+ * programs first, not the worker or its database; and for the processor they stand behind those too.
  */
 const WRAPPER = `
 read -r _ <&3 || exit 125
-for fd in /proc/self/fd/*; do fd=\${fd##*/}; case $fd in 0|1|2|4|5) ;; *) eval "exec $fd>&-" 2>&1 ;; esac; done
+for fd in /proc/self/fd/*; do fd=\${fd##*/}; case $fd in 0|1|2|4|5|6) ;; *) eval "exec $fd>&-" 2>&1 ;; esac; done
 ulimit -c 0 -d "$1" -f "$2" -n "$3" || exit 125
 shift 3
-exec > >(exec cat 4>&- 5>&-)
-exec 2> >(exec cat >&2 4>&- 5>&-)
-exec "$@"
+{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null
+exec > >(exec cat 4>&- 5>&- 6>&-)
+exec 2> >(exec cat >&2 4>&- 5>&- 6>&-)
+exec nice -n 10 "$@"
 `;
 
 export interface Identity {
@@ -34,7 +36,7 @@ export interface Launched {
 }
 
 /** What `stdio: 'pipe'` makes of each descriptor; Node's types stop at the fifth. */
-type Pipes = [unknown, Readable, Readable, Writable, Readable, Writable];
+type Pipes = [unknown, Readable, Readable, Writable, Readable, Writable, Writable];
 
 export interface LaunchInput {
   readonly command: Command;
@@ -52,13 +54,14 @@ export function launch({ command, limits, identity, stdin }: LaunchInput): Launc
     cwd: command.cwd,
     env: command.env,
     detached: true,
-    stdio: [stdin, 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
+    stdio: [stdin, 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
     ...(identity.uid === null ? {} : { uid: identity.uid, gid: identity.uid }),
   });
-  const [, stdout, stderr, gate, info, options] = child.stdio as unknown as Pipes;
+  const [, stdout, stderr, gate, info, options, filter] = child.stdio as unknown as Pipes;
   // A program that is gone closes its ends first: what happened is told by its exit.
-  for (const stream of [gate, options]) stream.on('error', () => {});
+  for (const stream of [gate, options, filter]) stream.on('error', () => {});
   options.end(command.options);
+  filter.end(command.filter);
   return { child, stdout, stderr, open: () => gate.end('\n'), init: readInit(info) };
 }
 

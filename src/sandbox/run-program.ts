@@ -5,8 +5,9 @@ import type { Log } from '../shared/log.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
 import { OutputCapture, textOf } from './capture-output.js';
 import { checkProgram } from './check-program.js';
-import type { ProgramResult, ProgramSpec } from './contract.js';
+import type { Killed, ProgramResult, ProgramSpec } from './contract.js';
 import type { Driver, DriverContext } from './drivers.js';
+import { hintOf, whyKilled } from './killed.js';
 import { type Identity, type Launched, launch } from './launch.js';
 import { isAlive, killProcess, lookUpProcess, type ProcessId, waitUntilGone } from './process-table.js';
 import { register, unregister } from './register.js';
@@ -24,7 +25,8 @@ export interface Host extends DriverContext {
   readonly tmpDir: string;
 }
 
-type Killed = Exclude<ProgramResult['killed'], null>;
+/** What a shell and bubblewrap answer for a program that a signal ended: 128 and SIGXFSZ (signal(7)). */
+const FILE_TOO_BIG = 128 + 25;
 
 /** A program from its spawn until it and all that it started are gone. */
 export interface LiveProgram {
@@ -82,14 +84,22 @@ class Running {
     const ended = endOf(launched);
     const exitCode = await this.#supervise(launched, ended).finally(() => this.#clear(launched, ended));
     const [out, err] = [this.#out.end(), this.#err.end()];
+    if (exitCode === FILE_TOO_BIG) this.#killed ??= 'file-size';
     return {
       exitCode: this.#killed === null ? exitCode : null,
       stdout: out.text,
       stderr: err.text,
       truncated: out.truncated || err.truncated,
       killed: this.#killed,
+      why: this.#why(exitCode, err.text),
       durationMs: Math.round(performance.now() - begun),
     };
+  }
+
+  #why(exitCode: number | null, stderr: string): string | null {
+    const { limits } = this.host;
+    if (this.#killed !== null) return whyKilled(this.#killed, { limits, timeoutMs: this.program.timeoutMs });
+    return exitCode === 0 ? null : hintOf(stderr, limits);
   }
 
   #launch(): Launched {

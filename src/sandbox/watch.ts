@@ -1,6 +1,8 @@
-import type { ProgramResult } from './contract.js';
+import { statfs } from 'node:fs/promises';
+import type { Killed } from './contract.js';
 import type { Limits } from './limits.js';
-import { isOver, measureFolder, measureHidden } from './measure-work.js';
+import { measureHidden } from './measure-hidden.js';
+import { findOverrun, measureFolder } from './measure-work.js';
 import type { ProcessId } from './process-table.js';
 import { findExcess } from './watchdog.js';
 
@@ -11,10 +13,12 @@ export interface Watched {
   readonly limits: Limits;
 }
 
-type OnExcess = (why: Extract<ProgramResult['killed'], 'memory' | 'processes' | 'disk'>) => void;
+type OnExcess = (why: Killed) => void;
 
 const PROCESS_MS = 100;
 const FOLDER_MS = 500;
+/** Files that are sent from one process to another are received within moments. */
+const IN_FLIGHT_LOOKS = 6;
 
 /** Looks after a program's memory, processes and disk until the answered function is called. */
 export function watch(watched: Watched, onExcess: OnExcess): () => void {
@@ -27,16 +31,15 @@ export function watch(watched: Watched, onExcess: OnExcess): () => void {
       if (excess) onExcess(excess);
     }, PROCESS_MS);
   let folder: NodeJS.Timeout;
-  const next = (ms: number) => {
-    folder = setTimeout(() => void look(), ms);
+  const look = createLook(watched);
+  const next = () => {
+    folder = setTimeout(async () => {
+      const excess = await look();
+      if (excess) onExcess(excess);
+      else if (!stopped) next();
+    }, FOLDER_MS);
   };
-  const look = async () => {
-    const begun = performance.now();
-    if (await isFull(watched)) onExcess('disk');
-    // A big folder takes long to measure: never more than a tenth of the time is spent on it.
-    else if (!stopped) next(Math.max(FOLDER_MS, 9 * (performance.now() - begun)));
-  };
-  next(FOLDER_MS);
+  next();
   return () => {
     stopped = true;
     clearTimeout(folder);
@@ -44,8 +47,29 @@ export function watch(watched: Watched, onExcess: OnExcess): () => void {
   };
 }
 
-async function isFull({ init, workDir, limits }: Watched): Promise<boolean> {
-  const use = await measureFolder(workDir, limits);
-  if (init) use.bytes += await measureHidden(init.pid);
-  return isOver(use, limits);
+/**
+ * One look at the folder, to be made every half second. A big folder takes long to measure: no more than a tenth of
+ * the time is spent on it, unless the disk has meanwhile lost a good part of what the folder may hold.
+ */
+function createLook({ init, workDir, limits }: Watched): () => Promise<Killed | null> {
+  let due = 0;
+  let freeThen = 0;
+  let inFlight = 0;
+  return async () => {
+    const free = await freeBytes(workDir);
+    const begun = performance.now();
+    if (begun < due && freeThen - free < limits.work / 4) return null;
+    const use = await measureFolder(workDir, limits);
+    const hidden = init ? await measureHidden(init.pid) : { bytes: 0, inFlight: 0 };
+    inFlight = hidden.inFlight > 0 ? inFlight + 1 : 0;
+    freeThen = free;
+    due = begun + 10 * (performance.now() - begun);
+    const overrun = findOverrun({ ...use, bytes: use.bytes + hidden.bytes }, limits);
+    return overrun ?? (inFlight >= IN_FLIGHT_LOOKS ? 'in-flight' : null);
+  };
+}
+
+async function freeBytes(folder: string): Promise<number> {
+  const disk = await statfs(folder).catch(() => null);
+  return disk ? disk.bavail * disk.bsize : 0;
 }

@@ -18,9 +18,21 @@ export function findExcess(init: number, limits: Limits): Excess | null {
     processes += field(status, 'Threads');
     resident += 1024 * (field(status, 'RssAnon') + field(status, 'RssShmem') + field(status, 'VmSwap'));
   }
+  resident += heldBySockets(init);
   // bubblewrap's own first process is not the program's.
   if (processes - 1 > limits.processes) return 'processes';
   return resident > limits.memory ? 'memory' : null;
+}
+
+/** What most programs never have as many of. */
+const FREE_SOCKETS = 256;
+/** Twice net.core.wmem_max: what one socket may hold in the kernel, which no process is charged for. */
+const SOCKET_BYTES = 425_984;
+
+/** The most that a program's Unix sockets can hold, all that its network namespace has, those in flight included. */
+function heldBySockets(init: number): number {
+  const sockets = readText(`/proc/${init}/net/unix`).split('\n').length - 2;
+  return Math.max(0, sockets - FREE_SOCKETS) * SOCKET_BYTES;
 }
 
 /** The /proc of a pid namespace as seen from outside; null before bubblewrap has made it, or after the end. */

@@ -1,4 +1,4 @@
-import { diffLines } from 'diff';
+import { type ChangeObject, diffLines } from 'diff';
 
 export interface DiffLine {
   readonly op: ' ' | '+' | '-';
@@ -8,13 +8,34 @@ export interface DiffLine {
 
 /** Beyond this many edits two texts have little in common, and looking for it costs too much. */
 const MAX_EDITS = 1_000;
+/** As many take a few milliseconds, whatever the texts. */
+const FEW_EDITS = 64;
+/** Edits times lines: what may be compared at most, over all. */
+const MAX_COMPARED = 50_000_000;
 
-/** The lines of two texts, as what stayed, went and came. Texts that differ too much are shown as one gone and one come. */
-export function diffText(before: string, after: string): DiffLine[] {
+/**
+ * The lines of two texts, as what stayed, went and came. Texts that differ too much are shown as one gone and one come.
+ * Those that differ much are compared in many short turns, so that the event loop goes on meanwhile.
+ */
+export async function diffText(before: string, after: string): Promise<DiffLine[]> {
   if (before === '' || after === '') return [...lines('-', before), ...lines('+', after)];
-  const parts = diffLines(before, after, { maxEditLength: MAX_EDITS });
+  const parts = diffLines(before, after, { maxEditLength: FEW_EDITS }) ?? (await diffMany(before, after));
   if (!parts) return [...lines('-', before), ...lines('+', after)];
   return parts.flatMap(({ added, removed, value }) => lines(added ? '+' : removed ? '-' : ' ', value));
+}
+
+function diffMany(before: string, after: string): Promise<ChangeObject<string>[] | undefined> {
+  const count = countLines(before) + countLines(after);
+  const maxEditLength = Math.min(MAX_EDITS, Math.floor(MAX_COMPARED / count));
+  return new Promise((resolve) => {
+    diffLines(before, after, { maxEditLength, callback: (parts) => resolve(parts) });
+  });
+}
+
+function countLines(text: string): number {
+  let count = 1;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count += 1;
+  return count;
 }
 
 function lines(op: DiffLine['op'], text: string): DiffLine[] {

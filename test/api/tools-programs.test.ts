@@ -28,7 +28,7 @@ test('Bash is stopped at its time, and says so', async () => {
   const { call, fails } = await createToolLane();
   const outcome = await call('Bash', { command: 'echo begun; sleep 60', timeout: 1 });
   expect(outcome).toMatchObject({ isError: true, detail: { killed: 'timeout', exitCode: null } });
-  expect(outcome.text).toBe('begun\n\n[it was stopped: its time was up]');
+  expect(outcome.text).toBe('begun\n\n[it was stopped after 1 s: its time was up]');
   expect(await fails('Bash', { command: 'true', timeout: 0 })).toContain('whole number from 1 to 3600');
   expect(await fails('Bash', { command: 'x'.repeat(200_000) })).toContain('over 128 KiB');
   expect(await fails('Bash', { command: 'echo a\0b' })).toContain('zero byte');

@@ -7,6 +7,9 @@ import { openSession } from './open-session.js';
 import { runTools } from './run-tools.js';
 import { type Session, say } from './session.js';
 
+/** A person reads the trace: what a program left by the hundred is named by its first. */
+const NAMED_FILES = 20;
+
 /** An agent's turns until it has answered: a model call, then all its tool calls at once, and so on. */
 export const runAgentDoer: Doer = async (lane, step, state) => {
   const session = await openSession(lane, step, state);
@@ -54,7 +57,10 @@ async function finish(session: Session, answer: Extract<Done, { kind: 'done' }>)
 }
 
 async function keepFiles({ lane, state, context }: Session): Promise<void> {
-  for (const file of await keepStep(lane.deps, context)) {
-    lane.writer.event('file.written', { step: state.id, item: state.item, round: state.round, ...file });
+  const place = { step: state.id, item: state.item, round: state.round };
+  const ignored: { readonly path: string; readonly why: string }[] = [];
+  for (const file of await keepStep(lane.deps, context, (path, why) => ignored.push({ path, why }))) {
+    lane.writer.event('file.written', { ...place, ...file });
   }
+  for (const file of ignored.slice(0, NAMED_FILES)) lane.writer.event('file.ignored', { ...place, ...file });
 }

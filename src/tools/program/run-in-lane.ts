@@ -26,15 +26,6 @@ export interface LaneResult {
   readonly detail: Readonly<Record<string, Json>>;
 }
 
-const KILLED = {
-  timeout: 'it was stopped: its time was up',
-  memory: 'it was killed: it used more memory than a program may',
-  output: 'it was killed: it wrote more than 10 MiB; write to a file under outputs/ or files/ instead',
-  disk: 'it was killed: the work folder holds more than a program may leave there',
-  processes: 'it was killed: it started more processes than a program may',
-  stopped: 'it was stopped with the run',
-} as const satisfies Record<Exclude<ProgramResult['killed'], null>, string>;
-
 const CUT = /\n\[… \d+ bytes left out …\]\n/;
 /** What programs say when they miss a network: of the C library, curl, Python and Node. */
 const NO_NETWORK =
@@ -82,14 +73,14 @@ function redacted(result: ProgramResult, secrets: Redactor): ProgramResult {
 }
 
 function describe({ agent }: ToolContext, result: ProgramResult): LaneResult {
-  const { exitCode, killed, durationMs } = result;
+  const { exitCode, killed, why, durationMs } = result;
   const faults: string[] = [];
-  if (killed !== null) faults.push(KILLED[killed]);
-  else if (exitCode === null) faults.push('it was ended by a signal');
-  else if (exitCode !== 0) faults.push(`exit status ${exitCode}`);
+  if (killed === null && exitCode === null) faults.push('it was ended by a signal');
+  else if (killed === null && exitCode !== 0) faults.push(`exit status ${exitCode}`);
+  if (why !== null) faults.push(why);
   const isOffline = faults.length > 0 && NO_NETWORK.test(result.stderr + result.stdout);
   if (isOffline) faults.push(offline(agent.network));
-  return { result, faults, detail: { exitCode, killed, durationMs, ...(isOffline && { network: 'none' }) } };
+  return { result, faults, detail: { exitCode, killed, why, durationMs, ...(isOffline && { network: 'none' }) } };
 }
 
 function offline(hosts: readonly string[]): string {

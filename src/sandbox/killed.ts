@@ -1,0 +1,68 @@
+import type { Killed } from './contract.js';
+import type { Limits } from './limits.js';
+
+const UNITS = [
+  { name: 'GiB', bytes: 1_073_741_824 },
+  { name: 'MiB', bytes: 1_048_576 },
+  { name: 'KiB', bytes: 1_024 },
+] as const;
+
+/** What a program was held to, and what it can do about it. For its model, and for the trace of the step. */
+const WHY = {
+  timeout: ({ timeoutMs }) => `it was stopped after ${(timeoutMs ?? 0) / 1_000} s: its time was up`,
+  memory: ({ limits }) => `killed: used more than ${size(limits.memory)} of memory`,
+  output: ({ limits }) =>
+    `killed: wrote more than ${size(limits.output)} of output; write to a file under outputs/ or files/ instead`,
+  disk: ({ limits }) => `killed: used more than ${size(limits.work)} of disk in the work folder`,
+  files: ({ limits }) => `killed: left more than ${limits.workFiles} files and folders in the work folder`,
+  'file-size': ({ limits }) => `killed: wrote a file of more than ${size(limits.file)}`,
+  processes: ({ limits }) => `killed: started more than ${limits.processes} processes and threads`,
+  'in-flight': () =>
+    'killed: kept open files in flight between its processes, where what they hold cannot be measured; receive what is sent',
+  stopped: () => 'it was stopped with the run',
+} as const satisfies Record<Killed, (context: Context) => string>;
+
+interface Context {
+  readonly limits: Limits;
+  readonly timeoutMs: number | null;
+}
+
+/** One sentence on why a program was ended. */
+export function whyKilled(killed: Killed, context: Context): string {
+  return WHY[killed](context);
+}
+
+/** What programs say, in the C library's words and those of their languages, when the kernel held them to a limit. */
+const HINTS: readonly { readonly said: RegExp; readonly hint: (limits: Limits) => string }[] = [
+  {
+    said: /File size limit exceeded|File too large|EFBIG/,
+    hint: (limits) => `one file may hold ${size(limits.file)} at most`,
+  },
+  {
+    said: /MemoryError|Cannot allocate memory|heap out of memory|bad_alloc|ENOMEM/,
+    hint: (limits) => `a program may use ${size(limits.memory)} of memory at most`,
+  },
+  {
+    said: /fork: (retry: )?Resource temporarily unavailable|can't start new thread|pthread_create|spawn \S+ EAGAIN/,
+    hint: (limits) => `a program may have ${limits.processes} processes and threads at most`,
+  },
+  {
+    said: /Too many open files|EMFILE/,
+    hint: (limits) => `a process may have ${limits.openFiles} files open at most`,
+  },
+  {
+    said: /No space left on device|ENOSPC/,
+    hint: (limits) =>
+      `/tmp holds ${size(limits.tmp)} at most and /dev/shm ${size(limits.shm)}: put what is bigger under /work`,
+  },
+];
+
+/** The limit that a program which failed by itself seems to have met, by what it said; null when it said nothing of it. */
+export function hintOf(said: string, limits: Limits): string | null {
+  return HINTS.find((candidate) => candidate.said.test(said))?.hint(limits) ?? null;
+}
+
+function size(bytes: number): string {
+  const unit = UNITS.find((candidate) => bytes >= candidate.bytes);
+  return unit ? `${Number((bytes / unit.bytes).toFixed(1))} ${unit.name}` : `${bytes} bytes`;
+}
