@@ -1,16 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { parseConfig, readEnvironment } from '../src/config/index.js';
 import { distDir, packageRoot } from '../src/db/index.js';
-import { startEmbedded } from '../src/embedded/index.js';
-import type { Log } from '../src/shared/log.js';
 import { cpuMs, forkReady, memoryMb } from './processes.js';
+import { startServers } from './servers.js';
 import { FILES, type Service, startService } from './service.js';
 
-const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
 const rows: (readonly [figure: string, value: string, reference: string])[] = [];
 
 function percentile(times: readonly number[], share: number): number {
@@ -114,23 +109,9 @@ async function release(service: Service, arrivals: Map<string, number>): Promise
 const closers: (() => unknown)[] = [];
 
 async function main(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'signalbox-bench-'));
-  const dataDir = join(folder, 'data');
-  const config = parseConfig(
-    { ...readEnvironment(), SERVICE_DATA_DIR: join(folder, 'servers'), DATABASE_URL: '', TEMPORAL_ADDRESS: '' },
-    'bench',
-  );
-  const embedded = await startEmbedded({
-    config,
-    log: quiet,
-    progress: () => undefined,
-    environment: readEnvironment(),
-  });
-  closers.push(
-    () => rmSync(folder, { recursive: true, force: true }),
-    () => embedded.close(),
-  );
-  const { pids } = readPids(join(folder, 'servers'));
+  const servers = await startServers();
+  closers.push(() => servers.stop());
+  const pids = Object.values(servers.parts).flat();
   const mock = await forkReady(join(distDir, 'bench/mock-provider.js'));
   closers.push(() => mock.child.disconnect());
   const provider = `http://127.0.0.1:${mock.word.port}/v1`;
@@ -139,10 +120,8 @@ async function main(): Promise<void> {
     if (message.marker) arrivals.set(message.marker, message.began);
   });
   const began = performance.now();
-  const service = await startService(distDir, dataDir, {
-    DATABASE_URL: embedded.databaseUrl,
-    TEMPORAL_ADDRESS: embedded.temporal.address,
-    TEMPORAL_NAMESPACE: embedded.temporal.namespace,
+  const service = await startService(distDir, servers.dataDir, {
+    ...servers.env,
     SERVICE_LLM_BASE_URL: provider,
     SERVICE_LLM_MODEL: 'mock',
   });
@@ -158,14 +137,14 @@ async function main(): Promise<void> {
   ]);
 
   const reference = await forkReady(join(distDir, 'bench/reference/worker.js'), [
-    embedded.temporal.address,
-    embedded.temporal.namespace,
+    servers.temporal.address,
+    servers.temporal.namespace,
     provider,
     join(packageRoot, 'bench/reference/workflows.ts'),
   ]);
   const client = new Client({
-    connection: await Connection.connect({ address: embedded.temporal.address }),
-    namespace: embedded.temporal.namespace,
+    connection: await Connection.connect({ address: servers.temporal.address }),
+    namespace: servers.temporal.namespace,
   });
   let serial = 0;
   const bare = (count: number): Promise<unknown> => {
@@ -188,11 +167,6 @@ async function main(): Promise<void> {
   mock.child.send({ delayMs: 200 });
   const slow = percentile(await sequence(20, () => service.run('steps-3')), 0.5);
   rows.push(['over the model’s own 600 ms (3 × 200)', ms(slow - 600), '']);
-}
-
-function readPids(folder: string): { pids: number[] } {
-  const known = JSON.parse(readFileSync(join(folder, 'processes.json'), 'utf8')) as Record<string, { pid: number }>;
-  return { pids: Object.values(known).map(({ pid }) => pid) };
 }
 
 function print(): void {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 
 export interface Service {
   readonly child: ChildProcess;
@@ -33,6 +34,10 @@ export async function startService(dist: string, dataDir: string, env: Record<st
   const call = async (path: string, body?: object): Promise<Record<string, string>> => {
     const init = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) };
     const response = await fetch(url + path, init);
+    if (response.status === 503) {
+      await wait(Number(response.headers.get('retry-after')) * 1_000);
+      return call(path, body);
+    }
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
     return (await response.json()) as Record<string, string>;
   };

@@ -1,11 +1,12 @@
-// npm run bench: set up what is missing, then measure the product as a user runs it, beside bare Temporal.
+// npm run bench: set up what is missing, then measure the product as a user runs it, beside bare Temporal; with
+// `--parked 10000` what so many parked runs cost.
 import { spawn } from 'node:child_process';
 import { build } from 'esbuild';
 import { inRoot, root } from './lib/paths.mjs';
 import { setUp } from './lib/setup.mjs';
 
 await setUp();
-const names = ['main', 'mock-provider', 'reference/worker'];
+const names = ['main', 'parked', 'mock-provider', 'reference/worker'];
 await build({
   entryPoints: Object.fromEntries(names.map((name) => [name, inRoot(`bench/${name}.ts`)])),
   outdir: inRoot('dist/bench'),
@@ -16,7 +17,8 @@ await build({
   target: 'node20.19',
   logLevel: 'error',
 });
-const child = spawn(process.execPath, [inRoot('dist/bench/main.js'), ...process.argv.slice(2)], {
+const entry = process.argv.includes('--parked') ? 'parked' : 'main';
+const child = spawn(process.execPath, [inRoot(`dist/bench/${entry}.js`), ...process.argv.slice(2)], {
   cwd: root,
   stdio: 'inherit',
 });

@@ -22,6 +22,8 @@ export type Stop =
       readonly count: number;
       readonly parallel: number;
       readonly join: 'all' | 'any';
+      /** The lanes, from 1, that have ended already: they are not begun again. */
+      readonly ended?: readonly number[];
     }
   | { readonly kind: 'subflow'; readonly runId: string };
 
@@ -38,6 +40,8 @@ export interface RunInput {
   readonly runId: string;
   /** Kept over continue-as-new. */
   readonly turn?: number;
+  /** Lanes that wait for a time, and for which (epoch ms). Kept over continue-as-new. */
+  readonly later?: Readonly<Record<string, number>>;
 }
 
 /** They wake a run: the decision or the event of this park is already committed. Repeats are harmless. */

@@ -9,6 +9,7 @@ import {
 } from '@temporalio/workflow';
 import type { LaneRef, RunActivities, Stop } from './contract.js';
 import type { runFlow } from './run-flow.js';
+import { border, during, type RunState } from './run-state.js';
 
 const { advance } = proxyActivities<RunActivities>({
   startToCloseTimeout: '10 years',
@@ -22,13 +23,8 @@ const { tick } = proxyActivities<RunActivities>({ startToCloseTimeout: '30 secon
 
 const CHILD_LOOK_MS = 5_000;
 
-export interface Parks {
-  readonly woken: Set<string>;
-  readonly open: Set<string>;
-  turn: number;
-}
 type Follow = {
-  [K in Stop['kind']]: (stop: Extract<Stop, { kind: K }>, ref: LaneRef, parks: Parks) => Promise<boolean>;
+  [K in Stop['kind']]: (stop: Extract<Stop, { kind: K }>, ref: LaneRef, run: RunState) => Promise<boolean>;
 };
 
 /** What a lane does at each stop; true goes on, false ends the lane. What it means is in the rows. */
@@ -36,31 +32,38 @@ const follow: Follow = {
   done: async () => false,
   failed: async () => false,
   again: async () => true,
-  later: async ({ at }) => {
-    await sleep(Math.max(1, at - Date.now()));
+  later: async ({ at }, { lane }, run) => {
+    run.later.set(lane, at);
+    await waitForTime(lane, run);
     return true;
   },
-  park: async ({ park, wakeAt }, _ref, { woken, open }) => {
+  park: async ({ park, wakeAt }, _ref, run) => {
+    const { woken, open } = run;
     open.add(park);
     const isWoken = () => woken.has(park);
     if (wakeAt === null) await condition(isWoken);
-    else if (!(await condition(isWoken, Math.max(1, wakeAt - Date.now())))) await tick(park);
+    else if (!(await condition(isWoken, Math.max(1, wakeAt - Date.now())))) {
+      await during(run, 'busy', () => tick(park));
+    }
     woken.delete(park);
     open.delete(park);
     return true;
   },
-  fork: async (stop, { runId }, parks) => {
-    await runFork(stop, runId, parks);
+  fork: async (stop, { runId }, run) => {
+    await runFork(stop, runId, run);
     return true;
   },
-  subflow: async ({ runId }) => {
+  subflow: async ({ runId }, _ref, run) => {
+    await border(run);
     // The child's end is in its row; whatever happened to it, the next advance reads that.
-    const ended = await executeChild<typeof runFlow>('runFlow', {
-      workflowId: runId,
-      args: [{ runId }],
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      parentClosePolicy: 'REQUEST_CANCEL',
-    }).then(() => true, unlessCancelled);
+    const ended = await during(run, 'children', () =>
+      executeChild<typeof runFlow>('runFlow', {
+        workflowId: runId,
+        args: [{ runId }],
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        parentClosePolicy: 'REQUEST_CANCEL',
+      }).then(() => true, unlessCancelled),
+    );
     // Its row may be open still, under a workflow that is not our child: it is looked at again, but not at once.
     if (!ended) await sleep(CHILD_LOOK_MS);
     return true;
@@ -68,29 +71,45 @@ const follow: Follow = {
 };
 
 /** A parallel group or an each: at most `parallel` lanes at once; with `any` the first that ends well cancels the rest. */
-async function runFork(stop: Extract<Stop, { kind: 'fork' }>, runId: string, parks: Parks): Promise<void> {
-  const next = Array.from({ length: stop.count }, (_, index) => `${stop.fork}.${index + 1}`).values();
+async function runFork(stop: Extract<Stop, { kind: 'fork' }>, runId: string, run: RunState): Promise<void> {
+  const ended = new Set(stop.ended);
+  const numbers = Array.from({ length: stop.count }, (_, index) => index + 1).filter((number) => !ended.has(number));
+  const next = numbers.values();
   await CancellationScope.cancellable(async () => {
     const scope = CancellationScope.current();
     const worker = async () => {
-      for (const lane of next) {
-        const end = await runLane({ runId, lane }, parks);
+      for (const number of next) {
+        const end = await runLane({ runId, lane: `${stop.fork}.${number}` }, run);
         if (end === 'done' && stop.join === 'any') scope.cancel();
       }
     };
-    await Promise.allSettled(Array.from({ length: Math.min(stop.parallel, stop.count) }, worker));
+    await Promise.allSettled(Array.from({ length: Math.min(stop.parallel, numbers.length) }, worker));
   }).catch(unlessCancelled);
 }
 
 /** Advances one lane from stop to stop until it ends. A parked lane holds no worker. */
-export async function runLane(ref: LaneRef, parks: Parks, border?: () => Promise<void>): Promise<Stop['kind']> {
-  for (;;) {
-    parks.turn += 1;
-    const stop = await advance({ ...ref, turn: parks.turn });
-    const step = follow[stop.kind] as (s: Stop, r: LaneRef, p: Parks) => Promise<boolean>;
-    if (!(await step(stop, ref, parks))) return stop.kind;
-    await border?.();
+export async function runLane(ref: LaneRef, run: RunState): Promise<Stop['kind']> {
+  run.lanes += 1;
+  try {
+    await waitForTime(ref.lane, run);
+    for (;;) {
+      await border(run);
+      run.turn += 1;
+      const { turn } = run;
+      const stop = await during(run, 'busy', () => advance({ ...ref, turn }));
+      const step = follow[stop.kind] as (s: Stop, r: LaneRef, run: RunState) => Promise<boolean>;
+      if (!(await step(stop, ref, run))) return stop.kind;
+    }
+  } finally {
+    run.lanes -= 1;
   }
+}
+
+async function waitForTime(lane: string, run: RunState): Promise<void> {
+  const at = run.later.get(lane);
+  if (at === undefined) return;
+  await sleep(Math.max(1, at - Date.now()));
+  run.later.delete(lane);
 }
 
 /** Lets a failure be read from the rows, but never swallows the run's own cancellation. */

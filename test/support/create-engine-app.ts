@@ -42,6 +42,8 @@ export interface EngineOptions {
   /** False leaves the worker out: nothing goes on until somebody else works on the queue. */
   readonly worker?: boolean;
   readonly deps?: Partial<Deps>;
+  /** A server of the test's own. */
+  readonly temporal?: ReturnType<typeof testTemporal>;
 }
 
 /** Temporal's runtime is one a process. */
@@ -54,7 +56,7 @@ afterAll(async () => {
 /** The whole engine on the real database and the real Temporal, with a worker in this process on a queue of its own. */
 export async function createEngineApp(options: EngineOptions = {}): Promise<EngineApp> {
   const taskQueue = `test-${newId()}`;
-  const { address, namespace } = testTemporal();
+  const { address, namespace } = options.temporal ?? testTemporal();
   if (!installed) installRuntime(silentLog);
   installed = true;
   const connection = await NativeConnection.connect({ address });

@@ -4,13 +4,14 @@ import { dataFolder, prepareDataFolder } from '../../src/embedded/data-folder.js
 import { freePort } from '../../src/embedded/free-port.js';
 import { cacheBinFolder, findTemporal } from '../../src/embedded/temporal-binary.js';
 import { startTemporal } from '../../src/embedded/temporal-server.js';
-import { readTemporalSettings } from '../../src/embedded/temporal-settings.js';
+import { readTemporalSettings, type TemporalSettings } from '../../src/embedded/temporal-settings.js';
 
-/** A real Temporal server as the product starts it, in a folder of its own. */
-export async function startTestTemporal(folder: string, port?: number) {
+/** A real Temporal server as the product starts it, in a folder of its own; `limits` is more of its dynamic config. */
+export async function startTestTemporal(folder: string, port?: number, limits: TemporalSettings['dynamicConfig'] = {}) {
   const data = dataFolder(join(folder, 'temporal'));
   await prepareDataFolder(data);
-  const settings = await readTemporalSettings();
+  const shipped = await readTemporalSettings();
+  const settings = { ...shipped, dynamicConfig: { ...shipped.dynamicConfig, ...limits } };
   const environment = readEnvironment();
   const binary = await findTemporal({
     version: settings.version,

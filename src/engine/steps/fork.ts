@@ -21,7 +21,27 @@ export function forkStop(
   count: number,
   parallel: number = count,
 ): Stop {
-  return { kind: 'fork', fork: forkName(lane.name, node.id, round), count, parallel, join: node.join ?? 'all' };
+  const fork = forkName(lane.name, node.id, round);
+  const ended = endedLanes(lane, fork);
+  return {
+    kind: 'fork',
+    fork,
+    count,
+    parallel,
+    join: node.join ?? 'all',
+    ...(ended.length === 0 ? {} : { ended }),
+  };
+}
+
+function endedLanes(lane: Lane, fork: string): number[] {
+  return lane.children
+    .filter((child) => child.lane.startsWith(`${fork}.`) && !isOpen(child))
+    .map((child) => Number(child.lane.slice(fork.length + 1)))
+    .sort((a, b) => a - b);
+}
+
+function isOpen({ state }: Lane['children'][number]): boolean {
+  return state !== 'done' && state !== 'failed';
 }
 
 export type Joined =
@@ -36,7 +56,7 @@ export type Joined =
 export async function followFork(lane: Lane, node: string, round: number, join: 'all' | 'any'): Promise<Joined> {
   const prefix = `${forkName(lane.name, node, round)}.`;
   const lanes = lane.children.filter((child) => child.lane.startsWith(prefix));
-  const open = lanes.filter((child) => child.state !== 'done' && child.state !== 'failed');
+  const open = lanes.filter(isOpen);
   if (join === 'any' && lanes.some((child) => child.state === 'done' && !isIdle(lane.steps, child.lane))) {
     if (open.length > 0) {
       await supersedeLanes(

@@ -1,0 +1,23 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { startTestTemporal } from './temporal-server.js';
+
+/** A Temporal of the test's own, whose limits it sets, and a client of it. */
+export async function ownTemporal(limits: Readonly<Record<string, number>>) {
+  const folder = await mkdtemp(join(tmpdir(), 'signalbox-own-temporal-'));
+  const server = await startTestTemporal(folder, undefined, limits);
+  const { address } = server;
+  const namespace = 'signalbox';
+  const client = new Client({ connection: await Connection.connect({ address }), namespace });
+  return {
+    at: { address, namespace },
+    client,
+    async close(): Promise<void> {
+      await client.connection.close();
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
