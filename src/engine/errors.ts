@@ -51,3 +51,6 @@ export class StepFailure extends Error {
     super(message);
   }
 }
+
+/** The provider says that the context of the call is too long. It is compacted once; after that it fails the step. */
+export class ContextOverflow extends StepFailure {}

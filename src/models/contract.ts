@@ -77,6 +77,8 @@ export interface ScriptPlace {
   /** The text of the agent's script.yaml; null when it has none. */
   readonly yaml: string | null;
   readonly agent: string;
+  /** A summary of older turns is none of the script's turns. */
+  readonly purpose?: 'turn' | 'summary';
   readonly step: string;
   /** From 1. */
   readonly round: number;

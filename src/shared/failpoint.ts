@@ -5,6 +5,8 @@ export const FAILPOINTS = [
   'lane-claimed',
   'model-started',
   'model-answered',
+  'compaction-started',
+  'compaction-answered',
   'tool-started',
   'tool-done',
   'parked',

@@ -25,6 +25,8 @@ export interface ToolContext {
   readonly results: ReadonlyMap<string, string>;
   /** Values of the secrets that the step may use, by name; what is not in reach is absent. */
   readonly secrets: ReadonlyMap<string, string>;
+  /** Tool results that have left the model's context, by the path that it was given for each; null for another. */
+  readonly saved?: (path: string) => Promise<string | null>;
   readonly signal: AbortSignal;
   /** Throws when this attempt no longer holds its lane. Call it first in every transaction that writes. */
   readonly guard: (sql: Sql) => Promise<void>;

@@ -23,7 +23,7 @@ type Source = (deps: ViewDeps, context: ToolContext, path: string) => Promise<Vi
 const SOURCES: Readonly<Record<string, Source>> = {
   outputs: fromLane,
   files: fromLane,
-  saved: (_deps, context, path) => laneFile(context.folder.work, `.${path}`),
+  saved: fromSaved,
   steps: async (_deps, { results }, path) => {
     const result = results.get(path.slice('steps/'.length).replace(/\.md$/, ''));
     return result === undefined ? null : { content: Buffer.from(result, 'utf8'), memorySha: null };
@@ -52,6 +52,13 @@ export async function listView(deps: ViewDeps, context: ToolContext): Promise<Re
 
 function viewOf({ run }: ToolContext): { workspaceId: string; revision: string } {
   return { workspaceId: run.workspaceId, revision: run.revision };
+}
+
+/** Long results are files of the lane; those that a compaction took out are in the run's transcript. */
+async function fromSaved(_deps: ViewDeps, context: ToolContext, path: string): Promise<ViewFile | string | null> {
+  const text = await context.saved?.(path);
+  if (typeof text === 'string') return { content: Buffer.from(text, 'utf8'), memorySha: null };
+  return laneFile(context.folder.work, `.${path}`);
 }
 
 async function fromRun(deps: ViewDeps, context: ToolContext, path: string): Promise<ViewFile | null> {

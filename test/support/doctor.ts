@@ -36,7 +36,8 @@ export async function audit(input: AuditInput): Promise<string[]> {
   const { sql, runId } = input;
   const calls = await sql.query<CallRow>(
     `SELECT c.run_id AS run, c.step, c.turn, c.call, c.kind, c.name, c.acts, c.state, c.starts, c.result->>'args' AS args, c.result->>'text' AS text,
-      concat_ws('/', c.run_id, c.step, c.item, c.round, c.attempt, c.turn) AS key
+      concat_ws('/', c.run_id, c.step, c.item, c.round, c.attempt, c.turn, CASE WHEN c.epoch > 0 AND c.kind = 'model' THEN 'e' || c.epoch END,
+        CASE WHEN c.call < 0 THEN 'summary' END) AS key
       FROM call c JOIN run r ON r.id = c.run_id WHERE r.root_id = $1`,
     [runId],
   );

@@ -41,8 +41,8 @@ function repair(session: Session, faults: readonly string[]): Verdict {
   return { kind: 'again', why: 'repair', text: `Your answer does not fit: ${list}. Answer again with the JSON alone.` };
 }
 
-function count(session: Session, why: Entry['why']): number {
-  return session.messages.filter((message) => message.why === why).length;
+function count({ messages, past }: Session, why: 'repair' | 'nudge'): number {
+  return past.counts[why] + messages.filter((message) => message.why === why).length;
 }
 
 /** Takes one fence off, if the whole text stands in one. */

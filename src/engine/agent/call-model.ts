@@ -2,13 +2,13 @@ import { ModelError, type ModelReply, type ResolvedModel } from '../../models/co
 import { failpoint } from '../../shared/failpoint.js';
 import { isRecord } from '../../shared/json.js';
 import type { Stop } from '../../workflows/contract.js';
-import { OverBudget, Poison, StepFailure } from '../errors.js';
+import { ContextOverflow, OverBudget, Poison, StepFailure } from '../errors.js';
 import { writeStep } from '../lane/lane.js';
 import { deltaSink } from '../rows/deltas.js';
 import { shown } from '../text/plain-text.js';
 import { openingMessages, toolSpecs } from './request.js';
 import { type Reserve, reserveFor, settleLost } from './reserve.js';
-import { callKey, journalKey, type Session, say, turnsOf } from './session.js';
+import { callKey, journalKey, modelCall, type Session, say, turnsOf } from './session.js';
 
 const MAX_STARTS = 3;
 const IN_PLACE_MS = 10_000;
@@ -17,7 +17,7 @@ const BUDGET_LOOK_MS = 2_000;
 
 /** One model call: started in the journal, made, finished in the next write. A stop says "not before". */
 export async function callModel(session: Session): Promise<Stop | null> {
-  const { lane, step, agent } = session;
+  const { lane, agent } = session;
   const turn = turnsOf(session);
   if (turn >= agent.maxTurns) throw new StepFailure(`no answer after ${agent.maxTurns} turns`, 'model');
   const [first] = session.models;
@@ -26,7 +26,7 @@ export async function callModel(session: Session): Promise<Stop | null> {
   const reserve = await reserveFor(session, first);
   if (reserve === null) return waitForOthers(session, turn, settled);
   lane.writer.batch.calls.push({
-    ...callKey(session, turn, 0),
+    ...callKey(session, turn, modelCall(session)),
     kind: 'model',
     name: first.name,
     acts: false,
@@ -34,7 +34,7 @@ export async function callModel(session: Session): Promise<Stop | null> {
     result: { reserve: String(reserve.nano) },
   });
   lane.writer.batch.reserve += reserve.nano;
-  lane.writer.event('model.started', { step: step.id, item: session.state.item, turn, model: first.name });
+  lane.writer.event('model.started', { ...placeOf(session, turn), model: first.name });
   try {
     await lane.writer.flush();
   } catch (error) {
@@ -42,7 +42,7 @@ export async function callModel(session: Session): Promise<Stop | null> {
     if (error instanceof OverBudget) return waitForOthers(session, turn, settled);
     throw error;
   }
-  failpoint('model-started');
+  failpoint(session.purpose === 'summary' ? 'compaction-started' : 'model-started');
   try {
     return await attempt(session, turn, reserve);
   } catch (error) {
@@ -54,7 +54,7 @@ export async function callModel(session: Session): Promise<Stop | null> {
 
 /** A call that was started and never finished may have been paid for: it is settled at its reserve, never free. */
 function settleInterrupted(session: Session, turn: number): boolean {
-  const row = session.journal.get(journalKey(turn, 0));
+  const row = session.journal.get(journalKey(turn, modelCall(session)));
   if (row?.state !== 'started') return false;
   if (row.starts >= MAX_STARTS)
     throw new Poison(`the worker ended ${MAX_STARTS} times during one model call of ${session.step.title}`);
@@ -73,7 +73,7 @@ async function waitForOthers(session: Session, turn: number, settled: boolean): 
 
 function markInterrupted(session: Session, turn: number, error: string): void {
   session.lane.writer.batch.calls.push({
-    ...callKey(session, turn, 0),
+    ...callKey(session, turn, modelCall(session)),
     kind: 'model',
     name: session.models[0]?.name ?? '',
     acts: false,
@@ -127,6 +127,7 @@ async function giveUp(
   lane.writer.event('model.failed', { step: step.id, turn, error: error?.message ?? 'no answer' });
   await lane.writer.flush();
   if (wait !== null && wait > IN_PLACE_MS) return { kind: 'later', at: lane.deps.clock.now() + wait };
+  if (error?.kind === 'overflow') throw new ContextOverflow(error.message, 'model');
   throw new StepFailure(error?.message ?? 'the model gave no answer', 'model');
 }
 
@@ -137,10 +138,10 @@ async function request(
   reserve: Reserve,
   tries: number,
 ): Promise<ModelReply> {
-  const { lane, step, state, agent } = session;
+  const { lane, step, state, agent, purpose } = session;
   const sink = deltaSink(lane.deps.db, { runId: lane.run.id, step: step.id, item: state.item, round: state.round });
   const { temperature } = agent.config;
-  if (tries > 1) sink.reset();
+  if (tries > 1 && purpose === 'turn') sink.reset();
   try {
     return await lane.deps.models.call({
       model,
@@ -149,11 +150,12 @@ async function request(
       tools: toolSpecs(session, turn),
       ...(typeof temperature === 'number' ? { temperature } : {}),
       ...(reserve.maxOutputTokens === null ? {} : { maxOutputTokens: reserve.maxOutputTokens }),
-      ...(step.schema ? { schema: step.schema } : {}),
-      idempotencyKey: [lane.run.id, state.id, state.item, state.round, state.attempts, turn].join('/'),
+      ...(step.schema && purpose === 'turn' ? { schema: step.schema } : {}),
+      idempotencyKey: keyOf(session, turn),
       script: {
         yaml: session.script,
         agent: agent.name,
+        purpose,
         step: step.id,
         round: state.round,
         turn,
@@ -161,7 +163,7 @@ async function request(
         input: shown(lane.run.input ?? undefined),
       },
       signal: session.signal,
-      onDelta: sink.push,
+      ...(purpose === 'turn' ? { onDelta: sink.push } : {}),
     });
   } finally {
     sink.end();
@@ -181,7 +183,7 @@ function record(
   const cost = reply.costNano;
   const { batch } = lane.writer;
   batch.calls.push({
-    ...callKey(session, turn, 0),
+    ...callKey(session, turn, modelCall(session)),
     kind: 'model',
     name: model.name,
     acts: false,
@@ -207,10 +209,8 @@ function record(
   state.tokensCached += usage.cached;
   writeStep(lane, state);
   lane.writer.event('model.finished', {
-    step: step.id,
-    item: state.item,
+    ...placeOf(session, turn),
     round: state.round,
-    turn,
     model: model.name,
     tokens: usage,
     costUsd: cost === null ? null : Number(cost) / 1e9,
@@ -223,7 +223,20 @@ function record(
     calls: reply.calls,
     ...(reply.opaque === undefined ? {} : { opaque: reply.opaque }),
     ...(reply.finish === 'length' ? { cut: true } : {}),
+    ...(reply.estimated ? {} : { used: usage.input + usage.output }),
   });
+}
+
+/** A call after a compaction is another one to the provider, which may keep what it answered under a key. */
+function keyOf(session: Session, turn: number): string {
+  const { lane, state, past, purpose } = session;
+  const key = [lane.run.id, state.id, state.item, state.round, state.attempts, turn];
+  return [...key, ...(past.epoch > 0 ? [`e${past.epoch}`] : []), ...(purpose === 'summary' ? [purpose] : [])].join('/');
+}
+
+/** Where events say that a call was made. */
+function placeOf({ step, state, purpose }: Session, turn: number): object {
+  return { step: step.id, item: state.item, turn, ...(purpose === 'summary' ? { purpose } : {}) };
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

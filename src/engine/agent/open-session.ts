@@ -1,18 +1,20 @@
-import { isRecord } from '../../shared/json.js';
+import { isRecord, type Json } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { ToolContext } from '../../tools/contract.js';
 import { assembleTools, openLane } from '../../tools/index.js';
 import type { AgentPlan, StepPlan } from '../../workspace/model.js';
 import { readRunFile } from '../../workspaces/index.js';
 import { StepFailure } from '../errors.js';
-import { type CallRow, readStepJournal, type StepJournal } from '../journal/claim.js';
+import { readStepJournal, type StepJournal } from '../journal/claim.js';
 import { deadlineOf } from '../lane/deadline.js';
 import { type Lane, type StepState, shownWork } from '../lane/lane.js';
 import { newReferences } from '../text/prompt-text.js';
 import { askHuman } from './ask-human.js';
+import { readTranscript } from './compaction/marker.js';
+import { readSaved } from './compaction/read-saved.js';
 import { buildOpening, buildSystem } from './prompt.js';
 import { resumeStep } from './resume-step.js';
-import { type Entry, journalKey, type Session } from './session.js';
+import { journalKey, type Session } from './session.js';
 
 /** Everything an attempt needs, rebuilt from rows and files: a worker that takes over starts from the same place. */
 export async function openSession(lane: Lane, step: StepPlan, state: StepState): Promise<Session & { close(): void }> {
@@ -27,7 +29,7 @@ export async function openSession(lane: Lane, step: StepPlan, state: StepState):
     const folder = await openLane(deps, run, lane.name);
     const journal = await readStepJournal(deps.db, run.id, { ...state, step: state.id, attempt: state.attempts });
     const seen = new Map<string, string>();
-    for (const call of journal.calls) remember(seen, call);
+    for (const files of journal.seen) remember(seen, files);
     resumeStep(lane, state);
     const references = newReferences();
     const system = await buildSystem(lane, { step, agent, references });
@@ -37,7 +39,8 @@ export async function openSession(lane: Lane, step: StepPlan, state: StepState):
     const script = agent.script ? await readRunFile(deps, run, agent.script.path) : null;
     // Last, since from here on somebody closes it.
     const clock = activeClock(lane, step, agent);
-    const context = toolContext(lane, step, agent, { folder, seen, signal: clock.signal });
+    const saved = (path: string) => readSaved(lane, state, path);
+    const context = toolContext(lane, step, agent, { folder, seen, saved, signal: clock.signal });
     return {
       lane,
       step,
@@ -48,7 +51,9 @@ export async function openSession(lane: Lane, step: StepPlan, state: StepState):
       folder,
       context,
       journal: new Map(journal.calls.map((call) => [journalKey(call.turn, call.call), call])),
-      messages: journal.messages.map((row) => ({ role: row.role, ...(row.content as object) }) as Entry),
+      purpose: 'turn',
+      nextSeq: (journal.messages.at(-1)?.seq ?? -1) + 1,
+      ...readTranscript(journal.messages),
       system,
       opening,
       script: script ? new TextDecoder().decode(script.content) : null,
@@ -68,8 +73,7 @@ function agentOf(lane: Lane, step: StepPlan): AgentPlan {
   return agent;
 }
 
-function remember(seen: Map<string, string>, call: CallRow): void {
-  const files = isRecord(call.result) ? call.result.seen : undefined;
+function remember(seen: Map<string, string>, files: Json): void {
   if (!Array.isArray(files)) return;
   for (const file of files) if (isRecord(file)) seen.set(String(file.path), String(file.sha));
 }
@@ -85,7 +89,7 @@ function toolContext(
   lane: Lane,
   step: StepPlan,
   agent: AgentPlan,
-  own: Pick<ToolContext, 'folder' | 'seen' | 'signal'>,
+  own: Pick<ToolContext, 'folder' | 'seen' | 'saved' | 'signal'>,
 ): ToolContext {
   const results = new Map<string, string>();
   for (const state of lane.steps.values()) {

@@ -4,7 +4,8 @@ import type { Session } from './session.js';
 /** The conversation as the provider gets it: the opening, then the stored transcript; the last turn is told so. */
 export function openingMessages(session: Session, turn: number): ChatMessage[] {
   const messages: ChatMessage[] = [{ role: 'user', text: session.opening }];
-  for (const { why: _why, cut: _cut, ...message } of session.messages) messages.push(message as ChatMessage);
+  for (const { why: _why, cut: _cut, used: _used, seq: _seq, ...message } of session.messages)
+    messages.push(message as ChatMessage);
   if (isLastTurn(session, turn))
     messages.push({ role: 'user', text: 'This is your last turn: answer now with what you have.' });
   return messages;
@@ -16,5 +17,5 @@ export function toolSpecs(session: Session, turn: number): ToolSpec[] {
 }
 
 function isLastTurn(session: Session, turn: number): boolean {
-  return session.agent.maxTurns > 1 && turn === session.agent.maxTurns - 1;
+  return session.purpose === 'turn' && session.agent.maxTurns > 1 && turn === session.agent.maxTurns - 1;
 }

@@ -3,13 +3,11 @@ import { toUsd } from '../../shared/money.js';
 import { StepFailure } from '../errors.js';
 import { writeStep } from '../lane/lane.js';
 import { capsOf } from './caps.js';
-import { openingMessages, toolSpecs } from './request.js';
-import { type Session, turnsOf } from './session.js';
+import { guessContext } from './compaction/size.js';
+import type { Session } from './session.js';
 
 const DEFAULT_OUTPUT_TOKENS = 8_192;
 const LEAST_OUTPUT_TOKENS = 64;
-/** A cautious guess: few texts have more tokens than a third of their characters. */
-const CHARACTERS_A_TOKEN = 3;
 
 /** What a call sets aside before it is made, so that parallel calls never pass the last cent. */
 export interface Reserve {
@@ -31,7 +29,7 @@ export async function reserveFor(session: Session, model: ResolvedModel): Promis
         'SERVICE_LLM_PRICE_OUT (priceIn and priceOut in SERVICE_MODELS_FILE; 0 will do), or take the budget away',
     );
   }
-  const input = Math.ceil(inputTokens(session) * model.price.input);
+  const input = Math.ceil(guessContext(session) * model.price.input);
   const left = Number(least.left) - input;
   const most = wanted ?? DEFAULT_OUTPUT_TOKENS;
   const room = model.price.output > 0 ? Math.floor(left / model.price.output) : most;
@@ -42,12 +40,6 @@ export async function reserveFor(session: Session, model: ResolvedModel): Promis
   }
   const maxOutputTokens = Math.min(most, room);
   return { nano: BigInt(Math.ceil(input + maxOutputTokens * model.price.output)), maxOutputTokens };
-}
-
-function inputTokens(session: Session): number {
-  const turn = turnsOf(session);
-  const text = JSON.stringify(openingMessages(session, turn)).length + JSON.stringify(toolSpecs(session, turn)).length;
-  return Math.ceil((text + session.system.length) / CHARACTERS_A_TOKEN);
 }
 
 /** Books a call of an earlier attempt that was never finished at what it had set aside. */

@@ -2,7 +2,7 @@ import { keepStep } from '../../tools/index.js';
 import { StepFailure } from '../errors.js';
 import type { Doer, Done } from '../steps/kinds.js';
 import { judgeAnswer } from './answer.js';
-import { callModel } from './call-model.js';
+import { nextTurn } from './compaction/next-turn.js';
 import { openSession } from './open-session.js';
 import { runTools } from './run-tools.js';
 import { type Session, say } from './session.js';
@@ -43,7 +43,7 @@ async function converse(session: Session): Promise<Done> {
       await lane.writer.flush();
       return { kind: 'stop', stop: { kind: 'again' } };
     }
-    const stop = await callModel(session);
+    const stop = await nextTurn(session);
     if (stop) return { kind: 'stop', stop };
   }
 }

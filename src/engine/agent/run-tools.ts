@@ -31,7 +31,7 @@ export async function runTools(session: Session, asked: Extract<Entry, { role: '
     await runFresh(session, calls, answer.released);
   }
   say(session, { role: 'tool', results: results.filter((result) => result !== null) });
-  if (repeatsItself(session.messages)) {
+  if (repeatsItself(session)) {
     say(session, {
       role: 'user',
       text: 'You have made the same call three times in a row. Try another way, or answer with what you have.',

@@ -3,6 +3,7 @@ import type { AgentTool, LaneFolder, ToolContext } from '../../tools/contract.js
 import type { AgentPlan, StepPlan } from '../../workspace/model.js';
 import type { CallRow } from '../journal/claim.js';
 import type { Lane, StepState } from '../lane/lane.js';
+import type { Past } from './compaction/marker.js';
 
 /** One attempt of an agent at a step, while this process has it in hand. */
 export interface Session {
@@ -16,8 +17,14 @@ export interface Session {
   readonly context: ToolContext;
   /** Calls of this attempt by `<turn>.<call>`. */
   readonly journal: Map<string, CallRow>;
-  /** The stored transcript: what follows the opening prompt. */
+  /** What its model calls are for: the step's next turn, or the summary that makes room for it. */
+  readonly purpose: 'turn' | 'summary';
+  /** The transcript as the model gets it: what follows the opening prompt. */
   readonly messages: Entry[];
+  /** What a compaction has taken out of it. */
+  past: Past;
+  /** The number of the transcript's next row, over all its epochs. */
+  nextSeq: number;
   readonly system: string;
   readonly opening: string;
   readonly script: string | null;
@@ -29,9 +36,22 @@ export interface Session {
 
 /**
  * A message of the transcript; `why` marks those that the engine says, so that they can be counted, and `cut` an
- * answer that the provider ended for its length.
+ * answer that the provider ended for its length. `used` is what the provider counted up to and with an answer, in
+ * tokens, and `seq` the number of its row.
  */
-export type Entry = ChatMessage & { readonly why?: 'repair' | 'nudge'; readonly cut?: boolean };
+export type Entry = ChatMessage & {
+  readonly why?: 'repair' | 'nudge' | 'compacted';
+  readonly cut?: boolean;
+  readonly used?: number;
+  readonly seq?: number;
+};
+
+/** The number of a model's call among those of its turn, whose tools count from 1. */
+const MODEL_CALL = { turn: 0, summary: -1 } as const satisfies Record<Session['purpose'], number>;
+
+export function modelCall(session: Session): number {
+  return MODEL_CALL[session.purpose];
+}
 
 /** The calls of one turn and what is known of their results, by position. */
 export interface TurnCalls {
@@ -45,28 +65,42 @@ export function journalKey(turn: number, call: number): string {
 }
 
 export function callKey(session: Session, turn: number, call: number) {
-  const { state } = session;
-  return { step: state.id, item: state.item, round: state.round, attempt: state.attempts, epoch: 0, turn, call };
+  const { state, past } = session;
+  return {
+    step: state.id,
+    item: state.item,
+    round: state.round,
+    attempt: state.attempts,
+    epoch: past.epoch,
+    turn,
+    call,
+  };
 }
 
-/** Turns that are over: the model's answers so far. */
-export function turnsOf(session: Session): number {
-  return session.messages.filter((message) => message.role === 'assistant').length;
+/** Turns that are over: the model's answers so far, those that are in a summary among them. */
+export function turnsOf({ messages, past }: Pick<Session, 'messages' | 'past'>): number {
+  return messages.reduce((count, message) => count + (message.role === 'assistant' ? 1 : 0), past.turns);
 }
 
-/** Puts a message into the transcript and into the next write. */
+/** Puts a message into the transcript and into the next write. A summary's answer is no message of it. */
 export function say(session: Session, message: Entry): void {
-  const { lane, state, messages } = session;
+  const { lane, state, messages, past } = session;
+  if (session.purpose === 'summary') {
+    messages.push(message);
+    return;
+  }
   const { role, ...content } = message;
+  const seq = session.nextSeq;
+  session.nextSeq += 1;
   lane.writer.batch.messages.push({
     step: state.id,
     item: state.item,
     round: state.round,
     attempt: state.attempts,
-    epoch: 0,
-    seq: messages.length,
+    epoch: past.epoch,
+    seq,
     role,
     content: content as never,
   });
-  messages.push(message);
+  messages.push({ ...message, seq });
 }

@@ -1,36 +1,70 @@
+import { createHash } from 'node:crypto';
+import type { ToolCall } from '../../models/contract.js';
 import { canonicalJson } from '../../shared/json.js';
 import { StepFailure } from '../errors.js';
 import { checkCall } from './invalid-call.js';
 import type { Entry, Session } from './session.js';
 
+const SAME_CALLS_TOLD = 3;
 const SAME_CALLS_FAIL = 6;
 const INVALID_CALLS_FAIL = 5;
+/** How far back it is looked: a turn may hold many calls, and none may hide a row of equal ones. */
+const LOOK_BACK = 64;
+
+/** What a row of calls is judged by. */
+export interface CallSign {
+  readonly name: string;
+  /** The digest of name and arguments. */
+  readonly key: string;
+  readonly invalid: boolean;
+}
 
 /** The same call six times in a row, or five invalid ones, is a model that goes round in circles: the step fails. */
 export function guardAgainstLoops(session: Session): void {
-  const calls = session.messages.flatMap((message) => (message.role === 'assistant' ? message.calls : []));
-  const keys = calls.map((call) => `${call.name} ${canonicalJson(call.args)}`);
-  const last = calls.at(-1);
-  if (last && trailing(keys, (key) => key === keys.at(-1)) >= SAME_CALLS_FAIL) {
+  const signs = newestSigns(session);
+  const last = signs.at(-1);
+  if (last && trailing(signs, ({ key }) => key === last.key) >= SAME_CALLS_FAIL) {
     throw new StepFailure(
       `stuck: ${last.name} was called ${SAME_CALLS_FAIL} times in a row with the same arguments`,
       'model',
     );
   }
-  if (trailing(calls, (call) => checkCall(session, call) !== null) >= INVALID_CALLS_FAIL) {
+  if (trailing(signs, ({ invalid }) => invalid) >= INVALID_CALLS_FAIL) {
     throw new StepFailure(`stuck: ${INVALID_CALLS_FAIL} calls in a row were not valid`, 'model');
   }
+}
+
+/** True when the newest calls repeat three times: the model is told so, once, with the results. */
+export function repeatsItself(session: Session): boolean {
+  const signs = newestSigns(session);
+  return trailing(signs, ({ key }) => key === signs.at(-1)?.key) === SAME_CALLS_TOLD;
+}
+
+/** The newest calls, of turns that are in the summary too. It does not grow with the transcript. */
+export function newestSigns(session: Session): readonly CallSign[] {
+  const calls: ToolCall[] = [];
+  for (let at = session.messages.length - 1; at >= 0 && calls.length < LOOK_BACK; at -= 1) {
+    const message = session.messages[at] as Entry;
+    if (message.role === 'assistant') calls.unshift(...message.calls);
+  }
+  return [...session.past.trail, ...calls.map((call) => signOf(session, call))].slice(-LOOK_BACK);
+}
+
+const signs = new WeakMap<ToolCall, CallSign>();
+
+function signOf(session: Session, call: ToolCall): CallSign {
+  const known = signs.get(call);
+  if (known) return known;
+  const key = createHash('sha256')
+    .update(canonicalJson([call.name, call.args]))
+    .digest('base64url');
+  const sign = { name: call.name, key, invalid: checkCall(session, call) !== null };
+  signs.set(call, sign);
+  return sign;
 }
 
 function trailing<T>(list: readonly T[], holds: (entry: T) => boolean): number {
   let count = 0;
   while (count < list.length && holds(list[list.length - 1 - count] as T)) count += 1;
   return count;
-}
-
-/** True when the newest calls repeat three times: the model is told so, once, with the results. */
-export function repeatsItself(messages: readonly Entry[]): boolean {
-  const calls = messages.flatMap((message) => (message.role === 'assistant' ? message.calls : []));
-  const keys = calls.map((call) => `${call.name} ${canonicalJson(call.args)}`);
-  return trailing(keys, (key) => key === keys.at(-1)) === 3;
 }

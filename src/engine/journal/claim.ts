@@ -167,8 +167,17 @@ export interface CallRow {
 }
 
 export interface StepJournal {
+  /** Calls of the newest turns: of those before, the transcript holds the results. */
   readonly calls: readonly CallRow[];
-  readonly messages: readonly { readonly seq: number; readonly role: string; readonly content: Json }[];
+  /** What the newest compaction left and what came since; the whole transcript where there was none. */
+  readonly messages: readonly {
+    readonly seq: number;
+    readonly epoch: number;
+    readonly role: string;
+    readonly content: Json;
+  }[];
+  /** Memory files that calls of this attempt saw, in their order. */
+  readonly seen: readonly Json[];
   /** Acting calls that earlier attempts of the step finished, for a fresh attempt to be told. */
   readonly acted: readonly string[];
 }
@@ -183,13 +192,20 @@ export async function readStepJournal(
     name: 'read-step-journal',
     text: `SELECT
       (SELECT coalesce(jsonb_agg(jsonb_build_object('turn', turn, 'call', call, 'kind', kind, 'name', name, 'acts', acts,
-          'state', state, 'starts', starts, 'result', result)), '[]')
-        FROM call WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt = $5) AS calls,
-      (SELECT coalesce(jsonb_agg(jsonb_build_object('seq', seq, 'role', role, 'content', content) ORDER BY seq), '[]')
-        FROM message WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt = $5) AS messages,
+          'state', state, 'starts', starts, 'result', result) ORDER BY epoch, turn, call), '[]')
+        FROM call WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt = $5
+          AND turn >= (SELECT max(turn) - 1 FROM call WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt = $5)) AS calls,
+      (SELECT coalesce(jsonb_agg(jsonb_build_object('seq', seq, 'epoch', epoch, 'role', role, 'content', content) ORDER BY seq), '[]')
+        FROM message WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt = $5 AND seq >= coalesce((
+          SELECT (content->'past'->>'from')::int FROM message
+          WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt = $5 AND epoch > 0 AND content->>'why' = 'compacted'
+          ORDER BY epoch DESC LIMIT 1), 0)) AS messages,
+      (SELECT coalesce(jsonb_agg(result->'seen' ORDER BY turn, call), '[]')
+        FROM call WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt = $5
+          AND jsonb_typeof(result->'seen') = 'array' AND result->'seen' <> '[]') AS seen,
       (SELECT coalesce(jsonb_agg(name || ' ' || coalesce(result->>'args', '') ORDER BY attempt, turn, call), '[]')
         FROM call WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt < $5 AND acts AND state <> 'started') AS acted`,
     values: [runId, key.step, key.item, key.round, key.attempt],
   });
-  return row ?? { calls: [], messages: [], acted: [] };
+  return row ?? { calls: [], messages: [], seen: [], acted: [] };
 }

@@ -35,7 +35,7 @@ export async function playTurn(request: ModelRequest, signal: AbortSignal): Prom
 
 function turnFor(request: ModelRequest): ScriptTurn {
   const { script } = request;
-  if (script?.yaml == null) return unscriptedTurn(request);
+  if (script?.yaml == null || script.purpose === 'summary') return unscriptedTurn(request);
   const path = `agents/${script.agent}/script.yaml`;
   const turn = pickTurn(readScript(script.yaml, path), script, request.messages);
   if (turn) return turn;

@@ -11,6 +11,9 @@ export function unscriptedTurn(request: ModelRequest): ScriptTurn {
 }
 
 function plainText(request: ModelRequest): string {
+  if (request.script?.purpose === 'summary') {
+    return '[scripted] No model wrote this summary. The older turns are left out; their results are kept.';
+  }
   const { agent, step } = request.script ?? { agent: 'this agent', step: 'this step' };
   return `[scripted] No model wrote this. Step ${step} asked ${agent}: ${instructionLine(request)}`;
 }

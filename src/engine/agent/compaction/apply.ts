@@ -1,0 +1,69 @@
+import type { ToolResult } from '../../../models/contract.js';
+import type { Entry } from '../session.js';
+import { guessTokens } from './size.js';
+
+/** Shorter results than this stay: their place would take as much. */
+const WORTH_SAVING = 300;
+
+/** Results of the messages `from`–`to` that are shown at `tokens` each, since whole they do not fit. */
+export interface Cut {
+  readonly from: number;
+  readonly to: number;
+  readonly tokens: number;
+}
+
+/** How a transcript is shown from here on; the rows themselves stay as they are. */
+export interface Shown {
+  /** Messages before this seq are in the summary. */
+  readonly from: number;
+  /** Tool results of messages before this seq have given way to the path where Read finds them. */
+  readonly elide: number;
+  readonly cuts: readonly Cut[];
+}
+
+/** The messages as the model gets them. Applied to its own answer it changes nothing. */
+export function showEntries(entries: readonly Entry[], shown: Shown): Entry[] {
+  return entries.flatMap((entry): Entry[] => {
+    const seq = entry.seq ?? 0;
+    if (entry.why === 'compacted' || seq < shown.from) return [];
+    if (entry.role !== 'tool') return [entry];
+    if (seq < shown.elide) return [withResults(entry, (result, path) => elided(result, path))];
+    const cut = shown.cuts.find(({ from, to }) => seq >= from && seq <= to);
+    return [cut ? withResults(entry, (result, path) => cutTo(result, path, cut.tokens)) : entry];
+  });
+}
+
+/** Where Read shows a whole result, by its place in the transcript of the attempt. */
+export function savedPath(seq: number, number: number): string {
+  return `saved/result-${seq}-${number}.txt`;
+}
+
+export function parseSavedPath(path: string): { readonly seq: number; readonly number: number } | null {
+  const match = /^saved\/result-(\d{1,9})-(\d{1,6})\.txt$/.exec(path);
+  return match ? { seq: Number(match[1]), number: Number(match[2]) } : null;
+}
+
+type ToolEntry = Extract<Entry, { role: 'tool' }>;
+
+function withResults(entry: ToolEntry, change: (result: ToolResult, path: string) => string): ToolEntry {
+  const results = entry.results.map((result, index) => {
+    const text = change(result, savedPath(entry.seq ?? 0, index + 1));
+    return text === result.text ? result : { ...result, text };
+  });
+  return results.every((result, index) => result === entry.results[index]) ? entry : { ...entry, results };
+}
+
+/** One that was cut before is long, however short its rest: the whole of it is in the rows. */
+function elided({ text }: ToolResult, path: string): string {
+  return text.length <= WORTH_SAVING && !text.includes(path) ? text : `[saved: ${path}]`;
+}
+
+function cutTo({ text }: ToolResult, path: string, tokens: number): string {
+  if (guessTokens(text) <= tokens || text.length <= WORTH_SAVING) return text;
+  for (let half = text.length / 2; ; half = Math.floor(half * 0.7)) {
+    const parts = half < 40 ? ['', ''] : [text.slice(0, half), text.slice(-half)];
+    const shown = parts.join(`\n[… saved: ${path}; Read it in parts, with offset and limit …]\n`);
+    if (half < 40) return `[saved: ${path}]`;
+    if (guessTokens(shown) <= tokens) return shown;
+  }
+}

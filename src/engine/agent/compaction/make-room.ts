@@ -1,0 +1,119 @@
+import { failpoint } from '../../../shared/failpoint.js';
+import type { Stop } from '../../../workflows/contract.js';
+import { ContextOverflow } from '../../errors.js';
+import { callModel } from '../call-model.js';
+import { type Entry, type Session, say, turnsOf } from '../session.js';
+import { newestSigns } from '../stuck.js';
+import { compacted, type MarkerEntry, markerText } from './marker.js';
+import { type CompactionPlan, planCompaction } from './plan.js';
+import { fixedTokens, guessContext, measureContext } from './size.js';
+import { plainSummary, summarySession, turnsIn } from './summary-session.js';
+
+/** Of a model's context, how full it may be before older turns give way. */
+const FULL = 0.8;
+/** What a summary may read of the old turns, of the model's context. */
+const RECORD = 0.5;
+
+/**
+ * Compacts the transcript when the next call would fill more than 80 % of the model's context, or when the provider
+ * has said that it does not fit (`overflow`). `made` is false when there is nothing to gain. A stop is a wait: for the
+ * provider that writes the summary, or for money that other lanes hold.
+ */
+export async function makeRoom(
+  session: Session,
+  overflow = false,
+): Promise<{ readonly made: boolean; readonly stop: Stop | null }> {
+  const [model] = session.models;
+  const turn = turnsOf(session);
+  if (!model || turn >= session.agent.maxTurns) return { made: false, stop: null };
+  const limit = limitOf(session, model.contextTokens);
+  const measured = measureContext(session);
+  if (!overflow && measured.tokens <= limit) return { made: false, stop: null };
+  // The provider knows better than the guess: what it refused is longer than its context.
+  const least = overflow ? model.contextTokens / Math.max(1, guessContext(session)) : 0;
+  const factor = Math.max(measured.factor, least);
+  const plan = planCompaction({
+    entries: session.messages,
+    shown: session.past,
+    fixed: fixedTokens(session),
+    limit,
+    factor,
+  });
+  if (!plan) return { made: false, stop: null };
+  const summary = await summaryOf(session, plan, Math.floor((model.contextTokens * RECORD) / factor));
+  if ('stop' in summary) return { made: false, stop: summary.stop };
+  failpoint('compaction-answered');
+  const from = overflow ? Math.max(measured.tokens, model.contextTokens) : measured.tokens;
+  begin(session, plan, { text: summary.text, factor, from, overflowAt: overflow ? turn : null });
+  return { made: true, stop: null };
+}
+
+/** The answer has to fit too: an agent that asks for long ones leaves less for the transcript. */
+function limitOf({ agent }: Session, context: number): number {
+  const { maxOutputTokens } = agent.config;
+  const answer = typeof maxOutputTokens === 'number' ? context - maxOutputTokens : context;
+  return Math.max(context * 0.3, Math.min(context * FULL, answer));
+}
+
+async function summaryOf(
+  session: Session,
+  { old, summaryTokens }: CompactionPlan,
+  room: number,
+): Promise<{ readonly text: string } | { readonly stop: Stop }> {
+  const [first] = session.messages;
+  if (old.length === 0) return { text: first?.why === 'compacted' && first.role === 'user' ? first.text : '' };
+  const asked = summarySession(session, old, { tokens: summaryTokens, room });
+  try {
+    const stop = await callModel(asked);
+    if (stop) return { stop };
+  } catch (error) {
+    // A summary without a model is poorer, and better than a step that fails for what was to save it.
+    if (!(error instanceof ContextOverflow)) throw error;
+  }
+  const answer = asked.messages.at(-1);
+  const text = answer?.role === 'assistant' ? answer.text.trim() : '';
+  // Half its tokens in words were asked for; a model that writes on is cut, or the summary fills what it was to free.
+  return { text: markerText((text || plainSummary(old)).slice(0, summaryTokens * 3)) };
+}
+
+interface Begun {
+  readonly text: string;
+  readonly factor: number;
+  readonly from: number;
+  readonly overflowAt: number | null;
+}
+
+/** Begins the next epoch: its first row goes out in the same write as the end of the summary's call. */
+function begin(session: Session, { shown, old }: CompactionPlan, { text, factor, from, overflowAt }: Begun): void {
+  const { past, messages, lane, state } = session;
+  const kept = old.length;
+  const marker = {
+    ...shown,
+    turns: past.turns + turnsIn(old),
+    counts: {
+      repair: past.counts.repair + countWhy(old, 'repair'),
+      nudge: past.counts.nudge + countWhy(old, 'nudge'),
+    },
+    trail: kept === 0 ? past.trail : newestSigns({ ...session, messages: messages.slice(0, kept) }),
+    factor,
+    overflowAt,
+  };
+  session.past = { ...marker, epoch: past.epoch + 1, since: session.nextSeq };
+  const before = messages.slice();
+  say(session, { role: 'user', text, why: 'compacted', past: marker } as MarkerEntry);
+  const { past: _past, ...summary } = messages.at(-1) as MarkerEntry;
+  messages.splice(0, messages.length, ...compacted(summary, before, shown));
+  lane.writer.event('context.compacted', {
+    step: session.step.id,
+    item: state.item,
+    round: state.round,
+    turn: turnsOf(session),
+    epoch: session.past.epoch,
+    from,
+    to: Math.ceil(guessContext(session) * factor),
+  });
+}
+
+function countWhy(entries: readonly Entry[], why: 'repair' | 'nudge'): number {
+  return entries.filter((entry) => entry.why === why).length;
+}

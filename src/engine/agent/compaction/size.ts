@@ -1,0 +1,56 @@
+import type { Session } from '../session.js';
+
+/** A cautious guess: few texts of ASCII have more tokens than a third of their characters; of others, each may be one. */
+const ASCII_A_TOKEN = 3;
+
+export function guessTokens(text: string): number {
+  const others = text.match(/[\u0080-\uffff]/g)?.length ?? 0;
+  return Math.ceil((text.length - others) / ASCII_A_TOKEN) + others;
+}
+
+const sizes = new WeakMap<object, number>();
+
+/** What a message takes of the context, as sent. Reckoned once: a turn must not cost more the longer the transcript is. */
+export function sizeOf(message: object): number {
+  const known = sizes.get(message);
+  if (known !== undefined) return known;
+  const size = guessTokens(JSON.stringify(message));
+  sizes.set(message, size);
+  return size;
+}
+
+const fixed = new WeakMap<Session, number>();
+
+/** What every call carries besides the transcript: the system's text, the opening, the tools. */
+export function fixedTokens(session: Session): number {
+  const known = fixed.get(session);
+  if (known !== undefined) return known;
+  const tools = JSON.stringify([...session.tools.values()].map((tool) => tool.spec));
+  const size = guessTokens(session.system) + guessTokens(session.opening) + guessTokens(tools);
+  fixed.set(session, size);
+  return size;
+}
+
+/** The guess for a whole call: cautious, so that what is set aside for it is enough. */
+export function guessContext(session: Session): number {
+  return fixedTokens(session) + session.messages.reduce((sum, message) => sum + sizeOf(message), 0);
+}
+
+/**
+ * What the next call takes of the context: what the provider counted last, and a guess for what was said since.
+ * `factor` is how far its counts are from the guesses.
+ */
+export function measureContext(session: Session): { readonly tokens: number; readonly factor: number } {
+  const { messages, past } = session;
+  const at = messages.findLastIndex(
+    (message) => message.role === 'assistant' && message.used !== undefined && (message.seq ?? 0) > past.since,
+  );
+  const guess = guessContext(session);
+  const last = messages[at];
+  if (last?.role !== 'assistant' || last.used === undefined) {
+    return { tokens: Math.ceil(guess * past.factor), factor: past.factor };
+  }
+  const newer = messages.slice(at + 1).reduce((sum, message) => sum + sizeOf(message), 0);
+  const factor = Math.min(4, Math.max(0.25, last.used / Math.max(1, guess - newer)));
+  return { tokens: Math.ceil(last.used + newer * Math.max(1, factor)), factor };
+}

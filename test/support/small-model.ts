@@ -1,0 +1,26 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from '../../src/config/index.js';
+
+/** One model, `small`, of that context, served at the address: what compaction is tried on. */
+export function smallModel(baseUrl: string, contextTokens: number): Config['models'] {
+  const file = join(mkdtempSync(join(tmpdir(), 'small-model-')), 'models.yaml');
+  const small = {
+    provider: 'openai-compatible',
+    model: 'fake',
+    baseUrl,
+    key: 'SMALL_KEY',
+    contextTokens,
+    priceIn: 1,
+    priceOut: 10,
+  };
+  writeFileSync(file, JSON.stringify({ default: 'small', models: { small } }));
+  return { file, single: null, apiKeys: {}, env: (name) => (name === 'SMALL_KEY' ? 'k' : undefined) };
+}
+
+/** Where the engine asked from, by the call's idempotency key. */
+export function placeOfKey(key: string | null): { readonly turn: number; readonly isSummary: boolean } {
+  const parts = (key ?? '').split('/');
+  return { turn: Number(parts[5] ?? 0), isSummary: parts.at(-1) === 'summary' };
+}
