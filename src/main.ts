@@ -20,6 +20,7 @@ import type { Log } from './shared/log.js';
 import { errorMessage } from './shared/refusal.js';
 import { createBlobStore } from './storage/index.js';
 import {
+  buildOf,
   connectTemporal,
   createWorkflows,
   installRuntime,
@@ -148,13 +149,16 @@ async function startWorker(
   const { namespace, taskQueue } = config.temporal;
   const target = { address: config.temporal.address ?? '', tls: config.temporal.tls };
   const loops = startEngineLoops(deps);
-  const seen = await keepWorkerSeen(db, { id: workerId, version: config.version, sandbox: sandbox.driver }, log);
+  const bundlePath = join(distDir, 'workflows.js');
+  const version = `${config.version}+${await buildOf(bundlePath)}`;
+  const seen = await keepWorkerSeen(db, { id: workerId, version, sandbox: sandbox.driver }, log);
   const worker = keepWorker({
     target,
     namespace,
     taskQueue,
     activities: createActivities(deps),
-    bundlePath: join(distDir, 'workflows.js'),
+    bundlePath,
+    isOnlyBuild: () => seen.isOnlyBuild(),
     log,
     onConnected: (connection) => switched.use(createWorkflows({ connection, namespace, taskQueue })),
   });

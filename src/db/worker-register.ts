@@ -5,6 +5,7 @@ import type { Sql } from './contract.js';
 
 export interface WorkerEntry {
   readonly id: string;
+  /** Of the product, then `+` and the build of its workflows. */
   readonly version: string;
   /** The driver that programs run under, and why they are refused when they are. */
   readonly sandbox: string;
@@ -12,12 +13,19 @@ export interface WorkerEntry {
 
 const EVERY_MS = 5_000;
 
-/** Says every 5 s that this worker lives, so that an API on another machine can tell; takes its row back at the end. */
-export async function keepWorkerSeen(db: Sql, entry: WorkerEntry, log: Log): Promise<{ close(): Promise<void> }> {
+export interface SeenWorker {
+  /** False while a worker of another build lives, by the last beat that the database answered. */
+  isOnlyBuild(): boolean;
+  close(): Promise<void>;
+}
+
+/** Says every 5 s that this worker lives, so that others can tell; takes its row back at the end. */
+export async function keepWorkerSeen(db: Sql, entry: WorkerEntry, log: Log): Promise<SeenWorker> {
   let failing = false;
+  let others = 1;
   async function beat(): Promise<void> {
     try {
-      await see(db, entry);
+      others = await see(db, entry);
       failing = false;
     } catch (error) {
       if (!failing) log.warn({ error: errorMessage(error) }, 'this worker cannot say that it lives');
@@ -30,6 +38,7 @@ export async function keepWorkerSeen(db: Sql, entry: WorkerEntry, log: Log): Pro
     last = last.then(beat);
   }, EVERY_MS);
   return {
+    isOnlyBuild: () => others === 0,
     async close() {
       clearInterval(timer);
       await last;
@@ -38,12 +47,16 @@ export async function keepWorkerSeen(db: Sql, entry: WorkerEntry, log: Log): Pro
   };
 }
 
-async function see(db: Sql, { id, version, sandbox }: WorkerEntry): Promise<void> {
-  await db.query({
+/** Answers how many workers of other builds live. */
+async function see(db: Sql, { id, version, sandbox }: WorkerEntry): Promise<number> {
+  const [row] = await db.query<{ others: number }>({
     name: 'worker-seen',
-    text: `WITH old AS (DELETE FROM worker_seen WHERE seen_at < now() - interval '1 day')
-           INSERT INTO worker_seen (id, host, pid, version, sandbox) VALUES ($1, $2, $3, $4, $5)
-           ON CONFLICT (id) DO UPDATE SET seen_at = now(), sandbox = excluded.sandbox`,
+    text: `WITH old AS (DELETE FROM worker_seen WHERE seen_at < now() - interval '1 day'),
+           mine AS (INSERT INTO worker_seen (id, host, pid, version, sandbox) VALUES ($1, $2, $3, $4, $5)
+             ON CONFLICT (id) DO UPDATE SET seen_at = now(), sandbox = excluded.sandbox)
+           SELECT count(*)::int AS others FROM worker_seen
+             WHERE version <> $4 AND seen_at > now() - interval '15 seconds'`,
     values: [id, hostname(), process.pid, version, sandbox],
   });
+  return row?.others ?? 0;
 }

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { type NativeConnection, Worker } from '@temporalio/worker';
 import type { RunActivities } from '../workflows/contract.js';
 
@@ -9,6 +11,11 @@ export interface RunWorkerOptions {
   readonly activities: RunActivities;
   /** The workflows, bundled ahead by the build: bundling at the start costs four seconds. */
   readonly bundlePath: string;
+  /**
+   * Whether a run may take up what only this build's workflows know (`patched`). Not while workers of another build
+   * live: they could not replay its history. Always when left out.
+   */
+  readonly isOnlyBuild?: () => boolean;
 }
 
 /** How long calls in flight may take to end once the worker is told to leave. */
@@ -16,7 +23,7 @@ const SHUTDOWN_GRACE_MS = 20_000;
 
 /** The worker of runs, with the settings that design measured to matter. */
 export async function createRunWorker(options: RunWorkerOptions): Promise<Worker> {
-  const { connection, namespace, taskQueue, activities, bundlePath } = options;
+  const { connection, namespace, taskQueue, activities, bundlePath, isOnlyBuild = () => true } = options;
   if (!existsSync(bundlePath)) throw new Error(`${bundlePath} is missing: run \`npm run build\`, then start again.`);
   return Worker.create({
     connection,
@@ -24,6 +31,7 @@ export async function createRunWorker(options: RunWorkerOptions): Promise<Worker
     taskQueue,
     workflowBundle: { codePath: bundlePath },
     activities: { ...activities },
+    patchActivationCallback: isOnlyBuild,
     // Stop reaches a silent activity by its heartbeat's answer: 0.8 s so, 6.5 s by the defaults.
     maxHeartbeatThrottleInterval: '1s',
     defaultHeartbeatThrottleInterval: '1s',
@@ -35,4 +43,10 @@ export async function createRunWorker(options: RunWorkerOptions): Promise<Worker
     shutdownGraceTime: SHUTDOWN_GRACE_MS,
     shutdownForceTime: SHUTDOWN_GRACE_MS + 5_000,
   });
+}
+
+/** What tells two builds of the workflows apart. */
+export async function buildOf(bundlePath: string): Promise<string> {
+  const code = await readFile(bundlePath).catch(() => '');
+  return createHash('sha256').update(code).digest('hex').slice(0, 12);
 }

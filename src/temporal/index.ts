@@ -1,6 +1,6 @@
 export { connectTemporal, connectWorker, type TemporalTarget } from './connect-temporal.js';
 export type { Workflows } from './contract.js';
-export { createRunWorker, type RunWorkerOptions } from './create-run-worker.js';
+export { buildOf, createRunWorker, type RunWorkerOptions } from './create-run-worker.js';
 export { createWorkflows, type WorkflowsOptions } from './create-workflows.js';
 export { installRuntime } from './install-runtime.js';
 export { type KeepWorkerOptions, type KeptWorker, keepWorker } from './keep-worker.js';

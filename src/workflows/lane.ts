@@ -9,7 +9,7 @@ import {
 } from '@temporalio/workflow';
 import type { LaneRef, RunActivities, Stop } from './contract.js';
 import type { runFlow } from './run-flow.js';
-import { border, during, type RunState } from './run-state.js';
+import { beginAnew, border, during, isTimeToBeginAnew, type RunState } from './run-state.js';
 
 const { advance } = proxyActivities<RunActivities>({
   startToCloseTimeout: '10 years',
@@ -92,8 +92,9 @@ export async function runLane(ref: LaneRef, run: RunState): Promise<Stop['kind']
   run.lanes += 1;
   try {
     await waitForTime(ref.lane, run);
-    for (;;) {
+    for (let stops = 0; ; stops += 1) {
       await border(run);
+      if (stops > 0 && isTimeToBeginAnew(run)) await beginAnew(ref.runId, run);
       run.turn += 1;
       const { turn } = run;
       const stop = await during(run, 'busy', () => advance({ ...ref, turn }));

@@ -1,4 +1,5 @@
-import { CancellationScope, condition, patched, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, condition, continueAsNew, patched, workflowInfo } from '@temporalio/workflow';
+import type { runFlow } from './run-flow.js';
 
 /** What one execution knows of its run besides the rows; all of it can be read from them again. */
 export interface RunState {
@@ -45,11 +46,11 @@ export function newRunState(turn: number, later: Readonly<Record<string, number>
  * long; then it stays here, as all others do at their borders, parks and waits, until a new execution takes them over.
  */
 export async function border(run: RunState): Promise<void> {
-  run.holding ||= shouldHold(run);
+  run.holding ||= isTimeToHold(run) && mayHold(run);
   if (run.holding) await condition(() => false);
 }
 
-function shouldHold(run: RunState): boolean {
+function isTimeToHold(run: RunState): boolean {
   const { continueAsNewSuggested, historyLength } = workflowInfo();
   if (!continueAsNewSuggested) return false;
   run.long ??= historyLength;
@@ -57,8 +58,21 @@ function shouldHold(run: RunState): boolean {
   if (historyLength < 2 * EVENTS_A_LANE * run.lanes) return false;
   // Nobody stands still for a sibling's hour of work, or for a child that waits for a person, before it must be.
   if (run.busy > 0 && historyLength < WAIT_FOR_WORK * run.long) return false;
-  if (run.children > 0 && historyLength < WAIT_FOR_CHILDREN * run.long) return false;
-  return patched('2026-11-hold-lanes');
+  return run.children === 0 || historyLength >= WAIT_FOR_CHILDREN * run.long;
+}
+
+/**
+ * False while workers of another build live. What they are told once holds for as long as the execution is cached, so
+ * it is asked again under another name each time that the history has doubled.
+ */
+function mayHold({ long }: RunState): boolean {
+  const { historyLength } = workflowInfo();
+  return patched(`2026-11-hold-lanes-${Math.floor(Math.log2(historyLength / (long ?? historyLength)))}`);
+}
+
+/** What 0.1.0 did, and what its workers can replay: between two stops of the main lane there is nothing to hold. */
+export function isTimeToBeginAnew(run: RunState): boolean {
+  return run.lanes === 1 && !run.holding && workflowInfo().continueAsNewSuggested;
 }
 
 /** Resolves when all lanes hold and nothing is under way. A cancelled run never gets there: it is left to end. */
@@ -67,6 +81,15 @@ export function allAtRest(run: RunState): Promise<void> {
   return CancellationScope.nonCancellable(() =>
     condition(() => run.holding && run.busy === 0 && run.children === 0 && !root.consideredCancelled),
   );
+}
+
+/**
+ * Leaves the rest of the run to a new execution with an empty history: it begins each open lane with `advance`, which
+ * reads from the rows where the lane stands, a decision whose signal came in this moment included. Never returns.
+ */
+export function beginAnew(runId: string, { turn, later }: RunState): Promise<never> {
+  const kept = later.size === 0 ? {} : { later: Object.fromEntries(later) };
+  return continueAsNew<typeof runFlow>({ runId, turn, ...kept });
 }
 
 /** Counts work that a new execution must not begin beside. */

@@ -15,7 +15,7 @@ import { systemClock } from '../../src/shared/clock.js';
 import { newId } from '../../src/shared/ids.js';
 import type { Role } from '../../src/shared/roles.js';
 import { createBlobStore } from '../../src/storage/index.js';
-import { createRunWorker, createWorkflows, installRuntime } from '../../src/temporal/index.js';
+import { createRunWorker, createWorkflows, installRuntime, type RunWorkerOptions } from '../../src/temporal/index.js';
 import { createKey, createTestApp, createTestDeps, type TestApp } from './create-test-app.js';
 import { freshDatabase } from './postgres.js';
 import { silentLog } from './silent-log.js';
@@ -35,7 +35,11 @@ export interface EngineApp extends TestApp {
   keyFor(role: Role): Promise<string>;
   /** Ends the worker as SIGTERM would. */
   stopWorker(): Promise<void>;
+  /** Ends it and starts another one, of that build. */
+  restartWorker(build: WorkerBuild): Promise<void>;
 }
+
+export type WorkerBuild = Partial<Pick<RunWorkerOptions, 'bundlePath' | 'isOnlyBuild'>>;
 
 export interface EngineOptions {
   readonly models?: Config['models'];
@@ -44,6 +48,7 @@ export interface EngineOptions {
   readonly deps?: Partial<Deps>;
   /** A server of the test's own. */
   readonly temporal?: ReturnType<typeof testTemporal>;
+  readonly build?: WorkerBuild;
 }
 
 /** Temporal's runtime is one a process. */
@@ -81,18 +86,21 @@ export async function createEngineApp(options: EngineOptions = {}): Promise<Engi
       ...options.deps,
     },
   });
-  const stopWorker =
-    options.worker === false
-      ? async () => undefined
-      : await startWorker(app.deps, { connection, namespace, taskQueue });
+  const start = (build: WorkerBuild = {}) => startWorker(app.deps, { connection, namespace, taskQueue, ...build });
+  let stop = options.worker === false ? async () => undefined : await start(options.build);
+  const stopWorker = () => stop();
+  const restartWorker = async (build: WorkerBuild) => {
+    await stop();
+    stop = await start(build);
+  };
   closers.push(async () => {
-    await stopWorker();
+    await stop();
     await sandbox.close();
     await connection.close();
     await closeDb();
   });
   const keyFor = (role: Role) => createKey(app.deps, { tenant: app.tenant, owner: app.owner, role });
-  return { ...app, taskQueue, stopWorker, keyFor, ...verbs(app) };
+  return { ...app, taskQueue, stopWorker, restartWorker, keyFor, ...verbs(app) };
 }
 
 /** A database of its own: the outbox's sweep and the reconciler of one app never touch another's runs. */
@@ -107,14 +115,14 @@ async function engineDb(given: Db | undefined): Promise<{ db: Db; close: () => P
   return { db, close };
 }
 
-interface At {
+interface At extends WorkerBuild {
   readonly connection: NativeConnection;
   readonly namespace: string;
   readonly taskQueue: string;
 }
 
 async function startWorker(deps: Deps, at: At): Promise<() => Promise<void>> {
-  const bundlePath = join(distDir, 'workflows.js');
+  const bundlePath = at.bundlePath ?? join(distDir, 'workflows.js');
   if (!existsSync(bundlePath)) throw new Error('run npm run build first');
   const worker = await createRunWorker({ ...at, activities: createActivities(deps), bundlePath });
   const loops: EngineLoops = startEngineLoops(deps);

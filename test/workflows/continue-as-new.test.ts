@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunView } from '../../src/runs/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
+import { decideGates } from '../support/drive-gates.js';
 import { flow, scripted } from '../support/flows.js';
 import { ownTemporal } from '../support/own-temporal.js';
 
@@ -31,32 +32,6 @@ async function executions(id: string) {
   return found;
 }
 
-type Decide = (round: number, step: string) => 'approve' | 'reject' | null;
-
-/** Decides each gate of the run as often as it opens, until the run has ended or is as far as asked. */
-async function decideGates(
-  workspace: string,
-  id: string,
-  decide: Decide,
-  isFar: (run: RunView) => boolean = () => false,
-): Promise<RunView> {
-  const rounds = new Map<string, number>();
-  const at = `/api/workspaces/${workspace}/runs/${id}/approve`;
-  const meant = (run: RunView) =>
-    run.waiting.filter((wait) => wait.kind === 'approval' && decide((rounds.get(wait.id) ?? 0) + 1, wait.id) !== null);
-  for (;;) {
-    const isOver = (run: RunView) => run.finishedAt !== null || isFar(run);
-    const run = await app.until(workspace, id, (view) => isOver(view) || meant(view).length > 0);
-    if (isOver(run)) return run;
-    for (const wait of meant(run)) {
-      const round = (rounds.get(wait.id) ?? 0) + 1;
-      const response = await app.post(at, { decision: decide(round, wait.id), step: wait.step });
-      if (response.status !== 200) throw new Error(`${wait.id} ${round}: ${await response.text()}`);
-      rounds.set(wait.id, round);
-    }
-  }
-}
-
 /** The step with that id has completed. */
 const completed =
   (...ids: string[]) =>
@@ -68,7 +43,7 @@ const LOOP = '## Draft @worker\n\nA.\n\n## Gate\n\n- approve: human\n- on_reject
 test('a loop of 60 gates goes on in one execution after another, and each decision counts once', SLOW, async () => {
   const workspace = await app.workspace({ ...scripted('- { text: done }\n'), 'flows/loop.md': flow(LOOP) });
   const id = await app.start(workspace, 'loop');
-  const run = await decideGates(workspace, id, (round) => (round < 60 ? 'reject' : 'approve'));
+  const run = await decideGates(app, { workspace, id }, (round) => (round < 60 ? 'reject' : 'approve'));
   expect([run.status, run.error]).toEqual(['completed', null]);
   expect(run.steps.map((step) => step.round)).toEqual([60, 60]);
   const list = await executions(id);
@@ -110,17 +85,14 @@ test(
     const body = `## Both\n\n${gate('Left', 24)}\n\n${gate('Right', 24)}\n\n### Idle\n\n- approve: human\n\nOK?\n\n## After @worker\n\nGo.`;
     const workspace = await app.workspace({ ...scripted('- { text: done }\n'), 'flows/g.md': flow(body) });
     const id = await app.start(workspace, 'g');
-    const parked = await decideGates(
-      workspace,
-      id,
-      (round, step) => (step === 'idle' ? null : round < 24 ? 'reject' : 'approve'),
-      completed('left', 'right'),
+    const parked = await decideGates(app, { workspace, id, isFar: completed('left', 'right') }, (round, step) =>
+      step === 'idle' ? null : round < 24 ? 'reject' : 'approve',
     );
     expect(parked.waiting.map((wait) => wait.id)).toEqual(['idle']);
     expect((await executions(id)).length).toBeGreaterThan(2);
     const waiting = () => temporal.client.workflow.getHandle(id).query<readonly string[]>('waiting');
     await expect.poll(waiting).toEqual([expect.stringContaining('idle')]);
-    const run = await decideGates(workspace, id, () => 'approve');
+    const run = await decideGates(app, { workspace, id }, () => 'approve');
     expect([run.status, run.steps.map((step) => [step.id, step.status, step.round])]).toEqual([
       'completed',
       [
@@ -137,7 +109,7 @@ test('join: any is won after executions began anew, and what the others had open
   const body = `## Race\n\n- join: any\n\n${gate('Fast', 30)}\n\n### Slow\n\n- approve: human\n\nOK?\n\n## After @worker\n\nGo.`;
   const workspace = await app.workspace({ ...scripted('- { text: done }\n'), 'flows/r.md': flow(body) });
   const id = await app.start(workspace, 'r');
-  const run = await decideGates(workspace, id, (round, step) =>
+  const run = await decideGates(app, { workspace, id }, (round, step) =>
     step === 'slow' ? null : round < 30 ? 'reject' : 'approve',
   );
   expect([run.status, run.waiting, run.steps.map((step) => step.status)]).toEqual([
@@ -156,10 +128,10 @@ test('a branch does not stand still for the child of another, and the child is n
   });
   const id = await app.start(workspace, 'g');
   const decide = (round: number) => (round < 25 ? 'reject' : 'approve');
-  const outer = await decideGates(workspace, id, decide, completed('left'));
+  const outer = await decideGates(app, { workspace, id, isFar: completed('left') }, decide);
   expect(outer.steps.map((step) => step.status)).toEqual(['completed', 'running']);
   const child = outer.waiting[0]?.runId ?? '';
-  const inner = await decideGates(workspace, child, (round) => (round < 20 ? 'reject' : 'approve'));
+  const inner = await decideGates(app, { workspace, id: child }, (round) => (round < 20 ? 'reject' : 'approve'));
   expect(inner.status).toBe('completed');
   expect((await executions(child)).length).toBeGreaterThan(1);
   const run = await app.ended(workspace, id);
@@ -174,7 +146,7 @@ test('a wait for a time is as long as it was, though executions began anew meanw
   });
   const id = await app.start(workspace, 'g');
   const decide = (round: number) => (round < 20 ? 'reject' : 'approve');
-  const run = await decideGates(workspace, id, decide, completed('left'));
+  const run = await decideGates(app, { workspace, id, isFar: completed('left') }, decide);
   expect((await executions(id)).length).toBeGreaterThan(1);
   const ended = run.finishedAt === null ? await app.ended(workspace, id) : run;
   expect(ended.status).toBe('completed');
@@ -188,7 +160,8 @@ test('a stop ends a run that began anew', SLOW, async () => {
   const workspace = await app.workspace({ ...scripted('- { text: done }\n'), 'flows/loop.md': flow(LOOP) });
   const id = await app.start(workspace, 'loop');
   const decide = (round: number) => (round < 30 ? 'reject' : null);
-  await decideGates(workspace, id, decide, (run) => run.steps[1]?.round === 30 && run.waiting.length > 0);
+  const isFar = (run: RunView) => run.steps[1]?.round === 30 && run.waiting.length > 0;
+  await decideGates(app, { workspace, id, isFar }, decide);
   expect((await executions(id)).length).toBeGreaterThan(1);
   expect((await app.post(`/api/workspaces/${workspace}/runs/${id}/stop`)).status).toBe(200);
   await expect.poll(() => app.deps.workflows.describeRun(id), { timeout: 20_000 }).toBe('closed');

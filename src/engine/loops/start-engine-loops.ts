@@ -5,6 +5,9 @@ import { reconcile } from '../outbox/reconcile.js';
 
 const SWEEP_EVERY_MS = 500;
 const RECONCILE_EVERY_MS = 60_000;
+const RECONCILE_AT_LEAST_MS = 600_000;
+/** A round that takes long, as with thousands of parked runs, is made less often: it has this part of the time. */
+const SHARE = 100;
 
 export interface EngineLoops {
   /** SIGTERM: lanes stop at their next border and the next worker goes on. */
@@ -23,8 +26,10 @@ export function startEngineLoops(deps: Deps): EngineLoops {
       .catch((error: unknown) => deps.log.error({ error, run: runId }, 'a sandbox would not die'));
   });
   const loops = [
-    repeat(deps, 'outbox', SWEEP_EVERY_MS, () => sweepOutbox(deps)),
-    repeat(deps, 'reconciler', RECONCILE_EVERY_MS, () => reconcile(deps)),
+    repeat(deps, { name: 'outbox', everyMs: SWEEP_EVERY_MS }, () => sweepOutbox(deps)),
+    repeat(deps, { name: 'reconciler', everyMs: RECONCILE_EVERY_MS, atLeastMs: RECONCILE_AT_LEAST_MS }, () =>
+      reconcile(deps),
+    ),
   ];
   return {
     leave: () => {
@@ -37,12 +42,26 @@ export function startEngineLoops(deps: Deps): EngineLoops {
   };
 }
 
-function repeat(deps: Deps, name: string, everyMs: number, work: () => Promise<unknown>): { end(): Promise<void> } {
+interface Pace {
+  readonly name: string;
+  readonly everyMs: number;
+  /** However long a round takes. */
+  readonly atLeastMs?: number;
+}
+
+/** How long after a round that took so long the next one begins, in ms. */
+export function pauseAfter({ everyMs, atLeastMs = everyMs }: Pace, tookMs: number): number {
+  return Math.min(Math.max(everyMs, tookMs * SHARE), atLeastMs);
+}
+
+function repeat(deps: Deps, pace: Pace, work: () => Promise<unknown>): { end(): Promise<void> } {
+  const { name } = pace;
   let ended = false;
   let timer: NodeJS.Timeout | undefined;
   let failing = false;
   let at: Promise<void> = Promise.resolve();
   const round = async (): Promise<void> => {
+    const began = performance.now();
     try {
       await work();
       if (failing) deps.log.info({ loop: name }, 'the loop works again');
@@ -52,12 +71,12 @@ function repeat(deps: Deps, name: string, everyMs: number, work: () => Promise<u
       if (!failing) deps.log.warn({ error, loop: name }, 'the loop failed and goes on trying');
       failing = true;
     }
-    if (!ended) timer = setTimeout(next, everyMs);
+    if (!ended) timer = setTimeout(next, pauseAfter(pace, performance.now() - began));
   };
   const next = (): void => {
     at = round();
   };
-  timer = setTimeout(next, everyMs);
+  timer = setTimeout(next, pace.everyMs);
   return {
     end: async () => {
       ended = true;

@@ -1,0 +1,47 @@
+import { defineQuery, defineSignal } from '@temporalio/workflow';
+
+/** Everything that crosses the border of a run's workflow. Both sides compile against it. Fields are only ever added. */
+export interface LaneRef {
+  readonly runId: string;
+  readonly lane: string;
+}
+
+/** `turn` grows with every advance of the run, over all lanes: a woken old attempt can never claim over its successor. */
+export interface Turn extends LaneRef {
+  readonly turn: number;
+}
+
+/** Where a lane stopped. It carries keys and times (epoch ms), never content: that stays in Postgres. */
+export type Stop =
+  | { readonly kind: 'done' | 'failed' | 'again' }
+  | { readonly kind: 'park'; readonly park: string; readonly wakeAt: number | null }
+  | { readonly kind: 'later'; readonly at: number }
+  | {
+      readonly kind: 'fork';
+      readonly fork: string;
+      readonly count: number;
+      readonly parallel: number;
+      readonly join: 'all' | 'any';
+    }
+  | { readonly kind: 'subflow'; readonly runId: string };
+
+export interface RunActivities {
+  /** Runs the lane's steps, in sandboxes, up to its next stop. Safe to repeat: the call journal is the truth. */
+  advance(turn: Turn): Promise<Stop>;
+  /** A park's timer fired: remind, escalate, expire or complete it. A decision that came first stands. */
+  tick(park: string): Promise<void>;
+  /** Closes the rows of a run that was cut short. */
+  close(runId: string): Promise<void>;
+}
+
+export interface RunInput {
+  readonly runId: string;
+  /** Kept over continue-as-new. */
+  readonly turn?: number;
+}
+
+/** They wake a run: the decision or the event of this park is already committed. Repeats are harmless. */
+export const approval = defineSignal<[park: string]>('approval');
+export const event = defineSignal<[park: string]>('event');
+/** The parks that hold the run now: for the doctor and for people who look at Temporal's own page. */
+export const waiting = defineQuery<readonly string[]>('waiting');

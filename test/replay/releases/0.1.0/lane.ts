@@ -1,0 +1,100 @@
+import {
+  ActivityCancellationType,
+  CancellationScope,
+  condition,
+  executeChild,
+  isCancellation,
+  proxyActivities,
+  sleep,
+} from '@temporalio/workflow';
+import type { LaneRef, RunActivities, Stop } from './contract.js';
+import type { runFlow } from './run-flow.js';
+
+const { advance } = proxyActivities<RunActivities>({
+  startToCloseTimeout: '10 years',
+  // Each second there is one; a worker that is merely starved for five must not lose its lane to another attempt.
+  heartbeatTimeout: '10 seconds',
+  retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
+  // Named, though the docs call it the default: 1.24 acts as TRY_CANCEL, and close would run beside a living sandbox.
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+});
+const { tick } = proxyActivities<RunActivities>({ startToCloseTimeout: '30 seconds' });
+
+const CHILD_LOOK_MS = 5_000;
+
+export interface Parks {
+  readonly woken: Set<string>;
+  readonly open: Set<string>;
+  turn: number;
+}
+type Follow = {
+  [K in Stop['kind']]: (stop: Extract<Stop, { kind: K }>, ref: LaneRef, parks: Parks) => Promise<boolean>;
+};
+
+/** What a lane does at each stop; true goes on, false ends the lane. What it means is in the rows. */
+const follow: Follow = {
+  done: async () => false,
+  failed: async () => false,
+  again: async () => true,
+  later: async ({ at }) => {
+    await sleep(Math.max(1, at - Date.now()));
+    return true;
+  },
+  park: async ({ park, wakeAt }, _ref, { woken, open }) => {
+    open.add(park);
+    const isWoken = () => woken.has(park);
+    if (wakeAt === null) await condition(isWoken);
+    else if (!(await condition(isWoken, Math.max(1, wakeAt - Date.now())))) await tick(park);
+    woken.delete(park);
+    open.delete(park);
+    return true;
+  },
+  fork: async (stop, { runId }, parks) => {
+    await runFork(stop, runId, parks);
+    return true;
+  },
+  subflow: async ({ runId }) => {
+    // The child's end is in its row; whatever happened to it, the next advance reads that.
+    const ended = await executeChild<typeof runFlow>('runFlow', {
+      workflowId: runId,
+      args: [{ runId }],
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      parentClosePolicy: 'REQUEST_CANCEL',
+    }).then(() => true, unlessCancelled);
+    // Its row may be open still, under a workflow that is not our child: it is looked at again, but not at once.
+    if (!ended) await sleep(CHILD_LOOK_MS);
+    return true;
+  },
+};
+
+/** A parallel group or an each: at most `parallel` lanes at once; with `any` the first that ends well cancels the rest. */
+async function runFork(stop: Extract<Stop, { kind: 'fork' }>, runId: string, parks: Parks): Promise<void> {
+  const next = Array.from({ length: stop.count }, (_, index) => `${stop.fork}.${index + 1}`).values();
+  await CancellationScope.cancellable(async () => {
+    const scope = CancellationScope.current();
+    const worker = async () => {
+      for (const lane of next) {
+        const end = await runLane({ runId, lane }, parks);
+        if (end === 'done' && stop.join === 'any') scope.cancel();
+      }
+    };
+    await Promise.allSettled(Array.from({ length: Math.min(stop.parallel, stop.count) }, worker));
+  }).catch(unlessCancelled);
+}
+
+/** Advances one lane from stop to stop until it ends. A parked lane holds no worker. */
+export async function runLane(ref: LaneRef, parks: Parks, border?: () => Promise<void>): Promise<Stop['kind']> {
+  for (;;) {
+    parks.turn += 1;
+    const stop = await advance({ ...ref, turn: parks.turn });
+    const step = follow[stop.kind] as (s: Stop, r: LaneRef, p: Parks) => Promise<boolean>;
+    if (!(await step(stop, ref, parks))) return stop.kind;
+    await border?.();
+  }
+}
+
+/** Lets a failure be read from the rows, but never swallows the run's own cancellation. */
+function unlessCancelled(error: unknown): false {
+  if (isCancellation(error) && CancellationScope.current().consideredCancelled) throw error;
+  return false;
+}
