@@ -82,7 +82,10 @@ const Step = Round.extend({
   rounds: z.array(Round).describe('Earlier rounds of a step that was gone back to'),
   items: z.array(Round).optional().describe('The items of an each'),
   files: z.array(z.object({ agent: z.string(), path: z.string(), size: z.number() })),
-  trace: z.array(z.looseObject({ at: Time, kind: z.string(), text: z.string() })),
+  trace: z
+    .array(z.looseObject({ at: Time, kind: z.string(), text: z.string() }))
+    .describe('The newest lines, oldest first; /events?step= lists them all'),
+  traceTotal: z.number().int(),
 });
 
 export const RunView = RunSummary.extend({

@@ -117,9 +117,13 @@ async function readParts(sql: Sql, runId: string): Promise<Omit<All, 'run'>> {
       WHERE run_id = $1 AND decided_at IS NULL ORDER BY opened_at, id`,
     [runId],
   );
-  const events = await sql.query<EventRow>('SELECT seq, type, data, at FROM run_event WHERE run_id = $1 ORDER BY seq', [
-    runId,
-  ]);
+  const events = await sql.query<EventRow>(
+    `SELECT seq, type, data, at, total::int FROM (
+      SELECT seq, type, data, at, row_number() OVER (PARTITION BY data->>'step', data->>'group' ORDER BY seq DESC) AS n,
+        count(*) OVER (PARTITION BY data->>'step', data->>'group') AS total
+      FROM run_event WHERE run_id = $1 AND data->>'step' IS NOT NULL) x WHERE n <= $2 ORDER BY seq`,
+    [runId, traceLines(steps.length)],
+  );
   const files = await sql.query<All['files'][number]>(
     'SELECT step, agent, path, size FROM run_file WHERE run_id = $1 ORDER BY path',
     [runId],
@@ -129,6 +133,11 @@ async function readParts(sql: Sql, runId: string): Promise<Omit<All, 'run'>> {
     [runId],
   );
   return { steps, parks, events, files, children };
+}
+
+/** A step's trace shows its newest lines, fewer where the steps are many: the run's view stays a page. */
+function traceLines(steps: number): number {
+  return Math.max(20, Math.min(200, Math.floor(4_000 / Math.max(1, steps))));
 }
 
 function askOf(spec: Json): string {

@@ -50,7 +50,9 @@ export interface StepView extends RoundView {
   readonly rounds: readonly RoundView[];
   readonly items?: readonly RoundView[];
   readonly files: readonly { readonly agent: string; readonly path: string; readonly size: number }[];
+  /** The newest lines, oldest first; `traceTotal` says how many there are, and `…/events?step=` lists them all. */
   readonly trace: readonly TraceLine[];
+  readonly traceTotal: number;
 }
 
 interface Rows {
@@ -82,7 +84,17 @@ export function stepViews(plan: Plan, rows: Rows, releaseUrl: (step: string) => 
   for (const node of plan.nodes) {
     if (node.kind === 'group') for (const branch of node.branches) groups.set(branch.id, node.id);
   }
-  return leavesOf(plan).map((step) => stepView(step, groups.get(step.id) ?? null, { rows, releaseUrl }));
+  const eventsOf = groupBy(
+    rows.events.filter((row) => !isGroup(row)),
+    stepOf,
+  );
+  const rowsOf = groupBy(rows.steps, ({ id }) => id);
+  return leavesOf(plan).map((step) =>
+    stepView(step, groups.get(step.id) ?? null, {
+      rows: { ...rows, steps: rowsOf.get(step.id) ?? [], events: eventsOf.get(step.id) ?? [] },
+      releaseUrl,
+    }),
+  );
 }
 
 function stepView(
@@ -90,7 +102,7 @@ function stepView(
   group: string | null,
   { rows, releaseUrl }: { readonly rows: Rows; readonly releaseUrl: (step: string) => string },
 ): StepView {
-  const mine = rows.steps.filter((row) => row.id === step.id);
+  const mine = rows.steps;
   const rounds = mine.filter((row) => row.item === 0).map(roundView);
   const items = mine.filter((row) => row.item > 0).map(roundView);
   const newest = rounds.at(-1) ?? NOT_YET;
@@ -106,9 +118,8 @@ function stepView(
     files: rows.files
       .filter((file) => file.step === step.id)
       .map(({ agent, path, size }) => ({ agent, path, size: Number(size) })),
-    trace: rows.events
-      .filter((row) => stepOf(row) === step.id && !isGroup(row))
-      .map((row) => traceLine(row, releaseUrl)),
+    trace: rows.events.map((row) => traceLine(row, releaseUrl)),
+    traceTotal: rows.events[0]?.total ?? 0,
   };
 }
 
@@ -135,6 +146,17 @@ function withItems(
       cached: sum((round) => round.tokens.cached),
     },
   };
+}
+
+function groupBy<T>(rows: readonly T[], keyOf: (row: T) => string | null): Map<string | null, T[]> {
+  const groups = new Map<string | null, T[]>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const group = groups.get(key);
+    if (group) group.push(row);
+    else groups.set(key, [row]);
+  }
+  return groups;
 }
 
 function isGroup(row: EventRow): boolean {

@@ -12,6 +12,8 @@ export interface EventRow {
   readonly type: string;
   readonly data: Json;
   readonly at: Date;
+  /** How many of its step there are. */
+  readonly total?: number;
 }
 
 type Say = (data: Readonly<Record<string, Json>>) => string;

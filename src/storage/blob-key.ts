@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { type Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { Refusal } from '../shared/refusal.js';
 
 /** The SHA-256 of the bytes in hex: a blob's key. */
@@ -15,5 +17,24 @@ export function blobKey(sha: string): string {
 /** The bytes, if they are those of the key: a store that was damaged or tampered with must not be believed. */
 export function checkedBlob(sha: string, bytes: Uint8Array): Uint8Array {
   if (blobSha(bytes) === sha) return bytes;
-  throw new Error(`the stored bytes of blob ${sha} are not its own: restore it from a backup of the blob store`);
+  throw notItsOwn(sha);
+}
+
+/** The same for bytes that are too many to hold: what is wrong with them is known at the end, and breaks it off. */
+export function checkedStream(sha: string, bytes: Readable): Readable {
+  const hash = createHash('sha256');
+  const checked = new Transform({
+    transform(chunk: Uint8Array, _encoding, done) {
+      hash.update(chunk);
+      done(null, chunk);
+    },
+    flush: (done) => done(hash.digest('hex') === sha ? null : notItsOwn(sha)),
+  });
+  // Either end's failure ends the other; who reads is told by the stream itself.
+  pipeline(bytes, checked).catch(() => undefined);
+  return checked;
+}
+
+function notItsOwn(sha: string): Error {
+  return new Error(`the stored bytes of blob ${sha} are not its own: restore it from a backup of the blob store`);
 }

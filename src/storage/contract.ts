@@ -1,9 +1,13 @@
+import type { Readable } from 'node:stream';
+
 /** Bytes by content. A blob's key is its SHA-256 in hex; equal bytes are stored once. */
 export interface BlobStore {
   /** Stores the bytes and answers their SHA-256. */
   put(bytes: Uint8Array): Promise<string>;
   /** Null when there is no such blob. */
   get(sha: string): Promise<Uint8Array | null>;
+  /** The bytes as a stream, checked on the way: one that is not what it should be ends with an error. Null when there is none. */
+  open(sha: string): Promise<Readable | null>;
   has(sha: string): Promise<boolean>;
   delete(sha: string): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { access, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { newId } from '../shared/ids.js';
-import { blobKey, blobSha, checkedBlob } from './blob-key.js';
+import { blobKey, blobSha, checkedBlob, checkedStream } from './blob-key.js';
 import type { BlobStore } from './contract.js';
 
 /** Blobs as files `<root>/ab/<sha>`. A blob is either whole and on the disk, or not there. */
@@ -21,6 +21,10 @@ export function createFileStore(root: string): BlobStore {
     get: async (sha) => {
       const bytes = await readFile(pathOf(sha)).catch(unlessMissing);
       return bytes && checkedBlob(sha, bytes);
+    },
+    open: async (sha) => {
+      const file = await open(pathOf(sha), 'r').catch(unlessMissing);
+      return file && checkedStream(sha, file.createReadStream());
     },
     has,
     delete: (sha) => rm(pathOf(sha), { force: true }),

@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { Client } from 'minio';
 import type { Config } from '../config/index.js';
 import { Refusal } from '../shared/refusal.js';
-import { blobKey, blobSha, checkedBlob } from './blob-key.js';
+import { blobKey, blobSha, checkedBlob, checkedStream } from './blob-key.js';
 import type { BlobStore } from './contract.js';
 
 type S3 = Exclude<Config['s3'], null>;
@@ -36,6 +36,10 @@ export function createS3Store(s3: S3): BlobStore {
     get: async (sha) => {
       const stream = await client.getObject(bucket, blobKey(sha)).catch(unlessMissing);
       return stream && checkedBlob(sha, await buffer(stream));
+    },
+    open: async (sha) => {
+      const stream = await client.getObject(bucket, blobKey(sha)).catch(unlessMissing);
+      return stream && checkedStream(sha, stream);
     },
     has,
     delete: async (sha) => {

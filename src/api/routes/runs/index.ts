@@ -1,5 +1,6 @@
 import type { Route } from '../../define-route.js';
 import { approveRun, stopOneRun } from './decide-run.js';
+import { getArchive, getEvents, getTranscript } from './read-long.js';
 import { deleteOneRun, getOneRun, getRuns } from './read-runs.js';
 import { startAgent, startFlow } from './start-flow.js';
 import { streamOneRun } from './stream-run.js';
@@ -11,6 +12,9 @@ export const runRoutes: readonly Route[] = [
   getOneRun,
   deleteOneRun,
   streamOneRun,
+  getTranscript,
+  getEvents,
+  getArchive,
   approveRun,
   stopOneRun,
 ];

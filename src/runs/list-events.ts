@@ -1,0 +1,54 @@
+import type { Deps } from '../deps.js';
+import { releaseUrlOf } from '../engine/index.js';
+import { notFound } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { findWorkspace } from '../workspaces/index.js';
+import { hideTokens } from './hide-tokens.js';
+import { readSeqCursor } from './seq-cursor.js';
+import { type EventRow, stepOf, type TraceLine, traceLine } from './trace.js';
+
+export interface ListEventsInput {
+  readonly workspace: string;
+  readonly runId: string;
+  /** Only those of this step, by its id. */
+  readonly step?: string | undefined;
+  readonly after?: number | undefined;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+export interface EventPage {
+  readonly events: readonly (TraceLine & { readonly seq: number; readonly step: string | null })[];
+  readonly next: string | null;
+}
+
+/** All that happened in a run, oldest first, in pages: what a step's trace shows the newest lines of. */
+export async function listEvents(deps: Deps, caller: Caller, input: ListEventsInput): Promise<EventPage> {
+  const workspace = await findWorkspace(deps.db, caller, input.workspace);
+  const [run] = await deps.db.query<{ parentId: string | null; rootId: string }>({
+    name: 'events-run',
+    text: 'SELECT parent_id AS "parentId", root_id AS "rootId" FROM run WHERE id = $1 AND workspace_id = $2',
+    values: [input.runId, workspace.id],
+  });
+  if (!run) throw notFound('run');
+  const rows = await deps.db.query<EventRow>({
+    name: 'list-events',
+    text: `SELECT seq, type, data, at FROM run_event WHERE run_id = $1 AND seq > $2
+      AND ($3::text IS NULL OR data->>'step' = $3) ORDER BY seq LIMIT $4`,
+    values: [
+      input.runId,
+      Math.max(readSeqCursor(input.cursor) ?? 0, input.after ?? 0),
+      input.step ?? null,
+      input.limit + 1,
+    ],
+  });
+  const page = rows.slice(0, input.limit);
+  const last = page.at(-1);
+  const releaseUrl = (step: string): string =>
+    releaseUrlOf(deps, { id: input.runId, tenantId: workspace.tenantId, workspace: workspace.name }, step);
+  const show = hideTokens(deps, caller, [input.runId, run.parentId, run.rootId]);
+  return show({
+    events: page.map((row) => ({ ...traceLine(row, releaseUrl), seq: Number(row.seq), step: stepOf(row) })),
+    next: rows.length > input.limit && last ? String(last.seq) : null,
+  });
+}

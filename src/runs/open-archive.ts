@@ -1,0 +1,30 @@
+import type { Readable } from 'node:stream';
+import type { Deps } from '../deps.js';
+import { notFound } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { findWorkspace } from '../workspaces/index.js';
+
+export interface ArchivedFile {
+  readonly path: string;
+  readonly size: number;
+  readonly content: Readable;
+}
+
+/** A file that a run archived from an agent's outputs/, as a stream. `path` may leave `outputs/` out. */
+export async function openArchive(
+  deps: Deps,
+  caller: Caller,
+  input: { readonly workspace: string; readonly runId: string; readonly agent: string; readonly path: string },
+): Promise<ArchivedFile> {
+  const workspace = await findWorkspace(deps.db, caller, input.workspace);
+  const path = input.path.startsWith('outputs/') ? input.path : `outputs/${input.path}`;
+  const [file] = await deps.db.query<{ sha: string; size: bigint }>({
+    name: 'archived-file',
+    text: `SELECT f.sha, f.size FROM run r JOIN run_file f ON f.run_id = r.id
+      WHERE r.id = $1 AND r.workspace_id = $2 AND f.agent = $3 AND f.path = $4`,
+    values: [input.runId, workspace.id, input.agent, path],
+  });
+  const content = file && (await deps.blobs.open(file.sha));
+  if (!file || !content) throw notFound('file');
+  return { path, size: Number(file.size), content };
+}

@@ -1,0 +1,131 @@
+import type { Deps } from '../deps.js';
+import { leavesOf } from '../engine/index.js';
+import { isRecord, type Json } from '../shared/json.js';
+import { notFound, Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { findWorkspace, loadPlan } from '../workspaces/index.js';
+import { hideTokens } from './hide-tokens.js';
+import { readSeqCursor } from './seq-cursor.js';
+
+/** A page is no longer than this, whatever `limit` says: one result may be 30,000 characters, a turn may have many. */
+const PAGE_BYTES = 2 * 1_048_576;
+
+export interface ReadTranscriptInput {
+  readonly workspace: string;
+  readonly runId: string;
+  /** The step's number or id. */
+  readonly step: string;
+  /** Of an each, from 1; 0 is the step itself. */
+  readonly item: number;
+  /** The newest when left out. */
+  readonly round?: number | undefined;
+  readonly attempt?: number | undefined;
+  readonly epoch?: number | undefined;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+export interface TranscriptMessage {
+  readonly seq: number;
+  readonly epoch: number;
+  readonly role: string;
+  readonly text: string;
+  readonly calls: readonly Json[];
+  readonly results: readonly Json[];
+  readonly why?: string;
+}
+
+export interface TranscriptPage {
+  readonly step: string;
+  readonly item: number;
+  readonly round: number;
+  readonly attempt: number;
+  readonly messages: readonly TranscriptMessage[];
+  readonly next: string | null;
+}
+
+/**
+ * What was said in one attempt at a step after its opening prompt, oldest first, in pages. It is whole however often
+ * it was compacted: a message whose `why` is `compacted` begins an epoch, and its text is the summary that the model
+ * got in place of what stands before it.
+ */
+export async function readTranscript(deps: Deps, caller: Caller, input: ReadTranscriptInput): Promise<TranscriptPage> {
+  const workspace = await findWorkspace(deps.db, caller, input.workspace);
+  const [run] = await deps.db.query<{ planId: string; parentId: string | null; rootId: string }>({
+    name: 'transcript-run',
+    text: 'SELECT plan_id AS "planId", parent_id AS "parentId", root_id AS "rootId" FROM run WHERE id = $1 AND workspace_id = $2',
+    values: [input.runId, workspace.id],
+  });
+  if (!run) throw notFound('run');
+  const steps = leavesOf(await loadPlan(deps, workspace.id, run.planId));
+  const step = steps.find(({ id, n }) => id === input.step || String(n) === input.step);
+  if (!step)
+    throw new Refusal(
+      'refused',
+      `step: this run has no step "${input.step}"; it has ${steps.length}, named by number or id`,
+    );
+  const place = await placeOf(deps, input, step.id);
+  const base = { step: step.id, item: input.item, ...place };
+  const rows = await readPage(deps, input, base);
+  const last = rows.at(-1);
+  const show = hideTokens(deps, caller, [input.runId, run.parentId, run.rootId]);
+  return show({ ...base, messages: rows.map(toMessage), next: last?.more ? String(last.seq) : null });
+}
+
+interface Place {
+  readonly round: number;
+  readonly attempt: number;
+}
+
+async function placeOf(
+  { db }: Deps,
+  { runId, item, round, attempt }: ReadTranscriptInput,
+  step: string,
+): Promise<Place> {
+  const [row] = await db.query<Place>({
+    name: 'transcript-place',
+    text: `SELECT round, attempt FROM message WHERE run_id = $1 AND step = $2 AND item = $3
+      AND ($4::int IS NULL OR round = $4) AND ($5::int IS NULL OR attempt = $5) ORDER BY round DESC, attempt DESC LIMIT 1`,
+    values: [runId, step, item, round ?? null, attempt ?? null],
+  });
+  return row ?? { round: round ?? 1, attempt: attempt ?? 1 };
+}
+
+interface Row {
+  readonly seq: number;
+  readonly epoch: number;
+  readonly role: string;
+  readonly content: Json;
+  readonly more: boolean;
+}
+
+async function readPage(
+  { db }: Deps,
+  { runId, epoch, limit, cursor }: ReadTranscriptInput,
+  { step, item, round, attempt }: Omit<TranscriptPage, 'messages' | 'next'>,
+): Promise<Row[]> {
+  return db.query<Row>({
+    name: 'transcript-page',
+    text: `WITH page AS (SELECT seq, epoch, role, content FROM message
+        WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt = $5 AND seq > $6
+          AND ($7::int IS NULL OR epoch = $7) ORDER BY seq LIMIT $8 + 1),
+      sized AS (SELECT *, row_number() OVER w AS n, sum(octet_length(content::text)) OVER w AS upto,
+        (SELECT max(seq) FROM page) AS last FROM page WINDOW w AS (ORDER BY seq))
+      SELECT seq, epoch, role, content, seq < last AS more FROM sized
+      WHERE n <= $8 AND (n = 1 OR upto <= ${PAGE_BYTES}) ORDER BY seq`,
+    values: [runId, step, item, round, attempt, readSeqCursor(cursor) ?? -1, epoch ?? null, limit],
+  });
+}
+
+function toMessage({ seq, epoch, role, content }: Row): TranscriptMessage {
+  const { text, calls, results, why } = isRecord(content) ? content : {};
+  return {
+    seq,
+    epoch,
+    role,
+    text: typeof text === 'string' ? text : '',
+    calls: Array.isArray(calls) ? (calls as Json[]) : [],
+    results: Array.isArray(results) ? (results as Json[]) : [],
+    ...(typeof why === 'string' ? { why } : {}),
+  };
+}
