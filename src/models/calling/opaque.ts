@@ -1,9 +1,9 @@
-import type { AssistantModelMessage } from 'ai';
+import type { LanguageModelV3Message, SharedV3ProviderOptions } from '@ai-sdk/provider';
 import { isRecord, type Json, type JsonObject } from '../../shared/json.js';
 import type { ChatMessage, ResolvedModel, ToolCall } from '../contract.js';
+import type { ReplyPart } from './content.js';
 
-type Part = Exclude<AssistantModelMessage['content'], string>[number];
-type Options = NonNullable<AssistantModelMessage['providerOptions']>;
+type Part = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number];
 type Said = Extract<ChatMessage, { role: 'assistant' }>;
 
 /**
@@ -11,8 +11,8 @@ type Said = Extract<ChatMessage, { role: 'assistant' }>;
  * order among the parts. Text and calls are kept as lengths and ids only, so nothing is stored twice.
  * Undefined when the turn is plain.
  */
-export function toOpaque(model: ResolvedModel, parts: readonly Part[]): JsonObject | undefined {
-  const kept = parts.flatMap((part) => keepPart(part));
+export function toOpaque(model: ResolvedModel, parts: readonly ReplyPart[]): JsonObject | undefined {
+  const kept = parts.map((part) => keepPart(part));
   if (kept.every((part) => part.type !== 'reasoning' && part.options === undefined)) return undefined;
   return asJson({ provider: model.provider, model: model.id, parts: kept });
 }
@@ -25,16 +25,15 @@ interface KeptPart {
   readonly options?: unknown;
 }
 
-function keepPart(part: Part): KeptPart[] {
-  const options = 'providerOptions' in part && part.providerOptions ? { options: part.providerOptions } : {};
-  if (part.type === 'text') return [{ type: 'text', length: part.text.length, ...options }];
-  if (part.type === 'reasoning') return [{ type: 'reasoning', text: part.text, ...options }];
-  if (part.type === 'tool-call') return [{ type: 'call', id: part.toolCallId, ...options }];
-  return [];
+function keepPart(part: ReplyPart): KeptPart {
+  const options = part.metadata === undefined ? {} : { options: part.metadata };
+  if (part.type === 'call') return { type: 'call', id: part.id, ...options };
+  if (part.type === 'text') return { type: 'text', length: part.text.length, ...options };
+  return { type: 'reasoning', text: part.text, ...options };
 }
 
 /**
- * A turn as the SDK sends it. What was kept joins again only for the same model, and only while the text is the one
+ * A turn as providers get it. What was kept joins again only for the same model, and only while the text is the one
  * it was kept with: a signature over anything else would be refused.
  */
 export function fromOpaque(model: ResolvedModel, said: Said): Part[] {
@@ -43,7 +42,7 @@ export function fromOpaque(model: ResolvedModel, said: Said): Part[] {
   let at = 0;
   const seen = new Set<string>();
   const parts = kept.flatMap((part): Part[] => {
-    const options = isRecord(part.options) ? { providerOptions: part.options as Options } : {};
+    const options = isRecord(part.options) ? { providerOptions: part.options as SharedV3ProviderOptions } : {};
     if (part.type === 'reasoning') return [{ type: 'reasoning', text: part.text ?? '', ...options }];
     if (part.type === 'text') {
       const text = said.text.slice(at, at + (part.length ?? 0));

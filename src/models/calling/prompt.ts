@@ -1,25 +1,20 @@
-import { jsonSchema, type ModelMessage, type SystemModelMessage, type ToolSet, tool } from 'ai';
+import type { LanguageModelV3FunctionTool, LanguageModelV3Message, SharedV3ProviderOptions } from '@ai-sdk/provider';
 import type { ChatMessage, ModelRequest, ResolvedModel, ToolSpec } from '../contract.js';
 import { fromOpaque } from './opaque.js';
 
-type Options = NonNullable<ModelMessage['providerOptions']>;
-
-export interface Prompt {
-  readonly system: SystemModelMessage | string;
-  readonly messages: ModelMessage[];
-}
-
 /** The request in the SDK's words. With `cacheMark`, the system prompt and the last message end a cached prefix. */
-export function toPrompt(request: ModelRequest, cacheMark: Options | undefined): Prompt {
+export function toPrompt(
+  request: ModelRequest,
+  cacheMark: SharedV3ProviderOptions | undefined,
+): LanguageModelV3Message[] {
+  const mark = cacheMark === undefined ? {} : { providerOptions: cacheMark };
   const messages = request.messages.flatMap((message) => toMessage(request.model, message));
-  if (cacheMark === undefined) return { system: request.system, messages };
   const last = messages.pop();
-  if (last) messages.push({ ...last, providerOptions: cacheMark });
-  return { system: { role: 'system', content: request.system, providerOptions: cacheMark }, messages };
+  return [{ role: 'system', content: request.system, ...mark }, ...messages, ...(last ? [{ ...last, ...mark }] : [])];
 }
 
-function toMessage(model: ResolvedModel, message: ChatMessage): ModelMessage[] {
-  if (message.role === 'user') return [{ role: 'user', content: message.text }];
+function toMessage(model: ResolvedModel, message: ChatMessage): LanguageModelV3Message[] {
+  if (message.role === 'user') return [{ role: 'user', content: [{ type: 'text', text: message.text }] }];
   if (message.role === 'assistant') {
     const content = fromOpaque(model, message);
     // Providers refuse an empty turn.
@@ -37,12 +32,12 @@ function toMessage(model: ResolvedModel, message: ChatMessage): ModelMessage[] {
   return [{ role: 'tool', content }];
 }
 
-/** Tools without `execute`: the engine runs them, this layer only tells the model of them. */
-export function toTools(specs: readonly ToolSpec[]): ToolSet {
-  return Object.fromEntries(
-    specs.map(({ name, description, parameters }) => [
-      name,
-      tool({ description, inputSchema: jsonSchema(parameters) }),
-    ]),
-  );
+/** Tools are only told of: the engine runs them. */
+export function toTools(specs: readonly ToolSpec[]): LanguageModelV3FunctionTool[] {
+  return specs.map(({ name, description, parameters }) => ({
+    type: 'function',
+    name,
+    description,
+    inputSchema: parameters,
+  }));
 }

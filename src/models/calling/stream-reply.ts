@@ -1,45 +1,36 @@
-import { type LanguageModel, type ModelMessage, streamText, type TextStreamPart, type ToolSet } from 'ai';
-import { isRecord, type JsonObject } from '../../shared/json.js';
+import type {
+  LanguageModelV3,
+  LanguageModelV3CallOptions,
+  LanguageModelV3StreamPart,
+  SharedV3ProviderOptions,
+} from '@ai-sdk/provider';
+import { isRecord } from '../../shared/json.js';
 import { ModelError, type ModelReply, type ModelRequest, type ToolCall } from '../contract.js';
 import type { ProviderReply, ToldUsage } from '../providers/provider.js';
+import { createContent, type ReplyContent } from './content.js';
 import { toOpaque } from './opaque.js';
 import { toPrompt, toTools } from './prompt.js';
 
-type Options = NonNullable<ModelMessage['providerOptions']>;
-type Part = TextStreamPart<ToolSet>;
-type Finish = Extract<Part, { type: 'finish-step' }>;
+type Finish = Extract<LanguageModelV3StreamPart, { type: 'finish' }>;
 
 const CUT = 'the stream was cut before the answer was complete';
 
 export interface SdkModel {
-  readonly model: LanguageModel;
-  readonly options?: Options;
+  readonly model: LanguageModelV3;
+  readonly options?: SharedV3ProviderOptions;
   /** Marks a message as the end of a cached prefix, where a provider wants to be told. */
-  readonly cacheMark?: Options;
+  readonly cacheMark?: SharedV3ProviderOptions;
 }
 
-// The SDK prints its warnings to the console unless told not to.
-globalThis.AI_SDK_LOG_WARNINGS = false;
-
-/** One streamed call through the AI SDK. Throws what the SDK throws: `toModelError` makes sense of it. */
+/**
+ * One streamed call through a provider of the AI SDK, by its own interface: the SDK's `streamText` around it cost more
+ * time than all the rest of a step. Throws what the provider throws: `toModelError` makes sense of it.
+ */
 export async function streamReply(request: ModelRequest, signal: AbortSignal, sdk: SdkModel): Promise<ProviderReply> {
-  const result = streamText({
-    model: sdk.model,
-    ...toPrompt(request, sdk.cacheMark),
-    maxRetries: 0,
-    abortSignal: signal,
-    headers: { 'Idempotency-Key': request.idempotencyKey },
-    // The error is a part of the stream too, and read there.
-    onError: () => undefined,
-    ...(request.tools.length === 0 ? {} : { tools: toTools(request.tools) }),
-    ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
-    ...(request.maxOutputTokens === undefined ? {} : { maxOutputTokens: request.maxOutputTokens }),
-    ...(sdk.options === undefined ? {} : { providerOptions: sdk.options }),
-  });
-  const { text, calls, finish } = await collect(result.fullStream, request.onDelta);
-  const [message] = (await result.response).messages;
-  const parts = message?.role === 'assistant' && typeof message.content !== 'string' ? message.content : [];
-  const opaque = toOpaque(request.model, parts);
+  const { stream } = await sdk.model.doStream(optionsOf(request, signal, sdk));
+  const { content, finish } = await collect(stream, request.onDelta);
+  const { text, calls } = content;
+  const opaque = toOpaque(request.model, content.parts);
   return {
     text,
     calls,
@@ -50,34 +41,36 @@ export async function streamReply(request: ModelRequest, signal: AbortSignal, sd
   };
 }
 
-async function collect(stream: AsyncIterable<Part>, onDelta: ModelRequest['onDelta']) {
-  let text = '';
-  let finish: Finish | undefined;
-  const calls: ToolCall[] = [];
-  for await (const part of stream) {
-    if (part.type === 'error') throw part.error;
-    if (part.type === 'abort') throw new ModelError('aborted', 'the call was stopped');
-    if (part.type === 'text-delta') {
-      text += part.text;
-      onDelta?.(part.text);
-    }
-    if (part.type === 'tool-call') calls.push(toCall(part));
-    if (part.type === 'finish-step') finish = part;
-  }
-  if (finish === undefined) throw new ModelError('transient', CUT);
-  const { finishReason, rawFinishReason } = finish;
-  // A provider that did not tell why it stopped did not get that far.
-  if (rawFinishReason === undefined && (finishReason === 'other' || finishReason === 'error')) {
-    throw new ModelError('transient', CUT);
-  }
-  if (finishReason === 'error') throw new ModelError('transient', `the answer ended with ${rawFinishReason}`);
-  return { text, calls, finish };
+function optionsOf(request: ModelRequest, signal: AbortSignal, sdk: SdkModel): LanguageModelV3CallOptions {
+  const { tools, temperature, maxOutputTokens } = request;
+  return {
+    prompt: toPrompt(request, sdk.cacheMark),
+    abortSignal: signal,
+    headers: { 'Idempotency-Key': request.idempotencyKey },
+    ...(tools.length === 0 ? {} : { tools: toTools(tools), toolChoice: { type: 'auto' } }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(sdk.options === undefined ? {} : { providerOptions: sdk.options }),
+  };
 }
 
-function toCall({ toolCallId, toolName, input }: Extract<Part, { type: 'tool-call' }>): ToolCall {
-  const named = { id: toolCallId, name: toolName };
-  if (isRecord(input)) return { ...named, args: input as JsonObject };
-  return { ...named, args: null, raw: typeof input === 'string' ? input : JSON.stringify(input) };
+async function collect(
+  stream: ReadableStream<LanguageModelV3StreamPart>,
+  onDelta: ModelRequest['onDelta'],
+): Promise<{ content: ReplyContent; finish: Finish }> {
+  const content = createContent(onDelta);
+  let finish: Finish | undefined;
+  for await (const part of stream) {
+    if (part.type === 'error') throw part.error;
+    if (part.type === 'finish') finish = part;
+    content.take(part);
+  }
+  if (finish === undefined) throw new ModelError('transient', CUT);
+  const { unified, raw } = finish.finishReason;
+  // A provider that did not tell why it stopped did not get that far.
+  if (raw === undefined && (unified === 'other' || unified === 'error')) throw new ModelError('transient', CUT);
+  if (unified === 'error') throw new ModelError('transient', `the answer ended with ${raw}`);
+  return { content: content.end(), finish };
 }
 
 const FINISH = {
@@ -87,19 +80,19 @@ const FINISH = {
   'tool-calls': 'tool-calls',
   error: 'other',
   other: 'other',
-} as const satisfies Record<Finish['finishReason'], ModelReply['finish']>;
+} as const satisfies Record<Finish['finishReason']['unified'], ModelReply['finish']>;
 
 // Several compatible servers say `stop` though they call tools.
-function finishOf({ finishReason }: Finish, calls: readonly ToolCall[]): ModelReply['finish'] {
-  return finishReason === 'stop' && calls.length > 0 ? 'tool-calls' : FINISH[finishReason];
+function finishOf({ finishReason: { unified } }: Finish, calls: readonly ToolCall[]): ModelReply['finish'] {
+  return unified === 'stop' && calls.length > 0 ? 'tool-calls' : FINISH[unified];
 }
 
-function toldUsage({ usage }: Finish): ToldUsage {
+function toldUsage({ usage: { inputTokens, outputTokens } }: Finish): ToldUsage {
   return {
-    input: usage.inputTokens,
-    output: usage.outputTokens,
-    cached: usage.inputTokenDetails.cacheReadTokens,
-    cacheWrite: usage.inputTokenDetails.cacheWriteTokens,
+    input: inputTokens.total,
+    output: outputTokens.total,
+    cached: inputTokens.cacheRead,
+    cacheWrite: inputTokens.cacheWrite,
   };
 }
 

@@ -1,4 +1,4 @@
-import { APICallError, JSONParseError, TypeValidationError } from 'ai';
+import { APICallError, JSONParseError, TypeValidationError } from '@ai-sdk/provider';
 import { errorMessage } from '../../shared/refusal.js';
 import { ModelError, type ModelErrorKind } from '../contract.js';
 import { classifyStatus, classifyWords } from './classify.js';
