@@ -66,7 +66,7 @@ async function openLaneState(
     lanePlan: lanePlanOf(plan, lane),
     writer: new LaneWriter(
       deps.db,
-      { runId, lane, signal, now: () => deps.clock.now(), onWritten: () => tellEvents(deps, runId) },
+      { runId, lane, signal, now: () => deps.clock.now(), onWritten: (ended) => tellEvents(deps, runId, ended) },
       claimed,
     ),
     steps: indexSteps(view.steps),

@@ -81,8 +81,7 @@ async function* follow(
       over = snapshot.finishedAt !== null;
     }
     while (!over && !input.signal.aborted) {
-      const run = await readState(deps, input.runId);
-      const rows = run && run.lastSeq > seq ? await eventsAfter(deps, input.runId, seq) : [];
+      const { run, rows } = await look(deps, input.runId, seq);
       for (const row of rows) {
         seq = Number(row.seq);
         yield { event: row.type, id: String(seq), data: input.show(eventData(row)) };
@@ -97,28 +96,28 @@ async function* follow(
   }
 }
 
-/** How far the run is, at one small look: undefined when it is gone. */
-async function readState(deps: Deps, runId: string): Promise<Pick<Found, 'lastSeq' | 'ended'> | undefined> {
-  const [run] = await deps.db.query<Pick<Found, 'lastSeq' | 'ended'>>({
-    name: 'stream-state',
-    text: 'SELECT last_seq AS "lastSeq", finished_at IS NOT NULL AS ended FROM run WHERE id = $1',
-    values: [runId],
+interface Look {
+  /** How far the run is; undefined when it is gone. */
+  readonly run: Pick<Found, 'lastSeq' | 'ended'> | undefined;
+  readonly rows: EventRow[];
+}
+
+/** The run and its events after `seq`, in one statement, so that they agree. */
+async function look(deps: Deps, runId: string, seq: number): Promise<Look> {
+  const rows = await deps.db.query<Found & EventRow & { seq: bigint | null }>({
+    name: 'stream-look',
+    text: `SELECT r.last_seq AS "lastSeq", r.finished_at IS NOT NULL AS ended, e.seq, e.type, e.data, e.at FROM run r
+      LEFT JOIN LATERAL (SELECT seq, type, data, at FROM run_event WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3) e ON true
+      WHERE r.id = $1`,
+    values: [runId, seq, PAGE],
   });
-  return run;
+  return { run: rows[0], rows: rows.filter((row) => row.seq !== null) };
 }
 
 /** Text that is not read in time is dropped, and a reset says so: it is never stored, and the step's result has it all. */
 function keepDelta(deltas: Delta[], delta: Delta): void {
   if (deltas.length >= MOST_DELTAS) deltas.splice(0, deltas.length, { ...delta, kind: 'reset', text: '' });
   deltas.push(delta);
-}
-
-async function eventsAfter(deps: Deps, runId: string, seq: number): Promise<EventRow[]> {
-  return deps.db.query<EventRow>({
-    name: 'events-after',
-    text: 'SELECT seq, type, data, at FROM run_event WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3',
-    values: [runId, seq, PAGE],
-  });
 }
 
 function eventData(row: EventRow): object {

@@ -17,8 +17,8 @@ export interface ToolContext {
   readonly plan: Plan;
   readonly step: StepPlan;
   readonly agent: AgentPlan;
-  /** The lane's folder; see openLane. */
-  readonly folder: LaneFolder;
+  /** Where the lane's folder is; the engine opens it before the step's first tool runs, see openLane. */
+  readonly folder: LanePlace;
   /** Memory files this run has read, by path, with the sha it saw: kept over replays by the journal. */
   readonly seen: ReadonlyMap<string, string>;
   /** Results of earlier steps, which Read shows under `steps/<id>.md`. */
@@ -55,9 +55,12 @@ export interface AgentTool {
 }
 
 /** A lane's place on disk. `work` is the program's writable /work, with outputs/ and files/ in it. */
-export interface LaneFolder {
+export interface LanePlace {
   readonly root: string;
   readonly work: string;
+}
+
+export interface LaneFolder extends LanePlace {
   /** True when it was made anew in the middle of a step: scratch files are gone, and the model is told. */
   readonly fresh: boolean;
 }

@@ -9,7 +9,7 @@ export { livePlan, loadPlan } from './plans.js';
 export { type PreparedTree, prepareTree, readLivePaths } from './prepare-tree.js';
 export { readBlobs } from './read-blobs.js';
 export { listWorkspaces, readWorkspace } from './read-workspace.js';
-export { listRunFiles, readRunFile } from './run-files.js';
+export { listIndexed, listRunFiles, readRunFile } from './run-files.js';
 export { TEMPLATES } from './templates.js';
 export { type ChangeInput, writeChange } from './write-change.js';
 export { type RevisionInput, writeRevision } from './write-revision.js';

@@ -143,7 +143,7 @@ test('a lane that is made anew has files/ and outputs/ back, and is told when it
     command: 'echo kept > files/a.txt; echo out > outputs/b.txt; echo gone > scratch; chmod 000 scratch',
   });
   await lane.keep();
-  expect(context.folder.fresh).toBe(false);
+  expect((await openLane(deps, context.run, 'main')).fresh).toBe(false);
   await dropLane(deps, context.run.id);
   await expect(stat(context.folder.root)).rejects.toThrow('ENOENT');
   await deps.db.query(`INSERT INTO step (run_id, id, lane, status) VALUES ($1, 'draft', 'main', 'running')`, [

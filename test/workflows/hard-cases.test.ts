@@ -371,7 +371,7 @@ test('a stream leaves nothing behind while it waits, and ends with a run that is
   const db: Db = {
     ...testDb(),
     query: (query, values) => {
-      if (typeof query !== 'string' && query.name === 'stream-state') looks.push(id);
+      if (typeof query !== 'string' && query.name === 'stream-look') looks.push(id);
       return testDb().query(query, values);
     },
   };

@@ -1,11 +1,11 @@
 import { isRecord, type Json } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
-import type { ToolContext } from '../../tools/contract.js';
-import { assembleTools, openLane } from '../../tools/index.js';
+import type { LaneFolder, ToolContext } from '../../tools/contract.js';
+import { assembleTools, lanePlace, openLane } from '../../tools/index.js';
 import type { AgentPlan, StepPlan } from '../../workspace/model.js';
 import { readRunFile } from '../../workspaces/index.js';
 import { StepFailure } from '../errors.js';
-import { readStepJournal, type StepJournal } from '../journal/claim.js';
+import { NO_JOURNAL, readStepJournal, type StepJournal } from '../journal/claim.js';
 import { deadlineOf } from '../lane/deadline.js';
 import { type Lane, type StepState, shownWork } from '../lane/lane.js';
 import { newReferences } from '../text/prompt-text.js';
@@ -26,21 +26,23 @@ export async function openSession(lane: Lane, step: StepPlan, state: StepState):
       ...assembleTools(deps, step, agent),
       ...(agent.builtins.includes('ask_human') ? [askHuman] : []),
     ];
-    const folder = await openLane(deps, run, lane.name);
-    const journal = await readStepJournal(deps.db, run.id, { ...state, step: state.id, attempt: state.attempts });
+    const journal = await journalOf(lane, state);
+    const folder = folderOf(lane);
+    // Only who goes on in the middle of a step can miss files.
+    const fresh = journal.messages.length > 0 && (await folder.folder()).fresh;
     const seen = new Map<string, string>();
     for (const files of journal.seen) remember(seen, files);
     resumeStep(lane, state);
     const references = newReferences();
     const system = await buildSystem(lane, { step, agent, references });
-    const notes = openingNotes(journal, folder.fresh);
+    const notes = openingNotes(journal, fresh);
     const opening = await buildOpening(lane, step, state, { notes, values: references.values });
     const tools = new Map(assembled.map((tool) => [tool.spec.name, tool]));
     const script = agent.script ? await readRunFile(deps, run, agent.script.path) : null;
     // Last, since from here on somebody closes it.
     const clock = activeClock(lane, step, agent);
     const saved = (path: string) => readSaved(lane, state, path);
-    const context = toolContext(lane, step, agent, { folder, seen, saved, signal: clock.signal });
+    const context = toolContext(lane, step, agent, { seen, saved, signal: clock.signal });
     return {
       lane,
       step,
@@ -48,7 +50,7 @@ export async function openSession(lane: Lane, step: StepPlan, state: StepState):
       agent,
       models,
       tools,
-      folder,
+      ...folder,
       context,
       journal: new Map(journal.calls.map((call) => [journalKey(call.turn, call.call), call])),
       purpose: 'turn',
@@ -65,6 +67,23 @@ export async function openSession(lane: Lane, step: StepPlan, state: StepState):
     if (error instanceof Refusal && error.kind === 'refused') throw new StepFailure(error.message);
     throw error;
   }
+}
+
+/** A step that this very advance began has nothing written yet. */
+function journalOf({ deps, run }: Lane, state: StepState): Promise<StepJournal> | StepJournal {
+  if (state.isNew) return NO_JOURNAL;
+  return readStepJournal(deps.db, run.id, { ...state, step: state.id, attempt: state.attempts });
+}
+
+function folderOf(lane: Lane): Pick<Session, 'folder' | 'hasFolder'> {
+  let opened: Promise<LaneFolder> | undefined;
+  return {
+    folder: () => {
+      opened ??= openLane(lane.deps, lane.run, lane.name);
+      return opened;
+    },
+    hasFolder: () => opened !== undefined,
+  };
 }
 
 function agentOf(lane: Lane, step: StepPlan): AgentPlan {
@@ -89,7 +108,7 @@ function toolContext(
   lane: Lane,
   step: StepPlan,
   agent: AgentPlan,
-  own: Pick<ToolContext, 'folder' | 'seen' | 'saved' | 'signal'>,
+  own: Pick<ToolContext, 'seen' | 'saved' | 'signal'>,
 ): ToolContext {
   const results = new Map<string, string>();
   for (const state of lane.steps.values()) {
@@ -104,6 +123,7 @@ function toolContext(
     agent,
     results,
     secrets: new Map(),
+    folder: lanePlace(lane.deps, lane.run.id, lane.name),
     guard: lane.writer.guard,
     ...own,
   };

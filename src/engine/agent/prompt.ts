@@ -1,6 +1,6 @@
 import type { Json } from '../../shared/json.js';
 import type { AgentPlan, StepPlan } from '../../workspace/model.js';
-import { listRunFiles, readRunFile } from '../../workspaces/index.js';
+import { listIndexed, readRunFile } from '../../workspaces/index.js';
 import type { Lane, StepState } from '../lane/lane.js';
 import { leavesOf } from '../lane/lane-plan.js';
 import { scopeOf } from '../lane/scope.js';
@@ -17,12 +17,12 @@ export async function buildSystem(
   { step, agent, references }: { readonly step: StepPlan; readonly agent: AgentPlan; readonly references: References },
 ): Promise<string> {
   const scope = scopeOf(lane);
-  const files = await listRunFiles(lane.deps, lane.run);
+  const { memory, knowledge } = await listIndexed(lane.deps, lane.run);
   const parts = [
     promptText(agent.prompt, scope, references).trim(),
     promptText(lane.plan.workspace.instructions, scope, references).trim(),
-    index('Memory (read a file before you change it)', files, 'memory/', agent.memory),
-    index('Knowledge (read on demand)', files, 'knowledge/', null),
+    index('Memory (read a file before you change it)', memory, agent.memory),
+    index('Knowledge (read on demand)', knowledge, null),
     ...(await pinned(lane, agent)),
     ...(await documents(lane, references)),
     step.output === 'json' ? jsonNote(step) : '',
@@ -65,13 +65,8 @@ export async function buildOpening(
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-function index(
-  title: string,
-  files: readonly { readonly path: string }[],
-  folder: string,
-  writable: string | null,
-): string {
-  const paths = files.filter((file) => file.path.startsWith(folder)).map((file) => `- ${file.path}`);
+function index(title: string, files: readonly string[], writable: string | null): string {
+  const paths = files.map((path) => `- ${path}`);
   if (paths.length === 0 && writable === null) return '';
   const may = writable === null ? '' : `\nYou may write under ${writable}`;
   return `${title}:\n${paths.join('\n')}${may}`.trim();

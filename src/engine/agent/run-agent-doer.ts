@@ -13,12 +13,13 @@ const NAMED_FILES = 20;
 /** An agent's turns until it has answered: a model call, then all its tool calls at once, and so on. */
 export const runAgentDoer: Doer = async (lane, step, state) => {
   const session = await openSession(lane, step, state);
+  state.isNew = false;
   try {
     return await converse(session);
   } catch (error) {
     const failure = session.timedOut() ? new StepFailure('the step took longer than its timeout', 'timeout') : error;
     // What a failed step made stays to be looked at, and is not left for the lane's next agent.
-    if (failure instanceof StepFailure) await keepFiles(session);
+    if (failure instanceof StepFailure && session.hasFolder()) await keepFiles(session);
     throw failure;
   } finally {
     session.close();
@@ -50,9 +51,11 @@ async function converse(session: Session): Promise<Done> {
 
 async function finish(session: Session, answer: Extract<Done, { kind: 'done' }>): Promise<Done> {
   const { lane } = session;
-  // The last call is paid for: it becomes durable while the step's files are put away.
-  lane.writer.flushSoon();
-  await keepFiles(session);
+  if (session.hasFolder()) {
+    // The last call is paid for: it becomes durable while the step's files are put away.
+    lane.writer.flushSoon();
+    await keepFiles(session);
+  }
   return answer;
 }
 

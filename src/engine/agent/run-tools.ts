@@ -143,6 +143,7 @@ function start(session: Session, turn: number, number: number, call: ToolCall | 
 
 async function runOne(session: Session, tool: AgentTool, call: ToolCall): Promise<ToolOutcome> {
   try {
+    await session.folder();
     const outcome = await tool.run(call.args ?? {}, session.context);
     return { ...outcome, text: middleCut(outcome.text) };
   } catch (error) {

@@ -13,7 +13,9 @@ export interface Session {
   readonly agent: AgentPlan;
   readonly models: readonly ResolvedModel[];
   readonly tools: ReadonlyMap<string, AgentTool>;
-  readonly folder: LaneFolder;
+  /** The lane's folder, brought to what is stored: at the step's first tool, since a step without one needs none. */
+  readonly folder: () => Promise<LaneFolder>;
+  readonly hasFolder: () => boolean;
   readonly context: ToolContext;
   /** Calls of this attempt by `<turn>.<call>`. */
   readonly journal: Map<string, CallRow>;

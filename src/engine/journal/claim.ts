@@ -182,6 +182,8 @@ export interface StepJournal {
   readonly acted: readonly string[];
 }
 
+export const NO_JOURNAL: StepJournal = { calls: [], messages: [], seen: [], acted: [] };
+
 /** The journal and the transcript of one attempt of a step. */
 export async function readStepJournal(
   sql: Sql,
@@ -207,5 +209,5 @@ export async function readStepJournal(
         FROM call WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt < $5 AND acts AND state <> 'started') AS acted`,
     values: [runId, key.step, key.item, key.round, key.attempt],
   });
-  return row ?? { calls: [], messages: [], seen: [], acted: [] };
+  return row ?? NO_JOURNAL;
 }

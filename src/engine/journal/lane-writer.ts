@@ -38,7 +38,8 @@ export class LaneWriter {
       readonly lane: string;
       readonly signal: AbortSignal;
       now(): number;
-      onWritten(): void;
+      /** After each write; `ended` when it ended the run. */
+      onWritten(ended: boolean): void;
     },
     private readonly claimed: ClaimedLane,
   ) {
@@ -83,7 +84,7 @@ export class LaneWriter {
     const written = this.chain
       .then(() => {
         if (this.broken !== null) throw this.broken;
-        return this.send(body, isSoft(batch), batch.reserve > 0n);
+        return this.send(body, batch);
       })
       .catch((error: unknown) => {
         // What was done before the call that found no room is still to be recorded.
@@ -107,7 +108,8 @@ export class LaneWriter {
     if (row.ended) throw new Ended();
   };
 
-  private async send(body: string, soft: boolean, reserving: boolean): Promise<void> {
+  private async send(body: string, batch: Batch): Promise<void> {
+    const soft = isSoft(batch);
     const { runId, lane, signal } = this.ref;
     let unsure = false;
     let answer: Answer | undefined;
@@ -128,10 +130,10 @@ export class LaneWriter {
     if (answer.mine === 0) {
       if (!unsure || !(await this.wasApplied())) throw new Fenced();
     } else if (answer.seq === null) {
-      throw reserving && !(await this.hasEnded()) ? new OverBudget('the budget is used up') : new Ended();
+      throw batch.reserve > 0n && !(await this.hasEnded()) ? new OverBudget('the budget is used up') : new Ended();
     }
     this.writes += 1n;
-    this.ref.onWritten();
+    this.ref.onWritten(batch.end !== null);
   }
 
   /** The lost answer of the write before may have been a yes: then the count of writes has moved on by one. */

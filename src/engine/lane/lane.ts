@@ -25,6 +25,8 @@ export interface StepState {
   tokensIn: number;
   tokensOut: number;
   tokensCached: number;
+  /** True until its first attempt has been at work: nothing of it is in the journal. */
+  isNew: boolean;
   /** What the round before made: it stays visible until this round has made something. */
   previous: { readonly result: string; readonly data: Json | undefined } | null;
 }
@@ -80,6 +82,7 @@ export function indexSteps(rows: LaneView['steps']): Map<string, StepState> {
       tokensIn: row.tokens_in,
       tokensOut: row.tokens_out,
       tokensCached: row.tokens_cached,
+      isNew: false,
       previous: kept(row.previous?.result ?? null, row.previous?.data ?? undefined),
     });
   }
@@ -161,6 +164,7 @@ export function beginStep(lane: Lane, plan: { readonly id: string }, item: numbe
     tokensIn: 0,
     tokensOut: 0,
     tokensCached: 0,
+    isNew: true,
     previous: before ? kept(before.result, before.data) : null,
   };
   lane.steps.set(stepKey(plan.id, item), step);

@@ -13,10 +13,14 @@ export interface DeltaKey {
   readonly round: number;
 }
 
-/** Text of a model as it comes, told to whoever watches, in batches. It is never stored and may be lost. */
+/**
+ * Text of a model as it comes, told to whoever watches, in batches. It is never stored and may be lost; an answer that
+ * is whole before its first batch is only told by its event.
+ */
 export function deltaSink(db: Db, key: DeltaKey): { push(text: string): void; reset(): void; end(): void } {
   let held = '';
   let timer: NodeJS.Timeout | null = null;
+  let isLong = false;
   // One after the other: two connections of the pool would not keep the order.
   let told: Promise<void> = Promise.resolve();
   const tell = (kind: 'delta' | 'reset', text: string): void => {
@@ -25,6 +29,7 @@ export function deltaSink(db: Db, key: DeltaKey): { push(text: string): void; re
   };
   const send = (): void => {
     timer = null;
+    isLong = true;
     const text = held;
     held = '';
     for (let at = 0; at < text.length; at += PIECE_CHARACTERS) tell('delta', text.slice(at, at + PIECE_CHARACTERS));
@@ -40,7 +45,7 @@ export function deltaSink(db: Db, key: DeltaKey): { push(text: string): void; re
     },
     end: () => {
       if (timer) clearTimeout(timer);
-      send();
+      if (isLong) send();
     },
   };
 }

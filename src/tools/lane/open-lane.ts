@@ -1,7 +1,7 @@
 import { chmod, chown, lstat, mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Deps } from '../../deps.js';
-import type { LaneFolder, ToolContext } from '../contract.js';
+import type { LaneFolder, LanePlace, ToolContext } from '../contract.js';
 import { restoreFiles } from './restore-files.js';
 
 type LaneDeps = Pick<Deps, 'config' | 'db' | 'blobs' | 'sandbox' | 'log'>;
@@ -19,14 +19,19 @@ export function shownFolder(root: string): string {
   return join(root, 'shown');
 }
 
+/** Where a lane's folder is on this host, or would be. */
+export function lanePlace(deps: Pick<Deps, 'config'>, runId: string, lane: string): LanePlace {
+  const root = join(scratchFolder(deps, runId), lane.replaceAll('/', '_'));
+  return { root, work: join(root, 'work') };
+}
+
 /**
  * The lane's folder on this host, made when it is missing, with outputs/ and files/ as they are stored now: what this
  * lane has changed since its last kept step stays. `fresh` tells a lane that was cut in the middle of a step that its
- * scratch files are gone. Call it at each advance.
+ * scratch files are gone. Call it once a step, before its first tool.
  */
 export async function openLane(deps: LaneDeps, run: ToolContext['run'], lane: string): Promise<LaneFolder> {
-  const root = join(scratchFolder(deps, run.id), lane.replaceAll('/', '_'));
-  const work = join(root, 'work');
+  const { root, work } = lanePlace(deps, run.id, lane);
   const isNew = (await lstat(work).catch(() => null)) === null;
   if (isNew) await makeLane(deps.sandbox, root, work);
   const folder = { root, work, fresh: isNew && (await isMidStep(deps, run.id, lane)) };
