@@ -14,7 +14,8 @@ export async function prepareClient() {
   await generatePrismaClient();
 }
 
-async function prepareService() {
+/** All that the built service needs to start, but for the sandbox. */
+export async function prepareService() {
   await prepareClient();
   await Promise.all([buildBundle(), getTemporalCli()]);
 }

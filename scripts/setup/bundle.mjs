@@ -3,7 +3,7 @@ import { SetupError, withProgress } from '../lib/progress.mjs';
 import { runChild } from '../lib/run-child.mjs';
 import { hashOf, once } from '../lib/stamp.mjs';
 
-const outputs = ['main.js', 'check-worker.js', 'workflows.js'].map((name) => inRoot('dist', name));
+const outputs = ['main.js', 'doctor.js', 'check-worker.js', 'workflows.js'].map((name) => inRoot('dist', name));
 
 /** Builds dist/ when the sources or the packages changed. */
 export async function buildBundle() {

@@ -62,5 +62,5 @@ export const LAYERS = {
   },
 };
 
-/** Files of src itself. `main.ts` constructs, so it may import anything; `deps.ts` names types. */
-export const ROOT_FILES = new Set(['main.ts', 'deps.ts']);
+/** Files of src itself. `main.ts` and `doctor.ts` construct, so they may import anything; `deps.ts` names types. */
+export const ROOT_FILES = new Set(['main.ts', 'doctor.ts', 'deps.ts']);

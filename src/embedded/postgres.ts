@@ -48,10 +48,10 @@ export async function startPostgres(folder: DataFolder, port: number, extra: obj
   ]);
   const { command, args } = user.command(binaries.postgres, ['-D', folder.postgres, ...settings]);
   const child = spawnChild({ command, args, cwd: folder.postgres, env: { LC_ALL: 'C' }, logFile, ...user.spawnAs });
-  recordServer(folder.processes, 'postgres', child.identity);
+  recordServer(folder.processes, 'postgres', { ...child.identity, port });
   const server = {
     child,
-    url: `postgresql://signalbox:${password}@127.0.0.1:${port}/postgres`,
+    url: postgresUrl(password, port),
     stop: () => endServer(folder, 'postgres', child),
   };
   try {
@@ -62,6 +62,10 @@ export async function startPostgres(folder: DataFolder, port: number, extra: obj
     throw await explainStart({ name: 'Postgres', logFile, logStart, port, folder: folder.root }, error);
   }
   return server;
+}
+
+export function postgresUrl(password: string, port: number): string {
+  return `postgresql://signalbox:${password}@127.0.0.1:${port}/postgres`;
 }
 
 /** `postmaster.pid` says on its eighth line how far the server is, which is also what pg_ctl waits for. */

@@ -2,12 +2,12 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type Child, endProcess } from './child.js';
 import type { DataFolder } from './data-folder.js';
-import type { ProcessIdentity } from './process-identity.js';
+import { isAlive, type ProcessIdentity } from './process-identity.js';
 
 const SERVERS = ['postgres', 'temporal'] as const;
 export type ServerName = (typeof SERVERS)[number];
 
-const Identity = z.object({ pid: z.number(), started: z.string() });
+const Identity = z.object({ pid: z.number(), started: z.string(), port: z.number().optional() });
 const Records = z.partialRecord(z.enum(SERVERS), Identity);
 type Records = z.infer<typeof Records>;
 
@@ -23,8 +23,12 @@ const END_SIGNALS = {
 /** Patience for each of the signals. Postgres writes all that is dirty before it goes. */
 const END_PATIENCE_MS = { postgres: 20_000, temporal: 10_000 } as const satisfies Record<ServerName, number>;
 
+export interface RecordedServer extends ProcessIdentity {
+  readonly port?: number | undefined;
+}
+
 /** Notes which process serves the folder, at once after it was started: a later start must be able to find it. */
-export function recordServer(file: string, name: ServerName, identity: ProcessIdentity | null): void {
+export function recordServer(file: string, name: ServerName, identity: RecordedServer | null): void {
   const { [name]: _old, ...others } = readRecords(file);
   const draft = `${file}.new`;
   writeFileSync(draft, JSON.stringify(identity ? { ...others, [name]: identity } : others), { mode: 0o600 });
@@ -46,6 +50,12 @@ export async function endOrphans(file: string): Promise<readonly ServerName[]> {
     if (identity && (await endProcess(identity, END_SIGNALS[name], END_PATIENCE_MS[name]))) ended.push(name);
   }
   return ended;
+}
+
+/** The servers that live, as they were recorded. */
+export function livingServers(file: string): Readonly<Partial<Record<ServerName, RecordedServer>>> {
+  const records = Object.entries(readRecords(file)).filter(([, identity]) => isAlive(identity));
+  return Object.fromEntries(records);
 }
 
 function readRecords(file: string): Records {

@@ -30,7 +30,7 @@ export async function startTemporal(start: TemporalStart): Promise<TemporalServe
   const logFile = join(folder.logs, 'temporal.log');
   const logStart = (await stat(logFile).catch(() => ({ size: 0 }))).size;
   const child = spawnChild({ command: binary, args: serverArguments(start), cwd: folder.root, logFile });
-  recordServer(folder.processes, 'temporal', child.identity);
+  recordServer(folder.processes, 'temporal', { ...child.identity, port });
   const address = `127.0.0.1:${port}`;
   const server = { child, address, stop: () => endServer(folder, 'temporal', child) };
   try {

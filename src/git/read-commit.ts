@@ -1,7 +1,7 @@
 import { Errors, readBlob as readBlobObject, readCommit as readCommitObject, TREE, walk } from 'isomorphic-git';
+import type { TreeFile } from './folders.js';
 import { gitFs } from './git-fs.js';
 import type { Repository } from './repository.js';
-import type { TreeFile } from './write-tree.js';
 
 const LINK = 0o120000;
 

@@ -1,21 +1,10 @@
 import { promisify } from 'node:util';
 import { deflate } from 'node:zlib';
 import { writeObject, writeTree as writeTreeObject } from 'isomorphic-git';
-import { pathFault } from '../shared/path-fault.js';
 import { blobId } from './blob-id.js';
+import { type Folder, foldersOf, type TreeFile } from './folders.js';
 import { gitFs } from './git-fs.js';
 import type { Repository } from './repository.js';
-
-/** A file of a tree: its canonical path and its blob. */
-export interface TreeFile {
-  readonly path: string;
-  readonly sha: string;
-}
-
-interface Folder {
-  readonly files: Map<string, string>;
-  readonly folders: Map<string, Folder>;
-}
 
 const PARALLEL = 8;
 const zip = promisify(deflate);
@@ -37,26 +26,7 @@ async function writeBlobObject(repository: Repository, content: Uint8Array): Pro
 
 /** Writes the tree objects of these files, whose blobs are there, and answers the root's id. All files have mode 100644. */
 export async function writeTree(repository: Repository, files: readonly TreeFile[]): Promise<string> {
-  const root = emptyFolder();
-  for (const file of files) place(root, file);
-  return writeFolder(repository, root);
-}
-
-function emptyFolder(): Folder {
-  return { files: new Map(), folders: new Map() };
-}
-
-function place(root: Folder, file: TreeFile): void {
-  if (pathFault(file.path) !== null) throw new Error(`not a canonical path: ${file.path}`);
-  const parts = file.path.split('/');
-  const name = parts.pop() ?? '';
-  let folder = root;
-  for (const part of parts) {
-    const next = folder.folders.get(part) ?? emptyFolder();
-    folder.folders.set(part, next);
-    folder = next;
-  }
-  folder.files.set(name, file.sha);
+  return writeFolder(repository, foldersOf(files));
 }
 
 async function writeFolder(repository: Repository, folder: Folder): Promise<string> {

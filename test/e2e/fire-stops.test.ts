@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createFire } from '../support/fire.js';
+import { runDoctor } from '../support/run-doctor.js';
 
 let fire: Awaited<ReturnType<typeof createFire>>;
 beforeAll(async () => {
@@ -21,4 +22,5 @@ test(`security 1, 2, 4: a run whose service is killed at ${POINTS.join(', ')} co
     expect(run).toMatchObject({ status: 'completed', error: null });
     expect(await fire.audit(service, id)).toEqual([]);
   }
+  expect(await runDoctor({ SERVICE_DATA_DIR: fire.dataDir })).toEqual({ code: 0, findings: [] });
 });

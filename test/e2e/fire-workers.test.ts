@@ -55,7 +55,7 @@ async function untilEnded(ids: readonly string[], timeout: number): Promise<void
 async function faultsOf(ids: readonly string[]): Promise<string[]> {
   const calls = provider.byKey();
   const faults: string[] = [];
-  for (const runId of ids) faults.push(...(await audit({ sql: api.db, dataDir: api.dataDir, temporal, runId, calls })));
+  for (const runId of ids) faults.push(...(await audit({ db: api.db, dataDir: api.dataDir, temporal, runId, calls })));
   return faults;
 }
 

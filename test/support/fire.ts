@@ -24,7 +24,7 @@ export async function createFire(delayMs = 0) {
     /** What the doctor finds wrong with a completed run. */
     audit: async (service: DrivenService, runId: string) =>
       audit({
-        sql: service.db,
+        db: service.db,
         dataDir,
         temporal: await temporalAddress(dataDir),
         runId,

@@ -26,6 +26,10 @@ export async function supersedeLanes(db: Db, runId: string, lanes: readonly stri
         WHERE run_id = $1 AND ${WITHIN} AND status IN ('running', 'waiting') RETURNING id, item, round`,
       [runId, lanes],
     );
+    await sql.query(
+      `UPDATE call SET state = 'interrupted', finished_at = now() WHERE run_id = $1 AND ${WITHIN} AND state = 'started'`,
+      [runId, lanes],
+    );
     const gates = parks.filter((park) => park.kind === 'approval').length;
     await sql.query(
       `WITH r AS (UPDATE run SET gates_open = gates_open - $2, last_seq = last_seq + $3,

@@ -1,0 +1,71 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { ACTORS, type ActorName, type Cast } from './cast.js';
+import type { Random } from './random.js';
+
+const DEEDS = ['kill', 'pause', 'restart'] as const;
+type Deed = (typeof DEEDS)[number];
+
+/** Servers come back more slowly the oftener they end, as their supervisor has it: they are struck less often. */
+const WEIGHTS = { api: 3, 'worker-1': 5, 'worker-2': 5, postgres: 1, temporal: 1 } as const satisfies Record<
+  ActorName,
+  number
+>;
+const TARGETS = ACTORS.flatMap((actor) => Array.from({ length: WEIGHTS[actor] }, () => actor)) as [
+  ActorName,
+  ...ActorName[],
+];
+
+/** What asks a process to end well and start again. */
+const END = {
+  api: 'SIGTERM',
+  'worker-1': 'SIGTERM',
+  'worker-2': 'SIGTERM',
+  postgres: 'SIGINT',
+  temporal: 'SIGTERM',
+} as const;
+
+export type Strikes = Record<Deed, Partial<Record<ActorName, number>>>;
+
+/** Strikes one process after the other until it is told to end; then all that it paused goes on. */
+export async function storm(cast: Cast, random: Random, until: number): Promise<Strikes> {
+  const strikes: Strikes = { kill: {}, pause: {}, restart: {} };
+  const pauses = new Map<ActorName, Promise<void>>();
+  while (Date.now() < until) {
+    await wait(random.between(400, 2_500));
+    const actor = random.pick(TARGETS);
+    const deed = random.pick(DEEDS);
+    const length = random.between(500, 8_000);
+    const pid = cast.pid(actor);
+    if (
+      pid === null ||
+      pauses.has(actor) ||
+      !send(pid, deed === 'kill' ? 'SIGKILL' : deed === 'pause' ? 'SIGSTOP' : END[actor])
+    )
+      continue;
+    strikes[deed][actor] = (strikes[deed][actor] ?? 0) + 1;
+    if (deed !== 'pause') continue;
+    const over = wait(Math.min(length, Math.max(0, until - Date.now()))).then(() => {
+      send(pid, 'SIGCONT');
+      pauses.delete(actor);
+    });
+    pauses.set(actor, over);
+  }
+  await Promise.all(pauses.values());
+  return strikes;
+}
+
+function send(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+export function strikesText(strikes: Strikes): string {
+  return DEEDS.map((deed) => {
+    const each = Object.entries(strikes[deed]);
+    const sum = each.reduce((total, [, count]) => total + count, 0);
+    return `${sum} × ${deed} (${each.map(([actor, count]) => `${actor} ${count}`).join(', ') || 'none'})`;
+  }).join(', ');
+}

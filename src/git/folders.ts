@@ -1,0 +1,36 @@
+import { pathFault } from '../shared/path-fault.js';
+
+/** A file of a tree: its canonical path and its blob. */
+export interface TreeFile {
+  readonly path: string;
+  readonly sha: string;
+}
+
+export interface Folder {
+  readonly files: Map<string, string>;
+  readonly folders: Map<string, Folder>;
+}
+
+/** The files as nested folders. Throws on a path that is not canonical. */
+export function foldersOf(files: readonly TreeFile[]): Folder {
+  const root = emptyFolder();
+  for (const file of files) place(root, file);
+  return root;
+}
+
+function emptyFolder(): Folder {
+  return { files: new Map(), folders: new Map() };
+}
+
+function place(root: Folder, file: TreeFile): void {
+  if (pathFault(file.path) !== null) throw new Error(`not a canonical path: ${file.path}`);
+  const parts = file.path.split('/');
+  const name = parts.pop() ?? '';
+  let folder = root;
+  for (const part of parts) {
+    const next = folder.folders.get(part) ?? emptyFolder();
+    folder.folders.set(part, next);
+    folder = next;
+  }
+  folder.files.set(name, file.sha);
+}

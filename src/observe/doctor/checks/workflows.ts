@@ -1,0 +1,59 @@
+import type { Check, Fault, Scene } from '../check.js';
+import { IN_SCOPE } from '../check.js';
+
+interface LiveRun {
+  readonly id: string;
+  readonly parentEnded: boolean;
+}
+
+const AT_ONCE = 20;
+
+/** An open workflow, or a word to Temporal on its way, for each live run and none else. */
+export const workflows: Check = {
+  todo: 'A worker’s reconciler mends this within two minutes: see that one lives, and look again then.',
+  async find(scene) {
+    const { db, workflows: temporal } = scene.deps;
+    const open = new Set<string>();
+    for await (const id of temporal.openRuns()) open.add(id);
+    const live = await liveRuns(scene);
+    const missing = live.filter(({ id }) => !open.has(id));
+    // The list of open workflows comes from an index that lags: only the workflow itself is believed.
+    const without = await differing(missing, async ({ id }) => (await temporal.describeRun(id)) !== 'running');
+    const [known] = await db.query<{ ended: string[] }>(
+      `SELECT coalesce(array_agg(i.id), '{}') AS ended FROM unnest($2::text[]) i(id) LEFT JOIN run r ON r.id = i.id
+        WHERE r.id IS NULL AND $1::text IS NULL OR r.finished_at IS NOT NULL AND ${IN_SCOPE}
+          AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.run_id = r.id)`,
+      [scene.root, [...open]],
+    );
+    const late = await differing(known?.ended ?? [], async (id) => (await temporal.describeRun(id)) === 'running');
+    return [
+      ...without.map(({ id }) => ({ run: id, says: 'is live, but has no open workflow' })),
+      ...live
+        .filter(({ parentEnded }) => parentEnded)
+        .map(({ id }): Fault => ({ run: id, says: 'outlives the run above it' })),
+      ...late.map((id) => ({ run: id, says: 'is not live, but its workflow is open' })),
+    ];
+  },
+};
+
+/** Live runs that must have a workflow by now: a child that was not started yet is its parent's to start. */
+function liveRuns({ deps, root }: Scene): Promise<LiveRun[]> {
+  return deps.db.query<LiveRun>(
+    `SELECT r.id, coalesce(p.finished_at IS NOT NULL, false) AS "parentEnded"
+      FROM run r LEFT JOIN run p ON p.id = r.parent_id
+      WHERE r.finished_at IS NULL AND ${IN_SCOPE}
+        AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.run_id IN (r.id, r.root_id) AND o.kind = 'start')
+        AND (r.parent_id IS NULL OR r.started_at IS NOT NULL OR p.finished_at IS NOT NULL)`,
+    [root],
+  );
+}
+
+async function differing<T>(all: readonly T[], differs: (one: T) => Promise<boolean>): Promise<T[]> {
+  const found: T[] = [];
+  const next = all.values();
+  const look = async (): Promise<void> => {
+    for (const one of next) if (await differs(one)) found.push(one);
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, all.length) }, look));
+  return found;
+}

@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Check, Scene } from './check.js';
+import { events } from './checks/events.js';
+import { files } from './checks/files.js';
+import { journal } from './checks/journal.js';
+import { money } from './checks/money.js';
+import { orphans } from './checks/orphans.js';
+import { outbox } from './checks/outbox.js';
+import { owners } from './checks/owners.js';
+import { parks } from './checks/parks.js';
+import { revisions } from './checks/revisions.js';
+import { sandboxes } from './checks/sandboxes.js';
+import { steps } from './checks/steps.js';
+import { workflows } from './checks/workflows.js';
+
+/** Everything that is audited, by the name under which it is reported. */
+const CHECKS = {
+  workflows,
+  sandboxes,
+  parks,
+  steps,
+  journal,
+  money,
+  events,
+  outbox,
+  revisions,
+  files,
+  orphans,
+  owners,
+} as const satisfies Record<string, Check>;
+
+export type CheckName = keyof typeof CHECKS;
+
+export interface Finding {
+  readonly check: CheckName;
+  /** Null when it is about no run. */
+  readonly run: string | null;
+  /** A sentence. */
+  readonly says: string;
+  /** What to do about it: a sentence. */
+  readonly todo: string;
+}
+
+/** A stop reaches a sandbox within five seconds; what two looks see that lie further apart is no run in flight. */
+const SECOND_LOOK_MS = 6_000;
+
+/**
+ * Audits the installation, or one run and those under it. What was seen is looked at again six seconds later, so that
+ * a run in flight is never told as a fault. Throws when the database or Temporal does not answer.
+ */
+export async function examine(scene: Scene, againAfterMs = SECOND_LOOK_MS): Promise<readonly Finding[]> {
+  const names = Object.keys(CHECKS) as CheckName[];
+  const first = await look(scene, names);
+  if (first.length === 0) return [];
+  await sleep(againAfterMs);
+  const seen = new Set(first.map(keyOf));
+  const again = await look(scene, [...new Set(first.map(({ check }) => check))]);
+  return again.filter((finding) => seen.has(keyOf(finding)));
+}
+
+const keyOf = ({ check, says }: Finding): string => `${check}\0${says}`;
+
+async function look(scene: Scene, names: readonly CheckName[]): Promise<Finding[]> {
+  const found: Finding[] = [];
+  for (const check of names) {
+    const { todo } = CHECKS[check];
+    for (const { run, says } of await CHECKS[check].find(scene)) {
+      found.push({ check, run, says: run === null ? says : `Run ${run} ${says}.`, todo });
+    }
+  }
+  return found;
+}

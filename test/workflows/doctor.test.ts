@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest';
+import { examine, reportOf } from '../../src/observe/index.js';
+import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
+import { flow, scripted } from '../support/flows.js';
+
+const FILES = {
+  ...scripted(
+    '- { calls: [{ tool: Write, args: { path: outputs/a.md, content: A } }] }\n- { text: done }\n',
+  ),
+  'flows/g.md': flow('## One @worker\n\nGo.\n\n## Sign\n\n- approve: human\n\nOK?\n\n## Two @worker\n\nGo on.'),
+  'flows/t.md': flow('## Nap\n\n- wait: 1s\n\n## Call\n\n- subflow: inner\n\n## Two @worker\n\nGo on.'),
+  'flows/e.md': flow('## Wait\n\n- wait: event\n\n## Two @worker\n\nGo on.'),
+  'flows/inner.md': flow('## Inner @worker\n\nGo.'),
+};
+
+const look = (app: EngineApp, root: string | null = null) => examine({ deps: app.deps, root });
+
+/** Runs of every kind of end, and some that wait. */
+async function crowd(
+  app: EngineApp,
+): Promise<{ done: string; parked: string; event: string; stopped: string; parent: string }> {
+  const workspace = await app.workspace(FILES);
+  const [done, parked, event, stopped, parent] = await Promise.all(
+    ['g', 'g', 'e', 'g', 't'].map((name) => app.start(workspace, name)),
+  );
+  const at = `/api/workspaces/${workspace}/runs`;
+  for (const id of [done, parked, stopped])
+    await app.until(workspace, id ?? '', (run) => run.status === 'awaiting-approval');
+  await app.until(workspace, event ?? '', (run) => run.waiting.length > 0);
+  await app.post(`${at}/${done}/approve`, { decision: 'approve' });
+  await app.post(`${at}/${stopped}/stop`, {});
+  for (const id of [done, stopped, parent]) await app.ended(workspace, id ?? '');
+  return { done, parked, event, stopped, parent } as Record<'done' | 'parked' | 'event' | 'stopped' | 'parent', string>;
+}
+
+test('security 1-5, 8: of runs that ended, were stopped, or wait, and of an installation with all of them, the doctor finds nothing wrong', async () => {
+  const app = await createEngineApp();
+  const runs = await crowd(app);
+  expect(await look(app)).toEqual([]);
+  for (const id of Object.values(runs)) expect(await look(app, id)).toEqual([]);
+  expect(reportOf([])).toContain('Nothing is wrong');
+});
+
+/** A row that was changed behind the engine's back, and what the doctor must say of it. `$1` is the run. */
+const BREAKS = [
+  ['done', `UPDATE run SET last_seq = last_seq + 1 WHERE id = $1`, /numbers its events up to \d+, and has \d+/],
+  ['done', `UPDATE run SET reserved_nano = 7 WHERE id = $1`, /still sets 7 nano-dollars aside/],
+  ['done', `UPDATE run SET spent_nano = spent_nano + 5 WHERE id = $1`, /spent \d+ nano-dollars, and used/],
+  [
+    'done',
+    `UPDATE call SET state = 'started' WHERE run_id = $1 AND kind = 'model'`,
+    /its call of \S+ in step \S+ is open/,
+  ],
+  ['done', `UPDATE step SET status = 'waiting' WHERE run_id = $1 AND id = 'two'`, /its step two is waiting/],
+  ['done', `DELETE FROM run_event WHERE run_id = $1 AND type = 'run.completed'`, /tells 0 ends/],
+  [
+    'done',
+    `DELETE FROM message WHERE run_id = $1 AND step = 'one' AND seq = 1`,
+    /has a gap in its transcript of step one/,
+  ],
+  ['parked', `UPDATE run SET gates_open = 0 WHERE id = $1`, /counts 0 open gates, and has 1/],
+  ['parked', `UPDATE run SET status = 'completed' WHERE id = $1`, /is completed, and has no end/],
+  ['stopped', `UPDATE park SET decided_at = NULL, decision = NULL WHERE run_id = $1`, /its park \S+ is open/],
+  [
+    'parent',
+    `INSERT INTO run_event (run_id, seq, type, data) SELECT run_id, 900, type, data FROM run_event WHERE run_id = $1 AND type = 'timer.elapsed'`,
+    /decided its park \S+ 2 times/,
+  ],
+  [
+    'parent',
+    `INSERT INTO outbox (run_id, kind, created_at) VALUES ($1, 'approval', now() - interval '2 minutes')`,
+    /for Temporal to be told "approval"/,
+  ],
+  [
+    'event',
+    `UPDATE run SET finished_at = now(), status = 'completed' WHERE id = $1`,
+    /is not live, but its workflow is open/,
+  ],
+  ['done', `UPDATE run SET finished_at = NULL, status = 'running' WHERE id = $1`, /is live, but has no open workflow/],
+  [
+    'event',
+    `INSERT INTO sandbox_process (id, run_id, lane, worker_id, host, pid, ticks, dir) VALUES ('x', $1, 'main', 'w@1.1', 'elsewhere', 9, 1, '/')`,
+    /program 9 is registered for it/,
+  ],
+  ['parent', `INSERT INTO lane (run_id, lane) SELECT 'gone-' || $1, 'main'`, /is gone, but has 1 rows in lane/],
+  ['parent', `UPDATE tenant SET owner_id = 'nobody-' || $1`, /names an owner who is not one of its members/],
+  ['parent', `UPDATE blob SET content = 'x' WHERE $1 <> '' AND sha = (SELECT min(sha) FROM blob)`, /is not its own/],
+  ['parent', `DELETE FROM blob WHERE $1 <> '' AND sha = (SELECT max(sha) FROM blob)`, /has lost the content of/],
+  ['parent', `UPDATE revision SET tree_hash = repeat('0', 40) WHERE $1 <> ''`, /does not re-hash/],
+  [
+    'parent',
+    `INSERT INTO run_file (run_id, agent, path, step, sha, size) VALUES ($1, 'worker', 'p', 's', repeat('a', 64), 1)`,
+    /has lost its file p/,
+  ],
+] as const;
+
+test('security 1-5, 8: each promise that was broken behind the engine’s back is told with its run, a sentence and what to do', {
+  timeout: 300_000,
+}, async () => {
+  const app = await createEngineApp();
+  const runs = await crowd(app);
+  await app.stopWorker();
+  for (const [which, statement, says] of BREAKS) {
+    await app.deps.db
+      .transaction(async (sql) => {
+        const changed = await sql.query(`${statement} RETURNING 1`, [runs[which]]);
+        expect(changed.length, statement).toBeGreaterThan(0);
+        // Seen from inside the transaction, which then is undone: the next change meets a sound installation.
+        const findings = await examine(
+          { deps: { ...app.deps, db: { ...app.deps.db, query: sql.query } }, root: null },
+          0,
+        );
+        const meant = findings.filter((finding) => says.test(finding.says));
+        expect(
+          meant.map(({ todo }) => todo.length > 20),
+          `${statement}\n${reportOf(findings)}`,
+        ).toContain(true);
+        throw new Error('undo');
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof Error) || error.message !== 'undo') throw error;
+      });
+  }
+  expect(await look(app)).toEqual([]);
+});
