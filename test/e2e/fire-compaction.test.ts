@@ -63,7 +63,7 @@ test('security 4: a service that is killed in the midst of a compaction goes on 
   expect(run).toMatchObject({ status: 'completed', error: null, summary: 'done' });
 
   const faults = await audit({
-    sql: last.db,
+    db: last.db,
     dataDir,
     temporal: await temporalAddress(dataDir),
     runId: id,

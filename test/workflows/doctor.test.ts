@@ -4,9 +4,7 @@ import { createEngineApp, type EngineApp } from '../support/create-engine-app.js
 import { flow, scripted } from '../support/flows.js';
 
 const FILES = {
-  ...scripted(
-    '- { calls: [{ tool: Write, args: { path: outputs/a.md, content: A } }] }\n- { text: done }\n',
-  ),
+  ...scripted('- { calls: [{ tool: Write, args: { path: outputs/a.md, content: A } }] }\n- { text: done }\n'),
   'flows/g.md': flow('## One @worker\n\nGo.\n\n## Sign\n\n- approve: human\n\nOK?\n\n## Two @worker\n\nGo on.'),
   'flows/t.md': flow('## Nap\n\n- wait: 1s\n\n## Call\n\n- subflow: inner\n\n## Two @worker\n\nGo on.'),
   'flows/e.md': flow('## Wait\n\n- wait: event\n\n## Two @worker\n\nGo on.'),
@@ -112,7 +110,7 @@ test('security 1-5, 8: each promise that was broken behind the engine’s back i
         );
         const meant = findings.filter((finding) => says.test(finding.says));
         expect(
-          meant.map(({ todo }) => todo.length > 20),
+          meant.map(({ remedy }) => remedy.length > 20),
           `${statement}\n${reportOf(findings)}`,
         ).toContain(true);
         throw new Error('undo');

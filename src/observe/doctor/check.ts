@@ -18,13 +18,13 @@ export interface Fault {
 export interface Check {
   find(scene: Scene): Promise<readonly Fault[]>;
   /** What the reader is to do. */
-  readonly todo: string;
+  readonly remedy: string;
 }
 
 /** A check by statements that answer a row for each fault. `$1` is the root run, or null for all. */
-export function rowCheck(todo: string, ...queries: readonly string[]): Check {
+export function rowCheck(remedy: string, ...queries: readonly string[]): Check {
   return {
-    todo,
+    remedy,
     async find({ deps, root }) {
       const found: Fault[] = [];
       for (const query of queries) found.push(...(await deps.db.query<Fault>(query, [root])));

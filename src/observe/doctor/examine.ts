@@ -38,7 +38,7 @@ export interface Finding {
   /** A sentence. */
   readonly says: string;
   /** What to do about it: a sentence. */
-  readonly todo: string;
+  readonly remedy: string;
 }
 
 /** A stop reaches a sandbox within five seconds; what two looks see that lie further apart is no run in flight. */
@@ -63,9 +63,9 @@ const keyOf = ({ check, says }: Finding): string => `${check}\0${says}`;
 async function look(scene: Scene, names: readonly CheckName[]): Promise<Finding[]> {
   const found: Finding[] = [];
   for (const check of names) {
-    const { todo } = CHECKS[check];
+    const { remedy } = CHECKS[check];
     for (const { run, says } of await CHECKS[check].find(scene)) {
-      found.push({ check, run, says: run === null ? says : `Run ${run} ${says}.`, todo });
+      found.push({ check, run, says: run === null ? says : `Run ${run} ${says}.`, remedy });
     }
   }
   return found;

@@ -10,7 +10,7 @@ export function reportOf(findings: readonly Finding[]): string {
     const own = findings.filter((finding) => finding.check === check);
     const more = own.length > SHOWN ? [`… and ${own.length - SHOWN} more (--json lists all)`] : [];
     const lines = [...own.slice(0, SHOWN).map(({ says }) => `  ${says}`), ...more.map((line) => `  ${line}`)];
-    return `${check}\n${lines.join('\n')}\n  → ${own[0]?.todo ?? ''}\n`;
+    return `${check}\n${lines.join('\n')}\n  → ${own[0]?.remedy ?? ''}\n`;
   });
   return `${parts.join('\n')}\n${findings.length} ${findings.length === 1 ? 'finding' : 'findings'}.\n`;
 }

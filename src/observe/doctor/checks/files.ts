@@ -10,7 +10,7 @@ interface FileRow {
 
 /** What files, outputs and storage name is in the blob store. */
 export const files: Check = {
-  todo: 'Restore the blob store (the folder blobs, or the bucket) from a backup that has this file.',
+  remedy: 'Restore the blob store (the folder blobs, or the bucket) from a backup that has this file.',
   async find({ deps, root }) {
     const rows = await deps.db.query<FileRow>(
       `SELECT DISTINCT ON (sha) sha, path, run FROM (SELECT sha, path, NULL::text AS run FROM storage_entry WHERE $1::text IS NULL

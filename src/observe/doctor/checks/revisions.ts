@@ -6,7 +6,8 @@ const PAGE = 50;
 
 /** Every revision re-hashes: its manifest to its tree, its blobs to their ids, its commit to the same tree. */
 export const revisions: Check = {
-  todo: 'Restore the database, or the workspace’s folder under git, from a backup; until then do not roll back to that revision.',
+  remedy:
+    'Restore the database, or the workspace’s folder under git, from a backup; until then do not roll back to that revision.',
   async find(scene) {
     if (scene.root !== null) return [];
     return [

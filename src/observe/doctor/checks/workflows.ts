@@ -10,7 +10,7 @@ const AT_ONCE = 20;
 
 /** An open workflow, or a word to Temporal on its way, for each live run and none else. */
 export const workflows: Check = {
-  todo: 'A worker’s reconciler mends this within two minutes: see that one lives, and look again then.',
+  remedy: 'A worker’s reconciler mends this within two minutes: see that one lives, and look again then.',
   async find(scene) {
     const { db, workflows: temporal } = scene.deps;
     const open = new Set<string>();
