@@ -11,7 +11,7 @@ import type { ProviderReply } from '../providers/provider.js';
 import type { Circuits } from './circuit.js';
 import { endpointName } from './endpoint-name.js';
 import { createSilence } from './silence.js';
-import { watchedFetch } from './watched-fetch.js';
+import { watchCall } from './watched-fetch.js';
 
 export interface Caller {
   readonly log: Log;
@@ -50,8 +50,7 @@ async function attemptCall(caller: Caller, entry: ModelEntry, request: ModelRequ
     return await provider.call(request, {
       baseUrl: (entry.baseUrl ?? provider.baseUrl ?? '').replace(/\/+$/, ''),
       key,
-      fetch: watchedFetch(silence.noise),
-      signal: AbortSignal.any([request.signal, silence.signal]),
+      signal: watchCall(AbortSignal.any([request.signal, silence.signal]), silence.noise),
     });
   } catch (error) {
     throw toModelError(error, {

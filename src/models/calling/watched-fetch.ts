@@ -8,7 +8,7 @@ const PEEK = 10_000;
  * `fetch` for a streamed call: tells of every byte, so that silence can be noticed; follows no redirect, since the
  * key would go along; and reads an answer that is no event stream for what it says.
  */
-export function watchedFetch(onBytes: () => void): typeof fetch {
+function watchedFetch(onBytes: () => void): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, { ...init, redirect: 'manual' });
     onBytes();
@@ -22,6 +22,19 @@ export function watchedFetch(onBytes: () => void): typeof fetch {
     return new Response(response.body?.pipeThrough(watch(onBytes)) ?? null, response);
   };
 }
+
+/** Each call has a signal of its own, and the SDK hands it on: so one model serves many calls, each watched for itself. */
+const watched = new WeakMap<AbortSignal, typeof fetch>();
+
+export function watchCall(signal: AbortSignal, onBytes: () => void): AbortSignal {
+  watched.set(signal, watchedFetch(onBytes));
+  return signal;
+}
+
+export const fetchOfCall: typeof fetch = (input, init) => {
+  const own = init?.signal ? watched.get(init.signal) : undefined;
+  return (own ?? watchedFetch(() => undefined))(input, init);
+};
 
 function watch(onBytes: () => void): TransformStream<Uint8Array, Uint8Array> {
   return new TransformStream({

@@ -1,4 +1,5 @@
 import { calcPrice, type PriceCalculation } from '@pydantic/genai-prices';
+import { Lru } from '../../shared/lru.js';
 import type { ModelEntry } from '../catalogue/entry.js';
 import { PROVIDERS } from '../providers/index.js';
 
@@ -34,8 +35,23 @@ export function tableCost(entry: ModelEntry, usage: TableUsage): PriceCalculatio
 
 const SAMPLE = 1_000;
 
+interface TablePrice {
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+  readonly contextTokens: number | null;
+}
+
+/** The table ships with the build, so what it says of a model stays; a search of it costs a millisecond. */
+const prices = new Lru<string, { readonly price: TablePrice | null }>(500);
+
 /** Nano-USD a token at a small prompt's rates, and the context window where the table knows it. */
-export function tablePrice(entry: ModelEntry) {
+export function tablePrice(entry: ModelEntry): TablePrice | null {
+  const key = `${entry.provider} ${entry.baseUrl ?? ''} ${entry.id}`;
+  return (prices.get(key) ?? prices.set(key, { price: findPrice(entry) })).price;
+}
+
+function findPrice(entry: ModelEntry): TablePrice | null {
   const plain = tableCost(entry, { input: SAMPLE, output: SAMPLE, cached: 0, cacheWrite: 0 });
   if (plain === null) return null;
   const cached = tableCost(entry, { input: SAMPLE, output: SAMPLE, cached: SAMPLE, cacheWrite: 0 });

@@ -1,6 +1,9 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { streamReply } from '../calling/stream-reply.js';
 import type { Provider } from './provider.js';
+import { sdkModels } from './sdk-models.js';
+
+const models = sdkModels(({ baseURL, key, id, fetch }) => createAnthropic({ baseURL, apiKey: key, fetch })(id));
 
 /** Anthropic's Messages API. It caches a prompt only up to marks, so the system prompt and the last message carry one. */
 export const anthropic: Provider = {
@@ -8,9 +11,9 @@ export const anthropic: Provider = {
   keyVariable: 'ANTHROPIC_API_KEY',
   priceId: 'anthropic',
   remote: true,
-  call: (request, { baseUrl, key, fetch, signal }) =>
+  call: (request, { baseUrl, key, signal }) =>
     streamReply(request, signal, {
-      model: createAnthropic({ baseURL: baseUrl, apiKey: key, fetch })(request.model.id),
+      model: models.of(baseUrl, key, request.model.id),
       cacheMark: { anthropic: { cacheControl: { type: 'ephemeral' } } },
     }),
 };

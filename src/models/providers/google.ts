@@ -1,6 +1,11 @@
 import { createGoogleGenerativeAI } from '@ai-sdk/google';
 import { streamReply } from '../calling/stream-reply.js';
 import type { Provider } from './provider.js';
+import { sdkModels } from './sdk-models.js';
+
+const models = sdkModels(({ baseURL, key, id, fetch }) =>
+  createGoogleGenerativeAI({ baseURL, apiKey: key, fetch })(id),
+);
 
 /** Google's Gemini API. */
 export const google: Provider = {
@@ -8,8 +13,8 @@ export const google: Provider = {
   keyVariable: 'GOOGLE_GENERATIVE_AI_API_KEY',
   priceId: 'google',
   remote: true,
-  call: (request, { baseUrl, key, fetch, signal }) =>
+  call: (request, { baseUrl, key, signal }) =>
     streamReply(request, signal, {
-      model: createGoogleGenerativeAI({ baseURL: baseUrl, apiKey: key, fetch })(request.model.id),
+      model: models.of(baseUrl, key, request.model.id),
     }),
 };

@@ -1,6 +1,17 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { streamReply } from '../calling/stream-reply.js';
 import type { Provider } from './provider.js';
+import { sdkModels } from './sdk-models.js';
+
+const models = sdkModels(({ baseURL, key, id, fetch }) =>
+  createOpenAICompatible({
+    name: 'compatible',
+    baseURL,
+    fetch,
+    includeUsage: true,
+    ...(key === '' ? {} : { apiKey: key }),
+  })(id),
+);
 
 /** Any server that speaks OpenAI's chat completions: vLLM, Ollama, llama.cpp, LiteLLM, OpenRouter and others. */
 export const openaiCompatible: Provider = {
@@ -8,14 +19,6 @@ export const openaiCompatible: Provider = {
   keyVariable: null,
   priceId: null,
   remote: true,
-  call: (request, { baseUrl, key, fetch, signal }) => {
-    const provider = createOpenAICompatible({
-      name: 'compatible',
-      baseURL: baseUrl,
-      fetch,
-      includeUsage: true,
-      ...(key === '' ? {} : { apiKey: key }),
-    });
-    return streamReply(request, signal, { model: provider(request.model.id) });
-  },
+  call: (request, { baseUrl, key, signal }) =>
+    streamReply(request, signal, { model: models.of(baseUrl, key, request.model.id) }),
 };

@@ -1,6 +1,9 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { streamReply } from '../calling/stream-reply.js';
 import type { Provider } from './provider.js';
+import { sdkModels } from './sdk-models.js';
+
+const models = sdkModels(({ baseURL, key, id, fetch }) => createOpenAI({ baseURL, apiKey: key, fetch })(id));
 
 /** OpenAI's Responses API. Nothing is stored there: reasoning travels with the transcript, encrypted. */
 export const openai: Provider = {
@@ -8,9 +11,9 @@ export const openai: Provider = {
   keyVariable: 'OPENAI_API_KEY',
   priceId: 'openai',
   remote: true,
-  call: (request, { baseUrl, key, fetch, signal }) =>
+  call: (request, { baseUrl, key, signal }) =>
     streamReply(request, signal, {
-      model: createOpenAI({ baseURL: baseUrl, apiKey: key, fetch })(request.model.id),
+      model: models.of(baseUrl, key, request.model.id),
       options: { openai: { store: false } },
     }),
 };

@@ -5,8 +5,7 @@ export interface Connection {
   readonly baseUrl: string;
   /** Empty when the endpoint takes none. */
   readonly key: string;
-  /** Watches for silence, keeps keys on their origin and refuses what is no stream. */
-  readonly fetch: typeof fetch;
+  /** The call's own: its bytes are watched by it, see watchCall. */
   readonly signal: AbortSignal;
 }
 
