@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
+import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { type FakeCall, type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
 import { placeOfKey, smallModel } from '../support/small-model.js';
+import { testTemporal } from '../support/temporal.js';
 
 const TURNS = 500;
 const CONTEXT = 8_000;
@@ -173,4 +175,47 @@ test('security 5: 50 MB written and printed by a program are archived and downlo
     [id],
   );
   expect(rows?.bytes).toBeLessThan(200_000);
+  expect(await historyBytes(id)).toBeLessThan(20_000);
+});
+
+/** What Temporal holds of a run. */
+async function historyBytes(id: string): Promise<number> {
+  const { address, namespace } = testTemporal();
+  const connection = await Connection.connect({ address });
+  try {
+    const { historySize } = await new Client({ connection, namespace }).workflow.getHandle(id).describe();
+    return historySize ?? Number.POSITIVE_INFINITY;
+  } finally {
+    await connection.close();
+  }
+}
+
+test('security 5: an input, an event and an answer as long as they may be go from step to step beside Temporal, never through it', {
+  timeout: 120_000,
+}, async () => {
+  const answer = `BEGIN ${'a'.repeat(4 * MIB)} END`;
+  provider.respond(({ prompt }) => ({ text: prompt.includes('Write it') ? answer : 'short' }));
+  const workspace = await app.workspace({
+    'agents/worker.md': '---\nname: worker\ndescription: Works.\n---\n\nYou work.\n',
+    'flows/f.md': flow('## Wait\n\n- wait: event\n\n## One @worker\n\nWrite it.\n\n## Two @worker\n\nGo on.'),
+  });
+  const id = await app.start(workspace, 'f', { task: 'i'.repeat(20_000) });
+  const parked = await app.until(workspace, id, ({ waiting }) => waiting.length === 1);
+  const url = new URL(parked.waiting[0]?.releaseUrl ?? '');
+  const send = (characters: number) =>
+    app.request(url.pathname + url.search, {
+      method: 'POST',
+      as: null,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ note: 'e'.repeat(characters) }),
+    });
+  expect((await send(11 * MIB)).status).toBe(413);
+  expect((await send(MIB - 1_000)).status).toBe(200);
+  const run = await app.until(workspace, id, ({ finishedAt }) => finishedAt !== null, 100_000);
+  expect([run.error, run.steps.map(({ status }) => status)]).toEqual([null, ['completed', 'completed', 'completed']]);
+  expect(run.steps[1]?.result).toBe(answer);
+  expect(JSON.stringify(run.steps[0]?.eventPayload).length).toBeGreaterThan(MIB - 1_000);
+  // The next step is given the beginning and a path.
+  expect(provider.calls.at(-1)?.prompt.length).toBeLessThan(60_000);
+  expect(await historyBytes(id)).toBeLessThan(20_000);
 });
