@@ -72,8 +72,19 @@ async function park(service: Service, db: Client, many: number): Promise<void> {
   await until(async () => (await count(db, PARKED)) >= goal);
 }
 
-/** Releases so many of the parked runs at once; answers how long it took until all had completed, in ms. */
-async function release(service: Service, db: Client, many: number): Promise<number> {
+interface Released {
+  /** Until all had completed. */
+  readonly ms: number;
+  /** CPU a run, of each part, in ms. */
+  readonly cpu: string;
+}
+
+/** Releases so many of the parked runs at once. */
+async function release(
+  service: Service,
+  db: Client,
+  { many, parts }: { many: number; parts: Parts },
+): Promise<Released> {
   const { rows: ids } = await db.query<{ id: string }>(
     `SELECT id FROM run r WHERE ${PARKED} ORDER BY random() LIMIT $1`,
     [many],
@@ -84,6 +95,8 @@ async function release(service: Service, db: Client, many: number): Promise<numb
     urls.push((run.waiting as unknown as { releaseUrl: string }[])[0]?.releaseUrl ?? '');
   });
   const goal = (await count(db, 'finished_at IS NOT NULL')) + many;
+  const spent = () => Object.entries(parts).map(([name, pids]) => [name, cpuMs(pids)] as const);
+  const before = new Map(spent());
   const began = performance.now();
   await Promise.all(
     urls.map(async (url) => {
@@ -95,9 +108,11 @@ async function release(service: Service, db: Client, many: number): Promise<numb
       if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
     }),
   );
-  process.stderr.write(`answered after ${(performance.now() - began).toFixed(0)} ms\n`);
   await until(async () => (await count(db, 'finished_at IS NOT NULL')) >= goal);
-  return performance.now() - began;
+  const ms = performance.now() - began;
+  const cpu = spent().map(([name, at]) => `${name} ${((at - (before.get(name) ?? 0)) / many).toFixed(0)}`);
+  process.stderr.write(`${many} released: ${ms.toFixed(0)} ms, CPU a run in ms: ${cpu.join(', ')}\n`);
+  return { ms, cpu: cpu.join(', ') };
 }
 
 async function main(servers: Servers, closers: (() => unknown)[]): Promise<void> {
@@ -117,7 +132,7 @@ async function main(servers: Servers, closers: (() => unknown)[]): Promise<void>
   await service.call('/api/workspaces', { name: 'bench', files: FILES });
   // What any use of it costs, however many are parked: caches, connections, compiled code.
   await park(service, db, WARM);
-  const warm = await release(service, db, WARM);
+  const warm = await release(service, db, { many: WARM, parts: parts() });
   tell('idle, none parked', await look(parts()));
   const began = performance.now();
   await park(service, db, COUNT);
@@ -129,14 +144,14 @@ async function main(servers: Servers, closers: (() => unknown)[]): Promise<void>
   service = await startService(distDir, servers.dataDir, env);
   const started = performance.now();
   tell('the same, service started again', await look(parts()));
-  const cold = await release(service, db, RELEASED);
-  const again = await release(service, db, RELEASED);
+  const cold = await release(service, db, { many: RELEASED, parts: parts() });
+  const again = await release(service, db, { many: RELEASED, parts: parts() });
   process.stdout.write(`| | ${Object.keys(parts()).join(' | ')} | in all |\n|---|---|---|---|---|\n`);
   for (const row of rows) process.stdout.write(`| ${row.join(' | ')} |\n`);
   const s = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
   process.stdout.write(
     `\n${COUNT} runs parked in ${s(parked)}; the service stopped in ${s(stopped - stopping)} and started in ${s(started - stopped)}. ` +
-      `${RELEASED} released at once had completed after ${s(cold)} and ${s(again)} (without the rest parked: ${s(warm)}).\n`,
+      `${RELEASED} released at once had completed after ${s(cold.ms)} and ${s(again.ms)} (without the rest parked: ${s(warm.ms)}); CPU a run in ms: ${again.cpu}.\n`,
   );
 }
 

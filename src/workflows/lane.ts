@@ -4,6 +4,7 @@ import {
   condition,
   executeChild,
   isCancellation,
+  patched,
   proxyActivities,
   sleep,
 } from '@temporalio/workflow';
@@ -72,7 +73,7 @@ const follow: Follow = {
 
 /** A parallel group or an each: at most `parallel` lanes at once; with `any` the first that ends well cancels the rest. */
 async function runFork(stop: Extract<Stop, { kind: 'fork' }>, runId: string, run: RunState): Promise<void> {
-  const ended = new Set(stop.ended);
+  const ended = new Set(stop.ended && patched('2026-11-ended-lanes') ? stop.ended : []);
   const numbers = Array.from({ length: stop.count }, (_, index) => index + 1).filter((number) => !ended.has(number));
   const next = numbers.values();
   await CancellationScope.cancellable(async () => {

@@ -33,6 +33,19 @@ test('there is a history of every feature', () => {
     'retry',
     'failed',
     'stopped',
+    'nested',
+    'each-subflow',
+    'each-retry',
+    'event-timeout',
+    'remind',
+    'long',
+    'long-2',
+    'stopped-event',
+    'stopped-timer',
+    'stopped-later',
+    'stopped-fork',
+    'stopped-subflow',
+    'stopped-work',
   ];
   const recorded = new Set(histories.map((name) => name.replace(/^.*\//, '').replace('.json', '')));
   expect(features.filter((feature) => !recorded.has(feature))).toEqual([]);

@@ -21,3 +21,15 @@ export async function ownTemporal(limits: Readonly<Record<string, number>>) {
     },
   };
 }
+
+/** The history of every execution of a run, the first one first. */
+export async function historiesOf(client: Client, id: string) {
+  const found = [];
+  let runId = (await client.workflow.getHandle(id).describe()).raw.workflowExecutionInfo?.firstRunId ?? '';
+  while (runId !== '') {
+    const history = await client.workflow.getHandle(id, runId).fetchHistory();
+    found.push(history);
+    runId = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? '';
+  }
+  return found;
+}

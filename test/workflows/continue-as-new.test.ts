@@ -3,7 +3,7 @@ import type { RunView } from '../../src/runs/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { decideGates } from '../support/drive-gates.js';
 import { flow, scripted } from '../support/flows.js';
-import { ownTemporal } from '../support/own-temporal.js';
+import { historiesOf, ownTemporal } from '../support/own-temporal.js';
 
 /** A history is long from 60 events on, and the server ends a workflow that gets beyond 450. */
 const LIMITS = { 'limit.historyCount.suggestContinueAsNew': 60, 'limit.historyCount.error': 450 };
@@ -21,15 +21,10 @@ afterAll(() => temporal.close());
 
 /** The executions of a run, one for each beginning anew. Every signal of a run is in one of them. */
 async function executions(id: string) {
-  const found: { runId: string; events: number; signals: number }[] = [];
-  let runId = (await temporal.client.workflow.getHandle(id).describe()).raw.workflowExecutionInfo?.firstRunId ?? '';
-  while (runId !== '') {
-    const { events } = await temporal.client.workflow.getHandle(id, runId).fetchHistory();
-    const signals = events?.filter((event) => event.workflowExecutionSignaledEventAttributes).length ?? 0;
-    found.push({ runId, events: events?.length ?? 0, signals });
-    runId = events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? '';
-  }
-  return found;
+  const list = await historiesOf(temporal.client, id);
+  return list.map(({ events }) => ({
+    signals: events?.filter((event) => event.workflowExecutionSignaledEventAttributes).length ?? 0,
+  }));
 }
 
 /** The step with that id has completed. */

@@ -7,7 +7,7 @@ import type { RunView } from '../../src/runs/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { decideGates } from '../support/drive-gates.js';
 import { flow, scripted } from '../support/flows.js';
-import { ownTemporal } from '../support/own-temporal.js';
+import { historiesOf, ownTemporal } from '../support/own-temporal.js';
 import { releaseBundle } from '../support/release-bundle.js';
 
 /** Low, so that executions begin anew in the middle of an upgrade too. */
@@ -73,18 +73,6 @@ async function finish({ workspace, name, id }: Parked, rounds: number): Promise<
   await expect.poll(() => app.deps.workflows.describeRun(id), { timeout: 20_000 }).toBe('closed');
 }
 
-/** Every execution of the run, the first one first. */
-async function histories(id: string) {
-  const found = [];
-  let runId = (await temporal.client.workflow.getHandle(id).describe()).raw.workflowExecutionInfo?.firstRunId ?? '';
-  while (runId !== '') {
-    const history = await temporal.client.workflow.getHandle(id, runId).fetchHistory();
-    found.push(history);
-    runId = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? '';
-  }
-  return found;
-}
-
 test('security 6: runs that the last release parked are finished by this build', SLOW, async () => {
   await app.restartWorker({ bundlePath: last });
   const runs = await parkAll();
@@ -96,7 +84,7 @@ test('security 6: runs that the last release parked are finished by this build',
   await app.restartWorker({ bundlePath: mine });
   await Promise.all(runs.map((run) => finish(run, 20)));
   for (const { id, name } of runs)
-    for (const history of await histories(id))
+    for (const history of await historiesOf(temporal.client, id))
       await expect(Worker.runReplayHistory({ workflowBundle: { codePath: mine } }, history, id), name).resolves.toBe(
         undefined,
       );
@@ -112,12 +100,12 @@ test(
     if (!loop) throw new Error('no loop');
     const isFar = (run: RunView) => run.steps[1]?.round === 14 && run.waiting.length > 0;
     await decideGates(app, { ...loop, isFar }, (round) => (round < 14 ? 'reject' : null));
-    const begun = await histories(loop.id);
+    const begun = await historiesOf(temporal.client, loop.id);
     expect(begun.length).toBeGreaterThan(1);
     await app.restartWorker({ bundlePath: last });
     await Promise.all(runs.map((run) => finish(run, 18)));
     for (const { id, name } of runs)
-      for (const history of await histories(id))
+      for (const history of await historiesOf(temporal.client, id))
         await expect(Worker.runReplayHistory({ workflowBundle: { codePath: last } }, history, id), name).resolves.toBe(
           undefined,
         );
@@ -130,7 +118,7 @@ test('alone, this build does take up what the last release could not replay', SL
   const id = await app.start(workspace, 'fork');
   await decideGates(app, { workspace, id }, (round) => (round < 20 ? 'reject' : 'approve'));
   await expect.poll(() => app.deps.workflows.describeRun(id), { timeout: 20_000 }).toBe('closed');
-  const [first] = await histories(id);
+  const [first] = await historiesOf(temporal.client, id);
   const replay = Worker.runReplayHistory({ workflowBundle: { codePath: last } }, first, id);
   await expect(replay).rejects.toThrow(/nondeterminism/i);
 });
