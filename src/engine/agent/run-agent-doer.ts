@@ -1,14 +1,11 @@
-import { keepStep } from '../../tools/index.js';
 import { StepFailure } from '../errors.js';
 import type { Doer, Done } from '../steps/kinds.js';
 import { judgeAnswer } from './answer.js';
 import { nextTurn } from './compaction/next-turn.js';
+import { keepFiles } from './keep-files.js';
 import { openSession } from './open-session.js';
 import { runTools } from './run-tools.js';
 import { type Session, say } from './session.js';
-
-/** A person reads the trace: what a program left by the hundred is named by its first. */
-const NAMED_FILES = 20;
 
 /** An agent's turns until it has answered: a model call, then all its tool calls at once, and so on. */
 export const runAgentDoer: Doer = async (lane, step, state) => {
@@ -19,7 +16,7 @@ export const runAgentDoer: Doer = async (lane, step, state) => {
   } catch (error) {
     const failure = session.timedOut() ? new StepFailure('the step took longer than its timeout', 'timeout') : error;
     // What a failed step made stays to be looked at, and is not left for the lane's next agent.
-    if (failure instanceof StepFailure && session.hasFolder()) await keepFiles(session);
+    if (failure instanceof StepFailure) await keepFiles(session);
     throw failure;
   } finally {
     session.close();
@@ -57,13 +54,4 @@ async function finish(session: Session, answer: Extract<Done, { kind: 'done' }>)
     await keepFiles(session);
   }
   return answer;
-}
-
-async function keepFiles({ lane, state, context }: Session): Promise<void> {
-  const place = { step: state.id, item: state.item, round: state.round };
-  const ignored: { readonly path: string; readonly why: string }[] = [];
-  for (const file of await keepStep(lane.deps, context, (path, why) => ignored.push({ path, why }))) {
-    lane.writer.event('file.written', { ...place, ...file });
-  }
-  for (const file of ignored.slice(0, NAMED_FILES)) lane.writer.event('file.ignored', { ...place, ...file });
 }

@@ -3,10 +3,11 @@ import { failpoint } from '../../shared/failpoint.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import type { AgentTool, ToolOutcome } from '../../tools/contract.js';
 import type { Stop } from '../../workflows/contract.js';
-import { Ended, Fenced, Poison } from '../errors.js';
+import { Ended, Fenced, isPassing, Poison } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';
 import { isGated, runGatedCalls } from './gated-calls.js';
 import { checkCall } from './invalid-call.js';
+import { keepFiles } from './keep-files.js';
 import { limiter } from './limiter.js';
 import { callKey, type Entry, journalKey, type Session, say, type TurnCalls, turnsOf } from './session.js';
 import { guardAgainstLoops, repeatsItself } from './stuck.js';
@@ -96,6 +97,7 @@ async function runFresh(
       const outcome = await slot(() =>
         tool.program ? programSlot(() => runOne(session, tool, call)) : runOne(session, tool, call),
       );
+      if (tool.acts) await keepFiles(session);
       failpoint('tool-done');
       results[index] = { callId: call.id, name: call.name, text: outcome.text, isError: outcome.isError };
       finishCall(session, turn, index + 1, { call, acts: tool.acts, state: 'finished', outcome });
@@ -149,6 +151,8 @@ async function runOne(session: Session, tool: AgentTool, call: ToolCall): Promis
   } catch (error) {
     // A stop, a takeover and a timeout are no answers of the tool's.
     if (session.signal.aborted || error instanceof Fenced || error instanceof Ended) throw error;
+    // Nor is a database that is away: the call is cut, and whoever goes on says so.
+    if (isPassing(error)) throw error;
     session.lane.deps.log.warn({ error, tool: tool.spec.name, run: session.lane.run.id }, 'a tool failed');
     return {
       text: `${tool.spec.name} failed: ${error instanceof Error ? error.message : String(error)}`,
