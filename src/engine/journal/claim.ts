@@ -109,7 +109,7 @@ export interface ParkRow {
 
 export interface LaneView {
   readonly run: RunRow;
-  /** The newest row of each step and item, of every lane. */
+  /** The newest row of each step, of every lane; of an each's items those of this lane and of what it forked. */
   readonly steps: readonly StepRow[];
   /** Parks of this lane. */
   readonly parks: readonly ParkRow[];
@@ -133,7 +133,7 @@ const VIEW = `SELECT jsonb_build_object('id', r.id, 'tenantId', r.tenant_id, 'wo
         FROM step p WHERE p.run_id = $1 AND p.id = x.id AND p.item = x.item AND p.round = x.round - 1))), '[]')
     FROM (SELECT DISTINCT ON (id, item) id, item, round, lane, status, attempts, result, data,
       event_payload, decision, feedback, error, cost_nano::text, tokens_in, tokens_out, tokens_cached
-    FROM step WHERE run_id = $1 ORDER BY id, item, round DESC) x) AS steps,
+    FROM step WHERE run_id = $1 AND (item = 0 OR lane = $2 OR starts_with(lane, $2 || '/')) ORDER BY id, item, round DESC) x) AS steps,
   (SELECT coalesce(jsonb_agg(${PARK}), '[]')
     FROM park WHERE run_id = $1 AND lane = $2) AS parks,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('lane', lane, 'state', state, 'error', error)), '[]')
