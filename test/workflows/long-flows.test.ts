@@ -51,8 +51,6 @@ test('a flow of 500 steps completes, its events without a gap', {
   expect([run.status, run.error, run.steps.length]).toEqual(['completed', null, 500]);
   expect(await gaps(id)).toEqual({ gap: 0, last: run.lastSeq });
 });
-  expect(late).toBeLessThan(Math.max(3 * early, early + 40));
-});
 
 test('200 branches and a list of 1,000 at 20 at a time complete, their events without a gap', {
   timeout: 300_000,
