@@ -30,6 +30,11 @@ export const Started = z
   })
   .meta({ id: 'StartedRun' });
 
+export const Skipped = z
+  .object({ ok: z.literal(true), skipped: z.literal(true) })
+  .meta({ id: 'SkippedRun' })
+  .describe('No run was made: as many as the flow’s concurrency allows are at work, and it says on_limit: skip');
+
 export const RunStatus = z.enum(['queued', 'running', 'awaiting-approval', 'completed', 'failed']);
 
 export const RunsQuery = Page.extend({
@@ -52,6 +57,9 @@ export const RunSummary = z
     error: z.string().nullable(),
     costUsd: Usd,
     tags: z.array(z.string()),
+    waitsForSlot: z
+      .boolean()
+      .describe('As many runs as the flow’s concurrency allows are at work; this one is in line'),
   })
   .meta({ id: 'RunSummary' });
 
@@ -66,6 +74,7 @@ const Round = z.object({
   eventPayload: Anything.optional().describe('What released a wait: event step'),
   decision: Anything.optional(),
   error: z.string().optional(),
+  copied: z.literal(true).optional().describe('Taken over from the run that this one is a rerun of'),
   costUsd: Usd,
   tokens: z.object({ input: z.number(), output: z.number(), cached: z.number() }),
   startedAt: Time.nullable(),
@@ -108,6 +117,7 @@ export const RunView = RunSummary.extend({
       ask: z.string().optional().describe('What a gate asks'),
       releaseUrl: z.string().optional(),
       runId: z.string().optional(),
+      reason: z.string().optional().describe('Why it stands in line for a slot'),
     }),
   ),
   steps: z.array(Step),

@@ -13,6 +13,7 @@ import { walk } from './lane/walk.js';
 import { enterLive, worker } from './live.js';
 import { closeRun } from './rows/close-run.js';
 import { tellEvents } from './rows/tell-events.js';
+import { withSlots } from './slots/with-slots.js';
 import { watchLane } from './watch-lane.js';
 
 const LAST_ATTEMPT = 5;
@@ -34,7 +35,7 @@ export async function advanceLane(deps: Deps, turn: Turn, attempt: number, cance
     if (claimed.state === 'done') return { kind: endOf(lane) };
     const watch = watchLane(deps, turn, claimed.fence, live.controller);
     try {
-      const stop = await walk(lane);
+      const stop = await withSlots({ lane, fence: claimed.fence }, () => walk(lane));
       failpoint('step-done-before-report');
       if (stop.kind === 'done' || stop.kind === 'failed') await tidy(deps, turn);
       return stop;

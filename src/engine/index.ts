@@ -1,6 +1,6 @@
 export { advanceLane } from './advance.js';
 export { isPassing } from './errors.js';
-export { leavesOf } from './lane/lane-plan.js';
+export { lanePlanOf, leavesOf } from './lane/lane-plan.js';
 export { abortLive } from './live.js';
 export { type EngineLoops, startEngineLoops } from './loops/start-engine-loops.js';
 export { post, sweepOutbox, tellNow } from './outbox/outbox.js';
@@ -12,4 +12,8 @@ export { endRuns } from './rows/end-runs.js';
 export { releaseUrlOf } from './rows/release-url.js';
 export { EVENT_CHANNEL, tellEvents } from './rows/tell-events.js';
 export { tickPark } from './rows/tick-park.js';
+export { admitRun, isFull } from './slots/admit-run.js';
+export { type SlotClaim, slotOf } from './slots/slot-of.js';
+export { lockSlots } from './slots/slot-rows.js';
+export { sweepSlots } from './slots/sweep-slots.js';
 export type { GateSpec } from './steps/gate-spec.js';

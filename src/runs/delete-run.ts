@@ -5,7 +5,18 @@ import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 import { lockRun } from './run-rows.js';
 
-const TABLES = ['lane', 'step', 'call', 'message', 'park', 'run_event', 'run_file', 'sandbox_process'] as const;
+const TABLES = [
+  'lane',
+  'step',
+  'call',
+  'message',
+  'park',
+  'run_event',
+  'run_file',
+  'sandbox_process',
+  'slot',
+  'slot_lane',
+] as const;
 
 /** Deletes an ended run with its child runs. What it spent stays counted, and the memory it wrote stays written. */
 export async function deleteRun(

@@ -10,6 +10,7 @@ import { findWorkspace, loadPlan } from '../workspaces/index.js';
 import { hideTokens } from './hide-tokens.js';
 import { parkTitle } from './run-rows.js';
 import { RUN_COLUMNS, type RunRow, type RunSummary, summaryOf } from './run-summary.js';
+import { readSlotWaits, type SlotWaitRow, slotWaiting } from './slot-waits.js';
 import { type StepRow, type StepView, stepViews } from './step-views.js';
 import type { EventRow } from './trace.js';
 
@@ -23,6 +24,8 @@ export interface Waiting {
   readonly ask?: string;
   readonly releaseUrl?: string;
   readonly runId?: string;
+  /** Why a run stands in line for a slot. */
+  readonly reason?: string;
 }
 
 export interface RunView extends RunSummary {
@@ -36,6 +39,8 @@ export interface RunView extends RunSummary {
   readonly parentId: string | null;
   readonly rerunOf: string | null;
   readonly waiting: readonly Waiting[];
+  /** What a rerun took over. */
+  readonly rerun?: Json;
   readonly steps: readonly StepView[];
   /** The number of the newest event: where a stream goes on. */
   readonly lastSeq: number;
@@ -66,6 +71,7 @@ export async function getRun(
     parentId: run.parentId,
     rerunOf: run.rerunOf,
     waiting: waitingOf(plan, rows, releaseUrl),
+    ...(run.rerun === null ? {} : { rerun: run.rerun }),
     steps: stepViews(plan, rows, releaseUrl),
     lastSeq: Number(run.lastSeq),
   });
@@ -91,6 +97,7 @@ interface All {
     readonly size: bigint;
   }[];
   readonly children: readonly { readonly id: string; readonly step: string; readonly since: Date }[];
+  readonly slotWaits: readonly SlotWaitRow[];
 }
 
 /** One moment of the run: all its rows in one snapshot, so that steps, events and parks agree. */
@@ -101,14 +108,14 @@ async function readAll(db: Deps['db'], workspaceId: string, runId: string): Prom
       runId,
       workspaceId,
     ]);
-    return run ? { run, ...(await readParts(sql, runId)) } : null;
+    return run ? { run, ...(await readParts(sql, run)) } : null;
   });
 }
 
-async function readParts(sql: Sql, runId: string): Promise<Omit<All, 'run'>> {
+async function readParts(sql: Sql, { id: runId, slots }: RunRow): Promise<Omit<All, 'run'>> {
   const steps = await sql.query<StepRow>(
     `SELECT id, item, round, status, attempts, result, data, event_payload AS "eventPayload", decision, feedback, error,
-      cost_nano AS "costNano", tokens_in AS "tokensIn", tokens_out AS "tokensOut", tokens_cached AS "tokensCached",
+      cost_nano AS "costNano", tokens_in AS "tokensIn", tokens_out AS "tokensOut", tokens_cached AS "tokensCached", copied,
       started_at AS "startedAt", finished_at AS "finishedAt" FROM step WHERE run_id = $1 ORDER BY id, item, round`,
     [runId],
   );
@@ -132,7 +139,8 @@ async function readParts(sql: Sql, runId: string): Promise<Omit<All, 'run'>> {
     `SELECT id, trigger->>'step' AS step, created_at AS since FROM run WHERE parent_id = $1 AND finished_at IS NULL`,
     [runId],
   );
-  return { steps, parks, events, files, children };
+  const slotWaits = slots === null || slots.length === 0 ? [] : await readSlotWaits(sql, runId);
+  return { steps, parks, events, files, children, slotWaits };
 }
 
 /** A step's trace shows its newest lines, fewer where the steps are many: the run's view stays a page. */
@@ -162,5 +170,6 @@ function waitingOf(plan: Plan, rows: All, releaseUrl: (step: string) => string):
     due: null,
     runId: child.id,
   }));
-  return [...parks, ...children].sort((a, b) => a.step - b.step);
+  const slots = rows.slotWaits.map((row) => slotWaiting(plan, rows.run.fromStep, row));
+  return [...parks, ...children, ...slots].sort((a, b) => a.step - b.step);
 }

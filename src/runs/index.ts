@@ -8,6 +8,6 @@ export { type ArchivedFile, openArchive } from './open-archive.js';
 export { type ReadTranscriptInput, readTranscript, type TranscriptPage } from './read-transcript.js';
 export { releaseEvent } from './release-event.js';
 export type { RunSummary } from './run-summary.js';
-export { type StartedRun, startRun } from './start-run.js';
+export { type SkippedRun, type StartedRun, startRun } from './start-run.js';
 export { stopRun } from './stop-run.js';
 export { type StreamItem, streamRun } from './stream-run.js';

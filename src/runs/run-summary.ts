@@ -22,6 +22,9 @@ export interface RunRow {
   readonly spentNano: bigint;
   readonly memoryWrites: readonly string[];
   readonly rerunOf: string | null;
+  readonly rerun: Json;
+  readonly slots: readonly string[] | null;
+  readonly waitsForSlot: boolean;
   readonly createdAt: Date;
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
@@ -29,8 +32,10 @@ export interface RunRow {
 
 export const RUN_COLUMNS = `id, flow, plan_id AS "planId", revision, parent_id AS "parentId", root_id AS "rootId", status, stopped, input, trigger,
   started_by AS "startedBy", from_step AS "fromStep", tags, error, summary, last_seq AS "lastSeq", budget_nano AS "budgetNano",
-  spent_nano AS "spentNano", coalesce(memory_writes, '{}') AS "memoryWrites", rerun_of AS "rerunOf", created_at AS "createdAt",
-  started_at AS "startedAt", finished_at AS "finishedAt"`;
+  spent_nano AS "spentNano", coalesce(memory_writes, '{}') AS "memoryWrites", rerun_of AS "rerunOf", rerun, slots, created_at AS "createdAt",
+  started_at AS "startedAt", finished_at AS "finishedAt",
+  (slots <> '{}' AND finished_at IS NULL AND EXISTS (SELECT 1 FROM slot_lane q
+    WHERE q.run_id = run.id AND q.state = 'waiting')) IS TRUE AS "waitsForSlot"`;
 
 /** A run as lists show it. */
 export interface RunSummary {
@@ -46,6 +51,8 @@ export interface RunSummary {
   readonly error: string | null;
   readonly costUsd: number;
   readonly tags: readonly string[];
+  /** As many runs as its flow's `concurrency` allows are at work, and it is in line. */
+  readonly waitsForSlot: boolean;
 }
 
 export function summaryOf(run: RunRow): RunSummary {
@@ -63,5 +70,6 @@ export function summaryOf(run: RunRow): RunSummary {
     error: run.error,
     costUsd: toUsd(run.spentNano),
     tags: run.tags,
+    waitsForSlot: run.waitsForSlot,
   };
 }

@@ -20,6 +20,7 @@ export interface StepRow {
   readonly tokensIn: number;
   readonly tokensOut: number;
   readonly tokensCached: number;
+  readonly copied: boolean;
   readonly startedAt: Date;
   readonly finishedAt: Date | null;
 }
@@ -34,6 +35,8 @@ export interface RoundView {
   readonly eventPayload?: Json;
   readonly decision?: Json;
   readonly error?: string;
+  /** Taken over from the run that this one is a rerun of. */
+  readonly copied?: true;
   readonly costUsd: number;
   readonly tokens: { readonly input: number; readonly output: number; readonly cached: number };
   readonly startedAt: string | null;
@@ -174,6 +177,7 @@ function roundView(row: StepRow): RoundView {
     ...(row.eventPayload === null ? {} : { eventPayload: row.eventPayload }),
     ...(row.decision === null ? {} : { decision: row.decision }),
     ...(row.error === null ? {} : { error: row.error }),
+    ...(row.copied ? { copied: true as const } : {}),
     costUsd: toUsd(row.costNano),
     tokens: { input: row.tokensIn, output: row.tokensOut, cached: row.tokensCached },
     startedAt: row.startedAt.toISOString(),

@@ -76,6 +76,8 @@ export interface ChildWrite {
   readonly budget: string | null;
   readonly deadline: number | null;
   readonly tags: readonly string[];
+  /** The runs whose slots it needs to be at work. */
+  readonly slots: readonly string[];
 }
 
 export interface UsageWrite {

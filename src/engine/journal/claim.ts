@@ -54,6 +54,9 @@ export interface RunRow {
   readonly planId: string;
   readonly revision: string;
   readonly rootId: string;
+  readonly parentId: string | null;
+  /** The runs whose slots a lane of this one needs to be at work; null or empty for most. */
+  readonly slots: readonly string[] | null;
   readonly mode: string;
   readonly input: Json | null;
   readonly trigger: Json;
@@ -63,6 +66,8 @@ export interface RunRow {
   readonly budgetNano: string | null;
   readonly spentNano: string;
   readonly reservedNano: string;
+  /** False until the first write: it is the one that tells of the start. */
+  readonly begun: boolean;
   readonly startedAt: string | null;
   readonly deadlineAt: string | null;
   readonly ended: boolean;
@@ -85,6 +90,8 @@ export interface StepRow {
   readonly tokens_in: number;
   readonly tokens_out: number;
   readonly tokens_cached: number;
+  /** Taken over by a rerun. */
+  readonly copied: boolean;
   /** What the round before made. */
   readonly previous: { readonly result: string | null; readonly data: Json | null } | null;
 }
@@ -124,15 +131,15 @@ const PARK = `jsonb_build_object('id', id, 'step', step, 'item', item, 'round', 
 
 /** Read after the claim, in a statement of its own: the claim may have waited for a write that this must see. */
 const VIEW = `SELECT jsonb_build_object('id', r.id, 'tenantId', r.tenant_id, 'workspaceId', r.workspace_id, 'flow', r.flow,
-    'planId', r.plan_id, 'revision', r.revision, 'rootId', r.root_id, 'mode', r.mode, 'input', r.input, 'trigger', r.trigger,
+    'planId', r.plan_id, 'revision', r.revision, 'rootId', r.root_id, 'parentId', r.parent_id, 'slots', r.slots, 'mode', r.mode, 'input', r.input, 'trigger', r.trigger,
     'startedBy', r.started_by, 'fromStep', r.from_step, 'tags', r.tags, 'budgetNano', r.budget_nano::text,
-    'spentNano', r.spent_nano::text, 'reservedNano', r.reserved_nano::text, 'startedAt', coalesce(r.started_at, now()),
+    'spentNano', r.spent_nano::text, 'reservedNano', r.reserved_nano::text, 'begun', r.started_at IS NOT NULL, 'startedAt', coalesce(r.started_at, now()),
     'deadlineAt', CASE WHEN r.started_at IS NULL AND r.parent_id IS NULL THEN r.deadline_at + (now() - r.created_at) ELSE r.deadline_at END,
     'ended', r.finished_at IS NOT NULL) AS run,
   (SELECT coalesce(jsonb_agg(to_jsonb(x) || jsonb_build_object('previous', (SELECT jsonb_build_object('result', p.result, 'data', p.data)
         FROM step p WHERE p.run_id = $1 AND p.id = x.id AND p.item = x.item AND p.round = x.round - 1))), '[]')
     FROM (SELECT DISTINCT ON (id, item) id, item, round, lane, status, attempts, result, data,
-      event_payload, decision, feedback, error, cost_nano::text, tokens_in, tokens_out, tokens_cached
+      event_payload, decision, feedback, error, cost_nano::text, tokens_in, tokens_out, tokens_cached, copied
     FROM step WHERE run_id = $1 AND (item = 0 OR lane = $2 OR starts_with(lane, $2 || '/')) ORDER BY id, item, round DESC) x) AS steps,
   (SELECT coalesce(jsonb_agg(${PARK}), '[]')
     FROM park WHERE run_id = $1 AND lane = $2) AS parks,

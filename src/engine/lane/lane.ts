@@ -27,6 +27,8 @@ export interface StepState {
   tokensCached: number;
   /** True until its first attempt has been at work: nothing of it is in the journal. */
   isNew: boolean;
+  /** Taken over by a rerun. */
+  readonly copied: boolean;
   /** What the round before made: it stays visible until this round has made something. */
   previous: { readonly result: string; readonly data: Json | undefined } | null;
 }
@@ -83,6 +85,7 @@ export function indexSteps(rows: LaneView['steps']): Map<string, StepState> {
       tokensOut: row.tokens_out,
       tokensCached: row.tokens_cached,
       isNew: false,
+      copied: row.copied,
       previous: kept(row.previous?.result ?? null, row.previous?.data ?? undefined),
     });
   }
@@ -165,6 +168,7 @@ export function beginStep(lane: Lane, plan: { readonly id: string }, item: numbe
     tokensOut: 0,
     tokensCached: 0,
     isNew: true,
+    copied: false,
     previous: before ? kept(before.result, before.data) : null,
   };
   lane.steps.set(stepKey(plan.id, item), step);

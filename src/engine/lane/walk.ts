@@ -8,7 +8,7 @@ import { leavesOf } from './lane-plan.js';
 /** Walks the lane's nodes from where it stands to its next stop. */
 export async function walk(lane: Lane): Promise<Stop> {
   // Before anything of the run is written, and with the first that is: told once, whatever dies in between.
-  if (lane.name === 'main' && lane.writer.pos === 0 && lane.steps.size === 0) lane.writer.event('run.started');
+  if (lane.name === 'main' && !lane.run.begun) lane.writer.event('run.started');
   for (;;) {
     if (isOverdue(lane)) return expire(lane);
     const node = lane.lanePlan.nodes[lane.writer.pos];

@@ -43,6 +43,7 @@ function liveRuns(deps: Deps, graceMs: number): Promise<LiveRun[]> {
       FROM run r LEFT JOIN run p ON p.id = r.parent_id
       WHERE r.finished_at IS NULL AND r.created_at < now() - $1 * interval '1 ms'
         AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.run_id IN (r.id, r.root_id) AND o.kind = 'start')
+        AND NOT EXISTS (SELECT 1 FROM slot_lane q WHERE q.run_id = r.id AND q.state = 'waiting' AND q.starts)
         AND (r.parent_id IS NULL OR r.started_at IS NOT NULL OR p.finished_at < now() - $1 * interval '1 ms')`,
     [graceMs],
   );

@@ -5,6 +5,7 @@ import { conditionHolds, scopeOf } from '../lane/scope.js';
 export async function startStep(lane: Lane, step: StepPlan): Promise<Outcome | null> {
   const { item } = lane.lanePlan;
   if (isBeforeFrom(lane, step)) return skipStep(lane, step, 'from');
+  if (isTakenOver(lane, step)) return { kind: 'next' };
   // The row begins before the condition is read, so that a condition that fails has a step to fail.
   const state = beginStep(lane, step, item, 'running');
   if (step.when !== undefined && !conditionHolds(step.when, scopeOf(lane), 'when')) {
@@ -23,6 +24,16 @@ export async function startStep(lane: Lane, step: StepPlan): Promise<Outcome | n
 export function isBeforeFrom(lane: Lane, step: StepPlan): boolean {
   if (lane.lanePlan.item > 0) return false;
   return step.n < lane.run.fromStep && !lane.steps.has(stepKey(step.id, lane.lanePlan.item));
+}
+
+/**
+ * A rerun that begins inside a group has the branches before it already, by their rows. Once: a group that is gone back
+ * to runs all of its branches.
+ */
+function isTakenOver(lane: Lane, step: StepPlan): boolean {
+  const { group, item } = lane.lanePlan;
+  if (group === null || item > 0 || step.n >= lane.run.fromStep) return false;
+  return (lane.steps.get(stepKey(step.id, 0))?.copied ?? false) && lane.steps.get(stepKey(group.id, 0))?.round === 1;
 }
 
 export function skipStep(lane: Lane, step: { readonly id: string }, why: string): Outcome {

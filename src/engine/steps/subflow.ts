@@ -9,6 +9,7 @@ import { deadlineOf } from '../lane/deadline.js';
 import type { Lane, StepState } from '../lane/lane.js';
 import { leavesOf } from '../lane/lane-plan.js';
 import { scopeOf } from '../lane/scope.js';
+import { childSlots } from '../slots/child-slots.js';
 import type { Doer, Done } from './kinds.js';
 
 interface ChildRow {
@@ -45,6 +46,7 @@ async function startChild(lane: Lane, step: StepPlan, state: StepState): Promise
     budget,
     deadline: childDeadline(lane, pinned.plan.timeoutMs),
     tags: pinned.plan.tags,
+    slots: await childSlots(lane, { id, plan: pinned.plan, step: step.id, input }),
   });
   lane.writer.event('step.subflow', { step: step.id, item: state.item, round: state.round, runId: id });
   await lane.writer.flush();

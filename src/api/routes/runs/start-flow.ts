@@ -1,10 +1,10 @@
 import { createRoute } from '@hono/zod-openapi';
 import { WorkspaceParams } from '../../../contract/common.js';
-import { StartAgent, Started, StartRun } from '../../../contract/runs.js';
+import { Skipped, StartAgent, Started, StartRun } from '../../../contract/runs.js';
 import { startRun } from '../../../runs/index.js';
 import type { Json } from '../../../shared/json.js';
 import { defineRoute } from '../../define-route.js';
-import { acceptedResponse, jsonBody } from '../../schemas.js';
+import { acceptedResponse, jsonBody, okResponse } from '../../schemas.js';
 import { nameParam } from './params.js';
 
 export const startFlow = defineRoute({
@@ -16,7 +16,10 @@ export const startFlow = defineRoute({
     summary: 'Start a run of a flow',
     tags: ['Runs'],
     request: { params: WorkspaceParams.extend({ flow: nameParam('The flow’s name') }), body: jsonBody(StartRun) },
-    responses: acceptedResponse(Started, 'The run is kept, and goes on by itself'),
+    responses: {
+      ...acceptedResponse(Started, 'The run is kept, and goes on by itself'),
+      ...okResponse(Skipped, 'No run was made (on_limit: skip)'),
+    },
   }),
   handle: async (c) => {
     const { ws: workspace, flow } = c.req.valid('param');
@@ -29,7 +32,7 @@ export const startFlow = defineRoute({
       tags,
       trigger: { kind: 'manual' },
     });
-    return c.json(started, 202);
+    return 'skipped' in started ? c.json(started, 200) : c.json(started, 202);
   },
 });
 
@@ -42,7 +45,7 @@ export const startAgent = defineRoute({
     summary: 'Run one agent alone',
     tags: ['Runs'],
     request: { params: WorkspaceParams.extend({ agent: nameParam('The agent’s name') }), body: jsonBody(StartAgent) },
-    responses: acceptedResponse(Started, 'The run is kept, and goes on by itself'),
+    responses: { ...acceptedResponse(Started, 'The run is kept, and goes on by itself'), ...okResponse(Skipped) },
   }),
   handle: async (c) => {
     const { ws: workspace, agent } = c.req.valid('param');
@@ -55,6 +58,6 @@ export const startAgent = defineRoute({
       tags,
       trigger: { kind: 'manual' },
     });
-    return c.json(started, 202);
+    return 'skipped' in started ? c.json(started, 200) : c.json(started, 202);
   },
 });

@@ -1,0 +1,28 @@
+import type { Json } from '../../shared/json.js';
+import type { Plan } from '../../workspace/model.js';
+import { StepFailure } from '../errors.js';
+import type { Lane } from '../lane/lane.js';
+import { slotOf } from './slot-of.js';
+
+interface Child {
+  readonly id: string;
+  readonly plan: Plan;
+  readonly step: string;
+  readonly input: Json;
+}
+
+/**
+ * The slots that a child needs: those of the runs above it, and its own when its flow asks for one, in which it waits in
+ * line whatever `on_limit` says. Under a run that holds a slot of the same key it shares that one: that run waits for it.
+ */
+export async function childSlots(lane: Lane, { id, plan, step, input }: Child): Promise<readonly string[]> {
+  const above = lane.run.slots ?? [];
+  const claim = slotOf(plan, { input, trigger: { kind: 'subflow', step } });
+  if (claim === null) return above;
+  if ('fault' in claim) throw new StepFailure(claim.fault);
+  const [shared] =
+    above.length === 0
+      ? []
+      : await lane.deps.db.query('SELECT 1 FROM slot WHERE run_id = ANY($1) AND key = $2', [above, claim.key]);
+  return shared ? above : [...above, id];
+}

@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import type { Json } from '../../shared/json.js';
+import { evaluateCel } from '../../workspace/index.js';
+import type { Plan } from '../../workspace/model.js';
+
+/** The slot that a run needs to be at work: at most `limit` runs of the workspace hold one of a key. */
+export interface SlotClaim {
+  readonly key: string;
+  readonly limit: number;
+  readonly onLimit: 'queue' | 'skip' | 'cancel';
+}
+
+/** Longer keys stand by their digest: a key is looked up in an index, whose entries are short. */
+const MAX_KEY = 200;
+
+/** What `concurrency` asks of a run with this input; null when the flow has none, a sentence when its key gives no text. */
+export function slotOf(
+  plan: Plan,
+  at: { readonly input: Json; readonly trigger: Json },
+): SlotClaim | { readonly fault: string } | null {
+  const { concurrency } = plan;
+  if (!concurrency) return null;
+  const { limit, onLimit, key: source } = concurrency;
+  if (source === undefined) return { key: plan.flow, limit, onLimit };
+  const answer = evaluateCel(source, { input: at.input, trigger: at.trigger });
+  if (!answer.ok) return { fault: `concurrency.key: ${answer.message}` };
+  if (typeof answer.value !== 'string') {
+    const shown = JSON.stringify(answer.value).slice(0, 100);
+    return { fault: `concurrency.key: ${source} is ${shown}, and has to be a text: string(…) makes one of a number` };
+  }
+  const text = answer.value.length > MAX_KEY ? digest(answer.value) : answer.value;
+  return { key: `${plan.flow}/${text}`, limit, onLimit };
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

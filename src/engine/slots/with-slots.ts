@@ -1,0 +1,118 @@
+import type { Sql } from '../../db/contract.js';
+import { failpoint } from '../../shared/failpoint.js';
+import { Refusal } from '../../shared/refusal.js';
+import type { Stop } from '../../workflows/contract.js';
+import { Ended, Fenced } from '../errors.js';
+import { deadlineOf, isOverdue } from '../lane/deadline.js';
+import type { Lane } from '../lane/lane.js';
+import { tellNow } from '../outbox/outbox.js';
+import { tellEvents } from '../rows/tell-events.js';
+import { freeSlots } from './free-slots.js';
+import { type GrantedLane, grantSlots } from './grant-slots.js';
+import { slotOf } from './slot-of.js';
+import { addSlot, type LanePlace, lockSlots, slotPark, standInLine } from './slot-rows.js';
+import { tellSlot } from './tell-slot.js';
+
+/** The lane as one attempt holds it: a later attempt's slots are not this one's to take or to free. */
+export interface HeldLane {
+  readonly lane: Lane;
+  readonly fence: bigint;
+}
+
+/**
+ * Works only while the run, and each run above it, holds the slot that its flow's `concurrency` asks for; without one
+ * the lane stops in line for it. When the lane has stopped, the slots that no lane needs any more go to the next ones.
+ */
+export async function withSlots(held: HeldLane, work: () => Promise<Stop>): Promise<Stop> {
+  const { lane } = held;
+  // A run whose time is over does nothing but end: it waits for nobody.
+  if (lane.run.slots === null || lane.run.slots.length === 0 || isOverdue(lane)) return work();
+  if (!(await takeSlots(held))) {
+    failpoint('slot-waiting');
+    return { kind: 'park', park: slotPark(lane.run.id, lane.name), wakeAt: deadlineOf(lane) };
+  }
+  failpoint('slot-taken');
+  const stop = await work();
+  failpoint('slot-unneeded');
+  // Held on to: the lane goes on by itself.
+  if (stop.kind !== 'again' && stop.kind !== 'later') await leaveSlots(held, stop);
+  return stop;
+}
+
+function placeOf({ run, name }: Lane): LanePlace {
+  return { runId: run.id, lane: name, workspaceId: run.workspaceId, slots: run.slots ?? [] };
+}
+
+/** Takes all the slots that the lane needs; false when it stands in line for them. */
+async function takeSlots(held: HeldLane): Promise<boolean> {
+  const { lane } = held;
+  const place = placeOf(lane);
+  const { has, granted } = await lane.deps.db.transaction(async (sql) => {
+    await lockSlots(sql, place.workspaceId);
+    await assertHeld(sql, held);
+    await addOwnSlot(sql, lane);
+    const { busy, fresh } = await standInLine(sql, place);
+    if (busy) return { has: true, granted: [] };
+    const granted = await grantSlots(sql, place.workspaceId, { ...place, fresh });
+    const has = granted.some((one) => one.runId === place.runId && one.lane === place.lane);
+    if (has) return { has, granted };
+    if (fresh) await tellSlot(sql, place.runId, 'slot.waiting', { lane: place.lane });
+    // Nobody holds one slot while waiting for another: two runs could wait for each other for ever.
+    await freeSlots(sql, place.slots);
+    return { has, granted: [...granted, ...(await grantSlots(sql, place.workspaceId))] };
+  });
+  tellGranted(lane, granted);
+  return has;
+}
+
+/** A child's slot is added when it first needs it: its input gives the key, as at a start. */
+async function addOwnSlot(sql: Sql, { run, plan }: Lane): Promise<void> {
+  if (!run.slots?.includes(run.id) || run.parentId === null) return;
+  const claim = slotOf(plan, { input: run.input, trigger: run.trigger });
+  if (claim === null) return;
+  if ('fault' in claim) throw new Refusal('refused', claim.fault);
+  await addSlot(sql, run, claim);
+}
+
+async function leaveSlots(held: HeldLane, stop: Stop): Promise<void> {
+  const { lane } = held;
+  const place = placeOf(lane);
+  const granted = await lane.deps.db.transaction(async (sql) => {
+    await lockSlots(sql, place.workspaceId);
+    await assertHeld(sql, held, { ended: true });
+    if (stop.kind === 'fork') {
+      await sql.query({
+        name: 'slot-lane-forked',
+        text: `UPDATE slot_lane SET state = 'forked', room = $3 WHERE run_id = $1 AND lane = $2`,
+        values: [place.runId, place.lane, stop.parallel],
+      });
+    } else {
+      await sql.query({
+        name: 'slot-lane-left',
+        text: 'DELETE FROM slot_lane WHERE run_id = $1 AND lane = $2',
+        values: [place.runId, place.lane],
+      });
+    }
+    await freeSlots(sql, place.slots);
+    return grantSlots(sql, place.workspaceId);
+  });
+  tellGranted(lane, granted);
+}
+
+async function assertHeld(sql: Sql, { lane, fence }: HeldLane, allow: { ended?: true } = {}): Promise<void> {
+  const [row] = await sql.query<{ fence: bigint; ended: boolean }>({
+    name: 'slot-fence',
+    text: `SELECT l.fence, r.finished_at IS NOT NULL AS ended FROM lane l JOIN run r ON r.id = l.run_id
+      WHERE l.run_id = $1 AND l.lane = $2`,
+    values: [lane.run.id, lane.name],
+  });
+  if (row?.fence !== fence) throw new Fenced();
+  if (row.ended && !allow.ended) throw new Ended();
+}
+
+function tellGranted({ deps }: Lane, granted: readonly GrantedLane[]): void {
+  for (const runId of new Set(granted.map((one) => one.runId))) {
+    tellEvents(deps, runId);
+    void tellNow(deps, runId);
+  }
+}

@@ -1,0 +1,127 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import {
+  abortLive,
+  admitRun,
+  isFull,
+  lockSlots,
+  post,
+  type SlotClaim,
+  slotOf,
+  tellEvents,
+  tellNow,
+} from '../engine/index.js';
+import { failpoint } from '../shared/failpoint.js';
+import { newId } from '../shared/ids.js';
+import type { Json, JsonObject } from '../shared/json.js';
+import { toNano } from '../shared/money.js';
+import { Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import type { Plan } from '../workspace/index.js';
+import type { WorkspaceRow } from '../workspaces/index.js';
+
+/** A root run that is to be, by whichever door it comes. */
+export interface NewRun {
+  readonly caller: Caller;
+  readonly workspace: WorkspaceRow;
+  readonly plan: Plan;
+  readonly planId: string;
+  readonly revision: string;
+  readonly input: Json;
+  readonly trigger: JsonObject;
+  readonly from: number;
+  readonly tags: readonly string[];
+  readonly rerun?: { readonly of: string; readonly pos: number; readonly shown: JsonObject };
+}
+
+export interface BegunRun {
+  readonly runId: string;
+  /** Runs that others have to be told of once this is committed: itself, those that go on, and those that were stopped. */
+  readonly moved: readonly string[];
+  readonly stopped: readonly string[];
+}
+
+/**
+ * Writes a run, its lane and the word to Temporal, all in the caller's transaction. Under its flow's `concurrency` it
+ * may have to stand in line instead, or not to be at all: null is a run that `on_limit: skip` left out. `fill` writes
+ * what hangs on the run before anybody may begin it.
+ */
+export async function beginRun(
+  deps: Deps,
+  sql: Sql,
+  run: NewRun,
+  fill: (runId: string) => Promise<void> = async () => undefined,
+): Promise<BegunRun | null> {
+  const at = deps.clock.now();
+  const runId = newId(at);
+  const trigger = { at: new Date(at).toISOString(), ...run.trigger };
+  const claim = claimOf(run, trigger);
+  if (claim) {
+    await lockSlots(sql, run.workspace.id);
+    if (claim.onLimit === 'skip' && (await isFull(sql, run.workspace.id, claim))) return null;
+  }
+  await insertRun(sql, { ...run, runId, trigger, at, slots: claim ? [runId] : null });
+  await fill(runId);
+  if (!claim) {
+    await post(sql, runId, 'start');
+    return { runId, moved: [runId], stopped: [] };
+  }
+  const { granted, stopped } = await admitRun(sql, { id: runId, workspaceId: run.workspace.id }, claim);
+  return { runId, moved: [...new Set([runId, ...granted, ...stopped])], stopped };
+}
+
+/** Tells whom it concerns, once the transaction stands. The answer does not wait for Temporal: the sweep repeats it. */
+export function tellBegun(deps: Deps, { moved, stopped }: BegunRun): void {
+  failpoint('run-committed');
+  for (const id of stopped) abortLive(id);
+  for (const id of moved) {
+    tellEvents(deps, id);
+    void tellNow(deps, id);
+  }
+}
+
+function claimOf({ plan, input }: NewRun, trigger: JsonObject): SlotClaim | null {
+  const claim = slotOf(plan, { input, trigger });
+  if (claim !== null && 'fault' in claim) throw new Refusal('refused', claim.fault);
+  return claim;
+}
+
+interface Row extends NewRun {
+  readonly runId: string;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly slots: readonly string[] | null;
+}
+
+async function insertRun(sql: Sql, run: Row): Promise<void> {
+  const { caller, workspace, plan, at } = run;
+  const startedBy = { ...caller.actor, person: caller.person?.id ?? null };
+  await sql.query({
+    name: 'insert-run',
+    text: `WITH r AS (
+        INSERT INTO run (id, tenant_id, workspace_id, flow, plan_id, revision, root_id, input, trigger, started_by, from_step,
+          tags, budget_nano, deadline_at, slots, rerun_of, rerun, last_seq)
+        VALUES ($1, $2, $3, $4, $5, $6, $1, $7, $8, $9, $10, $11, $12, to_timestamp($13::float8 / 1000), $14, $15, $16, 1)),
+      l AS (INSERT INTO lane (run_id, lane, pos) VALUES ($1, 'main', $17))
+      INSERT INTO run_event (run_id, seq, type, data) VALUES ($1, 1, 'run.queued', $8)`,
+    values: [
+      run.runId,
+      workspace.tenantId,
+      workspace.id,
+      plan.flow,
+      run.planId,
+      run.revision,
+      JSON.stringify(run.input),
+      JSON.stringify(run.trigger),
+      JSON.stringify(startedBy),
+      run.from,
+      [...new Set([...plan.tags, ...run.tags])],
+      plan.budgetUsd === undefined ? null : toNano(plan.budgetUsd),
+      plan.timeoutMs === undefined ? null : at + plan.timeoutMs,
+      run.slots,
+      run.rerun?.of ?? null,
+      run.rerun ? JSON.stringify(run.rerun.shown) : null,
+      run.rerun?.pos ?? 0,
+    ],
+  });
+}

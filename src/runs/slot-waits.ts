@@ -1,0 +1,50 @@
+import type { Sql } from '../db/contract.js';
+import { lanePlanOf, leavesOf } from '../engine/index.js';
+import type { Plan } from '../workspace/index.js';
+import type { Waiting } from './get-run.js';
+
+export interface SlotWaitRow {
+  readonly lane: string;
+  readonly pos: number;
+  readonly since: Date;
+  /** Of the key that is full. */
+  readonly flow: string;
+  readonly limit: number;
+  readonly held: bigint;
+  readonly ahead: bigint;
+}
+
+/** The lanes of a run that stand in line for a slot, and why. */
+export function readSlotWaits(sql: Sql, runId: string): Promise<SlotWaitRow[]> {
+  return sql.query<SlotWaitRow>({
+    name: 'slot-waits',
+    text: `SELECT q.lane, l.pos, q.since, full_key.flow, full_key."limit", full_key.held,
+        (SELECT count(*) FROM slot_lane b WHERE b.workspace_id = q.workspace_id AND b.state = 'waiting' AND b.place < q.place
+          AND EXISTS (SELECT 1 FROM slot s WHERE s.run_id = ANY(b.slots) AND s.key = full_key.key)) AS ahead
+      FROM slot_lane q JOIN lane l ON l.run_id = q.run_id AND l.lane = q.lane
+      CROSS JOIN LATERAL (
+        SELECT s.key, r.flow, (SELECT most FROM slot m WHERE m.workspace_id = s.workspace_id AND m.key = s.key
+            ORDER BY m.run_id DESC LIMIT 1) AS "limit",
+          (SELECT count(*) FROM slot h WHERE h.workspace_id = s.workspace_id AND h.key = s.key AND h.held) AS held
+        FROM slot s JOIN run r ON r.id = s.run_id WHERE s.run_id = ANY(q.slots) AND NOT s.held
+        ORDER BY 4 DESC LIMIT 1) full_key
+      WHERE q.run_id = $1 AND q.state = 'waiting' ORDER BY q.place`,
+    values: [runId],
+  });
+}
+
+export function slotWaiting(plan: Plan, from: number, row: SlotWaitRow): Waiting {
+  const node = lanePlanOf(plan, row.lane).nodes[row.pos];
+  const first = node?.kind === 'group' ? node.branches[0] : node;
+  // A run that has not begun waits before the step that it begins at.
+  const step = row.lane === 'main' && row.pos === 0 ? leavesOf(plan)[from - 1] : first;
+  const line = row.ahead === 0n ? 'it is next' : row.ahead === 1n ? '1 is before it' : `${row.ahead} are before it`;
+  return {
+    step: step?.n ?? 0,
+    id: step?.id ?? '',
+    kind: 'slot',
+    since: row.since.toISOString(),
+    due: null,
+    reason: `${row.held} of ${row.limit} runs of ${row.flow} are at work (concurrency), and ${line}`,
+  };
+}
