@@ -19,7 +19,8 @@ export function readSlotWaits(sql: Sql, runId: string): Promise<SlotWaitRow[]> {
   return sql.query<SlotWaitRow>({
     name: 'slot-waits',
     text: `SELECT q.lane, l.pos, q.since, full_key.flow, full_key."limit", full_key.held,
-        (SELECT count(*) FROM slot_lane b WHERE b.workspace_id = q.workspace_id AND b.state = 'waiting' AND b.place < q.place
+        (SELECT count(*) FROM slot_lane b JOIN run o ON o.id = b.run_id AND o.finished_at IS NULL
+          WHERE b.workspace_id = q.workspace_id AND b.state = 'waiting' AND b.place < q.place
           AND EXISTS (SELECT 1 FROM slot s WHERE s.run_id = ANY(b.slots) AND s.key = full_key.key)) AS ahead
       FROM slot_lane q JOIN lane l ON l.run_id = q.run_id AND l.lane = q.lane
       CROSS JOIN LATERAL (

@@ -26,8 +26,8 @@ test('sixty runs started at once with a limit of three: never more than three at
     'flows/load.md': flow('## One @worker\n\nGo.\n\n## Two @worker\n\nGo on.', 'concurrency: { limit: 3 }\n'),
   });
   const ids = await Promise.all(Array.from({ length: 60 }, () => app.start(workspace, 'load')));
-  const runs = await Promise.all(ids.map((id) => app.until(workspace, id, (run) => run.finishedAt !== null, 120_000)));
-  expect(runs.filter((run) => run.status !== 'completed')).toEqual([]);
+  const ended = () => app.deps.db.query('SELECT 1 FROM run WHERE id = ANY($1) AND status = $2', [ids, 'completed']);
+  await expect.poll(async () => (await ended()).length, { timeout: 120_000, interval: 200 }).toBe(60);
   expect(await mostAtWork(app.deps.db, 'load')).toBe(3);
   await expect.poll(async () => (await slots()).length).toBe(0);
 }, 180_000);
@@ -209,7 +209,7 @@ test('a child that is parked frees the slot of the run above it, which is taken 
   const workspace = await app.workspace({
     ...scripted('- { text: done, delayMs: 1500 }\n'),
     'flows/outer.md': flow('## Call\n\n- subflow: inner\n\n## After @worker\n\nGo.', 'concurrency: { limit: 1 }\n'),
-    'flows/inner.md': flow('## Gate\n\n- approve: human\n\nOK?\n\n## In @worker\n\nGo.'),
+    'flows/inner.md': flow('## Gate\n\n- approve: human\n\nOK?\n\n## Inside @worker\n\nGo.'),
   });
   const childOf = async (id: string) =>
     (await app.until(workspace, id, (run) => run.waiting.some((one) => one.kind === 'subflow'))).waiting[0]?.runId ??
@@ -232,9 +232,10 @@ test('a slot is held while one branch works, and freed when the last of them is 
   const workspace = await app.workspace({
     ...scripted('- { text: done, delayMs: 700 }\n'),
     'flows/g.md': flow(
-      '## Both\n\n### Work @worker\n\nGo.\n\n- x\n\n### Gate\n\n- approve: human\n\nOK?\n\n## Each @worker\n\n- each: [1, 2, 3]\n- as: n\n- parallel: 1\n- approve: human\n\nGo.',
+      '## Both\n\n### Work @worker\n\nGo.\n\n- x\n\n### Gate\n\n- approve: human\n\nOK?\n\n## Calls\n\n- each: [1, 2, 3]\n- as: n\n- parallel: 1\n- subflow: asks',
       'concurrency: { limit: 1 }\n',
     ),
+    'flows/asks.md': flow('## Ask\n\n- approve: human\n\nOK?'),
   });
   const first = await app.start(workspace, 'g');
   await app.until(workspace, first, (run) => run.status === 'awaiting-approval');
@@ -242,21 +243,20 @@ test('a slot is held while one branch works, and freed when the last of them is 
   expect(waitsForSlot(await app.run(workspace, second))).toBe(true);
   await app.until(workspace, second, (run) => run.startedAt !== null);
   expect((await app.run(workspace, first)).steps[0]?.status).toBe('completed');
-  const drive = async (id: string) => {
-    const run = await app.until(
-      workspace,
-      id,
-      (view) => view.finishedAt !== null || view.waiting.some((one) => one.kind === 'approval'),
+  const gates = () =>
+    app.deps.db.query<{ id: string }>(
+      `SELECT p.run_id AS id FROM park p JOIN run r ON r.id = p.run_id WHERE r.root_id = ANY($1) AND p.decided_at IS NULL`,
+      [[first, second]],
     );
-    if (run.finishedAt) return run.status;
-    await approve(workspace, id);
-    return null;
-  };
-  for (const id of [first, second]) {
-    let status: string | null = null;
-    for (let round = 0; round < 20 && status === null; round += 1) status = await drive(id);
-    expect(status).toBe('completed');
+  const holders = () => app.deps.db.query('SELECT 1 FROM slot WHERE held');
+  // Two gates of their own, then an item at a time of each run: between them nobody works, and nobody holds a slot.
+  for (let round = 0; round < 4; round += 1) {
+    await expect.poll(async () => (await gates()).length, { timeout: 15_000 }).toBe(2);
+    await expect.poll(async () => (await holders()).length).toBe(0);
+    await Promise.all((await gates()).map(({ id }) => approve(workspace, id)));
+    await expect.poll(async () => (await gates()).length, { timeout: 15_000 }).toBe(round === 3 ? 0 : 2);
   }
+  for (const id of [first, second]) expect((await app.ended(workspace, id)).status).toBe('completed');
   await expect.poll(async () => (await slots()).length).toBe(0);
 }, 60_000);
 
