@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CASES } from '../support/options/index.js';
+import { type OptionModel, startOptionModel } from '../support/options/model.js';
+import { startAll, untilAllStand, untilDead, untilEnded } from '../support/options/phases.js';
+import type { NamedCase } from '../support/options/row.js';
+import { type CaseRun, type OptionService, RUNNING_CASES, startOptionService } from '../support/options/service.js';
+
+let model: OptionModel;
+let service: OptionService;
+/** Each case's run in peace, the one that was killed where it stood, and the one that was killed after a write. */
+const peace = new Map<string, CaseRun>();
+const killed = new Map<string, CaseRun>();
+const cut = new Map<string, CaseRun>();
+
+beforeAll(async () => {
+  model = await startOptionModel();
+  service = await startOptionService(model);
+  await inPeace();
+  await killedInIt();
+  await killedAfterWrites();
+}, 400_000);
+afterAll(async () => {
+  await service.close();
+  await model.close();
+}, 60_000);
+
+function keep(into: Map<string, CaseRun>, runs: readonly CaseRun[]): void {
+  for (const run of runs) into.set(run.entry.name, run);
+}
+
+async function inPeace(): Promise<void> {
+  const worker = await service.startWorker();
+  const runs = await startAll(service);
+  keep(peace, runs);
+  await untilEnded(service, runs);
+  await worker.end('SIGTERM');
+}
+
+/** All at once: when each run stands in its option the one worker is killed, and another goes on. */
+async function killedInIt(): Promise<void> {
+  const isShort = ({ option }: NamedCase) => option.isShort === true;
+  model.hold(true);
+  const worker = await service.startWorker();
+  const long = await startAll(
+    service,
+    RUNNING_CASES.filter((entry) => !isShort(entry)),
+  );
+  await untilAllStand(service, model, long);
+  const short = await startAll(service, RUNNING_CASES.filter(isShort));
+  const runs = [...long, ...short];
+  keep(killed, runs);
+  await untilAllStand(service, model, short);
+  await worker.end('SIGKILL');
+  for (const run of runs) run.recorded = await service.recordedCalls(run);
+  model.hold(false);
+  const next = await service.startWorker();
+  await untilEnded(service, runs);
+  await next.end('SIGTERM');
+}
+
+/** For each write after which somebody dies, the runs that are to die there and a worker that does. */
+async function killedAfterWrites(): Promise<void> {
+  const points = new Set(RUNNING_CASES.flatMap(({ option }) => option.killedAfter ?? []));
+  const all: CaseRun[] = [];
+  for (const point of points) {
+    const worker = await service.startWorker({ SERVICE_FAILPOINT: point });
+    const runs = await startAll(
+      service,
+      RUNNING_CASES.filter(({ option }) => option.killedAfter === point),
+    );
+    all.push(...runs);
+    await untilDead(service, worker, runs);
+  }
+  keep(cut, all);
+  const worker = await service.startWorker();
+  await untilEnded(service, all);
+  await worker.end('SIGTERM');
+}
+
+async function expectShown(run: CaseRun | undefined): Promise<void> {
+  if (!run) throw new Error('it was not run');
+  const { option, name } = run.entry;
+  const view = await service.view(run);
+  const { shows = {} } = option;
+  // As many steps as the case tells of: of the rest it says nothing.
+  const steps = 'steps' in shows ? (shows.steps as object[]) : [];
+  expect({ ...view, steps: view.steps.slice(0, steps.length) }).toMatchObject({ error: null, ...shows, steps });
+  option.holds?.(view, model.callsOf(name, run.since));
+  expect(await service.faults(run)).toEqual([]);
+}
+
+const named = (cases: readonly NamedCase[]) => cases.map((entry) => [entry.row.of, entry.name, entry] as const);
+
+test.each(named(RUNNING_CASES))('%s option `%s` works', async (_of, name) => {
+  await expectShown(peace.get(name));
+});
+
+test.each(named(CASES.filter(({ option }) => option.refuses)))(
+  '%s option `%s` refuses a start that does not fit, whether a worker is there or not',
+  async (_of, _name, entry) => {
+    const { body, status, says } = entry.option.refuses ?? { body: {}, status: 0, says: '' };
+    const path = `/api/workspaces/${await service.workspaceOf(entry)}/flows/it/run`;
+    const init = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+    const answer = await service.api.request(path, init);
+    expect([answer.status, await answer.text()]).toEqual([status, expect.stringContaining(says)]);
+  },
+);
+
+test.each(named(RUNNING_CASES))(
+  '%s option `%s` survives kill -9 in it, and no recorded model call is made twice',
+  async (_of, name) => {
+    const run = killed.get(name);
+    await expectShown(run);
+    const now = model.byKey();
+    const again = run?.recorded.filter(([key, count]) => now.get(key) !== count);
+    expect(again).toEqual([]);
+  },
+);
+
+test.each(named(RUNNING_CASES.filter(({ option }) => option.killedAfter)))(
+  '%s option `%s` survives kill -9 right after a write',
+  async (_of, name) => {
+    await expectShown(cut.get(name));
+  },
+);

@@ -1,0 +1,48 @@
+import { type FakeAnswer, type FakeCall, startFakeProvider } from '../fake-provider.js';
+import { CASES } from './index.js';
+import type { At, NamedCase } from './row.js';
+
+/** What stands in the prompt of a case's agents, so that the provider knows which case asks. */
+export const markOf = (name: string): string => `You belong to the case <${name}>.`;
+
+export function readAt(call: FakeCall): At {
+  const [run = '', step = '', item, round, attempt, turn] = (call.idempotencyKey ?? '').split('/');
+  return { run, step, item: Number(item), round: Number(round), attempt: Number(attempt), turn: Number(turn) };
+}
+
+/**
+ * The provider of all cases. While it holds, the first call of each case that stands where its worker is to be killed
+ * gets no answer; `held` names the cases of which one came.
+ */
+export async function startOptionModel() {
+  const marks = CASES.map((entry) => ({ entry, mark: markOf(entry.name) }));
+  const held = new Set<string>();
+  let holding = false;
+  const caseOf = (call: FakeCall) => marks.find(({ mark }) => call.prompt.includes(mark))?.entry;
+  const provider = await startFakeProvider((call) => {
+    const entry = caseOf(call);
+    if (!entry) throw new Error(`no case asks ${call.prompt.slice(0, 300)}`);
+    const at = readAt(call);
+    if (holding && standsIn(entry, at) && !held.has(entry.name)) {
+      held.add(entry.name);
+      return new Promise<FakeAnswer>(() => undefined);
+    }
+    return { usage: { input: 100, output: 20 }, ...(entry.option.model?.(at) ?? { text: `${at.step} is done` }) };
+  });
+  return {
+    ...provider,
+    held: held as ReadonlySet<string>,
+    hold(on: boolean) {
+      holding = on;
+    },
+    /** The calls of a case since there were so many. */
+    callsOf: (name: string, since: number) => provider.calls.slice(since).filter((call) => caseOf(call)?.name === name),
+  };
+}
+
+export type OptionModel = Awaited<ReturnType<typeof startOptionModel>>;
+
+function standsIn({ option: { killedIn } }: NamedCase, at: At): boolean {
+  if (killedIn === 'wait') return false;
+  return Object.entries(killedIn).every(([key, value]) => at[key as keyof At] === value);
+}

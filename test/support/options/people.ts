@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import type { Db } from '../../../src/db/index.js';
+import type { RunView } from '../../../src/runs/index.js';
+import { createKey } from '../create-test-app.js';
+import type { Act, NamedCase, Wait } from './row.js';
+
+export interface Door {
+  readonly url: string;
+  readonly workspace: string;
+  readonly run: string;
+  readonly keys: Readonly<Record<'owner' | 'editor' | 'admin', string>>;
+}
+
+/** Keys of further members beside that of the owner, who starts the runs. */
+export async function keysOfPeople(db: Db, owner: string): Promise<Door['keys']> {
+  const [row] = await db.query<{ id: string; owner: string; email: string }>(
+    'SELECT t.id, m.id AS owner, m.email FROM tenant t JOIN member m ON m.id = t.owner_id',
+  );
+  if (!row) throw new Error('the service made no account');
+  const wish = { tenant: row.id, owner: { id: row.owner, email: row.email } };
+  const keyFor = (role: 'editor' | 'admin') => createKey({ db }, { ...wish, role });
+  return { owner, editor: await keyFor('editor'), admin: await keyFor('admin') };
+}
+
+/** Does what the case's people do about everything that the run waits for and that was not answered yet. */
+export async function answerWaits(
+  { option }: NamedCase,
+  door: Door,
+  run: RunView,
+  answered: Set<string>,
+): Promise<void> {
+  for (const open of run.waiting) {
+    const step = run.steps[open.step - 1];
+    const wait: Wait = { id: open.id, kind: open.kind, round: step?.round ?? 1 };
+    const key = `${open.id}@${open.since}`;
+    const isReady = open.kind === 'approval' || (open.kind === 'event' && step?.status === 'waiting');
+    if (!isReady || answered.has(key)) continue;
+    answered.add(key);
+    for (const act of (option.people ?? byDefault)(wait)) await perform(act, door, open);
+  }
+}
+
+const byDefault = ({ kind }: Wait): readonly Act[] =>
+  kind === 'event' ? [{ event: { ok: true } }] : [{ decide: { decision: 'approve' } }];
+
+async function perform(act: Act, door: Door, open: RunView['waiting'][number]): Promise<void> {
+  for (;;) {
+    const response = await (act.event ? send(act.event, door, open) : decide(act, door, open.step));
+    const body = await response.text();
+    if (response.status === (act.status ?? 200)) return;
+    // A decider who may not yet, and a service that is away, are asked again.
+    if (act.status === undefined && (response.status === 403 || response.status === 503)) {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      continue;
+    }
+    throw new Error(`${JSON.stringify(act)} got ${response.status} ${body}`);
+  }
+}
+
+function decide(
+  { as = 'owner', decide: body }: Act,
+  { url, workspace, run, keys }: Door,
+  step: number,
+): Promise<Response> {
+  return fetch(`${url}/api/workspaces/${workspace}/runs/${run}/approve`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${keys[as]}`,
+      'content-type': 'application/json',
+      'idempotency-key': randomUUID(),
+    },
+    body: JSON.stringify({ ...body, step }),
+  });
+}
+
+function send(event: object, { url }: Door, { releaseUrl }: RunView['waiting'][number]): Promise<Response> {
+  const { pathname, search } = new URL(releaseUrl ?? '');
+  const headers = { 'content-type': 'application/json' };
+  return fetch(`${url}${pathname}${search}`, { method: 'POST', headers, body: JSON.stringify(event) });
+}

@@ -1,0 +1,105 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { RunView } from '../../../src/runs/index.js';
+import { audit } from '../doctor.js';
+import { flow } from '../flows.js';
+import { freshDatabase } from '../postgres.js';
+import { createServices } from '../service.js';
+import { testTemporal } from '../temporal.js';
+import type { Tree } from '../workspace-app.js';
+import { CASES } from './index.js';
+import { markOf, type OptionModel } from './model.js';
+import { answerWaits, type Door, keysOfPeople } from './people.js';
+import type { NamedCase } from './row.js';
+
+/** One run of a case, and what is known of it. */
+export interface CaseRun {
+  readonly entry: NamedCase;
+  readonly door: Door;
+  /** The provider's calls before it. */
+  readonly since: number;
+  readonly answered: Set<string>;
+  /** The model calls that were recorded as finished when its worker was killed, and how often each was made. */
+  recorded: readonly (readonly [key: string, count: number])[];
+}
+
+/** An API process over one workspace a case, and workers in processes of their own that come and go. */
+export async function startOptionService(model: OptionModel) {
+  const database = await freshDatabase();
+  const services = await createServices(model);
+  const dataDir = await services.folder();
+  const temporal = testTemporal();
+  const models = join(dataDir, 'models.yaml');
+  const entry = (name: string) =>
+    `{ provider: openai-compatible, baseUrl: "${model.url}", model: ${name}, priceIn: 1, priceOut: 10 }`;
+  await writeFile(models, `default: usual\nmodels:\n  usual: ${entry('fake')}\n  strong: ${entry('fake-strong')}\n`);
+  const env = {
+    DATABASE_URL: database.url,
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: temporal.namespace,
+    TEMPORAL_TASK_QUEUE: `options-${process.pid}`,
+    SERVICE_MODELS_FILE: models,
+  };
+  const api = await services.startService({ dataDir, env: { ...env, SERVICE_ROLE: 'api' } });
+  const { key } = JSON.parse(await readFile(join(dataDir, 'bootstrap.json'), 'utf8')) as { key: string };
+  const keys = await keysOfPeople(api.db, key);
+  const workspaces = new Map<string, string>();
+
+  async function workspaceOf(named: NamedCase): Promise<string> {
+    const known = workspaces.get(named.name);
+    if (known !== undefined) return known;
+    const made = await api.workspace(treeOf(named));
+    workspaces.set(named.name, made);
+    return made;
+  }
+
+  return {
+    api,
+    startWorker: (more: Readonly<Record<string, string>> = {}) => services.startWorker(dataDir, { ...env, ...more }),
+    workspaceOf,
+    async start(named: NamedCase): Promise<CaseRun> {
+      const workspace = await workspaceOf(named);
+      const since = model.calls.length;
+      const run = await api.start(workspace, 'it', named.option.start ?? { task: 'go' });
+      return { entry: named, door: { url: api.url, workspace, run, keys }, since, answered: new Set(), recorded: [] };
+    },
+    view: ({ door }: CaseRun): Promise<RunView> => api.run(door.workspace, door.run),
+    async answer(run: CaseRun): Promise<void> {
+      await answerWaits(run.entry, run.door, await api.run(run.door.workspace, run.door.run), run.answered);
+    },
+    /** The finished model calls of the run and its child runs, with how often each reached the provider. */
+    async recordedCalls({ door }: CaseRun): Promise<CaseRun['recorded']> {
+      const rows = await api.db.query<{ key: string }>(
+        `SELECT concat_ws('/', c.run_id, c.step, c.item, c.round, c.attempt, c.turn) AS key FROM call c
+          JOIN run r ON r.id = c.run_id WHERE r.root_id = $1 AND c.kind = 'model' AND c.state = 'finished'`,
+        [door.run],
+      );
+      const made = model.byKey();
+      return rows.map(({ key }) => [key, made.get(key) ?? 0] as const);
+    },
+    /** What the doctor finds; that a run which is to fail has failed is no fault. */
+    async faults({ door, entry }: CaseRun): Promise<string[]> {
+      const input = { sql: api.db, dataDir, temporal: temporal.address, runId: door.run, calls: model.byKey() };
+      const found = await audit(input);
+      const fails = (entry.option.shows as { status?: string } | undefined)?.status === 'failed';
+      return found.filter((fault) => !(fails && fault.startsWith(`a run did not complete: ${door.run} failed`)));
+    },
+    async close() {
+      await services.close();
+      await database.drop();
+    },
+  };
+}
+
+export type OptionService = Awaited<ReturnType<typeof startOptionService>>;
+
+export const RUNNING_CASES = CASES.filter(({ option }) => option.shows !== undefined);
+
+function treeOf({ name, option }: NamedCase): Tree {
+  return {
+    'AGENTS.md': '# Shop\n\nBe brief.\n',
+    'agents/worker.md': `---\nname: worker\ndescription: Works.\n${option.agent ?? ''}---\n\n${markOf(name)}\n`,
+    'flows/it.md': flow(option.flow, option.keys),
+    ...option.files,
+  };
+}
