@@ -71,7 +71,8 @@ const ROW_FAULTS = [
     says: 'a step did not start once and end once a round',
     query: `SELECT concat_ws(' ', s.run_id, s.id, s.round) AS of FROM step s JOIN run r ON r.id = s.run_id
         LEFT JOIN run_event e ON e.run_id = s.run_id AND e.data->>'step' = s.id AND (e.data->>'round')::int = s.round
-      WHERE r.root_id = $1 AND s.status = 'completed' GROUP BY s.run_id, s.id, s.round
+          AND coalesce((e.data->>'item')::int, 0) = s.item
+      WHERE r.root_id = $1 AND s.status = 'completed' GROUP BY s.run_id, s.id, s.item, s.round
       HAVING count(*) FILTER (WHERE e.type = 'step.started') <> 1 OR count(*) FILTER (WHERE e.type = 'step.completed') <> 1`,
   },
   {
@@ -84,7 +85,8 @@ const ROW_FAULTS = [
   {
     says: 'a model call that was cut off is not told as estimated usage, each time',
     query: `SELECT concat_ws(' ', r.id, x.cut, x.told) AS of FROM run r CROSS JOIN LATERAL (SELECT
-        (SELECT coalesce(sum(starts - 1), 0) FROM call WHERE run_id = r.id AND kind = 'model') AS cut,
+        (SELECT coalesce(sum(starts - 1 + (state = 'interrupted' AND result->>'error' ~ '\\mcut\\M')::int), 0)
+          FROM call WHERE run_id = r.id AND kind = 'model') AS cut,
         (SELECT count(*) FROM usage WHERE run_id = r.id AND estimated) AS told) x
       WHERE r.root_id = $1 AND x.cut <> x.told`,
   },

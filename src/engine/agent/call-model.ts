@@ -23,7 +23,11 @@ export async function callModel(session: Session): Promise<Stop | null> {
   const [first] = session.models;
   if (!first) throw new StepFailure('no model is configured for this step');
   const settled = settleInterrupted(session, turn);
-  const reserve = await reserveFor(session, first);
+  const reserve = await reserveFor(session, first).catch((error: unknown) => {
+    // What was cut has used up the budget: it is not begun again, so it ends here.
+    if (settled) markInterrupted(session, turn, 'it was cut off');
+    throw error;
+  });
   if (reserve === null) return waitForOthers(session, turn, settled);
   lane.writer.batch.calls.push({
     ...callKey(session, turn, modelCall(session)),

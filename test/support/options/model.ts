@@ -27,7 +27,10 @@ export async function startOptionModel() {
       held.add(entry.name);
       return new Promise<FakeAnswer>(() => undefined);
     }
-    return { usage: { input: 100, output: 20 }, ...(entry.option.model?.(at) ?? { text: `${at.step} is done` }) };
+    const answer = entry.option.model?.(at) ?? { text: `${at.step} is done` };
+    const { input, output } = answer.usage ?? { input: 100, output: 20 };
+    // As a provider does, it ends an answer at the length that was asked for.
+    return { ...answer, usage: { input, output: Math.min(output, Number(call.body.max_tokens ?? output)) } };
   });
   return {
     ...provider,
@@ -35,8 +38,6 @@ export async function startOptionModel() {
     hold(on: boolean) {
       holding = on;
     },
-    /** The calls of a case since there were so many. */
-    callsOf: (name: string, since: number) => provider.calls.slice(since).filter((call) => caseOf(call)?.name === name),
   };
 }
 

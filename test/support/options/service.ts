@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunView } from '../../../src/runs/index.js';
 import { audit } from '../doctor.js';
+import type { FakeCall } from '../fake-provider.js';
 import { flow } from '../flows.js';
 import { freshDatabase } from '../postgres.js';
 import { createServices } from '../service.js';
@@ -16,8 +17,6 @@ import type { NamedCase } from './row.js';
 export interface CaseRun {
   readonly entry: NamedCase;
   readonly door: Door;
-  /** The provider's calls before it. */
-  readonly since: number;
   readonly answered: Set<string>;
   /** The model calls that were recorded as finished when its worker was killed, and how often each was made. */
   recorded: readonly (readonly [key: string, count: number])[];
@@ -59,9 +58,8 @@ export async function startOptionService(model: OptionModel) {
     workspaceOf,
     async start(named: NamedCase): Promise<CaseRun> {
       const workspace = await workspaceOf(named);
-      const since = model.calls.length;
       const run = await api.start(workspace, 'it', named.option.start ?? { task: 'go' });
-      return { entry: named, door: { url: api.url, workspace, run, keys }, since, answered: new Set(), recorded: [] };
+      return { entry: named, door: { url: api.url, workspace, run, keys }, answered: new Set(), recorded: [] };
     },
     view: ({ door }: CaseRun): Promise<RunView> => api.run(door.workspace, door.run),
     async answer(run: CaseRun): Promise<void> {
@@ -77,9 +75,14 @@ export async function startOptionService(model: OptionModel) {
       const made = model.byKey();
       return rows.map(({ key }) => [key, made.get(key) ?? 0] as const);
     },
+    /** The calls that reached the provider for the run and its child runs. */
+    async callsOf({ door }: CaseRun): Promise<readonly FakeCall[]> {
+      const runs = await api.db.query<{ id: string }>('SELECT id FROM run WHERE root_id = $1', [door.run]);
+      return model.calls.filter((call) => runs.some(({ id }) => call.idempotencyKey?.startsWith(`${id}/`)));
+    },
     /** What the doctor finds; that a run which is to fail has failed is no fault. */
     async faults({ door, entry }: CaseRun): Promise<string[]> {
-      const input = { sql: api.db, dataDir, temporal: temporal.address, runId: door.run, calls: model.byKey() };
+      const input = { db: api.db, dataDir, temporal: temporal.address, runId: door.run, calls: model.byKey() };
       const found = await audit(input);
       const fails = (entry.option.shows as { status?: string } | undefined)?.status === 'failed';
       return found.filter((fault) => !(fails && fault.startsWith(`a run did not complete: ${door.run} failed`)));
