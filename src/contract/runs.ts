@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { Json } from '../shared/json.js';
 import { Next, Page, Time, Usd } from './common.js';
 
 const Anything = z.unknown();
+const AnyJson = Anything as unknown as z.ZodType<Json>;
 const Tag = z.string().min(1).max(100);
 
 export const StartRun = z.strictObject({
@@ -73,6 +75,10 @@ const Round = z.object({
   data: Anything.optional().describe('The parsed value; only when the step declared output: json'),
   eventPayload: Anything.optional().describe('What released a wait: event step'),
   decision: Anything.optional(),
+  edits: z
+    .array(z.object({ at: Time, by: z.string(), result: z.string().nullable(), data: Anything }))
+    .optional()
+    .describe('What deciders replaced, oldest first'),
   error: z.string().optional(),
   copied: z.literal(true).optional().describe('Taken over from the run that this one is a rerun of'),
   costUsd: Usd,
@@ -97,6 +103,15 @@ const Step = Round.extend({
   traceTotal: z.number().int(),
 });
 
+const Editable = z.object({
+  step: z.number().int(),
+  id: z.string(),
+  title: z.string(),
+  result: z.string().nullable(),
+  data: Anything.optional(),
+  schema: Anything.optional(),
+});
+
 export const RunView = RunSummary.extend({
   input: Anything,
   trigger: Anything,
@@ -111,10 +126,30 @@ export const RunView = RunSummary.extend({
     z.object({
       step: z.number().int(),
       id: z.string(),
+      title: z.string(),
       kind: z.string(),
       since: Time,
       due: Time.nullable(),
       ask: z.string().optional().describe('What a gate asks'),
+      need: z.number().int().optional().describe('How many distinct persons have to approve'),
+      decided: z.number().int().optional().describe('How many have approved'),
+      votes: z
+        .array(
+          z.object({
+            by: z.string(),
+            at: Time,
+            decision: z.string(),
+            note: z.string().nullable(),
+            form: Anything.optional(),
+            edits: Anything.optional(),
+          }),
+        )
+        .optional()
+        .describe('What was counted so far; edits are made once the gate is decided'),
+      approvers: z.array(z.string()).optional().describe('Who may decide now'),
+      mayDecide: z.boolean().optional().describe('Whether the caller may decide'),
+      form: Anything.optional().describe('JSON Schema of what an approval fills in'),
+      edit: z.array(Editable).optional().describe('Steps whose work an approval may change'),
       releaseUrl: z.string().optional(),
       runId: z.string().optional(),
       reason: z.string().optional().describe('Why it stands in line for a slot'),
@@ -133,6 +168,13 @@ export const DecideRun = z.strictObject({
   step: z.number().int().positive().optional().describe('The step’s number, when more than one waits'),
   note: z.string().max(4_000).optional(),
   reason: z.string().max(4_000).optional(),
+  edits: z
+    .record(z.string().max(200), AnyJson)
+    .optional()
+    .describe(
+      'With an approval, new work of steps that the gate’s edit: names, by id: a text, or a value for output: json',
+    ),
+  form: z.record(z.string().max(200), AnyJson).optional().describe('What the gate’s form asks for'),
 });
 
 export const Decided = z.object({ ok: z.literal(true), decided: z.number().int(), need: z.number().int() });

@@ -3,12 +3,19 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { appendEvent, type GateSpec, post, tellEvents, tellNow } from '../engine/index.js';
 import { failpoint } from '../shared/failpoint.js';
-import { isRecord, type Json } from '../shared/json.js';
+import { canonicalJson, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Actor, Caller } from '../shared/roles.js';
-import { findWorkspace } from '../workspaces/index.js';
+import { findWorkspace, loadPlan } from '../workspaces/index.js';
+import { applyEdits } from './apply-edits.js';
+import { assertEdits } from './assert-edits.js';
+import { assertForm } from './assert-form.js';
+import { refuseFaults } from './faults.js';
 import { assertMayDecide } from './may-decide.js';
-import { type LockedRun, lockRun, type OpenPark, openParks, parkTitle, starterOf } from './run-rows.js';
+import { pickGate } from './pick-gate.js';
+import { type LockedRun, lockRun, type OpenPark, starterOf } from './run-rows.js';
+import { readWork } from './step-work.js';
+import { approvalsIn, readVotes, type Vote, withVote } from './votes.js';
 
 export interface DecideRunInput {
   readonly workspace: string;
@@ -17,6 +24,10 @@ export interface DecideRunInput {
   readonly step?: number | undefined;
   readonly note?: string | undefined;
   readonly reason?: string | undefined;
+  /** New work of steps that the gate lets a decider change, by their ids. */
+  readonly edits?: Readonly<Record<string, Json>> | undefined;
+  /** What the gate's form asks for. */
+  readonly form?: Json | undefined;
 }
 
 export interface Decided {
@@ -24,12 +35,6 @@ export interface Decided {
   /** How many have approved so far, and how many it takes. */
   readonly decided: number;
   readonly need: number;
-}
-
-interface Vote {
-  readonly who: string;
-  readonly label: string;
-  readonly at: string;
 }
 
 /** The traces' texts of a decision, to the letter (spec, section 2). */
@@ -53,8 +58,12 @@ export async function decideRun(deps: Deps, caller: Caller, input: DecideRunInpu
       { gate, openedAtMs: park.openedAt.getTime(), nowMs, starter: starterOf(run) },
       caller,
     );
-    const outcome = await vote(sql, run, park, { actor, caller, input, at: new Date(nowMs) });
-    await audit(sql, caller, 'run.decide', run.id, { step: park.step, decision: input.decision });
+    const vote = voteOf(caller.person?.id ?? actor.id, actor, input, nowMs);
+    const before = readVotes(park.votes);
+    if (isRepeated(before, vote)) return { ok: true, decided: approvalsIn(before), need: park.need } as const;
+    await assertFits(sql, run, gate, vote);
+    const outcome = await count(sql, run, park, { actor, vote, votes: withVote(before, vote) });
+    await audit(sql, caller, 'run.decide', run.id, auditDetail(park, vote));
     return outcome;
   });
   failpoint('decision-committed');
@@ -63,27 +72,71 @@ export async function decideRun(deps: Deps, caller: Caller, input: DecideRunInpu
   return decided;
 }
 
+function voteOf(who: string, actor: Actor, input: DecideRunInput, nowMs: number): Vote {
+  const { decision, form, edits } = input;
+  return {
+    who,
+    label: actor.label,
+    at: new Date(nowMs).toISOString(),
+    decision,
+    note: input.note ?? input.reason ?? null,
+    ...(form === undefined ? {} : { form }),
+    ...(edits === undefined || Object.keys(edits).length === 0 ? {} : { edits }),
+  };
+}
+
+function auditDetail(park: OpenPark, { decision, edits }: Vote): object {
+  return { step: park.step, decision, ...(edits === undefined ? {} : { edited: Object.keys(edits) }) };
+}
+
+/** True for a person's second approval, which counts for nothing; one that says other things than the first is refused. */
+function isRepeated(before: readonly Vote[], vote: Vote): boolean {
+  const first = before.find((other) => other.who === vote.who && other.decision === vote.decision);
+  if (!first) return false;
+  const differs = (['edits', 'form'] as const).some(
+    (key) => vote[key] !== undefined && canonicalJson(vote[key]) !== canonicalJson(first[key]),
+  );
+  if (!differs) return true;
+  throw new Refusal('conflict', `you approved this at ${first.at} already; other edits or another form are not taken`);
+}
+
+/** Refuses what does not fit the gate, before anything is spent. */
+async function assertFits(sql: Sql, run: LockedRun, gate: GateSpec, vote: Vote): Promise<void> {
+  assertForm(gate.form, vote.decision, vote.form);
+  const { edits } = vote;
+  if (edits === undefined) return;
+  if (vote.decision === 'reject') {
+    refuseFaults([{ path: 'edits', message: 'only an approval carries edits; say in the note what should change' }]);
+  }
+  const plan = await loadPlan({ db: sql }, run.workspaceId, run.planId);
+  assertEdits(edits, { edit: gate.edit, plan, work: await readWork(sql, run.id, gate.edit) });
+}
+
 interface Ballot {
   readonly actor: Actor;
-  readonly caller: Caller;
-  readonly input: DecideRunInput;
-  readonly at: Date;
+  readonly vote: Vote;
+  readonly votes: readonly Vote[];
 }
 
 /** Counts one person once; the first reject ends the gate, the last approval needed opens it. */
-async function vote(sql: Sql, run: LockedRun, park: OpenPark, ballot: Ballot): Promise<Decided> {
-  const { actor, caller, input, at } = ballot;
-  const who = caller.person?.id ?? actor.id;
-  const before = (Array.isArray(park.votes) ? park.votes : []) as unknown as Vote[];
-  const note = input.note ?? input.reason ?? null;
-  const votes = before.some((one) => one.who === who)
-    ? before
-    : [...before, { who, label: actor.label, at: at.toISOString() }];
-  const final = input.decision === 'reject' || votes.length >= park.need;
+async function count(sql: Sql, run: LockedRun, park: OpenPark, { actor, vote, votes }: Ballot): Promise<Decided> {
+  const { decision, note } = vote;
+  const approvals = approvalsIn(votes);
+  const final = decision === 'reject' || approvals >= park.need;
+  const edited = final && decision === 'approve' ? await editSteps(sql, run, park, votes) : [];
   await sql.query(
     `UPDATE park SET votes = $2, decided_at = CASE WHEN $3 THEN now() END, decision = CASE WHEN $3 THEN $4 END,
-      decided_by = CASE WHEN $3 THEN $5::jsonb END, note = coalesce($6, note) WHERE id = $1 AND decided_at IS NULL`,
-    [park.id, JSON.stringify(votes), final, input.decision, JSON.stringify(actor), note],
+      decided_by = CASE WHEN $3 THEN $5::jsonb END, note = coalesce($6, note), payload = CASE WHEN $3 THEN $7::jsonb END
+      WHERE id = $1 AND decided_at IS NULL`,
+    [
+      park.id,
+      JSON.stringify(votes),
+      final,
+      decision,
+      JSON.stringify(actor),
+      note,
+      JSON.stringify(payloadOf(park, votes, edited)),
+    ],
   );
   const channel = actor.kind === 'link' ? 'link' : 'human';
   await appendEvent(sql, run.id, {
@@ -93,55 +146,32 @@ async function vote(sql: Sql, run: LockedRun, park: OpenPark, ballot: Ballot): P
       item: park.item,
       round: park.round,
       park: park.id,
-      decision: input.decision,
-      text: TEXTS[input.decision][channel],
+      decision,
+      text: TEXTS[decision][channel],
       by: actor.label,
       note,
     },
     gates: final ? -1 : 0,
   });
   if (final) await post(sql, run.id, 'approval', park.id);
-  return { ok: true, decided: votes.length, need: park.need };
+  return { ok: true, decided: approvals, need: park.need };
 }
 
-/** The open gate that is meant. With two open and none named the caller has to say which. */
-async function pickGate(sql: Sql, run: LockedRun, step: number | undefined): Promise<OpenPark> {
-  const open = run.ended ? [] : await openParks(sql, run.id, 'approval');
-  const meant = step === undefined ? open : open.filter((park) => parkTitle(park).n === step);
-  const [first] = meant;
-  if (first && meant.length === 1) return first;
-  if (meant.length > 1) {
-    const list = meant.map((park) => ({ step: parkTitle(park).n, title: parkTitle(park).title, id: park.step }));
-    const names = list.map((one) => `${one.step} (${one.title})`).join(', ');
-    throw new Refusal('conflict', `more than one step waits for a decision: ${names}; name one as step`, {
-      waiting: list,
-    });
-  }
-  throw await nothingWaits(sql, run, step);
+async function editSteps(sql: Sql, run: LockedRun, park: OpenPark, votes: readonly Vote[]): Promise<readonly string[]> {
+  if (votes.every((vote) => vote.edits === undefined)) return [];
+  const plan = await loadPlan({ db: sql }, run.workspaceId, run.planId);
+  return applyEdits(sql, { id: run.id, plan }, { votes, gate: park.step });
 }
 
-/** Says what was decided already, by whom and when, or why nothing can be. */
-async function nothingWaits(sql: Sql, run: LockedRun, step: number | undefined): Promise<Refusal> {
-  const past = await sql.query<{ step: string; spec: Json; decision: string; decidedBy: Json; decidedAt: Date }>(
-    `SELECT step, spec, decision, decided_by AS "decidedBy", decided_at AS "decidedAt" FROM park
-      WHERE run_id = $1 AND kind = 'approval' AND decided_by IS NOT NULL ORDER BY decided_at DESC LIMIT 20`,
-    [run.id],
-  );
-  const last = past.find((park) => step === undefined || parkTitle(park).n === step);
-  if (last) {
-    const by = isRecord(last.decidedBy) ? String(last.decidedBy.label) : 'the clock';
-    const at = last.decidedAt.toISOString();
-    const word = WORDS[last.decision] ?? last.decision;
-    const { n, title } = parkTitle(last);
-    return new Refusal('conflict', `step ${n} (${title}) was ${word} by ${by} at ${at}`, {
-      decided: { step: n, decision: last.decision, by, at },
-    });
-  }
-  if (run.ended) return new Refusal('conflict', `the run has ended: ${run.error ?? run.status}`);
-  return new Refusal(
-    'conflict',
-    step === undefined ? 'the run waits for no decision' : `step ${step} waits for no decision`,
-  );
+/** What the step's `decision` shows besides who decided and when: the newest form, and all votes where it took several. */
+function payloadOf({ need }: OpenPark, votes: readonly Vote[], edited: readonly string[]): object {
+  const form = votes.findLast((vote) => vote.form !== undefined)?.form ?? null;
+  const all = votes.map(({ label, at, decision, note = null, form = null }) => ({
+    by: label,
+    at,
+    decision,
+    note,
+    form,
+  }));
+  return { form, ...(edited.length === 0 ? {} : { edited }), ...(need === 1 ? {} : { votes: all }) };
 }
-
-const WORDS: Readonly<Record<string, string>> = { approve: 'approved', reject: 'rejected', timeout: 'timed out' };

@@ -1,32 +1,17 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { leavesOf, releaseUrlOf } from '../engine/index.js';
-import { isRecord, type Json } from '../shared/json.js';
+import { releaseUrlOf } from '../engine/index.js';
+import type { Json } from '../shared/json.js';
 import { toUsd } from '../shared/money.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import type { Plan } from '../workspace/index.js';
 import { findWorkspace, loadPlan } from '../workspaces/index.js';
 import { hideTokens } from './hide-tokens.js';
-import { parkTitle } from './run-rows.js';
 import { RUN_COLUMNS, type RunRow, type RunSummary, summaryOf } from './run-summary.js';
-import { readSlotWaits, type SlotWaitRow, slotWaiting } from './slot-waits.js';
+import { readSlotWaits, type SlotWaitRow } from './slot-waits.js';
 import { type StepRow, type StepView, stepViews } from './step-views.js';
 import type { EventRow } from './trace.js';
-
-export interface Waiting {
-  readonly step: number;
-  readonly id: string;
-  readonly kind: string;
-  readonly since: string;
-  readonly due: string | null;
-  /** What a gate asks, or what the step made that is to be decided. */
-  readonly ask?: string;
-  readonly releaseUrl?: string;
-  readonly runId?: string;
-  /** Why a run stands in line for a slot. */
-  readonly reason?: string;
-}
+import { type ChildRow, type ParkRow, type Waiting, waitingOf } from './waiting.js';
 
 export interface RunView extends RunSummary {
   readonly input: Json;
@@ -70,19 +55,11 @@ export async function getRun(
     memoryWrites: run.memoryWrites,
     parentId: run.parentId,
     rerunOf: run.rerunOf,
-    waiting: waitingOf(plan, rows, releaseUrl),
+    waiting: waitingOf(plan, rows, { caller, nowMs: deps.clock.now(), releaseUrl }),
     ...(run.rerun === null ? {} : { rerun: run.rerun }),
     steps: stepViews(plan, rows, releaseUrl),
     lastSeq: Number(run.lastSeq),
   });
-}
-
-interface ParkRow {
-  readonly step: string;
-  readonly kind: string;
-  readonly spec: Json;
-  readonly openedAt: Date;
-  readonly dueAt: Date | null;
 }
 
 interface All {
@@ -96,7 +73,7 @@ interface All {
     readonly path: string;
     readonly size: bigint;
   }[];
-  readonly children: readonly { readonly id: string; readonly step: string; readonly since: Date }[];
+  readonly children: readonly ChildRow[];
   readonly slotWaits: readonly SlotWaitRow[];
 }
 
@@ -114,13 +91,13 @@ async function readAll(db: Deps['db'], workspaceId: string, runId: string): Prom
 
 async function readParts(sql: Sql, { id: runId, slots }: RunRow): Promise<Omit<All, 'run'>> {
   const steps = await sql.query<StepRow>(
-    `SELECT id, item, round, status, attempts, result, data, event_payload AS "eventPayload", decision, feedback, error,
+    `SELECT id, item, round, status, attempts, result, data, event_payload AS "eventPayload", decision, edits, feedback, error,
       cost_nano AS "costNano", tokens_in AS "tokensIn", tokens_out AS "tokensOut", tokens_cached AS "tokensCached", copied,
       started_at AS "startedAt", finished_at AS "finishedAt" FROM step WHERE run_id = $1 ORDER BY id, item, round`,
     [runId],
   );
   const parks = await sql.query<ParkRow>(
-    `SELECT step, kind, spec, opened_at AS "openedAt", due_at AS "dueAt" FROM park
+    `SELECT step, kind, spec, need, votes, opened_at AS "openedAt", due_at AS "dueAt" FROM park
       WHERE run_id = $1 AND decided_at IS NULL ORDER BY opened_at, id`,
     [runId],
   );
@@ -148,28 +125,3 @@ function traceLines(steps: number): number {
   return Math.max(20, Math.min(200, Math.floor(4_000 / Math.max(1, steps))));
 }
 
-function askOf(spec: Json): string {
-  return isRecord(spec) && typeof spec.ask === 'string' ? spec.ask : '';
-}
-
-function waitingOf(plan: Plan, rows: All, releaseUrl: (step: string) => string): Waiting[] {
-  const parks = rows.parks.map((park) => ({
-    step: parkTitle(park).n,
-    id: park.step,
-    kind: park.kind,
-    since: park.openedAt.toISOString(),
-    due: park.dueAt?.toISOString() ?? null,
-    ...(park.kind === 'approval' ? { ask: askOf(park.spec) } : {}),
-    ...(park.kind === 'event' ? { releaseUrl: releaseUrl(park.step) } : {}),
-  }));
-  const children = rows.children.map((child) => ({
-    step: leavesOf(plan).find((step) => step.id === child.step)?.n ?? 0,
-    id: child.step,
-    kind: 'subflow',
-    since: child.since.toISOString(),
-    due: null,
-    runId: child.id,
-  }));
-  const slots = rows.slotWaits.map((row) => slotWaiting(plan, rows.run.fromStep, row));
-  return [...parks, ...children, ...slots].sort((a, b) => a.step - b.step);
-}

@@ -8,13 +8,14 @@ export interface LockedRun {
   readonly tenantId: string;
   readonly workspaceId: string;
   readonly flow: string;
+  readonly planId: string;
   readonly status: string;
   readonly error: string | null;
   readonly ended: boolean;
   readonly startedBy: Json | null;
 }
 
-const COLUMNS = `id, tenant_id AS "tenantId", workspace_id AS "workspaceId", flow, status, error,
+const COLUMNS = `id, tenant_id AS "tenantId", workspace_id AS "workspaceId", flow, plan_id AS "planId", status, error,
   finished_at IS NOT NULL AS ended, started_by AS "startedBy"`;
 
 /** Locks the run's row; a run of another workspace refuses exactly like a missing one. */

@@ -1,7 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import { lanePlanOf, leavesOf } from '../engine/index.js';
 import type { Plan } from '../workspace/index.js';
-import type { Waiting } from './get-run.js';
+import type { Waiting } from './waiting.js';
 
 export interface SlotWaitRow {
   readonly lane: string;
@@ -43,6 +43,7 @@ export function slotWaiting(plan: Plan, from: number, row: SlotWaitRow): Waiting
   return {
     step: step?.n ?? 0,
     id: step?.id ?? '',
+    title: step?.title ?? '',
     kind: 'slot',
     since: row.since.toISOString(),
     due: null,

@@ -14,6 +14,7 @@ export interface StepRow {
   readonly data: Json | null;
   readonly eventPayload: Json | null;
   readonly decision: Json | null;
+  readonly edits: Json | null;
   readonly feedback: string | null;
   readonly error: string | null;
   readonly costNano: bigint;
@@ -34,6 +35,8 @@ export interface RoundView {
   readonly data?: Json;
   readonly eventPayload?: Json;
   readonly decision?: Json;
+  /** What deciders replaced, oldest first. */
+  readonly edits?: Json;
   readonly error?: string;
   /** Taken over from the run that this one is a rerun of. */
   readonly copied?: true;
@@ -176,6 +179,7 @@ function roundView(row: StepRow): RoundView {
     ...(row.data === null ? {} : { data: row.data }),
     ...(row.eventPayload === null ? {} : { eventPayload: row.eventPayload }),
     ...(row.decision === null ? {} : { decision: row.decision }),
+    ...(row.edits === null ? {} : { edits: row.edits }),
     ...(row.error === null ? {} : { error: row.error }),
     ...(row.copied ? { copied: true as const } : {}),
     costUsd: toUsd(row.costNano),

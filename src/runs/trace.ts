@@ -27,6 +27,7 @@ const TEXTS: Readonly<Record<string, Say>> = {
   'step.retrying': (data) => `attempt ${data.attempt} follows: ${data.error}`,
   'step.waiting': (data) => `waits (${data.kind})`,
   'step.copied': (data) => `taken over from run ${data.of}`,
+  'step.edited': (data) => `edited by ${data.by}`,
   'step.subflow': (data) => `runs as ${data.runId}`,
   'model.started': (data) => `asks ${data.model}${data.purpose ? ' for a summary of the older turns' : ''}`,
   'model.finished': (data) => `${data.model} answered in ${data.ms} ms`,

@@ -1,5 +1,4 @@
 import type { Sql } from '../db/contract.js';
-import type { Deps } from '../deps.js';
 import { Lru } from '../shared/lru.js';
 import type { Plan } from '../workspace/model.js';
 import type { WorkspaceRow } from './find-workspace.js';
@@ -8,7 +7,7 @@ import type { WorkspaceRow } from './find-workspace.js';
 const plans = new Lru<string, Plan>(256);
 
 /** The plan a run is pinned to. Throws when there is none: a plan is kept as long as its workspace. */
-export async function loadPlan(deps: Pick<Deps, 'db'>, workspaceId: string, planId: string): Promise<Plan> {
+export async function loadPlan(deps: { readonly db: Sql }, workspaceId: string, planId: string): Promise<Plan> {
   const plan = await readPlan(deps.db, workspaceId, planId);
   if (!plan) throw new Error(`workspace ${workspaceId} has no plan ${planId}`);
   return plan;

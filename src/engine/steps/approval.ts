@@ -32,7 +32,8 @@ function decided(lane: Lane, step: StepPlan, state: StepState, gate: GatePlan, p
     by: who,
     at: park.decidedAt === null ? null : new Date(park.decidedAt).toISOString(),
     note: park.note,
-    form: isRecord(park.payload) ? ((park.payload.form as Json) ?? null) : null,
+    form: null,
+    ...(isRecord(park.payload) ? (park.payload as Record<string, Json>) : {}),
   };
   if (park.decision === 'approve') return null;
   if (park.decision === 'reject')

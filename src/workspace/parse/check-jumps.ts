@@ -96,6 +96,12 @@ function checkEdit(file: OpenFile, jump: Jump, scope: StepScope): void {
   } else if (to.node.n > step.n) {
     const message = `\`edit\`: \`${target.name}\` comes after this step and has no result yet.`;
     report(file, target.offset, { code: 'step/forward-jump', message });
+  } else if (to.group !== undefined && to.group === scope.get(step.id)?.group && to.node !== step) {
+    const message = `\`edit\`: \`${target.name}\` runs beside this step and may have no result yet.`;
+    report(file, target.offset, { code: 'step/forward-jump', message, hint: 'Put the gate after the group.' });
+  } else if (to.node.agent === undefined && !to.node.options.has('subflow')) {
+    const message = `\`edit\`: nobody works in \`${target.name}\`, so it has no result to change.`;
+    report(file, target.offset, { code: 'step/bad-value', message });
   }
 }
 

@@ -1,0 +1,24 @@
+import type { Sql } from '../db/contract.js';
+import type { Json } from '../shared/json.js';
+import type { StepPlan } from '../workspace/index.js';
+
+/** What a step made: its text, and its value when it made one. */
+export interface Work {
+  readonly result: string | null;
+  readonly data: Json | null;
+}
+
+/** The newest work of these steps, by their ids. */
+export async function readWork(sql: Sql, runId: string, ids: readonly string[]): Promise<Map<string, Work>> {
+  const rows = await sql.query<Work & { id: string }>(
+    `SELECT DISTINCT ON (id) id, result, data FROM step
+      WHERE run_id = $1 AND id = ANY($2) AND item = 0 ORDER BY id, round DESC`,
+    [runId, ids],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** True where the work is a value, of which the text is the JSON. */
+export function isValue(step: StepPlan, { data }: Work): boolean {
+  return step.output === 'json' || data !== null;
+}

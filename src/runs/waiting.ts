@@ -1,0 +1,145 @@
+import { type GateSpec, leavesOf } from '../engine/index.js';
+import { isRecord, type Json } from '../shared/json.js';
+import { atLeast, type Caller } from '../shared/roles.js';
+import type { Plan, StepPlan } from '../workspace/index.js';
+import { decidersAt, mayDecide } from './may-decide.js';
+import { parkTitle, starterOf } from './run-rows.js';
+import { type SlotWaitRow, slotWaiting } from './slot-waits.js';
+import type { StepRow } from './step-views.js';
+import { approvalsIn, readVotes } from './votes.js';
+
+/** What a gate waits for, and what the caller can do about it. */
+export interface GateView {
+  /** What a gate asks, or what the step made that is to be decided. */
+  readonly ask: string;
+  readonly need: number;
+  /** How many have approved. */
+  readonly decided: number;
+  readonly votes: readonly VoteView[];
+  readonly approvers: readonly string[];
+  readonly mayDecide: boolean;
+  /** JSON Schema of what a decider fills in. */
+  readonly form?: Json;
+  readonly edit?: readonly EditView[];
+}
+
+/** A vote that was counted; its edits are made once the gate is decided. */
+export interface VoteView {
+  readonly by: string;
+  readonly at: string;
+  readonly decision: string;
+  readonly note: string | null;
+  readonly form?: Json;
+  readonly edits?: Json;
+}
+
+/** A step that a decider may change, as its work stands now. */
+export interface EditView {
+  readonly step: number;
+  readonly id: string;
+  readonly title: string;
+  readonly result: string | null;
+  readonly data?: Json;
+  readonly schema?: Json;
+}
+
+export interface Waiting extends Partial<GateView> {
+  readonly step: number;
+  readonly id: string;
+  readonly title: string;
+  readonly kind: string;
+  readonly since: string;
+  readonly due: string | null;
+  readonly releaseUrl?: string;
+  readonly runId?: string;
+  /** Why a run stands in line for a slot. */
+  readonly reason?: string;
+}
+
+export interface ParkRow {
+  readonly step: string;
+  readonly kind: string;
+  readonly spec: Json;
+  readonly need: number;
+  readonly votes: Json;
+  readonly openedAt: Date;
+  readonly dueAt: Date | null;
+}
+
+export interface ChildRow {
+  readonly id: string;
+  readonly step: string;
+  readonly since: Date;
+}
+
+interface Rows {
+  readonly run: { readonly startedBy: Json; readonly fromStep: number };
+  readonly steps: readonly StepRow[];
+  readonly parks: readonly ParkRow[];
+  readonly children: readonly ChildRow[];
+  readonly slotWaits: readonly SlotWaitRow[];
+}
+
+interface Viewer {
+  readonly caller: Caller;
+  readonly nowMs: number;
+  readonly releaseUrl: (step: string) => string;
+}
+
+/** What a run waits for, in the order of the steps. */
+export function waitingOf(plan: Plan, rows: Rows, viewer: Viewer): Waiting[] {
+  const parks = rows.parks.map((park) => ({
+    step: parkTitle(park).n,
+    id: park.step,
+    title: parkTitle(park).title,
+    kind: park.kind,
+    since: park.openedAt.toISOString(),
+    due: park.dueAt?.toISOString() ?? null,
+    ...(park.kind === 'approval' ? gateView(plan, rows, park, viewer) : {}),
+    ...(park.kind === 'event' ? { releaseUrl: viewer.releaseUrl(park.step) } : {}),
+  }));
+  const children = rows.children.map((child) => {
+    const step = leavesOf(plan).find((one) => one.id === child.step);
+    return {
+      step: step?.n ?? 0,
+      id: child.step,
+      title: step?.title ?? child.step,
+      kind: 'subflow',
+      since: child.since.toISOString(),
+      due: null,
+      runId: child.id,
+    };
+  });
+  const slots = rows.slotWaits.map((row) => slotWaiting(plan, rows.run.fromStep, row));
+  return [...parks, ...children, ...slots].sort((a, b) => a.step - b.step);
+}
+
+function gateView(plan: Plan, rows: Rows, park: ParkRow, { caller, nowMs }: Viewer): GateView {
+  const gate = (isRecord(park.spec) ? park.spec : {}) as unknown as GateSpec;
+  const votes = readVotes(park.votes);
+  const moment = { gate, openedAtMs: park.openedAt.getTime(), nowMs, starter: starterOf(rows.run) };
+  const editable = leavesOf(plan).filter((step) => gate.edit.includes(step.id));
+  return {
+    ask: gate.ask,
+    need: park.need,
+    decided: approvalsIn(votes),
+    votes: votes.map(({ who: _id, label: by, note = null, ...vote }) => ({ ...vote, by, note })),
+    approvers: decidersAt(moment),
+    // The route that decides is an editor's, whomever the gate names.
+    mayDecide: atLeast(caller.role, 'editor') && mayDecide(moment, caller),
+    ...(gate.form === null ? {} : { form: gate.form }),
+    ...(editable.length === 0 ? {} : { edit: editable.map((step) => editView(step, rows.steps)) }),
+  };
+}
+
+function editView(step: StepPlan, rows: readonly StepRow[]): EditView {
+  const row = rows.findLast((one) => one.id === step.id && one.item === 0);
+  return {
+    step: step.n,
+    id: step.id,
+    title: step.title,
+    result: row?.result ?? null,
+    ...(row === undefined || row.data === null ? {} : { data: row.data }),
+    ...(step.schema === undefined ? {} : { schema: step.schema }),
+  };
+}
