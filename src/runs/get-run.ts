@@ -124,4 +124,3 @@ async function readParts(sql: Sql, { id: runId, slots }: RunRow): Promise<Omit<A
 function traceLines(steps: number): number {
   return Math.max(20, Math.min(200, Math.floor(4_000 / Math.max(1, steps))));
 }
-

@@ -10,7 +10,7 @@ beforeAll(async () => {
 const SCRIPT = `- { when: { step: draft }, text: "a draft" }
 - { when: { step: facts }, text: '{"total": 3}' }
 - { when: { step: notes }, text: "a note" }
-- { when: { step: send, contains: "Say better, 5." }, text: "sent the edited" }
+- { when: { step: send, contains: better }, text: "sent the edited" }
 - { when: { step: send }, text: "sent the first" }
 `;
 
