@@ -117,7 +117,20 @@ async function runFresh(
       if (left > 0) await lane.writer.flush();
     }),
   );
-  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  const failed = ends.find((end) => end.status === 'rejected');
+  if (failed === undefined) return;
+  // No later attempt looks into this one's journal: what the step's timeout cut is said here.
+  if (session.timedOut())
+    for (const index of fresh) if (results[index] === null) cut(session, turn, index, calls[index]);
+  throw failed.reason;
+}
+
+function cut(session: Session, turn: number, index: number, call: ToolCall | undefined): void {
+  const tool = call && session.tools.get(call.name);
+  if (!tool) return;
+  const outcome = { text: INTERRUPTED, isError: true };
+  finishCall(session, turn, index + 1, { call, acts: tool.acts, state: 'interrupted', outcome });
+  session.lane.writer.event('tool.interrupted', { step: session.step.id, turn, name: call.name });
 }
 
 function start(session: Session, turn: number, number: number, call: ToolCall | undefined): void {

@@ -34,10 +34,21 @@ export function guardAgainstLoops(session: Session): void {
   }
 }
 
-/** True when the newest calls repeat three times: the model is told so, once, with the results. */
+/** True when the calls of the newest turn made a row of three or more equal ones: the model is told so, once, with the results. */
 export function repeatsItself(session: Session): boolean {
   const signs = newestSigns(session);
-  return trailing(signs, ({ key }) => key === signs.at(-1)?.key) === SAME_CALLS_TOLD;
+  const newest = session.messages.findLast((message) => message.role === 'assistant');
+  const inTurn = newest?.role === 'assistant' ? newest.calls.length : 0;
+  return wasReached(
+    signs.map(({ key }) => key),
+    inTurn,
+  );
+}
+
+/** Whether the row of equal keys at the end came to its third with the last `fresh` of them. */
+export function wasReached(keys: readonly string[], fresh: number): boolean {
+  const row = trailing(keys, (key) => key === keys.at(-1));
+  return row >= SAME_CALLS_TOLD && row - fresh < SAME_CALLS_TOLD;
 }
 
 /** The newest calls, of turns that are in the summary too. It does not grow with the transcript. */

@@ -121,7 +121,13 @@ export interface LaneView {
   /** Parks of this lane. */
   readonly parks: readonly ParkRow[];
   /** Lanes forked off this one, directly. */
-  readonly lanes: readonly { readonly lane: string; readonly state: LaneState; readonly error: string | null }[];
+  readonly lanes: readonly {
+    readonly lane: string;
+    readonly state: LaneState;
+    readonly error: string | null;
+    /** Epoch seconds. */
+    readonly failedAt: number | null;
+  }[];
 }
 
 const PARK = `jsonb_build_object('id', id, 'step', step, 'item', item, 'round', round, 'kind', kind,
@@ -143,7 +149,8 @@ const VIEW = `SELECT jsonb_build_object('id', r.id, 'tenantId', r.tenant_id, 'wo
     FROM step WHERE run_id = $1 AND (item = 0 OR lane = $2 OR starts_with(lane, $2 || '/')) ORDER BY id, item, round DESC) x) AS steps,
   (SELECT coalesce(jsonb_agg(${PARK}), '[]')
     FROM park WHERE run_id = $1 AND lane = $2) AS parks,
-  (SELECT coalesce(jsonb_agg(jsonb_build_object('lane', lane, 'state', state, 'error', error)), '[]')
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('lane', lane, 'state', state, 'error', error, 'failedAt',
+      CASE WHEN state = 'failed' THEN (SELECT extract(epoch FROM max(s.finished_at)) FROM step s WHERE s.run_id = $1 AND s.lane = lane.lane) END)), '[]')
     FROM lane WHERE run_id = $1 AND lane <> $2 AND starts_with(lane, $2 || '/') AND position('/' IN substr(lane, length($2) + 2)) = 0) AS lanes
   FROM run r WHERE r.id = $1`;
 

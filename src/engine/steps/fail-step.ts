@@ -43,15 +43,26 @@ function afterFailure(lane: Lane, step: StepPlan, error: string): Outcome {
   return { kind: 'fail', error: `${step.title}: ${error}` };
 }
 
-/** Goes back to an earlier step with a note for it; null when the step has gone back `max_rounds` times already. */
+/**
+ * Goes back to an earlier step with a note for it; null when the step has gone back `max_rounds` times already. The
+ * steps that it goes back over begin to count anew: an inner loop has its rounds in each round of the outer one.
+ */
 export function goBack(lane: Lane, step: StepPlan, target: string, note: string): Outcome | null {
   const { memory } = lane.writer;
   const count = (memory.counts?.[step.id] ?? 0) + 1;
   if (count > (step.maxRounds ?? 1)) return null;
   lane.writer.memory = {
     ...memory,
-    counts: { ...memory.counts, [step.id]: count },
+    counts: { ...outside(lane, target, memory.counts ?? {}), [step.id]: count },
     feedback: { ...memory.feedback, [target]: note },
   };
   return { kind: 'goto', target };
+}
+
+/** The counts of what stands before the target, and of what comes after the step at work. */
+function outside(lane: Lane, target: string, counts: Readonly<Record<string, number>>): Record<string, number> {
+  const { nodes } = lane.lanePlan;
+  const from = nodes.findIndex((node) => node.id === target);
+  const over = new Set(from < 0 ? [] : nodes.slice(from, lane.writer.pos).map(({ id }) => id));
+  return Object.fromEntries(Object.entries(counts).filter(([id]) => !over.has(id)));
 }

@@ -68,7 +68,9 @@ export async function followFork(lane: Lane, node: string, round: number, join: 
     return { kind: 'joined' };
   }
   if (open.length > 0) return { kind: 'open' };
-  const failed = lanes.find((child) => child.state === 'failed');
+  const [failed] = lanes
+    .filter((child) => child.state === 'failed')
+    .sort((a, b) => (a.failedAt ?? Number.POSITIVE_INFINITY) - (b.failedAt ?? Number.POSITIVE_INFINITY));
   if (!failed) return { kind: 'joined' };
   return { kind: 'failed', error: failed.error ?? 'a branch failed' };
 }
