@@ -37,6 +37,21 @@ export const Skipped = z
   .meta({ id: 'SkippedRun' })
   .describe('No run was made: as many as the flow’s concurrency allows are at work, and it says on_limit: skip');
 
+export const RerunRun = z.strictObject({
+  step: z.number().int().positive().optional().describe('Begin at step N with the results of the steps before it'),
+  agent: z.string().min(1).max(255).optional().describe('Who runs step N instead: an agent of the revision'),
+  with: z.literal('current').optional().describe('On the revision that is live today, not on the run’s own'),
+});
+
+const RerunView = z.object({
+  of: z.string(),
+  step: z.number().int(),
+  agent: z.string().nullable(),
+  with: z.enum(['own', 'current']),
+  copied: z.array(z.number().int()).describe('The steps whose results were taken over'),
+  notCopied: z.array(z.object({ n: z.number().int(), id: z.string(), why: z.string() })),
+});
+
 export const RunStatus = z.enum(['queued', 'running', 'awaiting-approval', 'completed', 'failed']);
 
 export const RunsQuery = Page.extend({
@@ -122,6 +137,7 @@ export const RunView = RunSummary.extend({
   memoryWrites: z.array(z.string()),
   parentId: z.string().nullable(),
   rerunOf: z.string().nullable(),
+  rerun: RerunView.optional().describe('What a rerun took over, and what not'),
   waiting: z.array(
     z.object({
       step: z.number().int(),

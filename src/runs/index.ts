@@ -7,6 +7,7 @@ export { type ListRunsInput, listRuns } from './list-runs.js';
 export { type ArchivedFile, openArchive } from './open-archive.js';
 export { type ReadTranscriptInput, readTranscript, type TranscriptPage } from './read-transcript.js';
 export { releaseEvent } from './release-event.js';
+export { type RerunInput, rerunRun } from './rerun/rerun-run.js';
 export type { RunSummary } from './run-summary.js';
 export { type SkippedRun, type StartedRun, startRun } from './start-run.js';
 export { stopRun } from './stop-run.js';

@@ -55,19 +55,26 @@ export async function startRun(deps: Deps, caller: Caller, input: StartRunInput)
 }
 
 function checkStart(plan: Plan, input: StartRunInput): void {
-  if (!plan.enabled) throw new Refusal('conflict', `flow ${plan.flow} is switched off: set enabled: true to run it`);
+  checkEnabled(plan);
   if (input.from > plan.steps) {
     throw new Refusal(
       'refused',
       `from: ${plan.flow} has ${plan.steps} steps, so it cannot start at step ${input.from}`,
     );
   }
-  if (!plan.input) {
-    if (typeof input.task !== 'string') {
-      throw new Refusal('refused', `task: ${plan.flow} declares no input, so its task is a text`);
-    }
-    return;
+  if (!plan.input && typeof input.task !== 'string') {
+    throw new Refusal('refused', `task: ${plan.flow} declares no input, so its task is a text`);
   }
-  const faults = validate(plan.input, input.task);
+  checkInput(plan, input.task);
+}
+
+/** Refuses a flow that is switched off. */
+export function checkEnabled(plan: Plan): void {
+  if (!plan.enabled) throw new Refusal('conflict', `flow ${plan.flow} is switched off: set enabled: true to run it`);
+}
+
+/** Refuses an input that does not fit what the flow declares. */
+export function checkInput(plan: Plan, task: Json): void {
+  const faults = plan.input ? validate(plan.input, task) : [];
   if (faults.length > 0) throw new Refusal('refused', `task: ${faults.join('; ')}`, { code: 'input' });
 }

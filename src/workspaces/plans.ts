@@ -36,6 +36,20 @@ export async function livePlan(
   return plan && { planId: row.planId, revision: row.revision, plan };
 }
 
+/** The plan of a target in the revision of that id; null when the revision has no such target. */
+export async function pinnedPlan(
+  sql: Sql,
+  at: { readonly workspaceId: string; readonly revision: string },
+  target: string,
+): Promise<Plan | null> {
+  const [row] = await sql.query<{ planId: string | null }>({
+    name: 'pinned-plan',
+    text: 'SELECT plans->>$3::text AS "planId" FROM revision WHERE workspace_id = $1 AND id = $2',
+    values: [at.workspaceId, at.revision, target],
+  });
+  return row?.planId ? readPlan(sql, at.workspaceId, row.planId) : null;
+}
+
 async function readPlan(sql: Sql, workspaceId: string, planId: string): Promise<Plan | null> {
   const key = `${workspaceId}/${planId}`;
   const known = plans.get(key);

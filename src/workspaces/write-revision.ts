@@ -1,16 +1,15 @@
-import { createHash } from 'node:crypto';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { openRepository, writeBlobs, writeCommit, writeTree } from '../git/index.js';
 import { failpoint } from '../shared/failpoint.js';
-import { canonicalJson } from '../shared/json.js';
 import type { Actor } from '../shared/roles.js';
-import { storableJson, storableJsonText } from '../shared/storable-json.js';
-import type { Plan, Workspace } from '../workspace/model.js';
+import { storableJson } from '../shared/storable-json.js';
+import type { Workspace } from '../workspace/model.js';
 import { ensureCommit } from './ensure-commit.js';
 import { type LiveTree, treeAfter, visibleTree } from './live-tree.js';
 import { diffTrees, type ManifestEntry, type RevisionIndex, type TreeDiff } from './manifest.js';
 import type { PreparedTree } from './prepare-tree.js';
+import { digestPlan } from './store-plan.js';
 import { writeChange } from './write-change.js';
 
 export interface RevisionInput {
@@ -136,11 +135,6 @@ async function insertPlans(sql: Sql, workspaceId: string, plans: Workspace['plan
     values: [workspaceId, compiled.map(({ id }) => id), compiled.map(({ body }) => body)],
   });
   return Object.fromEntries(compiled.map(({ target, id }) => [target, id]));
-}
-
-function digestPlan(plan: Plan): { id: string; body: string } {
-  const body = storableJsonText(canonicalJson(plan));
-  return { id: createHash('sha256').update(body).digest('hex'), body };
 }
 
 function indexOf({ workspace, issues }: RevisionInput['prepared']): RevisionIndex {

@@ -30,6 +30,10 @@ export const FIRE: Tree = {
   ),
   'flows/three.md': flow('## One @worker\n\n1.\n\n## Two @worker\n\n2.\n\n## Three @worker\n\n3.'),
   'flows/gate.md': flow('## First @worker\n\n1.\n\n## Sign\n\n- approve: human\n\nOK?\n\n## Last @worker\n\n3.'),
+  'flows/slots.md': flow(
+    '## One @worker\n\n1.\n\n## Nap\n\n- wait: 1s\n\n## Two @worker\n\n2.',
+    'concurrency: { limit: 2 }\n',
+  ),
   'flows/hold.md': flow('## Hold @worker\n\nWait for it.\n\n## After @worker\n\nUse it.'),
 };
 

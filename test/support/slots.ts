@@ -16,3 +16,21 @@ export async function mostAtWork(db: Db, flow: string, workspace?: string): Prom
   }
   return most;
 }
+
+/** The most runs of a flow that had a model call under way at one moment; one that was cut is under way until it is made again. */
+export async function mostCalling(db: Db, flow: string): Promise<number> {
+  const marks = await db.query<{ run: string; type: string }>(
+    `SELECT e.run_id AS run, e.type FROM run_event e JOIN run r ON r.id = e.run_id
+      WHERE r.flow = $1 AND (starts_with(e.type, 'model.') OR starts_with(e.type, 'run.'))
+      ORDER BY e.at, (e.type = 'model.started')`,
+    [flow],
+  );
+  const calling = new Set<string>();
+  let most = 0;
+  for (const { run, type } of marks) {
+    if (type === 'model.started') calling.add(run);
+    else if (type !== 'run.started') calling.delete(run);
+    most = Math.max(most, calling.size);
+  }
+  return most;
+}

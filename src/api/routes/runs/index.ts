@@ -2,6 +2,7 @@ import type { Route } from '../../define-route.js';
 import { approveRun, stopOneRun } from './decide-run.js';
 import { getArchive, getEvents, getTranscript } from './read-long.js';
 import { deleteOneRun, getOneRun, getRuns } from './read-runs.js';
+import { rerunOneRun } from './rerun-run.js';
 import { startAgent, startFlow } from './start-flow.js';
 import { streamOneRun } from './stream-run.js';
 
@@ -17,4 +18,5 @@ export const runRoutes: readonly Route[] = [
   getArchive,
   approveRun,
   stopOneRun,
+  rerunOneRun,
 ];

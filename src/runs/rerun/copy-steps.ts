@@ -1,0 +1,55 @@
+import type { Sql } from '../../db/contract.js';
+import type { ChosenSteps } from './choose-steps.js';
+
+interface Copy {
+  readonly from: string;
+  readonly to: string;
+  readonly chosen: ChosenSteps;
+}
+
+/**
+ * Writes into a new run what it takes over: the ended rounds and items of the chosen steps with what they made, and
+ * the index of the files that they archived. They cost the new run nothing.
+ */
+export async function copySteps(sql: Sql, { from, to, chosen }: Copy): Promise<void> {
+  const { rows, copied, skipped } = chosen;
+  const ids = copied.map(({ id }) => id);
+  if (rows.length > 0) {
+    await sql.query({
+      name: 'copy-steps',
+      text: `INSERT INTO step (run_id, id, item, round, lane, status, attempts, result, data, event_payload, decision, edits,
+            feedback, error, started_at, finished_at, copied)
+        SELECT $2, s.id, s.item, s.round, s.lane, s.status, s.attempts, s.result, s.data, s.event_payload, s.decision, s.edits,
+            s.feedback, s.error, s.started_at, s.finished_at, true
+          FROM step s JOIN unnest($3::text[], $4::int[], $5::int[]) k (id, item, round) USING (id, item, round)
+          WHERE s.run_id = $1`,
+      values: [from, to, rows.map(({ id }) => id), rows.map(({ item }) => item), rows.map(({ round }) => round)],
+    });
+    await sql.query({
+      name: 'copy-run-files',
+      text: `INSERT INTO run_file (run_id, agent, path, step, sha, size)
+        SELECT $2, agent, path, step, sha, size FROM run_file WHERE run_id = $1 AND step = ANY($3)`,
+      values: [from, to, ids],
+    });
+  }
+  await sql.query({
+    name: 'skip-steps',
+    text: `INSERT INTO step (run_id, id, lane, status, finished_at) SELECT $1, id, 'main', 'skipped', now() FROM unnest($2::text[]) id`,
+    values: [to, skipped],
+  });
+  await tell(sql, to, [
+    ...ids.map((step) => ({ type: 'step.copied', data: { step, of: from } })),
+    ...skipped.map((step) => ({ type: 'step.skipped', data: { step, why: 'from' } })),
+  ]);
+}
+
+async function tell(sql: Sql, runId: string, events: readonly { type: string; data: object }[]): Promise<void> {
+  await sql.query({
+    name: 'tell-copied',
+    text: `WITH r AS (UPDATE run SET last_seq = last_seq + jsonb_array_length($2::jsonb) WHERE id = $1 RETURNING last_seq)
+      INSERT INTO run_event (run_id, seq, type, data)
+      SELECT $1, r.last_seq - jsonb_array_length($2::jsonb) + x.n, x.v->>'type', x.v->'data'
+        FROM r, jsonb_array_elements($2::jsonb) WITH ORDINALITY x(v, n)`,
+    values: [runId, JSON.stringify(events)],
+  });
+}

@@ -1,0 +1,70 @@
+import type { Sql } from '../../db/contract.js';
+import type { Deps } from '../../deps.js';
+import { leavesOf } from '../../engine/index.js';
+import { Refusal } from '../../shared/refusal.js';
+import type { Plan, StepPlan } from '../../workspace/index.js';
+import { livePlan, loadPlan, pinnedPlan, storePlan, type WorkspaceRow } from '../../workspaces/index.js';
+import { checkEnabled, checkInput } from '../start-run.js';
+import type { OldRun, RerunInput } from './rerun-run.js';
+
+interface Asked {
+  readonly workspace: WorkspaceRow;
+  readonly old: OldRun;
+  readonly input: RerunInput;
+}
+
+export interface RerunPlan {
+  readonly plan: Plan;
+  readonly planId: string;
+  readonly revision: string;
+  /** What the old run went by: its steps' results are taken over by their ids. */
+  readonly oldPlan: Plan;
+}
+
+/** What the new run goes by: the old run's plan or today's, with step N's agent swapped when another one was named. */
+export async function planOfRerun(deps: Deps, sql: Sql, { workspace, old, input }: Asked): Promise<RerunPlan> {
+  const oldPlan = await loadPlan(deps, workspace.id, old.planId);
+  const target = old.flow.startsWith('agents/') ? old.flow : `flows/${old.flow}`;
+  const live = await livePlan(sql, workspace, target);
+  // Switched off today is switched off for every revision.
+  if (live) checkEnabled(live.plan);
+  if (input.current && !live) {
+    throw new Refusal(
+      'conflict',
+      `${old.flow} is no longer in this workspace: leave out with to run the revision of this run`,
+    );
+  }
+  const base = input.current && live ? live : { plan: oldPlan, planId: old.planId, revision: old.revision };
+  if (input.current) checkInput(base.plan, old.input);
+  const step = leavesOf(base.plan)[input.step - 1];
+  if (!step) {
+    throw new Refusal(
+      'refused',
+      `step: ${old.flow} has ${base.plan.steps} steps, so it cannot begin at step ${input.step}`,
+    );
+  }
+  if (input.agent === undefined || input.agent === step.agent) return { ...base, oldPlan };
+  const plan = await withAgent(sql, { workspaceId: workspace.id, ...base }, step, input.agent);
+  return { ...base, plan, planId: await storePlan(sql, workspace.id, plan), oldPlan };
+}
+
+async function withAgent(
+  sql: Sql,
+  at: { readonly workspaceId: string; readonly revision: string; readonly plan: Plan },
+  step: StepPlan,
+  agent: string,
+): Promise<Plan> {
+  if (step.agent === undefined) {
+    throw new Refusal('refused', `agent: step ${step.n} (${step.title}) is run by no agent, so there is none to swap`);
+  }
+  const other = await pinnedPlan(sql, at, `agents/${agent}`);
+  if (!other) throw new Refusal('refused', `agent: there is no agent ${agent} in the revision of the rerun`);
+  const swap = (one: StepPlan): StepPlan => (one.n === step.n ? { ...one, agent } : one);
+  return {
+    ...at.plan,
+    nodes: at.plan.nodes.map((node) =>
+      node.kind === 'group' ? { ...node, branches: node.branches.map(swap) } : swap(node),
+    ),
+    agents: { ...other.agents, ...at.plan.agents },
+  };
+}

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createFire } from '../support/fire.js';
+import type { DrivenService } from '../support/service.js';
+import { mostCalling } from '../support/slots.js';
+
+let fire: Awaited<ReturnType<typeof createFire>>;
+beforeAll(async () => {
+  fire = await createFire(60);
+});
+afterAll(() => fire.close());
+
+const POINTS = [
+  'run-committed',
+  'slot-taken',
+  'slot-waiting',
+  'slot-unneeded',
+  'parked',
+  'model-started',
+  'outbox-sent',
+  'signal-sent',
+];
+
+/** Starts some runs; the service may die before it has answered all of them. */
+async function startSome(service: DrivenService, count: number): Promise<void> {
+  await Promise.all(
+    Array.from({ length: count }, () => service.start(fire.workspace(), 'slots', { task: 'go' }).catch(() => null)),
+  );
+}
+
+const live = (service: DrivenService) =>
+  service.db.query(`SELECT 1 FROM run WHERE flow = 'slots' AND finished_at IS NULL`);
+const rows = (service: DrivenService) => service.db.query('SELECT 1 FROM slot UNION ALL SELECT 1 FROM slot_lane');
+
+test('killed at every point of its life, a service keeps no slot that nobody needs, and never gives out more than there are', async () => {
+  for (const point of POINTS) {
+    const service = await fire.start({ SERVICE_FAILPOINT: `${point}*3` }).catch(() => null);
+    if (service === null) continue;
+    await startSome(service, 5);
+    await service.exited;
+  }
+  const service = await fire.start();
+  await startSome(service, 2);
+  await expect.poll(async () => (await live(service)).length, { timeout: 120_000, interval: 200 }).toBe(0);
+  const ended = await service.db.query<{ status: string }>(`SELECT status FROM run WHERE flow = 'slots'`);
+  expect(ended.length).toBeGreaterThan(POINTS.length);
+  expect(new Set(ended.map((run) => run.status))).toEqual(new Set(['completed']));
+  expect(await mostCalling(service.db, 'slots')).toBe(2);
+  await expect.poll(async () => (await rows(service)).length, { timeout: 10_000 }).toBe(0);
+}, 400_000);
