@@ -20,7 +20,7 @@ const slots = () => app.deps.db.query('SELECT 1 FROM slot UNION ALL SELECT 1 FRO
 /** As many steps as a run takes to hold its slot for a while: it ends when the test says so. */
 const HELD = flow('## Hold @worker\n\n- wait: event\n\nGo.', 'concurrency: { limit: 1 }\n');
 
-test('sixty runs started at once with a limit of three: never more than three at work, all complete, first come first', async () => {
+test('sixty runs started at once with a limit of three: never more than three at work, and all complete', async () => {
   const workspace = await app.workspace({
     ...scripted('- { text: done, delayMs: 20 }\n'),
     'flows/load.md': flow('## One @worker\n\nGo.\n\n## Two @worker\n\nGo on.', 'concurrency: { limit: 3 }\n'),
@@ -193,7 +193,7 @@ test('a stopped run gives its slot to the next', async () => {
   await expect.poll(async () => (await slots()).length, { timeout: 5_000 }).toBe(0);
 });
 
-test('a child flow waits in line for its own slot, and its parent holds none meanwhile', async () => {
+test('a child flow waits in line for its own slot, and its parent with it', async () => {
   const workspace = await app.workspace({
     ...scripted('- { text: done, delayMs: 800 }\n'),
     'flows/outer.md': flow('## Call\n\n- subflow: inner', 'concurrency: { limit: 2 }\n'),
