@@ -19,18 +19,25 @@ export async function removeFolder(path: string): Promise<void> {
   }
 }
 
-/** Makes every folder one that can be entered; what lies too deep to be named is moved up. */
+/**
+ * Makes every folder one that can be entered; what lies too deep to be named is moved up. The removal that failed may
+ * still be at work on other folders: what is gone meanwhile is as good as opened.
+ */
 async function openFolders(root: string): Promise<void> {
-  await chmod(root, 0o700);
+  await chmod(root, 0o700).catch(unlessGone);
   const rest = [root];
   for (let folder = rest.pop(); folder !== undefined; folder = rest.pop()) {
-    for (const entry of await readdir(folder, { withFileTypes: true })) {
+    for (const entry of (await readdir(folder, { withFileTypes: true }).catch(unlessGone)) ?? []) {
       if (!entry.isDirectory()) continue;
       const found = join(folder, entry.name);
-      await chmod(found, 0o700);
+      await chmod(found, 0o700).catch(unlessGone);
       const short = found.length > LONG_PATH ? join(root, randomUUID()) : found;
-      if (short !== found) await rename(found, short);
+      if (short !== found) await rename(found, short).catch(unlessGone);
       rest.push(short);
     }
   }
+}
+
+function unlessGone(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
