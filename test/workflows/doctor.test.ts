@@ -80,6 +80,21 @@ const BREAKS = [
     `INSERT INTO sandbox_process (id, run_id, lane, worker_id, host, pid, ticks, dir) VALUES ('x', $1, 'main', 'w@1.1', 'elsewhere', 9, 1, '/')`,
     /program 9 is registered for it/,
   ],
+  [
+    'done',
+    `INSERT INTO slot (run_id, workspace_id, key, most, held) SELECT $1, workspace_id, 'k', 1, true FROM run WHERE id = $1`,
+    /holds a slot of its flow/,
+  ],
+  [
+    'done',
+    `INSERT INTO slot_lane (run_id, lane, workspace_id, slots, state) SELECT $1, 'main', workspace_id, ARRAY[$1], 'waiting' FROM run WHERE id = $1`,
+    /stands in line for a slot/,
+  ],
+  [
+    'parked',
+    `INSERT INTO slot (run_id, workspace_id, key, most, held) SELECT id, workspace_id, 'k', 1, true FROM run WHERE $1 <> '' AND finished_at IS NULL`,
+    /runs hold a slot of k, which has 1/,
+  ],
   ['parent', `INSERT INTO lane (run_id, lane) SELECT 'gone-' || $1, 'main'`, /is gone, but has 1 rows in lane/],
   ['parent', `UPDATE tenant SET owner_id = 'nobody-' || $1`, /names an owner who is not one of its members/],
   ['parent', `UPDATE blob SET content = 'x' WHERE $1 <> '' AND sha = (SELECT min(sha) FROM blob)`, /is not its own/],

@@ -10,6 +10,7 @@ import { owners } from './checks/owners.js';
 import { parks } from './checks/parks.js';
 import { revisions } from './checks/revisions.js';
 import { sandboxes } from './checks/sandboxes.js';
+import { slots } from './checks/slots.js';
 import { steps } from './checks/steps.js';
 import { workflows } from './checks/workflows.js';
 
@@ -19,6 +20,7 @@ const CHECKS = {
   sandboxes,
   parks,
   steps,
+  slots,
   journal,
   money,
   events,

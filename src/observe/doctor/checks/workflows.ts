@@ -36,13 +36,14 @@ export const workflows: Check = {
   },
 };
 
-/** Live runs that must have a workflow by now: a child that was not started yet is its parent's to start. */
+/** Live runs that must have a workflow by now: not those in line for a slot, nor a child that its parent has still to start. */
 function liveRuns({ deps, root }: Scene): Promise<LiveRun[]> {
   return deps.db.query<LiveRun>(
     `SELECT r.id, coalesce(p.finished_at IS NOT NULL, false) AS "parentEnded"
       FROM run r LEFT JOIN run p ON p.id = r.parent_id
       WHERE r.finished_at IS NULL AND ${IN_SCOPE}
         AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.run_id IN (r.id, r.root_id) AND o.kind = 'start')
+        AND NOT EXISTS (SELECT 1 FROM slot_lane q WHERE q.run_id = r.id AND q.state = 'waiting' AND q.starts)
         AND (r.parent_id IS NULL OR r.started_at IS NOT NULL OR p.finished_at IS NOT NULL)`,
     [root],
   );
