@@ -35,7 +35,9 @@ export async function advanceLane(deps: Deps, turn: Turn, attempt: number, cance
     if (claimed.state === 'done') return { kind: endOf(lane) };
     const watch = watchLane(deps, turn, claimed.fence, live.controller);
     try {
-      const stop = await withSlots({ lane, fence: claimed.fence }, () => walk(lane));
+      const stop = await withSlots({ lane, fence: claimed.fence }, () =>
+        walk(lane).catch((error: unknown) => writeFirst(lane, error)),
+      );
       failpoint('step-done-before-report');
       if (stop.kind === 'done' || stop.kind === 'failed') await tidy(deps, turn);
       return stop;
@@ -76,6 +78,12 @@ async function openLaneState(
     signal,
     leaving: () => worker.leaving,
   };
+}
+
+/** What was paid for and is not written yet outlives a database that is away: it is written before anything is tried again. */
+async function writeFirst(lane: Lane, error: unknown): Promise<never> {
+  if (isPassing(error)) await lane.writer.flush().catch(() => undefined);
+  throw error;
 }
 
 /** A lane that has ended needs its folder no more; leaving one behind costs disk, never the run. */
