@@ -11,19 +11,21 @@ export function readAt(call: FakeCall): At {
 }
 
 /**
- * The provider of all cases. While it holds, the first call of each case that stands where its worker is to be killed
+ * The provider of all cases. While it holds, the first call of each run that stands where its worker is to be killed
  * gets no answer; `held` names the cases of which one came.
  */
 export async function startOptionModel() {
   const marks = CASES.map((entry) => ({ entry, mark: markOf(entry.name) }));
   const held = new Set<string>();
+  const heldRuns = new Set<string>();
   let holding = false;
   const caseOf = (call: FakeCall) => marks.find(({ mark }) => call.prompt.includes(mark))?.entry;
   const provider = await startFakeProvider((call) => {
     const entry = caseOf(call);
     if (!entry) throw new Error(`no case asks ${call.prompt.slice(0, 300)}`);
     const at = readAt(call);
-    if (holding && standsIn(entry, at) && !held.has(entry.name)) {
+    if (holding && standsIn(entry, at) && !heldRuns.has(at.run)) {
+      heldRuns.add(at.run);
       held.add(entry.name);
       return new Promise<FakeAnswer>(() => undefined);
     }

@@ -8,6 +8,7 @@ export interface Door {
   readonly url: string;
   readonly workspace: string;
   readonly run: string;
+  readonly view: () => Promise<RunView>;
   readonly keys: Readonly<Record<'owner' | 'editor' | 'admin', string>>;
 }
 
@@ -43,8 +44,16 @@ export async function answerWaits(
 const byDefault = ({ kind }: Wait): readonly Act[] =>
   kind === 'event' ? [{ event: { ok: true } }] : [{ decide: { decision: 'approve' } }];
 
+const GIVES_UP_AFTER_MS = 30_000;
+
 async function perform(act: Act, door: Door, open: RunView['waiting'][number]): Promise<void> {
+  const until = Date.now() + GIVES_UP_AFTER_MS;
   for (;;) {
+    if (Date.now() > until) throw new Error(`${JSON.stringify(act)} could not be done`);
+    if (act.once?.(await door.view()) === false) {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      continue;
+    }
     const response = await (act.event ? send(act.event, door, open) : decide(act, door, open.step));
     const body = await response.text();
     if (response.status === (act.status ?? 200)) return;

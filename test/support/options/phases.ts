@@ -32,7 +32,7 @@ export async function untilAllStand(
     for (const { entry } of waiting) parked.add(entry.name);
     const stands = ({ entry: { name, option } }: CaseRun) =>
       option.killedIn === 'wait' ? parked.has(name) : model.held.has(name);
-    const away = runs.filter((run) => !stands(run));
+    const away = runs.filter((run) => !run.isSecond && !stands(run));
     if (away.length === 0) return;
     if (Date.now() > until)
       throw new Error(`these do not come there: ${away.map(({ entry }) => entry.name).join(', ')}`);
@@ -71,6 +71,9 @@ async function look({ api }: OptionService, runs: readonly CaseRun[]) {
 }
 
 /** A run of each of these cases, all at once. */
-export function startAll(service: OptionService, cases: readonly NamedCase[] = RUNNING_CASES): Promise<CaseRun[]> {
-  return Promise.all(cases.map((entry) => service.start(entry)));
+export async function startAll(
+  service: OptionService,
+  cases: readonly NamedCase[] = RUNNING_CASES,
+): Promise<CaseRun[]> {
+  return (await Promise.all(cases.map((entry) => service.start(entry)))).flat();
 }

@@ -58,6 +58,8 @@ export interface Act {
   readonly event?: object;
   /** The answer that it must get; 200 when left out, which is tried for until it comes. */
   readonly status?: number;
+  /** It is done once the run is so. */
+  readonly once?: (run: RunView) => boolean;
 }
 
 export interface OptionCase {
@@ -80,6 +82,8 @@ export interface OptionCase {
   readonly isShort?: true;
   /** Further, a write after which its worker is killed. */
   readonly killedAfter?: Failpoint;
+  /** A second start, right after the first: how it is answered, and what its run shows when there is one. */
+  readonly second?: { readonly status: number; readonly shows?: object };
   /** What GET run shows in the end. */
   readonly shows?: object;
   /** What else holds: of the run, and of the calls that reached the provider for it. */

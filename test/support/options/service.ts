@@ -17,6 +17,8 @@ import type { NamedCase } from './row.js';
 export interface CaseRun {
   readonly entry: NamedCase;
   readonly door: Door;
+  readonly isSecond: boolean;
+  readonly shows: object;
   readonly answered: Set<string>;
   /** The model calls that were recorded as finished when its worker was killed, and how often each was made. */
   recorded: readonly (readonly [key: string, count: number])[];
@@ -56,14 +58,27 @@ export async function startOptionService(model: OptionModel) {
     api,
     startWorker: (more: Readonly<Record<string, string>> = {}) => services.startWorker(dataDir, { ...env, ...more }),
     workspaceOf,
-    async start(named: NamedCase): Promise<CaseRun> {
+    /** The run of a case, and the second one of a case that has two. */
+    async start(named: NamedCase): Promise<CaseRun[]> {
+      const { option } = named;
       const workspace = await workspaceOf(named);
-      const run = await api.start(workspace, 'it', named.option.start ?? { task: 'go' });
-      return { entry: named, door: { url: api.url, workspace, run, keys }, answered: new Set(), recorded: [] };
+      const body = option.start ?? { task: 'go' };
+      const runOf = (run: string, shows: object, isSecond: boolean): CaseRun => {
+        const door = { url: api.url, workspace, run, keys, view: () => api.run(workspace, run) };
+        return { entry: named, door, shows, isSecond, answered: new Set(), recorded: [] };
+      };
+      const first = runOf(await api.start(workspace, 'it', body), option.shows ?? {}, false);
+      if (!option.second) return [first];
+      const init = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+      const answer = await api.request(`/api/workspaces/${workspace}/flows/it/run`, init);
+      const { runId } = (await answer.json()) as { runId?: string };
+      if (answer.status !== option.second.status)
+        throw new Error(`${named.name}: the second start got ${answer.status}`);
+      return runId === undefined ? [first] : [first, runOf(runId, option.second.shows ?? {}, true)];
     },
-    view: ({ door }: CaseRun): Promise<RunView> => api.run(door.workspace, door.run),
+    view: ({ door }: CaseRun): Promise<RunView> => door.view(),
     async answer(run: CaseRun): Promise<void> {
-      await answerWaits(run.entry, run.door, await api.run(run.door.workspace, run.door.run), run.answered);
+      await answerWaits(run.entry, run.door, await run.door.view(), run.answered);
     },
     /** The finished model calls of the run and its child runs, with how often each reached the provider. */
     async recordedCalls({ door }: CaseRun): Promise<CaseRun['recorded']> {
@@ -81,10 +96,10 @@ export async function startOptionService(model: OptionModel) {
       return model.calls.filter((call) => runs.some(({ id }) => call.idempotencyKey?.startsWith(`${id}/`)));
     },
     /** What the doctor finds; that a run which is to fail has failed is no fault. */
-    async faults({ door, entry }: CaseRun): Promise<string[]> {
+    async faults({ door, shows }: CaseRun): Promise<string[]> {
       const input = { db: api.db, dataDir, temporal: temporal.address, runId: door.run, calls: model.byKey() };
       const found = await audit(input);
-      const fails = (entry.option.shows as { status?: string } | undefined)?.status === 'failed';
+      const fails = (shows as { status?: string }).status === 'failed';
       return found.filter((fault) => !(fails && fault.startsWith(`a run did not complete: ${door.run} failed`)));
     },
     async close() {
