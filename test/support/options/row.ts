@@ -80,7 +80,10 @@ export interface OptionCase {
   readonly killedIn: Partial<Omit<At, 'run'>> | 'wait';
   /** Its time is short: its run is started when all others stand where they are to be killed. */
   readonly isShort?: true;
-  /** Further, a write after which its worker is killed. */
+  /**
+   * Further, a write after which its worker is killed. Not for a slow model: workers die one after the other there, and
+   * a call that three of them left open is given up.
+   */
   readonly killedAfter?: Failpoint;
   /** A second start, right after the first: how it is answered, and what its run shows when there is one. */
   readonly second?: { readonly status: number; readonly shows?: object };

@@ -29,7 +29,6 @@ export const SLOT_ROWS: readonly OptionRow[] = [
         keys: 'concurrency: { limit: 1, key: input }\n',
         model: slow,
         killedIn: {},
-        killedAfter: 'model-answered',
         second: { status: 202, shows: { status: 'completed', steps: [{ result: 'worked' }] } },
         shows: { status: 'completed', steps: [{ result: 'worked' }] },
       },
