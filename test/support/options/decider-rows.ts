@@ -121,7 +121,9 @@ export const DECIDER_ROWS: readonly OptionRow[] = [
     cases: {
       escalate: {
         flow: '## Sign\n\n- approve: [ada@example.com]\n- escalate: { after: 1s, to: role:admin }\n\nMay it go out?',
-        people: () => [{ as: 'admin', decide: { decision: 'approve' } }],
+        people: () => [
+          { as: 'admin', decide: { decision: 'approve' }, once: (run) => told(run, 'approval.escalated').length > 0 },
+        ],
         killedIn: 'wait',
         shows: { status: 'completed', steps: [{ decision: { decision: 'approve' } }] },
         holds: (run) => expect(told(run, 'approval.escalated')).toHaveLength(1),
