@@ -120,26 +120,29 @@ interface EffectRow {
   readonly step: string;
   readonly state: string;
   readonly kept: boolean;
+  /** The model was told that it failed: then it may have happened, once, or not. */
+  readonly failed: boolean;
   readonly command: string;
 }
 
 /** Effects that were recorded as finished, in steps whose files were kept, happened once; others once at most. */
 async function judgeEffects({ db, dataDir }: World) {
   const rows = await db.query<EffectRow>(
-    `SELECT c.run_id AS run, c.step, c.state, s.status = 'completed' AS kept, (c.result->>'args') AS command
+    `SELECT c.run_id AS run, c.step, c.state, s.status = 'completed' AS kept, (c.result->>'args') AS command,
+        coalesce((c.result->>'isError')::boolean, false) AS failed
       FROM call c JOIN step s ON s.run_id = c.run_id AND s.id = c.step AND s.item = c.item AND s.round = c.round
       WHERE c.name = 'Bash' AND c.result->>'args' IS NOT NULL`,
   );
   const lines = await linesOf(db, dataDir);
   const faults: string[] = [];
-  for (const { run, step, state, kept, command } of rows) {
+  for (const { run, step, state, kept, failed, command } of rows) {
     const effect = effectOf(commandIn(command));
     if (effect === null) {
       faults.push(`the call of ${step} in run ${run} holds a command that nobody gave: ${command}`);
       continue;
     }
     const done = lines.get(`${effect.path}:${effect.line}`) ?? 0;
-    if (done > 1 || (state === 'finished' && kept && done !== 1))
+    if (done > 1 || (state === 'finished' && kept && !failed && done !== 1))
       faults.push(`the effect ${effect.line} of ${step} in run ${run} (${state}) happened ${done} times`);
   }
   const count = (state: string) => rows.filter((row) => row.state === state).length;

@@ -1,9 +1,10 @@
+import { DatabaseUnavailable } from '../../db/index.js';
 import type { ToolCall, ToolResult } from '../../models/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import type { AgentTool, ToolOutcome } from '../../tools/contract.js';
 import type { Stop } from '../../workflows/contract.js';
-import { Ended, Fenced, isPassing, Poison } from '../errors.js';
+import { Ended, Fenced, Poison } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';
 import { isGated, runGatedCalls } from './gated-calls.js';
 import { checkCall } from './invalid-call.js';
@@ -165,7 +166,7 @@ async function runOne(session: Session, tool: AgentTool, call: ToolCall): Promis
     // A stop, a takeover and a timeout are no answers of the tool's.
     if (session.signal.aborted || error instanceof Fenced || error instanceof Ended) throw error;
     // Nor is a database that is away: the call is cut, and whoever goes on says so.
-    if (isPassing(error)) throw error;
+    if (error instanceof DatabaseUnavailable) throw error;
     session.lane.deps.log.warn({ error, tool: tool.spec.name, run: session.lane.run.id }, 'a tool failed');
     return {
       text: `${tool.spec.name} failed: ${error instanceof Error ? error.message : String(error)}`,
