@@ -246,3 +246,12 @@ test('a worker killed while it restored a lane leaves no old copy that the next 
   expect(await successor.ok('Bash', { command: 'cat files/a.txt files/b.txt' })).toContain('newernewer');
   expect(await successor.keep()).toEqual([]);
 });
+
+test('a folder that a killed worker left half made is made whole', async () => {
+  const lane = await createToolLane();
+  const { deps, context } = lane;
+  await dropLane(deps, context.run.id);
+  await mkdir(join(context.folder.root, 'work', 'files'), { recursive: true });
+  await openLane(deps, context.run, 'main');
+  await lane.ok('Bash', { command: 'echo kept > files/a.txt && cat files/a.txt' });
+});

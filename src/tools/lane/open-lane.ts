@@ -1,4 +1,4 @@
-import { chmod, chown, lstat, mkdir, symlink } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Deps } from '../../deps.js';
 import type { LaneFolder, LanePlace, ToolContext } from '../contract.js';
@@ -32,8 +32,13 @@ export function lanePlace(deps: Pick<Deps, 'config'>, runId: string, lane: strin
  */
 export async function openLane(deps: LaneDeps, run: ToolContext['run'], lane: string): Promise<LaneFolder> {
   const { root, work } = lanePlace(deps, run.id, lane);
-  const isNew = (await lstat(work).catch(() => null)) === null;
-  if (isNew) await makeLane(deps.sandbox, root, work);
+  // A worker that died while it made the folder left one that programs may not write in: only the mark says that it is whole.
+  const mark = join(root, 'made');
+  const isNew = (await lstat(mark).catch(() => null)) === null;
+  if (isNew) {
+    await makeLane(deps.sandbox, root, work);
+    await writeFile(mark, '');
+  }
   const folder = { root, work, fresh: isNew && (await isMidStep(deps, run.id, lane)) };
   await restoreFiles(deps, run, folder);
   return folder;
