@@ -3,9 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseConfig, readEnvironment } from '../src/config/index.js';
 import { startEmbedded } from '../src/embedded/index.js';
-import type { Log } from '../src/shared/log.js';
-
-const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
+import { quietLog } from '../src/shared/log.js';
 
 export interface Servers {
   readonly databaseUrl: string;
@@ -26,7 +24,7 @@ export async function startServers(): Promise<Servers> {
     { ...environment, SERVICE_DATA_DIR: join(folder, 'servers'), DATABASE_URL: '', TEMPORAL_ADDRESS: '' },
     'bench',
   );
-  const embedded = await startEmbedded({ config, log: quiet, progress: () => undefined, environment });
+  const embedded = await startEmbedded({ config, log: quietLog, progress: () => undefined, environment });
   const records = JSON.parse(readFileSync(join(folder, 'servers', 'processes.json'), 'utf8')) as Record<
     'postgres' | 'temporal',
     { readonly pid: number }

@@ -3,7 +3,7 @@ import { parseConfig, readEnvironment } from './config/index.js';
 import { createDb } from './db/index.js';
 import { findServers } from './embedded/index.js';
 import { examine, reportOf } from './observe/index.js';
-import type { Log } from './shared/log.js';
+import { quietLog } from './shared/log.js';
 import { errorMessage } from './shared/refusal.js';
 import { createBlobStore } from './storage/index.js';
 import { connectTemporal, createWorkflows } from './temporal/index.js';
@@ -15,19 +15,11 @@ Audits the installation of SERVICE_DATA_DIR, or of DATABASE_URL and TEMPORAL_ADD
 Exit code 0: nothing is wrong. 1: something is, and the output says what to do. 2: it could not look.
 `;
 
-const silent: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  child: () => silent,
-};
-
 async function diagnose(isJson: boolean): Promise<number> {
   const asked = parseConfig(readEnvironment(), 'doctor');
   const found = await findServers(asked);
   const ca = asked.databaseCa === null ? null : await readFile(asked.databaseCa, 'utf8');
-  const db = createDb({ url: found.databaseUrl, ca, poolSize: 4, log: silent });
+  const db = createDb({ url: found.databaseUrl, ca, poolSize: 4, log: quietLog });
   const connection = await connectTemporal({ address: found.temporal.address, tls: asked.temporal.tls });
   const workflows = createWorkflows({ ...asked.temporal, ...found.temporal, connection });
   try {

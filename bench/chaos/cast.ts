@@ -3,13 +3,11 @@ import { join } from 'node:path';
 import { type Config, parseConfig, readEnvironment } from '../../src/config/index.js';
 import { createDb, type Db } from '../../src/db/index.js';
 import { type Embedded, freePort, startEmbedded } from '../../src/embedded/index.js';
-import type { Log } from '../../src/shared/log.js';
+import { quietLog } from '../../src/shared/log.js';
 import { ServiceProcess } from './service-process.js';
 
 export const ACTORS = ['api', 'worker-1', 'worker-2', 'postgres', 'temporal'] as const;
 export type ActorName = (typeof ACTORS)[number];
-
-const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
 
 /** Everything that takes part: two servers under their supervisor, an API and two workers, each a process. */
 export interface Cast {
@@ -34,7 +32,7 @@ export async function startCast(folder: string, providerUrl: string): Promise<Ca
     { ...environment, SERVICE_DATA_DIR: servers, DATABASE_URL: '', TEMPORAL_ADDRESS: '' },
     'chaos',
   );
-  const embedded = await startEmbedded({ config, log: quiet, progress: () => undefined, environment });
+  const embedded = await startEmbedded({ config, log: quietLog, progress: () => undefined, environment });
   const port = String(await freePort());
   const env = serviceEnv(embedded, { dataDir, providerUrl });
   const logOf = (name: string) => (text: string) => appendFileSync(join(folder, 'logs', `${name}.log`), text);
@@ -47,7 +45,7 @@ export async function startCast(folder: string, providerUrl: string): Promise<Ca
   // The first one brings the database up to date.
   await services.api.start();
   await Promise.all([services['worker-1'].start(), services['worker-2'].start()]);
-  const db = createDb({ url: embedded.databaseUrl, ca: null, poolSize: 4, log: quiet });
+  const db = createDb({ url: embedded.databaseUrl, ca: null, poolSize: 4, log: quietLog });
   return {
     url: `http://127.0.0.1:${port}`,
     key: () => (JSON.parse(readFileSync(join(dataDir, 'bootstrap.json'), 'utf8')) as { key: string }).key,

@@ -1,10 +1,11 @@
 export { advanceLane } from './advance.js';
 export { isPassing } from './errors.js';
-export { lanePlanOf, leavesOf } from './lane/lane-plan.js';
+export { branchesOf, lanePlanOf, leavesOf } from './lane/lane-plan.js';
 export { abortLive } from './live.js';
 export { type EngineLoops, startEngineLoops } from './loops/start-engine-loops.js';
-export { post, sweepOutbox, tellNow } from './outbox/outbox.js';
+export { post, sweepOutbox } from './outbox/outbox.js';
 export { reconcile } from './outbox/reconcile.js';
+export { tellRuns } from './outbox/tell-runs.js';
 export { appendEvent } from './rows/append-event.js';
 export { closeRun } from './rows/close-run.js';
 export { DELTA_CHANNEL } from './rows/deltas.js';

@@ -1,16 +1,6 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import {
-  abortLive,
-  admitRun,
-  isFull,
-  lockSlots,
-  post,
-  type SlotClaim,
-  slotOf,
-  tellEvents,
-  tellNow,
-} from '../engine/index.js';
+import { abortLive, admitRun, isFull, lockSlots, post, type SlotClaim, slotOf, tellRuns } from '../engine/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
@@ -74,10 +64,7 @@ export async function beginRun(
 export function tellBegun(deps: Deps, { moved, stopped }: BegunRun): void {
   failpoint('run-committed');
   for (const id of stopped) abortLive(id);
-  for (const id of moved) {
-    tellEvents(deps, id);
-    void tellNow(deps, id);
-  }
+  void tellRuns(deps, moved);
 }
 
 function claimOf({ plan, input }: NewRun, trigger: JsonObject): SlotClaim | null {

@@ -1,7 +1,7 @@
 import { audit } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { appendEvent, type GateSpec, post, tellEvents, tellNow } from '../engine/index.js';
+import { appendEvent, type GateSpec, post, tellRuns } from '../engine/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { canonicalJson, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -67,8 +67,7 @@ export async function decideRun(deps: Deps, caller: Caller, input: DecideRunInpu
     return outcome;
   });
   failpoint('decision-committed');
-  tellEvents(deps, input.runId);
-  void tellNow(deps, input.runId);
+  void tellRuns(deps, [input.runId]);
   return decided;
 }
 

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.js';
-import { appendEvent, post, tellEvents, tellNow } from '../engine/index.js';
+import { appendEvent, post, tellRuns } from '../engine/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -51,8 +51,7 @@ export async function releaseEvent(
     return park.step;
   });
   failpoint('decision-committed');
-  tellEvents(deps, input.runId);
-  void tellNow(deps, input.runId);
+  void tellRuns(deps, [input.runId]);
   return { ok: true, runId: input.runId, step };
 }
 

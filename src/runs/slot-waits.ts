@@ -1,5 +1,5 @@
 import type { Sql } from '../db/contract.js';
-import { lanePlanOf, leavesOf } from '../engine/index.js';
+import { branchesOf, lanePlanOf, leavesOf } from '../engine/index.js';
 import type { Plan } from '../workspace/index.js';
 import type { Waiting } from './waiting.js';
 
@@ -36,7 +36,7 @@ export function readSlotWaits(sql: Sql, runId: string): Promise<SlotWaitRow[]> {
 
 export function slotWaiting(plan: Plan, from: number, row: SlotWaitRow): Waiting {
   const node = lanePlanOf(plan, row.lane).nodes[row.pos];
-  const first = node?.kind === 'group' ? node.branches[0] : node;
+  const first = node && branchesOf(node)[0];
   // A run that has not begun waits before the step that it begins at.
   const step = row.lane === 'main' && row.pos === 0 ? leavesOf(plan)[from - 1] : first;
   const line = row.ahead === 0n ? 'it is next' : row.ahead === 1n ? '1 is before it' : `${row.ahead} are before it`;

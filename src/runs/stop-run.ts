@@ -1,6 +1,6 @@
 import { audit } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
-import { abortLive, endRuns, tellEvents, tellNow } from '../engine/index.js';
+import { abortLive, endRuns, tellRuns } from '../engine/index.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 import { lockRun } from './run-rows.js';
@@ -22,10 +22,7 @@ export async function stopRun(
     await audit(sql, caller, 'run.stop', run.id);
     return ids;
   });
-  for (const id of stopped) {
-    abortLive(id);
-    tellEvents(deps, id);
-    void tellNow(deps, id);
-  }
+  for (const id of stopped) abortLive(id);
+  void tellRuns(deps, stopped);
   return { ok: true, stopped: stopped.length > 0 };
 }

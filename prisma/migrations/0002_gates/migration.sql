@@ -4,7 +4,3 @@ ALTER TABLE "park" ADD COLUMN "escalate_at" TIMESTAMPTZ(3);
 
 -- The versions of a step's work that deciders replaced, oldest first.
 ALTER TABLE "step" ADD COLUMN "edits" JSONB;
-
--- The item that a lane of an each works on, as it was when the fork opened; and which of a fork's lanes ended first.
-ALTER TABLE "lane" ADD COLUMN "item" JSONB;
-ALTER TABLE "lane" ADD COLUMN "ended_seq" BIGINT;

@@ -60,15 +60,15 @@ function known(session: Session, turn: number, call: ToolCall, number: number): 
     if (row.starts >= MAX_STARTS) throw new Poison(`the worker ended ${MAX_STARTS} times during ${call.name}`);
     return null;
   }
-  const result = { callId: call.id, name: call.name, text: INTERRUPTED, isError: true };
-  finishCall(session, turn, number, {
-    call,
-    acts: true,
-    state: 'interrupted',
-    outcome: { text: INTERRUPTED, isError: true },
-  });
-  session.lane.writer.event('tool.interrupted', { step: session.step.id, turn, name: call.name });
-  return result;
+  interrupt(session, turn, number, { call, acts: true });
+  return { callId: call.id, name: call.name, text: INTERRUPTED, isError: true };
+}
+
+/** Records that a call was cut: what it did of its work nobody knows. */
+function interrupt(session: Session, turn: number, number: number, cut: Pick<Finished, 'call' | 'acts'>): void {
+  const outcome = { text: INTERRUPTED, isError: true };
+  finishCall(session, turn, number, { ...cut, state: 'interrupted', outcome });
+  session.lane.writer.event('tool.interrupted', { step: session.step.id, turn, name: cut.call.name });
 }
 
 function stored(call: ToolCall, row: CallRow): ToolResult {
@@ -121,17 +121,13 @@ async function runFresh(
   const failed = ends.find((end) => end.status === 'rejected');
   if (failed === undefined) return;
   // No later attempt looks into this one's journal: what the step's timeout cut is said here.
-  if (session.timedOut())
-    for (const index of fresh) if (results[index] === null) cut(session, turn, index, calls[index]);
+  const open = session.timedOut() ? fresh.filter((index) => results[index] === null) : [];
+  for (const index of open) {
+    const call = calls[index];
+    const tool = call && session.tools.get(call.name);
+    if (tool) interrupt(session, turn, index + 1, { call, acts: tool.acts });
+  }
   throw failed.reason;
-}
-
-function cut(session: Session, turn: number, index: number, call: ToolCall | undefined): void {
-  const tool = call && session.tools.get(call.name);
-  if (!tool) return;
-  const outcome = { text: INTERRUPTED, isError: true };
-  finishCall(session, turn, index + 1, { call, acts: tool.acts, state: 'interrupted', outcome });
-  session.lane.writer.event('tool.interrupted', { step: session.step.id, turn, name: call.name });
 }
 
 function start(session: Session, turn: number, number: number, call: ToolCall | undefined): void {

@@ -38,6 +38,11 @@ function inside(node: PlanNode, number: number, group: GroupPlan | null): LanePl
   return { nodes: [branch], item: 0, group: node };
 }
 
+/** A group's branches, or the step itself. */
+export function branchesOf(node: PlanNode): readonly StepPlan[] {
+  return node.kind === 'group' ? node.branches : [node];
+}
+
 export function leavesOf(plan: Plan): StepPlan[] {
-  return plan.nodes.flatMap((node) => (node.kind === 'group' ? node.branches : [node]));
+  return plan.nodes.flatMap(branchesOf);
 }

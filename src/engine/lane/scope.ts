@@ -4,6 +4,7 @@ import { evaluateCel } from '../../workspace/index.js';
 import { StepFailure } from '../errors.js';
 import type { Lane, StepState } from './lane.js';
 import { shownWork, stepKey } from './lane.js';
+import { leavesOf } from './lane-plan.js';
 
 /** What conditions and text see: `input`, `steps`, `trigger`, `run`, and the item of an each. */
 export function scopeOf(lane: Lane, extra: Readonly<Record<string, Json>> = {}): Record<string, Json> {
@@ -31,9 +32,7 @@ function itemScope(lane: Lane, scope: Record<string, Json>): Record<string, Json
   const { item, nodes } = lane.lanePlan;
   const id = nodes[0]?.id;
   if (item === 0 || id === undefined) return {};
-  const each = lane.plan.nodes
-    .flatMap((node) => (node.kind === 'group' ? node.branches : [node]))
-    .find((step) => step.id === id)?.each;
+  const each = leavesOf(lane.plan).find((step) => step.id === id)?.each;
   if (!each) return {};
   const list = evaluateOrFail(each.list, scope, 'each');
   return { [each.as]: (Array.isArray(list) ? (list[item - 1] as Json) : null) ?? null };

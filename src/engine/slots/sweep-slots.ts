@@ -1,6 +1,5 @@
 import type { Deps } from '../../deps.js';
-import { tellNow } from '../outbox/outbox.js';
-import { tellEvents } from '../rows/tell-events.js';
+import { tellRuns } from '../outbox/tell-runs.js';
 import { freeSlots } from './free-slots.js';
 import { type GrantedLane, grantSlots } from './grant-slots.js';
 import { lockSlots } from './slot-rows.js';
@@ -12,10 +11,10 @@ import { lockSlots } from './slot-rows.js';
 export async function sweepSlots(deps: Deps): Promise<GrantedLane[]> {
   const granted: GrantedLane[] = [];
   for (const id of await workspacesWithSlots(deps)) granted.push(...(await sweepWorkspace(deps, id)));
-  for (const runId of new Set(granted.map((one) => one.runId))) {
-    tellEvents(deps, runId);
-    await tellNow(deps, runId);
-  }
+  await tellRuns(
+    deps,
+    granted.map((one) => one.runId),
+  );
   return granted;
 }
 

@@ -5,8 +5,7 @@ import type { Stop } from '../../workflows/contract.js';
 import { Ended, Fenced } from '../errors.js';
 import { deadlineOf, isOverdue } from '../lane/deadline.js';
 import type { Lane } from '../lane/lane.js';
-import { tellNow } from '../outbox/outbox.js';
-import { tellEvents } from '../rows/tell-events.js';
+import { tellRuns } from '../outbox/tell-runs.js';
 import { freeSlots } from './free-slots.js';
 import { type GrantedLane, grantSlots } from './grant-slots.js';
 import { slotOf } from './slot-of.js';
@@ -111,8 +110,8 @@ async function assertHeld(sql: Sql, { lane, fence }: HeldLane, allow: { ended?: 
 }
 
 function tellGranted({ deps }: Lane, granted: readonly GrantedLane[]): void {
-  for (const runId of new Set(granted.map((one) => one.runId))) {
-    tellEvents(deps, runId);
-    void tellNow(deps, runId);
-  }
+  void tellRuns(
+    deps,
+    granted.map((one) => one.runId),
+  );
 }

@@ -1,6 +1,7 @@
 import type { Sql } from '../../db/contract.js';
+import { branchesOf } from '../../engine/index.js';
 import { Refusal } from '../../shared/refusal.js';
-import type { GroupPlan, Plan, StepPlan } from '../../workspace/index.js';
+import type { Plan, StepPlan } from '../../workspace/index.js';
 
 /** One time that a step or an item of it came to an end in the old run. */
 export interface TakenRow {
@@ -65,10 +66,6 @@ export function chooseSteps({ plan, oldPlan, step }: Asked, rows: readonly Taken
   }
   const ids = new Set([...copied.map(({ id }) => id), ...groups]);
   return { copied, rows: rows.filter(({ id }) => ids.has(id)), left, skipped };
-}
-
-function branchesOf(node: StepPlan | GroupPlan): readonly StepPlan[] {
-  return node.kind === 'group' ? node.branches : [node];
 }
 
 function newest(rows: readonly TakenRow[], id: string): TakenRow | undefined {

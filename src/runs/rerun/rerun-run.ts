@@ -1,6 +1,7 @@
 import { audit } from '../../accounts/index.js';
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
+import { branchesOf } from '../../engine/index.js';
 import type { Json, JsonObject } from '../../shared/json.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
@@ -53,9 +54,7 @@ export async function rerunRun(deps: Deps, caller: Caller, input: RerunInput): P
       copied: chosen.copied.map(({ n }) => n),
       notCopied: chosen.left,
     };
-    const pos = plan.nodes.findIndex((node) =>
-      (node.kind === 'group' ? node.branches : [node]).some((s) => s.n === step),
-    );
+    const pos = plan.nodes.findIndex((node) => branchesOf(node).some((one) => one.n === step));
     const begun = await beginRun(
       deps,
       sql,

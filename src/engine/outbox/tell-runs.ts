@@ -1,0 +1,12 @@
+import type { Deps } from '../../deps.js';
+import { tellEvents } from '../rows/tell-events.js';
+import { tellNow } from './outbox.js';
+
+/** Tells those who watch, and Temporal, what has been committed of these runs. It never throws: the sweep repeats it. */
+export async function tellRuns(deps: Deps, runIds: Iterable<string>): Promise<void> {
+  const told = [...new Set(runIds)].map((id) => {
+    tellEvents(deps, id);
+    return tellNow(deps, id);
+  });
+  await Promise.all(told);
+}
