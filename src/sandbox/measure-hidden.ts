@@ -5,25 +5,30 @@ import { insideProc, listNumbers } from './watchdog.js';
 export interface HiddenUse {
   /** Of files that are deleted but still open or mapped, and of memory files. */
   readonly bytes: number;
+  /** Of memory that processes share, in bytes, whether they have it mapped in now or not. */
+  readonly shared: number;
   /** Descriptors that one process has sent and none has received: what they are of, nobody can tell. */
   readonly inFlight: number;
 }
 
+export const NOTHING: HiddenUse = { bytes: 0, shared: 0, inFlight: 0 };
+
 /** What a program holds that no folder shows. */
 export async function measureHidden(init: number): Promise<HiddenUse> {
   const proc = insideProc(init);
-  if (proc === null) return { bytes: 0, inFlight: 0 };
-  const seen: Seen = { files: new Map(), sockets: new Map() };
+  if (proc === null) return NOTHING;
+  const seen: Seen = { files: new Map(), shared: new Map(), sockets: new Map() };
   for (const entry of listNumbers(proc)) {
     await addOpen(`${proc}/${entry}`, seen);
-    await addMapped(`${proc}/${entry}`, seen.files);
+    await addMapped(`${proc}/${entry}`, seen);
   }
-  return { bytes: sum(seen.files), inFlight: sum(seen.sockets) };
+  return { bytes: sum(seen.files), shared: sum(seen.shared), inFlight: sum(seen.sockets) };
 }
 
 interface Seen {
   /** Bytes by device and inode. */
   readonly files: Map<string, number>;
+  readonly shared: Map<string, number>;
   /** Descriptors that wait in a socket, by its inode. */
   readonly sockets: Map<string, number>;
 }
@@ -50,14 +55,17 @@ async function countSent(path: string): Promise<number> {
 }
 
 /** A line of /proc/<pid>/maps (proc_pid_maps(5)) of a file that has no name any more. */
-const DELETED = /^([0-9a-f]+)-([0-9a-f]+) \S+ [0-9a-f]+ ([0-9a-f]+:[0-9a-f]+) (\d+) .*\(deleted\)$/gm;
+const DELETED = /^([0-9a-f]+)-([0-9a-f]+) \S+ [0-9a-f]+ ([0-9a-f]+:[0-9a-f]+) (\d+) +(.*)\(deleted\)$/gm;
+/** The kernel's names for shared memory without a file (mmap(2) with MAP_ANONYMOUS, shmget(2)). */
+const SHARED = /^\/(dev\/zero|SYSV[0-9a-f]{8}) $/;
 
 /** Files that are closed too, and live by their mapping alone. */
-async function addMapped(process: string, seen: Map<string, number>): Promise<void> {
+async function addMapped(process: string, { files, shared }: Seen): Promise<void> {
   const maps = await readFile(`${process}/maps`, 'latin1').catch(() => '');
-  for (const [, from = '0', to = '0', device = '', inode = ''] of maps.matchAll(DELETED)) {
+  for (const [, from = '0', to = '0', device = '', inode = '', name = ''] of maps.matchAll(DELETED)) {
     const [start, end] = [BigInt(`0x${from}`), BigInt(`0x${to}`)];
     const key = `${device}:${inode}`;
+    const seen = SHARED.test(name) ? shared : files;
     // Only a privileged worker is told what the file holds; to others it holds what is mapped of it.
     const file = await stat(`${process}/map_files/${start.toString(16)}-${end.toString(16)}`).catch(() => null);
     seen.set(key, file ? file.blocks * 512 : Math.max(seen.get(key) ?? 0, Number(end - start)));

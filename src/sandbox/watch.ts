@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import type { Killed } from './contract.js';
 import type { Limits } from './limits.js';
-import { measureHidden } from './measure-hidden.js';
+import { measureHidden, NOTHING } from './measure-hidden.js';
 import { findOverrun, measureFolder } from './measure-work.js';
 import type { ProcessId } from './process-table.js';
 import { findExcess } from './watchdog.js';
@@ -60,11 +60,12 @@ function createLook({ init, workDir, limits }: Watched): () => Promise<Killed | 
     const begun = performance.now();
     if (begun < due && freeThen - free < limits.work / 4) return null;
     const use = await measureFolder(workDir, limits);
-    const hidden = init ? await measureHidden(init.pid) : { bytes: 0, inFlight: 0 };
+    const hidden = init ? await measureHidden(init.pid) : NOTHING;
     inFlight = hidden.inFlight > 0 ? inFlight + 1 : 0;
     freeThen = free;
     due = begun + 10 * (performance.now() - begun);
     const overrun = findOverrun({ ...use, bytes: use.bytes + hidden.bytes }, limits);
+    if (hidden.shared > limits.memory) return 'memory';
     return overrun ?? (inFlight >= IN_FLIGHT_LOOKS ? 'in-flight' : null);
   };
 }
