@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createFire } from '../support/fire.js';
 import type { DrivenService } from '../support/service.js';
@@ -27,6 +28,23 @@ async function startSome(service: DrivenService, count: number): Promise<void> {
   );
 }
 
+/** Starts runs until the service has died at its point: how often some runs come by it depends on who is quicker. */
+async function startUntilDead(service: DrivenService): Promise<void> {
+  let dead = false;
+  void service.exited.then(() => {
+    dead = true;
+  });
+  while (!dead) {
+    await startSome(service, 5);
+    const isIdle = () =>
+      live(service).then(
+        (runs) => runs.length === 0,
+        () => dead,
+      );
+    while (!dead && !(await isIdle())) await Promise.race([service.exited, wait(200)]);
+  }
+}
+
 const live = (service: DrivenService) =>
   service.db.query(`SELECT 1 FROM run WHERE flow = 'slots' AND finished_at IS NULL`);
 const rows = (service: DrivenService) => service.db.query('SELECT 1 FROM slot UNION ALL SELECT 1 FROM slot_lane');
@@ -35,8 +53,7 @@ test('killed at every point of its life, a service keeps no slot that nobody nee
   for (const point of POINTS) {
     const service = await fire.start({ SERVICE_FAILPOINT: `${point}*3` }).catch(() => null);
     if (service === null) continue;
-    await startSome(service, 5);
-    await service.exited;
+    await startUntilDead(service);
   }
   const service = await fire.start();
   await startSome(service, 2);
