@@ -1,6 +1,7 @@
 import type { Config, InstallKeys } from './config/index.js';
 import type { Db } from './db/contract.js';
 import type { Models } from './models/contract.js';
+import type { Net } from './net/contract.js';
 import type { Sandbox } from './sandbox/contract.js';
 import type { Clock } from './shared/clock.js';
 import type { Log } from './shared/log.js';
@@ -19,6 +20,8 @@ export interface Deps {
   readonly workflows: Workflows;
   readonly blobs: BlobStore;
   readonly models: Models;
+  /** Requests to addresses that users give: never another client. */
+  readonly net: Net;
   readonly sandbox: Sandbox;
   /** Reads and checks trees off the event loop, within limits of size, depth and time. */
   readonly checker: Checker;

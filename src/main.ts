@@ -12,6 +12,7 @@ import type { Deps } from './deps.js';
 import { freePort, makeDataFolder, StartError, startEmbedded } from './embedded/index.js';
 import { startEngineLoops } from './engine/index.js';
 import { createModels } from './models/index.js';
+import { createNet } from './net/index.js';
 import { createSandbox } from './sandbox/index.js';
 import { systemClock } from './shared/clock.js';
 import { armFailpoint } from './shared/failpoint.js';
@@ -115,6 +116,7 @@ async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: 
     workflows: switched.workflows,
     blobs: createBlobStore(config),
     models,
+    net: createNet({ config }),
     sandbox,
     checker,
   };

@@ -2,7 +2,7 @@
 const doors = (/** @type {string} */ folder) => [`${folder}/index.ts`, `${folder}/contract.ts`];
 const whole = (/** @type {string} */ folder) => `${folder}/`;
 
-const INFRASTRUCTURE = ['db', 'git', 'storage', 'temporal', 'models', 'sandbox'];
+const INFRASTRUCTURE = ['db', 'git', 'storage', 'temporal', 'models', 'net', 'sandbox'];
 const SERVICES = ['accounts', 'workspaces', 'deploys', 'runs', 'engine', 'tools', 'observe'];
 
 const floor = [whole('shared'), 'deps.ts'];

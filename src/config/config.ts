@@ -57,6 +57,8 @@ export interface Config {
     readonly secretKey: string;
     readonly region: string;
   } | null;
+  /** Hosts, in the spelling of a URL, that requests to users' addresses reach although they are private; null: any port. */
+  readonly allowHosts: readonly { readonly host: string; readonly port: number | null }[];
   readonly metricsToken: string | null;
   /** Kills the process at the instruction of this name; for tests. */
   readonly failpoint: string | null;

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { FAILPOINTS, isFailpoint } from '../shared/failpoint.js';
 import { foldName } from '../shared/ids.js';
+import { parseAllowHosts } from './allow-hosts.js';
 import type { Config } from './config.js';
 import { ConfigError } from './config-error.js';
 import { parseInstallKeys } from './install-keys.js';
@@ -35,6 +36,7 @@ export function parseConfig(env: Environment, version: string): Config {
     sandbox: reader.read('SERVICE_SANDBOX', oneOf('auto', 'bubblewrap', 'none'), 'auto'),
     models: readModels(reader),
     s3: readS3(reader),
+    allowHosts: reader.read('SERVICE_ALLOW_HOSTS', parseAllowHosts, []),
     metricsToken: reader.text('SERVICE_METRICS_TOKEN'),
     failpoint: reader.read('SERVICE_FAILPOINT', parseFailpoint, null),
   };

@@ -9,6 +9,7 @@ import type { Route } from '../../src/api/define-route.js';
 import { routes as allRoutes } from '../../src/api/routes/index.js';
 import { type Config, parseConfig } from '../../src/config/index.js';
 import type { Deps } from '../../src/deps.js';
+import { createNet } from '../../src/net/index.js';
 import { systemClock } from '../../src/shared/clock.js';
 import { newId } from '../../src/shared/ids.js';
 import type { Role } from '../../src/shared/roles.js';
@@ -97,8 +98,12 @@ export async function createTestDeps({
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-test-'));
   folders.push(dataDir);
   const signing = new Uint8Array(randomBytes(32));
+  const whole = {
+    ...parseConfig({ DATABASE_URL: testDatabase(), SERVICE_DATA_DIR: dataDir }, '0.0.0-test'),
+    ...config,
+  };
   return {
-    config: { ...parseConfig({ DATABASE_URL: testDatabase(), SERVICE_DATA_DIR: dataDir }, '0.0.0-test'), ...config },
+    config: whole,
     keys: { signing, all: [signing] },
     log: silentLog,
     clock: systemClock,
@@ -106,6 +111,7 @@ export async function createTestDeps({
     workflows: untouched('workflows'),
     blobs: untouched('blobs'),
     models: untouched('models'),
+    net: createNet({ config: whole }),
     sandbox: untouched('sandbox'),
     checker: untouched('checker'),
     ...deps,

@@ -32,6 +32,7 @@ test('nothing set gives the one-machine default', () => {
     sandbox: 'auto',
     models: { file: null, single: null, apiKeys: {} },
     s3: null,
+    allowHosts: [],
     metricsToken: null,
     failpoint: null,
   } satisfies Partial<Record<keyof Config, unknown>>);
@@ -75,6 +76,7 @@ test('everything set is read', () => {
       SERVICE_S3_BUCKET: 'b',
       SERVICE_S3_ACCESS_KEY: 'a',
       SERVICE_S3_SECRET_KEY: 's',
+      SERVICE_ALLOW_HOSTS: 'CRM.internal:8080, 10.1.2.3 ,[FD00::1]:443,',
       SERVICE_FAILPOINT: 'run-committed',
       ANYTHING_ELSE: 'x',
     },
@@ -92,6 +94,11 @@ test('everything set is read', () => {
       apiKeys: { openai: 'sk-1' },
     },
     s3: { region: 'us-east-1' },
+    allowHosts: [
+      { host: 'crm.internal', port: 8080 },
+      { host: '10.1.2.3', port: null },
+      { host: '[fd00::1]', port: 443 },
+    ],
     failpoint: 'run-committed',
   });
   expect(config.keys?.[0]?.key).toHaveLength(32);
@@ -116,6 +123,7 @@ test('one error names every bad variable, with what would be right', () => {
     SERVICE_LLM_BASE_URL: 'not an address',
     SERVICE_LLM_PRICE_IN: 'cheap',
     SERVICE_S3_ENDPOINT: 'nope',
+    SERVICE_ALLOW_HOSTS: 'http://crm.internal/',
     SERVICE_FAILPOINT: 'everywhere',
   };
   const found = faults(env);
@@ -168,6 +176,13 @@ test('install keys: a wrong form, a wrong length and an id twice are named by th
   expect(faults({ SERVICE_KEYS: KEY })).toEqual({ SERVICE_KEYS: 'key 1 must be written id:base64' });
   expect(faults({ SERVICE_KEYS: `a:${KEY},b:YQ==` }).SERVICE_KEYS).toContain('key "b" has 1 bytes and must have 32');
   expect(faults({ SERVICE_KEYS: `a:${KEY},a:${KEY}` })).toEqual({ SERVICE_KEYS: 'the id "a" is there twice' });
+});
+
+test('SERVICE_ALLOW_HOSTS takes hosts and ports, and no address, pattern or range', () => {
+  for (const bad of ['*', '*.internal', '10.0.0.0/8', 'a:0', 'a:70000', 'user@a', '::1', 'a b', 'a?b']) {
+    expect(faults({ SERVICE_ALLOW_HOSTS: bad }), bad).toHaveProperty('SERVICE_ALLOW_HOSTS');
+  }
+  expect(parseConfig({ SERVICE_ALLOW_HOSTS: '0x7f.1:80' }, '1').allowHosts).toEqual([{ host: '127.0.0.1', port: 80 }]);
 });
 
 test('the result is frozen to its leaves', () => {

@@ -1,0 +1,55 @@
+import { isIP } from 'node:net';
+import type { Config } from '../config/index.js';
+import { rangeOf } from './address-range.js';
+import type { NetRequest } from './contract.js';
+import { NetError } from './net-error.js';
+
+export type AllowHosts = Config['allowHosts'];
+
+const MAX_LENGTH = 8_192;
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
+
+/** The address, when it may be asked as far as can be told without asking. Throws NetError. */
+export function checkUrl(text: string, allow: AllowHosts, { httpsOnly = false }: Pick<NetRequest, 'httpsOnly'>): URL {
+  if (text.length > MAX_LENGTH) throw new NetError('bad-url', `the address has over ${MAX_LENGTH} characters`);
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null)
+    throw new NetError('bad-url', 'this is no address: write it whole, such as https://example.com/path');
+  if (DEFAULT_PORTS[url.protocol] === undefined)
+    throw new NetError('bad-url', `addresses of "${url.protocol}" are not asked: use https`);
+  if (url.username !== '' || url.password !== '')
+    throw new NetError('bad-url', 'the address holds a user or a password: send credentials in a header');
+  if (httpsOnly && url.protocol === 'http:' && !isOpened(url, allow))
+    throw new NetError('denied', `credentials go over https only: write https://${url.host}`);
+  if (isIP(hostOf(url)) > 0) refuseAddress(url, hostOf(url), allow);
+  return url;
+}
+
+/** Throws when this address may not be connected to for that URL: a private one needs its host opened. */
+export function refuseAddress(url: URL, address: string, allow: AllowHosts): void {
+  const range = rangeOf(address);
+  const leads = isIP(hostOf(url)) > 0 ? 'is' : 'leads to';
+  if (range === 'metadata')
+    throw new NetError(
+      'denied',
+      `${url.hostname} ${leads} an address of this machine's cloud or link, which stays shut`,
+    );
+  if (range === 'private' && !isOpened(url, allow))
+    throw new NetError(
+      'denied',
+      `${url.hostname} ${leads} a private address, and those are shut: the operator can open it with SERVICE_ALLOW_HOSTS=${url.hostname}:${portOf(url)}`,
+    );
+}
+
+/** The host as the system takes it: without the brackets of a literal. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '');
+}
+
+export function portOf(url: URL): number {
+  return url.port === '' ? (DEFAULT_PORTS[url.protocol] ?? 0) : Number(url.port);
+}
+
+function isOpened(url: URL, allow: AllowHosts): boolean {
+  return allow.some(({ host, port }) => host === url.hostname && (port === null || port === portOf(url)));
+}

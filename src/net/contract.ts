@@ -1,0 +1,63 @@
+/** One request to an address that a user gave. */
+export interface NetRequest {
+  /** `http` or `https`, without user or password in it. */
+  readonly url: string;
+  /** Default GET. */
+  readonly method?: string;
+  /** A redirect to another origin takes only those along that say what is sent and wanted, never a credential. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** Refuses `http`, but for hosts that the operator opened with SERVICE_ALLOW_HOSTS. */
+  readonly httpsOnly?: boolean;
+  /** How many redirects are followed, default 5. With 0 a redirect is an answer like any other. */
+  readonly redirects?: number;
+  /** For the whole of it, all redirects included; default 30 s. */
+  readonly timeoutMs?: number;
+  /** Of the answer's body, unpacked; default 5 MiB. */
+  readonly maxBytes?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Whatever status the other side gave: 4xx and 5xx are answers too. */
+export interface NetAnswer {
+  readonly kind: 'answer';
+  readonly status: number;
+  readonly headers: Headers;
+  /** Unpacked. */
+  readonly body: Uint8Array;
+  /** Where it came from, after the redirects. */
+  readonly url: string;
+}
+
+export type NetFaultKind =
+  | 'bad-url'
+  | 'bad-request'
+  | 'denied'
+  | 'unresolved'
+  | 'unreachable'
+  | 'tls'
+  | 'timeout'
+  | 'too-large'
+  | 'redirect'
+  | 'broken'
+  | 'stopped';
+
+export interface NetFault {
+  readonly kind: 'fault';
+  readonly fault: NetFaultKind;
+  /** A sentence for the person who gave the address. It names the host and never the path or the query. */
+  readonly message: string;
+  /** True when the other side may have had the request, so that it may have acted on it. */
+  readonly sent: boolean;
+}
+
+/**
+ * The one HTTP client for addresses that users give. It connects to public addresses only: each literal and each
+ * address that a name resolves to is checked at the connection itself, at each redirect anew.
+ */
+export interface Net {
+  /** Never throws: what went wrong is the result. */
+  request(request: NetRequest): Promise<NetAnswer | NetFault>;
+  /** What can be told of an address before it is asked: its form, its scheme, a literal's range. Null: nothing is wrong. */
+  check(url: string, options?: Pick<NetRequest, 'httpsOnly'>): NetFault | null;
+}

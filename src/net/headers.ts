@@ -1,0 +1,47 @@
+import { NetError } from './net-error.js';
+
+export type HeaderMap = Readonly<Record<string, string>>;
+
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** They say how this connection works, so the client alone writes them. */
+const OURS = new Set([
+  ...['host', 'content-length', 'accept-encoding', 'connection', 'keep-alive', 'proxy-connection', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade', 'expect'],
+]);
+/** What may go along to another origin: it says what is sent and wanted, and is no credential under whatever name. */
+const NEUTRAL = new Set(['accept', 'accept-language', 'content-type', 'content-language', 'user-agent']);
+
+/** The headers in lower case. A value that a header cannot carry is refused without being told. */
+export function checkHeaders(headers: HeaderMap): HeaderMap {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => {
+      const lower = name.toLowerCase();
+      if (!NAME.test(name)) throw new NetError('bad-request', `${JSON.stringify(name)} is no name of a header`);
+      if (OURS.has(lower)) throw new NetError('bad-request', `the header ${name} is set by the service: leave it out`);
+      if (!VALUE.test(value))
+        throw new NetError(
+          'bad-request',
+          `the value of the header ${name} has a line break or another character that no header can carry`,
+        );
+      return [lower, value];
+    }),
+  );
+}
+
+export function neutralHeaders(headers: HeaderMap): HeaderMap {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => NEUTRAL.has(name)));
+}
+
+export function bodilessHeaders(headers: HeaderMap): HeaderMap {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('content-')));
+}
+
+/** What the other side sent; a value that is no header's is left out. */
+export function toHeaders(raw: Readonly<Record<string, string | string[] | undefined>>): Headers {
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(raw)) {
+    for (const value of [values ?? []].flat()) if (VALUE.test(value)) headers.append(name, value);
+  }
+  return headers;
+}

@@ -1,0 +1,18 @@
+import type { NetFault, NetFaultKind } from './contract.js';
+
+/** A fault on its way up to `request`, which makes it the result. */
+export class NetError extends Error {
+  override readonly name = 'NetError';
+
+  constructor(
+    readonly fault: NetFaultKind,
+    message: string,
+    readonly sent = false,
+  ) {
+    super(message);
+  }
+}
+
+export function toFault({ fault, message, sent }: NetError): NetFault {
+  return { kind: 'fault', fault, message, sent };
+}

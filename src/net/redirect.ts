@@ -1,0 +1,36 @@
+import { bodilessHeaders, type HeaderMap, neutralHeaders } from './headers.js';
+import { NetError } from './net-error.js';
+
+/** What goes out at one hop. */
+export interface Message {
+  readonly method: string;
+  readonly headers: HeaderMap;
+  readonly body: string | Uint8Array | null;
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/** Where an answer sends us, or null when it is no redirect. */
+export function locationOf(status: number, headers: Headers): string | null {
+  return REDIRECTS.has(status) ? headers.get('location') : null;
+}
+
+/**
+ * The next hop, as the fetch standard has it: 303, and a POST under 301 and 302, become a GET. To another origin no
+ * credential goes along; a body that would is refused, since it may hold one.
+ */
+export function nextHop(from: URL, message: Message, { status, location }: { status: number; location: string }) {
+  if (!URL.canParse(location, from.href)) throw new NetError('redirect', `${from.host} redirects to no address`, true);
+  const url = new URL(location, from);
+  const { method } = message;
+  const becomesGet = (status === 303 && method !== 'HEAD') || (status < 303 && method === 'POST');
+  const same: Message = becomesGet ? { method: 'GET', headers: bodilessHeaders(message.headers), body: null } : message;
+  if (url.origin === from.origin) return { url, message: same };
+  if (same.body !== null)
+    throw new NetError(
+      'redirect',
+      `${from.host} sends the ${method} on to ${url.host}, and its body may hold a credential: use the final address`,
+      true,
+    );
+  return { url, message: { ...same, headers: neutralHeaders(same.headers) } };
+}
