@@ -1,0 +1,83 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Sql } from '../db/contract.js';
+import { newId } from '../shared/ids.js';
+import { Refusal } from '../shared/refusal.js';
+import type { Role } from '../shared/roles.js';
+
+/** What an invite gives to whoever accepts it. */
+export interface Place {
+  readonly role: Exclude<Role, 'owner'>;
+  readonly allWorkspaces: boolean;
+  /** Names; of no meaning when it is all of them. */
+  readonly workspaces: readonly string[];
+}
+
+export interface MakeInviteInput extends Place {
+  readonly tenant: string;
+  readonly email: string;
+  /** The id of the member who invites. */
+  readonly by: string;
+}
+
+export interface MadeInvite {
+  readonly id: string;
+  /** Shown once: only its hash is kept. */
+  readonly token: string;
+  readonly expiresAt: Date;
+}
+
+const VALID_FOR = '7 days';
+
+/** The form in which addresses are kept and compared. */
+export function normalEmail(email: string): string {
+  return email.trim().toLowerCase();
+}
+
+/** A new invite for one address. An open one to the same address ends with it. */
+export async function makeInvite(sql: Sql, input: MakeInviteInput): Promise<MadeInvite> {
+  const id = newId();
+  const email = normalEmail(input.email);
+  const token = randomBytes(24).toString('base64url');
+  await sql.query({
+    name: 'replace-invite',
+    text: `UPDATE invite SET revoked_at = now()
+           WHERE tenant_id = $1 AND email = $2 AND accepted_at IS NULL AND revoked_at IS NULL`,
+    values: [input.tenant, email],
+  });
+  const { tenant, role, allWorkspaces, workspaces, by } = input;
+  const [row] = await sql.query<{ expiresAt: Date }>({
+    name: 'make-invite',
+    text: `INSERT INTO invite (id, tenant_id, email, role, all_workspaces, workspaces, token_hash, created_by, expires_at)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now() + interval '${VALID_FOR}') RETURNING expires_at AS "expiresAt"`,
+    values: [id, tenant, email, role, allWorkspaces, workspaces, hashToken(token), by],
+  });
+  if (!row) throw new Error('the invite was not written');
+  return { id, token, expiresAt: row.expiresAt };
+}
+
+/**
+ * Takes the invite for its address, once: of many at once one gets it. Call it in the transaction that makes the
+ * member, so that a sign-up which fails leaves the invite open. A token that is wrong, used, revoked, expired or bound
+ * to another address is one and the same refusal (`forbidden`, code `invite`).
+ */
+export async function acceptInvite(
+  tx: Sql,
+  { token, email }: { readonly token: string; readonly email: string },
+): Promise<Place & { readonly tenantId: string }> {
+  const [row] = await tx.query<Place & { tenantId: string }>({
+    name: 'accept-invite',
+    text: `UPDATE invite SET accepted_at = now()
+           WHERE token_hash = $1 AND email = $2 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now()
+           RETURNING tenant_id AS "tenantId", role, all_workspaces AS "allWorkspaces", workspaces`,
+    values: [hashToken(token), normalEmail(email)],
+  });
+  if (row) return row;
+  throw new Refusal('forbidden', 'this invite is not valid for this address: ask whoever invited you for a new one', {
+    code: 'invite',
+  });
+}
+
+/** The token has 192 random bits, so a slow hash would add nothing. */
+function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
