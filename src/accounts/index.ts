@@ -10,7 +10,7 @@ export {
   sweepIdempotencyKeys,
 } from './idempotency.js';
 export { loadInstallKeys } from './install-keys.js';
-export { acceptInvite, makeInvite, normalEmail } from './invites.js';
+export { acceptInvite, makeInvite } from './invites.js';
 export { mintKey } from './mint-key.js';
 export { equalSecrets, verifyRequestOrigin } from './primitives.js';
 export { whoAmI } from './who-am-i.js';
