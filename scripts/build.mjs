@@ -1,10 +1,15 @@
-// npm run build: src/ -> dist/main.js, dist/doctor.js, dist/check-worker.js, dist/workflows.js. Each file is put in its place whole.
+// npm run build: src/ -> dist/main.js, dist/doctor.js, dist/rotate-keys.js, dist/check-worker.js, dist/workflows.js. Each file is put in its place whole.
 import { build } from 'esbuild';
 import { inRoot } from './lib/paths.mjs';
 import { explain } from './lib/progress.mjs';
 import { writeWhole } from './lib/stamp.mjs';
 
-const ENTRIES = { main: 'src/main.ts', doctor: 'src/doctor.ts', 'check-worker': 'src/deploys/check-worker.ts' };
+const ENTRIES = {
+  main: 'src/main.ts',
+  doctor: 'src/doctor.ts',
+  'rotate-keys': 'src/rotate-keys.ts',
+  'check-worker': 'src/deploys/check-worker.ts',
+};
 
 async function bundleService() {
   const { outputFiles } = await build({

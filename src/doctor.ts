@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { findInstallKeys } from './accounts/index.js';
 import { parseConfig, readEnvironment } from './config/index.js';
 import { createDb } from './db/index.js';
 import { findServers } from './embedded/index.js';
@@ -27,7 +28,7 @@ async function diagnose(isJson: boolean): Promise<number> {
     if (!(await workflows.ping()))
       throw new Error(`Temporal at ${found.temporal.address} does not answer: start it, or correct TEMPORAL_ADDRESS.`);
     const findings = await examine({
-      deps: { db, workflows, blobs: createBlobStore(asked), config: asked },
+      deps: { db, workflows, blobs: createBlobStore(asked), config: asked, keys: await findInstallKeys(asked) },
       root: null,
     });
     process.stdout.write(isJson ? `${JSON.stringify({ findings }, null, 2)}\n` : reportOf(findings));

@@ -3,7 +3,7 @@ const doors = (/** @type {string} */ folder) => [`${folder}/index.ts`, `${folder
 const whole = (/** @type {string} */ folder) => `${folder}/`;
 
 const INFRASTRUCTURE = ['db', 'git', 'storage', 'temporal', 'models', 'net', 'sandbox'];
-const SERVICES = ['accounts', 'workspaces', 'deploys', 'runs', 'engine', 'tools', 'observe'];
+const SERVICES = ['accounts', 'workspaces', 'deploys', 'runs', 'secrets', 'engine', 'tools', 'observe'];
 
 const floor = [whole('shared'), 'deps.ts'];
 const serviceDoors = SERVICES.flatMap(doors);
@@ -62,5 +62,5 @@ export const LAYERS = {
   },
 };
 
-/** Files of src itself. `main.ts` and `doctor.ts` construct, so they may import anything; `deps.ts` names types. */
-export const ROOT_FILES = new Set(['main.ts', 'doctor.ts', 'deps.ts']);
+/** Files of src itself. `main.ts`, `doctor.ts` and `rotate-keys.ts` construct, so they may import anything; `deps.ts` names types. */
+export const ROOT_FILES = new Set(['main.ts', 'doctor.ts', 'rotate-keys.ts', 'deps.ts']);

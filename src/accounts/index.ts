@@ -9,7 +9,7 @@ export {
   releaseIdempotencyKey,
   sweepIdempotencyKeys,
 } from './idempotency.js';
-export { loadInstallKeys } from './install-keys.js';
+export { findInstallKeys, loadInstallKeys } from './install-keys.js';
 export { acceptInvite, makeInvite } from './invites.js';
 export { mintKey } from './mint-key.js';
 export { equalSecrets, verifyRequestOrigin } from './primitives.js';

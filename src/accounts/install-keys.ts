@@ -11,14 +11,36 @@ import { errorMessage } from '../shared/refusal.js';
  */
 export async function loadInstallKeys(config: Pick<Config, 'keys' | 'dataDir'>): Promise<InstallKeys> {
   const keys = config.keys ?? (await readOrMake(config.dataDir));
+  return ringOf(keys);
+}
+
+/** As `loadInstallKeys`, but makes none: null where no start has made one yet. For programs that change nothing. */
+export async function findInstallKeys(config: Pick<Config, 'keys' | 'dataDir'>): Promise<InstallKeys | null> {
+  const keys = config.keys ?? (await readKeys(join(config.dataDir, 'install-keys')));
+  return keys && ringOf(keys);
+}
+
+function ringOf(keys: readonly InstallKey[]): InstallKeys {
   const [first] = keys;
   if (!first) throw new Error('there is no install key: set SERVICE_KEYS');
-  return Object.freeze({ signing: first.key, all: Object.freeze(keys.map(({ key }) => key)) });
+  return Object.freeze({
+    signing: first.key,
+    all: Object.freeze(keys.map(({ key }) => key)),
+    ring: Object.freeze([...keys]),
+  });
 }
 
 async function readOrMake(dataDir: string): Promise<readonly InstallKey[]> {
   const path = join(dataDir, 'install-keys');
-  const text = (await readIfThere(path)) ?? (await make(dataDir, path));
+  return (await readKeys(path)) ?? parseFile(path, await make(dataDir, path));
+}
+
+async function readKeys(path: string): Promise<readonly InstallKey[] | null> {
+  const text = await readIfThere(path);
+  return text === null ? null : parseFile(path, text);
+}
+
+function parseFile(path: string, text: string): readonly InstallKey[] {
   const parsed = parseInstallKeys(text.trim().split(/\s+/).join(','));
   if (typeof parsed !== 'string') return parsed;
   throw new Error(

@@ -8,6 +8,8 @@ export interface InstallKey {
 export interface InstallKeys {
   readonly signing: Uint8Array;
   readonly all: readonly Uint8Array[];
+  /** The same keys with their ids, in the same order. */
+  readonly ring: readonly InstallKey[];
 }
 
 /** Everything the environment says, read once. Nothing else reads the environment. */

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
 import type { SourceFile } from '../workspace/model.js';
-import { findWorkspace, prepareTree, readLivePaths, type TreeDiff } from '../workspaces/index.js';
+import { findWorkspace, prepareTree, readInReach, type TreeDiff } from '../workspaces/index.js';
 import { applyTree, type DeployResult } from './apply-tree.js';
 
 export interface DeployInput {
@@ -24,7 +24,7 @@ const FULL_HASH = /^[0-9a-f]{40}$/i;
 /** Deploys a whole tree. See `applyTree` for what refuses it. */
 export async function deployTree(deps: Deps, caller: Caller, input: DeployInput): Promise<DeployResult> {
   const { id: workspaceId } = await findWorkspace(deps.db, caller, input.workspace);
-  const prepared = await prepareTree(deps, input.files, await readLivePaths(deps.db, workspaceId));
+  const prepared = await prepareTree(deps, input.files, await readInReach(deps.db, caller.tenant, workspaceId));
   const mentions = new Set(input.mentions ?? prepared.files.keys());
   const { id, message } = readCommit(input);
   return applyTree(deps, caller, {

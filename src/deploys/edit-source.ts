@@ -3,7 +3,7 @@ import type { Deps } from '../deps.js';
 import { blobId } from '../git/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { type LiveTree, prepareTree, readBlobs, readLivePaths, visibleTree } from '../workspaces/index.js';
+import { type LiveTree, prepareTree, readBlobs, readInReach, visibleTree } from '../workspaces/index.js';
 import { applyTree, type DeployResult } from './apply-tree.js';
 import { checkPrecondition, type Precondition } from './preconditions.js';
 import { requirePath } from './require-path.js';
@@ -100,7 +100,7 @@ async function editTree(
       const change = edit(visibleTree(live));
       const files = await editedFiles(sql, workspaceId, { live, change });
       return {
-        prepared: await prepareTree(deps, files, await readLivePaths(sql, workspaceId)),
+        prepared: await prepareTree(deps, files, await readInReach(sql, caller.tenant, workspaceId)),
         mentions: new Set([...change.remove, ...change.put.keys()]),
       };
     },

@@ -8,7 +8,7 @@ import type { Caller } from '../shared/roles.js';
 import type { SourceFile, Workspace } from '../workspace/model.js';
 import { alignMain } from './align-main.js';
 import { readLiveTree } from './live-tree.js';
-import { type PreparedTree, prepareTree } from './prepare-tree.js';
+import { type PreparedTree, prepareTree, readInReach } from './prepare-tree.js';
 import { readWorkspace, type WorkspaceSummary } from './read-workspace.js';
 import { readTemplate, type Template } from './templates.js';
 import { writeRevision } from './write-revision.js';
@@ -34,7 +34,7 @@ export async function createWorkspace(
       need: 'every workspace',
     });
   }
-  const prepared = await prepareTree(deps, await startFiles(input), []);
+  const prepared = await prepareTree(deps, await startFiles(input), await readInReach(deps.db, caller.tenant, null));
   if (!prepared.workspace) throw refusedFiles(prepared);
   const id = newId(deps.clock.now());
   try {

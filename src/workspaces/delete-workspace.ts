@@ -16,7 +16,18 @@ export interface DeletedWorkspace {
 
 /** What hangs on a run, and what on the workspace; usage and audit are the account's, and stay. */
 const OF_RUN = ['run_file', 'run_event', 'message', 'call', 'park', 'step', 'lane', 'outbox'];
-const OF_WORKSPACE = ['slot', 'slot_lane', 'run', 'change', 'memory_file', 'storage_entry', 'revision', 'plan', 'blob'];
+const OF_WORKSPACE = [
+  'slot',
+  'slot_lane',
+  'run',
+  'change',
+  'memory_file',
+  'storage_entry',
+  'revision',
+  'plan',
+  'blob',
+  'secret',
+];
 
 /**
  * Deletes a workspace and all that is in it. Over live runs only with `force`: then their rows go, which stops what

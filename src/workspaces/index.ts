@@ -6,7 +6,7 @@ export { liveRuns } from './live-runs.js';
 export { type LiveTree, readLiveTree, treeAfter, visibleTree } from './live-tree.js';
 export { diffTrees, isEmptyDiff, type ManifestEntry, parseManifest, type TreeDiff, type Writer } from './manifest.js';
 export { type LivePlan, livePlan, loadPlan, pinnedPlan } from './plans.js';
-export { type PreparedTree, prepareTree, readLivePaths } from './prepare-tree.js';
+export { type PreparedTree, prepareTree, readInReach } from './prepare-tree.js';
 export { readBlobs } from './read-blobs.js';
 export { listWorkspaces, readWorkspace } from './read-workspace.js';
 export { listIndexed, listRunFiles, readRunFile } from './run-files.js';

@@ -1,7 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { blobId, unwritablePaths } from '../git/index.js';
-import type { Issue, SourceFile, Workspace } from '../workspace/index.js';
+import type { CheckContext, Issue, SourceFile, Workspace } from '../workspace/index.js';
 
 export interface PreparedFile {
   readonly sha: string;
@@ -19,9 +19,9 @@ export interface PreparedTree {
 export async function prepareTree(
   deps: Pick<Deps, 'checker' | 'models'>,
   files: readonly SourceFile[],
-  livePaths: readonly string[],
+  { livePaths, secrets }: Pick<CheckContext, 'livePaths' | 'secrets'>,
 ): Promise<PreparedTree> {
-  const checked = await deps.checker.check(files, { livePaths, secrets: null, models: deps.models.known() });
+  const checked = await deps.checker.check(files, { livePaths, secrets, models: deps.models.known() });
   const issues = [...checked.issues, ...unwritable(files, checked.issues)].sort(byPlace);
   return {
     files: new Map(files.map(({ path, content }) => [path, { sha: blobId(content), content }])),
@@ -30,8 +30,31 @@ export async function prepareTree(
   };
 }
 
+/** What a tree may refer to besides its own files: produced files of the workspace, and secrets in reach. */
+export async function readInReach(
+  sql: Sql,
+  tenant: string,
+  workspaceId: string | null,
+): Promise<Pick<CheckContext, 'livePaths' | 'secrets'>> {
+  return {
+    livePaths: workspaceId === null ? [] : await readLivePaths(sql, workspaceId),
+    secrets: await readSecretNames(sql, tenant, workspaceId),
+  };
+}
+
+/** Names in the account's vault and the workspace's; a preview reads that of the workspace that it previews. */
+async function readSecretNames(sql: Sql, tenant: string, workspaceId: string | null): Promise<readonly string[]> {
+  const rows = await sql.query<{ name: string }>({
+    name: 'secret-names',
+    text: `SELECT DISTINCT name FROM secret WHERE tenant_id = $1 AND (workspace_id IS NULL
+      OR workspace_id = coalesce((SELECT preview_of FROM workspace WHERE id = $2), $2))`,
+    values: [tenant, workspaceId],
+  });
+  return rows.map(({ name }) => name);
+}
+
 /** Paths under memory/, storage/, files/, outputs/ and state/ that exist outside the tree, for links to resolve. */
-export async function readLivePaths(sql: Sql, workspaceId: string): Promise<readonly string[]> {
+async function readLivePaths(sql: Sql, workspaceId: string): Promise<readonly string[]> {
   const rows = await sql.query<{ path: string }>({
     name: 'live-paths',
     text: `SELECT path FROM memory_file WHERE workspace_id = $1

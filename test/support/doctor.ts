@@ -98,7 +98,7 @@ async function productFindings({ db, dataDir, runId, temporal }: AuditInput): Pr
   const workflows = createWorkflows({ connection, namespace: 'signalbox', taskQueue: 'signalbox' });
   try {
     const blobs = createBlobStore({ dataDir, s3: null });
-    const findings = await examine({ deps: { db, workflows, blobs, config: { dataDir } }, root: runId });
+    const findings = await examine({ deps: { db, workflows, blobs, config: { dataDir }, keys: null }, root: runId });
     return findings.map(({ says }) => says);
   } finally {
     await workflows.close();

@@ -6,6 +6,7 @@ import { eventRoutes } from './events/index.js';
 import { healthRoutes } from './health/index.js';
 import { historyRoutes } from './history/index.js';
 import { runRoutes } from './runs/index.js';
+import { secretRoutes } from './secrets/index.js';
 import { sourceRoutes } from './source/index.js';
 import { workspaceRoutes } from './workspaces/index.js';
 
@@ -18,6 +19,7 @@ export const routes: readonly Route[] = [
   ...runRoutes,
   ...eventRoutes,
   ...accountRoutes,
+  ...secretRoutes,
   ...healthRoutes,
   ...docsRoutes,
 ];

@@ -1,8 +1,13 @@
+import type { InstallKeys } from '../../config/index.js';
 import type { Deps } from '../../deps.js';
 
 /** What the doctor looks at. */
 export interface Scene {
-  readonly deps: Pick<Deps, 'db' | 'workflows' | 'blobs'> & { readonly config: Pick<Deps['config'], 'dataDir'> };
+  readonly deps: Pick<Deps, 'db' | 'workflows' | 'blobs'> & {
+    readonly config: Pick<Deps['config'], 'dataDir'>;
+    /** Null when there are none. */
+    readonly keys: InstallKeys | null;
+  };
   /** A run without a parent: only it and what runs under it is looked at, where a check is about runs. Null: all. */
   readonly root: string | null;
 }

@@ -10,6 +10,7 @@ import { owners } from './checks/owners.js';
 import { parks } from './checks/parks.js';
 import { revisions } from './checks/revisions.js';
 import { sandboxes } from './checks/sandboxes.js';
+import { secrets } from './checks/secrets.js';
 import { slots } from './checks/slots.js';
 import { steps } from './checks/steps.js';
 import { workflows } from './checks/workflows.js';
@@ -29,6 +30,7 @@ const CHECKS = {
   files,
   orphans,
   owners,
+  secrets,
 } as const satisfies Record<string, Check>;
 
 export type CheckName = keyof typeof CHECKS;

@@ -1,0 +1,46 @@
+import type { InstallKeys } from '../config/index.js';
+import type { Sql } from '../db/contract.js';
+import { CannotOpen } from './envelope/seal.js';
+import { openRow, SECRET_COLUMNS, type SecretRow } from './secret-rows.js';
+
+const BATCH = 200;
+
+/** What is wrong with the secrets of all accounts, a sentence each; null keys are none at all. For the doctor: it tells no value. */
+export async function auditSecrets(sql: Sql, keys: InstallKeys | null): Promise<readonly string[]> {
+  const faults = await orphans(sql);
+  const ring = keys ?? { signing: new Uint8Array(), all: [], ring: [] };
+  for (let after: string | null = ''; after !== null; ) {
+    const from: string = after;
+    const rows = await sql.query<SecretRow>(
+      `SELECT ${SECRET_COLUMNS} FROM secret WHERE id > $1 ORDER BY id LIMIT ${BATCH}`,
+      [from],
+    );
+    for (const row of rows) {
+      const fault = faultOf(ring, row);
+      if (fault !== null) faults.push(`Account ${row.tenant}: ${fault}.`);
+    }
+    after = rows.length === BATCH ? (rows.at(-1)?.id ?? null) : null;
+  }
+  return faults;
+}
+
+function faultOf(keys: InstallKeys, row: SecretRow): string | null {
+  try {
+    openRow(keys, row);
+    return null;
+  } catch (error) {
+    if (error instanceof CannotOpen) return error.message;
+    throw error;
+  }
+}
+
+async function orphans(sql: Sql): Promise<string[]> {
+  const rows = await sql.query<{ says: string }>(
+    `SELECT format('Account %s: the secret %s lies in the vault of a workspace that is gone.', s.tenant_id, s.name) AS says
+       FROM secret s WHERE s.workspace_id IS NOT NULL
+         AND NOT EXISTS (SELECT 1 FROM workspace w WHERE w.id = s.workspace_id AND w.tenant_id = s.tenant_id)
+     UNION ALL SELECT format('Account %s is gone, but its secret %s is there.', s.tenant_id, s.name)
+       FROM secret s WHERE NOT EXISTS (SELECT 1 FROM tenant t WHERE t.id = s.tenant_id)`,
+  );
+  return rows.map(({ says }) => says);
+}

@@ -1,0 +1,25 @@
+import { audit } from '../accounts/index.js';
+import type { DeletedSecret } from '../contract/secrets.js';
+import type { Deps } from '../deps.js';
+import { notFound } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { vaultToWrite } from './vault.js';
+
+/** Removes a secret from one vault. What reads it then gets the account's of that name, or fails and says so. */
+export async function deleteSecret(
+  deps: Deps,
+  caller: Caller,
+  { name, workspace }: { readonly name: string; readonly workspace?: string | undefined },
+): Promise<DeletedSecret> {
+  await deps.db.transaction(async (tx) => {
+    const vault = await vaultToWrite(tx, caller, workspace);
+    const gone = await tx.query({
+      name: 'secret-delete',
+      text: `DELETE FROM secret WHERE tenant_id = $1 AND workspace_id IS NOT DISTINCT FROM $2 AND name = $3 RETURNING 1`,
+      values: [caller.tenant, vault.workspace, name],
+    });
+    if (gone.length === 0) throw notFound('secret');
+    await audit(tx, caller, 'secret.delete', name, { workspace: workspace ?? null });
+  });
+  return { ok: true, name, workspace: workspace ?? null };
+}

@@ -1,0 +1,10 @@
+export { auditSecrets } from './audit-secrets.js';
+export { deleteSecret } from './delete-secret.js';
+export { CannotOpen } from './envelope/seal.js';
+export { listSecrets } from './list-secrets.js';
+export type { OpenedSecret, SecretPlace, SecretValue, Shape, ShapeValues, Store } from './model.js';
+export { lockSecret, openSecret, openSecrets } from './open-secret.js';
+export { putSecret } from './put-secret.js';
+export { type Rotation, rotateKeys } from './rotate-keys.js';
+export { hiddenTexts } from './shapes/index.js';
+export { markReconnect, replaceSecret, writeSecret } from './write-secret.js';

@@ -1,0 +1,29 @@
+import { Refusal } from '../shared/refusal.js';
+
+/** As in `${NAME}`, which is also the name of the variable that programs read. */
+const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+/** Variables that decide how programs of a sandbox run, and those that the service sets itself. */
+const TAKEN =
+  /^(PATH|HOME|TMPDIR|LANG|TERM|SHELL|USER|PWD|IFS|ENV|BASH.*|LC_.*|LD_.*|NODE_OPTIONS|NODE_PATH|PYTHON.*|PERL.*|RUBY(LIB|OPT)|SSH_.*|GIT_SSH.*|GIT_CONFIG.*|ARG_.*)$/;
+
+/** Refuses a name that no placeholder can spell, or that would change how programs run. */
+export function checkSecretName(name: string): void {
+  if (!NAME.test(name)) {
+    throw new Refusal(
+      'refused',
+      'a secret’s name is letters, digits and _, 128 at most, and begins with no digit, like SHOP_TOKEN',
+      {
+        code: 'secret/bad-name',
+      },
+    );
+  }
+  if (TAKEN.test(name)) {
+    throw new Refusal(
+      'refused',
+      `the name ${name} is that of a variable that programs need for themselves: choose another`,
+      {
+        code: 'secret/bad-name',
+      },
+    );
+  }
+}

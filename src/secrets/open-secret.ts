@@ -1,0 +1,48 @@
+import type { InstallKeys } from '../config/index.js';
+import type { Sql } from '../db/contract.js';
+import type { OpenedSecret, SecretPlace } from './model.js';
+import { openRow, SECRET_COLUMNS, type SecretRow } from './secret-rows.js';
+
+/** Of a workspace (by its id) and these names; a preview reads the vault of the workspace that it previews. */
+export interface SecretsInReach {
+  readonly tenant: string;
+  readonly workspace: string | null;
+  readonly names: readonly string[];
+}
+
+/**
+ * The secrets of these names, opened: the workspace's vault comes before the account's. A name that neither holds is
+ * absent. Throws CannotOpen for one that is there and cannot be read.
+ */
+export async function openSecrets(
+  sql: Sql,
+  keys: InstallKeys,
+  { tenant, workspace, names }: SecretsInReach,
+): Promise<ReadonlyMap<string, OpenedSecret>> {
+  if (names.length === 0) return new Map();
+  const rows = await sql.query<SecretRow>({
+    name: 'secrets-open',
+    text: `SELECT DISTINCT ON (name) ${SECRET_COLUMNS} FROM secret
+      WHERE tenant_id = $1 AND name = ANY($3) AND (workspace_id IS NULL
+        OR workspace_id = coalesce((SELECT preview_of FROM workspace WHERE id = $2), $2))
+      ORDER BY name, workspace_id NULLS LAST`,
+    values: [tenant, workspace, names],
+  });
+  return new Map(rows.map((row) => [row.name, openRow(keys, row)]));
+}
+
+/** The nearest secret of this name, or null. `workspace` is a workspace's id, or null for the account's vault alone. */
+export async function openSecret(sql: Sql, keys: InstallKeys, place: SecretPlace): Promise<OpenedSecret | null> {
+  const found = await openSecrets(sql, keys, { ...place, names: [place.name] });
+  return found.get(place.name) ?? null;
+}
+
+/** The secret of this id, its row locked until the transaction ends; null when it is gone. */
+export async function lockSecret(tx: Sql, keys: InstallKeys, id: string): Promise<OpenedSecret | null> {
+  const [row] = await tx.query<SecretRow>({
+    name: 'secret-lock-id',
+    text: `SELECT ${SECRET_COLUMNS} FROM secret WHERE id = $1 FOR UPDATE`,
+    values: [id],
+  });
+  return row === undefined ? null : openRow(keys, row);
+}

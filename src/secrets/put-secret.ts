@@ -1,0 +1,34 @@
+import { audit } from '../accounts/index.js';
+import type { PutSecretAnswer, PutSecretBody } from '../contract/secrets.js';
+import type { Deps } from '../deps.js';
+import { Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import type { SecretValue } from './model.js';
+import { checkSecretName } from './names.js';
+import { faultOf, SHAPES } from './shapes/index.js';
+import { vaultToWrite } from './vault.js';
+import { writeSecret } from './write-secret.js';
+
+/** Stores a secret in the account's vault or a workspace's, over the one of that name. Its value is never told again. */
+export async function putSecret(deps: Deps, caller: Caller, input: PutSecretBody): Promise<PutSecretAnswer> {
+  const { name, workspace } = input;
+  checkSecretName(name);
+  const value = givenValue(input);
+  const fault = await faultOf(value);
+  if (fault !== null) throw new Refusal('refused', fault, { code: 'secret/bad-value' });
+  const created = await deps.db.transaction(async (tx) => {
+    const vault = await vaultToWrite(tx, caller, workspace);
+    const written = await writeSecret(tx, deps.keys, { tenant: caller.tenant, ...vault, name, value });
+    await audit(tx, caller, 'secret.put', name, { workspace: workspace ?? null, shape: value.shape });
+    return written.created;
+  });
+  return { ok: true, name, workspace: workspace ?? null, shape: value.shape, created };
+}
+
+function givenValue(input: PutSecretBody): SecretValue {
+  const given = SHAPES.filter((shape) => input[shape] !== undefined);
+  const [shape] = given;
+  if (shape !== undefined && given.length === 1) return { shape, value: input[shape] } as SecretValue;
+  const found = given.length === 0 ? 'none is there' : `there are ${given.join(' and ')}`;
+  throw new Refusal('refused', `give exactly one of ${SHAPES.join(', ')}: ${found}`, { code: 'secret/bad-shape' });
+}

@@ -1,0 +1,51 @@
+import type { InstallKeys } from '../config/index.js';
+import type { Sql } from '../db/contract.js';
+import { isRecord } from '../shared/json.js';
+import { CannotOpen, open } from './envelope/seal.js';
+import type { OpenedSecret, SecretStatus, SecretValue, Shape } from './model.js';
+
+export interface SecretRow {
+  readonly id: string;
+  readonly tenant: string;
+  readonly workspace: string | null;
+  readonly name: string;
+  readonly shape: Shape;
+  readonly version: number;
+  readonly keyId: string;
+  readonly wrappedKey: Buffer;
+  readonly sealed: Buffer;
+  readonly status: SecretStatus;
+}
+
+export const SECRET_COLUMNS = `id, tenant_id AS tenant, workspace_id AS workspace, name, shape, version, key_id AS "keyId",
+  wrapped_key AS "wrappedKey", sealed, status`;
+
+/** Throws CannotOpen when its install key is missing or its bytes are not what was sealed there. */
+export function openRow(keys: InstallKeys, row: SecretRow): OpenedSecret {
+  const { id, name, shape, version, status } = row;
+  const content: unknown = JSON.parse(open(keys, row, row));
+  if (!isRecord(content) || !Object.hasOwn(content, shape)) {
+    throw new CannotOpen(`the secret ${name} is not of the shape that its row names: store it anew`);
+  }
+  const store = row.workspace === null ? 'account' : 'workspace';
+  return { ...({ shape, value: content[shape] } as SecretValue), id, name, store, version, status };
+}
+
+/** What is sealed: the value under its shape's name. */
+export function contentOf({ shape, value }: SecretValue): string {
+  return JSON.stringify({ [shape]: value });
+}
+
+/** The row of this name in one vault, locked; undefined when there is none. */
+export async function lockRow(
+  sql: Sql,
+  place: Pick<SecretRow, 'tenant' | 'workspace' | 'name'>,
+): Promise<SecretRow | undefined> {
+  const [row] = await sql.query<SecretRow>({
+    name: 'secret-lock',
+    text: `SELECT ${SECRET_COLUMNS} FROM secret
+      WHERE tenant_id = $1 AND workspace_id IS NOT DISTINCT FROM $2 AND name = $3 FOR UPDATE`,
+    values: [place.tenant, place.workspace, place.name],
+  });
+  return row;
+}

@@ -1,0 +1,25 @@
+import type { Sql } from '../db/contract.js';
+import { Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { findWorkspace } from '../workspaces/index.js';
+
+export interface Vault {
+  /** The workspace's id; null for the account's vault. */
+  readonly workspace: string | null;
+}
+
+/**
+ * The vault that a caller writes: a workspace's by its name, or the account's, which every workspace reads and so is
+ * for callers who are narrowed to none. A workspace that is deleted meanwhile waits for the transaction.
+ */
+export async function vaultToWrite(tx: Sql, caller: Caller, workspace: string | undefined): Promise<Vault> {
+  if (workspace !== undefined) return { workspace: (await findWorkspace(tx, caller, workspace, 'share')).id };
+  if (caller.workspaces === null) return { workspace: null };
+  throw new Refusal(
+    'forbidden',
+    'you are narrowed to some workspaces, and every workspace reads the account’s vault: name a workspace',
+    {
+      need: 'every workspace',
+    },
+  );
+}
