@@ -2,7 +2,15 @@ import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { secretRoutes } from '../../src/api/routes/secrets/index.js';
 import { workspaceRoutes } from '../../src/api/routes/workspaces/index.js';
-import { lockSecret, markReconnect, openSecret, openSecrets, replaceSecret } from '../../src/secrets/index.js';
+import {
+  CannotOpen,
+  hiddenTexts,
+  lockSecret,
+  markReconnect,
+  openSecret,
+  openSecrets,
+  replaceSecret,
+} from '../../src/secrets/index.js';
 import { createKey, createTestApp } from '../support/create-test-app.js';
 import { secretSamples } from '../support/secret-samples.js';
 import { bodyOf, createWorkspaceApp, fileList, type WorkspaceApp } from '../support/workspace-app.js';
@@ -43,6 +51,16 @@ describe('the six shapes', () => {
       expect(listed).not.toContain('PRIVATE KEY');
     },
   );
+
+  test('security 18: what must appear nowhere is told of every shape, addresses and names are not', () => {
+    const hidden = (shape: keyof typeof samples) => hiddenTexts({ shape, value: samples[shape] } as never);
+    expect(hidden('value')).toEqual([CANARY]);
+    expect(hidden('file')).toEqual([samples.file.content]);
+    expect(hidden('oauth2')).toEqual([`${CANARY}-client`, `${CANARY}-refresh`]);
+    expect(hidden('service_account')).toEqual([samples.service_account.private_key]);
+    expect(hidden('ssh')).toEqual([samples.ssh.private_key]);
+    expect(hidden('api')).toEqual([`${CANARY}-key`]);
+  });
 
   test('security 18: nothing of a secret is readable in the database', async () => {
     await put({ name: 'AT_REST', value: CANARY });
@@ -181,6 +199,7 @@ test('security 18: bytes that were put in another place or under another version
       [app.tenant, from, to],
     );
   await move('PLACE_A', 'PLACE_B');
+  await expect(open('PLACE_B')).rejects.toThrow(CannotOpen);
   await expect(open('PLACE_B')).rejects.toThrow('the secret PLACE_B does not open');
   await app.deps.db.query(`UPDATE secret SET version = 2 WHERE tenant_id = $1 AND name = 'PLACE_A'`, [app.tenant]);
   await expect(open('PLACE_A')).rejects.toThrow('the secret PLACE_A does not open');
