@@ -147,13 +147,14 @@ async function startWorker(
   { switched, workerId }: { switched: SwitchedWorkflows; workerId: string },
   closers: Closers,
 ): Promise<void> {
-  const { config, db, log, sandbox } = deps;
+  const { config, db, log, models, sandbox } = deps;
   const { namespace, taskQueue } = config.temporal;
   const target = { address: config.temporal.address ?? '', tls: config.temporal.tls };
   const loops = startEngineLoops(deps);
   const bundlePath = join(distDir, 'workflows.js');
   const version = `${config.version}+${await buildOf(bundlePath)}`;
-  const seen = await keepWorkerSeen(db, { id: workerId, version, sandbox: sandbox.driver }, log);
+  const entry = { id: workerId, version, sandbox: sandbox.driver, models: () => models.failing() };
+  const seen = await keepWorkerSeen(db, entry, log);
   const worker = keepWorker({
     target,
     namespace,

@@ -16,6 +16,16 @@ export const Health = z
     circuits: z
       .array(z.object({ provider: z.string(), until: Time }))
       .describe('Model providers that are not asked at present, since they fail'),
+    models: z
+      .array(
+        z.object({
+          endpoint: z.string(),
+          open: z.boolean().describe('True while it is not asked, after five failures in a row'),
+          since: Time.describe('Of the first of its failures in a row'),
+          lastError: z.string(),
+        }),
+      )
+      .describe('Endpoints of models whose last call failed, here or on a worker'),
     sandbox: z
       .object({ driver: z.string(), reason: z.string().nullable() })
       .describe('What runs programs, or why nothing does'),

@@ -172,6 +172,17 @@ export const RunView = RunSummary.extend({
     }),
   ),
   steps: z.array(Step),
+  usage: z
+    .array(
+      z.object({
+        model: z.string(),
+        calls: z.number().int(),
+        tokens: z.object({ input: z.number(), output: z.number(), cached: z.number() }),
+        costUsd: Usd.nullable().describe('Null when no price is known'),
+        estimated: z.boolean(),
+      }),
+    )
+    .describe('By the model that answered, `<provider>/<model>`, whatever alias named it'),
   lastSeq: z.number().int(),
 }).meta({ id: 'Run' });
 

@@ -9,6 +9,8 @@ export interface WorkerEntry {
   readonly version: string;
   /** The driver that programs run under, and why they are refused when they are. */
   readonly sandbox: string;
+  /** What an API beside it tells of its models' endpoints: asked at every beat. */
+  readonly models: () => readonly object[];
 }
 
 const EVERY_MS = 5_000;
@@ -48,15 +50,15 @@ export async function keepWorkerSeen(db: Sql, entry: WorkerEntry, log: Log): Pro
 }
 
 /** Answers how many workers of other builds live. */
-async function see(db: Sql, { id, version, sandbox }: WorkerEntry): Promise<number> {
+async function see(db: Sql, { id, version, sandbox, models }: WorkerEntry): Promise<number> {
   const [row] = await db.query<{ others: number }>({
     name: 'worker-seen',
     text: `WITH old AS (DELETE FROM worker_seen WHERE seen_at < now() - interval '1 day'),
-           mine AS (INSERT INTO worker_seen (id, host, pid, version, sandbox) VALUES ($1, $2, $3, $4, $5)
-             ON CONFLICT (id) DO UPDATE SET seen_at = now(), sandbox = excluded.sandbox)
+           mine AS (INSERT INTO worker_seen (id, host, pid, version, sandbox, models) VALUES ($1, $2, $3, $4, $5, $6)
+             ON CONFLICT (id) DO UPDATE SET seen_at = now(), sandbox = excluded.sandbox, models = excluded.models)
            SELECT count(*)::int AS others FROM worker_seen
              WHERE version <> $4 AND seen_at > now() - interval '15 seconds'`,
-    values: [id, hostname(), process.pid, version, sandbox],
+    values: [id, hostname(), process.pid, version, sandbox, JSON.stringify(models())],
   });
   return row?.others ?? 0;
 }

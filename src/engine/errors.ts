@@ -53,4 +53,12 @@ export class StepFailure extends Error {
 }
 
 /** The provider says that the context of the call is too long. It is compacted once; after that it fails the step. */
-export class ContextOverflow extends StepFailure {}
+export class ContextOverflow extends StepFailure {
+  constructor(
+    message: string,
+    /** The model that said so. */
+    readonly model: { readonly name: string; readonly contextTokens: number },
+  ) {
+    super(message, 'model');
+  }
+}

@@ -118,17 +118,48 @@ export type ModelErrorKind =
   | 'overflow' // the context does not fit
   | 'aborted';
 
+export interface ModelErrorDetails {
+  /** What the provider asked for, in ms; for a circuit, until its next probe. */
+  readonly retryAfterMs?: number | null;
+  /** True when the request itself was refused: another model would be sent the same. */
+  readonly ours?: boolean;
+  /** True when nobody was asked, since the endpoint's circuit is open. */
+  readonly circuit?: boolean;
+  /** What happened without the provider's words, which may repeat what it was sent: for pages that everybody may read. */
+  readonly brief?: string;
+}
+
 export class ModelError extends Error {
   override readonly name = 'ModelError';
+  readonly retryAfterMs: number | null;
+  readonly ours: boolean;
+  readonly circuit: boolean;
+  readonly brief: string;
 
   constructor(
     readonly kind: ModelErrorKind,
     message: string,
-    /** What the provider asked for, in ms. */
-    readonly retryAfterMs: number | null = null,
+    { retryAfterMs = null, ours = false, circuit = false, brief = message }: ModelErrorDetails = {},
   ) {
     super(message);
+    this.retryAfterMs = retryAfterMs;
+    this.ours = ours;
+    this.circuit = circuit;
+    this.brief = brief;
   }
+}
+
+/** An endpoint whose last calls failed, as this process knows it. Times are ms since 1970. */
+export interface EndpointHealth {
+  readonly endpoint: string;
+  /** True while its circuit is open: it is not asked. */
+  readonly open: boolean;
+  /** Of the first of its failures in a row. */
+  readonly since: number;
+  /** When it is asked again; null while the circuit is closed. */
+  readonly until: number | null;
+  /** Without the provider's words and without keys. */
+  readonly lastError: string;
 }
 
 export interface Models {
@@ -141,6 +172,6 @@ export interface Models {
   call(request: ModelRequest): Promise<ModelReply>;
   /** For `ref/model` at deploy. `any`: every name resolves. `providers`: those that `<provider>/<model>` can name now. */
   known(): { readonly aliases: readonly string[]; readonly providers: readonly string[]; readonly any: boolean };
-  /** Providers whose circuit is open, for healthz and observe. */
-  openCircuits(): readonly { readonly provider: string; readonly until: number }[];
+  /** Endpoints whose last call failed, for healthz and observe; one that answers is none of them. */
+  failing(): readonly EndpointHealth[];
 }

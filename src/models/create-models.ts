@@ -6,16 +6,19 @@ import { resolveModel } from './catalogue/resolve-model.js';
 import { ModelError, type Models } from './contract.js';
 
 const IDLE_MS = 120_000;
+const OPEN_MS = 30_000;
 
 interface ModelsDeps extends Pick<Deps, 'config' | 'log' | 'clock'> {
   /** After how much silence a stream is given up; `idleSeconds` of the models file is a model's own. */
   readonly idleMs?: number;
+  /** How long an endpoint that fails is left alone. */
+  readonly openMs?: number;
 }
 
 /** The models that are configured. Throws an Error that names every fault of SERVICE_MODELS_FILE. */
-export function createModels({ config, log, clock, idleMs = IDLE_MS }: ModelsDeps): Models {
+export function createModels({ config, log, clock, idleMs = IDLE_MS, openMs = OPEN_MS }: ModelsDeps): Models {
   const catalogue = readCatalogue(config.models);
-  const circuits = createCircuits(clock);
+  const circuits = createCircuits(clock, openMs);
   return {
     resolve: (name, aliases) => resolveModel(catalogue, name, aliases),
     call: async (request) => {
@@ -25,7 +28,7 @@ export function createModels({ config, log, clock, idleMs = IDLE_MS }: ModelsDep
       return callModel({ log, clock, circuits, idleMs }, entry, request);
     },
     known: () => known(catalogue),
-    openCircuits: () => circuits.open(),
+    failing: () => circuits.failing(),
   };
 }
 

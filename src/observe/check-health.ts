@@ -1,11 +1,15 @@
 import type { Health } from '../contract/health.js';
 import type { Deps } from '../deps.js';
+import type { EndpointHealth } from '../models/contract.js';
+import { endpointsTold, joinEndpoints } from './endpoints.js';
 
 /** Each part is asked by itself and has this long: one that hangs is down, and does not hold up the others. */
 const LIMIT_MS = 1_500;
 
 interface WorkerRow {
   readonly sandbox: string;
+  /** What the worker knew of its models' endpoints at its last beat. */
+  readonly models: readonly EndpointHealth[];
 }
 
 /** How each part is now. Never throws. */
@@ -24,9 +28,7 @@ export async function checkHealth(deps: Deps): Promise<Health> {
     database: database ? 'ok' : 'down',
     redis: 'off',
     temporal: temporal ? 'ok' : 'down',
-    circuits: deps.models
-      .openCircuits()
-      .map(({ provider, until }) => ({ provider, until: new Date(until).toISOString() })),
+    ...endpointsTold(endpointsOf(deps, workers)),
     sandbox: sandboxOf(deps, workers),
   };
 }
@@ -38,10 +40,16 @@ function sandboxOf(deps: Deps, workers: readonly WorkerRow[]): Health['sandbox']
   return { driver: deps.sandbox.driver, reason: deps.sandbox.reason };
 }
 
+/** A worker in this process is asked directly: what it wrote at its last beat may be over. */
+function endpointsOf({ config, models }: Deps, workers: readonly WorkerRow[]): readonly EndpointHealth[] {
+  const told = config.role === 'all' && workers.length <= 1 ? [] : workers.map((worker) => worker.models);
+  return joinEndpoints([models.failing(), ...told]);
+}
+
 function aliveWorkers(deps: Deps): Promise<WorkerRow[]> {
   return deps.db.query<WorkerRow>({
     name: 'alive-workers',
-    text: `SELECT sandbox FROM worker_seen WHERE seen_at > now() - interval '15 seconds' ORDER BY seen_at DESC`,
+    text: `SELECT sandbox, models FROM worker_seen WHERE seen_at > now() - interval '15 seconds' ORDER BY seen_at DESC`,
   });
 }
 

@@ -8,6 +8,7 @@ import type { Caller } from '../shared/roles.js';
 import { findWorkspace, loadPlan } from '../workspaces/index.js';
 import { hideTokens } from './hide-tokens.js';
 import { RUN_COLUMNS, type RunRow, type RunSummary, summaryOf } from './run-summary.js';
+import { type ModelUse, readUsage, type UsageRow, usageOf } from './run-usage.js';
 import { readSlotWaits, type SlotWaitRow } from './slot-waits.js';
 import { type StepRow, type StepView, stepViews } from './step-views.js';
 import type { EventRow } from './trace.js';
@@ -27,6 +28,8 @@ export interface RunView extends RunSummary {
   /** What a rerun took over. */
   readonly rerun?: Json;
   readonly steps: readonly StepView[];
+  /** By the model that answered. */
+  readonly usage: readonly ModelUse[];
   /** The number of the newest event: where a stream goes on. */
   readonly lastSeq: number;
 }
@@ -58,6 +61,7 @@ export async function getRun(
     waiting: waitingOf(plan, rows, { caller, nowMs: deps.clock.now(), releaseUrl }),
     ...(run.rerun === null ? {} : { rerun: run.rerun }),
     steps: stepViews(plan, rows, releaseUrl),
+    usage: usageOf(rows.usage),
     lastSeq: Number(run.lastSeq),
   });
 }
@@ -75,6 +79,7 @@ interface All {
   }[];
   readonly children: readonly ChildRow[];
   readonly slotWaits: readonly SlotWaitRow[];
+  readonly usage: readonly UsageRow[];
 }
 
 /** One moment of the run: all its rows in one snapshot, so that steps, events and parks agree. */
@@ -117,7 +122,8 @@ async function readParts(sql: Sql, { id: runId, slots }: RunRow): Promise<Omit<A
     [runId],
   );
   const slotWaits = slots === null || slots.length === 0 ? [] : await readSlotWaits(sql, runId);
-  return { steps, parks, events, files, children, slotWaits };
+  const usage = await readUsage(sql, runId);
+  return { steps, parks, events, files, children, slotWaits, usage };
 }
 
 /** A step's trace shows its newest lines, fewer where the steps are many: the run's view stays a page. */

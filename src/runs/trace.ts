@@ -18,6 +18,11 @@ export interface EventRow {
 
 type Say = (data: Readonly<Record<string, Json>>) => string;
 
+/** What people named, and the model that it is where the name does not say so. Runs of before know only the first. */
+function modelOf({ model, served }: Readonly<Record<string, unknown>>): string {
+  return served === undefined || served === model ? String(model) : `${model} (${served})`;
+}
+
 /** What people read for each event of a step. Events of other kinds stand with their name. */
 const TEXTS: Readonly<Record<string, Say>> = {
   'step.started': (data) => (data.agent ? `started by ${data.agent}` : 'started'),
@@ -29,11 +34,13 @@ const TEXTS: Readonly<Record<string, Say>> = {
   'step.copied': (data) => `taken over from run ${data.of}`,
   'step.edited': (data) => `edited by ${data.by}`,
   'step.subflow': (data) => `runs as ${data.runId}`,
-  'model.started': (data) => `asks ${data.model}${data.purpose ? ' for a summary of the older turns' : ''}`,
-  'model.finished': (data) => `${data.model} answered in ${data.ms} ms`,
+  'model.started': (data) => `asks ${modelOf(data)}${data.purpose ? ' for a summary of the older turns' : ''}`,
+  'model.finished': (data) => `${modelOf(data)} answered in ${data.ms} ms`,
   'model.failed': (data) => `no answer: ${data.error}`,
   'model.retrying': (data) => `asks again in ${data.waitMs} ms: ${data.error}`,
-  'model.interrupted': (data) => `a call of ${data.model} was cut off; it counts at what it had set aside`,
+  'model.waiting': (data) => `asks again at ${data.until} (wait ${data.waits}): ${data.error}`,
+  'model.fallback': (data) => `goes on with ${modelOf(data)}: ${data.error}`,
+  'model.interrupted': (data) => `a call of ${modelOf(data)} was cut off; it counts at what it had set aside`,
   'tool.started': (data) => `${data.name} ${data.args}`,
   'tool.finished': (data) =>
     `${data.name} ${data.isError ? 'failed' : 'answered'} in ${data.ms} ms${data.why ? `: ${data.why}` : ''}`,

@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 const hanging = new Promise<never>(() => undefined);
-const parts = { models: { openCircuits: () => [] }, sandbox: { driver: 'bubblewrap', reason: null } };
+const parts = { models: { failing: () => [] }, sandbox: { driver: 'bubblewrap', reason: null } };
 const withTemporal = (ping: () => Promise<boolean>) => ({ ...parts, workflows: { ping } }) as unknown as Partial<Deps>;
 const up = withTemporal(async () => true);
 
@@ -53,6 +53,7 @@ test('health is open, and names each part', async () => {
     redis: 'off',
     temporal: 'ok',
     circuits: [],
+    models: [],
     sandbox: { driver: 'bubblewrap', reason: null },
   });
 });
@@ -71,13 +72,47 @@ test('a worker is alive when it was seen in the last 15 seconds', async () => {
   expect(await alive()).toBe(false);
 });
 
-test('an open circuit is named with the time until which it is open', async () => {
-  const until = Date.parse('2030-01-01T00:00:00Z');
-  const models = { openCircuits: () => [{ provider: 'openai', until }] } as unknown as Deps['models'];
-  const { get } = await createTestApp({ deps: { ...up, models } });
+const at = (time: string) => Date.parse(`2030-01-01T${time}Z`);
+const failing = (endpoint: string, more: object = {}) => ({
+  endpoint,
+  open: false,
+  since: at('00:00:10'),
+  until: null,
+  lastError: 'answered 503',
+  ...more,
+});
+
+test('endpoints of models that fail are named with since when and why, open circuits with the time until which they are', async () => {
+  const until = at('00:01:00');
+  const models = { failing: () => [failing('openai', { open: true, until }), failing('google')] };
+  const { get } = await createTestApp({ deps: { ...up, models } as unknown as Partial<Deps> });
+  const since = '2030-01-01T00:00:10.000Z';
   expect(await (await get('/api/healthz')).json()).toMatchObject({
-    circuits: [{ provider: 'openai', until: '2030-01-01T00:00:00.000Z' }],
+    circuits: [{ provider: 'openai', until: '2030-01-01T00:01:00.000Z' }],
+    models: [
+      { endpoint: 'openai', open: true, since, lastError: 'answered 503' },
+      { endpoint: 'google', open: false, since, lastError: 'answered 503' },
+    ],
   });
+});
+
+test('an API on its own tells what its workers know of the endpoints, once each', async () => {
+  const { get, deps } = await createTestApp({ deps: up });
+  const see = async (...models: object[]) =>
+    deps.db.query(
+      `INSERT INTO worker_seen (id, host, pid, version, sandbox, models) VALUES ($1, 'h', 1, '0', 'none', $2::jsonb)`,
+      [newId(), JSON.stringify(models)],
+    );
+  await deps.db.query('DELETE FROM worker_seen');
+  await see(failing('openai', { open: true, until: at('00:02:00'), lastError: 'answered 529' }));
+  await see(failing('openai', { since: at('00:00:05') }), failing('google'));
+  const health = (await (await get('/api/healthz')).json()) as { circuits: object[]; models: object[] };
+  await deps.db.query('DELETE FROM worker_seen');
+  expect(health.circuits).toEqual([{ provider: 'openai', until: '2030-01-01T00:02:00.000Z' }]);
+  expect(health.models).toEqual([
+    { endpoint: 'openai', open: true, since: '2030-01-01T00:00:05.000Z', lastError: 'answered 529' },
+    { endpoint: 'google', open: false, since: '2030-01-01T00:00:10.000Z', lastError: 'answered 503' },
+  ]);
 });
 
 test('a Temporal that hangs or throws is down, within 2 s, and the rest is as it is', async () => {

@@ -31,9 +31,17 @@ test('five failures in a row open the circuit: the provider is left alone for 30
   const { models, model, call, times } = setUp();
   provider.respond(down);
   await times(4);
-  expect(models.openCircuits()).toEqual([]);
+  expect(models.failing().filter(({ open }) => open)).toEqual([]);
   await times(1);
-  expect(models.openCircuits()).toEqual([{ provider: `openai-compatible at ${provider.url}`, until: now + 30_000 }]);
+  expect(models.failing()).toEqual([
+    {
+      endpoint: `openai-compatible at ${provider.url}`,
+      open: true,
+      since: 1_000_000,
+      until: now + 30_000,
+      lastError: 'answered 500',
+    },
+  ]);
 
   now += 10_000;
   const error = await models.call(ask(model)).catch((thrown: unknown) => thrown);
@@ -42,7 +50,7 @@ test('five failures in a row open the circuit: the provider is left alone for 30
   now += 20_000;
   provider.respond(() => ({ text: 'back' }));
   expect(await call()).toBe('back');
-  expect(models.openCircuits()).toEqual([]);
+  expect(models.failing().filter(({ open }) => open)).toEqual([]);
 });
 
 test('after 30 s one call probes while the others still wait', async () => {
@@ -61,7 +69,7 @@ test('a probe that fails opens it anew', async () => {
   await times(5);
   now += 30_000;
   expect(await call()).toBe('transient');
-  expect(models.openCircuits()).toMatchObject([{ until: now + 30_000 }]);
+  expect(models.failing()).toMatchObject([{ until: now + 30_000 }]);
   expect(await call()).toBe('overloaded');
 });
 
@@ -82,7 +90,7 @@ test('failures that are spread over more than a minute do not open it', async ()
     await call();
     now += 16_000;
   }
-  expect(models.openCircuits()).toEqual([]);
+  expect(models.failing().filter(({ open }) => open)).toEqual([]);
 });
 
 test('an answer in between begins the count anew, a refusal too', async () => {
@@ -95,7 +103,7 @@ test('an answer in between begins the count anew, a refusal too', async () => {
   }
   provider.respond(down);
   await times(4);
-  expect(models.openCircuits()).toEqual([]);
+  expect(models.failing().filter(({ open }) => open)).toEqual([]);
 });
 
 test('the script of an agent opens no circuit', async () => {
@@ -106,5 +114,5 @@ test('the script of an agent opens no circuit', async () => {
     const error = await models.call(ask(model, { script })).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ kind: 'transient' });
   }
-  expect(models.openCircuits()).toEqual([]);
+  expect(models.failing().filter(({ open }) => open)).toEqual([]);
 });

@@ -337,3 +337,37 @@ test('a model that is no longer configured is refused by name', async () => {
   const [model] = modelsOfWires().resolve('anthropic', {});
   expect((await failureOf(models.call(ask(model)))).message).toContain('anthropic is no longer configured');
 });
+
+const OURS: [number, string, boolean][] = [
+  [400, said('messages: at least one message is required'), true],
+  [422, said('tools.0.name: string does not match'), true],
+  [400, said('Your credit balance is too low to access the API.'), false],
+  [400, said('API key not valid. Please pass a valid API key.', { status: 'INVALID_ARGUMENT' }), false],
+  [400, said('Invalid model name passed in model=gpt-x'), false],
+  [400, said('The model `gpt-x` does not exist or you do not have access to it.'), false],
+  [401, said('wrong key'), false],
+  [403, said('not for this project'), false],
+  [404, said('no such model'), false],
+  [429, said('You exceeded your current quota', { code: 'insufficient_quota' }), false],
+];
+test.each(OURS)('%i %s: whether another model would be sent the same is %s', async (status, body, ours) => {
+  expect(await failWith({ status, body })).toMatchObject({ kind: 'refused', ours });
+});
+
+test('keep-alives alone are silence: a server that sends nothing else is given up', async () => {
+  const error = await failWith(
+    { events: Array<string>(200).fill(': keep-alive\n\n'), eventDelayMs: 20 },
+    { idleMs: 200 },
+  );
+  expect([error.kind, error.brief]).toEqual(['transient', 'sent nothing but signs of life for 0.2 s']);
+});
+
+test('security 18: what health may show of a failure has neither the key nor the words of the provider', async () => {
+  for (const status of [500, 503]) {
+    const error = await failWith({ status, body: said('sk-secret-key may not say: the secret prompt') });
+    expect(error.brief).toBe(`answered ${status}`);
+  }
+  const event = `data: ${said('the secret prompt', { code: 503 })}\n\n`;
+  expect((await failWith({ events: [event] })).brief).toBe('broke off its answer');
+  expect((await failWith({ body: said('the secret prompt', { code: 503 }) })).brief).not.toContain('secret');
+});

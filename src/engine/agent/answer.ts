@@ -4,6 +4,7 @@ import { StepFailure } from '../errors.js';
 import type { Entry, Session } from './session.js';
 
 const REPAIRS = 2;
+const SHOWN_CHARACTERS = 300;
 
 export type Verdict =
   | { readonly kind: 'done'; readonly result: string; readonly data?: Json }
@@ -20,6 +21,17 @@ export function judgeAnswer(session: Session, last: Extract<Entry, { role: 'assi
     return { kind: 'again', why: 'nudge', text: nudge };
   }
   return session.step.output === 'json' ? judgeJson(session, text) : { kind: 'done', result: last.text };
+}
+
+/** What a content filter let through of an answer is none, and asking again would be asking for the same. */
+export function refuseFiltered({ filtered, text }: Extract<Entry, { role: 'assistant' }>): void {
+  if (filtered === undefined) return;
+  const said = text.trim().slice(0, SHOWN_CHARACTERS);
+  throw new StepFailure(
+    `${filtered} refused to answer (content filter)${said === '' ? '' : `; it said: ${said}`}. ` +
+      'Change the instruction or what it is given to read, or name another model',
+    'model',
+  );
 }
 
 function judgeJson(session: Session, text: string): Verdict {

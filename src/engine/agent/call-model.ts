@@ -1,18 +1,16 @@
-import { ModelError, type ModelReply, type ResolvedModel } from '../../models/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { isRecord } from '../../shared/json.js';
 import type { Stop } from '../../workflows/contract.js';
 import { ContextOverflow, OverBudget, Poison, StepFailure } from '../errors.js';
 import { writeStep } from '../lane/lane.js';
-import { deltaSink } from '../rows/deltas.js';
-import { shown } from '../text/plain-text.js';
-import { openingMessages, toolSpecs } from './request.js';
+import { resetTold } from './ask-model.js';
+import { judgeFailures } from './judge-failures.js';
 import { type Reserve, reserveFor, settleLost } from './reserve.js';
+import { modelTold, servedBy } from './served-by.js';
 import { callKey, journalKey, modelCall, type Session, say, turnsOf } from './session.js';
+import { type Answered, type FailedModel, tryModels } from './try-models.js';
 
 const MAX_STARTS = 3;
-const IN_PLACE_MS = 10_000;
-const IN_PLACE_TRIES = 4;
 const BUDGET_LOOK_MS = 2_000;
 
 /** One model call: started in the journal, made, finished in the next write. A stop says "not before". */
@@ -32,13 +30,13 @@ export async function callModel(session: Session): Promise<Stop | null> {
   lane.writer.batch.calls.push({
     ...callKey(session, turn, modelCall(session)),
     kind: 'model',
-    name: first.name,
+    name: servedBy(first),
     acts: false,
     state: 'started',
-    result: { reserve: String(reserve.nano) },
+    result: { reserve: String(reserve.nano), ...waitsTold(waitsOf(session, turn)) },
   });
   lane.writer.batch.reserve += reserve.nano;
-  lane.writer.event('model.started', { ...placeOf(session, turn), model: first.name });
+  lane.writer.event('model.started', { ...placeOf(session, turn), ...modelTold(first) });
   try {
     await lane.writer.flush();
   } catch (error) {
@@ -47,6 +45,7 @@ export async function callModel(session: Session): Promise<Stop | null> {
     throw error;
   }
   failpoint(session.purpose === 'summary' ? 'compaction-started' : 'model-started');
+  if (settled) await resetTold(session);
   try {
     return await attempt(session, turn, reserve);
   } catch (error) {
@@ -75,113 +74,68 @@ async function waitForOthers(session: Session, turn: number, settled: boolean): 
   return { kind: 'later', at: lane.deps.clock.now() + BUDGET_LOOK_MS };
 }
 
-function markInterrupted(session: Session, turn: number, error: string): void {
+function markInterrupted(session: Session, turn: number, error: string, waits = waitsOf(session, turn)): void {
   session.lane.writer.batch.calls.push({
     ...callKey(session, turn, modelCall(session)),
     kind: 'model',
-    name: session.models[0]?.name ?? '',
+    name: firstServed(session),
     acts: false,
     state: 'interrupted',
-    result: { error },
+    result: { error, ...waitsTold(waits) },
   });
 }
 
 function settleCut(session: Session, turn: number, reserve: Reserve): void {
   markInterrupted(session, turn, 'cut by the timeout of the step');
-  settleLost(session, session.models[0]?.name ?? '', reserve.nano);
+  settleLost(session, firstServed(session), reserve.nano);
+}
+
+function firstServed({ models: [first] }: Session): string {
+  return first ? servedBy(first) : '';
+}
+
+function waitsTold(waits: number): object {
+  return waits === 0 ? {} : { waits };
 }
 
 async function attempt(session: Session, turn: number, reserve: Reserve): Promise<Stop | null> {
-  const { lane } = session;
-  let last: ModelError | null = null;
-  for (const model of session.models) {
-    for (let tries = 1; tries <= IN_PLACE_TRIES; tries += 1) {
-      try {
-        const began = lane.deps.clock.now();
-        const reply = await request(session, model, turn, reserve, tries);
-        failpoint('model-answered');
-        record(session, model, turn, reserve, reply, lane.deps.clock.now() - began);
-        return null;
-      } catch (error) {
-        if (!(error instanceof ModelError)) throw error;
-        if (session.signal.aborted) throw session.signal.reason;
-        last = error;
-        if (error.kind !== 'overloaded' && error.kind !== 'transient') break;
-        const wait = error.retryAfterMs ?? 500 * 2 ** (tries - 1);
-        if (wait > IN_PLACE_MS) break;
-        lane.writer.event('model.retrying', { step: session.step.id, turn, error: error.message, waitMs: wait });
-        await pause(wait, session.signal);
-      }
-    }
-  }
-  return giveUp(session, turn, reserve, last);
+  const tried = await tryModels(session, { turn, maxOutputTokens: reserve.maxOutputTokens });
+  if (!('reply' in tried)) return giveUp(session, turn, reserve, tried);
+  failpoint('model-answered');
+  record(session, turn, reserve, tried);
+  return null;
 }
 
-/** Nothing answered: a provider that named a time is waited for by a durable timer, anything else fails the step. */
+/** No model answered: one that named a time is waited for by a durable timer, so often; anything else fails the step. */
 async function giveUp(
   session: Session,
   turn: number,
   reserve: Reserve,
-  error: ModelError | null,
+  failed: readonly FailedModel[],
 ): Promise<Stop | null> {
   const { lane, step } = session;
-  const wait = error?.kind === 'overloaded' ? error.retryAfterMs : null;
-  markInterrupted(session, turn, error?.message ?? 'no answer');
+  const now = lane.deps.clock.now();
+  const end = judgeFailures(failed, waitsOf(session, turn));
+  markInterrupted(session, turn, end.error, end.kind === 'later' ? end.waits : undefined);
   lane.writer.batch.release += reserve.nano;
-  lane.writer.event('model.failed', { step: step.id, turn, error: error?.message ?? 'no answer' });
+  const told = { step: step.id, turn, error: end.error };
+  if (end.kind === 'later') {
+    const until = new Date(now + end.waitMs).toISOString();
+    lane.writer.event('model.waiting', { ...told, until, waits: end.waits });
+  } else lane.writer.event('model.failed', told);
   await lane.writer.flush();
-  if (wait !== null && wait > IN_PLACE_MS) return { kind: 'later', at: lane.deps.clock.now() + wait };
-  if (error?.kind === 'overflow') throw new ContextOverflow(error.message, 'model');
-  throw new StepFailure(error?.message ?? 'the model gave no answer', 'model');
+  if (end.kind === 'later') return { kind: 'later', at: now + end.waitMs };
+  if (end.kind === 'overflow') throw new ContextOverflow(end.error, end.model);
+  throw new StepFailure(end.error, 'model');
 }
 
-async function request(
-  session: Session,
-  model: ResolvedModel,
-  turn: number,
-  reserve: Reserve,
-  tries: number,
-): Promise<ModelReply> {
-  const { lane, step, state, agent, purpose } = session;
-  const sink = deltaSink(lane.deps.db, { runId: lane.run.id, step: step.id, item: state.item, round: state.round });
-  const { temperature } = agent.config;
-  if (tries > 1 && purpose === 'turn') sink.reset();
-  try {
-    return await lane.deps.models.call({
-      model,
-      system: session.system,
-      messages: openingMessages(session, turn),
-      tools: toolSpecs(session, turn),
-      ...(typeof temperature === 'number' ? { temperature } : {}),
-      ...(reserve.maxOutputTokens === null ? {} : { maxOutputTokens: reserve.maxOutputTokens }),
-      ...(step.schema && purpose === 'turn' ? { schema: step.schema } : {}),
-      idempotencyKey: keyOf(session, turn),
-      script: {
-        yaml: session.script,
-        agent: agent.name,
-        purpose,
-        step: step.id,
-        round: state.round,
-        turn,
-        attempt: state.attempts - 1 + tries,
-        input: shown(lane.run.input ?? undefined),
-      },
-      signal: session.signal,
-      ...(purpose === 'turn' ? { onDelta: sink.push } : {}),
-    });
-  } finally {
-    sink.end();
-  }
+/** How often this call was put off so far: the count is in its row, whoever goes on. */
+function waitsOf(session: Session, turn: number): number {
+  const result = session.journal.get(journalKey(turn, modelCall(session)))?.result;
+  return isRecord(result) && typeof result.waits === 'number' ? result.waits : 0;
 }
 
-function record(
-  session: Session,
-  model: ResolvedModel,
-  turn: number,
-  reserve: Reserve,
-  reply: ModelReply,
-  ms: number,
-): void {
+function record(session: Session, turn: number, reserve: Reserve, { model, reply, ms }: Answered): void {
   const { lane, state, step } = session;
   const usage = reply.usage ?? { input: 0, output: 0, cached: 0 };
   const cost = reply.costNano;
@@ -189,7 +143,7 @@ function record(
   batch.calls.push({
     ...callKey(session, turn, modelCall(session)),
     kind: 'model',
-    name: model.name,
+    name: servedBy(model),
     acts: false,
     state: 'finished',
     result: { cost: cost === null ? null : String(cost) },
@@ -197,7 +151,7 @@ function record(
   batch.usage.push({
     step: step.id,
     meter: 'model',
-    model: model.name,
+    model: servedBy(model),
     tokens_in: usage.input,
     tokens_out: usage.output,
     tokens_cached: usage.cached,
@@ -215,7 +169,7 @@ function record(
   lane.writer.event('model.finished', {
     ...placeOf(session, turn),
     round: state.round,
-    model: model.name,
+    ...modelTold(model),
     tokens: usage,
     costUsd: cost === null ? null : Number(cost) / 1e9,
     ms,
@@ -227,33 +181,12 @@ function record(
     calls: reply.calls,
     ...(reply.opaque === undefined ? {} : { opaque: reply.opaque }),
     ...(reply.finish === 'length' ? { cut: true } : {}),
+    ...(reply.finish === 'content-filter' ? { filtered: servedBy(model) } : {}),
     ...(reply.estimated ? {} : { used: usage.input + usage.output }),
   });
-}
-
-/** A call after a compaction is another one to the provider, which may keep what it answered under a key. */
-function keyOf(session: Session, turn: number): string {
-  const { lane, state, past, purpose } = session;
-  const key = [lane.run.id, state.id, state.item, state.round, state.attempts, turn];
-  return [...key, ...(past.epoch > 0 ? [`e${past.epoch}`] : []), ...(purpose === 'summary' ? [purpose] : [])].join('/');
 }
 
 /** Where events say that a call was made. */
 function placeOf({ step, state, purpose }: Session, turn: number): object {
   return { step: step.id, item: state.item, turn, ...(purpose === 'summary' ? { purpose } : {}) };
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', cut, { once: true });
-    function done() {
-      signal.removeEventListener('abort', cut);
-      resolve();
-    }
-    function cut() {
-      clearTimeout(timer);
-      reject(signal.reason);
-    }
-  });
 }

@@ -4,7 +4,7 @@ import type { Session } from './session.js';
 /** The conversation as the provider gets it: the opening, then the stored transcript; the last turn is told so. */
 export function openingMessages(session: Session, turn: number): ChatMessage[] {
   const messages: ChatMessage[] = [{ role: 'user', text: session.opening }];
-  for (const { why: _why, cut: _cut, used: _used, seq: _seq, ...message } of session.messages)
+  for (const { why: _why, cut: _cut, filtered: _filtered, used: _used, seq: _seq, ...message } of session.messages)
     messages.push(message as ChatMessage);
   if (isLastTurn(session, turn))
     messages.push({ role: 'user', text: 'This is your last turn: answer now with what you have.' });

@@ -1,6 +1,6 @@
 import { StepFailure } from '../errors.js';
 import type { Doer, Done } from '../steps/kinds.js';
-import { judgeAnswer } from './answer.js';
+import { judgeAnswer, refuseFiltered } from './answer.js';
 import { nextTurn } from './compaction/next-turn.js';
 import { keepFiles } from './keep-files.js';
 import { openSession } from './open-session.js';
@@ -28,6 +28,7 @@ async function converse(session: Session): Promise<Done> {
   for (;;) {
     const last = session.messages.at(-1);
     if (last?.role === 'assistant') {
+      refuseFiltered(last);
       if (last.calls.length > 0) {
         const stop = await runTools(session, last);
         if (stop) return { kind: 'stop', stop };

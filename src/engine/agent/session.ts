@@ -38,12 +38,13 @@ export interface Session {
 
 /**
  * A message of the transcript; `why` marks those that the engine says, so that they can be counted, and `cut` an
- * answer that the provider ended for its length. `used` is what the provider counted up to and with an answer, in
+ * answer that the provider ended for its length; `filtered` names the model whose provider withheld an answer. `used` is what the provider counted up to and with an answer, in
  * tokens, and `seq` the number of its row.
  */
 export type Entry = ChatMessage & {
   readonly why?: 'repair' | 'nudge' | 'compacted';
   readonly cut?: boolean;
+  readonly filtered?: string;
   readonly used?: number;
   readonly seq?: number;
 };

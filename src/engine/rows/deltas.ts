@@ -13,11 +13,20 @@ export interface DeltaKey {
   readonly round: number;
 }
 
+export interface DeltaSink {
+  push(text: string): void;
+  /** Says that what was told counts no more. Done once that is told: what another sink tells next comes after it. */
+  reset(): Promise<void>;
+  /** The answer failed: a reset, unless nothing of it was told. */
+  drop(): Promise<void>;
+  end(): void;
+}
+
 /**
  * Text of a model as it comes, told to whoever watches, in batches. It is never stored and may be lost; an answer that
  * is whole before its first batch is only told by its event.
  */
-export function deltaSink(db: Db, key: DeltaKey): { push(text: string): void; reset(): void; end(): void } {
+export function deltaSink(db: Db, key: DeltaKey): DeltaSink {
   let held = '';
   let timer: NodeJS.Timeout | null = null;
   let isLong = false;
@@ -34,14 +43,22 @@ export function deltaSink(db: Db, key: DeltaKey): { push(text: string): void; re
     held = '';
     for (let at = 0; at < text.length; at += PIECE_CHARACTERS) tell('delta', text.slice(at, at + PIECE_CHARACTERS));
   };
+  const reset = (): Promise<void> => {
+    if (timer) clearTimeout(timer);
+    timer = null;
+    held = '';
+    tell('reset', '');
+    return told;
+  };
   return {
     push: (text) => {
       held += text;
       timer ??= setTimeout(send, BATCH_MS);
     },
-    reset: () => {
+    reset,
+    drop: async () => {
+      if (isLong) await reset();
       held = '';
-      tell('reset', '');
     },
     end: () => {
       if (timer) clearTimeout(timer);

@@ -13,7 +13,7 @@ export async function failStep(lane: Lane, step: StepPlan, failure: StepFailure)
   if (retry && applies && state.attempts < retry.max) return tryAgain(lane, state, retry, failure);
   state.status = 'failed';
   state.error = failure.message;
-  writeStep(lane, state, 'step.failed', { error: failure.message });
+  writeStep(lane, state, 'step.failed', { error: failure.message, class: failure.failureClass });
   return afterFailure(lane, step, failure.message);
 }
 

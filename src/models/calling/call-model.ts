@@ -46,11 +46,11 @@ async function attemptCall(caller: Caller, entry: ModelEntry, request: ModelRequ
   const key = entry.key ?? '';
   try {
     request.signal.throwIfAborted();
-    if (provider.remote) silence.noise();
+    if (provider.remote) silence.heard();
     return await provider.call(request, {
       baseUrl: (entry.baseUrl ?? provider.baseUrl ?? '').replace(/\/+$/, ''),
       key,
-      signal: watchCall(AbortSignal.any([request.signal, silence.signal]), silence.noise),
+      signal: watchCall(AbortSignal.any([request.signal, silence.signal]), silence),
     });
   } catch (error) {
     throw toModelError(error, {
@@ -58,7 +58,7 @@ async function attemptCall(caller: Caller, entry: ModelEntry, request: ModelRequ
       key,
       nowMs: caller.clock.now(),
       stopped: request.signal.aborted,
-      silentSeconds: silence.signal.aborted ? silence.seconds : null,
+      silent: silence.why(),
     });
   } finally {
     silence.end();

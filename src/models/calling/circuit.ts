@@ -1,75 +1,84 @@
 import type { Clock } from '../../shared/clock.js';
-import { ModelError } from '../contract.js';
+import { type EndpointHealth, ModelError } from '../contract.js';
 
 const FAILURES = 5;
 const WINDOW_MS = 60_000;
-const OPEN_MS = 30_000;
+/** How soon a call looks again while another one probes. */
+const PROBE_MS = 5_000;
+const LONGEST_ERROR = 200;
 
 interface State {
   /** Times of the latest failures in a row. */
   failures: number[];
+  /** Of the first of them all. */
+  since: number;
+  lastError: string;
   openUntil: number | null;
   probing: boolean;
 }
 
 export interface Circuits {
   /**
-   * Makes the call unless the provider is known to be down: five failures in a row within a minute open its circuit
-   * for 30 s, after which one call probes. Throws ModelError `overloaded` when open, else what the call throws.
+   * Makes the call unless the endpoint is known to be down: five failures in a row within a minute open its circuit
+   * for `openMs`, after which one call probes. Throws ModelError `overloaded` when open, else what the call throws.
    */
-  guard<T>(provider: string, call: () => Promise<T>): Promise<T>;
-  open(): { readonly provider: string; readonly until: number }[];
+  guard<T>(endpoint: string, call: () => Promise<T>): Promise<T>;
+  failing(): readonly EndpointHealth[];
 }
 
-/** Only failures that say the provider is down count; a refusal is an answer, and a stop says nothing. */
-export function createCircuits(clock: Clock): Circuits {
+/** Only failures that say the endpoint is down count; a refusal is an answer, and a stop says nothing. */
+export function createCircuits(clock: Clock, openMs: number): Circuits {
   const states = new Map<string, State>();
   return {
-    async guard(provider, call) {
-      const state = states.get(provider) ?? { failures: [], openUntil: null, probing: false };
-      states.set(provider, state);
-      const probe = enter(state, provider, clock.now());
+    async guard(endpoint, call) {
+      const state = states.get(endpoint) ?? { ...WELL, failures: [], probing: false };
+      states.set(endpoint, state);
+      const probe = enter(state, endpoint, clock.now());
       try {
         const reply = await call();
-        close(state);
+        Object.assign(state, WELL);
         return reply;
       } catch (error) {
-        judge(state, error, clock.now());
+        judge(state, error, clock.now(), openMs);
         throw error;
       } finally {
         if (probe) state.probing = false;
       }
     },
-    open: () =>
-      [...states].flatMap(([provider, { openUntil }]) => (openUntil === null ? [] : [{ provider, until: openUntil }])),
+    failing: () =>
+      [...states].flatMap(([endpoint, { failures, since, lastError, openUntil: until }]) =>
+        failures.length === 0 ? [] : [{ endpoint, open: until !== null, since, until, lastError }],
+      ),
   };
 }
 
+const WELL = { failures: [], since: 0, lastError: '', openUntil: null };
+
 /** True when this call is the probe. */
-function enter(state: State, provider: string, now: number): boolean {
+function enter(state: State, endpoint: string, now: number): boolean {
   if (state.openUntil === null) return false;
   if (now >= state.openUntil && !state.probing) {
     state.probing = true;
     return true;
   }
-  const wait = Math.max(1_000, state.openUntil - now);
-  const seconds = Math.ceil(wait / 1_000);
-  throw new ModelError('overloaded', `${provider} failed ${FAILURES} times in a row; next try in ${seconds} s`, wait);
+  const wait = Math.max(PROBE_MS, state.openUntil - now);
+  const count = `${endpoint} failed ${FAILURES} times in a row, the last time it ${state.lastError}`;
+  throw new ModelError('overloaded', `${count}; next try in ${Math.ceil(wait / 1_000)} s`, {
+    retryAfterMs: wait,
+    circuit: true,
+  });
 }
 
-function close(state: State): void {
-  state.failures = [];
-  state.openUntil = null;
-}
-
-function judge(state: State, error: unknown, now: number): void {
+function judge(state: State, error: unknown, now: number, openMs: number): void {
   if (!(error instanceof ModelError) || error.kind === 'aborted') return;
   if (error.kind !== 'transient' && error.kind !== 'overloaded') {
-    close(state);
+    Object.assign(state, WELL);
     return;
   }
+  if (state.failures.length === 0) state.since = now;
   state.failures = [...state.failures, now].slice(-FAILURES);
+  state.lastError = error.brief.slice(0, LONGEST_ERROR);
   const [first] = state.failures;
   const isDown = state.failures.length === FAILURES && first !== undefined && now - first <= WINDOW_MS;
-  if (isDown || state.openUntil !== null) state.openUntil = now + OPEN_MS;
+  if (isDown || state.openUntil !== null) state.openUntil = now + openMs;
 }

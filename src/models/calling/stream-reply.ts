@@ -14,6 +14,7 @@ import { toPrompt, toTools } from './prompt.js';
 type Finish = Extract<LanguageModelV3StreamPart, { type: 'finish' }>;
 
 const CUT = 'the stream was cut before the answer was complete';
+const CUT_BRIEF = { brief: 'cut its answer' };
 
 export interface SdkModel {
   readonly model: LanguageModelV3;
@@ -65,11 +66,12 @@ async function collect(
     if (part.type === 'finish') finish = part;
     content.take(part);
   }
-  if (finish === undefined) throw new ModelError('transient', CUT);
+  if (finish === undefined) throw new ModelError('transient', CUT, CUT_BRIEF);
   const { unified, raw } = finish.finishReason;
   // A provider that did not tell why it stopped did not get that far.
-  if (raw === undefined && (unified === 'other' || unified === 'error')) throw new ModelError('transient', CUT);
-  if (unified === 'error') throw new ModelError('transient', `the answer ended with ${raw}`);
+  if (raw === undefined && (unified === 'other' || unified === 'error'))
+    throw new ModelError('transient', CUT, CUT_BRIEF);
+  if (unified === 'error') throw new ModelError('transient', `the answer ended with ${raw}`, CUT_BRIEF);
   return { content: content.end(), finish };
 }
 

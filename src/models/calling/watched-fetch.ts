@@ -1,17 +1,23 @@
 import { ModelError } from '../contract.js';
-import { classifyStatus, classifyWords } from '../failing/classify.js';
+import { classifyStatus, classifyWords, isOurFault } from '../failing/classify.js';
 import { isPage, providerWords } from '../failing/provider-words.js';
+import { contentFinder } from './find-content.js';
+import type { Silence } from './silence.js';
 
 const PEEK = 10_000;
 
+/** Who is told of what comes. */
+type Ear = Pick<Silence, 'heard' | 'alive'>;
+const DEAF: Ear = { heard: () => undefined, alive: () => undefined };
+
 /**
- * `fetch` for a streamed call: tells of every byte, so that silence can be noticed; follows no redirect, since the
+ * `fetch` for a streamed call: tells of all that is heard, so that silence can be noticed; follows no redirect, since the
  * key would go along; and reads an answer that is no event stream for what it says.
  */
-function watchedFetch(onBytes: () => void): typeof fetch {
+function watchedFetch(ear: Ear): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, { ...init, redirect: 'manual' });
-    onBytes();
+    ear.heard();
     if (response.status >= 300 && response.status < 400) {
       const target = response.headers.get('location') ?? 'nowhere';
       await response.body?.cancel();
@@ -19,27 +25,29 @@ function watchedFetch(onBytes: () => void): typeof fetch {
     }
     // Only what is surely no stream: several servers send events under a type of their own.
     if (response.ok && /\/(json|html)/i.test(response.headers.get('content-type') ?? '')) await refuseAnswer(response);
-    return new Response(response.body?.pipeThrough(watch(onBytes)) ?? null, response);
+    return new Response(response.body?.pipeThrough(watch(ear)) ?? null, response);
   };
 }
 
 /** Each call has a signal of its own, and the SDK hands it on: so one model serves many calls, each watched for itself. */
 const watched = new WeakMap<AbortSignal, typeof fetch>();
 
-export function watchCall(signal: AbortSignal, onBytes: () => void): AbortSignal {
-  watched.set(signal, watchedFetch(onBytes));
+export function watchCall(signal: AbortSignal, ear: Ear): AbortSignal {
+  watched.set(signal, watchedFetch(ear));
   return signal;
 }
 
 export const fetchOfCall: typeof fetch = (input, init) => {
   const own = init?.signal ? watched.get(init.signal) : undefined;
-  return (own ?? watchedFetch(() => undefined))(input, init);
+  return (own ?? watchedFetch(DEAF))(input, init);
 };
 
-function watch(onBytes: () => void): TransformStream<Uint8Array, Uint8Array> {
+function watch(ear: Ear): TransformStream<Uint8Array, Uint8Array> {
+  const hasContent = contentFinder();
   return new TransformStream({
     transform(chunk, controller) {
-      onBytes();
+      if (hasContent(chunk)) ear.heard();
+      else ear.alive();
       controller.enqueue(chunk);
     },
   });
@@ -48,12 +56,15 @@ function watch(onBytes: () => void): TransformStream<Uint8Array, Uint8Array> {
 /** A 200 of another type than a stream of events: an error in JSON, a web page, or nothing. */
 async function refuseAnswer(response: Response): Promise<never> {
   const body = (await response.text()).slice(0, PEEK);
-  if (body.trim() === '') throw new ModelError('transient', 'the answer was empty');
+  if (body.trim() === '') throw new ModelError('transient', 'the answer was empty', { brief: 'answered nothing' });
   const words = providerWords(body);
   if (isPage(body)) throw new ModelError('refused', `it answered with ${words.text}. Is the base URL right?`);
   if (words.labels === '' && words.status === null) {
     throw new ModelError('refused', `it answered without streaming: ${body.slice(0, 200)}. Is the base URL right?`);
   }
   const kind = words.status === null ? classifyWords(words) : classifyStatus(words.status, words);
-  throw new ModelError(kind, words.text || words.labels);
+  throw new ModelError(kind, words.text || words.labels, {
+    ours: isOurFault(null, words),
+    brief: 'answered 200 with an error in it',
+  });
 }

@@ -27,6 +27,22 @@ export function classifyWords(words: ProviderWords): ModelErrorKind {
   return REFUSED.test(words.labels) ? 'refused' : 'transient';
 }
 
+/**
+ * Of an account, a key or a model's name, though some tell it as a fault of the request (Anthropic: 400, "credit balance
+ * is too low"; Google: 400, "API key not valid"; LiteLLM: 400, "Invalid model name"): another model may do.
+ */
+const OF_THIS_MODEL =
+  /credit balance|billing|quota|api[_ -]?key|(invalid|unknown|unsupported) model|model.{0,80}(not (found|exist|available|supported)|does not exist|is not a valid)/i;
+/** How a stream tells what 400 and 422 tell. */
+const INVALID = /invalid_request|invalid_argument/;
+
+/** True when the request itself is what was refused: asking another model would be sending the same again. */
+export function isOurFault(status: number | null, words: ProviderWords): boolean {
+  if (OF_THIS_MODEL.test(words.text) || OF_THIS_MODEL.test(words.labels)) return false;
+  const told = status ?? words.status;
+  return told === null ? INVALID.test(words.labels) : told === 400 || told === 422;
+}
+
 function isOverflow(words: ProviderWords): boolean {
   return OVERFLOW.test(words.labels) || OVERFLOW.test(words.text);
 }

@@ -1,7 +1,7 @@
 import { APICallError, JSONParseError, TypeValidationError } from '@ai-sdk/provider';
 import { errorMessage } from '../../shared/refusal.js';
 import { ModelError, type ModelErrorKind } from '../contract.js';
-import { classifyStatus, classifyWords } from './classify.js';
+import { classifyStatus, classifyWords, isOurFault } from './classify.js';
 import { noConnection } from './no-connection.js';
 import { providerWords } from './provider-words.js';
 import { retryAfterMs } from './retry-after.js';
@@ -14,39 +14,48 @@ export interface FailedCall {
   readonly nowMs: number;
   /** The caller's stop; anything thrown after it is that. */
   readonly stopped: boolean;
-  /** Seconds of silence after which the call was given up; null when it was not. */
-  readonly silentSeconds: number | null;
+  /** The silence for which the call was given up, as a predicate; null when it was not. */
+  readonly silent: string | null;
 }
 
 /** Whatever a call threw, as a ModelError with the provider's words (design: runs.md 3.7). */
 export function toModelError(error: unknown, call: FailedCall): ModelError {
   if (call.stopped) return new ModelError('aborted', 'the call was stopped');
-  if (call.silentSeconds !== null) {
-    return new ModelError('transient', `${call.provider} sent nothing for ${call.silentSeconds} s`);
+  if (call.silent !== null) {
+    return new ModelError('transient', `${call.provider} ${call.silent}`, { brief: call.silent });
   }
-  const { kind, text, wait } = read(error, call);
-  return new ModelError(kind, redact(text, call.key), wait ?? null);
+  const { kind, text, brief, wait = null, ours = false } = read(error, call);
+  return new ModelError(kind, redact(text, call.key), {
+    retryAfterMs: wait,
+    ours: ours && kind === 'refused',
+    brief: redact(brief, call.key),
+  });
 }
 
 interface Reading {
   readonly kind: ModelErrorKind;
   readonly text: string;
+  /** The same without the provider's words, as a predicate. */
+  readonly brief: string;
+  readonly ours?: boolean;
   readonly wait?: number | null;
 }
 
 function read(error: unknown, call: FailedCall): Reading {
   const { provider } = call;
   if (error instanceof ModelError) {
-    return { kind: error.kind, text: `${provider}: ${error.message}`, wait: error.retryAfterMs };
+    const { kind, message, brief, retryAfterMs: wait, ours } = error;
+    return { kind, text: `${provider}: ${message}`, brief, wait, ours };
   }
   const disconnected = noConnection(error);
-  if (disconnected !== null) return { kind: 'transient', text: `${provider} ${disconnected}` };
+  if (disconnected !== null) return { kind: 'transient', text: `${provider} ${disconnected}`, brief: disconnected };
   if (APICallError.isInstance(error)) return readAnswer(error, call);
   if (JSONParseError.isInstance(error)) {
-    return { kind: 'transient', text: `${provider} sent what is no JSON: ${error.text.slice(0, 200)}` };
+    const brief = 'sent what is no JSON';
+    return { kind: 'transient', text: `${provider} ${brief}: ${error.text.slice(0, 200)}`, brief };
   }
   if (TypeValidationError.isInstance(error)) return readChunk(error, call);
-  if (error instanceof Error) return { kind: 'transient', text: `${provider}: ${error.message}` };
+  if (error instanceof Error) return { kind: 'transient', text: `${provider}: ${error.message}`, brief: 'failed' };
   return readEvent(error, call);
 }
 
@@ -55,13 +64,15 @@ function readAnswer(error: APICallError, call: FailedCall): Reading {
   const { statusCode, responseBody = '', responseHeaders = {} } = error;
   if (statusCode === undefined || statusCode < 400) {
     if (error.cause !== undefined) return read(error.cause, call);
-    return { kind: 'transient', text: `${call.provider}: ${error.message}` };
+    return { kind: 'transient', text: `${call.provider}: ${error.message}`, brief: 'failed' };
   }
   const words = providerWords(responseBody);
   const said = words.text || error.message || 'nothing';
   return {
     kind: classifyStatus(statusCode, words),
     text: `${call.provider} answered ${statusCode}: ${said}`,
+    brief: `answered ${statusCode}`,
+    ours: isOurFault(statusCode, words),
     wait: retryAfterMs(responseHeaders, responseBody, call.nowMs),
   };
 }
@@ -71,7 +82,8 @@ function readChunk(error: TypeValidationError, call: FailedCall): Reading {
   const words = providerWords(error.value);
   if (words.text !== '' || words.labels !== '') return readEvent(error.value, call);
   const chunk = JSON.stringify(error.value)?.slice(0, 200);
-  return { kind: 'transient', text: `${call.provider} sent JSON of another shape: ${chunk}` };
+  const brief = 'sent JSON of another shape';
+  return { kind: 'transient', text: `${call.provider} ${brief}: ${chunk}`, brief };
 }
 
 /** An error told within the stream. */
@@ -81,6 +93,8 @@ function readEvent(event: unknown, call: FailedCall): Reading {
   return {
     kind: classifyWords(words),
     text: `${call.provider} broke off: ${words.text || words.labels || errorMessage(event)}`,
+    brief: 'broke off its answer',
+    ours: isOurFault(null, words),
     wait: retryAfterMs({}, body, call.nowMs),
   };
 }

@@ -16,21 +16,22 @@ const RECORD = 0.5;
 
 /**
  * Compacts the transcript when the next call would fill more than 80 % of the model's context, or when the provider
- * has said that it does not fit (`overflow`). `made` is false when there is nothing to gain. A stop is a wait: for the
+ * of one of them has said that it does not fit (`overflow`). `made` is false when there is nothing to gain. A stop is a wait: for the
  * provider that writes the summary, or for money that other lanes hold.
  */
 export async function makeRoom(
   session: Session,
-  overflow = false,
+  overflow: ContextOverflow | null = null,
 ): Promise<{ readonly made: boolean; readonly stop: Stop | null }> {
   const [model] = session.models;
   const turn = turnsOf(session);
   if (!model || turn >= session.agent.maxTurns) return { made: false, stop: null };
-  const limit = limitOf(session, model.contextTokens);
+  const { contextTokens } = overflow?.model ?? model;
+  const limit = limitOf(session, contextTokens);
   const measured = measureContext(session);
   if (!overflow && measured.tokens <= limit) return { made: false, stop: null };
   // The provider knows better than the guess: what it refused is longer than its context.
-  const least = overflow ? model.contextTokens / Math.max(1, guessContext(session)) : 0;
+  const least = overflow ? contextTokens / Math.max(1, guessContext(session)) : 0;
   const factor = Math.max(measured.factor, least);
   const plan = planCompaction({
     entries: session.messages,
@@ -40,10 +41,10 @@ export async function makeRoom(
     factor,
   });
   if (!plan) return { made: false, stop: null };
-  const summary = await summaryOf(session, plan, Math.floor((model.contextTokens * RECORD) / factor));
+  const summary = await summaryOf(session, plan, Math.floor((contextTokens * RECORD) / factor));
   if ('stop' in summary) return { made: false, stop: summary.stop };
   failpoint('compaction-answered');
-  const from = overflow ? Math.max(measured.tokens, model.contextTokens) : measured.tokens;
+  const from = overflow ? Math.max(measured.tokens, contextTokens) : measured.tokens;
   begin(session, plan, { text: summary.text, factor, from, overflowAt: overflow ? turn : null });
   return { made: true, stop: null };
 }
@@ -71,7 +72,7 @@ async function summaryOf(
     if (!(error instanceof ContextOverflow)) throw error;
   }
   const answer = asked.messages.at(-1);
-  const text = answer?.role === 'assistant' ? answer.text.trim() : '';
+  const text = answer?.role === 'assistant' && answer.filtered === undefined ? answer.text.trim() : '';
   // Half its tokens in words were asked for; a model that writes on is cut, or the summary fills what it was to free.
   return { text: markerText((text || plainSummary(old)).slice(0, summaryTokens * 3)) };
 }

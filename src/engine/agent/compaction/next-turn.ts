@@ -13,16 +13,16 @@ export async function nextTurn(session: Session): Promise<Stop | null> {
   } catch (error) {
     if (!(error instanceof ContextOverflow)) throw error;
     const isSecond = session.past.overflowAt === turnsOf(session);
-    const room = isSecond ? { made: false, stop: null } : await makeRoom(session, true);
+    const room = isSecond ? { made: false, stop: null } : await makeRoom(session, error);
     if (room.made || room.stop) return room.stop;
     throw new StepFailure(tooLong(session, error), 'model');
   }
 }
 
 function tooLong(session: Session, error: ContextOverflow): string {
-  const [model] = session.models;
+  const { name, contextTokens } = error.model;
   return (
-    `the conversation does not fit into the context of ${model?.name ?? 'the model'} (${model?.contextTokens ?? 0} tokens)` +
+    `the conversation does not fit into the context of ${name} (${contextTokens} tokens)` +
     `${session.past.epoch > 0 ? ', not even after it was compacted' : ''}: shorten the instruction and its documents, ` +
     `or name a model with a larger context. The provider said: ${error.message}`
   );

@@ -1,0 +1,76 @@
+import type { ModelReply, ResolvedModel } from '../../models/contract.js';
+import { type DeltaSink, deltaSink } from '../rows/deltas.js';
+import { shown } from '../text/plain-text.js';
+import { openingMessages, toolSpecs } from './request.js';
+import type { Session } from './session.js';
+
+export interface Asked {
+  readonly turn: number;
+  /** Null leaves the limit to the provider. */
+  readonly maxOutputTokens: number | null;
+}
+
+/** One request to one model, the n-th try at it. What it streamed of an answer that failed is taken back. */
+export async function askModel(
+  session: Session,
+  model: ResolvedModel,
+  { turn, maxOutputTokens, tries }: Asked & { readonly tries: number },
+): Promise<ModelReply> {
+  const { lane, step, state, agent, purpose } = session;
+  const sink = sinkOf(session);
+  const { temperature } = agent.config;
+  try {
+    return await lane.deps.models.call({
+      model,
+      system: session.system,
+      messages: openingMessages(session, turn),
+      tools: toolSpecs(session, turn),
+      ...(typeof temperature === 'number' ? { temperature } : {}),
+      ...(maxOutputTokens === null ? {} : { maxOutputTokens }),
+      ...(step.schema && purpose === 'turn' ? { schema: step.schema } : {}),
+      idempotencyKey: keyOf(session, model, turn),
+      script: {
+        yaml: session.script,
+        agent: agent.name,
+        purpose,
+        step: step.id,
+        round: state.round,
+        turn,
+        attempt: state.attempts - 1 + tries,
+        input: shown(lane.run.input ?? undefined),
+      },
+      signal: session.signal,
+      ...(purpose === 'turn' ? { onDelta: sink.push } : {}),
+    });
+  } catch (error) {
+    // A lane that somebody else has by now is told of by them.
+    if (!lane.signal.aborted) await sink.drop();
+    throw error;
+  } finally {
+    sink.end();
+  }
+}
+
+/** Takes back what a call that is done anew may have told before its process died. */
+export async function resetTold(session: Session): Promise<void> {
+  if (session.purpose === 'turn') await sinkOf(session).reset();
+}
+
+function sinkOf({ lane, step, state }: Session): DeltaSink {
+  return deltaSink(lane.deps.db, { runId: lane.run.id, step: step.id, item: state.item, round: state.round });
+}
+
+/**
+ * A call after a compaction is another one to the provider, which may keep what it answered under a key; and so is the
+ * same call to the next model, which may be the same provider's.
+ */
+function keyOf(session: Session, model: ResolvedModel, turn: number): string {
+  const { lane, state, past, purpose, models } = session;
+  const at = models.indexOf(model);
+  return [
+    ...[lane.run.id, state.id, state.item, state.round, state.attempts, turn],
+    ...(past.epoch > 0 ? [`e${past.epoch}`] : []),
+    ...(purpose === 'summary' ? [purpose] : []),
+    ...(at > 0 ? [`m${at + 1}`] : []),
+  ].join('/');
+}

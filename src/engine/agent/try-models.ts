@@ -1,0 +1,92 @@
+import { ModelError, type ModelReply, type ResolvedModel } from '../../models/contract.js';
+import { type Asked, askModel } from './ask-model.js';
+import { modelTold } from './served-by.js';
+import type { Session } from './session.js';
+
+/** Up to here a wait is spent in the call; a longer one is a durable timer. */
+export const IN_PLACE_MS = 10_000;
+const IN_PLACE_TRIES = 4;
+
+export interface Answered {
+  readonly model: ResolvedModel;
+  readonly reply: ModelReply;
+  readonly ms: number;
+}
+
+export interface FailedModel {
+  readonly model: ResolvedModel;
+  readonly error: ModelError;
+}
+
+/**
+ * Asks the session's models in their order until one answers (design: runs.md 3.7). One that is busy or broken is asked
+ * again in place; one that stays so or refuses gives way to the next. What no other model would take either, a request
+ * that is wrong or a context that is too long, ends it: then the last of the failures says so.
+ */
+export async function tryModels(session: Session, asked: Asked): Promise<Answered | readonly FailedModel[]> {
+  const failed: FailedModel[] = [];
+  for (const [at, model] of session.models.entries()) {
+    const next = session.models[at + 1];
+    const end = await askInPlace(session, model, { ...asked, hasNext: next !== undefined });
+    if ('reply' in end) return end;
+    failed.push(end);
+    if (isFinal(end.error)) break;
+    if (next) {
+      const { step, lane } = session;
+      const told = { step: step.id, turn: asked.turn, error: end.error.message };
+      lane.writer.event('model.fallback', { ...told, ...modelTold(next) });
+    }
+  }
+  return failed;
+}
+
+/** True for what asking another model would only repeat. */
+export function isFinal({ kind, ours }: ModelError): boolean {
+  return kind === 'overflow' || (kind === 'refused' && ours);
+}
+
+async function askInPlace(
+  session: Session,
+  model: ResolvedModel,
+  { hasNext, ...asked }: Asked & { readonly hasNext: boolean },
+): Promise<Answered | FailedModel> {
+  const { lane, step } = session;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const began = lane.deps.clock.now();
+      const reply = await askModel(session, model, { ...asked, tries });
+      return { model, reply, ms: lane.deps.clock.now() - began };
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error;
+      if (session.signal.aborted) throw session.signal.reason;
+      const waitMs = waitInPlace(error, tries);
+      // An endpoint that is known to be down is not waited for while another one may answer.
+      if (waitMs === null || (error.circuit && hasNext)) return { model, error };
+      const told = { step: step.id, turn: asked.turn, error: error.message, waitMs };
+      lane.writer.event('model.retrying', { ...told, ...modelTold(model) });
+      await pause(waitMs, session.signal);
+    }
+  }
+}
+
+/** How long until the next try at the same model; null when there is none. */
+function waitInPlace({ kind, retryAfterMs }: ModelError, tries: number): number | null {
+  if ((kind !== 'overloaded' && kind !== 'transient') || tries === IN_PLACE_TRIES) return null;
+  const wait = retryAfterMs ?? 500 * 2 ** (tries - 1);
+  return wait > IN_PLACE_MS ? null : wait;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', cut, { once: true });
+    function done() {
+      signal.removeEventListener('abort', cut);
+      resolve();
+    }
+    function cut() {
+      clearTimeout(timer);
+      reject(signal.reason);
+    }
+  });
+}

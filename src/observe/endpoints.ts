@@ -1,0 +1,32 @@
+import type { Health } from '../contract/health.js';
+import type { EndpointHealth } from '../models/contract.js';
+
+/** What several processes know of the same endpoints, as one list: open where it is for one, since the first of them. */
+export function joinEndpoints(lists: readonly (readonly EndpointHealth[])[]): readonly EndpointHealth[] {
+  const joined = new Map<string, EndpointHealth>();
+  for (const one of lists.flat()) {
+    const other = joined.get(one.endpoint);
+    joined.set(one.endpoint, other ? join(other, one) : one);
+  }
+  return [...joined.values()].sort((a, b) => a.since - b.since);
+}
+
+function join(a: EndpointHealth, b: EndpointHealth): EndpointHealth {
+  return {
+    endpoint: a.endpoint,
+    open: a.open || b.open,
+    since: Math.min(a.since, b.since),
+    until: a.until === null || b.until === null ? (a.until ?? b.until) : Math.max(a.until, b.until),
+    lastError: b.open && !a.open ? b.lastError : a.lastError,
+  };
+}
+
+export function endpointsTold(endpoints: readonly EndpointHealth[]): Pick<Health, 'circuits' | 'models'> {
+  const iso = (ms: number) => new Date(ms).toISOString();
+  return {
+    circuits: endpoints.flatMap(({ endpoint, until }) =>
+      until === null ? [] : [{ provider: endpoint, until: iso(until) }],
+    ),
+    models: endpoints.map(({ endpoint, open, since, lastError }) => ({ endpoint, open, since: iso(since), lastError })),
+  };
+}

@@ -1,0 +1,43 @@
+import type { Sql } from '../db/contract.js';
+import { toUsd } from '../shared/money.js';
+
+/** What a run's calls of one model used. */
+export interface ModelUse {
+  /** The model that answered, `<provider>/<model>`, whatever alias named it. */
+  readonly model: string;
+  readonly calls: number;
+  readonly tokens: { readonly input: number; readonly output: number; readonly cached: number };
+  /** Null when no price is known. */
+  readonly costUsd: number | null;
+  /** True when some of it is reckoned, since the provider told nothing that can be believed or the call was cut. */
+  readonly estimated: boolean;
+}
+
+export interface UsageRow {
+  readonly model: string | null;
+  readonly calls: number;
+  readonly input: bigint;
+  readonly output: bigint;
+  readonly cached: bigint;
+  readonly nano: bigint | null;
+  readonly estimated: boolean;
+}
+
+export function readUsage(sql: Sql, runId: string): Promise<UsageRow[]> {
+  return sql.query<UsageRow>(
+    `SELECT model, count(*)::int AS calls, sum(tokens_in)::bigint AS input, sum(tokens_out)::bigint AS output,
+      sum(tokens_cached)::bigint AS cached, sum(nano)::bigint AS nano, bool_or(estimated) AS estimated
+      FROM usage WHERE run_id = $1 AND meter = 'model' GROUP BY model ORDER BY model`,
+    [runId],
+  );
+}
+
+export function usageOf(rows: readonly UsageRow[]): ModelUse[] {
+  return rows.map(({ model, calls, input, output, cached, nano, estimated }) => ({
+    model: model ?? 'unknown',
+    calls,
+    tokens: { input: Number(input), output: Number(output), cached: Number(cached) },
+    costUsd: nano === null ? null : toUsd(nano),
+    estimated,
+  }));
+}
