@@ -1,0 +1,40 @@
+import type { Db } from '../../db/contract.js';
+
+const CHANNEL = 'secret_token';
+/** A word may be lost, and a process that was killed sends none. */
+const LOOK_AGAIN_MS = 1_000;
+
+export interface TokenChanges {
+  /** Resolves at the next word of this secret's token since the last look, at the latest after a second. */
+  next(): Promise<void>;
+  close(): void;
+}
+
+export function watchToken(db: Db, id: string): TokenChanges {
+  let changed = false;
+  let wake: () => void = () => undefined;
+  const stop = db.listen(CHANNEL, (payload) => {
+    if (payload !== id) return;
+    changed = true;
+    wake();
+  });
+  return {
+    async next() {
+      if (!changed) {
+        let timer: NodeJS.Timeout | undefined;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          timer = setTimeout(resolve, LOOK_AGAIN_MS);
+        });
+        clearTimeout(timer);
+      }
+      changed = false;
+    },
+    close: stop,
+  };
+}
+
+/** Wakes those who wait, once it is committed. */
+export function tellToken(db: Db, id: string): Promise<void> {
+  return db.notify(CHANNEL, id);
+}

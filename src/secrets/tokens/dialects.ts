@@ -1,0 +1,33 @@
+import { isRecord, type JsonObject } from '../../shared/json.js';
+
+export type ClientAuthMethod = 'post' | 'basic' | 'none';
+
+/** How a provider's token endpoint differs from RFC 6749. */
+export interface Dialect {
+  /** The one way in which it takes the client's secret; without it the body is tried, then Basic. */
+  readonly auth?: ClientAuthMethod;
+  /** The request's body is JSON instead of a form. */
+  readonly json?: true;
+  /** It refuses parameters that it does not know, the verifier of PKCE among them. */
+  readonly dropsVerifier?: true;
+  /** Where in its answer the token is. */
+  readonly lift?: (body: JsonObject) => JsonObject;
+}
+
+const DIALECTS: Readonly<Record<string, Dialect>> = {
+  'api.notion.com': { auth: 'basic', json: true, dropsVerifier: true },
+  'zoom.us': { auth: 'basic' },
+  'auth.atlassian.com': { auth: 'post', json: true },
+  // A user's token stands beside that of the app, which is at the top and is missing when only the user was asked.
+  'slack.com': {
+    auth: 'post',
+    lift: (body) =>
+      typeof body.access_token !== 'string' && isRecord(body.authed_user)
+        ? { ...body, ...(body.authed_user as JsonObject) }
+        : body,
+  },
+};
+
+export function dialectOf(tokenUrl: string): Dialect {
+  return DIALECTS[new URL(tokenUrl).hostname] ?? {};
+}

@@ -1,0 +1,46 @@
+import type { NetFault, NetFaultKind } from '../../net/index.js';
+import { GrantFault } from './grant.js';
+import type { TokenAnswer } from './read-answer.js';
+
+/** The words by which providers say that a refresh token is worth nothing any more. */
+const GONE = new Set([
+  'invalid_grant',
+  'bad_refresh_token',
+  'BAD_REFRESH_TOKEN',
+  'invalid_refresh_token',
+  'token_revoked',
+  'token_expired',
+]);
+/** What no other try mends: somebody has to correct an address or open a host. */
+const LASTING: ReadonlySet<NetFaultKind> = new Set(['bad-url', 'bad-request', 'denied', 'tls']);
+const MAX_TOLD = 300;
+
+export function hostText(url: string): string {
+  return new URL(url).host;
+}
+
+export function faultOfNet({ fault, message, sent }: NetFault): GrantFault {
+  return new GrantFault(LASTING.has(fault) ? 'refused' : 'outage', message, sent);
+}
+
+export function faultOfAnswer(host: string, { status, body }: TokenAnswer): GrantFault {
+  const error = typeof body.error === 'string' ? body.error : null;
+  const told = [error, body.error_description ?? body.message]
+    .filter((part) => typeof part === 'string')
+    .map((part) => plainText(part))
+    .join(': ');
+  if (error !== null && GONE.has(error))
+    return new GrantFault('gone', `${host} takes the connection no longer (${told})`);
+  if (status === 429 || status >= 500)
+    return new GrantFault('outage', `${host} answers ${status}${told && ` (${told})`}`, status >= 500);
+  if (error !== null) return new GrantFault('refused', `${host} refuses to give a token (${told})`);
+  return new GrantFault('refused', `${host} answers ${status} and no token: check the token endpoint's address`);
+}
+
+/** Another's text as one short line. */
+export function plainText(text: string): string {
+  return text
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_TOLD);
+}

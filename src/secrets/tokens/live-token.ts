@@ -1,0 +1,72 @@
+import { notFound } from '../../shared/refusal.js';
+import { watchToken } from './await-change.js';
+import { renewToken, type TokenDeps } from './renew-token.js';
+import { tokenRefusal } from './token-refusal.js';
+import { readTokenState, takeLease, type TokenState } from './token-rows.js';
+import { isFresh, stillHolds } from './token-times.js';
+
+export interface LiveToken {
+  readonly token: string;
+  readonly expiresAt: Date;
+}
+
+/** A person has to connect anew: told again without asking the provider again. */
+const MARKED = { kind: 'gone', message: 'its provider took it no longer when it was asked last' } as const;
+
+/**
+ * The live access token of an `oauth2` or `service_account` secret: from its row while it is good for some time yet,
+ * else by one exchange, however many steps and processes ask at once. Throws a Refusal with the codes of `tokenRefusal`.
+ */
+export async function liveToken(
+  deps: TokenDeps,
+  { id, name }: { readonly id: string; readonly name: string },
+): Promise<LiveToken> {
+  const changes = watchToken(deps.db, id);
+  let waitedFor = 0;
+  try {
+    for (;;) {
+      const state = await readTokenState(deps.db, deps.keys, id);
+      if (state === null) throw notFound('secret');
+      const known = settle(name, state, { waitedFor, nowMs: deps.clock.now() });
+      if (known) return known;
+      waitedFor = await exchangeOrWait(deps, id, { state, changes });
+    }
+  } finally {
+    changes.close();
+  }
+}
+
+/** The exchange that is now over, by its number: its end is this caller's too. 0 when there was none. */
+async function exchangeOrWait(
+  deps: TokenDeps,
+  id: string,
+  { state, changes }: { state: TokenState; changes: ReturnType<typeof watchToken> },
+): Promise<number> {
+  if (state.leased) {
+    await changes.next();
+    return state.attempt;
+  }
+  const lease = await takeLease(deps.db, id, state);
+  if (lease === null) return 0;
+  const end = await renewToken(deps, lease, state);
+  return end === 'stale' ? 0 : lease.attempt;
+}
+
+/** The token, when the state gives one; null when an exchange is due or under way. Throws what an ended one told. */
+function settle(
+  name: string,
+  { cached, status, leased, attempt, failure }: TokenState,
+  { waitedFor, nowMs }: { waitedFor: number; nowMs: number },
+): LiveToken | null {
+  if (cached && isFresh(cached, nowMs)) return liveOf(cached);
+  const ended = waitedFor > 0 && waitedFor === attempt && !leased ? failure : null;
+  const why = ended ?? (status === 'reconnect' ? MARKED : null);
+  if (why === null) return null;
+  // The old one serves to its end.
+  if (cached && stillHolds(cached, nowMs)) return liveOf(cached);
+  throw tokenRefusal(name, why);
+}
+
+function liveOf({ token, expiresAt }: LiveToken): LiveToken {
+  return { token, expiresAt };
+}

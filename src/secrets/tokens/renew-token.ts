@@ -1,0 +1,127 @@
+import { setTimeout } from 'node:timers/promises';
+import { audit } from '../../accounts/index.js';
+import { DatabaseUnavailable, isConnectionLost } from '../../db/index.js';
+import type { Deps } from '../../deps.js';
+import { failpoint } from '../../shared/failpoint.js';
+import { redactor } from '../../shared/redact.js';
+import type { OpenedSecret } from '../model.js';
+import { lockSecret } from '../open-secret.js';
+import { hiddenTexts } from '../shapes/index.js';
+import { markReconnect, replaceSecret } from '../write-secret.js';
+import { tellToken } from './await-change.js';
+import { type Grant, GrantFault } from './grant.js';
+import { RENEWALS } from './renewals.js';
+import { type Failure, type Lease, releaseLease, storeToken, type TokenState } from './token-rows.js';
+import { timesOf } from './token-times.js';
+
+export type TokenDeps = Pick<Deps, 'db' | 'keys' | 'net' | 'clock' | 'log'>;
+
+/**
+ * One exchange, under the lease. `stored`: the token is in its row, and a rotated refresh token in the secret, both in
+ * one transaction. `stale`: somebody stored another value meanwhile, so nothing was stored. `failed`: the row says how.
+ */
+export async function renewToken(deps: TokenDeps, lease: Lease, state: TokenState): Promise<'stored' | 'stale' | 'failed'> {
+  const secret = await lockSecret(deps.db, deps.keys, lease.id);
+  if (secret === null || secret.version !== lease.version) {
+    await releaseLease(deps.db, lease, { failure: null, inDoubt: false });
+    return 'stale';
+  }
+  const askedAt = deps.clock.now();
+  try {
+    const grant = await grantOf(deps, secret);
+    failpoint('refresh-answered');
+    return (await keepAtLast(() => keep(deps, lease, { secret, grant, askedAt }))) ? 'stored' : 'stale';
+  } catch (error) {
+    await fail(deps, lease, { secret, state, fault: toFault(deps, error) });
+    return 'failed';
+  } finally {
+    // Those who wait look again by themselves.
+    await tellToken(deps.db, lease.id).catch(() => undefined);
+  }
+}
+
+/** A database that is away for a moment must not cost a refresh token that the provider has already rotated. */
+const STORE_AGAIN_MS = [100, 300, 1_000, 2_000, 4_000, 8_000];
+
+async function keepAtLast(work: () => Promise<boolean>): Promise<boolean> {
+  for (const pauseMs of STORE_AGAIN_MS) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isConnectionLost(error) && !(error instanceof DatabaseUnavailable)) throw error;
+      await setTimeout(pauseMs);
+    }
+  }
+  return work();
+}
+
+function grantOf(deps: TokenDeps, secret: OpenedSecret): Promise<Grant> {
+  if (secret.shape === 'oauth2') return RENEWALS.oauth2(deps, secret.value);
+  if (secret.shape === 'service_account') return RENEWALS.service_account(deps, secret.value);
+  throw new GrantFault('refused', `a secret of the shape ${secret.shape} is no recipe for a token`);
+}
+
+/** False when the secret's value changed meanwhile: then the token belongs to nothing. */
+async function keep(
+  deps: TokenDeps,
+  lease: Lease,
+  { secret, grant, askedAt }: { secret: OpenedSecret; grant: Grant; askedAt: number },
+): Promise<boolean> {
+  return deps.db.transaction(async (tx) => {
+    const version = await versionAfter(tx, deps, { secret, grant });
+    if (version === null) {
+      await releaseLease(tx, lease, { failure: null, inDoubt: false });
+      return false;
+    }
+    const times = timesOf(grant.expiresInSeconds, askedAt);
+    await storeToken(tx, deps.keys, { ...lease, version, token: grant.accessToken, ...times });
+    return true;
+  });
+}
+
+/** The secret's version once a rotated refresh token is stored; null when it is not the one that was exchanged. */
+async function versionAfter(
+  tx: Parameters<typeof replaceSecret>[0],
+  { keys }: TokenDeps,
+  { secret, grant: { refreshToken } }: { secret: OpenedSecret; grant: Grant },
+): Promise<number | null> {
+  const { id, version } = secret;
+  if (secret.shape === 'oauth2' && refreshToken !== null && refreshToken !== secret.value.refresh_token) {
+    const value = { shape: 'oauth2', value: { ...secret.value, refresh_token: refreshToken } } as const;
+    return replaceSecret(tx, keys, { id, version, value });
+  }
+  const now = await lockSecret(tx, keys, id);
+  return now?.version === version ? version : null;
+}
+
+const MAYBE_SPENT =
+  'an exchange before this one was cut off before its answer was stored, so its refresh token may have been spent by it';
+
+/** Deletes nothing: an outage keeps the old token, and a grant that is gone waits for a person. */
+async function fail(
+  deps: TokenDeps,
+  lease: Lease,
+  { secret, state, fault }: { secret: OpenedSecret; state: TokenState; fault: GrantFault },
+): Promise<void> {
+  const isGone = fault.kind === 'gone';
+  const hidden = hiddenTexts(secret).map((text) => [secret.name, text] as const);
+  const clean = hidden.reduce((text, entry) => redactor(new Map([entry])).text(text), fault.message);
+  const message = isGone && state.inDoubt ? `${clean}; ${MAYBE_SPENT}` : clean;
+  const failure: Failure = { kind: fault.kind, message };
+  deps.log.warn({ secret: secret.id, kind: fault.kind, reason: message }, 'no live token was given');
+  await deps.db.transaction(async (tx) => {
+    await releaseLease(tx, lease, { failure, inDoubt: fault.inDoubt });
+    if (!isGone) return;
+    await markReconnect(tx, secret);
+    const actor = { kind: 'system', id: 'oauth', label: 'token exchange' } as const;
+    const caller = { tenant: state.tenant, actor, address: null };
+    await audit(tx, caller, 'secret.reconnect', secret.name, { reason: message });
+  });
+}
+
+/** What breaks here is no reason to wait for the lease's end, and whoever waits is to hear of it. */
+function toFault({ log }: TokenDeps, error: unknown): GrantFault {
+  if (error instanceof GrantFault) return error;
+  log.error({ err: error }, 'a token exchange broke off');
+  return new GrantFault('outage', 'the exchange broke off within the service, whose log says why', true);
+}
