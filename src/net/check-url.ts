@@ -19,9 +19,9 @@ export function checkUrl(text: string, allow: AllowHosts, { httpsOnly = false }:
     throw new NetError('bad-url', `addresses of "${url.protocol}" are not asked: use https`);
   if (url.username !== '' || url.password !== '')
     throw new NetError('bad-url', 'the address holds a user or a password: send credentials in a header');
+  if (isIP(hostOf(url)) > 0) refuseAddress(url, hostOf(url), allow);
   if (httpsOnly && url.protocol === 'http:' && !isOpened(url, allow))
     throw new NetError('denied', `credentials go over https only: write https://${url.host}`);
-  if (isIP(hostOf(url)) > 0) refuseAddress(url, hostOf(url), allow);
   return url;
 }
 

@@ -7,4 +7,5 @@ export { lockSecret, openSecret, openSecrets } from './open-secret.js';
 export { putSecret } from './put-secret.js';
 export { type Rotation, rotateKeys } from './rotate-keys.js';
 export { hiddenTexts } from './shapes/index.js';
+export { type LiveToken, liveToken } from './tokens/live-token.js';
 export { markReconnect, replaceSecret, writeSecret } from './write-secret.js';

@@ -2,10 +2,8 @@ import type { SecretShapes } from '../contract/secrets.js';
 
 export type Shape = keyof SecretShapes;
 
-/** What each shape holds. An `oauth2` secret also keeps the live token of its last exchange. */
-export type ShapeValues = Omit<SecretShapes, 'oauth2'> & {
-  readonly oauth2: SecretShapes['oauth2'] & { readonly access_token?: string; readonly expires_at?: number };
-};
+/** What each shape holds. The live token of an exchange is kept beside the secret, and not in it. */
+export type ShapeValues = SecretShapes;
 
 /** A secret's content: its shape, and what that shape holds. */
 export type SecretValue = { readonly [S in Shape]: { readonly shape: S; readonly value: ShapeValues[S] } }[Shape];

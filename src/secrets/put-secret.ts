@@ -14,7 +14,7 @@ export async function putSecret(deps: Deps, caller: Caller, input: PutSecretBody
   const { name, workspace } = input;
   checkSecretName(name);
   const value = givenValue(input);
-  const fault = await faultOf(value);
+  const fault = (await faultOf(value)) ?? endpointFault(deps, value);
   if (fault !== null) throw new Refusal('refused', fault, { code: 'secret/bad-value' });
   const created = await deps.db.transaction(async (tx) => {
     const vault = await vaultToWrite(tx, caller, workspace);
@@ -31,4 +31,12 @@ function givenValue(input: PutSecretBody): SecretValue {
   if (shape !== undefined && given.length === 1) return { shape, value: input[shape] } as SecretValue;
   const found = given.length === 0 ? 'none is there' : `there are ${given.join(' and ')}`;
   throw new Refusal('refused', `give exactly one of ${SHAPES.join(', ')}: ${found}`, { code: 'secret/bad-shape' });
+}
+
+/** The endpoint of a recipe is asked through the guarded client, which may refuse it by what it is. */
+function endpointFault({ net }: Deps, { shape, value }: SecretValue): string | null {
+  if (shape !== 'oauth2' && shape !== 'service_account') return null;
+  const [key, url] = shape === 'oauth2' ? ['token_url', value.token_url] : ['token_uri', value.token_uri];
+  const fault = net.check(url, { httpsOnly: true });
+  return fault && `${shape}.${key}: ${fault.message}`;
 }

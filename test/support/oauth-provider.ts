@@ -77,7 +77,9 @@ export async function startOAuthProvider(options: ProviderOptions = {}): Promise
     'urn:ietf:params:oauth:grant-type:jwt-bearer': async ({ assertion = '' }) => {
       if (!publicKey) return refuse('unsupported_grant_type');
       const audience = `${server.url}/token`;
-      const known = await jwtVerify(assertion, publicKey, { audience, requiredClaims: ['iss', 'exp', 'scope'] }).catch(() => null);
+      const known = await jwtVerify(assertion, publicKey, { audience, requiredClaims: ['iss', 'exp', 'scope'] }).catch(
+        () => null,
+      );
       return known ? give() : refuse('invalid_grant');
     },
   };

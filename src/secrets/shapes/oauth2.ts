@@ -13,6 +13,5 @@ export const oauth2: ShapeRules<'oauth2'> = {
       shortFault('oauth2.refresh_token', refresh_token),
       scope === undefined ? null : lineFault('oauth2.scope', scope),
     ),
-  hidden: ({ client_secret, refresh_token, access_token }) =>
-    [client_secret, refresh_token, access_token].filter((text) => text !== undefined),
+  hidden: ({ client_secret, refresh_token }) => [client_secret, refresh_token],
 };

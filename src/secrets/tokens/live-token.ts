@@ -2,7 +2,7 @@ import { notFound } from '../../shared/refusal.js';
 import { watchToken } from './await-change.js';
 import { renewToken, type TokenDeps } from './renew-token.js';
 import { tokenRefusal } from './token-refusal.js';
-import { readTokenState, takeLease, type TokenState } from './token-rows.js';
+import { readTokenState, type TokenState, takeLease } from './token-rows.js';
 import { isFresh, stillHolds } from './token-times.js';
 
 export interface LiveToken {

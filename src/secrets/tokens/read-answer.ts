@@ -15,7 +15,7 @@ export function readAnswer(answer: NetAnswer, { lift = (body) => body }: Dialect
   if (parsed === null) return null;
   const body = lift(parsed);
   const error = errorOf(body, answer.status);
-  if (error !== null) return { status: answer.status < 400 ? 400 : answer.status, body: { ...body, error } };
+  if (error !== null) return { status: Math.max(answer.status, 400), body: { ...body, error } };
   return { status: answer.status, body: standard(body) };
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { audit } from '../../accounts/index.js';
-import { DatabaseUnavailable, isConnectionLost } from '../../db/index.js';
+import { isConnectionLost } from '../../db/index.js';
 import type { Deps } from '../../deps.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { redactor } from '../../shared/redact.js';
@@ -20,7 +20,11 @@ export type TokenDeps = Pick<Deps, 'db' | 'keys' | 'net' | 'clock' | 'log'>;
  * One exchange, under the lease. `stored`: the token is in its row, and a rotated refresh token in the secret, both in
  * one transaction. `stale`: somebody stored another value meanwhile, so nothing was stored. `failed`: the row says how.
  */
-export async function renewToken(deps: TokenDeps, lease: Lease, state: TokenState): Promise<'stored' | 'stale' | 'failed'> {
+export async function renewToken(
+  deps: TokenDeps,
+  lease: Lease,
+  state: TokenState,
+): Promise<'stored' | 'stale' | 'failed'> {
   const secret = await lockSecret(deps.db, deps.keys, lease.id);
   if (secret === null || secret.version !== lease.version) {
     await releaseLease(deps.db, lease, { failure: null, inDoubt: false });
@@ -48,7 +52,7 @@ async function keepAtLast(work: () => Promise<boolean>): Promise<boolean> {
     try {
       return await work();
     } catch (error) {
-      if (!isConnectionLost(error) && !(error instanceof DatabaseUnavailable)) throw error;
+      if (!isConnectionLost(error)) throw error;
       await setTimeout(pauseMs);
     }
   }

@@ -19,8 +19,9 @@ export const RENEWALS: { readonly [S in TokenShape]: Renew<S> } = {
   },
   service_account: async (tools, value) => {
     const assertion = await assertionOf(value, tools.clock.now());
-    return askWithoutClient(tools.net, value.token_uri, (config) => genericGrantRequest(config, JWT_BEARER, { assertion }))
-      .catch(neverGone);
+    return askWithoutClient(tools.net, value.token_uri, (config) =>
+      genericGrantRequest(config, JWT_BEARER, { assertion }),
+    ).catch(neverGone);
   },
 };
 

@@ -1,7 +1,6 @@
 import {
   allowInsecureRequests,
   type ClientAuth,
-  ClientSecretBasic,
   ClientSecretPost,
   Configuration,
   customFetch,
@@ -11,7 +10,7 @@ import {
 import type { Deps } from '../../deps.js';
 import type { NetFault } from '../../net/index.js';
 import { type ClientAuthMethod, type Dialect, dialectOf } from './dialects.js';
-import { type Grant, GrantFault } from './grant.js';
+import type { Grant, GrantFault } from './grant.js';
 import { faultOfAnswer, faultOfNet, hostText } from './grant-faults.js';
 import { readAnswer, type TokenAnswer } from './read-answer.js';
 
@@ -39,9 +38,21 @@ const MAX_BYTES = 256 * 1_024;
 
 const AUTHS = {
   post: (secret) => ClientSecretPost(secret),
-  basic: (secret) => ClientSecretBasic(secret),
+  basic,
   none: () => None(),
 } as const satisfies Record<ClientAuthMethod, (secret: string) => ClientAuth>;
+
+/**
+ * RFC 6749, 2.3.1, with the form encoding of browsers: the library's own also encodes hyphens and points, which those
+ * who never decode then take for another client.
+ */
+function basic(secret: string): ClientAuth {
+  const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1);
+  return (_server, { client_id }, _body, headers) => {
+    const pair = `${encode(client_id)}:${encode(secret)}`;
+    headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
+  };
+}
 
 /**
  * Asks a token endpoint through the guarded client. Where nobody knows how it takes the client's secret, the body is
@@ -113,7 +124,7 @@ function configure(
       throw new Error(result.message);
     }
     seen.answer = readAnswer(result, dialect) ?? { status: result.status, body: {} };
-    return Response.json(seen.answer.body, { status: result.status < 400 ? seen.answer.status : result.status });
+    return Response.json(seen.answer.body, { status: seen.answer.status });
   };
   return config;
 }

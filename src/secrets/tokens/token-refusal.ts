@@ -3,8 +3,16 @@ import type { GrantFaultKind } from './grant.js';
 import type { Failure } from './token-rows.js';
 
 const REFUSALS = {
-  gone: { kind: 'conflict', code: 'secret/reconnect', say: (name, why) => `the connection ${name} must be made again: ${why}` },
-  refused: { kind: 'refused', code: 'secret/no-token', say: (name, why) => `the secret ${name} gives no token: ${why}` },
+  gone: {
+    kind: 'conflict',
+    code: 'secret/reconnect',
+    say: (name, why) => `the connection ${name} must be made again: ${why}`,
+  },
+  refused: {
+    kind: 'refused',
+    code: 'secret/no-token',
+    say: (name, why) => `the secret ${name} gives no token: ${why}`,
+  },
   outage: {
     kind: 'unavailable',
     code: 'secret/provider-down',

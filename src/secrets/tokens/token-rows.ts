@@ -128,7 +128,14 @@ export async function releaseLease(
 export async function storeToken(
   sql: Sql,
   keys: InstallKeys,
-  { id, version, attempt, token, expiresAt, renewAt }: Omit<Lease, 'attempt'> & { attempt: number | null } & CachedToken,
+  {
+    id,
+    version,
+    attempt,
+    token,
+    expiresAt,
+    renewAt,
+  }: Omit<Lease, 'attempt'> & { attempt: number | null } & CachedToken,
 ): Promise<void> {
   const { keyId, wrappedKey, sealed } = seal(keys, placeOf(id, version), token);
   await sql.query({

@@ -7,7 +7,10 @@ const MAX_MARGIN_MS = 300_000;
 const LAST_MS = 5_000;
 
 /** Counted from before the request, so that the token never ends sooner than is thought. */
-export function timesOf(expiresInSeconds: number | null, askedAtMs: number): Pick<CachedToken, 'expiresAt' | 'renewAt'> {
+export function timesOf(
+  expiresInSeconds: number | null,
+  askedAtMs: number,
+): Pick<CachedToken, 'expiresAt' | 'renewAt'> {
   const lifeMs = (expiresInSeconds ?? UNSAID_SECONDS) * 1_000;
   // The margin is a fifth for tokens of minutes, and five minutes for those of hours: a program may be at work with it.
   const renewMs = lifeMs - Math.min(MAX_MARGIN_MS, lifeMs / 5);
