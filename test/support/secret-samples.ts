@@ -10,7 +10,7 @@ export function secretSamples(canary: string): ShapeValues {
     value: canary,
     file: { filename: 'shop.conf', content: `[shop]\npassword = ${canary}\n` },
     oauth2: {
-      token_url: 'http://127.0.0.1:9/token',
+      token_url: 'https://shop.example/token',
       client_id: 'shop',
       client_secret: `${canary}-client`,
       refresh_token: `${canary}-refresh`,
@@ -18,7 +18,7 @@ export function secretSamples(canary: string): ShapeValues {
     service_account: {
       client_email: 'robot@shop.example',
       private_key: String(rsa),
-      token_uri: 'http://127.0.0.1:9/token',
+      token_uri: 'https://shop.example/token',
       scopes: ['orders.read'],
     },
     ssh: { private_key: String(ec), known_hosts: 'git.example ssh-ed25519 AAAA\n' },
