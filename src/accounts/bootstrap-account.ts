@@ -1,9 +1,9 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { foldName, newId } from '../shared/ids.js';
-import { audit } from './audit.js';
+import { createAccount } from './create-account.js';
 import { mintKey } from './mint-key.js';
-import { hashPassword, randomCode } from './primitives.js';
+import { hashPassword } from './passwords.js';
+import { randomCode } from './primitives.js';
 
 export interface Bootstrapped {
   readonly account: string;
@@ -32,16 +32,12 @@ export async function bootstrapAccount(
   return deps.db.transaction(async (sql) => {
     await sql.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
     if (await hasAccount(sql)) return null;
-    const tenant = foldName(account);
-    const owner = { id: newId(), email: email.toLowerCase() };
-    await sql.query('INSERT INTO tenant (id, name, owner_id) VALUES ($1, $2, $3)', [tenant, account, owner.id]);
-    await sql.query(
-      `INSERT INTO member (id, tenant_id, email, role, password_hash, workspaces) VALUES ($1, $2, $3, 'admin', $4, '{}')`,
-      [owner.id, tenant, owner.email, passwordHash],
-    );
+    const by = { kind: 'system', id: 'bootstrap', label: 'bootstrap' } as const;
+    const owned = { name: account, owner: { email: email.toLowerCase(), passwordHash }, by, address: null };
+    const created = await createAccount(sql, owned);
+    if (typeof created === 'string') throw new Error(`an empty database has no account, and yet: ${created}`);
+    const { tenant, owner } = created;
     const { key } = await mintKey(sql, { tenant, label: 'bootstrap', role: 'admin', mintedBy: owner });
-    const system = { tenant, actor: { kind: 'system', id: 'bootstrap', label: 'bootstrap' }, address: null } as const;
-    await audit(sql, system, 'account.create', tenant);
     const made = { account: tenant, email: owner.email, key, ...(password === null && { password: secret }) };
     await deliver(made);
     return made;

@@ -1,7 +1,13 @@
 export { audit } from './audit.js';
 export { authenticateKey } from './authenticate-key.js';
+export { authenticateSession } from './authenticate-session.js';
 export { bootstrapAccount } from './bootstrap-account.js';
+export { changePassword } from './change-password.js';
+export { checkCliFormNonce, cliFormNonce, decideCliLogin, describeCliLogin } from './cli/decide-cli-login.js';
+export { pollCliLogin } from './cli/poll-cli-login.js';
+export { startCliLogin } from './cli/start-cli-login.js';
 export { devCaller } from './dev-caller.js';
+export { endSessions, logOut } from './end-sessions.js';
 export {
   claimIdempotencyKey,
   type KeptAnswer,
@@ -11,7 +17,13 @@ export {
 } from './idempotency.js';
 export { findInstallKeys, loadInstallKeys } from './install-keys.js';
 export { acceptInvite, makeInvite } from './invites.js';
+export { listSessions, readSession } from './list-sessions.js';
+export { type Browser, logIn } from './log-in.js';
 export { mintKey } from './mint-key.js';
 export { equalSecrets, verifyRequestOrigin } from './primitives.js';
+export { SESSION_COOKIE, sessionCookie } from './session-cookie.js';
+export { setTimezone } from './set-timezone.js';
+export { signUp } from './sign-up.js';
+export { sweepAccounts } from './sweep.js';
 export { whoAmI } from './who-am-i.js';
 export { renewBootstrapFile, writeBootstrapFile } from './write-bootstrap-file.js';

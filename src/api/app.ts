@@ -1,6 +1,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { requestId } from 'hono/request-id';
 import { secureHeaders } from 'hono/secure-headers';
+import { SESSION_COOKIE } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { Route } from './define-route.js';
 import type { AppEnv } from './env.js';
@@ -18,6 +19,12 @@ export function createApp(deps: Deps, routes: readonly Route[] = allRoutes): App
     type: 'http',
     scheme: 'bearer',
     description: 'An API key',
+  });
+  app.openAPIRegistry.registerComponent('securitySchemes', 'session', {
+    type: 'apiKey',
+    in: 'cookie',
+    name: SESSION_COOKIE,
+    description: 'A signed-in person; a write must come from the same origin',
   });
   app.use(requestId());
   app.use(async (c, next) => {

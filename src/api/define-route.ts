@@ -34,6 +34,11 @@ export interface RouteDefinition<R extends RouteConfig, A extends Access> {
   /** 1 MiB unless it says otherwise. */
   readonly maxBodyBytes?: number;
   /**
+   * A page as well, for whom `Accept` prefers HTML: who is not signed in is sent to sign in, a refusal is a page, and its
+   * form carries a nonce, which the handler checks.
+   */
+  readonly page?: true;
+  /**
    * Throws what the verb would throw for a missing object. Asked only before the request is refused for its role or its
    * shape, since a missing thing comes first. A route with `{ws}` in its path looks for the workspace without being told.
    */
@@ -61,15 +66,15 @@ const DEFAULT_BODY_BYTES = 1024 * 1024;
 
 /** A route with its access, its schemas and its handler. What may be refused before the handler is refused here. */
 export function defineRoute<R extends RouteConfig, const A extends Access>(definition: RouteDefinition<R, A>): Route {
-  const { access, route, idempotent = false, maxBodyBytes = DEFAULT_BODY_BYTES } = definition;
+  const { access, route, idempotent = false, maxBodyBytes = DEFAULT_BODY_BYTES, page = false } = definition;
   const find = definition.find ?? null;
   const handle = inOrder(definition.handle as unknown as (c: Context<AppEnv>) => Promise<Response>);
   const declared = {
     ...route,
     ...(idempotent && { parameters: [idempotencyHeader] }),
-    security: access === 'open' || access === 'token' ? [] : [{ bearer: [] }],
+    security: securityOf(access),
     responses: { ...errorResponses(access, route), ...route.responses },
-    middleware: [createGuard({ access, find }), readBody(route, maxBodyBytes)] as MiddlewareHandler[],
+    middleware: [createGuard({ access, find, page }), readBody(route, maxBodyBytes)] as MiddlewareHandler[],
   };
   return {
     access,
@@ -84,4 +89,11 @@ export function defineRoute<R extends RouteConfig, const A extends Access>(defin
       );
     },
   };
+}
+
+/** What OpenAPI is told: a key or a session; where a person must have signed in, the session alone. */
+function securityOf(access: Access): Record<string, string[]>[] {
+  if (access === 'open' || access === 'token') return [];
+  const session = { session: [] };
+  return typeof access === 'object' && access.person ? [session] : [{ bearer: [] }, session];
 }

@@ -16,6 +16,10 @@ interface EveryRequest {
   deps: Deps;
   requestId: string;
   log: Log;
+  /** The session's token, when the answer must renew its cookie. */
+  renewedToken?: string;
+  /** True when a person reads the answer in a browser: a refusal is a page too. */
+  page?: true;
 }
 
 /** What a request carries. Only a route that asks for a role has a caller. */

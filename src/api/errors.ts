@@ -3,6 +3,7 @@ import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { Refusal, type RefusalKind } from '../shared/refusal.js';
 import type { AppEnv } from './env.js';
+import { refusalPage } from './pages/refusal-page.js';
 import { isUnstorableText } from './unstorable-text.js';
 
 const STATUS = {
@@ -28,7 +29,7 @@ const HEADERS = {
 } as const satisfies Record<string, (value: unknown) => [string, string]>;
 
 /** The only place where an error becomes a response. An unknown error's text never leaves the house. */
-export function onError(error: Error, c: Context<AppEnv>): Response {
+export function onError(error: Error, c: Context<AppEnv>): Response | Promise<Response> {
   const refusal = asRefusal(error);
   if (refusal) {
     if (refusal !== error) c.var.log.warn({ err: error }, refusal.message);
@@ -36,6 +37,7 @@ export function onError(error: Error, c: Context<AppEnv>): Response {
     for (const [name, header] of Object.entries(HEADERS)) {
       if (refusal.details[name] !== undefined) c.header(...header(refusal.details[name]));
     }
+    if (c.var.page) return refusalPage(c, refusal.message, STATUS[refusal.kind]);
     return c.json({ error: refusal.message, ...refusal.details }, STATUS[refusal.kind]);
   }
   c.var.log.error({ err: error }, 'unhandled');

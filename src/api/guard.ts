@@ -5,30 +5,47 @@ import { findWorkspace } from '../workspaces/index.js';
 import { authenticate, requireCaller } from './auth/authenticate.js';
 import { isMetricsToken } from './auth/metrics-token.js';
 import { refuseCrossSite } from './auth/same-origin.js';
+import { renewCookie } from './auth/session.js';
 import type { Access, AppEnv, GuardedEnv } from './env.js';
+import { pathOf, prefersPage, signInPath } from './pages/paths.js';
 
 interface Guarded {
   readonly access: Access;
   readonly find: ((c: Context<GuardedEnv>) => Promise<unknown>) | null;
+  readonly page: boolean;
 }
 
 /** Kept with the request, so that whoever refuses it later first asks whether the thing is there at all. */
 const finders = new WeakMap<Context, NonNullable<Guarded['find']>>();
 
 /** The funnel: credential, then (only when it is about to refuse) the object, then role. The order is the contract's. */
-export function createGuard({ access, find }: Guarded): MiddlewareHandler<AppEnv> {
+export function createGuard({ access, find, page }: Guarded): MiddlewareHandler<AppEnv> {
   return async function guard(c, next) {
+    if (page && prefersPage(c)) c.set('page', true);
     if (access === 'open' || access === 'token') return next();
     if (access === 'metrics' && isMetricsToken(c)) return next();
-    const caller = requireCaller(await authenticate(c));
+    const caller = await callerOrSignIn(c);
+    if (caller instanceof Response) return caller;
     c.set('caller', caller);
     refuseStrangeName(c.req.param('ws'));
     finders.set(c, find ?? findPathWorkspace);
     const refusal = refusalFor(access, caller);
     if (refusal) await refuse(c, refusal);
-    refuseCrossSite(c, caller);
-    return next();
+    refuseCrossSite(c, caller, page);
+    await next();
+    renewCookie(c);
   };
+}
+
+/** The caller; a person at a page of ours who is not signed in is sent to where they can. */
+async function callerOrSignIn(c: Context<AppEnv>): Promise<Caller | Response> {
+  try {
+    return requireCaller(await authenticate(c));
+  } catch (error) {
+    const isVisit = c.var.page && c.req.method === 'GET';
+    if (!isVisit || !(error instanceof Refusal) || error.kind !== 'unauthenticated') throw error;
+    return c.redirect(signInPath(pathOf(c)), 303);
+  }
 }
 
 /** Throws the refusal, unless the thing it is about is not there for this caller: then that comes first. */

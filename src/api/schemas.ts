@@ -35,6 +35,12 @@ export function rawResponse<T extends string>(type: T, description: string) {
   };
 }
 
+/** For a route that counts attempts. */
+export const limitedResponse = { 429: jsonResponse(ErrorBody, 'Too many attempts; see `Retry-After`') };
+
+/** For a route without a credential that checks one in its body. */
+export const badCredentials = { 401: jsonResponse(ErrorBody, 'The address or the password is wrong') };
+
 /** What the funnel may answer by itself, for the documentation: no route has to repeat it. */
 export function errorResponses(access: Access, route: RouteConfig): RouteConfig['responses'] {
   const guarded = access !== 'open' && access !== 'token';

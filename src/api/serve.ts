@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer, type Http2Bindings, type HttpBindings } from '@hono/node-server';
-import { sweepIdempotencyKeys } from '../accounts/index.js';
+import { sweepAccounts } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { App } from './app.js';
 
@@ -33,7 +33,7 @@ export async function serveApi(deps: Pick<Deps, 'config' | 'db' | 'log'>, app: A
   const server = createAdaptorServer({ fetch }) as Server;
   await listen(server, host, port);
   const sweep = setInterval(() => {
-    sweepIdempotencyKeys(deps).catch((err: unknown) => deps.log.warn({ err }, 'old idempotency keys were not removed'));
+    sweepAccounts(deps).catch((err: unknown) => deps.log.warn({ err }, 'what has had its time was not removed'));
   }, HOUR_MS);
   server.once('close', () => clearInterval(sweep));
   return { url: urlOf(server, host), close: () => close(server, streams) };

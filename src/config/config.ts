@@ -33,6 +33,8 @@ export interface Config {
   /** Install keys by id; the first signs, all are accepted. Null: made in the data folder. */
   readonly keys: readonly InstallKey[] | null;
   readonly bootstrap: { readonly account: string; readonly email: string; readonly password: string | null };
+  /** Who may sign up: anybody, whoever has an invite, or nobody. */
+  readonly signup: 'open' | 'invite' | 'closed';
   readonly devNoAuth: boolean;
   readonly trustProxy: boolean;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';

@@ -30,6 +30,7 @@ export function parseConfig(env: Environment, version: string): Config {
     temporal: readTemporal(reader),
     keys: reader.read('SERVICE_KEYS', parseKeys, null),
     bootstrap: readBootstrap(reader),
+    signup: reader.read('SERVICE_SIGNUP', oneOf('open', 'invite', 'closed'), 'invite'),
     devNoAuth: reader.read('SERVICE_DEV_NO_AUTH', parsers.flag, false),
     trustProxy: reader.read('SERVICE_TRUST_PROXY', parsers.flag, false),
     logLevel: reader.read('SERVICE_LOG_LEVEL', oneOf('debug', 'info', 'warn', 'error', 'silent'), 'info'),

@@ -16,9 +16,10 @@ export const quietLog: Log = {
   child: () => quietLog,
 };
 
-/** An address as logs may hold it: what opens a door by itself (a `token=` value, a share's path) is cut. */
+/** An address as logs may hold it: what opens a door by itself (a `token=` value, a share's path, the id of a terminal's sign-in) is cut. */
 export function redactTokens(address: string): string {
   return address
     .replace(/\b((?:[\w%-]*)token)=[^&#\s]*/gi, '$1=[redacted]')
+    .replace(/(\/cli\/login\/)[^/?#\s]+/g, '$1[redacted]')
     .replace(/(^|\/)s\/[\w-]{16,}/g, '$1s/[redacted]');
 }

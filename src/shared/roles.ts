@@ -29,5 +29,7 @@ export interface Caller {
   readonly person: { readonly id: string; readonly email: string } | null;
   /** True for a signed-in session, false for a key. */
   readonly signedIn: boolean;
+  /** The session's id, when one was used to call. */
+  readonly session?: string;
   readonly address: string | null;
 }

@@ -44,6 +44,7 @@ test.each([
   ['/api/hooks/t/w/f?token=abc', '/api/hooks/t/w/f?token=[redacted]'],
   ['/api/events/t/w/r?step=a&token=abc&x=1', '/api/events/t/w/r?step=a&token=[redacted]&x=1'],
   ['/x?access_token=abc', '/x?access_token=[redacted]'],
+  ['/api/cli/login/0123456789abcdefghij?x=1', '/api/cli/login/[redacted]?x=1'],
   ['/s/0123456789abcdefghij', '/s/[redacted]'],
   ['/api/workspaces/tokens/source?path=s/notes.md', '/api/workspaces/tokens/source?path=s/notes.md'],
 ])('%s is logged as %s', (address, expected) => {

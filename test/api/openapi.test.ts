@@ -30,7 +30,9 @@ test('every route is described, with a summary, its credential and its refusals'
     const operation = paths[path]?.[method];
     expect([path, operation?.summary]).toEqual([path, expect.stringMatching(/\w/)]);
     const guarded = access !== 'open' && access !== 'token';
-    expect([path, operation?.security]).toEqual([path, guarded ? [{ bearer: [] }] : []]);
+    const person = typeof access === 'object' && 'person' in access;
+    const credentials = person ? [{ session: [] }] : [{ bearer: [] }, { session: [] }];
+    expect([path, operation?.security]).toEqual([path, guarded ? credentials : []]);
     if (guarded) expect(Object.keys(operation?.responses ?? {})).toEqual(expect.arrayContaining(['401', '403']));
   }
 });

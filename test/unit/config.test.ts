@@ -26,6 +26,7 @@ test('nothing set gives the one-machine default', () => {
     temporal: { address: null, namespace: 'default', taskQueue: 'signalbox', tls: null },
     keys: null,
     bootstrap: { account: 'main', email: 'owner@localhost', password: null },
+    signup: 'invite',
     devNoAuth: false,
     trustProxy: false,
     logLevel: 'info',

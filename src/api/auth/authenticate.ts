@@ -5,15 +5,16 @@ import type { Caller } from '../../shared/roles.js';
 import { answerWithin } from '../answer-within.js';
 import type { AppEnv } from '../env.js';
 import { clientAddress } from './client-address.js';
+import { bySession } from './session.js';
 
 /** Longer than any key: what is longer is none, and is not hashed. */
 const MAX_CREDENTIAL = 512;
 
 /**
  * Each way to say who one is, in the order in which they are asked. A way that sees no credential of its kind answers
- * null; one that sees a bad credential throws. A session's cookie is one more row here.
+ * null; one that sees a bad credential throws.
  */
-const WAYS: readonly ((c: Context<AppEnv>) => Promise<Caller | null>)[] = [byBearerKey, byDevelopment];
+const WAYS: readonly ((c: Context<AppEnv>) => Promise<Caller | null>)[] = [byBearerKey, bySession, byDevelopment];
 
 /** The caller, or null when the request carries no credential. The header `x-service-tenant` is never read. */
 export async function authenticate(c: Context<AppEnv>): Promise<Caller | null> {

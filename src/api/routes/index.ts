@@ -1,5 +1,7 @@
 import type { Route } from '../define-route.js';
 import { accountRoutes } from './account/index.js';
+import { authRoutes } from './auth/index.js';
+import { cliRoutes } from './cli/index.js';
 import { deployRoutes } from './deploys/index.js';
 import { docsRoutes } from './docs/index.js';
 import { eventRoutes } from './events/index.js';
@@ -20,6 +22,8 @@ export const routes: readonly Route[] = [
   ...eventRoutes,
   ...accountRoutes,
   ...secretRoutes,
+  ...authRoutes,
+  ...cliRoutes,
   ...healthRoutes,
   ...docsRoutes,
 ];

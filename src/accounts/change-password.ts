@@ -1,0 +1,38 @@
+import type { Deps } from '../deps.js';
+import { notFound, Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { audit } from './audit.js';
+import { endOthers } from './end-sessions.js';
+import { countAttempt } from './limits.js';
+import { hashPassword, verifyPassword } from './passwords.js';
+
+/**
+ * Sets the caller's password and ends their other sessions; answers how many. Whoever found a session open guesses no
+ * better here than at the door: attempts count as sign-ins of the account.
+ */
+export async function changePassword(
+  deps: Pick<Deps, 'db'>,
+  caller: Caller,
+  { current, next }: { readonly current: string; readonly next: string },
+): Promise<number> {
+  const { person } = caller;
+  if (!person) throw notFound('person');
+  await countAttempt(deps, { 'login-account': person.email });
+  const [member] = await deps.db.query<{ hash: string }>('SELECT password_hash AS hash FROM member WHERE id = $1', [
+    person.id,
+  ]);
+  if (!(await verifyPassword(member?.hash ?? null, current)))
+    throw new Refusal('forbidden', 'current: this is not your password', { code: 'bad-credentials' });
+  if (next === current) throw new Refusal('refused', 'next: this is your password already, choose another');
+  const passwordHash = await hashPassword(next);
+  return deps.db.transaction(async (sql) => {
+    const changed = await sql.query(
+      'UPDATE member SET password_hash = $2 WHERE id = $1 AND password_hash = $3 RETURNING 1',
+      [person.id, passwordHash, member?.hash],
+    );
+    if (changed.length === 0)
+      throw new Refusal('conflict', 'the password was changed a moment ago: sign in with the new one');
+    await audit(sql, caller, 'password.change', person.id);
+    return endOthers(sql, caller);
+  });
+}

@@ -1,0 +1,88 @@
+import type { CliLoginRequest } from '../../contract/auth.js';
+import type { Deps } from '../../deps.js';
+import { notFound, Refusal } from '../../shared/refusal.js';
+import type { Caller } from '../../shared/roles.js';
+import { checkToken, deriveToken } from '../../shared/tokens.js';
+import { audit } from '../audit.js';
+import { countAttempt } from '../limits.js';
+import { foldCliCode } from './codes.js';
+
+interface Row {
+  readonly code: string;
+  readonly hostname: string;
+  readonly address: string | null;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+  readonly decision: 'approved' | 'denied' | null;
+}
+
+/** The request of a code, for the person who may decide it. One that another person has decided is none of theirs. */
+export async function describeCliLogin(deps: Pick<Deps, 'db'>, caller: Caller, code: string): Promise<CliLoginRequest> {
+  const row = await findRequest(deps, caller, code);
+  return {
+    code: row.code,
+    hostname: row.hostname,
+    address: row.address,
+    status: row.decision ?? 'pending',
+    createdAt: row.createdAt.toISOString(),
+    expiresAt: row.expiresAt.toISOString(),
+    account: caller.tenant,
+    role: caller.role === 'owner' ? 'admin' : caller.role,
+  };
+}
+
+/** Approves or denies, once. The key is made at the person's role when the terminal fetches it. */
+export async function decideCliLogin(
+  deps: Pick<Deps, 'db'>,
+  caller: Caller,
+  { code, decision }: { readonly code: string; readonly decision: 'approve' | 'deny' },
+): Promise<'approved' | 'denied'> {
+  const wanted = decision === 'approve' ? 'approved' : 'denied';
+  const found = await findRequest(deps, caller, code);
+  const decided = await deps.db.transaction(async (sql) => {
+    // The terminal polls every few seconds: an approval in the last of them still reaches it.
+    const rows = await sql.query(
+      `UPDATE cli_login SET decision = $2, decided_by = $3, expires_at = greatest(expires_at, now() + interval '1 minute')
+       WHERE code = $1 AND decision IS NULL AND expires_at > now() RETURNING 1`,
+      [found.code, wanted, caller.person?.id ?? null],
+    );
+    if (rows.length > 0) await audit(sql, caller, `cli.${decision}`, found.hostname);
+    return rows.length > 0;
+  });
+  if (decided) return wanted;
+  const { decision: before } = await findRequest(deps, caller, code);
+  throw new Refusal('conflict', `you have ${before ?? 'already'} this sign-in: start another in the terminal`, {
+    code: 'already-decided',
+  });
+}
+
+async function findRequest({ db }: Pick<Deps, 'db'>, caller: Caller, code: string): Promise<Row> {
+  const [row] = await db.query<Row>({
+    name: 'find-cli-login',
+    text: `SELECT code, hostname, address, created_at AS "createdAt", expires_at AS "expiresAt", decision
+           FROM cli_login WHERE code = $1 AND expires_at > now() AND (decision IS NULL OR decided_by = $2)`,
+    values: [foldCliCode(code), caller.person?.id ?? null],
+  });
+  if (row) return row;
+  // Codes are short: who guesses at them is stopped before one is met.
+  await countAttempt({ db }, { 'cli-code': caller.person?.id ?? null });
+  throw notFound('sign-in: it has expired or is decided, start it again in the terminal');
+}
+
+/** What the form of the page carries: it is of this person's session and of this code. */
+export function cliFormNonce({ keys }: Pick<Deps, 'keys'>, caller: Caller, code: string): string {
+  return deriveToken(keys.signing, 'cli-authorize', nonceFields(caller, code));
+}
+
+export function checkCliFormNonce(
+  { keys }: Pick<Deps, 'keys'>,
+  caller: Caller,
+  form: { code: string; nonce: string },
+): void {
+  if (checkToken(keys.all, 'cli-authorize', nonceFields(caller, form.code), form.nonce)) return;
+  throw new Refusal('forbidden', 'this form is of another sign-in: open the page again', { code: 'bad-nonce' });
+}
+
+function nonceFields({ session, person }: Caller, code: string): string[] {
+  return [session ?? '', person?.id ?? '', foldCliCode(code)];
+}

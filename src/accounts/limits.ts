@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
+import type { Db, SqlQuery } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { Refusal } from '../shared/refusal.js';
+
+/** How many attempts in how many seconds, each kind counted for its own subject. */
+const LIMITS = {
+  'signup-address': { points: 5, duration: 3_600 },
+  'signup-caller': { points: 20, duration: 3_600 },
+  'login-account': { points: 10, duration: 900 },
+  'login-caller': { points: 10, duration: 900 },
+  'cli-caller': { points: 30, duration: 900 },
+  'cli-code': { points: 20, duration: 900 },
+} as const;
+type Limit = keyof typeof LIMITS;
+
+/** What is counted for whom; a subject that is not known is not counted. */
+export type Attempts = Readonly<Partial<Record<Limit, string | null>>>;
+
+/** The library has the method, and leaves it out of its types. */
+class Limiter extends RateLimiterPostgres {
+  declare readonly getInMemoryBlockMsBeforeExpire: (key: string) => number;
+}
+type Limiters = Readonly<Record<Limit, Limiter>>;
+const made = new WeakMap<Db, Limiters>();
+
+/**
+ * Counts one attempt, in the order given; refuses `rate_limited` with `retryAfter` (seconds) once a limit is reached.
+ * The counts are in Postgres, so all processes share them. What is over its limit is refused from this process's memory
+ * before anything is counted, so a flood costs no database, and one caller's flood does not use up another's attempts.
+ */
+export async function countAttempt({ db }: Pick<Deps, 'db'>, attempts: Attempts): Promise<void> {
+  const limiters = limitersOf(db);
+  const counted = (Object.entries(attempts) as [Limit, string | null][]).flatMap(([limit, subject]) =>
+    subject === null ? [] : [{ limiter: limiters[limit], key: hash(subject) }],
+  );
+  for (const { limiter, key } of counted) {
+    const ms = limiter.getInMemoryBlockMsBeforeExpire(limiter.getKey(key));
+    if (ms > 0) throw tooMany(ms);
+  }
+  for (const { limiter, key } of counted) {
+    await limiter.consume(key).catch((error: unknown) => {
+      throw error instanceof RateLimiterRes ? tooMany(error.msBeforeNext) : error;
+    });
+  }
+}
+
+/** One caller, as limits count: an IPv4 address, or the /64 that an IPv6 one is from, all of which is one customer's. */
+export function callerOf(address: string | null): string | null {
+  const plain = address?.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '') ?? null;
+  if (plain === null || !isIPv6(plain)) return plain;
+  const [head = '', tail] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail ? tail.split(':') : [];
+  const groups = tail === undefined ? left : [...left, ...Array(8 - left.length - right.length).fill('0'), ...right];
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}
+
+function limitersOf(db: Db): Limiters {
+  const known = made.get(db);
+  if (known) return known;
+  const storeClient = { query: (query: SqlQuery) => asDriver(db, query) };
+  const entries = Object.entries(LIMITS).map(([keyPrefix, { points, duration }]) => [
+    keyPrefix,
+    new Limiter({
+      storeClient,
+      storeType: 'client',
+      tableName: 'rate_limit',
+      tableCreated: true,
+      clearExpiredByTimeout: false,
+      keyPrefix,
+      points,
+      duration,
+      inMemoryBlockOnConsumed: points,
+    }),
+  ]);
+  const limiters = Object.fromEntries(entries) as Limiters;
+  made.set(db, limiters);
+  return limiters;
+}
+
+/** The library computes with `expire` as a number, which we read as a bigint. */
+async function asDriver(db: Db, query: SqlQuery): Promise<{ rows: object[]; rowCount: number }> {
+  const rows = await db.query<{ points: number; expire: bigint | null }>(query);
+  return { rows: rows.map((row) => ({ ...row, expire: Number(row.expire) })), rowCount: rows.length };
+}
+
+/** Whom it is about need not be readable in the table. */
+function hash(subject: string): string {
+  return createHash('sha256').update(subject).digest('base64url');
+}
+
+function tooMany(ms: number): Refusal {
+  const retryAfter = Math.max(1, Math.ceil(ms / 1_000));
+  const wait = retryAfter > 90 ? `${Math.ceil(retryAfter / 60)} minutes` : `${retryAfter} seconds`;
+  return new Refusal('rate_limited', `too many attempts: try again in ${wait}`, { code: 'rate-limited', retryAfter });
+}

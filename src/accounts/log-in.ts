@@ -1,0 +1,78 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { newId } from '../shared/ids.js';
+import { Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { audit } from './audit.js';
+import { authenticateSession } from './authenticate-session.js';
+import { hashKey } from './key-format.js';
+import { callerOf, countAttempt } from './limits.js';
+import { verifyPassword } from './passwords.js';
+import { randomCode } from './primitives.js';
+
+/** Where a session is used from, and the token of the one that a new one takes the place of. */
+export interface Browser {
+  readonly address: string | null;
+  readonly device: string | null;
+  readonly replaces: string | null;
+}
+
+export interface LoggedIn {
+  readonly caller: Caller;
+  /** The cookie's value. Shown once: only its hash is kept. */
+  readonly token: string;
+}
+
+/** Sessions of one person that are kept; the one that was not used for longest gives way. */
+const MOST = 50;
+
+/**
+ * Signs a person in. Whether the address is unknown or the password wrong, the answer, the time it takes and the counts
+ * of attempts are the same.
+ */
+export async function logIn(
+  deps: Deps,
+  { email, password }: { readonly email: string; readonly password: string },
+  browser: Browser,
+): Promise<LoggedIn> {
+  await countAttempt(deps, { 'login-caller': callerOf(browser.address), 'login-account': email });
+  const [member] = await deps.db.query<{ id: string; tenant: string; passwordHash: string }>({
+    name: 'log-in',
+    text: 'SELECT id, tenant_id AS tenant, password_hash AS "passwordHash" FROM member WHERE email = $1',
+    values: [email],
+  });
+  const right = await verifyPassword(member?.passwordHash ?? null, password);
+  if (!member || !right) throw wrong();
+  const token = await deps.db.transaction((sql) => startSession(sql, { ...member, email }, browser));
+  const session = await authenticateSession(deps, token, browser.address);
+  if (!session) throw wrong();
+  return { caller: session.caller, token };
+}
+
+function wrong(): Refusal {
+  return new Refusal('unauthenticated', 'the address or the password is wrong', { code: 'bad-credentials' });
+}
+
+/** Answers the new session's token. */
+export async function startSession(
+  sql: Sql,
+  member: { readonly id: string; readonly tenant: string; readonly email: string },
+  { address, device, replaces }: Browser,
+): Promise<string> {
+  const token = randomCode(43);
+  if (replaces !== null) await sql.query('DELETE FROM session WHERE token_hash = $1', [hashKey(replaces)]);
+  await sql.query(
+    `DELETE FROM session WHERE id IN (
+       SELECT id FROM session WHERE member_id = $1 ORDER BY last_used_at DESC, id DESC OFFSET $2)`,
+    [member.id, MOST - 1],
+  );
+  await sql.query(
+    `INSERT INTO session (id, member_id, token_hash, device, address, expires_at)
+     VALUES ($1, $2, $3, $4, $5, now() + interval '30 days')`,
+    [newId(), member.id, hashKey(token), device, address],
+  );
+  await sql.query('UPDATE member SET last_seen_at = now() WHERE id = $1', [member.id]);
+  const actor = { kind: 'person', id: member.id, label: member.email } as const;
+  await audit(sql, { tenant: member.tenant, actor, address }, 'session.start', member.id);
+  return token;
+}

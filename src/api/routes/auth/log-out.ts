@@ -1,0 +1,21 @@
+import { createRoute } from '@hono/zod-openapi';
+import { logOut, sessionCookie } from '../../../accounts/index.js';
+import { Done } from '../../../contract/auth.js';
+import { defineRoute } from '../../define-route.js';
+import { okResponse } from '../../schemas.js';
+
+export const postLogout = defineRoute({
+  access: { role: 'viewer', person: true },
+  route: createRoute({
+    method: 'post',
+    path: '/api/auth/logout',
+    summary: 'End the session',
+    tags: ['Authentication'],
+    responses: okResponse(Done),
+  }),
+  handle: async (c) => {
+    await logOut(c.var.deps, c.var.caller);
+    c.header('Set-Cookie', sessionCookie(c.var.deps.config, null));
+    return c.json({ ok: true as const }, 200);
+  },
+});

@@ -1,0 +1,40 @@
+import { createRoute } from '@hono/zod-openapi';
+import { pollCliLogin, startCliLogin } from '../../../accounts/index.js';
+import { CliLoginBody, CliLoginParams, CliLoginPolled, CliLoginStarted } from '../../../contract/auth.js';
+import { clientAddress } from '../../auth/client-address.js';
+import { defineRoute } from '../../define-route.js';
+import { jsonBody, limitedResponse, okResponse } from '../../schemas.js';
+
+export const postCliLogin = defineRoute({
+  access: 'open',
+  route: createRoute({
+    method: 'post',
+    path: '/api/cli/login',
+    summary: 'Begin to sign a terminal in',
+    tags: ['Authentication'],
+    request: { body: jsonBody(CliLoginBody) },
+    responses: { ...okResponse(CliLoginStarted, 'Show the code and the address to the person'), ...limitedResponse },
+  }),
+  handle: async (c) => {
+    const base = c.var.deps.config.publicUrl ?? new URL(c.req.url).origin;
+    const { hostname } = c.req.valid('json');
+    c.header('Cache-Control', 'no-store');
+    return c.json(await startCliLogin(c.var.deps, { hostname, address: clientAddress(c), base }), 200);
+  },
+});
+
+export const getCliLogin = defineRoute({
+  access: 'open',
+  route: createRoute({
+    method: 'get',
+    path: '/api/cli/login/{id}',
+    summary: 'What became of a terminal’s sign-in; an approved one gives its key, once',
+    tags: ['Authentication'],
+    request: { params: CliLoginParams },
+    responses: { ...okResponse(CliLoginPolled, 'How it stands'), ...limitedResponse },
+  }),
+  handle: async (c) => {
+    c.header('Cache-Control', 'no-store');
+    return c.json(await pollCliLogin(c.var.deps, c.req.valid('param').id), 200);
+  },
+});

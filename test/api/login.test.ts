@@ -1,0 +1,138 @@
+import { expect, test } from 'vitest';
+import { callerOf } from '../../src/accounts/limits.js';
+import { createDb, type Db } from '../../src/db/index.js';
+import { newId } from '../../src/shared/ids.js';
+import { createTestApp, type TestApp } from '../support/create-test-app.js';
+import { testDatabase } from '../support/postgres.js';
+import { createPerson, logIn, someAddress } from '../support/sessions.js';
+import { silentLog } from '../support/silent-log.js';
+
+const WRONG = { error: 'the address or the password is wrong', code: 'bad-credentials' };
+const unknown = () => `nobody-${newId()}@nowhere.test`;
+const from = (address: string) => ({ headers: { 'x-forwarded-for': `6.6.6.6, ${address}` } });
+
+test('security 25: an unknown person and a wrong password get one answer', async () => {
+  const app = await createTestApp();
+  const person = await createPerson(app);
+  const answers = [
+    await logIn(app, person.email, { password: 'not it at all' }),
+    await logIn(app, unknown(), { password: 'not it at all' }),
+    await logIn(app, app.owner.email, { password: 'none' }),
+  ];
+  for (const answer of answers) {
+    expect([answer.status, await answer.json(), answer.headers.get('set-cookie')]).toEqual([401, WRONG, null]);
+  }
+});
+
+test('security 25: an unknown person costs as long as a wrong password', async () => {
+  const app = await createTestApp();
+  const times = { known: [] as number[], unknown: [] as number[] };
+  const one = async (kind: keyof typeof times, email: string) => {
+    const began = performance.now();
+    expect((await logIn(app, email, { password: 'not it at all' })).status).toBe(401);
+    times[kind].push(performance.now() - began);
+  };
+  for (let n = 0; n < 9; n += 1) {
+    await one('known', (await createPerson(app)).email);
+    await one('unknown', unknown());
+  }
+  const median = (list: number[]) => list.sort((a, b) => a - b)[4] ?? 0;
+  // Without the decoy it is a tenth.
+  expect(median(times.unknown) / median(times.known)).toBeGreaterThan(0.5);
+  expect(median(times.unknown) / median(times.known)).toBeLessThan(2);
+});
+
+test('security 25: ten attempts on an account, known or not, and then 429 for all, the right password among them', async () => {
+  const app = await createTestApp({ config: { trustProxy: true } });
+  for (const email of [(await createPerson(app)).email, unknown()]) {
+    for (let n = 0; n < 10; n += 1)
+      expect((await logIn(app, email, { password: 'wrong', ...from(someAddress()) })).status).toBe(401);
+    const limited = await logIn(app, email, from(someAddress()));
+    const seconds = Number(limited.headers.get('retry-after'));
+    expect([limited.status, seconds > 800 && seconds <= 900]).toEqual([429, true]);
+    expect(await limited.json()).toEqual({
+      error: 'too many attempts: try again in 15 minutes',
+      code: 'rate-limited',
+      retryAfter: seconds,
+    });
+  }
+});
+
+test('security 25: ten attempts from an address, whatever hops it makes up, and then 429', async () => {
+  const app = await createTestApp({ config: { trustProxy: true } });
+  const address = someAddress();
+  for (let n = 0; n < 10; n += 1)
+    expect(
+      (await logIn(app, unknown(), { headers: { 'x-forwarded-for': `${someAddress()}, ${address}` } })).status,
+    ).toBe(401);
+  expect((await logIn(app, unknown(), from(address))).status).toBe(429);
+  expect((await logIn(app, unknown(), from(someAddress()))).status).toBe(401);
+});
+
+test('security 25: without a trusted proxy nobody can name an address to be counted for', async () => {
+  const app = await createTestApp();
+  const address = someAddress();
+  for (let n = 0; n < 12; n += 1) expect((await logIn(app, unknown(), from(address))).status).toBe(401);
+});
+
+test('attempts are counted for all API processes together', async () => {
+  const db = createDb({ url: testDatabase(), ca: null, poolSize: 2, log: silentLog });
+  const [one, other] = [await createTestApp(), await createTestApp({ deps: { db } })];
+  const email = unknown();
+  const answers: number[] = [];
+  for (let n = 0; n < 12; n += 1) answers.push((await logIn(n % 2 === 0 ? one : other, email)).status);
+  expect(answers).toEqual([...Array(10).fill(401), 429, 429]);
+  await db.close();
+});
+
+/** As the test's database, telling each statement. */
+function counted(app: TestApp): { db: Db; statements: unknown[] } {
+  const statements: unknown[] = [];
+  const db = new Proxy(app.deps.db, {
+    get: (target, name) => {
+      const value = Reflect.get(target, name);
+      if (name === 'query' || name === 'transaction') statements.push(name);
+      return value;
+    },
+  });
+  return { db, statements };
+}
+
+test('who is over the limit costs the database nothing, and uses up nobody else’s attempts', async () => {
+  const { db, statements } = counted(await createTestApp());
+  const app = await createTestApp({ deps: { db }, config: { trustProxy: true } });
+  const [address, victim] = [someAddress(), unknown()];
+  for (let n = 0; n < 10; n += 1) await logIn(app, unknown(), from(address));
+  statements.length = 0;
+  for (let n = 0; n < 200; n += 1) expect((await logIn(app, victim, from(address))).status).toBe(429);
+  expect(statements).toEqual([]);
+  expect((await logIn(app, victim, from(someAddress()))).status).toBe(401);
+});
+
+test('a limit is over when its time is', async () => {
+  const app = await createTestApp();
+  const email = unknown();
+  for (let n = 0; n < 9; n += 1) await logIn(app, email);
+  await app.deps.db.query('UPDATE rate_limit SET expire = expire - 900000');
+  for (let n = 0; n < 9; n += 1) expect((await logIn(app, email)).status).toBe(401);
+});
+
+test('the counts of attempts say of nobody who it was', async () => {
+  const app = await createTestApp();
+  const email = unknown();
+  await logIn(app, email);
+  expect(JSON.stringify(await app.deps.db.query('SELECT key FROM rate_limit'))).not.toContain(email);
+});
+
+test.each([
+  [null, null],
+  ['192.0.2.7', '192.0.2.7'],
+  ['::ffff:192.0.2.7', '192.0.2.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:0db8:0001:0002::9', '2001:db8:1:2::/64'],
+  ['2001:db8::9', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+])('%s counts as %s', (address, caller) => {
+  expect(callerOf(address)).toBe(caller);
+});
