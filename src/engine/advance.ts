@@ -29,7 +29,7 @@ export async function advanceLane(deps: Deps, turn: Turn, attempt: number, cance
   try {
     const claimed = await claimLane(deps.db, turn, attempt);
     failpoint('lane-claimed');
-    const view = await readLane(deps.db, turn.runId, turn.lane);
+    const view = await readLane(deps.db, turn, claimed.state);
     if (!view || view.run.ended || claimed.state === 'failed') return { kind: 'failed' };
     const lane = await openLaneState(deps, turn, { claimed, view, signal });
     if (claimed.state === 'done') return { kind: endOf(lane) };
@@ -72,6 +72,7 @@ async function openLaneState(
       { runId, lane, signal, now: () => deps.clock.now(), onWritten: (ended) => tellEvents(deps, runId, ended) },
       claimed,
     ),
+    item: claimed.item,
     steps: indexSteps(view.steps),
     parks: new Map(view.parks.map((park) => [park.id, park])),
     children: view.lanes,

@@ -12,7 +12,7 @@ export { DELTA_CHANNEL } from './rows/deltas.js';
 export { endRuns } from './rows/end-runs.js';
 export { releaseUrlOf } from './rows/release-url.js';
 export { EVENT_CHANNEL, tellEvents } from './rows/tell-events.js';
-export { tickPark } from './rows/tick-park.js';
+export { escalateGate, tickPark } from './rows/tick-park.js';
 export { admitRun, isFull } from './slots/admit-run.js';
 export { type SlotClaim, slotOf } from './slots/slot-of.js';
 export { lockSlots } from './slots/slot-rows.js';

@@ -1,7 +1,7 @@
 import { audit } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { appendEvent, type GateSpec, post, tellRuns } from '../engine/index.js';
+import { appendEvent, escalateGate, type GateSpec, post, tellRuns } from '../engine/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { canonicalJson, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -11,7 +11,7 @@ import { applyEdits } from './apply-edits.js';
 import { assertEdits } from './assert-edits.js';
 import { assertForm } from './assert-form.js';
 import { refuseFaults } from './faults.js';
-import { assertMayDecide } from './may-decide.js';
+import { assertMayDecide, mayDecide } from './may-decide.js';
 import { pickGate } from './pick-gate.js';
 import { type LockedRun, lockRun, type OpenPark, starterOf } from './run-rows.js';
 import { readWork } from './step-work.js';
@@ -54,14 +54,15 @@ export async function decideRun(deps: Deps, caller: Caller, input: DecideRunInpu
     const park = await pickGate(sql, run, input.step);
     const nowMs = deps.clock.now();
     const gate = park.spec as unknown as GateSpec;
-    const actor = assertMayDecide(
-      { gate, openedAtMs: park.openedAt.getTime(), nowMs, starter: starterOf(run) },
-      caller,
-    );
+    const moment = { gate, openedAtMs: park.openedAt.getTime(), nowMs, starter: starterOf(run) };
+    const actor = assertMayDecide(moment, caller);
     const vote = voteOf(caller.person?.id ?? actor.id, actor, input, nowMs);
     const before = readVotes(park.votes);
     if (isRepeated(before, vote)) return { ok: true, decided: approvalsIn(before), need: park.need } as const;
     await assertFits(sql, run, gate, vote);
+    // Decides as the one whom the gate escalates to: the events say that first.
+    if (!mayDecide({ ...moment, gate: { ...gate, escalate: null } }, caller))
+      await escalateGate(sql, { ...park, run: run.id });
     const outcome = await count(sql, run, park, { actor, vote, votes: withVote(before, vote) });
     await audit(sql, caller, 'run.decide', run.id, auditDetail(park, vote));
     return outcome;

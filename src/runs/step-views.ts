@@ -119,7 +119,7 @@ function stepView(
     agent: step.agent ?? null,
     group,
     ...newest,
-    ...(items.length === 0 ? {} : withItems(newest, items, newestItems(mine))),
+    ...(items.length === 0 ? {} : withItems(newest, items, newestItems(mine, newest.round))),
     rounds: rounds.slice(0, -1),
     files: rows.files
       .filter((file) => file.step === step.id)
@@ -129,11 +129,15 @@ function stepView(
   };
 }
 
-/** Each item as it ran last, in the items' order. */
-function newestItems(rows: readonly StepRow[]): RoundView[] {
-  const byItem = new Map<number, StepRow>();
-  for (const row of rows) if (row.item > 0) byItem.set(row.item, row);
-  return [...byItem.values()].map(roundView);
+/**
+ * The items of the step's newest round, in their order. Before any of them has begun, and in runs of builds that gave
+ * items no round, each as it ran last.
+ */
+function newestItems(rows: readonly StepRow[], round: number): RoundView[] {
+  const items = rows.filter((row) => row.item > 0);
+  const newest = items.filter((row) => row.round === round);
+  if (newest.length > 0) return newest.map(roundView);
+  return [...new Map(items.map((row) => [row.item, row])).values()].map(roundView);
 }
 
 /** What the items of an each cost, in all rounds, is the step's cost. */

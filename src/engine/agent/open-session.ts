@@ -5,7 +5,7 @@ import { assembleTools, lanePlace, openLane } from '../../tools/index.js';
 import type { AgentPlan, StepPlan } from '../../workspace/model.js';
 import { readRunFile } from '../../workspaces/index.js';
 import { StepFailure } from '../errors.js';
-import { NO_JOURNAL, readStepJournal, type StepJournal } from '../journal/claim.js';
+import { type ActedCall, NO_JOURNAL, readStepJournal, type StepJournal } from '../journal/claim.js';
 import { deadlineOf } from '../lane/deadline.js';
 import { type Lane, type StepState, shownWork } from '../lane/lane.js';
 import { newReferences } from '../text/prompt-text.js';
@@ -97,8 +97,17 @@ function remember(seen: Map<string, string>, files: Json): void {
   for (const file of files) if (isRecord(file)) seen.set(String(file.path), String(file.sha));
 }
 
+/** What a fresh attempt is told of an acting call that an earlier one began. */
+const ACTED = {
+  done: (call) => `An earlier attempt at this step already did: ${call}`,
+  failed: (call) =>
+    `An earlier attempt at this step tried this, which ended with an error and may have partly run: ${call}`,
+  unknown: (call) =>
+    `An earlier attempt at this step was interrupted during this, so it is unknown whether it was done: ${call} Find out before you do it again.`,
+} satisfies Record<ActedCall['end'], (call: string) => string>;
+
 function openingNotes(journal: StepJournal, fresh: boolean): string[] {
-  const notes = journal.acted.map((call) => `An earlier attempt at this step already did: ${call}`);
+  const notes = journal.acted.map(({ call, end }) => ACTED[end](call));
   if (fresh && journal.messages.length > 0)
     notes.push('The work folder was made anew: scratch files of this step are gone.');
   return notes;

@@ -50,19 +50,24 @@ export async function buildOpening(
     .map((text) => promptText(text, scope, references).trim())
     .filter((text) => text !== '')
     .join('\n\n');
-  const feedback = state.feedback ?? lane.steps.get(lane.lanePlan.group?.id ?? '')?.feedback ?? null;
   const parts = [
     instruction,
     ...(await documents(lane, references)),
-    ...earlierResults(lane, step),
+    ...earlierResults(lane, step, state),
     ...[...references.values].map(([path, text]) => `${path}:\n${fenced('untrusted', text)}`),
     inputBlock(lane),
-    feedback === null
-      ? ''
-      : `This is another round. What came back from the last one:\n${fenced('untrusted', feedback)}`,
+    feedbackBlock(lane, step, state),
     ...notes,
   ];
   return parts.filter((part) => part !== '').join('\n\n');
+}
+
+/** What sent the flow back: to the step, to the step whose item this is, or to the group that the step is in. */
+function feedbackBlock(lane: Lane, step: StepPlan, state: StepState): string {
+  const ids = [step.id, lane.lanePlan.group?.id ?? ''];
+  const [feedback] = [state, ...ids.map((id) => lane.steps.get(id))].flatMap((one) => one?.feedback ?? []);
+  if (feedback === undefined) return '';
+  return `This is another round. What came back from the last one:\n${fenced('untrusted', feedback)}`;
 }
 
 function index(title: string, files: readonly string[], writable: string | null): string {
@@ -98,12 +103,12 @@ async function documents(lane: Lane, references: References): Promise<string[]> 
   return parts;
 }
 
-function earlierResults(lane: Lane, step: StepPlan): string[] {
+function earlierResults(lane: Lane, step: StepPlan, { previous }: StepState): string[] {
   const parts: string[] = [];
   for (const other of leavesOf(lane.plan)) {
     const state = lane.steps.get(other.id);
-    if (other.id === step.id && state?.previous) {
-      parts.push(resultBlock('What this step made in the round before', state.previous.result, other.id));
+    if (other.id === step.id && previous) {
+      parts.push(resultBlock('What this step made in the round before', previous.result, other.id));
     }
     if (other.id === step.id || state?.status !== 'completed') continue;
     if (state.result)

@@ -2,7 +2,7 @@ import { StepFailure } from '../errors.js';
 import type { Doer, Done } from '../steps/kinds.js';
 import { judgeAnswer, refuseFiltered } from './answer.js';
 import { nextTurn } from './compaction/next-turn.js';
-import { keepFiles } from './keep-files.js';
+import { keepFiles, tellFiles } from './keep-files.js';
 import { openSession } from './open-session.js';
 import { runTools } from './run-tools.js';
 import { type Session, say } from './session.js';
@@ -16,7 +16,7 @@ export const runAgentDoer: Doer = async (lane, step, state) => {
   } catch (error) {
     const failure = session.timedOut() ? new StepFailure('the step took longer than its timeout', 'timeout') : error;
     // What a failed step made stays to be looked at, and is not left for the lane's next agent.
-    if (failure instanceof StepFailure) await keepFiles(session);
+    if (failure instanceof StepFailure) tellFiles(session, await keepFiles(session));
     throw failure;
   } finally {
     session.close();
@@ -52,7 +52,7 @@ async function finish(session: Session, answer: Extract<Done, { kind: 'done' }>)
   if (session.hasFolder()) {
     // The last call is paid for: it becomes durable while the step's files are put away.
     lane.writer.flushSoon();
-    await keepFiles(session);
+    tellFiles(session, await keepFiles(session));
   }
   return answer;
 }

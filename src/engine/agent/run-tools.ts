@@ -8,7 +8,7 @@ import { Ended, Fenced, Poison } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';
 import { isGated, runGatedCalls } from './gated-calls.js';
 import { checkCall } from './invalid-call.js';
-import { keepFiles } from './keep-files.js';
+import { keepFiles, tellFiles } from './keep-files.js';
 import { limiter } from './limiter.js';
 import { callKey, type Entry, journalKey, type Session, say, type TurnCalls, turnsOf } from './session.js';
 import { guardAgainstLoops, repeatsItself } from './stuck.js';
@@ -98,7 +98,7 @@ async function runFresh(
       const outcome = await slot(() =>
         tool.program ? programSlot(() => runOne(session, tool, call)) : runOne(session, tool, call),
       );
-      if (tool.acts) await keepFiles(session);
+      const files = tool.acts ? await keepFiles(session) : [];
       failpoint('tool-done');
       results[index] = { callId: call.id, name: call.name, text: outcome.text, isError: outcome.isError };
       finishCall(session, turn, index + 1, { call, acts: tool.acts, state: 'finished', outcome });
@@ -113,6 +113,9 @@ async function runFresh(
         preview: preview(outcome.text),
         ...outcome.detail,
       });
+      // What came of a call is told after it.
+      tellFiles(session, files);
+      if (outcome.memoryWrite !== undefined) tellMemory(session, outcome.memoryWrite);
       left -= 1;
       // The last one goes out with what comes next.
       if (left > 0) await lane.writer.flush();
@@ -180,7 +183,7 @@ interface Finished {
 
 function finishCall(session: Session, turn: number, number: number, end: Finished): void {
   const { lane } = session;
-  const { text, isError, seen = [], memoryWrite } = end.outcome;
+  const { text, isError, seen = [] } = end.outcome;
   lane.writer.batch.calls.push({
     ...callKey(session, turn, number),
     kind: 'tool',
@@ -190,9 +193,11 @@ function finishCall(session: Session, turn: number, number: number, end: Finishe
     result: { args: preview(JSON.stringify(end.call.args)), text, isError, seen } as unknown as Json,
   });
   for (const file of seen) session.seen.set(file.path, file.sha);
-  if (memoryWrite === undefined) return;
-  lane.writer.batch.memory.push(memoryWrite);
-  lane.writer.event('memory.written', { step: session.step.id, path: memoryWrite });
+}
+
+function tellMemory({ lane, step, state }: Session, path: string): void {
+  lane.writer.batch.memory.push(path);
+  lane.writer.event('memory.written', { step: step.id, item: state.item, round: state.round, path });
 }
 
 function preview(text: string): string {

@@ -80,6 +80,12 @@ export interface ChildWrite {
   readonly slots: readonly string[];
 }
 
+export interface LaneWrite {
+  readonly lane: string;
+  /** The item of an each that it works on, wrapped: an item may be null. */
+  readonly item: { readonly value: Json } | null;
+}
+
 export interface UsageWrite {
   readonly step: string;
   readonly meter: 'model' | 'sandbox';
@@ -104,7 +110,7 @@ export interface Batch {
   readonly messages: MessageWrite[];
   readonly steps: StepWrite[];
   readonly parks: ParkWrite[];
-  readonly lanes: string[];
+  readonly lanes: LaneWrite[];
   readonly children: ChildWrite[];
   readonly usage: UsageWrite[];
   readonly memory: string[];

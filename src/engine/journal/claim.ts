@@ -30,6 +30,8 @@ export interface ClaimedLane {
   readonly phase: Phase;
   readonly state: LaneState;
   readonly loops: LaneMemory;
+  /** The item of an each that the lane works on; null in other lanes, and in those from before items were kept. */
+  readonly item: { readonly value: Json } | null;
 }
 
 /** Takes the lane for this turn and attempt, or throws StaleTurn when a newer one was there first. */
@@ -39,7 +41,7 @@ export async function claimLane(sql: Sql, turn: Turn, attempt: number): Promise<
     text: `WITH soft AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
       UPDATE lane SET fence = fence + 1, turn = $3, attempt = $4 FROM soft
       WHERE run_id = $1 AND lane = $2 AND (turn, attempt) < ($3, $4)
-      RETURNING fence, writes, pos, round, tries, phase, state, loops`,
+      RETURNING fence, writes, pos, round, tries, phase, state, loops, item`,
     values: [turn.runId, turn.lane, turn.turn, attempt],
   });
   if (!row) throw new StaleTurn(`turn ${turn.turn}.${attempt} of ${turn.runId}/${turn.lane} came too late`);
@@ -116,11 +118,11 @@ export interface ParkRow {
 
 export interface LaneView {
   readonly run: RunRow;
-  /** The newest row of each step, of every lane; of an each's items those of this lane and of what it forked. */
+  /** The newest row of each step, of every lane; of an each's items that of this lane, or those that this lane forked. */
   readonly steps: readonly StepRow[];
   /** Parks of this lane. */
   readonly parks: readonly ParkRow[];
-  /** Lanes forked off this one, directly. */
+  /** Lanes forked off this one, directly; none unless it stands at its fork. */
   readonly lanes: readonly {
     readonly lane: string;
     readonly state: LaneState;
@@ -146,16 +148,30 @@ const VIEW = `SELECT jsonb_build_object('id', r.id, 'tenantId', r.tenant_id, 'wo
         FROM step p WHERE p.run_id = $1 AND p.id = x.id AND p.item = x.item AND p.round = x.round - 1))), '[]')
     FROM (SELECT DISTINCT ON (id, item) id, item, round, lane, status, attempts, result, data,
       event_payload, decision, feedback, error, cost_nano::text, tokens_in, tokens_out, tokens_cached, copied
-    FROM step WHERE run_id = $1 AND (item = 0 OR lane = $2 OR starts_with(lane, $2 || '/')) ORDER BY id, item, round DESC) x) AS steps,
+    FROM (SELECT * FROM step WHERE run_id = $1 AND item = 0
+      UNION ALL SELECT * FROM step WHERE run_id = $1 AND item = $5 AND id = $4
+      UNION ALL SELECT * FROM step WHERE $3 AND run_id = $1 AND item > 0 AND starts_with(lane, $2 || '/')) all_steps
+    ORDER BY id, item, round DESC) x) AS steps,
   (SELECT coalesce(jsonb_agg(${PARK}), '[]')
     FROM park WHERE run_id = $1 AND lane = $2) AS parks,
-  (SELECT coalesce(jsonb_agg(jsonb_build_object('lane', lane, 'state', state, 'error', error, 'failedAt',
-      CASE WHEN state = 'failed' THEN (SELECT extract(epoch FROM max(s.finished_at)) FROM step s WHERE s.run_id = $1 AND s.lane = lane.lane) END)), '[]')
-    FROM lane WHERE run_id = $1 AND lane <> $2 AND starts_with(lane, $2 || '/') AND position('/' IN substr(lane, length($2) + 2)) = 0) AS lanes
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('lane', lane.lane, 'state', state, 'error', error, 'failedAt',
+      CASE WHEN state = 'failed' THEN extract(epoch FROM ends.at) END)), '[]')
+    FROM lane LEFT JOIN (SELECT lane, max(finished_at) AS at FROM step WHERE $3 AND run_id = $1 GROUP BY lane) ends ON ends.lane = lane.lane
+    WHERE $3 AND run_id = $1 AND starts_with(lane.lane, $2 || '/') AND position('/' IN substr(lane.lane, length($2) + 2)) = 0) AS lanes
   FROM run r WHERE r.id = $1`;
 
-export async function readLane(sql: Sql, runId: string, lane: string): Promise<LaneView | null> {
-  const [row] = await sql.query<LaneView>({ name: 'read-lane', text: VIEW, values: [runId, lane] });
+/** The item of an each that a lane works on, by its name: `…/<step>@<round>.<item>`. Branches of a group look alike. */
+const ITEM = /\/([a-z_][a-z0-9_]*)@\d+\.(\d+)$/;
+
+/** An item reads its own rows and not those of its siblings: a thousand of them cost a thousand times one. */
+export async function readLane(
+  sql: Sql,
+  { runId, lane }: Pick<Turn, 'runId' | 'lane'>,
+  state: LaneState,
+): Promise<LaneView | null> {
+  const [, step = '', item = '-1'] = ITEM.exec(lane) ?? [];
+  const values = [runId, lane, state === 'forked', step, Number(item)];
+  const [row] = await sql.query<LaneView>({ name: 'read-lane', text: VIEW, values });
   return row ?? null;
 }
 
@@ -192,8 +208,15 @@ export interface StepJournal {
   }[];
   /** Memory files that calls of this attempt saw, in their order. */
   readonly seen: readonly Json[];
-  /** Acting calls that earlier attempts of the step finished, for a fresh attempt to be told. */
-  readonly acted: readonly string[];
+  /** Acting calls that earlier attempts of the step began, for a fresh attempt to be told. */
+  readonly acted: readonly ActedCall[];
+}
+
+export interface ActedCall {
+  /** Its name and its arguments. */
+  readonly call: string;
+  /** `unknown`: it was cut, or began and has no end. */
+  readonly end: 'done' | 'failed' | 'unknown';
 }
 
 export const NO_JOURNAL: StepJournal = { calls: [], messages: [], seen: [], acted: [] };
@@ -219,8 +242,10 @@ export async function readStepJournal(
       (SELECT coalesce(jsonb_agg(result->'seen' ORDER BY turn, call), '[]')
         FROM call WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt = $5
           AND jsonb_typeof(result->'seen') = 'array' AND result->'seen' <> '[]') AS seen,
-      (SELECT coalesce(jsonb_agg(name || ' ' || coalesce(result->>'args', '') ORDER BY attempt, turn, call), '[]')
-        FROM call WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt < $5 AND acts AND state <> 'started') AS acted`,
+      (SELECT coalesce(jsonb_agg(jsonb_build_object('call', name || ' ' || coalesce(result->>'args', ''), 'end', CASE
+          WHEN state <> 'finished' THEN 'unknown' WHEN result->'isError' = 'true' THEN 'failed' ELSE 'done' END)
+          ORDER BY attempt, epoch, turn, call), '[]')
+        FROM call WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt < $5 AND acts) AS acted`,
     values: [runId, key.step, key.item, key.round, key.attempt],
   });
   return row ?? NO_JOURNAL;

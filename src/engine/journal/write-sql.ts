@@ -87,7 +87,8 @@ v AS (
     WHERE x.ended AND x.id = park.step AND x.item = park.item AND x.round = park.round)))
 ),
 f AS (
-  INSERT INTO lane (run_id, lane) SELECT $1, x FROM r, b, jsonb_array_elements_text(b.j->'lanes') x ON CONFLICT DO NOTHING
+  INSERT INTO lane (run_id, lane, item)
+  SELECT $1, x.lane, x.item FROM r, b, jsonb_to_recordset(b.j->'lanes') x(lane text, item jsonb) ON CONFLICT DO NOTHING
 ),
 k AS (
   INSERT INTO run (id, tenant_id, workspace_id, flow, plan_id, revision, root_id, parent_id, mode, input, trigger, started_by,

@@ -41,6 +41,8 @@ export interface Lane {
   readonly plan: Plan;
   readonly lanePlan: LanePlan;
   readonly writer: LaneWriter;
+  /** What the lane's item of an each is, as it was when the step began; null elsewhere, and in lanes of older builds. */
+  readonly item: { readonly value: Json } | null;
   /** Newest row by `<id>` for item 0, `<id>#<item>` for the items of an each. */
   readonly steps: Map<string, StepState>;
   readonly parks: Map<string, ParkRow>;
@@ -142,7 +144,7 @@ function dropUnwrittenEvent({ parks }: Batch, step: Pick<StepWrite, 'id' | 'item
   if (at >= 0) parks.splice(at, 1);
 }
 
-/** Begins the next round of a step: a new row, so that earlier rounds stay as they were. */
+/** Begins the next round of a step: a new row, so that earlier rounds stay as they were. An item has its step's round. */
 export function beginStep(lane: Lane, plan: { readonly id: string }, item: number, status: StepStatus): StepState {
   const before = lane.steps.get(stepKey(plan.id, item));
   const feedback = lane.writer.memory.feedback?.[plan.id] ?? null;
@@ -154,7 +156,7 @@ export function beginStep(lane: Lane, plan: { readonly id: string }, item: numbe
     id: plan.id,
     item,
     lane: lane.name,
-    round: (before?.round ?? 0) + 1,
+    round: Math.max((before?.round ?? 0) + 1, item === 0 ? 1 : (lane.steps.get(plan.id)?.round ?? 1)),
     status,
     attempts: 1,
     result: null,

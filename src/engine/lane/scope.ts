@@ -34,6 +34,7 @@ function itemScope(lane: Lane, scope: Record<string, Json>): Record<string, Json
   if (item === 0 || id === undefined) return {};
   const each = leavesOf(lane.plan).find((step) => step.id === id)?.each;
   if (!each) return {};
+  if (lane.item !== null) return { [each.as]: lane.item.value };
   const list = evaluateOrFail(each.list, scope, 'each');
   return { [each.as]: (Array.isArray(list) ? (list[item - 1] as Json) : null) ?? null };
 }

@@ -66,11 +66,7 @@ async function expire(sql: Sql, park: OpenPark): Promise<void> {
 
 async function remind(sql: Sql, park: OpenPark): Promise<void> {
   const spec = isRecord(park.spec) ? park.spec : {};
-  if (park.escalate) {
-    await sql.query('UPDATE park SET escalate_at = NULL WHERE id = $1', [park.id]);
-    const to = isRecord(spec.escalate) ? String(spec.escalate.to) : '';
-    await appendEvent(sql, park.run, { type: 'approval.escalated', data: { ...placeOf(park), to } });
-  }
+  if (park.escalate) await escalateGate(sql, park);
   if (!park.remind) return;
   // The next time is one of those that were set when the gate opened: a late tick moves none of them.
   await sql.query(
@@ -82,6 +78,24 @@ async function remind(sql: Sql, park: OpenPark): Promise<void> {
   await appendEvent(sql, park.run, { type: 'approval.reminder', data: placeOf(park) });
 }
 
-function placeOf({ id, step, item, round }: OpenPark): object {
+/**
+ * Tells the further decider of a gate, once. For the clock, and for a decision of theirs that comes a moment before it.
+ * Call it under the run's lock.
+ */
+export async function escalateGate(
+  sql: Sql,
+  park: Omit<OpenPark, 'kind' | 'due' | 'remind' | 'escalate'>,
+): Promise<void> {
+  const told = await sql.query(
+    'UPDATE park SET escalate_at = NULL WHERE id = $1 AND escalate_at IS NOT NULL RETURNING 1',
+    [park.id],
+  );
+  if (told.length === 0) return;
+  const spec = isRecord(park.spec) ? park.spec : {};
+  const to = isRecord(spec.escalate) ? String(spec.escalate.to) : '';
+  await appendEvent(sql, park.run, { type: 'approval.escalated', data: { ...placeOf(park), to } });
+}
+
+function placeOf({ id, step, item, round }: Pick<OpenPark, 'id' | 'step' | 'item' | 'round'>): object {
   return { step, item, round, park: id };
 }

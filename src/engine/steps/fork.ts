@@ -1,13 +1,19 @@
 import { failpoint } from '../../shared/failpoint.js';
 import type { Stop } from '../../workflows/contract.js';
+import type { LaneWrite } from '../journal/batch.js';
 import { isIdle, type Lane } from '../lane/lane.js';
 import { forkName } from '../lane/lane-plan.js';
 import { supersedeLanes } from '../rows/supersede-lanes.js';
 
-/** Makes the lanes of a fork in one write. A fork of none is already joined. */
-export async function openFork(lane: Lane, node: string, round: number, count: number): Promise<void> {
+/** Makes the lanes of a fork in one write: one a branch (null), or one an item. A fork of none is already joined. */
+export async function openFork(
+  lane: Lane,
+  node: string,
+  round: number,
+  lanes: readonly LaneWrite['item'][],
+): Promise<void> {
   const fork = forkName(lane.name, node, round);
-  for (let number = 1; number <= count; number += 1) lane.writer.batch.lanes.push(`${fork}.${number}`);
+  lane.writer.batch.lanes.push(...lanes.map((item, index) => ({ lane: `${fork}.${index + 1}`, item })));
   lane.writer.phase = 'doer';
   lane.writer.state = 'forked';
   await lane.writer.flush();
@@ -31,6 +37,12 @@ export function forkStop(
     join: node.join ?? 'all',
     ...(ended.length === 0 ? {} : { ended }),
   };
+}
+
+/** How many lanes the fork at which this lane stands has. */
+export function lanesOf(lane: Lane, node: string, round: number): number {
+  const prefix = `${forkName(lane.name, node, round)}.`;
+  return lane.children.filter((child) => child.lane.startsWith(prefix)).length;
 }
 
 function endedLanes(lane: Lane, fork: string): number[] {

@@ -25,7 +25,12 @@ async function startGroup(lane: Lane, group: GroupPlan): Promise<Outcome> {
     return failGroup(lane, state, `${group.title}: ${error.message}`);
   }
   writeStep(lane, state, 'step.started', { group: true });
-  await openFork(lane, group.id, state.round, group.branches.length);
+  await openFork(
+    lane,
+    group.id,
+    state.round,
+    group.branches.map(() => null),
+  );
   return { kind: 'stop', stop: forkStop(lane, group, state.round, group.branches.length) };
 }
 

@@ -3,7 +3,7 @@ import type { Ref } from '../parse/reader.js';
 import { type Catalog, type Found, reachableIn } from '../resolve/catalog.js';
 import { findPinned } from '../resolve/documents.js';
 import type { Report } from './report.js';
-import { BUILTIN_NAMES, grantableNames, grantedNames, toolOf } from './tool-names.js';
+import { BUILTIN_NAMES, grantableNames, grantedNames, grantsAreClear, toolOf } from './tool-names.js';
 
 /** Tools of Claude Code that we do not have: an agent that turns them off says nothing wrong. */
 const FOREIGN_TOOLS: ReadonlySet<string> = new Set([
@@ -48,7 +48,8 @@ function checkTools(catalog: Catalog, agent: Found<'agent'>, report: Report): vo
     if (known.has(toolOf(ref.name))) return;
     report(agent, ref.offset, { code: 'ref/tool', message: sentence, hint: () => didYouMean(toolOf(ref.name), known) });
   };
-  for (const ref of values.tools ?? []) {
+  const serversAreClear = agent.model.keys.misspelt('mcpServers') === undefined;
+  for (const ref of serversAreClear ? (values.tools ?? []) : []) {
     check(ref, grantable, `There is no tool \`${ref.name}\`: no file of tools/, no MCP server and no built-in.`);
   }
   const servers = new Set((catalog.servers?.model.servers ?? []).map(({ name }) => name));
@@ -57,7 +58,7 @@ function checkTools(catalog: Catalog, agent: Found<'agent'>, report: Report): vo
   for (const ref of values.disallowedTools ?? []) {
     check(ref, new Set([...builtins, ...grantable]), `There is no tool \`${ref.name}\` to turn off.`);
   }
-  for (const ref of values.approve ?? []) {
+  for (const ref of grantsAreClear(agent.model) ? (values.approve ?? []) : []) {
     check(ref, granted, `\`approve\`: this agent has no tool \`${ref.name}\`.`);
   }
 }

@@ -77,9 +77,10 @@ function idsOf(nodes: readonly ReadNode[]): ReadNode[] {
 
 function checkCaseTools(
   evalFile: Found<'eval'>,
-  { testCase, tools }: { readonly testCase: ReadCase; readonly tools: ReadonlySet<string> },
+  { testCase, tools }: { readonly testCase: ReadCase; readonly tools: ReadonlySet<string> | null },
   report: Report,
 ): void {
+  if (tools === null) return;
   const called = testCase.expect.flatMap(({ assertion, offset }) =>
     assertion.type === 'tool-called' ? [{ tool: assertion.value, offset }] : [],
   );

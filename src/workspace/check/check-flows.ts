@@ -3,7 +3,7 @@ import { type ReadStep, stepsOf } from '../parse/flow-model.js';
 import type { Catalog, Found } from '../resolve/catalog.js';
 import { checkAgent } from './check-agents.js';
 import type { Report } from './report.js';
-import { grantedNames, toolOf } from './tool-names.js';
+import { grantedNames, grantsAreClear, toolOf } from './tool-names.js';
 
 /** What a flow's steps name: agents, subflows, tools. */
 export function checkFlows(catalog: Catalog, report: Report): void {
@@ -24,7 +24,7 @@ interface StepOf {
 
 function checkStepTools(catalog: Catalog, { flow, step }: StepOf, report: Report): void {
   const agent = step.agent && catalog.agents.get(step.agent.name);
-  if (!agent) return;
+  if (!agent || !grantsAreClear(agent.model)) return;
   const granted = grantedNames(agent.model);
   for (const { name, offset } of step.options.values.tools ?? []) {
     if (granted.has(toolOf(name))) continue;

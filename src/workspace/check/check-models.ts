@@ -8,7 +8,7 @@ import type { Report } from './report.js';
 
 /** `ref/model`: a model is named that neither the workspace nor the operator knows. */
 export function checkModels(catalog: Catalog, models: CheckContext['models'], report: Report): void {
-  if (models === null || models.any) return;
+  if (models === null || models.any || catalog.defaults?.model.keys.misspelt('models')) return;
   const own = catalog.defaults?.model.keys.values.models ?? {};
   const aliases = [...Object.keys(own), ...models.aliases];
   const resolves = (name: string) => {

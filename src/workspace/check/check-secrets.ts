@@ -20,6 +20,8 @@ interface Use {
   readonly offset: number;
   readonly granted: ReadonlySet<string>;
   readonly tools: readonly string[] | undefined;
+  /** The key that grants is misspelt: who knows what it grants. */
+  readonly isUnclear: boolean;
 }
 
 /** `secret/not-granted`: a tool needs what neither its agent, the step nor the flow names. */
@@ -27,10 +29,13 @@ export function checkGrants(catalog: Catalog, report: Report): void {
   const uses = usesOf(catalog);
   for (const agent of catalog.agents.values()) {
     const own = new Set((agent.model.keys.values.secrets ?? []).map(({ name }) => name));
+    if (agent.model.keys.misspelt('secrets')) continue;
     const missing = needsOf(catalog, agent).filter(({ secret }) => !own.has(secret));
     const used = uses.get(agent.model.name) ?? [];
     for (const need of missing) {
-      const bare = used.filter((use) => !use.granted.has(need.secret) && (use.tools?.includes(need.tool) ?? true));
+      const bare = used.filter(
+        (use) => !use.isUnclear && !use.granted.has(need.secret) && (use.tools?.includes(need.tool) ?? true),
+      );
       const message = `The tool \`${need.tool}\` of \`@${agent.model.name}\` needs the secret \`${need.secret}\`, which nobody grants here.`;
       const hint = `Name it in \`secrets:\` of the agent, of the step or of the flow.`;
       const fault = { code: 'secret/not-granted', message, hint };
@@ -65,10 +70,11 @@ function usesOf(catalog: Catalog): Map<string, Use[]> {
     for (const { agent, options } of stepsOf(flow.model.nodes)) {
       if (!agent) continue;
       const granted = new Set([...flowSecrets, ...names(options.values.secrets)]);
+      const isUnclear = [flow.model.keys, options].some((keys) => keys.misspelt('secrets') !== undefined);
       for (const name of agentsReachedFrom(catalog, [agent.name])) {
         const tools = name === agent.name ? options.values.tools?.map((tool) => toolOf(tool.name)) : undefined;
         const known = uses.get(name) ?? [];
-        known.push({ file: flow, offset: agent.offset, granted, tools });
+        known.push({ file: flow, offset: agent.offset, granted, tools, isUnclear });
         uses.set(name, known);
       }
     }

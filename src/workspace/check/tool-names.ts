@@ -25,8 +25,14 @@ export function grantedNames({ keys }: ReadAgent): Set<string> {
   ]);
 }
 
-/** Every tool name that there is, for what belongs to no agent. */
-export function allToolNames(catalog: Catalog): Set<string> {
+/** False where the key that grants is misspelt: what an agent has not is not said then. */
+export function grantsAreClear({ keys }: ReadAgent): boolean {
+  return keys.misspelt('tools') === undefined && keys.misspelt('mcpServers') === undefined;
+}
+
+/** Every tool name that there is, for what belongs to no agent; null where a misspelt `mcpServers` hides some. */
+export function allToolNames(catalog: Catalog): ReadonlySet<string> | null {
+  if ([...catalog.agents.values()].some(({ model }) => model.keys.misspelt('mcpServers'))) return null;
   const inline = [...catalog.agents.values()].flatMap(({ model }) => model.keys.values.mcpServers?.inline ?? []);
   const tools: Found<'tool'>[] = [...catalog.tools.values()];
   return new Set([

@@ -40,7 +40,7 @@ const EXCLUDES: readonly (readonly [Option, Option])[] = [
 /** Options that need one another, or that cannot stand together. */
 export function checkCombinations(file: OpenFile, step: ReadStep): void {
   const { options } = step;
-  const has = (wanted: Wanted) => (wanted === '@agent' ? step.agent !== undefined : options.has(wanted));
+  const has = (wanted: Wanted) => (wanted === '@agent' ? step.agent !== undefined : options.may(wanted));
   for (const [option, wanted] of NEEDS) {
     if (!options.has(option) || wanted.some(has)) continue;
     const list = wanted.map((name) => `\`${name}\``).join(' or ');
@@ -60,7 +60,7 @@ export function checkCombinations(file: OpenFile, step: ReadStep): void {
 }
 
 function checkSchemas(file: OpenFile, { options, schema, form, schemaAt, formAt }: ReadStep): void {
-  if (schema !== undefined && options.values.output !== 'json') {
+  if (schema !== undefined && options.values.output !== 'json' && options.misspelt('output') === undefined) {
     const message = 'A schema has no effect without `- output: json`.';
     report(file, schemaAt, {
       code: 'step/schema-without-json',
@@ -68,7 +68,7 @@ function checkSchemas(file: OpenFile, { options, schema, form, schemaAt, formAt 
       hint: 'Add `- output: json` under the heading.',
     });
   }
-  if (form !== undefined && !options.has('approve') && !options.has('form')) {
+  if (form !== undefined && !options.may('approve') && !options.has('form')) {
     report(file, formAt, { code: 'step/bad-value', message: 'A form has no effect without `- approve:`.' });
   }
 }

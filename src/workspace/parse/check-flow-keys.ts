@@ -19,7 +19,7 @@ export function checkFlowKeys(file: OpenFile, flow: ReadFlow): void {
 
 function checkTriggerKeys(file: OpenFile, { keys }: ReadFlow): void {
   // A trigger that was set on purpose may leave the keys of another one lying; a forgotten trigger never starts.
-  if (keys.has('trigger')) return;
+  if (keys.may('trigger')) return;
   for (const [key, wanted] of Object.entries(TRIGGER_KEYS)) {
     if (!keys.has(key as FlowKey)) continue;
     const message = `\`${key}\` has no effect without \`trigger: ${wanted[0]}\`.`;
@@ -91,7 +91,7 @@ const NEEDS: readonly Need[] = [
 
 function checkNeeds(file: OpenFile, flow: ReadFlow): void {
   for (const { when, key, at, ...fault } of NEEDS) {
-    if (when(flow) && !flow.keys.has(key)) report(file, flow.keys.at(at), fault);
+    if (when(flow) && !flow.keys.may(key)) report(file, flow.keys.at(at), fault);
   }
 }
 

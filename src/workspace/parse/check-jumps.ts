@@ -11,7 +11,7 @@ type JumpOption = 'back_to' | 'on_fail' | 'on_reject' | 'on_timeout';
 function wordsOf(option: JumpOption, { options }: ReadStep): readonly string[] {
   if (option === 'back_to') return [];
   if (option !== 'on_timeout') return ['stop', 'continue'];
-  return options.has('approve') ? ['reject', 'fail', 'continue'] : ['fail', 'continue'];
+  return options.may('approve') ? ['reject', 'fail', 'continue'] : ['fail', 'continue'];
 }
 
 /** Words that mean something somewhere: here they are a bad value, and no step that is missing. */
@@ -99,7 +99,7 @@ function checkEdit(file: OpenFile, jump: Jump, scope: StepScope): void {
   } else if (to.group !== undefined && to.group === scope.get(step.id)?.group && to.node !== step) {
     const message = `\`edit\`: \`${target.name}\` runs beside this step and may have no result yet.`;
     report(file, target.offset, { code: 'step/forward-jump', message, hint: 'Put the gate after the group.' });
-  } else if (to.node.agent === undefined && !to.node.options.has('subflow')) {
+  } else if (to.node.agent === undefined && !to.node.options.may('subflow')) {
     const message = `\`edit\`: nobody works in \`${target.name}\`, so it has no result to change.`;
     report(file, target.offset, { code: 'step/bad-value', message });
   }
@@ -107,12 +107,12 @@ function checkEdit(file: OpenFile, jump: Jump, scope: StepScope): void {
 
 function checkBound(file: OpenFile, { options }: ReadStep, jumps: readonly Ref[]): void {
   const first = jumps[0];
-  if (first && !options.has('max_rounds')) {
+  if (first && !options.may('max_rounds')) {
     const message = `Going back to \`${first.name}\` needs a bound.`;
     report(file, first.offset, { code: 'step/loop-without-bound', message, hint: 'Add `- max_rounds: 3`.' });
   }
-  const goesBack = first !== undefined || options.has('until') || options.has('back_to');
-  const named = (['on_fail', 'on_reject', 'on_timeout'] as const).some((option) => options.has(option));
+  const goesBack = first !== undefined || options.may('until') || options.may('back_to');
+  const named = (['on_fail', 'on_reject', 'on_timeout'] as const).some((option) => options.may(option));
   if (options.has('max_rounds') && !goesBack && !named) {
     const message = '`max_rounds` has no meaning in a step that never goes back.';
     report(file, options.at('max_rounds'), { code: 'step/bad-value', message });

@@ -37,7 +37,7 @@ function checkDoer(file: OpenFile, { agent, strayAgent, options, offset }: ReadS
     const message = `A step has one doer, and this one names \`@${agent.name}\` and a subflow.`;
     report(file, options.at('subflow'), { code: 'step/two-doers', message, hint: 'Make two steps of it.' });
   }
-  if (agent || options.has('subflow') || options.has('approve') || options.has('wait')) return;
+  if (agent || options.may('subflow') || options.may('approve') || options.may('wait')) return;
   const hint = strayAgent
     ? `Make \`@${strayAgent.name}\` the last word of the heading.`
     : 'End the heading with `@agent`, or add `- subflow:`, `- wait:` or `- approve:`.';

@@ -36,8 +36,13 @@ export function checkVariables(file: OpenFile, flow: ReadFlow, scope: StepScope)
 }
 
 function rootsOf({ options }: ReadStep, common: Roots): Roots {
-  const { wait, each, as = 'item' } = options.values;
-  return { ...common, waits: wait?.kind === 'event', ...(each === undefined ? {} : { item: as }) };
+  const { wait, as = 'item' } = options.values;
+  const item = options.misspelt('as')?.value;
+  return {
+    ...common,
+    waits: wait?.kind === 'event' || options.misspelt('wait') !== undefined,
+    ...(options.may('each') ? { item: typeof item === 'string' ? item : as } : {}),
+  };
 }
 
 /** Checks the marks of one text; links are the whole tree's to check. */
@@ -120,7 +125,7 @@ function stepFault([, id, field, ...rest]: readonly string[], scope: StepScope):
     return bad(`name what of the step, as in \`{{steps.${id}.result}}\`: ${STEP_FIELDS.join(', ')}.`);
   }
   if (field !== 'data') return fieldFault(field, STEP_FIELDS);
-  return place.node.options.has('each') ? undefined : propertyFault(rest[0], place.node.schema);
+  return place.node.options.may('each') ? undefined : propertyFault(rest[0], place.node.schema);
 }
 
 function inputFault([, field]: readonly string[], schema: JsonObject | undefined): PathFault | undefined {

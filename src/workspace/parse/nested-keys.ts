@@ -1,4 +1,5 @@
 import { didYouMean } from '../did-you-mean.js';
+import { isNear } from '../values/index.js';
 import type { YamlNode } from '../yaml/index.js';
 import type { KeyTable, KeyValues } from './read-keys.js';
 import type { Fail } from './reader.js';
@@ -25,7 +26,12 @@ export function nestedKeys<T extends KeyTable>(
     }
   }
   for (const [key, { required }] of Object.entries(table)) {
-    if (required && !node.entries.has(key)) fail(node.offset, `The key \`${key}\` is missing.`);
+    if (required && !standsIn(node, key)) fail(node.offset, `The key \`${key}\` is missing.`);
   }
   return values as KeyValues<T>['values'];
+}
+
+/** Whether a map has the key, well spelt or not. */
+export function standsIn({ entries }: YamlNode, key: string): boolean {
+  return [...(entries?.keys() ?? [])].some((name) => isNear(name, key));
 }

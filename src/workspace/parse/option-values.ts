@@ -31,7 +31,7 @@ export function readOptionValues<T extends KeyTable, O extends KeyTable>(
     } else {
       // Of an option that there is none of, only that is said, not what is wrong with its value.
       const known = Object.hasOwn(table, line.key);
-      const node = known ? readOption(file, line) : { value: null, offset: line.valueOffset };
+      const node = known ? readOption(file, line) : { value: line.value, offset: line.valueOffset };
       if (node) entries.set(line.key, { key: line.key, offset: line.offset, node });
     }
   }

@@ -1,8 +1,9 @@
 import { didYouMean } from '../did-you-mean.js';
+import { isNear } from '../values/index.js';
 import { readCanned, readDecisions, readExpectations, readInput } from './case-parts.js';
 import { checkBlocks } from './check-blocks.js';
 import type { ReadCase, ReadEval } from './eval-model.js';
-import { readHeading } from './heading.js';
+import { type ReadHeading, readHeading } from './heading.js';
 import { CASE_OPTIONS, EVAL_KEYS } from './keys/eval-keys.js';
 import { end, parseBlocks, start } from './markdown.js';
 import type { OpenFile } from './open-file.js';
@@ -40,16 +41,17 @@ export function readEval(file: OpenFile, name: string): ReadEval | null {
 
 function readCase(file: OpenFile, section: Section, sections: readonly Section[]): ReadCase {
   const offset = start(section.heading);
-  const { title } = readHeading(titleOf(file, section), offset);
+  const { title } = headingOf(file, section);
   const parts = partsOf(file, sections);
   const { options: lines, list } = readOptions(file, section.blocks);
   const options = readOptionValues(file, CASE_OPTIONS, { lines, missingAt: offset });
   const given = parts.get('Input');
+  const isMisspelt = !given && sections.some((part) => isNear(headingOf(file, part).title, 'Input'));
   const rest = { start: list ? end(list) : section.bodyStart, end: section.bodyEnd };
   const input = given
     ? readInput(file, given.blocks, { start: given.bodyStart, end: given.bodyEnd })
     : readInput(file, section.blocks, rest);
-  if (input === undefined) {
+  if (input === undefined && !isMisspelt) {
     const message = `The case “${title}” has no input.`;
     const hint = 'Write it under the heading, or under `### Input`.';
     report(file, given ? start(given.heading) : offset, { code: 'case/no-input', message, hint });
@@ -69,15 +71,15 @@ function readCase(file: OpenFile, section: Section, sections: readonly Section[]
   };
 }
 
-function titleOf({ source }: OpenFile, { heading }: Section): string {
-  return source.text.slice(start(heading), end(heading));
+function headingOf({ source }: OpenFile, { heading }: Section): ReadHeading {
+  return readHeading(source.text.slice(start(heading), end(heading)), start(heading));
 }
 
 function partsOf(file: OpenFile, sections: readonly Section[]): Map<Part, Section> {
   const parts = new Map<Part, Section>();
   for (const section of sections) {
     const at = start(section.heading);
-    const { title } = readHeading(titleOf(file, section), at);
+    const { title } = headingOf(file, section);
     const part = PARTS.find((known) => known.toLowerCase() === title.toLowerCase());
     if (part === undefined) {
       const hint = didYouMean(title, PARTS) ?? `The parts are ${PARTS.join(', ')}; \`####\` is text.`;

@@ -1,5 +1,6 @@
 import { didYouMean } from '../did-you-mean.js';
-import type { YamlNode } from '../yaml/index.js';
+import { isNear } from '../values/index.js';
+import type { YamlEntry, YamlNode } from '../yaml/index.js';
 import type { Fail, Reader } from './reader.js';
 import { type Findings, report } from './source.js';
 
@@ -18,6 +19,10 @@ export interface KeyValues<T extends KeyTable> {
   /** Where a key's value stands; 0 when the key is absent. */
   at(key: keyof T & string): number;
   has(key: keyof T & string): boolean;
+  /** The value under an unknown key that was probably meant to be this one, when this one is absent. */
+  misspelt(key: keyof T & string): YamlNode | undefined;
+  /** Whether the key stands there, well spelt or not: that it is missing is not said beside that it is misspelt. */
+  may(key: keyof T & string): boolean;
 }
 
 export interface ReadKeysOptions {
@@ -49,12 +54,14 @@ export function readKeys<T extends KeyTable>(
 ): KeyValues<T> {
   const values: Record<string, unknown> = {};
   const offsets = new Map<string, number>();
+  const strangers: YamlEntry[] = [];
   if (node !== null && node.entries === undefined && node.value !== null) {
     report(findings, node.offset, { code: `${options.kind}/bad-value`, message: 'This must be `key: value` lines.' });
   }
   for (const entry of node?.entries?.values() ?? []) {
     const known = Object.hasOwn(table, entry.key) ? table[entry.key] : undefined;
     if (known === undefined) {
+      strangers.push(entry);
       reportUnknown(findings, entry, { ...options, known: Object.keys(table) });
       continue;
     }
@@ -71,11 +78,17 @@ export function readKeys<T extends KeyTable>(
     const value = known.reader.read(entry.node, fail);
     if (value !== undefined) values[entry.key] = value;
   }
-  if (options.sound !== false) reportMissing(findings, table, { ...options, given: offsets });
+  const has = (name: string) => offsets.has(name);
+  const misspelt = (name: string) =>
+    has(name) ? undefined : strangers.find((stranger) => isNear(stranger.key, name))?.node;
+  const may = (name: string) => has(name) || misspelt(name) !== undefined;
+  if (options.sound !== false) reportMissing(findings, table, { ...options, may });
   return {
     values: values as KeyValues<T>['values'],
     at: (name) => offsets.get(name) ?? options.missingAt ?? 0,
-    has: (name) => offsets.has(name),
+    has,
+    misspelt,
+    may,
   };
 }
 
@@ -97,10 +110,10 @@ function reportUnknown(
 function reportMissing<T extends KeyTable>(
   findings: Findings,
   table: T,
-  { kind, missingAt = 0, given }: ReadKeysOptions & { readonly given: ReadonlyMap<string, number> },
+  { kind, missingAt = 0, may }: ReadKeysOptions & { readonly may: (name: string) => boolean },
 ): void {
   for (const [name, { required }] of Object.entries(table)) {
-    if (!required || given.has(name)) continue;
+    if (!required || may(name)) continue;
     report(findings, missingAt, {
       code: `${kind}/bad-value`,
       message: `The key \`${name}\` is missing.`,

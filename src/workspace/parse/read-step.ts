@@ -8,6 +8,7 @@ import type { OpenFile } from './open-file.js';
 import { readOptionValues } from './option-values.js';
 import { readOptions } from './options.js';
 import { type Prose, readProse, type Span, without } from './prose.js';
+import type { KeyValues } from './read-keys.js';
 import type { Section } from './sections.js';
 import { positionAt, report } from './source.js';
 import { foldStepId, stepIdFault } from './step-id.js';
@@ -31,7 +32,7 @@ export function readStep(file: OpenFile, section: Section, n: number): ReadStep 
   return {
     kind: 'step',
     n,
-    id: idOf(file, heading, { id: options.values.id, idAt: options.has('id') ? options.at('id') : offset }),
+    id: idOf(file, heading, { options, offset }),
     title: heading.title,
     offset,
     ...(heading.agent ? { agent: heading.agent } : {}),
@@ -63,7 +64,7 @@ export function readGroup(
   for (const block of schemas) twoDoers(start(block), 'schema');
   return {
     kind: 'group',
-    id: idOf(file, heading, { id: options.values.id, idAt: options.has('id') ? options.at('id') : offset }),
+    id: idOf(file, heading, { options, offset }),
     title: heading.title,
     offset,
     options,
@@ -88,11 +89,22 @@ function reportSecondAgents(file: OpenFile, { agent, others }: ReadHeading): voi
   }
 }
 
-function idOf(file: OpenFile, { title }: ReadHeading, { id, idAt }: { id: string | undefined; idAt: number }): string {
-  const found = id ?? foldStepId(title);
+function idOf(
+  file: OpenFile,
+  { title }: ReadHeading,
+  { options, offset }: { readonly options: KeyValues<Pick<typeof GROUP_OPTIONS, 'id'>>; readonly offset: number },
+): string {
+  // What others call the step is known even where `id` is misspelt.
+  const meant = options.misspelt('id')?.value;
+  if (typeof meant === 'string' && stepIdFault(meant) === undefined) return meant;
+  const found = options.values.id ?? foldStepId(title);
   const fault = found === '' ? 'No id can be made of this title.' : stepIdFault(found);
   if (fault)
-    report(file, idAt, { code: 'step/bad-id', message: fault, hint: 'Give the step `- id: a_name` (a–z, 0–9, _).' });
+    report(file, options.has('id') ? options.at('id') : offset, {
+      code: 'step/bad-id',
+      message: fault,
+      hint: 'Give the step `- id: a_name` (a–z, 0–9, _).',
+    });
   return found;
 }
 

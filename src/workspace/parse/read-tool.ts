@@ -19,22 +19,27 @@ export interface ReadTool {
 export function readTool(file: OpenFile, name: string): ReadTool {
   const keys = readKeys(file, TOOL_KEYS, { node: file.node, kind: 'tool', sound: file.sound });
   const transport = transportOf(keys);
-  reportForeignKeys(file, keys, transport);
+  // Where a key that decides it is misspelt nobody knows of what kind the tool is.
+  const isClear = DECIDING.every((key) => keys.misspelt(key) === undefined);
+  if (isClear) reportForeignKeys(file, keys, transport);
   checkClosed(file);
   const body = unixLines(file.source.text.slice(file.bodyStart));
   const program = firstFence(body);
   const args = keys.values.args;
-  if (args && args.kind !== (transport === 'mcp' ? 'list' : 'map')) {
+  if (isClear && args && args.kind !== (transport === 'mcp' ? 'list' : 'map')) {
     const wants = transport === 'mcp' ? 'a list of arguments' : 'a map of argument names to meanings';
     report(file, keys.at('args'), { code: 'tool/bad-value', message: `\`args\`: This must be ${wants}.` });
   }
-  if (file.sound && transport === 'script' && !keys.has('run') && program === undefined) {
+  if (file.sound && isClear && transport === 'script' && !keys.may('run') && program === undefined) {
     const message = 'This tool has no program.';
     const hint = 'Name it in `run:`, put it in a fenced code block, or give the tool a `base:` or `url:`.';
     report(file, 0, { code: 'tool/bad-value', message, hint });
   }
   return { kind: 'tool', name, transport, keys, ...(program ? { program } : {}), notes: withoutComments(body).trim() };
 }
+
+/** Keys that make a tool http or mcp. */
+const DECIDING = ['base', 'openapi', 'url', 'command'] as const;
 
 function transportOf(keys: KeyValues<typeof TOOL_KEYS>): ReadTool['transport'] {
   if (keys.has('base') || keys.has('openapi')) return 'http';

@@ -1,4 +1,5 @@
 export { readCron } from './cron.js';
+export { isNear } from './is-near.js';
 export { parseMoney } from './money.js';
 export { nearest } from './nearest.js';
 export { compilePattern, type Pattern } from './pattern.js';

@@ -54,6 +54,7 @@ export const WAIT_ROWS: readonly OptionRow[] = [
         says: 'cannot stand in one step',
       },
       { write: 'aprove: human', code: 'step/unknown-option', says: 'approve' },
+      { write: 'aprove: human', doer: '', code: 'step/unknown-option', says: 'approve' },
     ],
     cases: {
       approve: {

@@ -1,5 +1,5 @@
 import { listOf, mapOf } from '../list-readers.js';
-import { nestedKeys } from '../nested-keys.js';
+import { nestedKeys, standsIn } from '../nested-keys.js';
 import { type KeyTable, key } from '../read-keys.js';
 import { oneOf, type Reader, seconds, text, word } from '../reader.js';
 
@@ -33,6 +33,9 @@ const server: Reader<Omit<ReadServer, 'name'>> = {
     const values = nestedKeys(serverTable, node, fail);
     if (values === undefined) return undefined;
     const { url, command, headers = {}, args = [], env = {}, timeout } = values;
+    if (url === undefined && command === undefined && (standsIn(node, 'url') || standsIn(node, 'command'))) {
+      return undefined;
+    }
     if ((url === undefined) === (command === undefined)) {
       return fail(node.offset, 'A server has either a `url` or a `command`.');
     }
