@@ -90,6 +90,7 @@ async function deleteRows(sql: Sql, ids: readonly string[]): Promise<readonly st
   }
   for (const table of OF_WORKSPACE) await sql.query(`DELETE FROM ${table} WHERE workspace_id = ANY($1)`, [ids]);
   await sql.query('DELETE FROM api_key WHERE workspace = ANY($1)', [ids]);
+  await forgetNames(sql, ids);
   await sql.query('DELETE FROM workspace WHERE id = ANY($1)', [ids]);
   await sql.query(`INSERT INTO outbox (run_id, kind) SELECT id, 'cancel' FROM unnest($1::text[]) AS open (id)`, [
     open.map(({ id }) => id),
@@ -101,6 +102,18 @@ async function deleteRows(sql: Sql, ids: readonly string[]): Promise<readonly st
     [produced.map(({ sha }) => sha)],
   );
   return orphans.map(({ sha }) => sha);
+}
+
+/** A later workspace of the same name is another one: who saw this one does not see that one. */
+async function forgetNames(sql: Sql, ids: readonly string[]): Promise<void> {
+  for (const table of ['member', 'invite']) {
+    await sql.query(
+      `WITH gone AS (SELECT tenant_id, array_agg(name) AS names FROM workspace WHERE id = ANY($1) GROUP BY tenant_id)
+       UPDATE ${table} s SET workspaces = ARRAY(SELECT name FROM unnest(s.workspaces) AS name WHERE name <> ALL (gone.names))
+       FROM gone WHERE s.tenant_id = gone.tenant_id AND s.workspaces && gone.names`,
+      [ids],
+    );
+  }
 }
 
 async function freeBlobs(deps: Deps, shas: readonly string[]): Promise<void> {

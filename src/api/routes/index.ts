@@ -7,9 +7,11 @@ import { docsRoutes } from './docs/index.js';
 import { eventRoutes } from './events/index.js';
 import { healthRoutes } from './health/index.js';
 import { historyRoutes } from './history/index.js';
+import { keyRoutes } from './keys/index.js';
 import { runRoutes } from './runs/index.js';
 import { secretRoutes } from './secrets/index.js';
 import { sourceRoutes } from './source/index.js';
+import { teamRoutes } from './team/index.js';
 import { workspaceRoutes } from './workspaces/index.js';
 
 /** The route table: what the app serves, the documentation lists and the access tests walk. */
@@ -24,6 +26,8 @@ export const routes: readonly Route[] = [
   ...secretRoutes,
   ...authRoutes,
   ...cliRoutes,
+  ...teamRoutes,
+  ...keyRoutes,
   ...healthRoutes,
   ...docsRoutes,
 ];

@@ -3,6 +3,7 @@ import { streamSSE } from 'hono/streaming';
 import { RunParams } from '../../../contract/common.js';
 import { StreamQuery } from '../../../contract/runs.js';
 import { streamRun } from '../../../runs/index.js';
+import { watchAccess } from '../../auth/watch-access.js';
 import { defineRoute } from '../../define-route.js';
 import { rawResponse } from '../../schemas.js';
 
@@ -35,6 +36,7 @@ export const streamOneRun = defineRoute({
     c.header('X-Accel-Buffering', 'no');
     return streamSSE(c, async (stream) => {
       stream.onAbort(() => gone.abort());
+      const unwatch = watchAccess(c, () => gone.abort());
       const pulse = setInterval(
         () => void stream.write(': still here\n\n').catch(() => gone.abort()),
         COMMENT_EVERY_MS,
@@ -45,6 +47,7 @@ export const streamOneRun = defineRoute({
         }
       } finally {
         clearInterval(pulse);
+        unwatch();
       }
     });
   },

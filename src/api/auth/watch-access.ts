@@ -1,0 +1,49 @@
+import type { Context } from 'hono';
+import { Refusal } from '../../shared/refusal.js';
+import { atLeast } from '../../shared/roles.js';
+import { findWorkspace } from '../../workspaces/index.js';
+import type { AppEnv, GuardedEnv } from '../env.js';
+import { authenticate } from './authenticate.js';
+
+/** Two looks in a row and what they may take stay under the five seconds that are promised. */
+const LOOK_EVERY_MS = 2_000;
+
+/**
+ * Looks again, for as long as an answer is open, whether its caller may still have it: their credential, the workspace
+ * of the path, and the role that they had, since what is shown hangs on it. Calls `lost` once when not. A look that the database did not answer counts only when the next one
+ * is not answered either. Answers how to end it.
+ */
+export function watchAccess(c: Context<GuardedEnv>, lost: () => void): () => void {
+  let unanswered = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let ended = false;
+  const end = () => {
+    ended = true;
+    clearTimeout(timer);
+  };
+  const next = () => {
+    timer = setTimeout(() => {
+      void look(c).then((answer) => {
+        if (ended) return;
+        unanswered = answer === 'unanswered' ? unanswered + 1 : 0;
+        if (answer !== 'lost' && unanswered < 2) return next();
+        end();
+        lost();
+      });
+    }, LOOK_EVERY_MS);
+  };
+  next();
+  return end;
+}
+
+async function look(c: Context<GuardedEnv>): Promise<'held' | 'lost' | 'unanswered'> {
+  try {
+    const caller = await authenticate(c as Context as Context<AppEnv>);
+    if (!caller || caller.tenant !== c.var.caller.tenant || !atLeast(caller.role, c.var.caller.role)) return 'lost';
+    const workspace = c.req.param('ws');
+    if (workspace !== undefined) await findWorkspace(c.var.deps.db, caller, workspace);
+    return 'held';
+  } catch (error) {
+    return error instanceof Refusal && error.kind !== 'unavailable' ? 'lost' : 'unanswered';
+  }
+}

@@ -1,0 +1,17 @@
+import { createRoute } from '@hono/zod-openapi';
+import { TeamBody } from '../../../contract/team.js';
+import { listTeam } from '../../../team/index.js';
+import { defineRoute } from '../../define-route.js';
+import { okResponse } from '../../schemas.js';
+
+export const getTeam = defineRoute({
+  access: { role: 'viewer' },
+  route: createRoute({
+    method: 'get',
+    path: '/api/team',
+    summary: 'The members of the account, and the invites that are open',
+    tags: ['Account'],
+    responses: okResponse(TeamBody),
+  }),
+  handle: async (c) => c.json(await listTeam(c.var.deps, c.var.caller), 200),
+});

@@ -1,0 +1,3 @@
+export { createKey } from './create-key.js';
+export { listKeys } from './list-keys.js';
+export { revokeKey } from './revoke-key.js';

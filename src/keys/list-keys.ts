@@ -1,0 +1,27 @@
+import type { KeyList } from '../contract/keys.js';
+import type { Deps } from '../deps.js';
+import type { Caller } from '../shared/roles.js';
+import { requireOwnTenant } from './find-tenant.js';
+import { KEY_COLUMNS, type KeyRow, keyView } from './key-view.js';
+
+export interface ListKeysInput {
+  readonly tenant?: string | undefined;
+  readonly limit: number;
+  /** The last id of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+/** The keys that were not revoked, newest first, expired ones among them; a deploy key only for who sees its workspace. */
+export async function listKeys(deps: Pick<Deps, 'db'>, caller: Caller, input: ListKeysInput): Promise<KeyList> {
+  requireOwnTenant(caller, input.tenant);
+  const rows = await deps.db.query<KeyRow>({
+    name: 'list-keys',
+    text: `SELECT ${KEY_COLUMNS}
+           WHERE k.tenant_id = $1 AND k.revoked_at IS NULL AND ($2::text IS NULL OR k.id < $2)
+             AND (k.workspace IS NULL OR $3::text[] IS NULL OR w.name = ANY($3))
+           ORDER BY k.id DESC LIMIT $4`,
+    values: [caller.tenant, input.cursor ?? null, caller.workspaces, input.limit + 1],
+  });
+  const page = rows.slice(0, input.limit);
+  return { keys: page.map(keyView), next: rows.length > input.limit ? (page.at(-1)?.id ?? null) : null };
+}

@@ -1,0 +1,18 @@
+import type { Sql } from '../db/contract.js';
+import { notFound } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import type { InviteRow } from './views.js';
+
+export type OpenInvite = Pick<InviteRow, 'id' | 'email' | 'role' | 'allWorkspaces' | 'workspaces'>;
+
+/** An invite of the caller's account that can still be accepted; any other one refuses as a missing one. */
+export async function findInvite(sql: Sql, caller: Pick<Caller, 'tenant'>, id: string): Promise<OpenInvite> {
+  const [invite] = await sql.query<OpenInvite>({
+    name: 'find-invite',
+    text: `SELECT id, email, role, all_workspaces AS "allWorkspaces", workspaces FROM invite
+           WHERE id = $1 AND tenant_id = $2 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now()`,
+    values: [id, caller.tenant],
+  });
+  if (!invite) throw notFound('invite');
+  return invite;
+}

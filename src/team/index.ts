@@ -1,0 +1,8 @@
+export { changeMember } from './change-member.js';
+export { findInvite } from './find-invite.js';
+export { findMember } from './find-member.js';
+export { inviteMember } from './invite-member.js';
+export { listTeam } from './list-team.js';
+export { removeMember } from './remove-member.js';
+export { revokeInvite } from './revoke-invite.js';
+export { transferAccount } from './transfer-account.js';

@@ -1,0 +1,65 @@
+import { audit, makeInvite } from '../accounts/index.js';
+import type { Invited } from '../contract/team.js';
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { lockTeam } from './find-member.js';
+import { assertMayGive, assertStill } from './rules.js';
+import { columnsOf, grantableScope, type Scope } from './scope.js';
+import { inviteView } from './views.js';
+
+export interface InviteMemberInput {
+  readonly email: string;
+  readonly role: Invited['role'];
+  readonly workspaces: Scope;
+  readonly send: boolean;
+}
+
+/** Invites one address. The link is answered, whether or not a mail carries it too; only that address can accept. */
+export async function inviteMember(deps: Deps, caller: Caller, input: InviteMemberInput): Promise<Invited> {
+  const { role } = input;
+  const email = input.email.toLowerCase();
+  const made = await deps.db.transaction(async (sql) => {
+    await lockTeam(sql, caller);
+    await assertStill(sql, caller);
+    assertMayGive(caller, role);
+    const scope = await grantableScope(sql, caller, input.workspaces);
+    await refuseMember(sql, caller, email);
+    const by = caller.person?.id ?? caller.actor.id;
+    const invite = await makeInvite(sql, { tenant: caller.tenant, email, role, ...columnsOf(scope), by });
+    await audit(sql, caller, 'team.invite', email, { invite: invite.id, role, workspaces: scope });
+    return { ...invite, scope };
+  });
+  const row = { ...made, email, role, ...columnsOf(made.scope), createdAt: new Date(deps.clock.now()) };
+  const link = `${baseOf(deps)}/join?token=${made.token}`;
+  return { ...inviteView(caller, row), link, ...notSent(input.send) };
+}
+
+/** An address belongs to one account. */
+async function refuseMember(sql: Sql, caller: Caller, email: string): Promise<void> {
+  const [member] = await sql.query<{ tenant: string }>('SELECT tenant_id AS tenant FROM member WHERE email = $1', [
+    email,
+  ]);
+  if (!member) return;
+  const ours = member.tenant === caller.tenant;
+  throw new Refusal(
+    'conflict',
+    ours
+      ? `${email} is a member already: change their role or workspaces instead`
+      : `${email} belongs to another account, and an address belongs to one: invite another address of theirs`,
+    { code: ours ? 'member' : 'address-taken' },
+  );
+}
+
+/** Without a public address it is the listening one, good for people on this machine. */
+function baseOf({ config }: Pick<Deps, 'config'>): string {
+  return config.publicUrl ?? `http://${config.host}:${config.port}`;
+}
+
+function notSent(asked: boolean): Pick<Invited, 'sent' | 'reason'> {
+  const reason = asked
+    ? 'this version sends no mail: pass the link on yourself'
+    : 'not asked for: pass the link on yourself';
+  return { sent: false, reason };
+}

@@ -1,0 +1,27 @@
+import { audit } from '../accounts/index.js';
+import type { Deps } from '../deps.js';
+import { notFound } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { findInvite } from './find-invite.js';
+import { lockTeam } from './find-member.js';
+import { assertMayGive, assertStill } from './rules.js';
+import { covers, narrowed, scopeOf } from './scope.js';
+
+/** Ends an open invite: its link is good for nothing from then on. One that is being accepted right now is not open. */
+export async function revokeInvite(deps: Pick<Deps, 'db'>, caller: Caller, id: string): Promise<{ ok: true }> {
+  await deps.db.transaction(async (sql) => {
+    await lockTeam(sql, caller);
+    const invite = await findInvite(sql, caller, id);
+    await assertStill(sql, caller);
+    assertMayGive(caller, invite.role);
+    if (!covers(caller.workspaces, scopeOf(invite)))
+      throw narrowed('this invite gives workspaces that you do not see: only one who sees them too may revoke it');
+    const revoked = await sql.query(
+      'UPDATE invite SET revoked_at = now() WHERE id = $1 AND accepted_at IS NULL AND revoked_at IS NULL RETURNING 1',
+      [id],
+    );
+    if (revoked.length === 0) throw notFound('invite');
+    await audit(sql, caller, 'team.invite-revoke', invite.email, { invite: id });
+  });
+  return { ok: true };
+}

@@ -1,0 +1,33 @@
+import { audit } from '../accounts/index.js';
+import type { Transferred } from '../contract/team.js';
+import type { Deps } from '../deps.js';
+import { notFound, Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { lockTeam } from './find-member.js';
+
+/**
+ * Makes another member the owner; the caller becomes an admin. One statement moves the ownership, and only from the
+ * caller: of two transfers at once one takes, and there is one owner before, after and in between.
+ */
+export async function transferAccount(deps: Pick<Deps, 'db'>, caller: Caller, to: string): Promise<Transferred> {
+  return deps.db.transaction(async (sql) => {
+    await lockTeam(sql, caller);
+    const [heir] = await sql.query<{ id: string; email: string }>(
+      'SELECT id, email FROM member WHERE tenant_id = $1 AND (id = $2 OR email = lower($2))',
+      [caller.tenant, to],
+    );
+    if (!heir) throw notFound('member');
+    if (heir.id === caller.person?.id) throw new Refusal('conflict', 'you are the owner already', { code: 'owner' });
+    const moved = await sql.query('UPDATE tenant SET owner_id = $3 WHERE id = $1 AND owner_id = $2 RETURNING 1', [
+      caller.tenant,
+      caller.person?.id ?? null,
+      heir.id,
+    ]);
+    if (moved.length === 0) throw new Refusal('forbidden', 'needs role owner', { need: 'owner' });
+    await sql.query(`UPDATE member SET role = 'admin', all_workspaces = true WHERE id = ANY($1)`, [
+      [heir.id, caller.person?.id],
+    ]);
+    await audit(sql, caller, 'team.transfer', heir.id, { email: heir.email });
+    return { ok: true, owner: heir };
+  });
+}
