@@ -1,5 +1,5 @@
-export const AVATAR_KINDS = ['user', 'workspace', 'account'] as const;
-export type AvatarKind = (typeof AVATAR_KINDS)[number];
+const AVATAR_KINDS = ['user', 'workspace', 'account'] as const;
+type AvatarKind = (typeof AVATAR_KINDS)[number];
 
 /** Where a picture is read; null when there is none. Its `v` is the picture's digest, so that it may be kept for a year. */
 export function avatarPath(kind: AvatarKind, id: string, digest: string | null): string | null {

@@ -1,7 +1,7 @@
 export { audit } from './audit.js';
 export { authenticateKey } from './authenticate-key.js';
 export { authenticateSession } from './authenticate-session.js';
-export { AVATAR_KINDS, type AvatarKind, avatarPath } from './avatar-path.js';
+export { avatarPath } from './avatar-path.js';
 export { bootstrapAccount } from './bootstrap-account.js';
 export { changePassword } from './change-password.js';
 export { checkCliFormNonce, cliFormNonce, decideCliLogin, describeCliLogin } from './cli/decide-cli-login.js';
