@@ -3,7 +3,19 @@ const doors = (/** @type {string} */ folder) => [`${folder}/index.ts`, `${folder
 const whole = (/** @type {string} */ folder) => `${folder}/`;
 
 const INFRASTRUCTURE = ['db', 'git', 'storage', 'temporal', 'models', 'net', 'sandbox'];
-const SERVICES = ['accounts', 'workspaces', 'deploys', 'runs', 'secrets', 'engine', 'tools', 'observe', 'team', 'keys'];
+const SERVICES = [
+  'accounts',
+  'workspaces',
+  'deploys',
+  'runs',
+  'secrets',
+  'oauth',
+  'engine',
+  'tools',
+  'observe',
+  'team',
+  'keys',
+];
 
 const floor = [whole('shared'), 'deps.ts'];
 const serviceDoors = SERVICES.flatMap(doors);

@@ -1,6 +1,7 @@
 import type { InstallKeys } from '../config/index.js';
 import type { Db, Sql } from '../db/contract.js';
-import { CannotOpen, rewrap } from './envelope/seal.js';
+import { clientPlace } from './envelope/places.js';
+import { CannotOpen, type Envelope, rewrap, type SealedAt } from './envelope/seal.js';
 import { SECRET_COLUMNS, type SecretRow } from './secret-rows.js';
 
 const BATCH = 200;
@@ -10,9 +11,27 @@ export interface Rotation {
   readonly rewrapped: number;
   /** Why some stay as they are, a sentence each. */
   readonly stuck: readonly string[];
-  /** Secrets by the id of the install key that wraps them now. */
+  /** Secrets, those of OAuth clients among them, by the id of the install key that wraps them now. */
   readonly byKey: ReadonlyMap<string, number>;
 }
+
+type Row = Envelope & { readonly id: string };
+
+interface SealedTable {
+  readonly table: string;
+  readonly columns: string;
+  readonly place: (row: Row) => SealedAt;
+}
+
+/** What is wrapped for longer than a few minutes or hours, and where it is sealed. */
+const TABLES: readonly SealedTable[] = [
+  { table: 'secret', columns: SECRET_COLUMNS, place: (row) => row as SecretRow },
+  {
+    table: 'oauth_client',
+    columns: 'id, tenant_id AS tenant, key_id AS "keyId", wrapped_key AS "wrappedKey", sealed',
+    place: (row) => clientPlace(row as Row & { readonly tenant: string }),
+  },
+];
 
 /**
  * Wraps the data key of every secret under the first install key, batch by batch, each committed by itself: it may be
@@ -26,38 +45,48 @@ export async function rotateKeys(
   const first = keys.ring[0]?.id ?? '';
   const stuck: string[] = [];
   let rewrapped = 0;
-  for (let after: string | null = ''; after !== null; ) {
-    const from: string = after;
-    const batch = await db.transaction((tx) => rewrapBatch(tx, keys, { first, from }));
-    rewrapped += batch.rewrapped;
-    stuck.push(...batch.stuck);
-    after = batch.last;
-    if (batch.rewrapped > 0) onBatch(rewrapped);
+  for (const sealed of TABLES) {
+    for (let after: string | null = ''; after !== null; ) {
+      const from: string = after;
+      const batch = await db.transaction((tx) => rewrapBatch(tx, keys, { sealed, first, from }));
+      rewrapped += batch.rewrapped;
+      stuck.push(...batch.stuck);
+      after = batch.last;
+      if (batch.rewrapped > 0) onBatch(rewrapped);
+    }
   }
+  const all = TABLES.map(({ table }) => `SELECT key_id FROM ${table} WHERE key_id IS NOT NULL`).join(' UNION ALL ');
   const counts = await db.query<{ keyId: string; count: number }>(
-    'SELECT key_id AS "keyId", count(*)::int AS count FROM secret GROUP BY key_id ORDER BY key_id',
+    `SELECT key_id AS "keyId", count(*)::int AS count FROM (${all}) AS every GROUP BY key_id ORDER BY key_id`,
   );
   return { rewrapped, stuck, byKey: new Map(counts.map(({ keyId, count }) => [keyId, count])) };
+}
+
+interface Batch {
+  readonly rewrapped: number;
+  readonly stuck: readonly string[];
+  /** Null after the last one. */
+  readonly last: string | null;
 }
 
 async function rewrapBatch(
   tx: Sql,
   keys: InstallKeys,
-  { first, from }: { readonly first: string; readonly from: string },
-): Promise<{ readonly rewrapped: number; readonly stuck: readonly string[]; readonly last: string | null }> {
-  const rows = await tx.query<SecretRow>({
-    name: 'secrets-to-rewrap',
-    text: `SELECT ${SECRET_COLUMNS} FROM secret WHERE key_id <> $1 AND id > $2 ORDER BY id LIMIT ${BATCH} FOR UPDATE`,
+  { sealed: { table, columns, place }, first, from }: { sealed: SealedTable; first: string; from: string },
+): Promise<Batch> {
+  const rows = await tx.query<Row>({
+    name: `${table}-to-rewrap`,
+    text: `SELECT ${columns} FROM ${table} WHERE key_id <> $1 AND id > $2 ORDER BY id LIMIT ${BATCH} FOR UPDATE`,
     values: [first, from],
   });
   const stuck: string[] = [];
   let rewrapped = 0;
   for (const row of rows) {
     try {
-      const { keyId, wrappedKey } = rewrap(keys, row, row);
+      const { keyId, wrappedKey } = rewrap(keys, place(row), row);
       await tx.query({
-        name: 'secret-rewrap',
-        text: 'UPDATE secret SET key_id = $2, wrapped_key = $3 WHERE id = $1',
+        name: `${table}-rewrap`,
+        text: `UPDATE ${table} SET key_id = $2, wrapped_key = $3 WHERE id = $1`,
         values: [row.id, keyId, wrappedKey],
       });
       rewrapped += 1;

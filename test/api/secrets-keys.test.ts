@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { InstallKeys } from '../../src/config/index.js';
 import { createDb, type Db } from '../../src/db/index.js';
-import { auditSecrets, openSecret, rotateKeys, writeSecret } from '../../src/secrets/index.js';
+import { auditSecrets, clientPlace, open, openSecret, rotateKeys, seal, writeSecret } from '../../src/secrets/index.js';
+import { newId } from '../../src/shared/ids.js';
 import { createTenant } from '../support/create-test-app.js';
 import { freshDatabase } from '../support/postgres.js';
 import { silentLog } from '../support/silent-log.js';
@@ -58,6 +59,24 @@ test('security 18: a rotation wraps every secret under the first key, while othe
     expect(await read(now, `S${n}`)).toMatchObject({ value: `value-number-${n}`, version: 1 });
   await expect(read(old, 'S0')).rejects.toThrow('wrapped under the install key "k2", which is not there');
   expect(await rotateKeys(db, now)).toMatchObject({ rewrapped: 0, stuck: [] });
+});
+
+test('security 18: a rotation takes the secrets of OAuth clients along', async () => {
+  const id = newId();
+  const { keyId, wrappedKey, sealed } = seal(ring(k1), clientPlace({ tenant, id }), 'client-secret');
+  await db.query(
+    `INSERT INTO oauth_client (id, tenant_id, name, client, config, key_id, wrapped_key, sealed)
+     VALUES ($1, $2, 'shop', 'client-1', '{}', $3, $4, $5)`,
+    [id, tenant, keyId, wrappedKey, sealed],
+  );
+  expect(await rotateKeys(db, ring(k2, k1))).toMatchObject({ rewrapped: 1, stuck: [] });
+  const [row] = await db.query<Parameters<typeof open>[2]>(
+    'SELECT key_id AS "keyId", wrapped_key AS "wrappedKey", sealed FROM oauth_client WHERE id = $1',
+    [id],
+  );
+  if (row === undefined) throw new Error('the client is gone');
+  expect(open(ring(k2), clientPlace({ tenant, id }), row)).toBe('client-secret');
+  await db.query('DELETE FROM oauth_client WHERE id = $1', [id]);
 });
 
 test('two rotations at once and one that was cut in its midst leave every secret readable', async () => {

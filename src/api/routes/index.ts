@@ -8,6 +8,7 @@ import { eventRoutes } from './events/index.js';
 import { healthRoutes } from './health/index.js';
 import { historyRoutes } from './history/index.js';
 import { keyRoutes } from './keys/index.js';
+import { oauthRoutes } from './oauth/index.js';
 import { runRoutes } from './runs/index.js';
 import { secretRoutes } from './secrets/index.js';
 import { sourceRoutes } from './source/index.js';
@@ -24,6 +25,7 @@ export const routes: readonly Route[] = [
   ...eventRoutes,
   ...accountRoutes,
   ...secretRoutes,
+  ...oauthRoutes,
   ...authRoutes,
   ...cliRoutes,
   ...teamRoutes,

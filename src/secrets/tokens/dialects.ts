@@ -8,14 +8,14 @@ export interface Dialect {
   readonly auth?: ClientAuthMethod;
   /** The request's body is JSON instead of a form. */
   readonly json?: true;
-  /** It refuses parameters that it does not know, the verifier of PKCE among them. */
-  readonly dropsVerifier?: true;
+  /** It refuses parameters that it does not know, the verifier of PKCE among them: then no challenge is sent either. */
+  readonly noPkce?: true;
   /** Where in its answer the token is. */
   readonly lift?: (body: JsonObject) => JsonObject;
 }
 
 const DIALECTS: Readonly<Record<string, Dialect>> = {
-  'api.notion.com': { auth: 'basic', json: true, dropsVerifier: true },
+  'api.notion.com': { auth: 'basic', json: true, noPkce: true },
   'zoom.us': { auth: 'basic' },
   'auth.atlassian.com': { auth: 'post', json: true },
   // A user's token stands beside that of the app, which is at the top and is missing when only the user was asked.

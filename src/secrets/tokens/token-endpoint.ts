@@ -108,7 +108,7 @@ function configure(
   allowInsecureRequests(config);
   config[customFetch] = async (url, { method, headers, body }) => {
     const form = new URLSearchParams(body instanceof URLSearchParams ? body : String(body ?? ''));
-    if (dialect.dropsVerifier) form.delete('code_verifier');
+    if (dialect.noPkce) form.delete('code_verifier');
     const result = await net.request({
       url,
       method,

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { InstallKeys } from '../../config/index.js';
 import type { Sql } from '../../db/contract.js';
-import { CannotOpen, open, type SealedAt, seal } from '../envelope/seal.js';
+import { tokenPlace } from '../envelope/places.js';
+import { CannotOpen, open, seal } from '../envelope/seal.js';
 import type { SecretStatus } from '../model.js';
 
 /** Longer than a request to a token endpoint may take: by then the process is gone, or stands still. */
@@ -67,16 +68,15 @@ function openToken(keys: InstallKeys, id: string, row: Row): CachedToken | null 
   const { keyId, wrappedKey, sealed, expiresAt, renewAt } = row;
   if (keyId === null) return null;
   try {
-    return { token: open(keys, placeOf(id, row.version), { keyId, wrappedKey, sealed }), expiresAt, renewAt };
+    return {
+      token: open(keys, tokenPlace({ id, version: row.version }), { keyId, wrappedKey, sealed }),
+      expiresAt,
+      renewAt,
+    };
   } catch (error) {
     if (error instanceof CannotOpen) return null;
     throw error;
   }
-}
-
-/** No secret's place: a secret's name begins with no digit, and an id does. */
-function placeOf(id: string, version: number): SealedAt {
-  return { tenant: 'live-token', workspace: null, name: id, version };
 }
 
 /** The right to exchange this version of a secret, for one process at a time. */
@@ -137,7 +137,7 @@ export async function storeToken(
     renewAt,
   }: Omit<Lease, 'attempt'> & { attempt: number | null } & CachedToken,
 ): Promise<void> {
-  const { keyId, wrappedKey, sealed } = seal(keys, placeOf(id, version), token);
+  const { keyId, wrappedKey, sealed } = seal(keys, tokenPlace({ id, version }), token);
   await sql.query({
     name: 'token-store',
     text: `INSERT INTO secret_token (secret_id, attempt, version, key_id, wrapped_key, sealed, expires_at, renew_at)

@@ -1,0 +1,23 @@
+import { audit } from '../accounts/index.js';
+import type { RemovedOAuthClient } from '../contract/oauth.js';
+import type { Deps } from '../deps.js';
+import { notFound } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+
+/** Forgets a client. Secrets that were connected through it hold their own recipe and go on. */
+export async function deleteClient(
+  deps: Deps,
+  caller: Caller,
+  { name }: { readonly name: string },
+): Promise<RemovedOAuthClient> {
+  await deps.db.transaction(async (tx) => {
+    const gone = await tx.query({
+      name: 'oauth-client-delete',
+      text: 'DELETE FROM oauth_client WHERE tenant_id = $1 AND name = $2 RETURNING 1',
+      values: [caller.tenant, name],
+    });
+    if (gone.length === 0) throw notFound('OAuth client');
+    await audit(tx, caller, 'oauth.client.delete', name);
+  });
+  return { ok: true, name };
+}

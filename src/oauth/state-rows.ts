@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import type { InstallKeys } from '../config/index.js';
+import type { Sql } from '../db/contract.js';
+import { open, seal, statePlace } from '../secrets/index.js';
+
+export const STATE_MINUTES = 10;
+
+/** A connection that a person began, until its provider sends them back. */
+export interface PendingConnection {
+  readonly tenant: string;
+  readonly member: string;
+  readonly clientId: string;
+  readonly secret: string;
+  /** The workspace's id; null for the account's vault. */
+  readonly workspace: string | null;
+  readonly redirectUri: string;
+  /** Of PKCE: kept sealed. */
+  readonly verifier: string;
+}
+
+/** What the browser holds: its state from the address, its nonce from the cookie. Only their hashes are stored. */
+export interface BrowserProof {
+  readonly state: string;
+  readonly nonce: string;
+}
+
+export async function insertState(
+  sql: Sql,
+  keys: InstallKeys,
+  { state, nonce, verifier, ...pending }: PendingConnection & BrowserProof,
+): Promise<Date> {
+  const hash = hashOf(state);
+  const { keyId, wrappedKey, sealed } = seal(keys, statePlace({ tenant: pending.tenant, hash }), verifier);
+  const { tenant, member, clientId, secret, workspace, redirectUri } = pending;
+  await sql.query("DELETE FROM oauth_state WHERE expires_at < now() - interval '1 day'");
+  const [row] = await sql.query<{ expiresAt: Date }>({
+    name: 'oauth-state-insert',
+    text: `INSERT INTO oauth_state (hash, nonce_hash, tenant_id, member_id, client_id, secret_name, workspace_id,
+        redirect_uri, key_id, wrapped_key, sealed, expires_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now() + make_interval(mins => $12))
+      RETURNING expires_at AS "expiresAt"`,
+    values: [
+      ...[hash, hashOf(nonce), tenant, member, clientId, secret, workspace, redirectUri],
+      ...[keyId, wrappedKey, sealed, STATE_MINUTES],
+    ],
+  });
+  if (row === undefined) throw new Error('a state was not stored');
+  return row.expiresAt;
+}
+
+interface StateRow extends Omit<PendingConnection, 'verifier'> {
+  readonly keyId: string;
+  readonly wrappedKey: Buffer;
+  readonly sealed: Buffer;
+}
+
+/** Takes the state: once, in its time, by the person and the browser that began it. Null for everybody else. */
+export async function claimState(
+  sql: Sql,
+  keys: InstallKeys,
+  { state, nonce, tenant, member }: BrowserProof & Pick<PendingConnection, 'tenant' | 'member'>,
+): Promise<PendingConnection | null> {
+  const hash = hashOf(state);
+  const [row] = await sql.query<StateRow>({
+    name: 'oauth-state-claim',
+    text: `UPDATE oauth_state SET used_at = now()
+      WHERE hash = $1 AND nonce_hash = $2 AND tenant_id = $3 AND member_id = $4
+        AND used_at IS NULL AND expires_at > now()
+      RETURNING tenant_id AS tenant, member_id AS member, client_id AS "clientId", secret_name AS secret,
+        workspace_id AS workspace, redirect_uri AS "redirectUri", key_id AS "keyId", wrapped_key AS "wrappedKey", sealed`,
+    values: [hash, hashOf(nonce), tenant, member],
+  });
+  if (row === undefined) return null;
+  const { keyId, wrappedKey, sealed, ...pending } = row;
+  return { ...pending, verifier: open(keys, statePlace({ tenant, hash }), { keyId, wrappedKey, sealed }) };
+}
+
+/** Why a state could not be taken, for the person who began it; nobody else is told more than that it is unknown. */
+export async function whyNoState(
+  sql: Sql,
+  { state, tenant, member }: Pick<BrowserProof, 'state'> & Pick<PendingConnection, 'tenant' | 'member'>,
+): Promise<'unknown' | 'used' | 'expired' | 'browser'> {
+  const [row] = await sql.query<{ used: boolean; expired: boolean }>({
+    name: 'oauth-state-why',
+    text: `SELECT used_at IS NOT NULL AS used, expires_at <= now() AS expired FROM oauth_state
+      WHERE hash = $1 AND tenant_id = $2 AND member_id = $3`,
+    values: [hashOf(state), tenant, member],
+  });
+  if (row === undefined) return 'unknown';
+  if (row.used) return 'used';
+  return row.expired ? 'expired' : 'browser';
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
