@@ -3,6 +3,7 @@ import { inRoot } from './lib/paths.mjs';
 import { say } from './lib/progress.mjs';
 import { endChildrenOnSignal, runChild } from './lib/run-child.mjs';
 import { prepareClient, setUp } from './lib/setup.mjs';
+import { checkFailpoints } from './verify/failpoints.mjs';
 import { checkFileLengths } from './verify/file-length.mjs';
 import { checkLayers } from './verify/layers.mjs';
 import { checkLinks } from './verify/links.mjs';
@@ -27,6 +28,7 @@ const PARTS = {
   types: tool('tsc', '-p', '.'),
   'dead code': tool('knip', '--no-progress'),
   layers: () => checkLayers(files),
+  failpoints: () => checkFailpoints(files),
   'file length': () => checkFileLengths(files),
   'links in the docs': () => checkLinks(files),
   'unfinished words': () => checkUnfinished(files),

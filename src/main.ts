@@ -15,7 +15,7 @@ import { createModels } from './models/index.js';
 import { createNet } from './net/index.js';
 import { createSandbox } from './sandbox/index.js';
 import { systemClock } from './shared/clock.js';
-import { armFailpoint } from './shared/failpoint.js';
+import { armFailpoint, FAILPOINT_FLAG } from './shared/failpoint.js';
 import { newId } from './shared/ids.js';
 import type { Log } from './shared/log.js';
 import { errorMessage } from './shared/refusal.js';
@@ -47,7 +47,7 @@ async function start(closers: Closers): Promise<Log> {
   const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
   const asked = parseConfig(environment, version);
   const log = createLog(asked.logLevel);
-  armFailpoint(asked.failpoint);
+  armOrIgnore(asked.failpoint);
   installRuntime(log);
 
   // Port 0 is settled here, so that the addresses told to runs and people name the port that is listened on.
@@ -60,6 +60,17 @@ async function start(closers: Closers): Promise<Log> {
   const seconds = process.uptime().toFixed(1);
   say(url ? `Signalbox ${version} is ready at ${url} (${seconds} s).` : `The worker is ready (${seconds} s).`);
   return log;
+}
+
+/** Loud either way: a process that kills itself is for tests only, and a variable that was left over does nothing. */
+function armOrIgnore(failpoint: string | null): void {
+  if (failpoint === null) return;
+  if (!process.argv.includes(FAILPOINT_FLAG)) {
+    say(`SERVICE_FAILPOINT=${failpoint} is ignored: it is for tests, and heard only with ${FAILPOINT_FLAG}. Unset it.`);
+    return;
+  }
+  armFailpoint(failpoint);
+  say(`${FAILPOINT_FLAG}: THIS PROCESS KILLS ITSELF AT ${failpoint}. It is for tests only.`);
 }
 
 /** The configuration with every address in it: of the servers named, or of those started here. */

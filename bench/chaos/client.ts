@@ -52,32 +52,19 @@ export class Client {
   }
 
   /**
-   * Starts a run, once. An answer that was lost is asked for again under the same key; where nobody can know whether it
-   * took effect the client looks for its run, as the service tells it to.
+   * Starts a run, once. An answer that was lost is asked for again under the same key, until it comes: a key whose
+   * process has died is taken over.
    */
   async start({ flow, tag }: Order): Promise<void> {
     const body = { task: 'go', tags: [tag, 'x', 'y'] };
-    for (let key = 1; !this.ended; ) {
-      const headers = { 'idempotency-key': `${tag}-${key}` };
+    const headers = { 'idempotency-key': tag };
+    while (!this.ended) {
       const answer = await this.ask(`/api/workspaces/${WORKSPACE}/flows/${flow}/run`, 'POST', body, headers);
       if (answer?.status === 202) return;
-      if (answer?.status === 409) {
-        await wait(1_000);
-        const found = await this.isStarted(tag);
-        if (found === true) return;
-        // The process that had the first request is gone, or its transaction would have been seen by now.
-        if (found === false) key += 1;
-      } else if (answer !== null && answer.status < 500 && answer.status !== 429)
+      if (answer !== null && answer.status < 500 && ![409, 429].includes(answer.status))
         throw new Error(`${flow} was not started: ${JSON.stringify(answer)}`);
       await wait(200);
     }
-  }
-
-  private async isStarted(tag: string): Promise<boolean | null> {
-    const rows = await this.cast.db
-      .query('SELECT 1 FROM run WHERE $1 = ANY(tags) AND parent_id IS NULL', [tag])
-      .catch(() => null);
-    return rows === null ? null : rows.length > 0;
   }
 
   /** Decides what is open and stops what is to be stopped, now and then twice at once, until told to end. */

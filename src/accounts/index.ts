@@ -11,9 +11,14 @@ export { devCaller } from './dev-caller.js';
 export { endSessions, logOut } from './end-sessions.js';
 export {
   claimIdempotencyKey,
+  type HeldKey,
   type KeptAnswer,
   keepAnswer,
+  LEASE_SECONDS,
+  type Once,
   releaseIdempotencyKey,
+  renewIdempotencyKey,
+  settleAnswer,
   sweepIdempotencyKeys,
 } from './idempotency.js';
 export { findInstallKeys, loadInstallKeys } from './install-keys.js';

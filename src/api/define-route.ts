@@ -29,8 +29,11 @@ export interface RouteDefinition<R extends RouteConfig, A extends Access> {
   readonly access: A;
   readonly route: R;
   readonly handle: Handle<R, EnvOf<A>>;
-  /** For a POST that starts or creates: the header `Idempotency-Key` is honoured. */
-  readonly idempotent?: true;
+  /**
+   * For a POST that starts or creates: the header `Idempotency-Key` is honoured. `settled` is a verb that calls
+   * `c.var.once` in its transaction: when its process has died the same call under the same key may take over.
+   */
+  readonly idempotent?: true | 'settled';
   /** 1 MiB unless it says otherwise. */
   readonly maxBodyBytes?: number;
   /**
@@ -52,6 +55,8 @@ export interface Route {
   /** As OpenAPI writes it: `/api/workspaces/{ws}`. */
   readonly path: string;
   readonly idempotent: boolean;
+  /** Its answer is written with its effect. */
+  readonly settled: boolean;
   readonly register: (app: OpenAPIHono<AppEnv>) => void;
 }
 
@@ -80,11 +85,12 @@ export function defineRoute<R extends RouteConfig, const A extends Access>(defin
     access,
     method: route.method,
     path: route.path,
-    idempotent,
+    idempotent: idempotent !== false,
+    settled: idempotent === 'settled',
     register: (app) => {
       app.openapi(
         declared as RouteConfig,
-        (idempotent ? withIdempotency(handle) : handle) as never,
+        (idempotent ? withIdempotency(handle, idempotent === 'settled') : handle) as never,
         refuseFaults(route) as never,
       );
     },

@@ -1,6 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { Context, Handler } from 'hono';
-import { claimIdempotencyKey, type KeptAnswer, keepAnswer, releaseIdempotencyKey } from '../accounts/index.js';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import {
+  claimIdempotencyKey,
+  type HeldKey,
+  type KeptAnswer,
+  keepAnswer,
+  LEASE_SECONDS,
+  type Once,
+  releaseIdempotencyKey,
+  renewIdempotencyKey,
+  settleAnswer,
+} from '../accounts/index.js';
+import type { Deps } from '../deps.js';
+import { failpoint } from '../shared/failpoint.js';
+import { newId } from '../shared/ids.js';
 import { Refusal } from '../shared/refusal.js';
 import type { AppEnv } from './env.js';
 import { onError } from './errors.js';
@@ -12,9 +26,10 @@ const KEPT_HEADERS = ['content-type', 'location', 'etag'];
 /**
  * Honours `Idempotency-Key`: the first answer is kept for a day and given again to the same call. What says "not now"
  * (429, 5xx) is not kept, since that call is meant to be repeated; where nobody knows whether it took effect the key
- * stays taken.
+ * stays taken. `settled` handlers write their answer with their effect, so their key is only leased: when the process
+ * dies or falls silent, the same call may take over, and what the first one still tries to commit is undone.
  */
-export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response>): Handler<AppEnv> {
+export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response>, settled: boolean): Handler<AppEnv> {
   return async (c) => {
     const given = c.req.header('idempotency-key');
     const tenant = c.var.caller?.tenant;
@@ -23,18 +38,35 @@ export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response
     await requireThing(c);
     const key = checkKey(given);
     const { deps } = c.var;
-    const kept = await claimIdempotencyKey(deps, { tenant, key, bodyHash: await hashCall(c) });
+    const held = { tenant, key, holder: newId() };
+    const kept = await claimIdempotencyKey(deps, { ...held, bodyHash: await hashCall(c), leased: settled });
     if (kept) return replay(kept);
+    failpoint('key-claimed');
+    if (settled) c.set('once', (status) => settleWith(held, status));
     let unsure = false;
-    const response = await handle(c).catch((error: Error) => {
-      unsure = isUnsure(error);
-      return onError(error, c);
-    });
+    const lease = settled ? keepLease(deps, held) : undefined;
+    const response = await handle(c)
+      .catch((error: Error) => {
+        unsure = isUnsure(error);
+        return onError(error, c);
+      })
+      .finally(() => clearInterval(lease));
     if (unsure) return response;
-    if (response.status >= 500 || response.status === 429) await releaseIdempotencyKey(deps, { tenant, key });
-    else await keepAnswer(deps, { tenant, key, answer: await toKept(response) });
+    failpoint('answer-unsent');
+    if (response.status >= 500 || response.status === 429) await releaseIdempotencyKey(deps, held);
+    else await keepAnswer(deps, held, await toKept(response));
     return response;
   };
+}
+
+/** A renewal that fails is made up for by the next one; one that comes too late finds that another has the key. */
+function keepLease(deps: Deps, held: HeldKey): NodeJS.Timeout {
+  return setInterval(() => void renewIdempotencyKey(deps, held).catch(() => undefined), (LEASE_SECONDS * 1_000) / 3);
+}
+
+function settleWith(held: HeldKey, status: ContentfulStatusCode): Once {
+  const headers = { 'content-type': 'application/json' };
+  return (sql, body) => settleAnswer(sql, held, { status, headers, body: JSON.stringify(body) });
 }
 
 function checkKey(key: string): string {

@@ -1,4 +1,4 @@
-import { audit } from '../accounts/index.js';
+import { audit, type Once } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { failpoint } from '../shared/failpoint.js';
@@ -40,6 +40,8 @@ export interface TreeRequest {
   readonly base: string | null;
   readonly overLiveRuns: boolean;
   readonly dryRun: boolean;
+  /** Keeps the answer with what was done. */
+  readonly once?: Once | undefined;
 }
 
 export interface DeployResult extends TreeDiff {
@@ -189,5 +191,8 @@ async function makeLive(
     revision: written.id,
     via: request.via,
   });
-  return { ...answer(current, { revision: written.id, gitCommit: written.gitCommit }), ...written.diff, applied: true };
+  const result = { ...answer(current, { revision: written.id, gitCommit: written.gitCommit }), ...written.diff };
+  const applied: DeployResult = { ...result, applied: true };
+  await request.once?.(sql, applied);
+  return applied;
 }

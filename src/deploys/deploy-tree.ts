@@ -1,3 +1,4 @@
+import type { Once } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
 import type { SourceFile } from '../workspace/model.js';
@@ -17,6 +18,8 @@ export interface DeployInput {
   readonly via: 'deploy' | 'push' | 'rollback';
   /** Memory files that replace what an agent wrote; when left out, all that `files` holds. */
   readonly mentions?: readonly string[] | undefined;
+  /** Keeps the answer with what was done. */
+  readonly once?: Once | undefined;
 }
 
 const FULL_HASH = /^[0-9a-f]{40}$/i;
@@ -36,6 +39,7 @@ export async function deployTree(deps: Deps, caller: Caller, input: DeployInput)
     base: input.base ?? null,
     overLiveRuns: input.force ?? false,
     dryRun: input.dryRun ?? false,
+    once: input.once,
   });
 }
 

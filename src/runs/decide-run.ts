@@ -1,4 +1,4 @@
-import { audit } from '../accounts/index.js';
+import { audit, type Once } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { appendEvent, escalateGate, type GateSpec, post, tellRuns } from '../engine/index.js';
@@ -28,6 +28,8 @@ export interface DecideRunInput {
   readonly edits?: Readonly<Record<string, Json>> | undefined;
   /** What the gate's form asks for. */
   readonly form?: Json | undefined;
+  /** Keeps the answer with what was done. */
+  readonly once?: Once | undefined;
 }
 
 export interface Decided {
@@ -65,9 +67,10 @@ export async function decideRun(deps: Deps, caller: Caller, input: DecideRunInpu
       await escalateGate(sql, { ...park, run: run.id });
     const outcome = await count(sql, run, park, { actor, vote, votes: withVote(before, vote) });
     await audit(sql, caller, 'run.decide', run.id, auditDetail(park, vote));
+    await input.once?.(sql, outcome);
     return outcome;
   });
-  failpoint('decision-committed');
+  failpoint(input.decision === 'approve' && decided.decided < decided.need ? 'vote-counted' : 'decision-committed');
   void tellRuns(deps, [input.runId]);
   return decided;
 }

@@ -1,4 +1,4 @@
-import { audit } from '../accounts/index.js';
+import { audit, type Once } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { Json } from '../shared/json.js';
 import { notFound, Refusal } from '../shared/refusal.js';
@@ -17,6 +17,8 @@ export interface StartRunInput {
   readonly tags: readonly string[];
   /** How it came: `manual`, `webhook`, … with what conditions may read. */
   readonly trigger: { readonly kind: string; readonly [key: string]: Json };
+  /** Keeps the answer with what was done. */
+  readonly once?: Once | undefined;
 }
 
 export interface StartedRun {
@@ -46,12 +48,15 @@ export async function startRun(deps: Deps, caller: Caller, input: StartRunInput)
     if (!live) throw notFound(target.startsWith('agents/') ? 'agent' : 'flow');
     checkStart(live.plan, input);
     const begun = await beginRun(deps, sql, { caller, workspace, ...live, input: task, from, tags, trigger });
-    if (begun) await audit(sql, caller, 'run.start', begun.runId, { flow: live.plan.flow });
-    return begun && { ...begun, steps: live.plan.steps };
+    if (!begun) return null;
+    await audit(sql, caller, 'run.start', begun.runId, { flow: live.plan.flow });
+    const answer: StartedRun = { ok: true, runId: begun.runId, steps: live.plan.steps, from };
+    await input.once?.(sql, answer);
+    return { begun, answer };
   });
   if (!started) return SKIPPED;
-  tellBegun(deps, started);
-  return { ok: true, runId: started.runId, steps: started.steps, from };
+  tellBegun(deps, started.begun);
+  return started.answer;
 }
 
 function checkStart(plan: Plan, input: StartRunInput): void {

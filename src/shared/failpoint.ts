@@ -1,46 +1,53 @@
-/** Where a test may have the process killed: security.md, "How it is tested". */
-export const FAILPOINTS = [
-  'run-committed',
-  'outbox-sent',
-  'lane-claimed',
-  'model-started',
-  'model-answered',
-  'compaction-started',
-  'compaction-answered',
-  'tool-started',
-  'tool-done',
-  'parked',
-  'forked',
-  'step-done-before-report',
-  'slot-waiting',
-  'slot-taken',
-  'slot-unneeded',
-  'decision-committed',
-  'signal-sent',
-  'objects-written',
-  'revision-written',
-  'pointer-swapped',
-  'credit-inserted',
-  'refresh-answered',
-] as const;
-export type Failpoint = (typeof FAILPOINTS)[number];
+/** Where a test may have the process killed, and what lies half done there: security.md, "How it is tested". */
+export const FAILPOINTS = {
+  'key-claimed': 'a request with an Idempotency-Key: it holds its key, and nothing has been done',
+  'answer-unsent': 'a request with an Idempotency-Key: all is committed, and the caller has no answer',
+  'run-committed': 'a start: the run is committed, and Temporal has not been told',
+  'steps-copying': 'a rerun: its row and the results it takes over are written, and nothing is committed',
+  'outbox-sent': 'a start: Temporal has it, and the outbox still asks for it',
+  'lane-claimed': 'an advance: the lane is fenced, and no step has begun',
+  'model-started': 'a model call: its start is recorded, and the request has not left',
+  'model-answered': 'a model call: the answer is whole, and not recorded',
+  'compaction-started': 'a compaction: the summary is asked for, and the request has not left',
+  'compaction-answered': 'a compaction: the summary is paid for, and the new epoch is not begun',
+  'tool-started': 'tool calls: their starts are recorded, and none has acted',
+  'tool-done': 'a tool call: it has acted and its files are kept, and its end is not recorded',
+  parked: 'a wait: the park is written, and Temporal does not know that the lane stopped',
+  forked: 'a group: the rows of its lanes are written, and none is begun',
+  'step-done-before-report': 'an advance: all it did is written, and Temporal has no result',
+  'slot-waiting': 'concurrency: the run stands in line, and its lane has not stopped',
+  'slot-taken': 'concurrency: the run holds its slot, and no step has begun',
+  'slot-unneeded': 'concurrency: the lane has stopped, and its slot is still held',
+  'vote-counted': 'a gate that needs several: a vote is committed, and the gate stays open',
+  'decision-committed': 'a decision or an event: it is committed, and the run has not been woken',
+  'timeout-committed': 'a gate or an event whose time is over: that is committed, and the lane has not gone on',
+  'signal-sent': 'a decision or an event: the run is woken, and the outbox still asks for it',
+  'objects-written': 'a deploy: git has the commit, and no row is written',
+  'revision-written': 'a deploy: the revision’s rows are written, and it is not live',
+  'pointer-swapped': 'a deploy: the revision is live, and the branch in git is not moved',
+} as const satisfies Record<string, string>;
+export type Failpoint = keyof typeof FAILPOINTS;
+
+/**
+ * A variable that was left over must never end a service: failpoints are heard only by a process that was started with
+ * this argument, which no environment can give.
+ */
+export const FAILPOINT_FLAG = '--with-failpoints';
 
 let armed: { readonly name: string; left: number } | null = null;
 
-/** `<name>`, or `<name>*<n>` for the n-th time that the process comes by. */
-export function isFailpoint(text: string): boolean {
-  return readFailpoint(text) !== null;
-}
-
-function readFailpoint(text: string): { name: string; left: number } | null {
-  const match = /^([a-z-]+)(?:\*(\d{1,4}))?$/.exec(text);
-  const name = match?.[1] ?? '';
-  return (FAILPOINTS as readonly string[]).includes(name) ? { name, left: Number(match?.[2] ?? 1) } : null;
-}
-
-/** Arms one failpoint, or none. Called once, by main.ts, with what the configuration says. */
+/** Arms `<name>`, or `<name>*<n>` for the n-th time that the process comes by; null arms none. Throws on a name that is none. */
 export function armFailpoint(text: string | null): void {
   armed = text === null ? null : readFailpoint(text);
+}
+
+function readFailpoint(text: string): { name: string; left: number } {
+  const [, name = '', times = '1'] = /^([a-z-]+)(?:\*(\d{1,4}))?$/.exec(text) ?? [];
+  if (Object.hasOwn(FAILPOINTS, name)) return { name, left: Number(times) };
+  const names = Object.keys(FAILPOINTS).join(', ');
+  throw new Error(
+    `SERVICE_FAILPOINT: ${text} is no failpoint: use one of ${names}, with *<n> behind it for the n-th time`,
+  );
 }
 
 /** Kills the process on the spot (SIGKILL, so that nothing can tidy up) when this failpoint is armed and its turn has come. */

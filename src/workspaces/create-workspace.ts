@@ -1,4 +1,4 @@
-import { audit } from '../accounts/index.js';
+import { audit, type Once } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { removeRepository } from '../git/index.js';
@@ -20,6 +20,8 @@ export interface CreateWorkspaceInput {
   readonly demo?: boolean | undefined;
   /** Laid over the template's. */
   readonly files?: readonly SourceFile[] | undefined;
+  /** Keeps the answer with what was done. */
+  readonly once?: Once | undefined;
 }
 
 /** A new workspace with its first revision; nothing of it stays when the files are refused. */
@@ -51,6 +53,7 @@ export async function createWorkspace(
         message: `Create ${input.name}`,
       });
       await audit(sql, caller, 'workspace.create', input.name);
+      if (input.once) await input.once(sql, await readWorkspace({ db: sql }, caller, { workspace: input.name }));
     });
   } catch (error) {
     await removeRepository(deps.config.dataDir, id);

@@ -153,7 +153,7 @@ interface MemberWish {
   readonly workspaces: readonly string[] | null;
 }
 
-async function insertMember(
+export async function insertMember(
   sql: Pick<Deps['db'], 'query'>,
   { id, email, tenant, role, workspaces }: MemberWish,
 ): Promise<void> {

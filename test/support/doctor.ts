@@ -72,7 +72,7 @@ const ROW_FAULTS = [
     query: `SELECT concat_ws(' ', s.run_id, s.id, s.round) AS of FROM step s JOIN run r ON r.id = s.run_id
         LEFT JOIN run_event e ON e.run_id = s.run_id AND e.data->>'step' = s.id AND (e.data->>'round')::int = s.round
           AND coalesce((e.data->>'item')::int, 0) = s.item
-      WHERE r.root_id = $1 AND s.status = 'completed' GROUP BY s.run_id, s.id, s.item, s.round
+      WHERE r.root_id = $1 AND s.status = 'completed' AND NOT s.copied GROUP BY s.run_id, s.id, s.item, s.round
       HAVING count(*) FILTER (WHERE e.type = 'step.started') <> 1 OR count(*) FILTER (WHERE e.type = 'step.completed') <> 1`,
   },
   {

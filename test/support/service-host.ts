@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { readEnvironment } from '../../src/config/index.js';
+import { FAILPOINT_FLAG } from '../../src/shared/failpoint.js';
 import { serversOf } from './embedded-host.js';
 
 export interface Service {
@@ -39,8 +40,8 @@ export async function createServiceHost() {
       return path;
     },
     /** Resolves when it says that it is ready; rejects with all that it wrote when it ends before. */
-    start(dataDir: string, env: Env = {}): Promise<Service> {
-      const child = spawnService(dataDir, env);
+    start(dataDir: string, env: Env = {}, flags = flagsFor(env)): Promise<Service> {
+      const child = spawnService(dataDir, env, flags);
       children.push(child);
       return untilReady(child, dataDir);
     },
@@ -58,9 +59,12 @@ export async function createServiceHost() {
   };
 }
 
-function spawnService(dataDir: string, env: Env): ChildProcess {
+/** A failpoint in the environment alone is not heard. */
+const flagsFor = (env: Env): readonly string[] => ('SERVICE_FAILPOINT' in env ? [FAILPOINT_FLAG] : []);
+
+function spawnService(dataDir: string, env: Env, flags: readonly string[]): ChildProcess {
   const { PATH = '', HOME = '' } = readEnvironment();
-  return spawn(process.execPath, [join(root, 'dist/main.js')], {
+  return spawn(process.execPath, [join(root, 'dist/main.js'), ...flags], {
     cwd: root,
     env: { PATH, HOME, SERVICE_DATA_DIR: dataDir, SERVICE_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

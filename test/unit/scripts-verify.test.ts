@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { checkFailpoints } from '../../scripts/verify/failpoints.mjs';
 import { checkFileLengths } from '../../scripts/verify/file-length.mjs';
 import { importsOf } from '../../scripts/verify/imports.mjs';
 import { checkLayers } from '../../scripts/verify/layers.mjs';
@@ -124,4 +125,16 @@ test.each([
 ])('unfinished work is named with its line: %s', (line) => {
   expect(checkUnfinished(files({ 'src/a.ts': `\n${line}\n` }))).toEqual([expect.stringContaining('src/a.ts:2')]);
   expect(checkUnfinished(files({ 'docs/a.md': line }))).toEqual([]);
+});
+
+test('a failpoint without a row is refused, and a row without a failpoint', () => {
+  const table = "export const FAILPOINTS = {\n  parked: 'a wait',\n  'signal-sent': 'a decision',\n} as const;\n";
+  const check = (code: string) => checkFailpoints(files({ 'src/shared/failpoint.ts': table, 'src/runs/a.ts': code }));
+  expect(check("failpoint('parked');\nfailpoint(kind === 'start' ? 'parked' : 'signal-sent');\n")).toEqual([]);
+  expect(check("failpoint('parked');\n")).toEqual([
+    expect.stringContaining('nothing comes by the failpoint signal-sent'),
+  ]);
+  expect(check("failpoint(x ? 'parked' : 'signal-sent');\nfailpoint('stray');\n")).toEqual([
+    expect.stringContaining('src/runs/a.ts: the failpoint stray has no row'),
+  ]);
 });

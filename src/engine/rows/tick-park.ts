@@ -1,5 +1,6 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
+import { failpoint } from '../../shared/failpoint.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { appendEvent } from './append-event.js';
 import { tellEvents } from './tell-events.js';
@@ -38,9 +39,11 @@ export async function tickPark(deps: Deps, park: string): Promise<void> {
     if (!open) return null;
     if (open.due) await expire(sql, open);
     else await remind(sql, open);
-    return open.run;
+    return { run: open.run, expired: open.due };
   });
-  if (told !== null) tellEvents(deps, told);
+  if (told === null) return;
+  if (told.expired) failpoint('timeout-committed');
+  tellEvents(deps, told.run);
 }
 
 /** Read under the run's lock, which every decision and every tick holds: what is open here stays so until the commit. */

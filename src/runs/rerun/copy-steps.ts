@@ -1,4 +1,5 @@
 import type { Sql } from '../../db/contract.js';
+import { failpoint } from '../../shared/failpoint.js';
 import type { ChosenSteps } from './choose-steps.js';
 
 interface Copy {
@@ -25,6 +26,7 @@ export async function copySteps(sql: Sql, { from, to, chosen }: Copy): Promise<v
           WHERE s.run_id = $1`,
       values: [from, to, rows.map(({ id }) => id), rows.map(({ item }) => item), rows.map(({ round }) => round)],
     });
+    failpoint('steps-copying');
     await sql.query({
       name: 'copy-run-files',
       text: `INSERT INTO run_file (run_id, agent, path, step, sha, size)

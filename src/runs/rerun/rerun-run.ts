@@ -1,4 +1,4 @@
-import { audit } from '../../accounts/index.js';
+import { audit, type Once } from '../../accounts/index.js';
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import { branchesOf } from '../../engine/index.js';
@@ -21,6 +21,8 @@ export interface RerunInput {
   readonly agent?: string | undefined;
   /** On today's revision instead of the run's own. */
   readonly current: boolean;
+  /** Keeps the answer with what was done. */
+  readonly once?: Once | undefined;
 }
 
 export interface OldRun {
@@ -72,12 +74,15 @@ export async function rerunRun(deps: Deps, caller: Caller, input: RerunInput): P
       },
       (runId) => copySteps(sql, { from: old.id, to: runId, chosen }),
     );
-    if (begun) await audit(sql, caller, 'run.rerun', begun.runId, { of: old.id, step });
-    return begun && { ...begun, steps: plan.steps };
+    if (!begun) return null;
+    await audit(sql, caller, 'run.rerun', begun.runId, { of: old.id, step });
+    const answer: StartedRun = { ok: true, runId: begun.runId, steps: plan.steps, from: step };
+    await input.once?.(sql, answer);
+    return { begun, answer };
   });
   if (!started) return SKIPPED;
-  tellBegun(deps, started);
-  return { ok: true, runId: started.runId, steps: started.steps, from: step };
+  tellBegun(deps, started.begun);
+  return started.answer;
 }
 
 async function readOld(sql: Sql, workspaceId: string, runId: string): Promise<OldRun> {

@@ -7,7 +7,7 @@ import { MAX_TREE_BODY_BYTES, toSourceFiles } from '../../source-files.js';
 
 export const deploy = defineRoute({
   access: { role: 'editor' },
-  idempotent: true,
+  idempotent: 'settled',
   maxBodyBytes: MAX_TREE_BODY_BYTES,
   route: createRoute({
     method: 'post',
@@ -23,7 +23,13 @@ export const deploy = defineRoute({
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
     const { files, ...options } = c.req.valid('json');
-    const input = { ...options, workspace, files: toSourceFiles(files), via: 'deploy' as const };
+    const input = {
+      ...options,
+      workspace,
+      files: toSourceFiles(files),
+      via: 'deploy' as const,
+      once: c.var.once?.(200),
+    };
     return c.json(await deployTree(c.var.deps, c.var.caller, input), 200);
   },
 });

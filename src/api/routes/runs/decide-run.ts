@@ -8,7 +8,7 @@ import { findRunOfPath } from './params.js';
 
 export const approveRun = defineRoute({
   access: { role: 'editor' },
-  idempotent: true,
+  idempotent: 'settled',
   find: findRunOfPath,
   route: createRoute({
     method: 'post',
@@ -20,7 +20,8 @@ export const approveRun = defineRoute({
   }),
   handle: async (c) => {
     const { ws: workspace, id: runId } = c.req.valid('param');
-    return c.json(await decideRun(c.var.deps, c.var.caller, { workspace, runId, ...c.req.valid('json') }), 200);
+    const input = { workspace, runId, ...c.req.valid('json'), once: c.var.once?.(200) };
+    return c.json(await decideRun(c.var.deps, c.var.caller, input), 200);
   },
 });
 

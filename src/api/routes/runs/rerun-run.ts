@@ -8,7 +8,7 @@ import { findRunOfPath } from './params.js';
 
 export const rerunOneRun = defineRoute({
   access: { role: 'editor' },
-  idempotent: true,
+  idempotent: 'settled',
   find: findRunOfPath,
   route: createRoute({
     method: 'post',
@@ -24,7 +24,7 @@ export const rerunOneRun = defineRoute({
   handle: async (c) => {
     const { ws: workspace, id: runId } = c.req.valid('param');
     const { step = 1, agent, with: on } = c.req.valid('json');
-    const rerun = { workspace, runId, step, agent, current: on === 'current' };
+    const rerun = { workspace, runId, step, agent, current: on === 'current', once: c.var.once?.(202) };
     const started = await rerunRun(c.var.deps, c.var.caller, rerun);
     return 'skipped' in started ? c.json(started, 200) : c.json(started, 202);
   },

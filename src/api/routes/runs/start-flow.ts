@@ -9,7 +9,7 @@ import { nameParam } from './params.js';
 
 export const startFlow = defineRoute({
   access: { role: 'editor' },
-  idempotent: true,
+  idempotent: 'settled',
   route: createRoute({
     method: 'post',
     path: '/api/workspaces/{ws}/flows/{flow}/run',
@@ -31,6 +31,7 @@ export const startFlow = defineRoute({
       from,
       tags,
       trigger: { kind: 'manual' },
+      once: c.var.once?.(202),
     });
     return 'skipped' in started ? c.json(started, 200) : c.json(started, 202);
   },
@@ -38,7 +39,7 @@ export const startFlow = defineRoute({
 
 export const startAgent = defineRoute({
   access: { role: 'editor' },
-  idempotent: true,
+  idempotent: 'settled',
   route: createRoute({
     method: 'post',
     path: '/api/workspaces/{ws}/agents/{agent}/run',
@@ -57,6 +58,7 @@ export const startAgent = defineRoute({
       from: 1,
       tags,
       trigger: { kind: 'manual' },
+      once: c.var.once?.(202),
     });
     return 'skipped' in started ? c.json(started, 200) : c.json(started, 202);
   },

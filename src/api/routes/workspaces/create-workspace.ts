@@ -7,7 +7,7 @@ import { MAX_TREE_BODY_BYTES, toSourceFiles } from '../../source-files.js';
 
 export const createWorkspace = defineRoute({
   access: { role: 'admin' },
-  idempotent: true,
+  idempotent: 'settled',
   maxBodyBytes: MAX_TREE_BODY_BYTES,
   route: createRoute({
     method: 'post',
@@ -19,7 +19,7 @@ export const createWorkspace = defineRoute({
   }),
   handle: async (c) => {
     const { files, ...body } = c.req.valid('json');
-    const input = { ...body, ...(files && { files: toSourceFiles(files) }) };
+    const input = { ...body, ...(files && { files: toSourceFiles(files) }), once: c.var.once?.(201) };
     return c.json(await create(c.var.deps, c.var.caller, input), 201);
   },
 });

@@ -1,0 +1,47 @@
+import type { RunView } from '../../../src/runs/index.js';
+
+/** Who asks: the account's owner, or a second person who may decide. */
+export type Person = 'owner' | 'second';
+
+export interface Ask {
+  /** Below `/api/workspaces/<ws>/`; null makes the workspace. */
+  readonly path: string | null;
+  readonly body: object;
+  readonly as?: Person;
+}
+
+/**
+ * What a job does against a service. Each `post` has an Idempotency-Key of its own place in the job, so the whole job
+ * can be done again on another service, and gives the same answers.
+ */
+export interface Doing {
+  post(ask: Ask): Promise<Readonly<Record<string, unknown>>>;
+  /** Starts a run of flows/it.md and answers its id. */
+  start(): Promise<string>;
+  /** Until the run waits, has been decided, or has ended. */
+  untilWaiting(id: string): Promise<RunView>;
+  /** Until it has ended, with everything it waits for decided by the owner; `alone` leaves it to itself. */
+  drive(id: string, alone?: 'alone'): Promise<RunView>;
+}
+
+/** Work that comes by a failpoint, and what must be true once it was cut there and done again. */
+export interface Job {
+  readonly name: string;
+  /** Of flows/it.md, below its frontmatter; further lines of that. */
+  readonly flow?: string;
+  readonly keys?: string;
+  /** The how-manieth time the process comes by; the first when left out. */
+  readonly nth?: number;
+  /** Answers the ids of the runs that are to be looked at. */
+  readonly does: (doing: Doing) => Promise<readonly string[]>;
+  /** What the last of these runs shows. */
+  readonly shows?: object;
+  /** How often each audited action must have been done, once the job was cut and done again. */
+  readonly did: Readonly<Record<string, number>>;
+}
+
+/** The work that is killed at a failpoint, and which process it is that comes by there. */
+export interface Killed {
+  readonly in: 'api' | 'worker';
+  readonly jobs: readonly Job[];
+}

@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RunView } from '../../../src/runs/index.js';
+import { flow } from '../flows.js';
+import { type DrivenService, release } from '../service.js';
+import { fileList } from '../workspace-app.js';
+import type { Ask, Doing, Job, Person } from './job.js';
+
+export type Keys = Readonly<Record<Person, string>>;
+
+/** Longer than all workers of the table take, one after the other, on a machine that is busy. */
+const ENDS_WITHIN_MS = 300_000;
+
+/** The whole job of a row, from the making of its workspace on. Answers the ids of its runs. */
+export async function play(
+  { job, workspace }: { readonly job: Job; readonly workspace: string },
+  { service, keys }: { readonly service: DrivenService; readonly keys: Keys },
+): Promise<readonly string[]> {
+  const until = async (id: string, holds: (run: RunView) => Promise<boolean>): Promise<RunView> => {
+    for (const end = Date.now() + ENDS_WITHIN_MS; ; await sleep(100)) {
+      const view = await service.run(workspace, id);
+      if (await holds(view)) return view;
+      if (Date.now() > end) throw new Error(`the run stayed: ${JSON.stringify(view, null, 1).slice(0, 4_000)}`);
+    }
+  };
+  const post = poster(`${service.url}/api/workspaces`, { workspace, keys });
+  const doing: Doing = {
+    post,
+    start: async () => String((await post({ path: 'flows/it/run', body: { task: 'go' } })).runId),
+    untilWaiting: (id) =>
+      until(id, async ({ waiting, finishedAt, steps }) => {
+        return waiting.length > 0 || finishedAt !== null || steps.some(({ decision }) => decision);
+      }),
+    drive: (id, alone) =>
+      until(id, async (view) => {
+        if (view.finishedAt === null && !alone) await release(service, workspace, view);
+        return view.finishedAt !== null;
+      }),
+  };
+  await post({ path: null, body: { name: workspace, files: filesOf(job) } });
+  return job.does(doing);
+}
+
+/** Each request under a key of its own place in the job; one that is told to come back later comes back with it. */
+function poster(url: string, { workspace, keys }: { readonly workspace: string; readonly keys: Keys }) {
+  let asked = 0;
+  return async ({ path, body, as = 'owner' }: Ask): Promise<Readonly<Record<string, unknown>>> => {
+    asked += 1;
+    const headers = {
+      authorization: `Bearer ${keys[as]}`,
+      'content-type': 'application/json',
+      'idempotency-key': `${workspace}-${asked}`,
+    };
+    const init = { method: 'POST', headers, body: JSON.stringify(body) };
+    for (;;) {
+      const response = await fetch(path === null ? url : `${url}/${workspace}/${path}`, init);
+      const wait = response.headers.get('retry-after');
+      if (response.ok) return (await response.json()) as Readonly<Record<string, unknown>>;
+      if (wait === null) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+      await sleep(Number(wait) * 1_000);
+    }
+  };
+}
+
+function filesOf({ flow: text, keys = '' }: Job) {
+  return fileList({
+    'AGENTS.md': '# Shop\n\nBe brief.\n',
+    'agents/worker.md': '---\nname: worker\ndescription: Works.\n---\n\nYou work.\n',
+    'agents/counter.md': '---\nname: counter\ndescription: Counts.\nmodel: small\n---\n\nYou count.\n',
+    ...(text === undefined ? {} : { 'flows/it.md': flow(text, keys) }),
+  });
+}

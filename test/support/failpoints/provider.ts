@@ -1,0 +1,26 @@
+import { type FakeAnswer, type FakeCall, type FakeProvider, startFakeProvider } from '../fake-provider.js';
+
+/** A model that acts once in `act`, is slow in `one`, and counts on in `count` until its conversation was summed up. */
+export async function startJobProvider(): Promise<FakeProvider> {
+  const summedUp = new Set<string>();
+  return startFakeProvider((call) => {
+    const usage = { input: Math.ceil(call.prompt.length / 4), output: 20 };
+    return { ...answer(call, summedUp), usage };
+  });
+}
+
+function answer(call: FakeCall, summedUp: Set<string>): FakeAnswer {
+  const parts = (call.idempotencyKey ?? '').split('/');
+  const [run = '', step = '', , , , turn = '0'] = parts;
+  const append = { name: 'Bash', args: { command: `echo ${step}.${turn} >> files/${run}-${step}.txt` } };
+  if (step === 'one') return { text: 'one is done', delayMs: 1_200 };
+  if (step === 'act' && turn === '0') return { calls: [append] };
+  if (step !== 'count') return { text: `${step} is done` };
+  if (parts.at(-1) === 'summary') {
+    summedUp.add(run);
+    return { text: `Noted before turn ${turn}.` };
+  }
+  if (summedUp.has(run) || turn === '60') return { text: 'counted' };
+  const command = `${append.args.command}; seq ${turn}000 ${turn}250`;
+  return { text: 'A note of mine. '.repeat(80), calls: [{ name: 'Bash', args: { command } }] };
+}

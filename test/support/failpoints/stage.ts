@@ -1,0 +1,190 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { mintKey } from '../../../src/accounts/index.js';
+import type { Db } from '../../../src/db/index.js';
+import { examine } from '../../../src/observe/index.js';
+import type { RunView } from '../../../src/runs/index.js';
+import { newId } from '../../../src/shared/ids.js';
+import { createBlobStore } from '../../../src/storage/index.js';
+import { connectTemporal, createWorkflows } from '../../../src/temporal/index.js';
+import { insertMember } from '../create-test-app.js';
+import { audit } from '../doctor.js';
+import type { FakeProvider } from '../fake-provider.js';
+import { freshDatabase } from '../postgres.js';
+import { createServices, type DrivenService } from '../service.js';
+import { testTemporal } from '../temporal.js';
+import type { Job } from './job.js';
+import { type Keys, play } from './play.js';
+
+export interface Row {
+  readonly point: string;
+  readonly job: Job;
+  /** Of its own, so that nothing is counted twice. */
+  readonly workspace: string;
+}
+
+/** How a row came out: the end of its runs, what was done, and everything that is wrong. */
+export interface Outcome {
+  readonly runs: readonly RunView[];
+  readonly did: Readonly<Record<string, number>>;
+  readonly faults: readonly string[];
+}
+
+export type Outcomes = Map<Row, Outcome | Error>;
+
+/** An installation of its own, on the servers that all tests share. */
+async function createStage(provider: FakeProvider) {
+  const services = await createServices(provider);
+  const database = await freshDatabase();
+  const dataDir = await services.folder();
+  const temporal = testTemporal();
+  const taskQueue = `failpoints-${newId()}`;
+  const env = {
+    DATABASE_URL: database.url,
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: temporal.namespace,
+    TEMPORAL_TASK_QUEUE: taskQueue,
+    SERVICE_MODELS_FILE: await writeModels(dataDir, provider.url),
+  };
+  const start = (role: 'all' | 'api', more: Readonly<Record<string, string>> = {}) =>
+    services.startService({ dataDir, env: { ...env, SERVICE_ROLE: role, ...more } });
+  return {
+    start,
+    startWorker: (more: Readonly<Record<string, string>> = {}) => services.startWorker(dataDir, { ...env, ...more }),
+    keys: (db: Db) => keysOf(db, dataDir),
+    async judge(service: DrivenService, { workspace }: Row, ids: readonly string[]): Promise<Outcome> {
+      await untilTold(service.db, ids);
+      const calls = provider.byKey();
+      const found = await Promise.all(
+        ids.map((runId) => audit({ db: service.db, dataDir, temporal: temporal.address, runId, calls })),
+      );
+      const runs = await Promise.all(ids.map((id) => service.run(workspace, id)));
+      return { runs, faults: found.flat(), did: await audited(service.db, workspace) };
+    },
+    doctor: (db: Db) => doctor(db, dataDir, taskQueue),
+    async close() {
+      await services.close();
+      await database.drop();
+    },
+  };
+}
+
+/** Rows whose failpoint an API comes by: it dies there, and the whole job is asked for again from one that lives. */
+export async function killApis(provider: FakeProvider, rows: readonly Row[], outcomes: Outcomes): Promise<string[]> {
+  const stage = await createStage(provider);
+  try {
+    const service = await stage.start('all');
+    const keys = await stage.keys(service.db);
+    const perform = async (row: Row): Promise<Outcome> => {
+      const armed = await stage.start('api', armedWith(row));
+      const playing = play(row, { service: armed, keys });
+      await untilKilled(armed, playing, row.point);
+      return stage.judge(service, row, await play(row, { service, keys }));
+    };
+    const next = rows.values();
+    const work = async () => {
+      for (const row of next) outcomes.set(row, await perform(row).catch((error: Error) => error));
+    };
+    await Promise.all([work(), work(), work()]);
+    return await stage.doctor(service.db);
+  } finally {
+    await stage.close();
+  }
+}
+
+/**
+ * Rows whose failpoint a worker comes by: one after the other dies there, and the next ones go on with what it left. A
+ * later worker may come by its point in an earlier job: then that one was cut twice.
+ */
+export async function killWorkers(provider: FakeProvider, rows: readonly Row[], outcomes: Outcomes): Promise<string[]> {
+  const stage = await createStage(provider);
+  try {
+    const service = await stage.start('api');
+    const keys = await stage.keys(service.db);
+    const begun: { row: Row; playing: Promise<readonly string[]> }[] = [];
+    for (const row of rows) {
+      const armed = await stage.startWorker(armedWith(row));
+      const playing = play(row, { service, keys });
+      begun.push({ row, playing });
+      await untilKilled(armed, playing, row.point).catch((error: Error) => outcomes.set(row, error));
+    }
+    await stage.startWorker();
+    await Promise.all(
+      begun.map(async ({ row, playing }) => {
+        const outcome = await playing.then((ids) => stage.judge(service, row, ids)).catch((error: Error) => error);
+        if (!outcomes.has(row)) outcomes.set(row, outcome);
+      }),
+    );
+    return await stage.doctor(service.db);
+  } finally {
+    await stage.close();
+  }
+}
+
+/** What a dead process has told Temporal, but not noted as told, is told again by the sweep of a living one. */
+async function untilTold(db: Db, ids: readonly string[]): Promise<void> {
+  const open = () => db.query('SELECT 1 FROM outbox WHERE run_id = ANY($1)', [ids]);
+  for (const end = Date.now() + 30_000; (await open()).length > 0 && Date.now() < end; ) await sleep(100);
+}
+
+const armedWith = ({ point, job }: Row) => ({ SERVICE_FAILPOINT: `${point}*${job.nth ?? 1}` });
+
+async function writeModels(dataDir: string, url: string): Promise<string> {
+  const file = join(dataDir, 'models.yaml');
+  const model = (contextTokens: number) =>
+    `{ provider: openai-compatible, baseUrl: "${url}", model: fake, priceIn: 1, priceOut: 10, contextTokens: ${contextTokens} }`;
+  await writeFile(file, `default: usual\nmodels:\n  usual: ${model(100_000)}\n  small: ${model(8_000)}\n`);
+  return file;
+}
+
+/** The owner's key, and one of a second person who may decide. */
+async function keysOf(db: Db, dataDir: string): Promise<Keys> {
+  const [tenant] = await db.query<{ id: string }>('SELECT id FROM tenant');
+  const { key: owner } = JSON.parse(await readFile(join(dataDir, 'bootstrap.json'), 'utf8')) as { key: string };
+  const member = { id: newId(), email: 'second@x.test' };
+  const at = { tenant: tenant?.id ?? '', role: 'editor' } as const;
+  await insertMember(db, { ...member, ...at, workspaces: null });
+  return { owner, second: (await mintKey(db, { ...at, label: 'second', mintedBy: member })).key };
+}
+
+async function untilKilled(
+  { exited }: { readonly exited: Promise<number | null> },
+  playing: Promise<unknown>,
+  point: string,
+): Promise<void> {
+  const killed = exited.then((code) => (code === null ? null : new Error(`it ended by itself with ${code}`)));
+  const lived = playing.then(
+    () => new Error(`the job was done without coming by ${point}`),
+    (error: Error) => error,
+  );
+  const first = await Promise.race([killed, lived]);
+  // Whatever the job met is the kill's doing, when there was one.
+  const why = first && (await Promise.race([killed, sleep(5_000, first)]));
+  if (why) throw why;
+}
+
+/** What the doctor finds wrong with the whole installation. */
+async function doctor(db: Db, dataDir: string, taskQueue: string): Promise<string[]> {
+  const { address, namespace } = testTemporal();
+  const connection = await connectTemporal({ address, tls: null });
+  const workflows = createWorkflows({ connection, namespace, taskQueue });
+  try {
+    const blobs = createBlobStore({ dataDir, s3: null });
+    const findings = await examine({ deps: { db, workflows, blobs, config: { dataDir } }, root: null });
+    return findings.map(({ says }) => says);
+  } finally {
+    await workflows.close();
+  }
+}
+
+/** How often each action was done in the workspace. */
+async function audited(db: Db, workspace: string): Promise<Readonly<Record<string, number>>> {
+  const rows = await db.query<{ action: string; count: number }>(
+    `SELECT action, count(*)::int AS count FROM audit_entry WHERE target = $1
+        OR target IN (SELECT r.id FROM run r JOIN workspace w ON w.id = r.workspace_id WHERE w.name = $1)
+      GROUP BY action`,
+    [workspace],
+  );
+  return Object.fromEntries(rows.map(({ action, count }) => [action, count]));
+}
