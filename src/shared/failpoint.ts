@@ -25,6 +25,7 @@ export const FAILPOINTS = {
   'objects-written': 'a deploy: git has the commit, and no row is written',
   'revision-written': 'a deploy: the revision’s rows are written, and it is not live',
   'pointer-swapped': 'a deploy: the revision is live, and the branch in git is not moved',
+  'refresh-answered': 'an OAuth token: the provider has answered, and the answer is not stored',
 } as const satisfies Record<string, string>;
 export type Failpoint = keyof typeof FAILPOINTS;
 

@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { routes } from '../../src/api/routes/index.js';
 import { FAILPOINT_FLAG, FAILPOINTS } from '../../src/shared/failpoint.js';
-import type { Killed } from '../support/failpoints/job.js';
+import type { Killed, KilledElsewhere } from '../support/failpoints/job.js';
 import { JOBS, KEYED } from '../support/failpoints/jobs.js';
 import { startJobProvider } from '../support/failpoints/provider.js';
 import { killApis, killWorkers, type Outcomes } from '../support/failpoints/stage.js';
@@ -9,9 +11,11 @@ import { freshDatabase } from '../support/postgres.js';
 import { createServiceHost } from '../support/service-host.js';
 import { testTemporal } from '../support/temporal.js';
 
-const ROWS = Object.entries<Killed>(JOBS).flatMap(([point, { in: process, jobs }]) =>
-  jobs.map((job, index) => ({ point, process, job, workspace: `${point}-${index}` })),
+const TABLE = Object.entries<Killed | KilledElsewhere>(JOBS);
+const ROWS = TABLE.flatMap(([point, row]) =>
+  'jobs' in row ? row.jobs.map((job, index) => ({ point, process: row.in, job, workspace: `${point}-${index}` })) : [],
 );
+const ELSEWHERE = TABLE.flatMap(([point, row]) => ('elsewhere' in row ? [[point, row.elsewhere] as const] : []));
 const rowsOf = (process: Killed['in']) => ROWS.filter((row) => row.process === process);
 
 const outcomes: Outcomes = new Map();
@@ -40,6 +44,11 @@ test.each(ROWS.map((row) => [row.point, row.job.name, row] as const))(
 
 test('after all these kills the doctor finds nothing wrong', () => {
   expect(findings).toEqual([]);
+});
+
+test.each(ELSEWHERE)('%s is killed by a test of its own, %s', (point, file) => {
+  const text = readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
+  expect(text).toMatch(new RegExp(`failpoint: '${point}'`));
 });
 
 test('every route whose answer is written with its effect is killed before it answers', () => {

@@ -45,3 +45,8 @@ export interface Killed {
   readonly in: 'api' | 'worker';
   readonly jobs: readonly Job[];
 }
+
+/** The test that kills a process of its own there: no job comes by it in an installation without a third party. */
+export interface KilledElsewhere {
+  readonly elsewhere: string;
+}

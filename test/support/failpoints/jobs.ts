@@ -1,5 +1,5 @@
 import type { Failpoint } from '../../../src/shared/failpoint.js';
-import type { Doing, Job, Killed } from './job.js';
+import type { Doing, Job, Killed, KilledElsewhere } from './job.js';
 
 const ACT = '## Act @worker\n\nAct.\n\n## After @worker\n\nAfter.';
 const GATE = '## First @worker\n\n1.\n\n## Sign\n\n- approve: human\n\nOK?\n\n## Last @worker\n\n3.';
@@ -166,4 +166,5 @@ export const JOBS = {
   'objects-written': { in: 'api', jobs: [creates('the first revision'), deploys('a deploy', 2)] },
   'revision-written': { in: 'api', jobs: [deploys('a deploy', 2)] },
   'pointer-swapped': { in: 'api', jobs: [deploys('a deploy', 1)] },
-} as const satisfies Record<Failpoint, Killed>;
+  'refresh-answered': { elsewhere: 'test/api/live-token.test.ts' },
+} as const satisfies Record<Failpoint, Killed | KilledElsewhere>;

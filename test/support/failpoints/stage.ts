@@ -171,7 +171,7 @@ async function doctor(db: Db, dataDir: string, taskQueue: string): Promise<strin
   const workflows = createWorkflows({ connection, namespace, taskQueue });
   try {
     const blobs = createBlobStore({ dataDir, s3: null });
-    const findings = await examine({ deps: { db, workflows, blobs, config: { dataDir } }, root: null });
+    const findings = await examine({ deps: { db, workflows, blobs, config: { dataDir }, keys: null }, root: null });
     return findings.map(({ says }) => says);
   } finally {
     await workflows.close();
