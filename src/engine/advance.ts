@@ -13,6 +13,7 @@ import { walk } from './lane/walk.js';
 import { enterLive, worker } from './live.js';
 import { closeRun } from './rows/close-run.js';
 import { tellEvents } from './rows/tell-events.js';
+import { Hidden } from './secrets/hidden.js';
 import { withSlots } from './slots/with-slots.js';
 import { watchLane } from './watch-lane.js';
 
@@ -26,12 +27,13 @@ const LAST_ATTEMPT = 5;
 export async function advanceLane(deps: Deps, turn: Turn, attempt: number, cancelled: AbortSignal): Promise<Stop> {
   const live = enterLive(turn.runId);
   const signal = AbortSignal.any([cancelled, live.controller.signal]);
+  const hidden = new Hidden();
   try {
     const claimed = await claimLane(deps.db, turn, attempt);
     failpoint('lane-claimed');
     const view = await readLane(deps.db, turn, claimed.state);
     if (!view || view.run.ended || claimed.state === 'failed') return { kind: 'failed' };
-    const lane = await openLaneState(deps, turn, { claimed, view, signal });
+    const lane = await openLaneState(deps, turn, { claimed, view, signal, hidden });
     if (claimed.state === 'done') return { kind: endOf(lane) };
     const watch = watchLane(deps, turn, claimed.fence, live.controller);
     try {
@@ -46,7 +48,7 @@ export async function advanceLane(deps: Deps, turn: Turn, attempt: number, cance
     }
   } catch (error) {
     return await afterError(deps, turn, attempt, {
-      error: signal.aborted && !cancelled.aborted ? signal.reason : error,
+      error: hidden.error(signal.aborted && !cancelled.aborted ? signal.reason : error),
       cancelled,
     });
   } finally {
@@ -54,22 +56,33 @@ export async function advanceLane(deps: Deps, turn: Turn, attempt: number, cance
   }
 }
 
-async function openLaneState(
-  deps: Deps,
-  turn: Turn,
-  { claimed, view, signal }: { readonly claimed: ClaimedLane; readonly view: LaneView; readonly signal: AbortSignal },
-): Promise<Lane> {
+interface Opening {
+  readonly claimed: ClaimedLane;
+  readonly view: LaneView;
+  readonly signal: AbortSignal;
+  readonly hidden: Hidden;
+}
+
+async function openLaneState(deps: Deps, turn: Turn, { claimed, view, signal, hidden }: Opening): Promise<Lane> {
   const plan = await loadPlan(deps, view.run.workspaceId, view.run.planId);
   const { runId, lane } = turn;
   return {
-    deps,
+    deps: { ...deps, log: hidden.log(deps.log) },
+    hidden,
     name: lane,
     run: view.run,
     plan,
     lanePlan: lanePlanOf(plan, lane),
     writer: new LaneWriter(
       deps.db,
-      { runId, lane, signal, now: () => deps.clock.now(), onWritten: (ended) => tellEvents(deps, runId, ended) },
+      {
+        runId,
+        lane,
+        signal,
+        now: () => deps.clock.now(),
+        hide: (value) => hidden.value(value),
+        onWritten: (ended) => tellEvents(deps, runId, ended),
+      },
       claimed,
     ),
     item: claimed.item,

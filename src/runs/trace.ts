@@ -55,6 +55,8 @@ const TEXTS: Readonly<Record<string, Say>> = {
   'event.timeout': () => 'no event came in time',
   'timer.elapsed': () => 'the time is over',
   'context.compacted': (data) => `made room: ${data.from} tokens became ${data.to}`,
+  'secret.resolved': (data) =>
+    `secret ${data.name} from the ${data.store === 'workspace' ? 'workspace’s' : 'account’s'} vault`,
   'memory.written': (data) => `wrote ${data.path}`,
   'file.written': (data) => `kept ${data.path}`,
   'file.ignored': (data) => `did not keep ${data.path}: ${data.why}`,

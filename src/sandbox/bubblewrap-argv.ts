@@ -9,6 +9,9 @@ const SYSTEM_FOLDERS = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'] as con
 const HOST_ETC = ['ld.so.cache', 'alternatives', 'ssl/certs', 'ssl/openssl.cnf', 'localtime', 'mime.types'] as const;
 const OWN_ETC = ['passwd', 'group', 'hosts', 'nsswitch.conf'] as const;
 
+/** The descriptor from which the first of a program's own files is read; the next ones follow. */
+export const FIRST_FILE = 7;
+
 export const BASE_ENV: Readonly<Record<string, string>> = {
   PATH: '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin',
   HOME: '/tmp',
@@ -37,6 +40,13 @@ export function bubblewrapOptions(
     ...tmpfs('/tmp', limits.tmp),
     ...['--bind', program.workDir, '/work'],
     ...program.readOnly.flatMap(({ host, inside }) => ['--ro-bind', host, inside]),
+    ...(program.files ?? []).flatMap(({ inside }, index) => [
+      '--perms',
+      '0400',
+      '--file',
+      String(FIRST_FILE + index),
+      inside,
+    ]),
     // The root is a tmpfs as well, and one without a size: nothing may be written there.
     ...['--remount-ro', '/', '--chdir', program.cwd ?? '/work'],
     ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),

@@ -8,8 +8,8 @@ const MAX_STRING = 131_072;
  * Refuses what no program can be given. A zero byte above all: options reach bubblewrap separated by it, so that a
  * value with one could add options of its own.
  */
-export function checkProgram({ argv, env, workDir, readOnly, cwd = '/work' }: ProgramSpec): void {
-  const mounts = readOnly.flatMap(({ host, inside }) => [host, inside]);
+export function checkProgram({ argv, env, workDir, readOnly, files = [], cwd = '/work' }: ProgramSpec): void {
+  const mounts = [...readOnly.flatMap(({ host, inside }) => [host, inside]), ...files.map(({ inside }) => inside)];
   for (const text of [...argv, ...Object.values(env), ...mounts, workDir, cwd]) {
     if (text.includes('\0')) throw new Refusal('malformed', 'an argument or a variable holds a zero byte');
   }
@@ -21,7 +21,7 @@ export function checkProgram({ argv, env, workDir, readOnly, cwd = '/work' }: Pr
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new Refusal('malformed', `"${name}" cannot be a variable's name`);
   }
   // A mount point that programs can change could be made to lead elsewhere.
-  if (readOnly.some(({ inside }) => inside === '/work' || inside.startsWith('/work/'))) {
+  if ([...readOnly, ...files].some(({ inside }) => inside === '/work' || inside.startsWith('/work/'))) {
     throw new Error('a read-only folder cannot be shown under /work');
   }
 }

@@ -6,8 +6,10 @@ export interface ProgramSpec {
   readonly stdin: string | null;
   /** Host folder that is the program's writable /work. */
   readonly workDir: string;
-  /** Host folders shown read-only, by the path they have inside: never under /work, which programs can change. */
+  /** Host folders and sockets shown read-only, by the path they have inside: never under /work, which programs can change. */
   readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
+  /** Texts that it reads as files of its own, by their paths inside: never on the host's disk where programs are isolated. */
+  readonly files?: readonly { readonly inside: string; readonly content: string }[];
   /** Working folder inside; default /work. */
   readonly cwd?: string;
   /** Null runs until it ends (and the run's stop or the step's timeout still kills it). */

@@ -3,11 +3,12 @@ import type { ProgramSpec } from './contract.js';
 import type { Limits } from './limits.js';
 import { seccompFilter } from './seccomp.js';
 
-/** How a program is started: the argument vector on the host, and what it reads from file descriptors 5 and 6. */
+/** How a program is started: the argument vector on the host, and what it reads from file descriptors 5, 6 and from 7 on. */
 export interface Command {
   readonly argv: readonly string[];
   readonly options: string;
   readonly filter: Uint8Array;
+  readonly files: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
 }
@@ -43,6 +44,7 @@ export const DRIVERS = {
         .map((option) => `${option}\0`)
         .join(''),
       filter: FILTER ?? NO_FILTER,
+      files: (program.files ?? []).map(({ content }) => content),
       cwd: '/',
       env: { PATH: HOST_PATH },
     }),
@@ -55,8 +57,9 @@ export const DRIVERS = {
         argv: program.argv.map(onHost),
         options: '',
         filter: NO_FILTER,
+        files: [],
         cwd: onHost(program.cwd ?? '/work'),
-        env: { PATH: HOST_PATH, HOME: program.workDir, LANG: 'C.UTF-8', TERM: 'dumb', ...program.env },
+        env: { PATH: HOST_PATH, HOME: program.workDir, LANG: 'C.UTF-8', TERM: 'dumb', ...envOnHost(program) },
       };
     },
   },
@@ -79,4 +82,11 @@ function hostPaths(program: ProgramSpec): (text: string) => string {
     const mount = mounts.find(({ inside }) => text === inside || text.startsWith(`${inside}/`));
     return mount ? mount.host + text.slice(mount.inside.length) : text;
   };
+}
+
+/** Variables that name what is under /run inside: a socket, or a file of the program's own. */
+function envOnHost({ env, readOnly }: ProgramSpec): Record<string, string> {
+  const mounts = readOnly.filter(({ inside }) => inside.startsWith('/run/'));
+  const told = (value: string) => mounts.reduce((text, { inside, host }) => text.replaceAll(inside, host), value);
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, told(value)]));
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { FIRST_FILE } from './bubblewrap-argv.js';
 import type { Command } from './drivers.js';
 import type { Limits } from './limits.js';
 
@@ -11,9 +12,9 @@ import type { Limits } from './limits.js';
  */
 const WRAPPER = `
 read -r _ <&3 || exit 125
-for fd in /proc/self/fd/*; do fd=\${fd##*/}; case $fd in 0|1|2|4|5|6) ;; *) eval "exec $fd>&-" 2>&1 ;; esac; done
+for fd in /proc/self/fd/*; do fd=\${fd##*/}; case $fd in 0|1|2|4|5|6) ;; *) [ "$fd" -ge 7 ] && [ "$fd" -lt "$4" ] || eval "exec $fd>&-" 2>&1 ;; esac; done
 ulimit -c 0 -d "$1" -f "$2" -n "$3" || exit 125
-shift 3
+shift 4
 { echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null
 exec > >(exec cat 4>&- 5>&- 6>&-)
 exec 2> >(exec cat >&2 4>&- 5>&- 6>&-)
@@ -36,7 +37,7 @@ export interface Launched {
 }
 
 /** What `stdio: 'pipe'` makes of each descriptor; Node's types stop at the fifth. */
-type Pipes = [unknown, Readable, Readable, Writable, Readable, Writable, Writable];
+type Pipes = [unknown, Readable, Readable, Writable, Readable, Writable, Writable, ...Writable[]];
 
 export interface LaunchInput {
   readonly command: Command;
@@ -49,19 +50,25 @@ export interface LaunchInput {
 /** Spawns a command behind its gate, in a process group of its own, without a terminal. */
 export function launch({ command, limits, identity, stdin }: LaunchInput): Launched {
   const kib = (bytes: number) => String(Math.ceil(bytes / 1024));
-  const settings = [kib(limits.memory), kib(limits.file), String(limits.openFiles)];
+  const settings = [
+    kib(limits.memory),
+    kib(limits.file),
+    String(limits.openFiles),
+    String(FIRST_FILE + command.files.length),
+  ];
   const child = spawn('bash', ['--norc', '--noprofile', '-c', WRAPPER, 'sandbox', ...settings, ...command.argv], {
     cwd: command.cwd,
     env: command.env,
     detached: true,
-    stdio: [stdin, 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
+    stdio: [stdin, 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', ...command.files.map(() => 'pipe' as const)],
     ...(identity.uid === null ? {} : { uid: identity.uid, gid: identity.uid }),
   });
-  const [, stdout, stderr, gate, info, options, filter] = child.stdio as unknown as Pipes;
+  const [, stdout, stderr, gate, info, options, filter, ...files] = child.stdio as unknown as Pipes;
   // A program that is gone closes its ends first: what happened is told by its exit.
-  for (const stream of [gate, options, filter]) stream.on('error', () => {});
+  for (const stream of [gate, options, filter, ...files]) stream.on('error', () => {});
   options.end(command.options);
   filter.end(command.filter);
+  for (const [index, file] of files.entries()) file.end(command.files[index]);
   return { child, stdout, stderr, open: () => gate.end('\n'), init: readInit(info) };
 }
 

@@ -1,5 +1,5 @@
-import { closeSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, mkdirSync, openSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Db } from '../db/contract.js';
 import type { Log } from '../shared/log.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
@@ -58,6 +58,10 @@ class Running {
     this.#err = new OutputCapture(host.limits.kept);
   }
 
+  get #filesDir(): string {
+    return join(this.host.tmpDir, `${this.id}.files`);
+  }
+
   stop(reason: Killed): void {
     this.#killed ??= reason;
     const pid = this.#launched?.child.pid;
@@ -105,7 +109,7 @@ class Running {
   #launch(): Launched {
     const { host, program } = this;
     checkProgram(program);
-    const command = host.driver.command(program, host);
+    const command = host.driver.command(host.driver.isolates ? program : layFiles(this.#filesDir, program), host);
     const stdin = program.stdin === null ? null : openStdin(join(host.tmpDir, this.id), program.stdin);
     try {
       const launched = launch({ command, limits: host.limits, identity: host.identity, stdin: stdin ?? 'ignore' });
@@ -159,6 +163,7 @@ class Running {
     const { pid } = launched.child;
     if (pid !== undefined) killProcess(pid, true);
     await ended;
+    rmSync(this.#filesDir, { recursive: true, force: true });
     if (this.#init && isAlive(this.#init)) killProcess(this.#init.pid, false);
     if (this.#init && !(await waitUntilGone([this.#init], 10_000))) {
       host.log.error({ pid: this.#init.pid, id }, 'a sandboxed process survived SIGKILL; the reaper tries again');
@@ -176,6 +181,19 @@ function endOf({ child }: Launched): Promise<number | null> {
     child.once('error', () => resolve(null));
     child.once('close', (code) => resolve(code));
   });
+}
+
+/** Where nothing isolates a program, its own files lie on the host while it runs, for this user only. */
+function layFiles(folder: string, program: ProgramSpec): ProgramSpec {
+  const { files = [], readOnly } = program;
+  if (files.length === 0) return program;
+  mkdirSync(folder, { mode: 0o700 });
+  const laid = files.map(({ inside, content }, index) => {
+    const host = join(folder, `${index}-${basename(inside)}`);
+    writeFileSync(host, content, { mode: 0o400, flag: 'wx' });
+    return { host, inside };
+  });
+  return { ...program, readOnly: [...readOnly, ...laid] };
 }
 
 /** Standard input as a real file, which programs may open again as /dev/stdin; unlinked at once. */

@@ -6,6 +6,8 @@ export interface Redactor {
   text(text: string): string;
   /** For text that comes in pieces: a secret over a border is found too. `end` gives out what is held back. */
   stream(onText: (text: string) => void): { readonly write: (text: string) => void; readonly end: () => void };
+  /** As `text`, over bytes of any kind: those that hold no secret come back as they are. */
+  bytes(content: Buffer): Buffer;
   /** As `text`, for one whose middle was left out at `marks`: what may be a piece of a secret beside them goes as well. */
   cut(text: string, marks: RegExp): string;
 }
@@ -14,22 +16,24 @@ export interface Redactor {
  * Takes secret values out of what programs say: as they are, line by line, as JSON strings, in base64 (both
  * alphabets, at any offset within a longer text), hex, and url-encoded. Values under 6 characters are left.
  */
-export function redactor(secrets: ReadonlyMap<string, string>): Redactor {
+export function redactor(secrets: Iterable<readonly [name: string, text: string]>): Redactor {
+  const all = [...secrets];
   const names = new Map<string, string>();
   const broken = new Set<string>();
-  for (const [name, value] of secrets) {
+  for (const [name, value] of all) {
     for (const [form, isBroken] of formsOf(value)) {
       if (!names.has(form)) names.set(form, name);
       if (isBroken) broken.add(form);
     }
   }
-  const all = [...names.keys()].sort((a, b) => b.length - a.length);
-  if (all.length === 0) return PLAIN;
-  const needles = { all, broken: all.filter((needle) => broken.has(needle)) };
+  const forms = [...names.keys()].sort((a, b) => b.length - a.length);
+  if (forms.length === 0) return PLAIN;
+  const needles = { all: forms, broken: forms.filter((needle) => broken.has(needle)) };
   const text = (input: string) => replaceNeedles(input, needles, (found) => `[secret ${names.get(found) ?? ''}]`);
   return {
     text,
     stream: (onText) => streamThrough(text, needles, onText),
+    bytes: (content) => redactBytes(content, all),
     cut: (input, marks) => {
       const parts = text(input).split(marks);
       const found = input.match(new RegExp(marks, 'g')) ?? [];
@@ -43,8 +47,7 @@ export function redactor(secrets: ReadonlyMap<string, string>): Redactor {
   };
 }
 
-/** As `text` of a redactor, over bytes of any kind: those that hold no secret come back as they are. */
-export function redactBytes(content: Buffer, secrets: ReadonlyMap<string, string>): Buffer {
+function redactBytes(content: Buffer, secrets: readonly (readonly [name: string, text: string])[]): Buffer {
   // Latin-1 gives every byte a character of its own, so that what is not text is not changed.
   const asBytes = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
   let text = content.toString('latin1');
@@ -126,6 +129,7 @@ function brokenHits(text: string, needles: readonly string[]): Hit[] {
 const PLAIN: Redactor = {
   text: (text) => text,
   stream: (onText) => ({ write: onText, end: () => undefined }),
+  bytes: (content) => content,
   cut: (text) => text,
 };
 
@@ -206,7 +210,16 @@ function codesOf(text: string): string[] {
 }
 
 function spellingsOf(text: string): string[] {
-  return [text, JSON.stringify(text).slice(1, -1), ...urlForms(Buffer.from(text, 'utf8'))];
+  return [text, ...jsonForms(text), ...urlForms(Buffer.from(text, 'utf8'))];
+}
+
+/** Python escapes all that is not ASCII, PHP slashes too; both of it in either case of hex. */
+function jsonForms(text: string): string[] {
+  const plain = JSON.stringify(text).slice(1, -1);
+  const hex = (sign: string) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  const ascii = plain.replace(/[^ -~]/g, hex);
+  const upper = plain.replace(/[^ -~]/g, (sign) => `\\u${hex(sign).slice(2).toUpperCase()}`);
+  return [plain, ascii, upper].flatMap((form) => [form, form.replaceAll('/', '\\/')]);
 }
 
 /** Encoders differ in what they leave as it is (RFC 3986, WHATWG, Python's quote, form data) and in the case of hex. */

@@ -1,5 +1,4 @@
 import type { Deps } from '../deps.js';
-import { redactor } from '../shared/redact.js';
 import type { AgentPlan, StepPlan, ToolPlan } from '../workspace/model.js';
 import { BadArgument } from './arguments.js';
 import { bashTool } from './builtins/bash.js';
@@ -64,7 +63,7 @@ function guarded(deps: ToolDeps, tool: AgentTool): AgentTool {
         throw error;
       });
       // A program may have left a secret in a file, where Read and Grep find it.
-      const text = redactor(context.secrets).text(outcome.text);
+      const text = context.secrets.hide().text(outcome.text);
       return limitResult(deps, context, { tool: tool.spec.name, outcome: { ...outcome, text } });
     },
   };

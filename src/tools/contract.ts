@@ -1,7 +1,19 @@
 import type { Sql } from '../db/contract.js';
 import type { ToolSpec } from '../models/contract.js';
+import type { ProgramSecrets } from '../secrets/index.js';
 import type { Json, JsonObject } from '../shared/json.js';
+import type { Redactor } from '../shared/redact.js';
 import type { AgentPlan, Plan, StepPlan } from '../workspace/model.js';
+
+/** What a step may use of the vaults. Values stay in the worker, but for what its programs are given. */
+export interface StepSecrets {
+  /** Takes out of a text what must not be told: as it is now, since it learns of tokens as they are fetched. */
+  hide(): Redactor;
+  /** What `${NAME}` stands for now; null when the step may not use it. Throws a Refusal when it cannot be had. */
+  value(name: string): Promise<string | null>;
+  /** What programs are given. `folder` is one of the host in which a socket for them may be made. */
+  forPrograms(folder: string): Promise<ProgramSecrets>;
+}
 
 /** The run, lane and step that a tool call belongs to. */
 export interface ToolContext {
@@ -23,8 +35,7 @@ export interface ToolContext {
   readonly seen: ReadonlyMap<string, string>;
   /** Results of earlier steps, which Read shows under `steps/<id>.md`. */
   readonly results: ReadonlyMap<string, string>;
-  /** Values of the secrets that the step may use, by name; what is not in reach is absent. */
-  readonly secrets: ReadonlyMap<string, string>;
+  readonly secrets: StepSecrets;
   /** Tool results that have left the model's context, by the path that it was given for each; null for another. */
   readonly saved?: (path: string) => Promise<string | null>;
   readonly signal: AbortSignal;

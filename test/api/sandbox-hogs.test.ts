@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Killed } from '../../src/sandbox/index.js';
 import { createTestApp } from '../support/create-test-app.js';
+import { givenSecrets } from '../support/given-secrets.js';
 import { processesWith } from '../support/host-processes.js';
 import { createTestSandbox } from '../support/test-sandbox.js';
 import { createToolLane } from '../support/tool-lane.js';
@@ -173,7 +174,7 @@ test('security 22: the API answers while programs hog what they can', async () =
 
 test('security 23: whatever a program leaves under outputs/, only regular files are kept, and the folder goes with the run', async () => {
   const lane = await createToolLane();
-  const secrets = new Map([['TOKEN', 'canary-value-4711']]);
+  const secrets = givenSecrets({ TOKEN: 'canary-value-4711' });
   const left = await lane.call(
     'Bash',
     {
@@ -191,7 +192,7 @@ test('security 23: whatever a program leaves under outputs/, only regular files 
   const { keepStep } = await import('../../src/tools/index.js');
   const kept = await keepStep(lane.deps, { ...lane.context, secrets }, (path, why) => ignored.push({ path, why }));
   const names = kept.map(({ path }) => path.replace('outputs/writer/', '')).sort();
-  expect(names).toEqual(['.env', 'a.txt', 'canary-value-4711.txt', 'id_rsa', 'n'.repeat(255), 'twin.txt'].sort());
+  expect(names).toEqual(['.env', 'a.txt', '[secret TOKEN].txt', 'id_rsa', 'n'.repeat(255), 'twin.txt'].sort());
   expect(ignored).toContainEqual({ path: 'outputs/pipe', why: 'it is not a regular file' });
   expect(ignored.some(({ why }) => why.includes('deep'))).toBe(true);
   expect(ignored.length).toBe(101);

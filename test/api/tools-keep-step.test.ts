@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { newId } from '../../src/shared/ids.js';
 import { dropLane, openLane } from '../../src/tools/index.js';
+import { givenSecrets } from '../support/given-secrets.js';
 import { createToolLane, type ToolLane } from '../support/tool-lane.js';
 
 const stored = ({ deps, context }: ToolLane) =>
@@ -120,7 +121,7 @@ test('security 23: outputs/ that a program replaced by a link, or hid, is not fo
 
 test('security 18: a secret that a program wrote down is not stored', async () => {
   const lane = await createToolLane();
-  const secrets = new Map([['TOKEN', 'canary-s3cret-ü']]);
+  const secrets = givenSecrets({ TOKEN: 'canary-s3cret-ü' });
   await lane.ok('Bash', {
     command:
       'printf "key=%s end" "canary-s3cret-ü" > outputs/a.txt; printf "canary-s3cret-ü" | base64 > files/b.txt; printf "\\377\\0binary" > files/c',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { assembleTools } from '../../src/tools/index.js';
 import type { ToolPlan } from '../../src/workspace/model.js';
+import { givenSecrets } from '../support/given-secrets.js';
 import { codeTool, createToolLane, folderTool, STEP } from '../support/tool-lane.js';
 
 const DAYS = `
@@ -118,7 +119,7 @@ test('a script tool is stopped after its own timeout', async () => {
   expect(await fails('tool', {})).toContain('its time was up');
 });
 
-test('security 18: a tool gets the secrets it declares and no other, and they are in nothing that it says', async () => {
+test('security 18: a program gets the secrets of its step and no other, and they are in nothing that it says', async () => {
   const secret = 'canary+s3cret/ü value';
   const tool = codeTool(
     'python',
@@ -131,10 +132,7 @@ print(s, file=sys.stderr); sys.exit(int(os.environ.get("ARG_CODE", "0")))`,
   );
   const { call, fails } = await createToolLane({ agent: { tools: [tool] } });
   const live: string[] = [];
-  const secrets = new Map([
-    ['TOKEN', secret],
-    ['OTHER', 'another-secret'],
-  ]);
+  const secrets = givenSecrets({ TOKEN: secret });
   const change = { secrets, onOutput: (chunk: string) => void live.push(chunk) };
   const good = await call('tool', {}, change);
   const bad = await call('tool', { code: '1' }, change);
@@ -153,7 +151,9 @@ print(s, file=sys.stderr); sys.exit(int(os.environ.get("ARG_CODE", "0")))`,
   }
   expect(bad.text).toContain('[secret TOKEN]');
   expect(await fails('tool', {})).toContain('needs the secret TOKEN');
-  expect(await (await createToolLane()).ok('Bash', { command: 'env' }, { secrets })).not.toContain('canary');
+  const { ok } = await createToolLane();
+  expect(await ok('Bash', { command: 'echo $TOKEN' }, { secrets })).toBe('[secret TOKEN]\n');
+  expect(await ok('Bash', { command: 'env' })).not.toContain('TOKEN');
 });
 
 test('the tools of a step are what its agent is granted, narrowed by the step', async () => {
@@ -230,7 +230,7 @@ test('security 18: a secret that one program left in a file is found by no other
     secrets: ['CANARY'],
   };
   const { ok, context } = await createToolLane({ agent: { tools: [leave] } });
-  const secrets = new Map([['CANARY', 'canary-4711-value']]);
+  const secrets = givenSecrets({ CANARY: 'canary-4711-value' });
   const chunks: string[] = [];
   await ok('tool', {}, { secrets });
   const said = [

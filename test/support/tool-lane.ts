@@ -6,6 +6,7 @@ import { createBlobStore } from '../../src/storage/index.js';
 import { assembleTools, keepStep, openLane, type ToolContext, type ToolOutcome } from '../../src/tools/index.js';
 import type { AgentPlan, Plan, ScriptToolPlan, StepPlan } from '../../src/workspace/model.js';
 import { createTenant, createTestDeps } from './create-test-app.js';
+import { givenSecrets } from './given-secrets.js';
 import { createTestSandbox } from './test-sandbox.js';
 import { insertWorkspace } from './workspace-row.js';
 
@@ -94,7 +95,7 @@ async function laneOf(deps: Deps, wish: Pick<ToolContext, 'run' | 'lane' | 'agen
     step: STEP,
     plan: { agents: { [wish.agent.name]: wish.agent } } as unknown as Plan,
     results: new Map([['research', 'What was found.']]),
-    secrets: new Map(),
+    secrets: givenSecrets({}),
     signal: new AbortController().signal,
     guard: async () => undefined,
   };

@@ -18,9 +18,10 @@ export async function askModel(
 ): Promise<ModelReply> {
   const { lane, step, state, agent, purpose } = session;
   const sink = sinkOf(session);
+  const told = lane.hidden.redactor.stream(sink.push);
   const { temperature } = agent.config;
   try {
-    return await lane.deps.models.call({
+    const reply = await lane.deps.models.call({
       model,
       system: session.system,
       messages: openingMessages(session, turn),
@@ -40,12 +41,14 @@ export async function askModel(
         input: shown(lane.run.input ?? undefined),
       },
       signal: session.signal,
-      ...(purpose === 'turn' ? { onDelta: sink.push } : {}),
+      ...(purpose === 'turn' ? { onDelta: told.write } : {}),
     });
+    told.end();
+    return lane.hidden.value(reply);
   } catch (error) {
     // A lane that somebody else has by now is told of by them.
     if (!lane.signal.aborted) await sink.drop();
-    throw error;
+    throw lane.hidden.error(error);
   } finally {
     sink.end();
   }

@@ -8,6 +8,7 @@ import { StepFailure } from '../errors.js';
 import { type ActedCall, NO_JOURNAL, readStepJournal, type StepJournal } from '../journal/claim.js';
 import { deadlineOf } from '../lane/deadline.js';
 import { type Lane, type StepState, shownWork } from '../lane/lane.js';
+import { openStepSecrets, secretsNote, tellSecrets } from '../secrets/step-secrets.js';
 import { newReferences } from '../text/prompt-text.js';
 import { askHuman } from './ask-human.js';
 import { readTranscript } from './compaction/marker.js';
@@ -17,7 +18,11 @@ import { resumeStep } from './resume-step.js';
 import { journalKey, type Session } from './session.js';
 
 /** Everything an attempt needs, rebuilt from rows and files: a worker that takes over starts from the same place. */
-export async function openSession(lane: Lane, step: StepPlan, state: StepState): Promise<Session & { close(): void }> {
+export async function openSession(
+  lane: Lane,
+  step: StepPlan,
+  state: StepState,
+): Promise<Session & { close(): Promise<void> }> {
   const agent = agentOf(lane, step);
   const { deps, run, plan } = lane;
   try {
@@ -26,6 +31,7 @@ export async function openSession(lane: Lane, step: StepPlan, state: StepState):
       ...assembleTools(deps, step, agent),
       ...(agent.builtins.includes('ask_human') ? [askHuman] : []),
     ];
+    const secrets = await openStepSecrets(lane, step, agent);
     const journal = await journalOf(lane, state);
     const folder = folderOf(lane);
     // Only who goes on in the middle of a step can miss files.
@@ -34,7 +40,8 @@ export async function openSession(lane: Lane, step: StepPlan, state: StepState):
     for (const files of journal.seen) remember(seen, files);
     resumeStep(lane, state);
     const references = newReferences();
-    const system = await buildSystem(lane, { step, agent, references });
+    if (journal.messages.length === 0) tellSecrets(lane, state, secrets);
+    const system = [await buildSystem(lane, { step, agent, references }), secretsNote(secrets)].join('\n\n').trimEnd();
     const notes = openingNotes(journal, fresh);
     const opening = await buildOpening(lane, step, state, { notes, values: references.values });
     const tools = new Map(assembled.map((tool) => [tool.spec.name, tool]));
@@ -42,7 +49,7 @@ export async function openSession(lane: Lane, step: StepPlan, state: StepState):
     // Last, since from here on somebody closes it.
     const clock = activeClock(lane, step, agent);
     const saved = (path: string) => readSaved(lane, state, path);
-    const context = toolContext(lane, step, agent, { seen, saved, signal: clock.signal });
+    const context = toolContext(lane, step, agent, { seen, saved, secrets, signal: clock.signal });
     return {
       lane,
       step,
@@ -61,6 +68,10 @@ export async function openSession(lane: Lane, step: StepPlan, state: StepState):
       script: script ? new TextDecoder().decode(script.content) : null,
       seen,
       ...clock,
+      close: async () => {
+        clock.close();
+        await secrets.close();
+      },
     };
   } catch (error) {
     // A model that is not configured or a tool that this version cannot run fails the step with that sentence.
@@ -117,7 +128,7 @@ function toolContext(
   lane: Lane,
   step: StepPlan,
   agent: AgentPlan,
-  own: Pick<ToolContext, 'seen' | 'saved' | 'signal'>,
+  own: Pick<ToolContext, 'seen' | 'saved' | 'secrets' | 'signal'>,
 ): ToolContext {
   const results = new Map<string, string>();
   for (const state of lane.steps.values()) {
@@ -131,7 +142,6 @@ function toolContext(
     step,
     agent,
     results,
-    secrets: new Map(),
     folder: lanePlace(lane.deps, lane.run.id, lane.name),
     guard: lane.writer.guard,
     ...own,

@@ -19,7 +19,7 @@ export const runAgentDoer: Doer = async (lane, step, state) => {
     if (failure instanceof StepFailure) tellFiles(session, await keepFiles(session));
     throw failure;
   } finally {
-    session.close();
+    await session.close();
   }
 };
 

@@ -2,6 +2,7 @@ import { DatabaseUnavailable } from '../../db/index.js';
 import type { ToolCall, ToolResult } from '../../models/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { isRecord, type Json } from '../../shared/json.js';
+import { errorMessage } from '../../shared/refusal.js';
 import type { AgentTool, ToolOutcome } from '../../tools/contract.js';
 import type { Stop } from '../../workflows/contract.js';
 import { Ended, Fenced, Poison } from '../errors.js';
@@ -168,7 +169,7 @@ async function runOne(session: Session, tool: AgentTool, call: ToolCall): Promis
     if (error instanceof DatabaseUnavailable) throw error;
     session.lane.deps.log.warn({ error, tool: tool.spec.name, run: session.lane.run.id }, 'a tool failed');
     return {
-      text: `${tool.spec.name} failed: ${error instanceof Error ? error.message : String(error)}`,
+      text: session.lane.hidden.text(`${tool.spec.name} failed: ${errorMessage(error)}`),
       isError: true,
     };
   }

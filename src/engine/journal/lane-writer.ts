@@ -38,6 +38,8 @@ export class LaneWriter {
       readonly lane: string;
       readonly signal: AbortSignal;
       now(): number;
+      /** The one way into the rows: what must not be told is left out here. */
+      hide<T>(value: T): T;
       /** After each write; `ended` when it ended the run. */
       onWritten(ended: boolean): void;
     },
@@ -74,12 +76,20 @@ export class LaneWriter {
     const gates = batch.parks.filter((park) => park.kind === 'approval').length;
     // What models and programs say may hold what jsonb refuses.
     const body = storableJson({
-      ...batch,
+      ...this.ref.hide(batch),
       gates,
       reserve: String(batch.reserve),
       release: String(batch.release),
       spend: String(batch.spend),
-      at: { pos, round, tries, phase, state, loops: { ...memory, at: this.ref.now() }, error },
+      at: {
+        pos,
+        round,
+        tries,
+        phase,
+        state,
+        loops: { ...this.ref.hide(memory), at: this.ref.now() },
+        error: this.ref.hide(error),
+      },
     });
     const written = this.chain
       .then(() => {

@@ -5,6 +5,7 @@ import type { Plan, StepPlan } from '../../workspace/model.js';
 import type { Batch, StepStatus, StepWrite } from '../journal/batch.js';
 import type { LaneView, ParkRow, RunRow } from '../journal/claim.js';
 import type { LaneWriter } from '../journal/lane-writer.js';
+import type { Hidden } from '../secrets/hidden.js';
 import type { LanePlan } from './lane-plan.js';
 
 /** A step's newest row, as the engine keeps it in mind. */
@@ -43,6 +44,8 @@ export interface Lane {
   readonly writer: LaneWriter;
   /** What the lane's item of an each is, as it was when the step began; null elsewhere, and in lanes of older builds. */
   readonly item: { readonly value: Json } | null;
+  /** What must not be told, of the secrets that were opened in this lane. */
+  readonly hidden: Hidden;
   /** Newest row by `<id>` for item 0, `<id>#<item>` for the items of an each. */
   readonly steps: Map<string, StepState>;
   readonly parks: Map<string, ParkRow>;

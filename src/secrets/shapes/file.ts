@@ -10,7 +10,7 @@ export const file: ShapeRules<'file'> = {
       shortFault('file.content', content),
       pemFault(content),
     ),
-  hidden: ({ content }) => [content],
+  hidden: ({ content }) => [content, ...valuesIn(content)],
 };
 
 function nameFault(name: string): string | null {
@@ -47,4 +47,15 @@ function parses(pem: string): boolean {
   } catch {
     return false;
   }
+}
+
+const SETTING = /^[\s"'{,-]*[\w. -]+["']?\s*[:=]\s*(\S.*)$/;
+const KINDS = [/[a-z]/, /[A-Z]/, /[0-9]/, /[^A-Za-z0-9./: -]/];
+
+/** Of a file of settings what stands behind each `=` or `:` by itself, when it looks like more than a word or an address. */
+function valuesIn(content: string): string[] {
+  return content.split(/\r?\n/).flatMap((line) => {
+    const text = (SETTING.exec(line)?.[1] ?? '').trim().replace(/^["']|["'},;\s]+$/g, '');
+    return text.length >= 8 && KINDS.filter((kind) => kind.test(text)).length >= 2 ? [text] : [];
+  });
 }

@@ -34,7 +34,6 @@ export function bashTool(deps: ProgramDeps): AgentTool {
         stdin: null,
         readOnly: [],
         timeoutMs: seconds * 1_000,
-        secrets: new Map(),
       });
       if ('refused' in ran) return toolError(ran.refused);
       const { result, faults, detail } = ran;

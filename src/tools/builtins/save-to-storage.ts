@@ -1,5 +1,4 @@
 import type { Deps } from '../../deps.js';
-import { redactBytes } from '../../shared/redact.js';
 import { BadArgument, optionalString, stringArg } from '../arguments.js';
 import type { AgentTool, ToolContext } from '../contract.js';
 import { indexStored } from '../lane/keep-step.js';
@@ -53,7 +52,7 @@ async function contentOf(
   const file = await readLaneFile(folder.work, path, MAX_KEPT_FILE);
   if (file === null) throw new BadArgument(`there is no file ${path}`);
   if (file.content === null) throw new BadArgument(`${path} cannot be saved: ${file.why}`);
-  return redactBytes(file.content, secrets);
+  return secrets.hide().bytes(file.content);
 }
 
 async function save(

@@ -1,6 +1,5 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
-import { redactBytes } from '../../shared/redact.js';
 import type { KeptFile, ToolContext } from '../contract.js';
 import { isUnchanged, type KeptState, readKept, writeKept } from './kept-state.js';
 import { type LaneFile, readLaneFile } from './lane-files.js';
@@ -14,6 +13,8 @@ type KeepDeps = Pick<Deps, 'db' | 'blobs' | 'log'>;
 interface Kept extends KeptFile {
   /** Its path in the lane: `outputs/x` or `files/x`. */
   readonly local: string;
+  /** The same without what must not be told: under this one it is archived. */
+  readonly shown: string;
   readonly ctimeMs: number;
   readonly laneSize: number;
 }
@@ -73,11 +74,15 @@ async function storeFile(
   { agent, secrets }: ToolContext,
   { path, file }: { readonly path: string; readonly file: LaneFile },
 ): Promise<Kept> {
-  const content = redactBytes(file.content, secrets);
+  const hide = secrets.hide();
+  const content = hide.bytes(file.content);
   const sha = await deps.blobs.put(content);
-  const stored = path.startsWith('outputs/') ? `outputs/${agent.name}/${path.slice('outputs/'.length)}` : path;
+  // A file's name may be made of one, too.
+  const shown = hide.text(path);
+  const stored = shown.startsWith('outputs/') ? `outputs/${agent.name}/${shown.slice('outputs/'.length)}` : shown;
   return {
     path: stored,
+    shown,
     sha,
     size: content.length,
     local: path,
@@ -99,7 +104,7 @@ async function index(sql: Sql, context: ToolContext, kept: readonly Kept[]): Pro
       run.id,
       agent.name,
       step.id,
-      outputs.map((f) => f.local),
+      outputs.map((f) => f.shown),
       outputs.map((f) => f.sha),
       outputs.map((f) => f.size),
     ],

@@ -1,7 +1,8 @@
 import type { Deps } from '../../deps.js';
 import type { ProgramResult } from '../../sandbox/index.js';
+import type { ProgramSecrets } from '../../secrets/index.js';
 import type { Json } from '../../shared/json.js';
-import { type Redactor, redactor } from '../../shared/redact.js';
+import type { Redactor } from '../../shared/redact.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { ToolContext } from '../contract.js';
 import { WORKSPACE_INSIDE } from '../lane/open-lane.js';
@@ -15,8 +16,6 @@ export interface LaneProgram {
   readonly stdin: string | null;
   readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
   readonly timeoutMs: number | null;
-  /** Values that the program was given. What it says is rid of these, and of all others that the step may use. */
-  readonly secrets: ReadonlyMap<string, string>;
 }
 
 export interface LaneResult {
@@ -38,8 +37,9 @@ export async function runInLane(
   program: LaneProgram,
 ): Promise<LaneResult | { readonly refused: string }> {
   const shown = await prepareShown(deps, context);
-  // Of all: what one program was given another may find, in a file that the first left behind.
-  const secrets = redactor(new Map([...context.secrets, ...program.secrets]));
+  const given = await secretsFor(context);
+  if (typeof given === 'string') return { refused: given };
+  const secrets = context.secrets.hide();
   const out = context.onOutput && {
     stdout: secrets.stream(context.onOutput),
     stderr: secrets.stream(context.onOutput),
@@ -47,10 +47,11 @@ export async function runInLane(
   try {
     const result = await deps.sandbox.run({
       argv: program.argv,
-      env: program.env,
+      env: { ...program.env, ...given.env },
+      files: given.files,
       stdin: program.stdin,
       workDir: context.folder.work,
-      readOnly: [{ host: shown, inside: WORKSPACE_INSIDE }, ...program.readOnly],
+      readOnly: [{ host: shown, inside: WORKSPACE_INSIDE }, ...program.readOnly, ...given.readOnly],
       timeoutMs: program.timeoutMs,
       owner: { runId: context.run.id, lane: context.lane },
       signal: context.signal,
@@ -66,6 +67,14 @@ export async function runInLane(
     out?.stdout.end();
     out?.stderr.end();
   }
+}
+
+/** A token that cannot be had is told to the model like a program that cannot be started. */
+async function secretsFor({ secrets, folder }: ToolContext): Promise<ProgramSecrets | string> {
+  return secrets.forPrograms(folder.root).catch((error: unknown) => {
+    if (error instanceof Refusal && String(error.details.code).startsWith('secret/')) return error.message;
+    throw error;
+  });
 }
 
 function redacted(result: ProgramResult, secrets: Redactor): ProgramResult {

@@ -26,8 +26,8 @@ interface Call {
 }
 
 async function runScript(deps: ProgramDeps, tool: ScriptToolPlan, { args, context }: Call): Promise<ToolOutcome> {
-  const secrets = secretsOf(tool, context);
-  const env = { PYTHONDONTWRITEBYTECODE: '1', ...argsEnv(args), ...Object.fromEntries(secrets) };
+  await requireSecrets(tool, context);
+  const env = { PYTHONDONTWRITEBYTECODE: '1', ...argsEnv(args) };
   const folder = await prepareTool(deps, context, tool);
   if (typeof folder === 'string') return toolError(folder);
   const ran = await runInLane(deps, context, {
@@ -36,7 +36,6 @@ async function runScript(deps: ProgramDeps, tool: ScriptToolPlan, { args, contex
     stdin: JSON.stringify(args),
     readOnly: [{ host: folder.host, inside: TOOL_INSIDE }],
     timeoutMs: tool.timeoutSeconds === undefined ? null : tool.timeoutSeconds * 1_000,
-    secrets,
   }).finally(() => removeFolder(folder.host));
   return 'refused' in ran ? toolError(ran.refused) : answer(tool, ran);
 }
@@ -65,15 +64,12 @@ function argsEnv(args: JsonObject): Record<string, string> {
   return Object.fromEntries(pairs.filter(([, words]) => Buffer.byteLength(words) < 100_000 && !words.includes('\0')));
 }
 
-/** The values of the secrets that the tool declares, and no other. */
-function secretsOf(tool: ScriptToolPlan, { secrets }: ToolContext): ReadonlyMap<string, string> {
-  return new Map(
-    tool.secrets.map((name) => {
-      const value = secrets.get(name);
-      if (value !== undefined) return [name, value] as const;
-      throw new BadArgument(
-        `tool ${tool.name} needs the secret ${name}, which this step may not use or which is not stored`,
-      );
-    }),
-  );
+/** What the tool declares the step has to be granted. */
+async function requireSecrets(tool: ScriptToolPlan, { secrets }: ToolContext): Promise<void> {
+  for (const name of tool.secrets) {
+    if ((await secrets.value(name)) !== null) continue;
+    throw new BadArgument(
+      `tool ${tool.name} needs the secret ${name}, which this step may not use: name it in secrets: of the agent, the step or the flow`,
+    );
+  }
 }

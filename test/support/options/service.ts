@@ -44,6 +44,8 @@ export async function startOptionService(model: OptionModel) {
   const api = await services.startService({ dataDir, env: { ...env, SERVICE_ROLE: 'api' } });
   const { key } = JSON.parse(await readFile(join(dataDir, 'bootstrap.json'), 'utf8')) as { key: string };
   const keys = await keysOfPeople(api.db, key);
+  const secret = JSON.stringify({ name: 'API_TOKEN', value: 'a-token-of-the-options' });
+  await api.request('/api/secrets', { method: 'PUT', body: secret, headers: { 'content-type': 'application/json' } });
   const workspaces = new Map<string, string>();
 
   async function workspaceOf(named: NamedCase): Promise<string> {

@@ -141,7 +141,7 @@ export const WORK_ROWS: readonly OptionRow[] = [
     key: 'secrets',
     values: 'names of secrets',
     byDefault: 'those of the agent and the flow',
-    more: 'There is no vault yet, so no program gets one.',
+    more: 'Programs find each in a variable of its name. One that no vault in reach holds fails the step at once.',
     refused: [
       { write: 'secrets: { A: b }', code: 'step/bad-value', says: 'list of names' },
       {

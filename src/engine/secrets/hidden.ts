@@ -1,0 +1,78 @@
+import type { Log } from '../../shared/log.js';
+import { type Redactor, redactor } from '../../shared/redact.js';
+
+/**
+ * What must not be told, for one lane while one attempt advances it, and the one place through which everything passes
+ * that the lane takes in or lets out: replies, results, rows, events, deltas, logs and failures. It grows as secrets are
+ * opened and tokens fetched; with none it is no work at all.
+ */
+export class Hidden {
+  readonly #texts = new Map<string, string>();
+  #redactor: Redactor | undefined;
+
+  /** From now on these texts are told as `[secret NAME]`. */
+  add(name: string, texts: readonly string[]): void {
+    for (const text of texts) {
+      if (this.#texts.has(text)) continue;
+      this.#texts.set(text, name);
+      this.#redactor = undefined;
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#texts.size === 0;
+  }
+
+  get redactor(): Redactor {
+    this.#redactor ??= redactor([...this.#texts].map(([text, name]) => [name, text] as const));
+    return this.#redactor;
+  }
+
+  text(text: string): string {
+    return this.isEmpty ? text : this.redactor.text(text);
+  }
+
+  /** A value of plain parts with every text in it hidden, keys included. */
+  value<T>(value: T): T {
+    return this.isEmpty ? value : (this.#walk(value) as T);
+  }
+
+  /** The same error with its texts hidden: what is thrown on is read by Temporal and by logs. */
+  error<T>(error: T): T {
+    if (this.isEmpty) return error;
+    for (let at: unknown = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
+      at.message = this.text(at.message);
+      if (at.stack !== undefined) at.stack = this.text(at.stack);
+    }
+    return error;
+  }
+
+  log(log: Log): Log {
+    const write = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: object, message?: string) =>
+      log[level](this.value(fields), message);
+    return {
+      debug: write('debug'),
+      info: write('info'),
+      warn: write('warn'),
+      error: write('error'),
+      child: (fields) => this.log(log.child(this.value(fields))),
+    };
+  }
+
+  #walk(value: unknown): unknown {
+    if (typeof value === 'string') return this.redactor.text(value);
+    if (Array.isArray(value)) return value.map((entry) => this.#walk(entry));
+    if (value instanceof Error) return this.error(value);
+    if (!isPlain(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, entry]) => [this.redactor.text(key), this.#walk(entry)]),
+    );
+  }
+}
+
+/** Dates and bytes stay what they are. */
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
