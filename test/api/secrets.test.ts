@@ -55,7 +55,7 @@ describe('the six shapes', () => {
   test('security 18: what must appear nowhere is told of every shape, addresses and names are not', () => {
     const hidden = (shape: keyof typeof samples) => hiddenTexts({ shape, value: samples[shape] } as never);
     expect(hidden('value')).toEqual([CANARY]);
-    expect(hidden('file')).toEqual([samples.file.content]);
+    expect(hidden('file')).toEqual([samples.file.content, `of-the-file-${CANARY}`]);
     expect(hidden('oauth2')).toEqual([`${CANARY}-client`, `${CANARY}-refresh`]);
     expect(hidden('service_account')).toEqual([samples.service_account.private_key]);
     expect(hidden('ssh')).toEqual([samples.ssh.private_key]);

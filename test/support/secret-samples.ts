@@ -8,9 +8,9 @@ const ec = generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).privateKey.ex
 export function secretSamples(canary: string): ShapeValues {
   return {
     value: canary,
-    file: { filename: 'shop.conf', content: `[shop]\npassword = ${canary}\n` },
+    file: { filename: 'shop.conf', content: `[shop]\npassword = of-the-file-${canary}\n` },
     oauth2: {
-      token_url: 'https://shop.example/token',
+      token_url: 'https://login.shop.example/token',
       client_id: 'shop',
       client_secret: `${canary}-client`,
       refresh_token: `${canary}-refresh`,
@@ -18,7 +18,7 @@ export function secretSamples(canary: string): ShapeValues {
     service_account: {
       client_email: 'robot@shop.example',
       private_key: String(rsa),
-      token_uri: 'https://shop.example/token',
+      token_uri: 'https://login.shop.example/token',
       scopes: ['orders.read'],
     },
     ssh: { private_key: String(ec), known_hosts: 'git.example ssh-ed25519 AAAA\n' },

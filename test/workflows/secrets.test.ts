@@ -3,6 +3,7 @@ import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { InstallKeys } from '../../src/config/index.js';
+import { createNet } from '../../src/net/index.js';
 import { rotateKeys } from '../../src/secrets/index.js';
 import { createBlobStore } from '../../src/storage/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
@@ -10,6 +11,7 @@ import { createTestDeps } from '../support/create-test-app.js';
 import { type FakeAnswer, type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
 import { filesWith, formsOfPiece, tablesWith, textOfHistory } from '../support/leaks.js';
+import { startOAuthProvider } from '../support/oauth-provider.js';
 import { historiesOf } from '../support/own-temporal.js';
 import { recordingLog } from '../support/recording-log.js';
 import { secretSamples } from '../support/secret-samples.js';
@@ -23,9 +25,9 @@ const samples = {
   ...secretSamples(CANARY),
   api: { key: `key/${PIECE}+"of it"&=%` },
 };
-/** A line of the ssh key, which no encoder changes. */
-const KEY_LINE = samples.ssh.private_key.split('\n')[1] ?? '';
-const FORMS = [...formsOfPiece(PIECE), ...formsOfPiece(KEY_LINE)];
+/** Lines of the private keys, which no encoder changes. */
+const KEY_LINES = [samples.ssh, samples.service_account].map(({ private_key }) => private_key.split('\n')[1] ?? '');
+const FORMS = [PIECE, ...KEY_LINES].flatMap(formsOfPiece);
 
 let provider: FakeProvider;
 let app: EngineApp;
@@ -51,6 +53,7 @@ beforeAll(async () => {
     deps: {
       keys,
       log: recordingLog(lines),
+      net: createNet({ config: { allowHosts: [{ host: '127.0.0.1', port: null }], version: '0.0.0-test' } }),
       blobs: {
         ...blobs,
         put: async (content) => {
@@ -64,6 +67,7 @@ beforeAll(async () => {
   const { address, namespace } = testTemporal();
   temporal = new Client({ connection: await Connection.connect({ address }), namespace });
   const stored = {
+    N: { value: `plain-${PIECE}-name` },
     V: { value: samples.value },
     F: { file: samples.file },
     S: { ssh: samples.ssh },
@@ -117,7 +121,7 @@ async function expectNoLeak(workspace: string, runId: string): Promise<void> {
 const SAY_IT_ALL = `python3 - <<'END'
 import base64, json, os, sys, time, urllib.parse
 os.makedirs('outputs/deep', exist_ok=True)
-for name in ['V', 'F', 'A']:
+for name in ['V', 'F', 'A', 'O', 'G']:
     value = os.environ[name]
     if value.startswith('/run/secrets/'): value = open(value).read()
     raw = value.encode()
@@ -132,11 +136,22 @@ for name in ['V', 'F', 'A']:
         sys.stdout.write(sign); sys.stdout.flush()
     for path in ['outputs/' + name, 'files/' + name, 'outputs/deep/' + name, 'scratch-' + name]:
         open(path, 'w').write('\\n'.join(said))
-    open('outputs/' + value.replace('/', '_').strip().split('\\n')[-1], 'w').write('x')
+open('outputs/' + os.environ['N'], 'w').write('x')
 sys.exit(3)
 END`;
 
 test('security 18: a canary that programs print, encode, write, name files by and fail with is nowhere', async () => {
+  const tokens = await startOAuthProvider();
+  const live = (form: Readonly<Record<string, string>>) => `${form.grant_type?.slice(-6)}-${PIECE}-token`;
+  tokens.answer(
+    (form) => ({ status: 200, body: { access_token: live(form), token_type: 'Bearer', expires_in: 3_600 } }),
+    'always',
+  );
+  const exchanged = {
+    O: { oauth2: { ...samples.oauth2, token_url: tokens.tokenUrl } },
+    G: { service_account: { ...samples.service_account, token_uri: tokens.tokenUrl } },
+  };
+  for (const [name, body] of Object.entries(exchanged)) await app.put('/api/secrets', { name, ...body });
   play([
     { calls: [bash(SAY_IT_ALL), bash('env; cat /run/secrets/*/*; ls -la /run/secrets')] },
     {
@@ -151,14 +166,14 @@ test('security 18: a canary that programs print, encode, write, name files by an
     { text: `It is ${CANARY}, or ${Buffer.from(CANARY).toString('base64')}.` },
   ]);
   const workspace = await app.workspace({
-    ...tree('V, F, A, S'),
+    ...tree('V'),
     'agents/worker.md':
-      '---\nname: worker\ndescription: Works.\nsecrets: [V, F, A, S]\ntools: [Bash, Read, Grep, Glob, save_to_storage]\n---\n\nYou work.\n',
+      '---\nname: worker\ndescription: Works.\nsecrets: [V, F, A, S, N, O, G]\ntools: [Bash, Read, Grep, Glob, save_to_storage]\n---\n\nYou work.\n',
   });
   const { run, toldModel } = await runIt(workspace);
   expect(run.error).toBe(null);
   expect(run.steps[0]?.result).toBe('It is [secret V], or [secret V].');
-  for (const name of ['V', 'F', 'A']) expect(toldModel).toContain(`[secret ${name}]`);
+  for (const name of ['V', 'F', 'A', 'O', 'G', 'N']) expect(toldModel).toContain(`[secret ${name}]`);
   await expectNoLeak(workspace, run.id);
 });
 
@@ -202,12 +217,30 @@ test('a step gets what its agent, the step and the flow name, and no other step 
   await expectNoLeak(workspace, run.id);
 });
 
+test('a token that cannot be had is told to the model by the secret’s name, and tells nothing of the secret', async () => {
+  const gone = await startOAuthProvider();
+  gone.answer(
+    () => ({ status: 400, body: { error: 'invalid_grant', error_description: `no ${CANARY}-refresh` } }),
+    'always',
+  );
+  play([{ calls: [bash('echo "$GONE"')] }, { text: 'without' }]);
+  const workspace = await app.workspace(tree('GONE'));
+  await app.put('/api/secrets', { name: 'GONE', workspace, oauth2: { ...samples.oauth2, token_url: gone.tokenUrl } });
+  const { run } = await runIt(workspace);
+  expect(run.steps[0]?.result).toBe('without');
+  const said = provider.calls.at(-1)?.body.messages.find(({ role }: { role: string }) => role === 'tool').content;
+  expect(said).toMatch(/^the connection GONE must be made again/);
+  await expectNoLeak(workspace, run.id);
+  const { secrets } = (await (await app.get(`/api/secrets?workspace=${workspace}`)).json()) as { secrets: object[] };
+  expect(secrets).toEqual([expect.objectContaining({ name: 'GONE', status: 'reconnect' })]);
+});
+
 test('a step that names a secret which no vault holds fails at once, says where to put it, and works once it is there', async () => {
   play([{ text: 'it works' }]);
   const workspace = await app.workspace(tree('V, NOWHERE'));
   const before = provider.calls.length;
   const { run } = await runIt(workspace);
-  expect(run.error).toContain('the secret NOWHERE is in no vault in reach: store it in this workspace’s vault');
+  expect(run.error).toContain("the secret NOWHERE is in no vault in reach: store it in this workspace's vault");
   expect(run.error).toContain('PUT /api/secrets');
   expect(provider.calls.length, 'no model was asked').toBe(before);
   await app.put('/api/secrets', { name: 'NOWHERE', workspace, value: 'now-it-is-there' });
@@ -252,6 +285,8 @@ describe('security 18: what fails tells no secret', () => {
     const logged = lines.filter((line) => 'message' in line && line.message === 'an advance failed');
     expect(logged.length).toBeGreaterThan(0);
     expect(String((logged.at(-1) as { error?: Error }).error?.message)).toBe('the disk said [secret V]');
+    const histories = await historiesOf(temporal, run.id);
+    expect(histories.map((one) => textOfHistory(historyToJSON(one))).join('\n')).toContain('the disk said [secret V]');
     await expectNoLeak(workspace, run.id);
   });
 });
