@@ -9,7 +9,7 @@ import type { AgentPlan, Plan, StepPlan } from '../workspace/model.js';
 export interface StepSecrets {
   /** Takes out of a text what must not be told: as it is now, since it learns of tokens as they are fetched. */
   hide(): Redactor;
-  /** What `${NAME}` stands for now; null when the step may not use it. Throws a Refusal when it cannot be had. */
+  /** What `${NAME}` is replaced by at this moment; null when the step may not use it. Throws a Refusal when it cannot be had. */
   value(name: string): Promise<string | null>;
   /** What programs are given. `folder` is one of the host in which a socket for them may be made. */
   forPrograms(folder: string): Promise<ProgramSecrets>;
