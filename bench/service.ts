@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 export interface Service {
   readonly child: ChildProcess;
   readonly pid: number;
+  readonly url: string;
   call(path: string, body?: object): Promise<Record<string, string>>;
   /** Starts a run and waits for its end by its stream. */
   run(flow: string, task?: string): Promise<void>;
@@ -44,6 +45,7 @@ export async function startService(dist: string, dataDir: string, env: Record<st
   return {
     child,
     pid: child.pid ?? 0,
+    url,
     call,
     run: async (flow, task = '') => {
       const { runId } = await call(`/api/workspaces/bench/flows/${flow}/run`, { task });

@@ -94,6 +94,19 @@ test('security 25: the address is the right-most hop, and only when a proxy is t
   expect([await address(true), await address(false)]).toEqual(['10.0.0.7', null]);
 });
 
+test.each([
+  ['6.6.6.6, 192.0.2.7:50123', '192.0.2.7'],
+  ['2001:db8::7', '2001:db8::7'],
+  ['[2001:db8::7]:50123', '2001:db8::7'],
+  ['192.0.2.7, unknown', null],
+  ['192.0.2.7, <script>', null],
+  ['', null],
+])('security 25: of the hops %j the address is %s', async (hops, expected) => {
+  const { get } = await createTestApp({ routes, config: { trustProxy: true } });
+  const response = await get('/api/seen', { headers: { 'x-forwarded-for': hops } });
+  expect(await response.json()).toMatchObject({ address: expected });
+});
+
 test('a 401 says how to authenticate', async () => {
   const { get } = await createTestApp({ routes });
   const response = await get('/api/seen', { as: null });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => host.close());
 
-test('a first start makes the account and its key, and a later one, on another port, tells the new address', async () => {
+test('a first start makes the account, its key and an owner who can sign in, and prints no secret; a later one, on another port, tells the new address', async () => {
   const folder = await host.folder();
   const first = await host.start(folder);
   const bootstrap = JSON.parse(await readFile(join(folder, 'bootstrap.json'), 'utf8'));
@@ -28,7 +28,19 @@ test('a first start makes the account and its key, and a later one, on another p
     database: 'ok',
     temporal: 'ok',
   });
-  expect(first.stderr() + first.stdout()).not.toContain(bootstrap.key);
+  const { email, password } = bootstrap;
+  const login = await fetch(`${first.url}/api/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  });
+  expect([login.status, await login.json()]).toMatchObject([200, { account: 'main', role: 'owner' }]);
+  for (const secret of [
+    bootstrap.key,
+    password,
+    /service_session=(\w+)/.exec(login.headers.get('set-cookie') ?? '')?.[1],
+  ])
+    expect(first.stderr() + first.stdout()).not.toContain(secret);
   expect(await first.end('SIGTERM')).toBe(0);
   expect(await serversOf(folder)).toEqual([]);
 
