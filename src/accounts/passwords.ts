@@ -6,8 +6,8 @@ import { argon2id, randomCode } from './primitives.js';
 /** At most four, and never all cores: the event loop keeps one, and the thread pool a thread for files and names. */
 const WIDTH = Math.max(1, Math.min(4, availableParallelism() - 1));
 
-/** About a second's work for one thread: who is further back in line had better come again. */
-const LINE = 40;
+/** Half a second's work, and more on a busy machine: who is further back in line had better come again. */
+const LINE = 16 * WIDTH;
 
 const inTurn = createGate(
   WIDTH,

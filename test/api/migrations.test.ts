@@ -31,6 +31,14 @@ test('rows that change often leave room on their page', async () => {
   expect(rows.map((row) => row.relname).sort()).toEqual(['call', 'lane', 'run', 'step']);
 });
 
+test('counts of attempts never wait for the disk, and all else that commits does', async () => {
+  const rows = await onDatabase(
+    testDatabase(),
+    `SELECT relname FROM pg_class WHERE relpersistence = 'u' AND relkind = 'r'`,
+  );
+  expect(rows).toEqual([{ relname: 'rate_limit' }]);
+});
+
 async function onDatabase(url: string, statement: string): Promise<{ relname: string }[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

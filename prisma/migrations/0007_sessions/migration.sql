@@ -28,7 +28,8 @@ CREATE TABLE "cli_login" (
 );
 
 -- CreateTable
-CREATE TABLE "rate_limit" (
+-- Unlogged: a count of attempts is not worth a wait for the disk, and after a crash of the database counting begins anew.
+CREATE UNLOGGED TABLE "rate_limit" (
     "key" VARCHAR(255) NOT NULL,
     "points" INTEGER NOT NULL DEFAULT 0,
     "expire" BIGINT,
