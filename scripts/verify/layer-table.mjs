@@ -15,6 +15,8 @@ const SERVICES = [
   'observe',
   'team',
   'keys',
+  'avatars',
+  'mail',
 ];
 
 const floor = [whole('shared'), 'deps.ts'];

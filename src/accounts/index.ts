@@ -7,6 +7,7 @@ export { changePassword } from './change-password.js';
 export { checkCliFormNonce, cliFormNonce, decideCliLogin, describeCliLogin } from './cli/decide-cli-login.js';
 export { pollCliLogin } from './cli/poll-cli-login.js';
 export { startCliLogin } from './cli/start-cli-login.js';
+export { type DescribedInvite, describeInvite } from './describe-invite.js';
 export { devCaller } from './dev-caller.js';
 export { endSessions, logOut } from './end-sessions.js';
 export {
@@ -23,6 +24,7 @@ export {
 } from './idempotency.js';
 export { findInstallKeys, loadInstallKeys } from './install-keys.js';
 export { acceptInvite, makeInvite } from './invites.js';
+export { listAudit } from './list-audit.js';
 export { listSessions, readSession } from './list-sessions.js';
 export { type Browser, logIn } from './log-in.js';
 export { mintKey } from './mint-key.js';

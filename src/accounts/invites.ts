@@ -49,7 +49,7 @@ export async function makeInvite(sql: Sql, input: MakeInviteInput): Promise<Made
     name: 'make-invite',
     text: `INSERT INTO invite (id, tenant_id, email, role, all_workspaces, workspaces, token_hash, created_by, expires_at)
            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now() + interval '${VALID_FOR}') RETURNING expires_at AS "expiresAt"`,
-    values: [id, tenant, email, role, allWorkspaces, workspaces, hashToken(token), by],
+    values: [id, tenant, email, role, allWorkspaces, workspaces, hashInviteToken(token), by],
   });
   if (!row) throw new Error('the invite was not written');
   return { id, token, expiresAt: row.expiresAt };
@@ -69,7 +69,7 @@ export async function acceptInvite(
     text: `UPDATE invite SET accepted_at = now()
            WHERE token_hash = $1 AND email = $2 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now()
            RETURNING tenant_id AS "tenantId", role, all_workspaces AS "allWorkspaces", workspaces`,
-    values: [hashToken(token), normalEmail(email)],
+    values: [hashInviteToken(token), normalEmail(email)],
   });
   if (row) return row;
   throw new Refusal('forbidden', 'this invite is not valid for this address: ask whoever invited you for a new one', {
@@ -78,6 +78,6 @@ export async function acceptInvite(
 }
 
 /** The token has 192 random bits, so a slow hash would add nothing. */
-function hashToken(token: string): string {
+export function hashInviteToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }

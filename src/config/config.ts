@@ -35,6 +35,8 @@ export interface Config {
   readonly bootstrap: { readonly account: string; readonly email: string; readonly password: string | null };
   /** Who may sign up: anybody, whoever has an invite, or nobody. */
   readonly signup: 'open' | 'invite' | 'closed';
+  /** Where mails are posted, and whom they are from; null sends none. */
+  readonly email: { readonly apiUrl: string; readonly from: string | null };
   readonly devNoAuth: boolean;
   readonly trustProxy: boolean;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';

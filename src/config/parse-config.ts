@@ -3,6 +3,7 @@ import { foldName } from '../shared/ids.js';
 import { parseAllowHosts } from './allow-hosts.js';
 import type { Config } from './config.js';
 import { ConfigError } from './config-error.js';
+import { readEmail } from './email.js';
 import { parseInstallKeys } from './install-keys.js';
 import { readModels } from './models.js';
 import type { Environment } from './read-environment.js';
@@ -30,6 +31,7 @@ export function parseConfig(env: Environment, version: string): Config {
     keys: reader.read('SERVICE_KEYS', parseKeys, null),
     bootstrap: readBootstrap(reader),
     signup: reader.read('SERVICE_SIGNUP', oneOf('open', 'invite', 'closed'), 'invite'),
+    email: readEmail(reader),
     devNoAuth: reader.read('SERVICE_DEV_NO_AUTH', parsers.flag, false),
     trustProxy: reader.read('SERVICE_TRUST_PROXY', parsers.flag, false),
     logLevel: reader.read('SERVICE_LOG_LEVEL', oneOf('debug', 'info', 'warn', 'error', 'silent'), 'info'),

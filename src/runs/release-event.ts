@@ -1,3 +1,4 @@
+import { audit } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { appendEvent, post, tellRuns } from '../engine/index.js';
 import { failpoint } from '../shared/failpoint.js';
@@ -14,7 +15,10 @@ export interface ReleaseEventInput {
   /** A step's id or number; without it the one open event step is meant. */
   readonly step?: string | undefined;
   readonly payload: Json;
+  readonly address?: string | null;
 }
+
+const BY = { kind: 'event', id: 'event', label: 'an external event' } as const;
 
 /** The text of the trace, to the letter (spec, section 2). */
 const RELEASED = 'approved by an external event';
@@ -47,6 +51,8 @@ export async function releaseEvent(
       type: 'event.received',
       data: { step: park.step, item, round, park: park.id, text: RELEASED },
     });
+    const by = { tenant: input.tenant, actor: BY, address: input.address ?? null };
+    await audit(sql, by, 'run.event', input.runId, { step: park.step, workspace: input.workspace });
     await post(sql, input.runId, 'event', park.id);
     return park.step;
   });

@@ -5,6 +5,7 @@ import type { Deps } from '../deps.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { lockTeam } from './find-member.js';
+import { mailInvite } from './mail-invite.js';
 import { assertMayGive, assertStill } from './rules.js';
 import { columnsOf, grantableScope, type Scope } from './scope.js';
 import { inviteView } from './views.js';
@@ -16,9 +17,15 @@ export interface InviteMemberInput {
   readonly send: boolean;
 }
 
+const NOT_ASKED = { sent: false, reason: 'not asked for: pass the link on yourself' } as const;
+
 /** Invites one address. The link is answered, whether or not a mail carries it too; only that address can accept. */
 export async function inviteMember(deps: Deps, caller: Caller, input: InviteMemberInput): Promise<Invited> {
   const { role } = input;
+  if (deps.config.signup === 'closed')
+    throw new Refusal('conflict', 'nobody could accept an invite: signing up is closed here (SERVICE_SIGNUP)', {
+      code: 'signup-closed',
+    });
   const email = input.email.toLowerCase();
   const made = await deps.db.transaction(async (sql) => {
     await lockTeam(sql, caller);
@@ -33,7 +40,9 @@ export async function inviteMember(deps: Deps, caller: Caller, input: InviteMemb
   });
   const row = { ...made, email, role, ...columnsOf(made.scope), createdAt: new Date(deps.clock.now()) };
   const link = `${baseOf(deps)}/join?token=${made.token}`;
-  return { ...inviteView(caller, row), link, ...notSent(input.send) };
+  const mail = { id: made.id, tenant: caller.tenant, to: email, from: caller.actor.label, role, link };
+  const outcome = input.send ? await mailInvite(deps, mail) : NOT_ASKED;
+  return { ...inviteView(caller, row), link, ...outcome };
 }
 
 /** An address belongs to one account. */
@@ -55,11 +64,4 @@ async function refuseMember(sql: Sql, caller: Caller, email: string): Promise<vo
 /** Without a public address it is the listening one, good for people on this machine. */
 function baseOf({ config }: Pick<Deps, 'config'>): string {
   return config.publicUrl ?? `http://${config.host}:${config.port}`;
-}
-
-function notSent(asked: boolean): Pick<Invited, 'sent' | 'reason'> {
-  const reason = asked
-    ? 'this version sends no mail: pass the link on yourself'
-    : 'not asked for: pass the link on yourself';
-  return { sent: false, reason };
 }

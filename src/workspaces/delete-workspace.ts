@@ -90,6 +90,7 @@ async function deleteRows(sql: Sql, ids: readonly string[]): Promise<readonly st
   }
   for (const table of OF_WORKSPACE) await sql.query(`DELETE FROM ${table} WHERE workspace_id = ANY($1)`, [ids]);
   await sql.query('DELETE FROM api_key WHERE workspace = ANY($1)', [ids]);
+  await sql.query(`DELETE FROM avatar WHERE kind = 'workspace' AND id = ANY($1)`, [ids]);
   await forgetNames(sql, ids);
   await sql.query('DELETE FROM workspace WHERE id = ANY($1)', [ids]);
   await sql.query(`INSERT INTO outbox (run_id, kind) SELECT id, 'cancel' FROM unnest($1::text[]) AS open (id)`, [

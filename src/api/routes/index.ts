@@ -1,6 +1,7 @@
 import type { Route } from '../define-route.js';
 import { accountRoutes } from './account/index.js';
 import { authRoutes } from './auth/index.js';
+import { avatarRoutes } from './avatars/index.js';
 import { cliRoutes } from './cli/index.js';
 import { deployRoutes } from './deploys/index.js';
 import { docsRoutes } from './docs/index.js';
@@ -30,6 +31,7 @@ export const routes: readonly Route[] = [
   ...cliRoutes,
   ...teamRoutes,
   ...keyRoutes,
+  ...avatarRoutes,
   ...healthRoutes,
   ...docsRoutes,
 ];

@@ -1,4 +1,5 @@
 import type { Route } from '../../define-route.js';
 import { getMe } from './get-me.js';
+import { getAudit } from './list-audit.js';
 
-export const accountRoutes: readonly Route[] = [getMe];
+export const accountRoutes: readonly Route[] = [getMe, getAudit];

@@ -3,6 +3,7 @@ import { EventParams, EventQuery, Released } from '../../../contract/runs.js';
 import { releaseEvent } from '../../../runs/index.js';
 import type { Json } from '../../../shared/json.js';
 import { Refusal } from '../../../shared/refusal.js';
+import { clientAddress } from '../../auth/client-address.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse } from '../../schemas.js';
 
@@ -41,7 +42,15 @@ export const postEvent = defineRoute({
         'the body is JSON but says it is a form: send Content-Type: application/json',
       );
     return c.json(
-      await releaseEvent(c.var.deps, { tenant, workspace, runId, token, step, payload: payload as Json }),
+      await releaseEvent(c.var.deps, {
+        tenant,
+        workspace,
+        runId,
+        token,
+        step,
+        payload: payload as Json,
+        address: clientAddress(c),
+      }),
       200,
     );
   },

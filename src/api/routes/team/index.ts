@@ -1,6 +1,7 @@
 import type { Route } from '../../define-route.js';
 import { deleteMember, patchMember } from './change-members.js';
 import { deleteInvite, postInvite } from './invites.js';
+import { getJoin, postJoin } from './join.js';
 import { getTeam } from './list-team.js';
 import { postTransfer } from './transfer-account.js';
 
@@ -11,4 +12,6 @@ export const teamRoutes: readonly Route[] = [
   patchMember,
   deleteMember,
   postTransfer,
+  getJoin,
+  postJoin,
 ];

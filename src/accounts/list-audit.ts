@@ -1,0 +1,49 @@
+import type { AuditList, AuditQuery } from '../contract/audit.js';
+import type { Deps } from '../deps.js';
+import type { Json } from '../shared/json.js';
+import { Refusal } from '../shared/refusal.js';
+import type { Actor, Caller } from '../shared/roles.js';
+
+interface Row {
+  readonly id: bigint;
+  readonly at: Date;
+  readonly actor: Actor;
+  readonly action: string;
+  readonly target: string;
+  readonly address: string | null;
+  readonly detail: Json;
+}
+
+/**
+ * Who did what to whom, from where, newest first. The cursor is the last id of the page before. It tells of every
+ * workspace, so a caller who is narrowed to some does not get it.
+ */
+export async function listAudit(deps: Pick<Deps, 'db'>, caller: Caller, query: AuditQuery): Promise<AuditList> {
+  if (caller.workspaces !== null)
+    throw new Refusal('forbidden', 'the audit tells of every workspace, and you are narrowed to some', {
+      need: 'every workspace',
+    });
+  const { limit, cursor, action, actor, target, since, until } = query;
+  const rows = await deps.db.query<Row>({
+    name: 'list-audit',
+    text: `SELECT id, at, actor, action, target, address, detail FROM audit_entry
+           WHERE tenant_id = $1 AND ($2::bigint IS NULL OR id < $2)
+             AND ($3::text IS NULL OR action = $3 OR starts_with(action, $3 || '.'))
+             AND ($4::text IS NULL OR actor->>'id' = $4 OR lower(actor->>'label') = lower($4))
+             AND ($5::text IS NULL OR target = $5)
+             AND ($6::timestamptz IS NULL OR at >= $6) AND ($7::timestamptz IS NULL OR at < $7)
+           ORDER BY id DESC LIMIT $8`,
+    values: [caller.tenant, before(cursor), action, actor, target, since, until, limit + 1].map((v) => v ?? null),
+  });
+  const page = rows.slice(0, limit);
+  return {
+    entries: page.map(({ id, at, ...row }) => ({ ...row, id: String(id), at: at.toISOString() })),
+    next: rows.length > limit ? String(page.at(-1)?.id) : null,
+  };
+}
+
+function before(cursor: string | undefined): string | null {
+  if (cursor === undefined) return null;
+  if (/^\d{1,18}$/.test(cursor)) return cursor;
+  throw new Refusal('refused', 'cursor: give `next` of the page before, as it is');
+}

@@ -1,0 +1,60 @@
+import type { Sql } from '../db/contract.js';
+import { notFound, Refusal } from '../shared/refusal.js';
+import { atLeast, type Caller, type Role } from '../shared/roles.js';
+import { findWorkspace } from '../workspaces/index.js';
+
+/** Whose picture it is, as it is stored: a workspace by its id, so that a rename keeps it. */
+export interface Subject {
+  readonly kind: 'user' | 'workspace' | 'account';
+  readonly id: string;
+}
+
+export interface AvatarName {
+  readonly kind: string;
+  readonly id: string;
+}
+
+type Find = (sql: Sql, caller: Caller, id: string) => Promise<string>;
+
+const FINDERS: Readonly<Record<Subject['kind'], Find>> = {
+  user: async (sql, caller, id) => {
+    const [row] = await sql.query('SELECT 1 FROM member WHERE tenant_id = $1 AND id = $2', [caller.tenant, id]);
+    if (!row) throw notFound('member');
+    return id;
+  },
+  workspace: async (sql, caller, name) => (await findWorkspace(sql, caller, name)).id,
+  account: async (_sql, caller, id) => {
+    if (id !== caller.tenant) throw notFound('account');
+    return id;
+  },
+};
+
+/** The subject of a picture that the caller may see; what is another account's refuses as what is not there. */
+export async function findSubject(sql: Sql, caller: Caller, { kind, id }: AvatarName): Promise<Subject> {
+  if (!isKind(kind)) throw notFound('kind of picture: it is user, workspace or account');
+  return { kind, id: await FINDERS[kind](sql, caller, id) };
+}
+
+/** A person sets their own picture, an admin that of a workspace or of the account. */
+export function assertMaySet(caller: Caller, { kind, id }: Subject): void {
+  if (kind !== 'user') {
+    assertRole(caller, 'admin');
+    return;
+  }
+  if (!caller.signedIn)
+    throw new Refusal('forbidden', 'needs a signed-in person: a key names an account, never a person', {
+      need: 'person',
+    });
+  if (caller.person?.id !== id)
+    throw new Refusal('forbidden', 'everybody sets their own picture: this is another person’s', {
+      need: 'themselves',
+    });
+}
+
+function assertRole(caller: Caller, need: Role): void {
+  if (!atLeast(caller.role, need)) throw new Refusal('forbidden', `needs role ${need}`, { need });
+}
+
+function isKind(kind: string): kind is Subject['kind'] {
+  return Object.hasOwn(FINDERS, kind);
+}

@@ -1,0 +1,20 @@
+import type { Config } from './config.js';
+import { address, type Parse, type Reader } from './reader.js';
+
+/** `Name <box@example.com>`, or the address alone. */
+const sender: Parse<string> = (text) =>
+  /^([^<>@\r\n]+<[^\s@<>]+@[^\s@<>]+>|[^\s@<>]+@[^\s@<>]+)$/.test(text)
+    ? { value: text }
+    : { fault: `is "${text}" and must be an address such as Signalbox <box@example.com>` };
+
+/** Mails go through an HTTP API, each account under its own key. */
+export function readEmail(reader: Reader): Config['email'] {
+  return {
+    apiUrl: reader.read(
+      'SERVICE_EMAIL_API_URL',
+      address('https://api.resend.com/emails', 'http', 'https'),
+      'https://api.resend.com/emails',
+    ),
+    from: reader.read('SERVICE_EMAIL_FROM', sender, null),
+  };
+}

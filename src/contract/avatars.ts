@@ -1,0 +1,10 @@
+import { z } from 'zod';
+
+export const AvatarParams = z.object({
+  kind: z.string().min(1).max(50).describe('user, workspace or account'),
+  id: z.string().min(1).max(255).describe('The person’s own id, the workspace’s name or the account'),
+});
+
+export const AvatarSet = z
+  .object({ ok: z.literal(true), url: z.string().describe('Its path; v changes with the picture') })
+  .meta({ id: 'AvatarSet' });

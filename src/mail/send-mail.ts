@@ -1,0 +1,62 @@
+import type { Deps } from '../deps.js';
+import { openSecret } from '../secrets/index.js';
+
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  /** The same for the same mail: a provider that knows it sends that once. */
+  readonly id: string;
+}
+
+export type MailOutcome = { readonly sent: true } | { readonly sent: false; readonly reason: string };
+
+/** The account's key for its mail provider. */
+const SECRET = 'EMAIL_API_KEY';
+const TIMEOUT_MS = 10_000;
+
+/**
+ * Sends one mail through the HTTP API of the account's mail provider, under the account's own key. The wire is that of
+ * Resend (https://resend.com/docs/api-reference/emails/send-email): a bearer key, and JSON of from, to, subject, text and
+ * html. Never throws: what kept it from being sent is the outcome, as a sentence for people.
+ */
+export async function sendMail(deps: Deps, tenant: string, mail: Mail): Promise<MailOutcome> {
+  const { apiUrl, from } = deps.config.email;
+  if (from === null) return failed('this service has no sender: the operator sets SERVICE_EMAIL_FROM');
+  const key = await keyOf(deps, tenant);
+  if ('reason' in key) return key;
+  const { id, to, subject, text, html } = mail;
+  const answer = await deps.net.request({
+    url: apiUrl,
+    method: 'POST',
+    headers: { authorization: `Bearer ${key.key}`, 'content-type': 'application/json', 'idempotency-key': id },
+    body: JSON.stringify({ from, to: [to], subject, text, html }),
+    httpsOnly: true,
+    redirects: 0,
+    timeoutMs: TIMEOUT_MS,
+  });
+  if (answer.kind === 'fault') return failed(`the mail provider could not be asked: ${answer.message}`);
+  if (answer.status >= 200 && answer.status < 300) return { sent: true };
+  const hint = answer.status === 401 || answer.status === 403 ? `: look at the secret ${SECRET}` : '';
+  return failed(`the mail provider answered ${answer.status}${hint}`);
+}
+
+async function keyOf(deps: Deps, tenant: string): Promise<{ readonly key: string } | (MailOutcome & { sent: false })> {
+  try {
+    const secret = await openSecret(deps.db, deps.keys, { tenant, workspace: null, name: SECRET });
+    if (secret?.shape === 'value') return { key: secret.value };
+    if (secret?.shape === 'api') return { key: secret.value.key };
+    return failed(
+      secret
+        ? `the secret ${SECRET} is of shape ${secret.shape}: store it as value or api`
+        : `the account has no mail key: store it as the secret ${SECRET}`,
+    );
+  } catch {
+    return failed(`the secret ${SECRET} cannot be opened: store it anew`);
+  }
+}
+
+function failed(reason: string): MailOutcome & { sent: false } {
+  return { sent: false, reason };
+}

@@ -1,0 +1,10 @@
+import { startSession } from '../../src/accounts/log-in.js';
+import type { Deps } from '../../src/deps.js';
+import type { Person } from './sessions.js';
+
+/** The cookie of a new session of a member, without a password and its cost. */
+export async function signedInCookie(deps: Pick<Deps, 'db'>, tenant: string, person: Person): Promise<string> {
+  const browser = { address: null, device: null, replaces: null };
+  const token = await deps.db.transaction((sql) => startSession(sql, { ...person, tenant }, browser));
+  return `service_session=${token}`;
+}
