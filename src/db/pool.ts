@@ -1,3 +1,5 @@
+import type { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { Log } from '../shared/log.js';
 
@@ -47,11 +49,71 @@ export function clientConfig({ url, ca }: Pick<DbOptions, 'url' | 'ca'>): pg.Cli
   };
 }
 
-// The pool has one setting for both waits, and hands it on to its clients.
-class QuickClient extends pg.Client {
-  constructor(config: pg.ClientConfig) {
-    super({ ...config, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
-  }
+/** When this pool heard of its database last, over whatever connection. */
+interface Pulse {
+  at: number;
+}
+
+/** What only Postgres itself says: a socket is accepted by the kernel of a server that hangs, too. */
+const SIGNS = [
+  'sslconnect',
+  'authenticationSASL',
+  'authenticationSASLContinue',
+  'authenticationCleartextPassword',
+  'authenticationMD5Password',
+  'authenticationOk',
+  'readyForQuery',
+];
+
+/**
+ * A client that gives up connecting once the database has said nothing to anybody for the time of a connect. Many at
+ * once may each wait longer than that for a database that is only busy, and so is a process that is busy itself.
+ */
+function clientOn(pulse: Pulse): typeof pg.Client {
+  return class extends pg.Client {
+    constructor(config: pg.ClientConfig) {
+      // The pool has one setting for its queue and for connecting, and hands it on: this is the other one.
+      super({ ...config, connectionTimeoutMillis: 0 });
+      // @types/pg leaves out the wire, which is where the signs are.
+      const wire = (this as unknown as { readonly connection: Wire }).connection;
+      for (const sign of SIGNS) {
+        wire.on(sign, () => {
+          pulse.at = performance.now();
+        });
+      }
+      const stop = giveUpUnheard(pulse, () => wire.stream.destroy(new Error('timeout expired')));
+      for (const end of ['readyForQuery', 'error', 'end']) wire.once(end, stop);
+    }
+  };
+}
+
+interface Wire extends EventEmitter {
+  readonly stream: Socket;
+}
+
+/** Calls `giveUp` after a connect's time without a sign of life; answers how to call that off. */
+function giveUpUnheard(pulse: Pulse, giveUp: () => void): () => void {
+  let looked = performance.now();
+  let timer: NodeJS.Timeout;
+  let over = false;
+  const look = () => {
+    // What has come while this process was busy is read first.
+    setImmediate(() => {
+      if (over) return;
+      if (pulse.at < looked) return giveUp();
+      looked = performance.now();
+      wait();
+    });
+  };
+  const wait = () => {
+    timer = setTimeout(look, CONNECT_TIMEOUT_MS);
+    timer.unref();
+  };
+  wait();
+  return () => {
+    over = true;
+    clearTimeout(timer);
+  };
 }
 
 /** A pool that outlives its server: a connection that breaks is dropped and logged, never thrown. */
@@ -59,7 +121,7 @@ export function createPool(options: DbOptions): pg.Pool {
   const pool = new pg.Pool({
     ...clientConfig(options),
     // @types/pg leaves out that the pool hands its settings to the constructor.
-    Client: QuickClient as unknown as new () => pg.ClientBase,
+    Client: clientOn({ at: Number.NEGATIVE_INFINITY }) as unknown as new () => pg.ClientBase,
     connectionTimeoutMillis: QUEUE_TIMEOUT_MS,
     max: options.poolSize,
     idleTimeoutMillis: 30_000,

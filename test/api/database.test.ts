@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDb, DatabaseUnavailable, type Db, isUniqueViolation } from '../../src/db/index.js';
@@ -168,6 +168,69 @@ test('a busy pool makes callers wait their turn instead of calling the database 
   await expect(Promise.all(slow)).resolves.toHaveLength(4);
   await small.close();
 });
+
+test('a living database that is slow to take new connections is waited for, and one that falls silent is not', async () => {
+  const door = await startDoor(new URL(testDatabase()));
+  const through = createDb({ url: door.url, ca: null, poolSize: 6, log: silentLog });
+  await through.query('SELECT 1');
+  // Longer than a connect may take of a database that says nothing.
+  door.holdMs = 2_600;
+  const beat = setInterval(() => void through.query('SELECT 1').catch(() => undefined), 50);
+  const began = performance.now();
+  await expect(
+    Promise.all(Array.from({ length: 5 }, () => through.query('SELECT pg_sleep(0.3)'))),
+  ).resolves.toHaveLength(5);
+  expect(performance.now() - began, 'otherwise nobody had to wait for a connection').toBeGreaterThan(2_000);
+  clearInterval(beat);
+  door.holdMs = 60_000;
+  door.cut();
+  await expect
+    .poll(() =>
+      through.query('SELECT 1').then(
+        () => null,
+        (error: unknown) => error,
+      ),
+    )
+    .toBeInstanceOf(DatabaseUnavailable);
+  const silent = performance.now();
+  await expect(through.query('SELECT 1')).rejects.toBeInstanceOf(DatabaseUnavailable);
+  expect(performance.now() - silent).toBeLessThan(2_000);
+  await through.close();
+  await door.close();
+});
+
+/** Stands before the database, and lets each new connection wait. */
+async function startDoor(target: URL) {
+  const open = new Set<Socket>();
+  const door = { holdMs: 0 };
+  const server = createServer((client) => {
+    open.add(client);
+    client.on('error', () => undefined);
+    client.pause();
+    const timer = setTimeout(() => {
+      const upstream = connect(Number(target.port), target.hostname);
+      upstream.on('error', () => client.destroy());
+      client.on('close', () => upstream.destroy());
+      client.pipe(upstream).pipe(client);
+    }, door.holdMs);
+    client.on('close', () => clearTimeout(timer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(target);
+  url.hostname = '127.0.0.1';
+  url.port = String((server.address() as AddressInfo).port);
+  const cut = () => {
+    for (const socket of open) socket.destroy();
+  };
+  return Object.assign(door, {
+    url: url.href,
+    cut,
+    close: () => {
+      cut();
+      return new Promise((resolve) => server.close(resolve));
+    },
+  });
+}
 
 async function sendUntil(channel: string, payload: string, done: () => boolean): Promise<void> {
   await expect

@@ -205,3 +205,84 @@ test('a call of which nobody knows whether it took effect is not done again unde
   expect((await post('/api/things', { name: 'a' }, withKey('k'))).status).toBe(409);
   expect(calls).toBe(1);
 });
+
+/** A POST whose answer is written with its effect; `within` runs in the transaction, `after` when it is committed. */
+function settling(within: () => Promise<unknown>, after: () => void = () => undefined): Route {
+  return defineRoute({
+    access: { role: 'editor' },
+    idempotent: 'settled',
+    route: createRoute({
+      method: 'post',
+      path: '/api/things',
+      request: { body: jsonBody(Body) },
+      responses: createdResponse(Made),
+    }),
+    handle: async (c) => {
+      const { deps, caller, once } = c.var;
+      const made = { name: c.req.valid('json').name, nth: 1 };
+      await deps.db.transaction(async (sql) => {
+        await audit(sql, caller, 'thing.create', made.name);
+        await within();
+        await once?.(201)(sql, made);
+      });
+      after();
+      return c.json(made, 201);
+    },
+  });
+}
+
+const heldUntil = async ({ deps, tenant }: TestApp): Promise<Date | undefined> => {
+  const [row] = await deps.db.query<{ at: Date }>('SELECT held_until AS at FROM idempotency_key WHERE tenant_id = $1', [
+    tenant,
+  ]);
+  return row?.at;
+};
+
+test('a holder that fell silent is overtaken by the same call, and what it then commits is undone', async () => {
+  let open: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const gates = [gate];
+  const app = await createTestApp({ routes: [settling(() => gates.pop() ?? Promise.resolve())] });
+  const first = app.post('/api/things', { name: 'a' }, withKey('k'));
+  await expect.poll(() => heldUntil(app)).toBeInstanceOf(Date);
+  const early = await app.post('/api/things', { name: 'a' }, withKey('k'));
+  expect([early.status, early.headers.get('retry-after')]).toEqual([409, '1']);
+  await expect.poll(() => gates.length).toBe(0);
+  await app.deps.db.query(`UPDATE idempotency_key SET held_until = now() - interval '1 second' WHERE tenant_id = $1`, [
+    app.tenant,
+  ]);
+  expect((await app.post('/api/things', { name: 'b' }, withKey('k'))).status, 'another call may not').toBe(422);
+  expect((await app.post('/api/things', { name: 'a' }, withKey('k'))).status).toBe(201);
+  open();
+  expect((await first).status).toBe(409);
+  expect(await effects(app.deps, app.tenant)).toBe(1);
+  const again = await app.post('/api/things', { name: 'a' }, withKey('k'));
+  expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+});
+
+test('a holder that is only slow says that it lives', async () => {
+  let open: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const app = await createTestApp({ routes: [settling(() => gate)] });
+  const first = app.post('/api/things', { name: 'a' }, withKey('k'));
+  await expect.poll(() => heldUntil(app)).toBeInstanceOf(Date);
+  const began = Number(await heldUntil(app));
+  await expect.poll(async () => Number(await heldUntil(app))).toBeGreaterThan(began);
+  open();
+  expect((await first).status).toBe(201);
+});
+
+test('an answer that was lost at the commit is given to the same call when it was committed', async () => {
+  const lost = () => {
+    throw new OutcomeUnknown(new Error('Connection terminated'));
+  };
+  const app = await createTestApp({ routes: [settling(async () => undefined, lost)] });
+  expect((await app.post('/api/things', { name: 'a' }, withKey('k'))).status).toBe(503);
+  const again = await app.post('/api/things', { name: 'a' }, withKey('k'));
+  expect([again.status, await again.json()]).toEqual([201, { name: 'a', nth: 1 }]);
+  expect(await effects(app.deps, app.tenant)).toBe(1);
+});

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createFire } from '../support/fire.js';
 import { HELD_SECONDS } from '../support/fire-flow.js';
@@ -69,6 +71,31 @@ test(
 );
 
 test(
+  'security 4: the next start ends the programs that a killed service left, and removes the folders of runs that ended',
+  TIMEOUT,
+  async () => {
+    // Without a sandbox nothing dies with its parent: what is left is really left.
+    const sandbox = { SERVICE_SANDBOX: 'none' };
+    const mark = `sleep\0${HELD_SECONDS}`;
+    const service = await fire.start({ ...sandbox, SERVICE_FAILPOINT: 'step-done-before-report' });
+    const workspace = fire.workspace();
+    const held = await service.start(workspace, 'hold');
+    await expect.poll(() => processesWith(mark).length, GRACE).toBeGreaterThan(0);
+    const ended = await service.start(workspace, 'inner');
+    expect(await service.exited).toBe(null);
+    const left = processesWith(mark);
+    expect(left.length, 'otherwise there is nothing to end').toBeGreaterThan(0);
+    expect(existsSync(join(fire.dataDir, 'scratch', ended)), 'otherwise there is nothing to remove').toBe(true);
+    const again = await fire.start(sandbox);
+    expect(processesWith(mark).filter((pid) => left.includes(pid))).toEqual([]);
+    expect(existsSync(join(fire.dataDir, 'scratch', ended))).toBe(false);
+    expect(await again.db.query('SELECT pid FROM sandbox_process WHERE run_id = $1', [held])).toEqual([]);
+    await expectWell(again, [held, ended]);
+    await again.stop();
+  },
+);
+
+test(
   'with Postgres down the API answers 503 with Retry-After within 2 s, and the runs in flight go on when it is back',
   TIMEOUT,
   async () => {
@@ -110,5 +137,31 @@ test(
     expect(told?.body.messages.at(-1)).toMatchObject({ role: 'tool', content: 'interrupted, may have partly run' });
     expect(processesWith(mark)).toEqual([]);
     await again.stop();
+  },
+);
+
+test(
+  'fifty starts at once are all taken, and with Postgres down all of them are told 503 within 2 s',
+  TIMEOUT,
+  async () => {
+    const service = await fire.start();
+    const workspace = fire.workspace();
+    const startAll = () =>
+      Promise.all(
+        Array.from({ length: 50 }, async () => {
+          const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{ "task": "go" }' };
+          return (await service.request(`/api/workspaces/${workspace}/flows/nap/run`, init)).status;
+        }),
+      );
+    // The first fifty open the connections.
+    await startAll();
+    expect(await startAll()).toEqual(Array(50).fill(202));
+    process.kill(await serverPid(fire.dataDir, 'postgres'), 'SIGKILL');
+    const began = Date.now();
+    expect(await startAll()).toEqual(Array(50).fill(503));
+    expect(Date.now() - began).toBeLessThan(2_500);
+    const back = async () => (await service.request('/api/workspaces').catch(() => null))?.status;
+    await expect.poll(back, GRACE).toBe(200);
+    await service.stop();
   },
 );

@@ -46,6 +46,21 @@ test('there is a history of every feature', () => {
     'stopped-fork',
     'stopped-subflow',
     'stopped-work',
+    'rerun',
+    'slots',
+    'votes',
+    'timeout-back',
+    'reject-back',
+    'escalate',
+    'edit',
+    'form',
+    'ask-human',
+    'approve-call',
+    'flow-timeout',
+    'when',
+    'until',
+    'on-fail',
+    'group-failed',
   ];
   const recorded = new Set(histories.map((name) => name.replace(/^.*\//, '').replace('.json', '')));
   expect(features.filter((feature) => !recorded.has(feature))).toEqual([]);

@@ -34,6 +34,7 @@ export const FIRE: Tree = {
     '## One @worker\n\n1.\n\n## Nap\n\n- wait: 1s\n\n## Two @worker\n\n2.',
     'concurrency: { limit: 2 }\n',
   ),
+  'flows/nap.md': flow('## Nap\n\n- wait: 1h'),
   'flows/hold.md': flow('## Hold @worker\n\nWait for it.\n\n## After @worker\n\nUse it.'),
 };
 
