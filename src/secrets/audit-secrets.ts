@@ -1,6 +1,7 @@
 import type { InstallKeys } from '../config/index.js';
 import type { Sql } from '../db/contract.js';
-import { CannotOpen } from './envelope/seal.js';
+import { clientPlace } from './envelope/places.js';
+import { CannotOpen, type Envelope, open } from './envelope/seal.js';
 import { openRow, SECRET_COLUMNS, type SecretRow } from './secret-rows.js';
 
 const BATCH = 200;
@@ -16,17 +17,31 @@ export async function auditSecrets(sql: Sql, keys: InstallKeys | null): Promise<
       [from],
     );
     for (const row of rows) {
-      const fault = faultOf(ring, row);
+      const fault = openFault(() => openRow(ring, row));
       if (fault !== null) faults.push(`Account ${row.tenant}: ${fault}.`);
     }
     after = rows.length === BATCH ? (rows.at(-1)?.id ?? null) : null;
   }
-  return faults;
+  return [...faults, ...(await clientFaults(sql, ring))];
 }
 
-function faultOf(keys: InstallKeys, row: SecretRow): string | null {
+type Client = Envelope & { readonly id: string; readonly tenant: string; readonly name: string };
+
+/** OAuth clients whose secret does not open: an account has a handful. */
+async function clientFaults(sql: Sql, keys: InstallKeys): Promise<string[]> {
+  const rows = await sql.query<Client>(
+    `SELECT id, tenant_id AS tenant, name, key_id AS "keyId", wrapped_key AS "wrappedKey", sealed FROM oauth_client
+     WHERE key_id IS NOT NULL ORDER BY id`,
+  );
+  return rows.flatMap((row) => {
+    const fault = openFault(() => open(keys, clientPlace(row), row));
+    return fault === null ? [] : [`Account ${row.tenant}: the OAuth client ${row.name}: ${fault}.`];
+  });
+}
+
+function openFault(work: () => unknown): string | null {
   try {
-    openRow(keys, row);
+    work();
     return null;
   } catch (error) {
     if (error instanceof CannotOpen) return error.message;

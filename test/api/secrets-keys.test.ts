@@ -76,6 +76,10 @@ test('security 18: a rotation takes the secrets of OAuth clients along', async (
   );
   if (row === undefined) throw new Error('the client is gone');
   expect(open(ring(k2), clientPlace({ tenant, id }), row)).toBe('client-secret');
+  expect(await auditSecrets(db, ring(k2))).toEqual([]);
+  expect(await auditSecrets(db, ring(k1))).toContainEqual(
+    expect.stringMatching(`^Account ${tenant}: the OAuth client shop: .* the install key "k2", which is not there`),
+  );
   await db.query('DELETE FROM oauth_client WHERE id = $1', [id]);
 });
 

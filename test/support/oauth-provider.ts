@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { type CryptoKey, jwtVerify, type KeyObject } from 'jose';
 import { startLocalServer } from './local-server.js';
 
@@ -8,6 +9,8 @@ export interface ProviderOptions {
   readonly rotates?: boolean;
   /** How it takes the client's secret; the other way is refused as `invalid_client`. */
   readonly auth?: 'post' | 'basic';
+  /** Before each answer of the token endpoint. */
+  readonly delayMs?: number;
   /** Of a service account's key. */
   readonly publicKey?: CryptoKey | KeyObject;
 }
@@ -42,7 +45,7 @@ export interface OAuthProvider {
  * revoking all. Its API takes the tokens that it gave and that did not end.
  */
 export async function startOAuthProvider(options: ProviderOptions = {}): Promise<OAuthProvider> {
-  const { expiresIn = 3_600, rotates = true, auth = 'post', publicKey } = options;
+  const { expiresIn = 3_600, rotates = true, auth = 'post', delayMs = 0, publicKey } = options;
   const asked: Form[] = [];
   const codes = new Map<string, { challenge: string; redirectUri: string }>();
   const live = new Map<string, number>();
@@ -93,6 +96,7 @@ export async function startOAuthProvider(options: ProviderOptions = {}): Promise
     }
     const form = Object.fromEntries(new URLSearchParams(body));
     asked.push(form);
+    await setTimeout(delayMs);
     if (reply) {
       const { make } = reply;
       if (!reply.always) reply = null;

@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createHost } from '../support/embedded-host.js';
+import { type FakeCall, type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
+import { flow } from '../support/flows.js';
+import { CLIENT, type OAuthProvider, startOAuthProvider } from '../support/oauth-provider.js';
+import { createServices, type DrivenService } from '../support/service.js';
+
+const TIMEOUT = { timeout: 240_000 };
+const STEPS = 20;
+
+let model: FakeProvider;
+let servers: Awaited<ReturnType<typeof createHost>>;
+let services: Awaited<ReturnType<typeof createServices>>;
+let api: DrivenService;
+let workspace: string;
+let startWorker: (env?: Record<string, string>) => ReturnType<typeof services.startWorker>;
+
+beforeAll(async () => {
+  model = await startFakeProvider(useTheToken);
+  [servers, services] = await Promise.all([createHost(), createServices(model)]);
+  const embedded = await servers.start(await servers.folder());
+  const env = {
+    DATABASE_URL: embedded.databaseUrl,
+    TEMPORAL_ADDRESS: embedded.temporal.address,
+    TEMPORAL_NAMESPACE: embedded.temporal.namespace,
+    SERVICE_ALLOW_HOSTS: '127.0.0.1',
+  };
+  const dataDir = await services.folder();
+  api = await services.startService({ dataDir, env: { ...env, SERVICE_ROLE: 'api' } });
+  startWorker = (more = {}) => services.startWorker(dataDir, { ...env, ...more });
+  workspace = await api.workspace({
+    'agents/worker.md': '---\nname: worker\ndescription: Works.\nsecrets: [SHOP]\n---\n\nYou work.\n',
+    'flows/use.md': flow('## Use @worker\n\nUse it.'),
+  });
+}, 180_000);
+afterAll(async () => {
+  await services.close();
+  await servers.close();
+  await model.close();
+}, 60_000);
+
+/** A hash tells which token the program had, and passes where the token itself is hidden. */
+const HASH_IT = { name: 'Bash', args: { command: 'printf %s "$SHOP" | sha256sum | cut -c 1-64' } };
+const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');
+
+/** Runs the program until it has said something of its own; then repeats what it said. */
+function useTheToken({ body }: FakeCall) {
+  const last = body.messages.at(-1);
+  const said = last?.role === 'tool' ? String(last.content).trim() : '';
+  return said === '' || said.startsWith('interrupted') ? { calls: [HASH_IT] } : { text: said };
+}
+
+async function put(provider: OAuthProvider, refreshToken = provider.refreshToken()): Promise<void> {
+  const oauth2 = {
+    token_url: provider.tokenUrl,
+    client_id: CLIENT.id,
+    client_secret: CLIENT.secret,
+    refresh_token: refreshToken,
+  };
+  const response = await api.request('/api/secrets', {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'SHOP', workspace, oauth2 }),
+  });
+  expect(response.status, await response.text()).toBe(200);
+}
+
+/** The results of so many runs that were started at once. */
+async function useAtOnce(count: number): Promise<(string | null | undefined)[]> {
+  const ids = await Promise.all(Array.from({ length: count }, () => api.start(workspace, 'use')));
+  return Promise.all(ids.map(resultOf));
+}
+
+async function resultOf(id: string): Promise<string | null | undefined> {
+  const ended = async () => (await api.run(workspace, id)).finishedAt;
+  await expect.poll(ended, { timeout: 120_000, interval: 200 }).not.toBeNull();
+  const run = await api.run(workspace, id);
+  expect(run.error).toBeNull();
+  return run.steps[0]?.result;
+}
+
+async function statusOfSecret(): Promise<unknown> {
+  const { secrets } = (await (await api.request('/api/secrets')).json()) as {
+    secrets: { name: string; status: string }[];
+  };
+  return secrets.find(({ name }) => name === 'SHOP')?.status;
+}
+
+test(
+  `security 20: ${STEPS} parallel steps with one expired token, on two workers, make one refresh at a provider that rotates and punishes reuse, and all succeed`,
+  TIMEOUT,
+  async () => {
+    const provider = await startOAuthProvider({ delayMs: 1_500 });
+    await put(provider);
+    const workers = await Promise.all([startWorker(), startWorker()]);
+    expect(await useAtOnce(STEPS)).toEqual(Array.from({ length: STEPS }, () => hashOf('access-token-2')));
+    expect([provider.asked.length, provider.isRevoked()]).toEqual([1, false]);
+
+    await api.db.query(
+      "UPDATE secret_token SET expires_at = now() - interval '1 minute', renew_at = now() - interval '1 hour'",
+    );
+    expect(await useAtOnce(STEPS)).toEqual(Array.from({ length: STEPS }, () => hashOf('access-token-3')));
+    expect([provider.asked.length, provider.isRevoked()]).toEqual([2, false]);
+    expect(provider.asked.map(({ refresh_token }) => refresh_token)).toEqual(['refresh-token-1', 'refresh-token-2']);
+    expect(await statusOfSecret()).toBe('ok');
+    await Promise.all(workers.map((worker) => worker.end('SIGTERM')));
+  },
+);
+
+test(
+  'security 20: a worker that dies between the provider’s answer and its record leaves a run that goes on, a secret that says "reconnect" and why; a new connection mends it',
+  TIMEOUT,
+  async () => {
+    const provider = await startOAuthProvider();
+    await put(provider);
+    const doomed = await startWorker({ SERVICE_FAILPOINT: 'refresh-answered' });
+    const id = await api.start(workspace, 'use');
+    await doomed.exited;
+    expect([provider.asked.length, await statusOfSecret()]).toEqual([1, 'ok']);
+
+    const worker = await startWorker();
+    const told = await resultOf(id);
+    expect(told).toContain('the connection SHOP must be made again');
+    expect(told).toContain('an exchange before this one was cut off before its answer was stored');
+    expect(told).not.toMatch(/refresh-token|client-secret/);
+    expect([provider.isRevoked(), await statusOfSecret()]).toEqual([true, 'reconnect']);
+
+    const again = await startOAuthProvider();
+    await put(again);
+    expect(await statusOfSecret()).toBe('ok');
+    expect(await useAtOnce(1)).toEqual([hashOf('access-token-2')]);
+    await worker.end('SIGTERM');
+  },
+);
