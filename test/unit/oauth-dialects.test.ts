@@ -83,3 +83,15 @@ test.each(Object.entries(PROVIDERS))(
     }
   },
 );
+
+test('a client without a secret sends its id alone', async () => {
+  const { net, asked } = netOf(bearer);
+  const open = { ...endpoint('https://id.example/t'), clientSecret: '' };
+  await askTokenEndpoint(net, open, (config) => refreshTokenGrant(config, 'r'));
+  expect(asked[0]?.headers).not.toHaveProperty('authorization');
+  expect(Object.keys(Object.fromEntries(new URLSearchParams(String(asked[0]?.body)))).sort()).toEqual([
+    'client_id',
+    'grant_type',
+    'refresh_token',
+  ]);
+});
