@@ -166,6 +166,15 @@ export const RunView = RunSummary.extend({
       mayDecide: z.boolean().optional().describe('Whether the caller may decide'),
       form: Anything.optional().describe('JSON Schema of what an approval fills in'),
       edit: z.array(Editable).optional().describe('Steps whose work an approval may change'),
+      budget: z
+        .object({
+          of: z.string().describe('What is used up: the run, or the month of a workspace or an account'),
+          budgetUsd: Usd,
+          spentUsd: Usd,
+          raiseUsd: Usd.nullable().describe('What an approval adds; null when it only looks again'),
+        })
+        .optional()
+        .describe('When the gate is about money that is used up'),
       releaseUrl: z.string().optional(),
       runId: z.string().optional(),
       reason: z.string().optional().describe('Why it stands in line for a slot'),

@@ -1,6 +1,6 @@
 export type { Db, Sql, SqlQuery } from './contract.js';
 export { createDb } from './create-db.js';
-export { DatabaseUnavailable, isConnectionLost, isUniqueViolation } from './errors.js';
+export { DatabaseUnavailable, isConnectionLost, isContention, isUniqueViolation } from './errors.js';
 export { applyMigrations } from './migrate.js';
 export { distDir, packageRoot } from './package-root.js';
 export type { DbOptions } from './pool.js';

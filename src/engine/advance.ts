@@ -4,7 +4,7 @@ import { errorMessage, Refusal } from '../shared/refusal.js';
 import { dropLane } from '../tools/index.js';
 import type { Stop, Turn } from '../workflows/contract.js';
 import { loadPlan } from '../workspaces/index.js';
-import { Ended, Fenced, isPassing, Poison, StaleTurn } from './errors.js';
+import { BudgetRefused, Ended, Fenced, isPassing, Poison, StaleTurn } from './errors.js';
 import { type ClaimedLane, claimLane, type LaneView, readLane } from './journal/claim.js';
 import { LaneWriter } from './journal/lane-writer.js';
 import { endOf, indexSteps, type Lane } from './lane/lane.js';
@@ -116,6 +116,7 @@ interface Failed {
 async function afterError(deps: Deps, turn: Turn, attempt: number, { error, cancelled }: Failed): Promise<Stop> {
   if (error instanceof Ended) return { kind: 'failed' };
   if (cancelled.aborted || error instanceof Fenced || error instanceof StaleTurn) throw error;
+  if (error instanceof BudgetRefused) return await endRefused(deps, turn, error);
   deps.log.error({ error, ...turn, attempt }, 'an advance failed');
   if (isPassing(error)) throw error;
   const isFinal = error instanceof Poison || error instanceof Refusal;
@@ -123,5 +124,13 @@ async function afterError(deps: Deps, turn: Turn, attempt: number, { error, canc
   const why = isFinal ? error.message : `the engine failed ${attempt} times here: ${errorMessage(error)}`;
   await closeRun(deps.db, turn.runId, why);
   tellEvents(deps, turn.runId);
+  return { kind: 'failed' };
+}
+
+/** The run whose budget it was ends, and with it all that runs under it, this run among them. */
+async function endRefused(deps: Deps, turn: Turn, { runId, message }: BudgetRefused): Promise<Stop> {
+  await closeRun(deps.db, runId, message);
+  tellEvents(deps, runId);
+  if (runId !== turn.runId) tellEvents(deps, turn.runId);
   return { kind: 'failed' };
 }

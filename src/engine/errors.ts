@@ -52,6 +52,19 @@ export class StepFailure extends Error {
   }
 }
 
+/** Somebody was asked for more money and said no: that run fails, whatever its steps would do about a failure. */
+export class BudgetRefused extends Error {
+  override readonly name = 'BudgetRefused';
+
+  constructor(
+    /** Whose budget it was: the run itself, or one above it. */
+    readonly runId: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
 /** The provider says that the context of the call is too long. It is compacted once; after that it fails the step. */
 export class ContextOverflow extends StepFailure {
   constructor(

@@ -127,7 +127,12 @@ export interface ModelErrorDetails {
   readonly circuit?: boolean;
   /** What happened without the provider's words, which may repeat what it was sent: for pages that everybody may read. */
   readonly brief?: string;
+  /** What a call that broke off within its answer is reckoned to cost; null when nothing of an answer came. */
+  readonly cut?: CutUsage | null;
 }
+
+/** Reckoned from what was sent and what came, unless the provider told counts before it broke off. */
+export type CutUsage = Pick<ModelReply, 'usage' | 'costNano' | 'costSource'>;
 
 export class ModelError extends Error {
   override readonly name = 'ModelError';
@@ -135,17 +140,19 @@ export class ModelError extends Error {
   readonly ours: boolean;
   readonly circuit: boolean;
   readonly brief: string;
+  readonly cut: CutUsage | null;
 
   constructor(
     readonly kind: ModelErrorKind,
     message: string,
-    { retryAfterMs = null, ours = false, circuit = false, brief = message }: ModelErrorDetails = {},
+    { retryAfterMs = null, ours = false, circuit = false, brief = message, cut = null }: ModelErrorDetails = {},
   ) {
     super(message);
     this.retryAfterMs = retryAfterMs;
     this.ours = ours;
     this.circuit = circuit;
     this.brief = brief;
+    this.cut = cut;
   }
 }
 

@@ -1,6 +1,16 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { abortLive, admitRun, isFull, lockSlots, post, type SlotClaim, slotOf, tellRuns } from '../engine/index.js';
+import {
+  abortLive,
+  admitRun,
+  assertMonths,
+  isFull,
+  lockSlots,
+  post,
+  type SlotClaim,
+  slotOf,
+  tellRuns,
+} from '../engine/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
@@ -34,7 +44,7 @@ export interface BegunRun {
 /**
  * Writes a run, its lane and the word to Temporal, all in the caller's transaction. Under its flow's `concurrency` it
  * may have to stand in line instead, or not to be at all: null is a run that `on_limit: skip` left out. `fill` writes
- * what hangs on the run before anybody may begin it.
+ * what hangs on the run before anybody may begin it. Refuses `out_of_credit` when the month's money is spent.
  */
 export async function beginRun(
   deps: Deps,
@@ -43,6 +53,7 @@ export async function beginRun(
   fill: (runId: string) => Promise<void> = async () => undefined,
 ): Promise<BegunRun | null> {
   const at = deps.clock.now();
+  await assertMonths(sql, run.workspace.id, at);
   const runId = newId(at);
   const trigger = { at: new Date(at).toISOString(), ...run.trigger };
   const claim = claimOf(run, trigger);

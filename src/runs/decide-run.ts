@@ -10,6 +10,7 @@ import { findWorkspace, loadPlan } from '../workspaces/index.js';
 import { applyEdits } from './apply-edits.js';
 import { assertEdits } from './assert-edits.js';
 import { assertForm } from './assert-form.js';
+import { budgetOf, decideBudget } from './decide-budget.js';
 import { refuseFaults } from './faults.js';
 import { assertMayDecide, mayDecide } from './may-decide.js';
 import { pickGate } from './pick-gate.js';
@@ -60,19 +61,22 @@ export async function decideRun(deps: Deps, caller: Caller, input: DecideRunInpu
     const actor = assertMayDecide(moment, caller);
     const vote = voteOf(caller.person?.id ?? actor.id, actor, input, nowMs);
     const before = readVotes(park.votes);
-    if (isRepeated(before, vote)) return { ok: true, decided: approvalsIn(before), need: park.need } as const;
+    if (isRepeated(before, vote)) {
+      return { answer: { ok: true, decided: approvalsIn(before), need: park.need } as const, also: [] };
+    }
     await assertFits(sql, run, gate, vote);
     // Decides as the one whom the gate escalates to: the events say that first.
     if (!mayDecide({ ...moment, gate: { ...gate, escalate: null } }, caller))
       await escalateGate(sql, { ...park, run: run.id });
-    const outcome = await count(sql, run, park, { actor, vote, votes: withVote(before, vote) });
+    const { also, ...answer } = await count(sql, run, park, { actor, vote, votes: withVote(before, vote) });
     await audit(sql, caller, 'run.decide', run.id, auditDetail(park, vote));
-    await input.once?.(sql, outcome);
-    return outcome;
+    await input.once?.(sql, answer);
+    return { answer, also };
   });
-  failpoint(input.decision === 'approve' && decided.decided < decided.need ? 'vote-counted' : 'decision-committed');
-  void tellRuns(deps, [input.runId]);
-  return decided;
+  const { answer, also } = decided;
+  failpoint(input.decision === 'approve' && answer.decided < answer.need ? 'vote-counted' : 'decision-committed');
+  void tellRuns(deps, [input.runId, ...also]);
+  return answer;
 }
 
 function voteOf(who: string, actor: Actor, input: DecideRunInput, nowMs: number): Vote {
@@ -121,8 +125,13 @@ interface Ballot {
   readonly votes: readonly Vote[];
 }
 
+interface Counted extends Decided {
+  /** Further runs that go on by it. */
+  readonly also: readonly string[];
+}
+
 /** Counts one person once; the first reject ends the gate, the last approval needed opens it. */
-async function count(sql: Sql, run: LockedRun, park: OpenPark, { actor, vote, votes }: Ballot): Promise<Decided> {
+async function count(sql: Sql, run: LockedRun, park: OpenPark, { actor, vote, votes }: Ballot): Promise<Counted> {
   const { decision, note } = vote;
   const approvals = approvalsIn(votes);
   const final = decision === 'reject' || approvals >= park.need;
@@ -157,7 +166,10 @@ async function count(sql: Sql, run: LockedRun, park: OpenPark, { actor, vote, vo
     gates: final ? -1 : 0,
   });
   if (final) await post(sql, run.id, 'approval', park.id);
-  return { ok: true, decided: approvals, need: park.need };
+  const budget = final ? budgetOf(park.spec) : null;
+  const more = { runId: run.id, park: park.id, decision, actor, note: note ?? null, text: TEXTS[decision][channel] };
+  const also = budget ? await decideBudget(sql, { ...more, budget, votes: votes as unknown as Json }) : [];
+  return { ok: true, decided: approvals, need: park.need, also };
 }
 
 async function editSteps(sql: Sql, run: LockedRun, park: OpenPark, votes: readonly Vote[]): Promise<readonly string[]> {

@@ -16,6 +16,7 @@ const TABLES = [
   'sandbox_process',
   'slot',
   'slot_lane',
+  'hold',
 ] as const;
 
 /** Deletes an ended run with its child runs. What it spent stays counted, and the memory it wrote stays written. */
@@ -38,6 +39,8 @@ export async function deleteRun(
     for (const table of TABLES) await sql.query(`DELETE FROM ${table} WHERE run_id = ANY($1)`, [ids]);
     // A workflow that has still to be told of its end is told.
     await sql.query(`DELETE FROM outbox WHERE run_id = ANY($1) AND kind <> 'cancel'`, [ids]);
+    for (const id of ids)
+      await sql.query(`DELETE FROM spent WHERE key = $1 OR (key >= $1 || '/' AND key < $1 || '0')`, [`run/${id}`]);
     await sql.query('DELETE FROM run WHERE id = ANY($1)', [ids]);
     await audit(sql, caller, 'run.delete', run.id);
   });

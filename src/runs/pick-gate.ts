@@ -1,6 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
+import { budgetOf } from './decide-budget.js';
 import { type LockedRun, type OpenPark, openParks, parkTitle } from './run-rows.js';
 
 /** The open gate that is meant. With two open and none named the caller has to say which. */
@@ -8,7 +9,7 @@ export async function pickGate(sql: Sql, run: LockedRun, step: number | undefine
   const open = run.ended ? [] : await openParks(sql, run.id, 'approval');
   const meant = step === undefined ? open : open.filter((park) => parkTitle(park).n === step);
   const [first] = meant;
-  if (first && meant.length === 1) return first;
+  if (first && (meant.length === 1 || areOneBudget(meant))) return first;
   if (meant.length > 1) {
     const list = meant.map((park) => ({ step: parkTitle(park).n, title: parkTitle(park).title, id: park.step }));
     const names = list.map((one) => `${one.step} (${one.title})`).join(', ');
@@ -17,6 +18,12 @@ export async function pickGate(sql: Sql, run: LockedRun, step: number | undefine
     });
   }
   throw await nothingWaits(sql, run, step);
+}
+
+/** True when all of them wait for the same money: they are decided together, whichever is named. */
+function areOneBudget(gates: readonly OpenPark[]): boolean {
+  const keys = new Set(gates.map((gate) => budgetOf(gate.spec)?.key ?? null));
+  return keys.size === 1 && !keys.has(null);
 }
 
 /** Says what was decided already, by whom and when, or why nothing can be. */

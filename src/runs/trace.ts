@@ -35,7 +35,13 @@ const TEXTS: Readonly<Record<string, Say>> = {
   'step.edited': (data) => `edited by ${data.by}`,
   'step.subflow': (data) => `runs as ${data.runId}`,
   'model.started': (data) => `asks ${modelOf(data)}${data.purpose ? ' for a summary of the older turns' : ''}`,
-  'model.finished': (data) => `${modelOf(data)} answered in ${data.ms} ms`,
+  'model.finished': (data) =>
+    `${modelOf(data)} answered in ${data.ms} ms${data.estimated ? '; it told no usage, so its cost is estimated' : ''}`,
+  'model.cut': (data) =>
+    `${modelOf(data)} broke off: ${data.error}; it counts at what was sent and received, by an estimate`,
+  'budget.warning': (data) => `${data.percent} % of the run’s budget of $${data.budgetUsd} is spent`,
+  'budget.reached': (data) =>
+    `the budget of ${data.of}, $${data.budgetUsd}, is used up${data.asks ? ': somebody is asked for more' : ''}`,
   'model.failed': (data) => `no answer: ${data.error}`,
   'model.retrying': (data) => `asks again in ${data.waitMs} ms: ${data.error}`,
   'model.waiting': (data) => `asks again at ${data.until} (wait ${data.waits}): ${data.error}`,

@@ -1,4 +1,4 @@
-import { type GateSpec, leavesOf } from '../engine/index.js';
+import { type BudgetGate, type GateSpec, leavesOf } from '../engine/index.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { atLeast, type Caller } from '../shared/roles.js';
 import type { Plan, StepPlan } from '../workspace/index.js';
@@ -21,7 +21,12 @@ export interface GateView {
   /** JSON Schema of what a decider fills in. */
   readonly form?: Json;
   readonly edit?: readonly EditView[];
+  /** What is used up, when the gate is about money. */
+  readonly budget?: BudgetView;
 }
+
+/** The figures of a budget that is used up; an approval adds `raiseUsd`, null when it only looks again. */
+export type BudgetView = Pick<BudgetGate, 'of' | 'budgetUsd' | 'spentUsd' | 'raiseUsd'>;
 
 /** A vote that was counted; its edits are made once the gate is decided. */
 export interface VoteView {
@@ -128,8 +133,13 @@ function gateView(plan: Plan, rows: Rows, park: ParkRow, { caller, nowMs }: View
     // The route that decides is an editor's, whomever the gate names.
     mayDecide: atLeast(caller.role, 'editor') && mayDecide(moment, caller),
     ...(gate.form === null ? {} : { form: gate.form }),
+    ...(gate.budget === undefined ? {} : { budget: budgetView(gate.budget) }),
     ...(editable.length === 0 ? {} : { edit: editable.map((step) => editView(step, rows.steps)) }),
   };
+}
+
+function budgetView({ of, budgetUsd, spentUsd, raiseUsd }: BudgetGate): BudgetView {
+  return { of, budgetUsd, spentUsd, raiseUsd };
 }
 
 function editView(step: StepPlan, rows: readonly StepRow[]): EditView {

@@ -8,6 +8,7 @@ export const FAILPOINTS = {
   'lane-claimed': 'an advance: the lane is fenced, and no step has begun',
   'model-started': 'a model call: its start is recorded, and the request has not left',
   'model-answered': 'a model call: the answer is whole, and not recorded',
+  'model-cut': 'a model call: its answer broke off and is booked, and it is not begun anew',
   'compaction-started': 'a compaction: the summary is asked for, and the request has not left',
   'compaction-answered': 'a compaction: the summary is paid for, and the new epoch is not begun',
   'tool-started': 'tool calls: their starts are recorded, and none has acted',

@@ -93,12 +93,20 @@ const ROW_FAULTS = [
 ] as const;
 
 /** The product's own doctor on this run. */
-async function productFindings({ db, dataDir, runId, temporal }: AuditInput): Promise<string[]> {
+async function productFindings(input: AuditInput): Promise<string[]> {
+  return findingsOf(input, input.runId);
+}
+
+/** What the product's doctor finds wrong with that run and what is under it, or with the whole installation. */
+export async function findingsOf(
+  { db, dataDir, temporal }: Pick<AuditInput, 'db' | 'dataDir' | 'temporal'>,
+  root: string | null,
+): Promise<string[]> {
   const connection = await connectTemporal({ address: temporal, tls: null });
   const workflows = createWorkflows({ connection, namespace: 'signalbox', taskQueue: 'signalbox' });
   try {
     const blobs = createBlobStore({ dataDir, s3: null });
-    const findings = await examine({ deps: { db, workflows, blobs, config: { dataDir }, keys: null }, root: runId });
+    const findings = await examine({ deps: { db, workflows, blobs, config: { dataDir }, keys: null }, root });
     return findings.map(({ says }) => says);
   } finally {
     await workflows.close();

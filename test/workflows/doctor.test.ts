@@ -46,6 +46,13 @@ const BREAKS = [
   ['done', `UPDATE run SET spent_nano = spent_nano + 5 WHERE id = $1`, /spent \d+ nano-dollars, and used/],
   [
     'done',
+    `INSERT INTO hold (key, run_id, lane, nano) VALUES ('run/x', $1, 'main', 7)`,
+    /holds 7 nano-dollars of run\/x, and has no model call in flight/,
+  ],
+  ['done', `INSERT INTO spent (key, held) VALUES ('run/' || $1, 7)`, /counts 7 nano-dollars held of run/],
+  ['done', `INSERT INTO spent (key, nano) VALUES ('run/' || $1, 7777)`, /counts 7777 nano-dollars spent of run/],
+  [
+    'done',
     `UPDATE call SET state = 'started' WHERE run_id = $1 AND kind = 'model'`,
     /its call of \S+ in step \S+ is open/,
   ],

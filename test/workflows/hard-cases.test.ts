@@ -182,19 +182,22 @@ test('security 31: a model call that the step’s timeout cut counts at its rese
 });
 
 test('security 31: a subflow may spend what its parent has left, not what it had when it began', async () => {
-  play({ text: 'dear', usage: { input: 600_000, output: 10 } });
+  play({ text: 'dear', usage: { input: 950_000, output: 10 } }, { text: 'ran', usage: { input: 300, output: 10 } });
   const { workspace, id } = await started(
     {
       ...agent(),
       'flows/f.md': flow('## One @worker\n\nGo.\n\n## Call\n\n- subflow: inner', 'budget: 1\n'),
-      'flows/inner.md': flow('## Gate\n\n- approve: human\n\nOK?'),
+      'flows/inner.md': flow('## Inner @worker\n\nGo.\n\n## Gate\n\n- approve: human\n\nOK?'),
     },
     'f',
   );
   const run = await app.until(workspace, id, (view) => view.waiting.length > 0);
-  const child = await app.run(workspace, run.waiting[0]?.runId ?? '');
-  expect(child.budgetUsd).toBeCloseTo(1 - run.costUsd, 6);
+  const child = await app.until(workspace, run.waiting[0]?.runId ?? '', (view) => view.waiting.length > 0);
   expect(run.waiting[0]?.step).toBe(2);
+  // Its flow declares no budget; $0.05 buys less than 5,000 tokens, with the input.
+  expect(child.budgetUsd).toBeUndefined();
+  const { body } = provider.calls.at(-1) ?? {};
+  expect(Number(body.max_tokens ?? body.max_completion_tokens)).toBeLessThan(5_000);
 });
 
 test.each([

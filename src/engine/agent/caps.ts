@@ -1,11 +1,15 @@
 import { toNano } from '../../shared/money.js';
 import type { Lane } from '../lane/lane.js';
 import { leavesOf } from '../lane/lane-plan.js';
+import { type MonthBudget, monthBudgetsSoon, monthWords, readMonthBudgets } from '../months/month-budgets.js';
+import { hasAskedForBudget } from './budget-gates.js';
+import { agentKeyOf, leftOfPool, type MonthCap, type PlanCap, type Pool, readPools, stepKeyOf } from './pools.js';
 import type { Session } from './session.js';
 
 /** A budget that holds a call, and what of it is left, nano-USD. */
 export interface Cap {
-  /** `the run`, `the step`, `the agent`. */
+  readonly key: string;
+  /** `the run`, `the step`, `the agent x`, `the workspace x for November 2026`. */
   readonly of: string;
   readonly budget: bigint;
   readonly left: bigint;
@@ -13,61 +17,75 @@ export interface Cap {
   readonly held: bigint;
 }
 
-/** Every budget that the next call of this step has to fit into: the flow's, the step's, and the agent's over the run. */
-export async function capsOf(session: Session): Promise<readonly Cap[]> {
-  const { lane, step, agent } = session;
-  const caps: Cap[] = [];
-  if (lane.run.budgetNano !== null) {
-    const budget = BigInt(lane.run.budgetNano);
-    caps.push({ of: 'the run', budget, ...(await readLeft(lane, budget)) });
+export const runKeyOf = (runId: string): string => `run/${runId}`;
+
+/** The run whose budget a cap is; null for those of a step, an agent or a month. */
+export function runOfCap({ key }: Pick<Cap, 'key'>): string | null {
+  const [kind, id = null, ...rest] = key.split('/');
+  return kind === 'run' && rest.length === 0 ? id : null;
+}
+
+export const isMonthCap = ({ key }: Pick<Cap, 'key'>): boolean => key.startsWith('month/');
+
+/** What was spent of a cap, nano-USD. */
+export function spentOf({ budget, left, held }: Cap): bigint {
+  return budget - left - held;
+}
+
+/** The caps that the next call shares with other lanes. The lane's writes set aside and count under them from now on. */
+export async function takePools(session: Session): Promise<readonly Pool[]> {
+  const { lane } = session;
+  const { db, clock } = lane.deps;
+  // Who was asked has raised it a moment ago.
+  const read = hasAskedForBudget(session) ? readMonthBudgets : monthBudgetsSoon;
+  const months = await read(db, lane.run.workspaceId, clock.now());
+  const pools = await readPools(lane, plannedCaps(session), months.flatMap(asCap));
+  lane.writer.caps = pools.map(({ key, cap }) => ({ key, cap: String(cap) }));
+  return pools;
+}
+
+function asCap(budget: MonthBudget): MonthCap[] {
+  const { cap, of, month } = budget;
+  return cap === null ? [] : [{ ...budget, cap, of: `${of} for ${monthWords(month)}` }];
+}
+
+function plannedCaps({ lane, step, agent }: Session): PlanCap[] {
+  const { id } = lane.run;
+  const planned: PlanCap[] = [];
+  if (step.budgetUsd !== undefined) {
+    planned.push({ key: stepKeyOf(id, step.id), of: 'the step', cap: toNano(step.budgetUsd), steps: [step.id] });
   }
-  if (step.budgetUsd !== undefined) caps.push(await capOver(session, 'the step', step.budgetUsd, [step.id]));
   if (agent.budgetUsd !== undefined) {
     const own = leavesOf(lane.plan).filter((other) => other.agent === agent.name);
-    caps.push(
-      await capOver(
-        session,
-        `the agent ${agent.name}`,
-        agent.budgetUsd,
-        own.map(({ id }) => id),
-      ),
-    );
+    planned.push({
+      key: agentKeyOf(id, agent.name),
+      of: `the agent ${agent.name}`,
+      cap: toNano(agent.budgetUsd),
+      steps: own.map((one) => one.id),
+    });
   }
-  return caps;
+  return planned;
 }
 
-/** What the run has left now, nano-USD: neither spent nor set aside. */
-export async function leftOf(lane: Lane, budget: bigint): Promise<bigint> {
-  return (await readLeft(lane, budget)).left;
+/** Every budget that the next call of this step has to fit into. */
+export async function capsOf({ lane }: Session, pools: readonly Pool[]): Promise<readonly Cap[]> {
+  const caps = pools.map((pool) => ({ key: pool.key, of: pool.of, budget: pool.cap, ...leftOfPool(lane, pool) }));
+  const own = await ownCap(lane);
+  return own === null ? caps : [...caps, own];
 }
 
-async function readLeft(lane: Lane, budget: bigint): Promise<Pick<Cap, 'left' | 'held'>> {
+async function ownCap(lane: Lane): Promise<Cap | null> {
+  if (lane.run.budgetNano === null) return null;
   await lane.writer.quiet();
-  const [row] = await lane.deps.db.query<{ spent: bigint; reserved: bigint }>({
+  const [row] = await lane.deps.db.query<{ budget: bigint; spent: bigint; reserved: bigint }>({
     name: 'run-used',
-    text: 'SELECT spent_nano AS spent, reserved_nano AS reserved FROM run WHERE id = $1',
+    text: 'SELECT budget_nano AS budget, spent_nano AS spent, reserved_nano AS reserved FROM run WHERE id = $1',
     values: [lane.run.id],
   });
-  const { spent, reserved } = row ?? { spent: 0n, reserved: 0n };
+  if (!row) return null;
+  const { budget, spent, reserved } = row;
   // The settled call of this turn may still stand in the batch that goes out with the next start.
   const held = reserved - lane.writer.batch.release;
-  return { left: budget - spent - held - lane.writer.batch.spend, held };
-}
-
-/** All rounds and items of these steps count; of the row at work its newest cost, which may not be written yet. */
-async function capOver(
-  { lane, state }: Session,
-  of: string,
-  budgetUsd: number,
-  steps: readonly string[],
-): Promise<Cap> {
-  await lane.writer.quiet();
-  const [row] = await lane.deps.db.query<{ spent: bigint }>({
-    name: 'steps-spent',
-    text: `SELECT coalesce(sum(cost_nano), 0)::bigint AS spent FROM step
-      WHERE run_id = $1 AND id = ANY($2) AND NOT (id = $3 AND item = $4 AND round = $5)`,
-    values: [lane.run.id, steps, state.id, state.item, state.round],
-  });
-  const budget = toNano(budgetUsd);
-  return { of, budget, left: budget - (row?.spent ?? 0n) - state.costNano, held: 0n };
+  const left = budget - spent - held - lane.writer.batch.spend;
+  return { key: runKeyOf(lane.run.id), of: 'the run', budget, left, held };
 }

@@ -1,64 +1,76 @@
 import type { ResolvedModel } from '../../models/contract.js';
 import { toUsd } from '../../shared/money.js';
 import { StepFailure } from '../errors.js';
-import { writeStep } from '../lane/lane.js';
-import { capsOf } from './caps.js';
+import { type Cap, capsOf } from './caps.js';
 import { guessContext } from './compaction/size.js';
+import type { Pool } from './pools.js';
 import type { Session } from './session.js';
 
 const DEFAULT_OUTPUT_TOKENS = 8_192;
 const LEAST_OUTPUT_TOKENS = 64;
 
-/** What a call sets aside before it is made, so that parallel calls never pass the last cent. */
+/** What a call sets aside before it is made, so that parallel calls never pass the last cent and a lost one is not free. */
 export interface Reserve {
   readonly nano: bigint;
   /** Null leaves the limit to the provider. */
   readonly maxOutputTokens: number | null;
+  /** The budgets that hold it, as they stood. */
+  readonly caps: readonly Cap[];
 }
 
-/** Null while other lanes hold what this call needs: what they do not use comes back. Throws when it is used up. */
-export async function reserveFor(session: Session, model: ResolvedModel): Promise<Reserve | null> {
+/** The next call does not fit into what a budget has left. */
+export class UsedUp extends StepFailure {
+  constructor(readonly cap: Cap) {
+    super(`the budget of ${cap.of}, $${toUsd(cap.budget)}, is used up`);
+  }
+}
+
+type Price = Pick<NonNullable<ResolvedModel['price']>, 'input' | 'output'>;
+
+/** Null while other lanes hold what this call needs: what they do not use comes back. Throws UsedUp. */
+export async function reserveFor(session: Session, pools: readonly Pool[]): Promise<Reserve | null> {
   const asked = session.agent.config.maxOutputTokens;
   const wanted = typeof asked === 'number' ? asked : null;
-  const caps = await capsOf(session);
+  const caps = await capsOf(session, pools);
   const [least] = [...caps].sort((a, b) => (a.left < b.left ? -1 : 1));
-  if (!least) return { nano: 0n, maxOutputTokens: wanted };
-  if (model.price === null) {
-    throw new StepFailure(
-      `model ${model.name} has no known price, and ${least.of} has a budget: set SERVICE_LLM_PRICE_IN and ` +
-        'SERVICE_LLM_PRICE_OUT (priceIn and priceOut in SERVICE_MODELS_FILE; 0 will do), or take the budget away',
-    );
+  const price = dearestOf(session.models);
+  if (!least) {
+    // Nothing holds it, so nothing is clamped: what it may cost is known all the same, should it be lost.
+    return { nano: needOf(session, price, wanted ?? DEFAULT_OUTPUT_TOKENS), maxOutputTokens: wanted, caps };
   }
-  const input = Math.ceil(guessContext(session) * model.price.input);
+  refuseUnpriced(session, least);
+  const input = Math.ceil(guessContext(session) * price.input);
   const left = Number(least.left) - input;
   const most = wanted ?? DEFAULT_OUTPUT_TOKENS;
-  const room = model.price.output > 0 ? Math.floor(left / model.price.output) : most;
+  const room = price.output > 0 ? Math.floor(left / price.output) : most;
   if (left < 0 || room < Math.min(most, LEAST_OUTPUT_TOKENS)) {
-    const needed = Math.min(most, LEAST_OUTPUT_TOKENS) * model.price.output;
+    const needed = Math.min(most, LEAST_OUTPUT_TOKENS) * price.output;
     if (least.held > 0n && left + Number(least.held) >= needed) return null;
-    throw new StepFailure(`the budget of ${least.of}, $${toUsd(least.budget)}, is used up`);
+    throw new UsedUp(least);
   }
   const maxOutputTokens = Math.min(most, room);
-  return { nano: BigInt(Math.ceil(input + maxOutputTokens * model.price.output)), maxOutputTokens };
+  return { nano: needOf(session, price, maxOutputTokens), maxOutputTokens, caps };
 }
 
-/** Books a call of an earlier attempt that was never finished at what it had set aside. */
-export function settleLost(session: Session, model: string, held: bigint): void {
-  const { batch } = session.lane.writer;
-  batch.release += held;
-  batch.spend += held;
-  session.state.costNano += held;
-  writeStep(session.lane, session.state);
-  batch.usage.push({
-    step: session.step.id,
-    meter: 'model',
-    model,
-    tokens_in: 0,
-    tokens_out: 0,
-    tokens_cached: 0,
-    nano: String(held),
-    source: 'reserve',
-    estimated: true,
-  });
-  session.lane.writer.event('model.interrupted', { step: session.step.id, model });
+function needOf(session: Session, price: Price, outputTokens: number): bigint {
+  return BigInt(Math.ceil(Math.ceil(guessContext(session) * price.input) + outputTokens * price.output));
+}
+
+function refuseUnpriced({ models }: Session, { of }: Cap): void {
+  const unknown = models.find(({ price }) => price === null);
+  if (!unknown) return;
+  throw new StepFailure(
+    `model ${unknown.name} has no known price, and ${of} has a budget: set SERVICE_LLM_PRICE_IN and ` +
+      'SERVICE_LLM_PRICE_OUT (priceIn and priceOut in SERVICE_MODELS_FILE; 0 will do), or take the budget away',
+  );
+}
+
+/** The most that a token may cost, whichever of the models answers; those whose price nobody knows count as free. */
+function dearestOf(models: readonly ResolvedModel[]): Price {
+  const most = { input: 0, output: 0 };
+  for (const { price } of models) {
+    most.input = Math.max(most.input, price?.input ?? 0);
+    most.output = Math.max(most.output, price?.output ?? 0);
+  }
+  return most;
 }

@@ -2,8 +2,8 @@ import { type Lane, parkId, type StepState, writeStep } from '../lane/lane.js';
 
 /**
  * The step goes on where an advance before this one left it. What lay between, a park, a provider's wait or a worker
- * that was away, does not count against its timeout; so this comes before its clock is set. A step whose tool calls a
- * decision has released is at work again.
+ * that was away, does not count against its timeout; so this comes before its clock is set. A step whose tool calls or
+ * whose money a decision has released is at work again.
  */
 export function resumeStep(lane: Lane, state: StepState): void {
   const { writer } = lane;
@@ -12,8 +12,8 @@ export function resumeStep(lane: Lane, state: StepState): void {
   const awayMs = Math.max(0, now - Math.max(at, since));
   writer.memory = { ...writer.memory, since: since + awayMs, at: now };
   if (writer.state !== 'parked') return;
-  const mark = parkId(lane, state, `tool.${state.attempts}.`);
-  const gates = [...lane.parks.values()].filter((park) => park.id.startsWith(mark));
+  const marks = [`tool.${state.attempts}.`, 'budget.'].map((mark) => parkId(lane, state, mark));
+  const gates = [...lane.parks.values()].filter((park) => marks.some((mark) => park.id.startsWith(mark)));
   if (gates.length === 0 || gates.some((park) => !park.decided)) return;
   writer.state = 'running';
   state.status = 'running';

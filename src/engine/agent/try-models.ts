@@ -1,5 +1,7 @@
-import { ModelError, type ModelReply, type ResolvedModel } from '../../models/contract.js';
-import { type Asked, askModel } from './ask-model.js';
+import { type CutUsage, ModelError, type ModelReply, type ResolvedModel } from '../../models/contract.js';
+import type { Stop } from '../../workflows/contract.js';
+import { askModel } from './ask-model.js';
+import type { Reserve } from './reserve.js';
 import { modelTold } from './served-by.js';
 import type { Session } from './session.js';
 
@@ -18,22 +20,30 @@ export interface FailedModel {
   readonly error: ModelError;
 }
 
+/** The call that is made, as the journal has it. */
+export interface CallInHand {
+  readonly turn: number;
+  /** What it has set aside. Once an answer that broke off is booked, it is begun anew first: a stop when it must not be. */
+  open(): Promise<Reserve | Stop>;
+  bookCut(model: ResolvedModel, error: ModelError, cut: CutUsage): Promise<void>;
+}
+
 /**
  * Asks the session's models in their order until one answers (design: runs.md 3.7). One that is busy or broken is asked
  * again in place; one that stays so or refuses gives way to the next. What no other model would take either, a request
  * that is wrong or a context that is too long, ends it: then the last of the failures says so.
  */
-export async function tryModels(session: Session, asked: Asked): Promise<Answered | readonly FailedModel[]> {
+export async function tryModels(session: Session, call: CallInHand): Promise<Answered | Stop | readonly FailedModel[]> {
   const failed: FailedModel[] = [];
   for (const [at, model] of session.models.entries()) {
     const next = session.models[at + 1];
-    const end = await askInPlace(session, model, { ...asked, hasNext: next !== undefined });
-    if ('reply' in end) return end;
+    const end = await askInPlace(session, model, { call, hasNext: next !== undefined });
+    if (!('error' in end)) return end;
     failed.push(end);
     if (isFinal(end.error)) break;
     if (next) {
       const { step, lane } = session;
-      const told = { step: step.id, turn: asked.turn, error: end.error.message };
+      const told = { step: step.id, turn: call.turn, error: end.error.message };
       lane.writer.event('model.fallback', { ...told, ...modelTold(next) });
     }
   }
@@ -48,21 +58,24 @@ export function isFinal({ kind, ours }: ModelError): boolean {
 async function askInPlace(
   session: Session,
   model: ResolvedModel,
-  { hasNext, ...asked }: Asked & { readonly hasNext: boolean },
-): Promise<Answered | FailedModel> {
+  { call, hasNext }: { readonly call: CallInHand; readonly hasNext: boolean },
+): Promise<Answered | Stop | FailedModel> {
   const { lane, step } = session;
   for (let tries = 1; ; tries += 1) {
+    const opened = await call.open();
+    if ('kind' in opened) return opened;
     try {
       const began = lane.deps.clock.now();
-      const reply = await askModel(session, model, { ...asked, tries });
+      const reply = await askModel(session, model, { turn: call.turn, maxOutputTokens: opened.maxOutputTokens, tries });
       return { model, reply, ms: lane.deps.clock.now() - began };
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
       if (session.signal.aborted) throw session.signal.reason;
+      if (error.cut) await call.bookCut(model, error, error.cut);
       const waitMs = waitInPlace(error, tries);
       // An endpoint that is known to be down is not waited for while another one may answer.
       if (waitMs === null || (error.circuit && hasNext)) return { model, error };
-      const told = { step: step.id, turn: asked.turn, error: error.message, waitMs };
+      const told = { step: step.id, turn: call.turn, error: error.message, waitMs };
       lane.writer.event('model.retrying', { ...told, ...modelTold(model) });
       await pause(waitMs, session.signal);
     }

@@ -96,11 +96,19 @@ export interface UsageWrite {
   readonly nano: string | null;
   readonly source: string;
   readonly estimated: boolean;
+  /** The shared caps that it counts under. */
+  readonly keys: readonly string[];
 }
 
 export interface EventWrite {
   readonly type: string;
   readonly data: Json;
+}
+
+/** A cap over calls of several lanes: the key of its row in `spent`, and nano-USD as a string. */
+export interface SharedCap {
+  readonly key: string;
+  readonly cap: string;
 }
 
 /** All that one journal write says; it is committed whole or not at all. */
@@ -118,6 +126,8 @@ export interface Batch {
   reserve: bigint;
   release: bigint;
   spend: bigint;
+  /** True when it settles a call of an earlier attempt, which may hold of caps that nobody here knows of. */
+  settlesLost: boolean;
   end: {
     readonly status: 'completed' | 'failed';
     readonly error: string | null;
@@ -139,6 +149,7 @@ export function emptyBatch(): Batch {
     reserve: 0n,
     release: 0n,
     spend: 0n,
+    settlesLost: false,
     end: null,
   };
 }

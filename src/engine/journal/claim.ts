@@ -114,6 +114,8 @@ export interface ParkRow {
   readonly decidedBy: Json | null;
   readonly note: string | null;
   readonly payload: Json | null;
+  /** What a gate about money that is used up is about. */
+  readonly budget: Json | null;
 }
 
 export interface LaneView {
@@ -135,7 +137,8 @@ export interface LaneView {
 const PARK = `jsonb_build_object('id', id, 'step', step, 'item', item, 'round', round, 'kind', kind,
   'opened', extract(epoch FROM opened_at) * 1000, 'due', extract(epoch FROM due_at) * 1000,
   'remind', extract(epoch FROM remind_at) * 1000, 'escalate', extract(epoch FROM escalate_at) * 1000, 'decided', decided_at IS NOT NULL,
-  'decidedAt', extract(epoch FROM decided_at) * 1000, 'decision', decision, 'decidedBy', decided_by, 'note', note, 'payload', payload)`;
+  'decidedAt', extract(epoch FROM decided_at) * 1000, 'decision', decision, 'decidedBy', decided_by, 'note', note, 'payload', payload,
+  'budget', spec->'budget')`;
 
 /** Read after the claim, in a statement of its own: the claim may have waited for a write that this must see. */
 const VIEW = `SELECT jsonb_build_object('id', r.id, 'tenantId', r.tenant_id, 'workspaceId', r.workspace_id, 'flow', r.flow,

@@ -1,8 +1,9 @@
 import type { Db, Sql } from '../../db/contract.js';
+import { isContention } from '../../db/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import { storableJson } from '../../shared/storable-json.js';
 import { Ended, Fenced, OverBudget } from '../errors.js';
-import { type Batch, emptyBatch, isSoft, withoutStarts } from './batch.js';
+import { type Batch, emptyBatch, isSoft, type SharedCap, withoutStarts } from './batch.js';
 import type { ClaimedLane, LaneMemory, LaneState, Phase } from './claim.js';
 import { WRITE, WRITE_SOFT } from './write-sql.js';
 
@@ -27,6 +28,8 @@ export class LaneWriter {
   state: LaneState;
   memory: LaneMemory;
   error: string | null = null;
+  /** The caps shared with other lanes that this lane's calls count under, as they were last read. */
+  caps: readonly SharedCap[] = [];
   private writes: bigint;
   private broken: unknown = null;
   private chain: Promise<unknown> = Promise.resolve();
@@ -81,6 +84,8 @@ export class LaneWriter {
       reserve: String(batch.reserve),
       release: String(batch.release),
       spend: String(batch.spend),
+      caps: batch.reserve > 0n ? this.caps : [],
+      pools: touchesPools(batch, this.caps),
       at: {
         pos,
         round,
@@ -131,8 +136,11 @@ export class LaneWriter {
           values: [runId, lane, this.claimed.fence, body, this.writes],
         });
       } catch (error) {
-        if (!isConnectionLoss(error) || spent > RETRY_FOR_MS || signal.aborted) throw error;
-        unsure = true;
+        if (isOverCap(error)) throw new OverBudget('a shared budget is used up');
+        const contended = isContention(error);
+        if (!(contended || isConnectionLoss(error)) || spent > RETRY_FOR_MS || signal.aborted) throw error;
+        // The loser of a deadlock wrote nothing, and that is sure.
+        unsure ||= !contended;
         spent += wait;
         await pause(wait);
       }
@@ -162,6 +170,17 @@ export class LaneWriter {
     );
     return row?.ended ?? true;
   }
+}
+
+/** Whether a write sets aside, uses or gives back something of a shared cap; most runs have none. */
+function touchesPools(batch: Batch, caps: readonly SharedCap[]): boolean {
+  if (batch.usage.some(({ keys }) => keys.length > 0)) return true;
+  return caps.length > 0 ? batch.reserve > 0n || batch.release > 0n : batch.settlesLost;
+}
+
+/** What `hold_caps` raises when a shared cap has no room: the whole statement was undone. */
+function isOverCap(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'SB402';
 }
 
 /** True for an error after which nobody knows whether the statement was carried out: the database's one word for it. */

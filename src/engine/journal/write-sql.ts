@@ -2,7 +2,8 @@
  * One journal write: one statement, hence one transaction. It first locks its lane row where the fence and the
  * count of writes are its own, `FOR UPDATE` (a fence that is only joined lets a stale write through), then the run
  * `WHERE finished_at IS NULL`, taking `seq` there, then inserts. No lane row: fenced. No run row: ended, or over
- * its budget. Locks are taken in the order lane, run, the rest, everywhere.
+ * its budget. Locks are taken in the order lane, run, the rest, everywhere, and of the rest `spent` in the order of keys.
+ * Over a cap that it shares with other lanes it throws SB402 and writes nothing.
  *
  * $1 run, $2 lane, $3 fence, $4 the batch as JSON, $5 writes so far.
  */
@@ -113,8 +114,12 @@ n AS (
     tries = (b.j->'at'->>'tries')::int, phase = b.j->'at'->>'phase', state = b.j->'at'->>'state',
     loops = b.j->'at'->'loops', error = b.j->'at'->>'error'
   FROM r, b WHERE run_id = $1 AND lane = $2
+),
+w AS MATERIALIZED (
+  SELECT hold_caps($1, $2, b.j) FROM r, b WHERE (b.j->>'pools')::boolean OR b.j->>'end' IS NOT NULL
 )
-SELECT (SELECT count(*) FROM l)::int AS mine, (SELECT last_seq FROM r) AS seq, (SELECT count(*) FROM c)::int AS calls`;
+SELECT (SELECT count(*) FROM l)::int AS mine, (SELECT last_seq FROM r) AS seq, (SELECT count(*) FROM c)::int AS calls,
+  (SELECT count(*) FROM w)::int AS held`;
 
 export const WRITE = `WITH ${BODY}`;
 

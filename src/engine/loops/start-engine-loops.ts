@@ -1,11 +1,13 @@
 import type { Deps } from '../../deps.js';
 import { abortLive, STOP_CHANNEL, worker } from '../live.js';
+import { correctMonths } from '../months/correct-months.js';
 import { sweepOutbox } from '../outbox/outbox.js';
 import { reconcile } from '../outbox/reconcile.js';
 import { sweepSlots } from '../slots/sweep-slots.js';
 
 const SWEEP_EVERY_MS = 500;
 const SWEEP_SLOTS_EVERY_MS = 1_000;
+const CORRECT_MONTHS_EVERY_MS = 60_000;
 const RECONCILE_EVERY_MS = 60_000;
 const RECONCILE_AT_LEAST_MS = 600_000;
 /** A round that takes long, as with thousands of parked runs, is made less often: it has this part of the time. */
@@ -31,6 +33,9 @@ export function startEngineLoops(deps: Deps): EngineLoops {
     repeat(deps, { name: 'outbox', everyMs: SWEEP_EVERY_MS }, () => sweepOutbox(deps)),
     repeat(deps, { name: 'reconciler', everyMs: RECONCILE_EVERY_MS, atLeastMs: RECONCILE_AT_LEAST_MS }, () =>
       reconcile(deps),
+    ),
+    repeat(deps, { name: 'months', everyMs: CORRECT_MONTHS_EVERY_MS, atLeastMs: RECONCILE_AT_LEAST_MS }, () =>
+      correctMonths(deps),
     ),
     repeat(deps, { name: 'slots', everyMs: SWEEP_SLOTS_EVERY_MS }, () => sweepSlots(deps)),
   ];

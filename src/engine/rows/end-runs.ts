@@ -1,17 +1,20 @@
 import type { Sql } from '../../db/contract.js';
 import { STOP_CHANNEL } from '../live.js';
 import { post } from '../outbox/outbox.js';
+import { bookLost, type LanesOf } from './book-lost.js';
 import { closeRows } from './close-rows.js';
 
 /**
  * Ends these runs and all that runs under them, by compare-and-set: their rows are closed, the workers that hold them
  * are told at the commit, and their workflows once the outbox is. Runs that have ended stay as they are, but not what
- * still runs under them. Call it under the lock of the topmost run. Answers the runs that this call ended.
+ * still runs under them. `within` are lanes that end with them, whose calls are booked in the same pass. Call it once a
+ * transaction, under the lock of the topmost run. Answers the runs that this call ended.
  */
 export async function endRuns(
   sql: Sql,
   runIds: readonly string[],
   end: { readonly error: string; readonly stopped: boolean },
+  within: LanesOf | null = null,
 ): Promise<string[]> {
   const ended: string[] = [];
   for (;;) {
@@ -31,6 +34,7 @@ export async function endRuns(
     if (rows.length === 0) break;
     ended.push(...rows.map(({ id }) => id));
   }
+  await bookLost(sql, ended, within);
   await closeRows(sql, ended, end.error);
   for (const id of ended) {
     await sql.query('SELECT pg_notify($1, $2)', [STOP_CHANNEL, id]);

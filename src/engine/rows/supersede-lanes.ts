@@ -27,7 +27,7 @@ export async function supersedeLanes(db: Db, runId: string, lanes: readonly stri
       [runId, lanes],
     );
     await sql.query(
-      `UPDATE call SET state = 'interrupted', finished_at = now() WHERE run_id = $1 AND ${WITHIN} AND state = 'started'`,
+      `UPDATE call SET state = 'interrupted', finished_at = now() WHERE run_id = $1 AND ${WITHIN} AND state = 'started' AND kind <> 'model'`,
       [runId, lanes],
     );
     const gates = parks.filter((park) => park.kind === 'approval').length;
@@ -49,6 +49,7 @@ export async function supersedeLanes(db: Db, runId: string, lanes: readonly stri
       [runId, lanes],
     );
     const ids = children.map(({ id }) => id);
-    if (ids.length > 0) await endRuns(sql, ids, { error: 'superseded: another branch was first', stopped: false });
+    const error = 'superseded: another branch was first';
+    await endRuns(sql, ids, { error, stopped: false }, { runId, lanes });
   });
 }

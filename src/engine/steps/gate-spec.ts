@@ -1,4 +1,4 @@
-import type { Json } from '../../shared/json.js';
+import { isRecord, type Json } from '../../shared/json.js';
 import type { GatePlan, StepPlan } from '../../workspace/model.js';
 import type { Lane, StepState } from '../lane/lane.js';
 import { leavesOf } from '../lane/lane-plan.js';
@@ -18,8 +18,28 @@ export interface GateSpec {
   /** JSON Schema of what a decider fills in. */
   readonly form: Json;
   readonly escalate: { readonly afterMs: number; readonly to: string } | null;
+  /** When it is about money that is used up. */
+  readonly budget?: BudgetGate;
   /** Missing in rows from before there were reminders. */
   readonly remindMs?: number | null;
+}
+
+/** A budget that is used up, and what an approval adds to it. */
+export interface BudgetGate {
+  /** Of its row in `spent`: gates of the same key are decided together. */
+  readonly key: string;
+  /** `the run`, `the workspace x for November 2026`. */
+  readonly of: string;
+  /** The run whose budget it is; null for a month's, which an approval does not raise. */
+  readonly runId: string | null;
+  readonly budgetUsd: number;
+  readonly spentUsd: number;
+  readonly raiseUsd: number | null;
+  readonly raiseNano: string | null;
+}
+
+export function isBudgetGate(value: unknown): value is BudgetGate {
+  return isRecord(value) && typeof value.key === 'string' && typeof value.of === 'string';
 }
 
 export function gateSpec(lane: Lane, step: StepPlan, state: StepState, gate: GatePlan): GateSpec {

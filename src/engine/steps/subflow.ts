@@ -1,9 +1,10 @@
 import { newId } from '../../shared/ids.js';
 import type { Json } from '../../shared/json.js';
+import { toNano } from '../../shared/money.js';
 import { fillWith, validate } from '../../workspace/index.js';
 import type { Plan, StepPlan } from '../../workspace/model.js';
 import { loadPlan } from '../../workspaces/index.js';
-import { leftOf } from '../agent/caps.js';
+import { openPool, stepKeyOf } from '../agent/pools.js';
 import { StepFailure } from '../errors.js';
 import { deadlineOf } from '../lane/deadline.js';
 import type { Lane, StepState } from '../lane/lane.js';
@@ -20,7 +21,10 @@ interface ChildRow {
   readonly ended: boolean;
 }
 
-/** A child run of its own record: its cost counts as the step's, capped by what this run has left. */
+/**
+ * A child run of its own record: its cost counts as the step's. What this run, and those above it, have left holds its
+ * calls besides its own flow's budget: see readPools.
+ */
 export const runSubflow: Doer = async (lane, step, state) => {
   const { child } = lane.writer.memory;
   return child === undefined ? startChild(lane, step, state) : readChild(lane, child, state);
@@ -33,7 +37,7 @@ async function startChild(lane: Lane, step: StepPlan, state: StepState): Promise
   const input = childInput(lane, step);
   const faults = pinned.plan.input ? validate(pinned.plan.input, input) : [];
   if (faults.length > 0) throw new StepFailure(`the input of ${step.subflow} does not fit: ${faults.join('; ')}`);
-  const budget = await childBudget(lane, leastOf(pinned.plan.budgetUsd, step.budgetUsd));
+  if (step.budgetUsd !== undefined) await capStep(lane, step.id, step.budgetUsd);
   const id = newId();
   lane.writer.memory = { ...lane.writer.memory, child: id };
   lane.writer.state = 'child';
@@ -43,7 +47,7 @@ async function startChild(lane: Lane, step: StepPlan, state: StepState): Promise
     plan: pinned.planId,
     input,
     step: step.id,
-    budget,
+    budget: pinned.plan.budgetUsd === undefined ? null : String(toNano(pinned.plan.budgetUsd)),
     deadline: childDeadline(lane, pinned.plan.timeoutMs),
     tags: pinned.plan.tags,
     slots: await childSlots(lane, { id, plan: pinned.plan, step: step.id, input }),
@@ -68,17 +72,10 @@ function childInput(lane: Lane, step: StepPlan): Json {
   return step.with === undefined ? (lane.run.input ?? null) : fillWith(step.with, scopeOf(lane));
 }
 
-function leastOf(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
-}
-
-async function childBudget(lane: Lane, own: number | undefined): Promise<string | null> {
-  const { budgetNano } = lane.run;
-  const left = budgetNano === null ? null : await leftOf(lane, BigInt(budgetNano));
-  const ownNano = own === undefined ? null : BigInt(Math.round(own * 1e9));
-  if (left === null) return ownNano === null ? null : String(ownNano);
-  if (left <= 0n) throw new StepFailure('the budget of the run is used up');
-  return String(ownNano !== null && ownNano < left ? ownNano : left);
+/** All rounds and items of a step count under its budget: what runs under it finds the cap in this row. */
+async function capStep(lane: Lane, step: string, budgetUsd: number): Promise<void> {
+  const { id: runId } = lane.run;
+  await openPool(lane, { key: stepKeyOf(runId, step), runId, steps: [step], cap: toNano(budgetUsd) });
 }
 
 function childDeadline(lane: Lane, timeoutMs: number | undefined): number | null {

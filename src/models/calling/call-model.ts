@@ -2,7 +2,8 @@ import type { Clock } from '../../shared/clock.js';
 import type { Log } from '../../shared/log.js';
 import { errorMessage } from '../../shared/refusal.js';
 import type { ModelEntry } from '../catalogue/entry.js';
-import type { ModelReply, ModelRequest } from '../contract.js';
+import { ModelError, type ModelReply, type ModelRequest } from '../contract.js';
+import { BrokenOff } from '../failing/broken-off.js';
 import { toModelError } from '../failing/to-model-error.js';
 import { believeUsage } from '../pricing/believe-usage.js';
 import { costOf } from '../pricing/cost-of.js';
@@ -53,16 +54,29 @@ async function attemptCall(caller: Caller, entry: ModelEntry, request: ModelRequ
       signal: watchCall(AbortSignal.any([request.signal, silence.signal]), silence),
     });
   } catch (error) {
-    throw toModelError(error, {
+    const broken = error instanceof BrokenOff ? error : null;
+    const told = toModelError(broken === null ? error : broken.cause, {
       provider: endpointName(entry),
       key,
       nowMs: caller.clock.now(),
       stopped: request.signal.aborted,
       silent: silence.why(),
     });
+    throw broken === null ? told : withCut(told, entry, { request, broken });
   } finally {
     silence.end();
   }
+}
+
+/** The provider counts what it sent until it broke off, and all that it read: so do we. */
+function withCut(
+  error: ModelError,
+  entry: ModelEntry,
+  { request, broken: { said, usage } }: { readonly request: ModelRequest; readonly broken: BrokenOff },
+): ModelError {
+  const believed = believeUsage(request, { text: said, calls: [], usage });
+  const cut = { usage: believed.usage, ...costOf(entry, believed, null) };
+  return new ModelError(error.kind, error.message, { ...error, cut });
 }
 
 /** A listener that fails must not cost an answer that was paid for. */

@@ -6,6 +6,7 @@ import type {
 } from '@ai-sdk/provider';
 import { isRecord } from '../../shared/json.js';
 import { ModelError, type ModelReply, type ModelRequest, type ToolCall } from '../contract.js';
+import { BrokenOff } from '../failing/broken-off.js';
 import type { ProviderReply, ToldUsage } from '../providers/provider.js';
 import { createContent, type ReplyContent } from './content.js';
 import { toOpaque } from './opaque.js';
@@ -60,19 +61,42 @@ async function collect(
   onDelta: ModelRequest['onDelta'],
 ): Promise<{ content: ReplyContent; finish: Finish }> {
   const content = createContent(onDelta);
-  let finish: Finish | undefined;
+  const heard: Heard = { said: '', finish: undefined };
+  try {
+    const finish = await hear(stream, heard, content.take);
+    return { content: content.end(), finish };
+  } catch (error) {
+    if (heard.said === '') throw error;
+    throw new BrokenOff(error, heard.said, heard.finish ? toldUsage(heard.finish) : NOTHING_TOLD);
+  }
+}
+
+interface Heard {
+  said: string;
+  finish: Finish | undefined;
+}
+
+const NOTHING_TOLD: ToldUsage = { input: undefined, output: undefined, cached: undefined, cacheWrite: undefined };
+
+async function hear(
+  stream: ReadableStream<LanguageModelV3StreamPart>,
+  heard: Heard,
+  take: (part: LanguageModelV3StreamPart) => void,
+): Promise<Finish> {
   for await (const part of stream) {
     if (part.type === 'error') throw part.error;
-    if (part.type === 'finish') finish = part;
-    content.take(part);
+    if (part.type === 'finish') heard.finish = part;
+    if ('delta' in part) heard.said += part.delta;
+    take(part);
   }
+  const { finish } = heard;
   if (finish === undefined) throw new ModelError('transient', CUT, CUT_BRIEF);
   const { unified, raw } = finish.finishReason;
   // A provider that did not tell why it stopped did not get that far.
   if (raw === undefined && (unified === 'other' || unified === 'error'))
     throw new ModelError('transient', CUT, CUT_BRIEF);
   if (unified === 'error') throw new ModelError('transient', `the answer ended with ${raw}`, CUT_BRIEF);
-  return { content: content.end(), finish };
+  return finish;
 }
 
 const FINISH = {

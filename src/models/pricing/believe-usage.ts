@@ -12,7 +12,10 @@ export interface BelievedUsage {
  * The usage to pay for. Counts that are missing, negative, broken or cannot be true (no input at all, output without
  * tokens) are reckoned from lengths and flagged; cached tokens never exceed the input they are part of.
  */
-export function believeUsage(request: ModelRequest, reply: ProviderReply): BelievedUsage {
+export function believeUsage(
+  request: ModelRequest,
+  reply: Pick<ProviderReply, 'text' | 'calls' | 'usage'>,
+): BelievedUsage {
   const said = reply.text + reply.calls.map((call) => call.name + (call.raw ?? JSON.stringify(call.args))).join('');
   const input = count(reply.usage.input) || null;
   const output = count(reply.usage.output);

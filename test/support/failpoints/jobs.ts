@@ -146,6 +146,7 @@ export const JOBS = {
   'lane-claimed': { in: 'worker', jobs: [run('a step with tools', ACT)] },
   'model-started': { in: 'worker', jobs: [run('a step with tools', ACT)] },
   'model-answered': { in: 'worker', jobs: [run('a step with tools', ACT)] },
+  'model-cut': { elsewhere: 'test/e2e/fire-budget.test.ts' },
   'compaction-started': { in: 'worker', jobs: [run('a conversation that outgrows its model', COUNT)] },
   'compaction-answered': { in: 'worker', jobs: [run('a conversation that outgrows its model', COUNT)] },
   'tool-started': { in: 'worker', jobs: [run('a step with tools', ACT)] },

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import type { FakeAnswer } from '../fake-provider.js';
 import type { OptionRow } from './row.js';
 
@@ -55,7 +56,7 @@ export const SLOT_ROWS: readonly OptionRow[] = [
     key: 'on_budget',
     values: '`stop` or `ask`',
     byDefault: '`stop`',
-    more: '`ask` does not ask yet: it does what `stop` does.',
+    more: '`ask` parks the step on a person: an approval grants the flow’s budget once more, a rejection fails the run whatever `on_fail` says. A month that is used up is asked about too; an approval looks again.',
     refused: [
       { write: 'on_budget: go', code: 'flow/bad-value', says: '`stop`, `ask`' },
       { write: 'on_budget: 5', code: 'flow/bad-value', says: '`stop`, `ask`' },
@@ -70,6 +71,42 @@ export const SLOT_ROWS: readonly OptionRow[] = [
         }),
         killedIn: { turn: 1 },
         shows: { status: 'failed', steps: [{ status: 'failed' }, { status: 'pending' }] },
+      },
+      'on_budget: ask': {
+        flow: '## Search @worker\n\n- on_fail: continue\n\nSearch.\n\n## Answer @worker\n\nAnswer.',
+        keys: 'budget: 0.05\non_budget: ask\n',
+        model: ({ step, turn }) => ({
+          ...(step === 'search' && turn < 4
+            ? { calls: [{ name: 'Glob', args: { pattern: `*${turn}` } }] }
+            : { text: 'found' }),
+          usage: { input: 300, output: 1_200 },
+        }),
+        people: () => [{ decide: { decision: 'approve' } }],
+        killedIn: 'wait',
+        killedAfter: 'parked',
+        shows: {
+          status: 'completed',
+          budgetUsd: 0.1,
+          steps: [
+            { status: 'completed', result: 'found' },
+            { status: 'completed', result: 'found' },
+          ],
+        },
+      },
+      'on_budget: ask, rejected': {
+        flow: '## Search @worker\n\n- on_fail: continue\n\nSearch.\n\n## Answer @worker\n\nAnswer.',
+        keys: 'budget: 0.05\non_budget: ask\n',
+        model: ({ turn }) => ({
+          calls: [{ name: 'Glob', args: { pattern: `*${turn}` } }],
+          usage: { input: 300, output: 1_500 },
+        }),
+        people: () => [{ decide: { decision: 'reject', note: 'enough' } }],
+        killedIn: 'wait',
+        shows: {
+          status: 'failed',
+          error: expect.stringMatching(/^the budget of the run, \$0\.05, is used up, and .+ granted no more: enough$/),
+          steps: [{ status: 'failed' }, { status: 'pending' }],
+        },
       },
     },
   },

@@ -1,0 +1,171 @@
+import type { CutUsage, ModelError, ModelReply, ResolvedModel } from '../../models/contract.js';
+import { isRecord } from '../../shared/json.js';
+import { writeStep } from '../lane/lane.js';
+import type { Reserve } from './reserve.js';
+import { modelTold, servedBy } from './served-by.js';
+import { callKey, journalKey, modelCall, type Session, say } from './session.js';
+
+/** One call of a turn: which, and what it set aside. */
+export interface Made {
+  readonly turn: number;
+  readonly reserve: Reserve;
+}
+
+/** Books an answer: what it cost, and its place in the transcript. It goes out with the next write. */
+export function bookReply(
+  session: Session,
+  model: ResolvedModel,
+  made: Made & { reply: ModelReply; ms: number },
+): void {
+  const { turn, reply, ms } = made;
+  const { lane, state } = session;
+  const { usage, costNano: cost } = reply;
+  lane.writer.batch.calls.push({
+    ...callKey(session, turn, modelCall(session)),
+    kind: 'model',
+    name: servedBy(model),
+    acts: false,
+    state: 'finished',
+    result: { cost: cost === null ? null : String(cost) },
+  });
+  settle(session, model, { ...made, used: reply, estimated: reply.estimated });
+  lane.writer.event('model.finished', {
+    ...placeOf(session, turn),
+    round: state.round,
+    ...modelTold(model),
+    tokens: usage,
+    costUsd: usdOf(cost),
+    ...(reply.estimated ? { estimated: true } : {}),
+    ms,
+    calls: reply.calls.map((call) => call.name),
+  });
+  say(session, {
+    role: 'assistant',
+    text: reply.text,
+    calls: reply.calls,
+    ...(reply.opaque === undefined ? {} : { opaque: reply.opaque }),
+    ...(reply.finish === 'length' ? { cut: true } : {}),
+    ...(reply.finish === 'content-filter' ? { filtered: servedBy(model) } : {}),
+    ...(reply.estimated ? {} : { used: usage.input + usage.output }),
+  });
+}
+
+/** Books an answer that broke off, at what it is reckoned to cost: the provider counts it. Its call is over. */
+export function bookCut(
+  session: Session,
+  model: ResolvedModel,
+  made: Made & { error: ModelError; cut: CutUsage },
+): void {
+  const { turn, error, cut } = made;
+  markInterrupted(session, turn, { error: error.message });
+  settle(session, model, { ...made, used: cut, estimated: true });
+  session.lane.writer.event('model.cut', {
+    ...placeOf(session, turn),
+    ...modelTold(model),
+    error: error.message,
+    tokens: cut.usage,
+    costUsd: usdOf(cut.costNano),
+    estimated: true,
+  });
+}
+
+interface Settled extends Made {
+  readonly used: CutUsage;
+  readonly estimated: boolean;
+}
+
+function settle(session: Session, model: ResolvedModel, { reserve, used, estimated }: Settled): void {
+  const { lane, state, step } = session;
+  const { usage, costNano, costSource } = used;
+  const { batch } = lane.writer;
+  batch.usage.push({
+    step: step.id,
+    meter: 'model',
+    model: servedBy(model),
+    tokens_in: usage.input,
+    tokens_out: usage.output,
+    tokens_cached: usage.cached,
+    nano: costNano === null ? null : String(costNano),
+    source: costSource,
+    estimated,
+    keys: keysOf(session),
+  });
+  batch.release += reserve.nano;
+  batch.spend += costNano ?? 0n;
+  state.costNano += costNano ?? 0n;
+  state.tokensIn += usage.input;
+  state.tokensOut += usage.output;
+  state.tokensCached += usage.cached;
+  writeStep(lane, state);
+}
+
+/** Books a call that was never finished at what it had set aside: it may have been paid for. */
+export function settleLost(session: Session, turn: number, { model, held }: { model: string; held: bigint }): void {
+  const { lane, state, step, models } = session;
+  const { batch } = lane.writer;
+  batch.release += held;
+  batch.spend += held;
+  batch.settlesLost = true;
+  state.costNano += held;
+  writeStep(lane, state);
+  batch.usage.push({
+    step: step.id,
+    meter: 'model',
+    model,
+    tokens_in: 0,
+    tokens_out: 0,
+    tokens_cached: 0,
+    nano: held === 0n && models.some(({ price }) => price === null) ? null : String(held),
+    source: 'reserve',
+    estimated: true,
+    keys: keysOf(session),
+  });
+  lane.writer.event('model.interrupted', {
+    ...placeOf(session, turn),
+    model,
+    costUsd: usdOf(held),
+    estimated: true,
+  });
+}
+
+export function markInterrupted(
+  session: Session,
+  turn: number,
+  { error, waits = waitsOf(session, turn) }: { readonly error: string; readonly waits?: number | undefined },
+): void {
+  session.lane.writer.batch.calls.push({
+    ...callKey(session, turn, modelCall(session)),
+    kind: 'model',
+    name: firstServed(session),
+    acts: false,
+    state: 'interrupted',
+    result: { error, ...waitsTold(waits) },
+  });
+}
+
+/** How often this call was put off so far: the count is in its row, whoever goes on. */
+export function waitsOf(session: Session, turn: number): number {
+  const result = session.journal.get(journalKey(turn, modelCall(session)))?.result;
+  return isRecord(result) && typeof result.waits === 'number' ? result.waits : 0;
+}
+
+export function waitsTold(waits: number): object {
+  return waits === 0 ? {} : { waits };
+}
+
+export function firstServed({ models: [first] }: Session): string {
+  return first ? servedBy(first) : '';
+}
+
+/** Where events say that a call was made. */
+export function placeOf({ step, state, purpose }: Session, turn: number): object {
+  return { step: step.id, item: state.item, turn, ...(purpose === 'summary' ? { purpose } : {}) };
+}
+
+function keysOf({ lane }: Session): readonly string[] {
+  return lane.writer.caps.map(({ key }) => key);
+}
+
+function usdOf(nano: bigint | null): number | null {
+  return nano === null ? null : Number(nano) / 1e9;
+}

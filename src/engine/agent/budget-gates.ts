@@ -1,0 +1,14 @@
+import type { ParkRow } from '../journal/claim.js';
+import { parkId } from '../lane/lane.js';
+import type { Session } from './session.js';
+
+/** The gates that this round of the step has had for want of money, oldest first. */
+export function budgetGates({ lane, state }: Session): readonly ParkRow[] {
+  const mark = parkId(lane, state, 'budget.');
+  const gates = [...lane.parks.values()].filter((park) => park.id.startsWith(mark));
+  return gates.sort((a, b) => Number(a.id.slice(mark.length)) - Number(b.id.slice(mark.length)));
+}
+
+export function hasAskedForBudget(session: Session): boolean {
+  return budgetGates(session).length > 0;
+}

@@ -1,0 +1,119 @@
+import type { Lane } from '../lane/lane.js';
+import { leavesOf } from '../lane/lane-plan.js';
+import type { MonthBudget } from '../months/month-budgets.js';
+import { openMonth } from '../months/month-pools.js';
+
+/** A cap that calls of several lanes share, as its row in `spent` counts it. Nano-USD. */
+export interface Pool {
+  readonly key: string;
+  /** `the run`, `the step`, `the agent x`. */
+  readonly of: string;
+  readonly cap: bigint;
+  readonly nano: bigint;
+  readonly held: bigint;
+  /** What this lane's own call holds of it. */
+  readonly mine: bigint;
+}
+
+/** A cap that the plan of the run at work gives: of a step or an agent, over what these steps of it use. */
+export interface PlanCap {
+  readonly key: string;
+  readonly of: string;
+  readonly cap: bigint;
+  readonly steps: readonly string[];
+}
+
+/** A month's cap that is set. */
+export type MonthCap = MonthBudget & { readonly cap: bigint };
+
+interface Row extends Omit<Pool, 'nano' | 'held'> {
+  readonly run: string;
+  readonly steps: readonly string[] | null;
+  /** Null until the cap has its row. */
+  readonly nano: bigint | null;
+  readonly held: bigint | null;
+}
+
+export const stepKeyOf = (runId: string, step: string): string => `run/${runId}/step/${step}`;
+export const agentKeyOf = (runId: string, agent: string): string => `run/${runId}/agent/${agent}`;
+
+/**
+ * The caps that calls of this lane share with others: the run's own budget when flows run under it, those of the runs
+ * above it and of their steps that it is part of, what the plan says of the step at work, and the month's.
+ */
+export async function readPools(
+  lane: Lane,
+  planned: readonly PlanCap[],
+  months: readonly MonthCap[],
+): Promise<readonly Pool[]> {
+  const parent = leavesOf(lane.plan).some((step) => step.subflow !== undefined);
+  const alone = lane.run.parentId === null && !(parent && lane.run.budgetNano !== null);
+  const given = [...planned, ...months.map(({ key, of, cap }) => ({ key, of, cap }))];
+  if (alone && given.length === 0) return [];
+  await lane.writer.quiet();
+  let rows = await readRows(lane, parent, given);
+  const missing = rows.filter((row) => row.nano === null);
+  if (missing.length > 0) {
+    for (const { key, run, steps } of missing) {
+      const month = months.find((one) => one.key === key);
+      await (month ? openMonth(lane.deps.db, month) : openPool(lane, { key, runId: run, steps, cap: null }));
+    }
+    rows = await readRows(lane, parent, given);
+  }
+  return rows.map((row) => ({ ...row, nano: row.nano ?? 0n, held: row.held ?? 0n }));
+}
+
+/** What a cap has left for the next call of this lane, and what calls of other lanes hold of it. */
+export function leftOfPool(lane: Lane, { key, cap, nano, held, mine }: Pool): { left: bigint; held: bigint } {
+  const { usage, release } = lane.writer.batch;
+  // The settled call of this turn may still stand in the batch that goes out with the next start.
+  const used = usage.reduce((sum, row) => sum + (row.keys.includes(key) ? BigInt(row.nano ?? 0) : 0n), 0n);
+  const others = held - (release > 0n ? mine : 0n);
+  return { left: cap - nano - used - others, held: others };
+}
+
+type Given = Pick<PlanCap, 'key' | 'of' | 'cap'> & Partial<PlanCap>;
+
+function readRows(lane: Lane, parent: boolean, given: readonly Given[]): Promise<Row[]> {
+  return lane.deps.db.query<Row>({
+    name: 'read-pools',
+    text: `WITH RECURSIVE up AS (
+        SELECT id, parent_id, flow, budget_nano, trigger->>'step' AS step, $2::boolean AS shares FROM run WHERE id = $1
+        UNION ALL SELECT r.id, r.parent_id, r.flow, r.budget_nano, r.trigger->>'step', true FROM run r JOIN up ON r.id = up.parent_id),
+      k AS (
+        SELECT 'run/' || id AS key, id AS run, NULL::jsonb AS steps, budget_nano AS cap,
+          CASE WHEN id = $1 THEN 'the run' ELSE 'the run of ' || flow || ' that this one is part of' END AS of
+        FROM up WHERE shares AND budget_nano IS NOT NULL
+        UNION ALL SELECT s.key, up.parent_id, NULL, s.cap, 'the step ' || up.step || ' that this run is part of'
+        FROM up JOIN spent s ON s.key = 'run/' || up.parent_id || '/step/' || up.step WHERE s.cap IS NOT NULL
+        UNION ALL SELECT x.key, $1, x.steps, x.cap, x.of
+        FROM jsonb_to_recordset($4::jsonb) x(key text, of text, cap bigint, steps jsonb))
+      SELECT k.key, k.run, k.steps, k.cap, k.of, s.nano, s.held, coalesce(h.nano, 0) AS mine
+      FROM k LEFT JOIN spent s ON s.key = k.key
+        LEFT JOIN hold h ON h.run_id = $1 AND h.lane = $3 AND h.key = k.key`,
+    values: [lane.run.id, parent, lane.name, JSON.stringify(given.map((cap) => ({ ...cap, cap: String(cap.cap) })))],
+  });
+}
+
+interface NewPool {
+  readonly key: string;
+  readonly runId: string;
+  /** The steps of the run that count, with what runs under them; null for all of it. */
+  readonly steps: readonly string[] | null;
+  readonly cap: bigint | null;
+}
+
+/** Begins with what was used so far: the run may have been started by a release that kept no such row. */
+export async function openPool({ deps }: Lane, { key, runId, steps, cap }: NewPool): Promise<void> {
+  await deps.db.query({
+    name: 'open-pool',
+    text: `WITH RECURSIVE tree AS (
+        SELECT id FROM run WHERE parent_id = $2 AND ($3::text[] IS NULL OR trigger->>'step' = ANY($3))
+        UNION SELECT c.id FROM run c JOIN tree ON c.parent_id = tree.id)
+      INSERT INTO spent (key, cap, nano)
+      SELECT $1, $4, coalesce(sum(u.nano), 0)::bigint FROM usage u
+        WHERE u.run_id IN (SELECT id FROM tree) OR (u.run_id = $2 AND ($3::text[] IS NULL OR u.step = ANY($3)))
+      ON CONFLICT DO NOTHING`,
+    values: [key, runId, steps, cap],
+  });
+}

@@ -1,0 +1,37 @@
+import { Lru } from '../../shared/lru.js';
+import { toUsd } from '../../shared/money.js';
+import { tellEvents } from '../rows/tell-events.js';
+import { type Cap, runOfCap, spentOf } from './caps.js';
+import type { Session } from './session.js';
+
+/** Of a run's budget, in percent: once that much is spent the run says so. */
+const WARN_AT = 80n;
+
+/** Runs that have said so; the row is the truth, this spares the look at it. */
+const told = new Lru<string, true>(1_000);
+
+/** Tells each run once that most of its budget is spent: the run at work, and those above it. */
+export async function warnOfBudgets({ lane, step }: Session, caps: readonly Cap[], cost: bigint): Promise<void> {
+  for (const cap of caps) {
+    const runId = runOfCap(cap);
+    const spent = spentOf(cap) + cost;
+    if (runId === null || spent * 100n < cap.budget * WARN_AT || told.get(runId)) continue;
+    const rows = await lane.deps.db.query({
+      name: 'warn-of-budget',
+      text: `WITH r AS (UPDATE run SET budget_warned = true, last_seq = last_seq + 1
+          WHERE id = $1 AND NOT budget_warned AND finished_at IS NULL RETURNING last_seq)
+        INSERT INTO run_event (run_id, seq, type, data) SELECT $1, last_seq, 'budget.warning', $2 FROM r RETURNING seq`,
+      values: [
+        runId,
+        JSON.stringify({
+          ...(runId === lane.run.id ? { step: step.id } : {}),
+          budgetUsd: toUsd(cap.budget),
+          spentUsd: toUsd(spent),
+          percent: Number((spent * 100n) / (cap.budget > 0n ? cap.budget : 1n)),
+        }),
+      ],
+    });
+    told.set(runId, true);
+    if (rows.length > 0) tellEvents(lane.deps, runId);
+  }
+}

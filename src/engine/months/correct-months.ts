@@ -1,0 +1,51 @@
+import type { Deps } from '../../deps.js';
+import { type MonthBudget, readMonthBudgets } from './month-budgets.js';
+import { lookAtMonth, setMonthRight } from './month-pools.js';
+
+/** A month that is over is kept until the calls of its last minutes have ended for certain. */
+const KEEP_DAYS = 40;
+
+/**
+ * Compares what the months' rows count with the usage. They part when a cap is set while calls are under way, at a
+ * month's border, and when a timezone changes; each is set right within a minute. Months long over are forgotten.
+ */
+export async function correctMonths(deps: Pick<Deps, 'db' | 'clock' | 'log'>): Promise<void> {
+  const now = deps.clock.now();
+  const rows = await deps.db.query<{ key: string }>(
+    `SELECT key FROM spent WHERE key >= 'month/' AND key < 'month0' ORDER BY key`,
+  );
+  const known = new Set(rows.map(({ key }) => key));
+  for (const budget of await currentMonths(deps, known)) {
+    if (!known.has(budget.key)) continue;
+    const differs = await lookAtMonth(deps.db, budget);
+    if (!differs) continue;
+    await deps.db.transaction((sql) => setMonthRight(sql, budget));
+    deps.log.info({ key: budget.key, ...shown(differs) }, 'a month’s spending was set right by its usage');
+  }
+  const oldest = new Date(now - KEEP_DAYS * 86_400_000).toISOString().slice(0, 7);
+  const over = [...known].filter((key) => (key.split('/').at(-1) ?? '') < oldest);
+  await deps.db.query('DELETE FROM spent WHERE key = ANY($1) AND held = 0', [over]);
+}
+
+/** The current months of all that has a row, whether it has a cap today or not. */
+async function currentMonths(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  keys: ReadonlySet<string>,
+): Promise<readonly MonthBudget[]> {
+  const ids = [...keys].map((key) => key.split('/')[2] ?? '');
+  const workspaces = await db.query<{ id: string }>(
+    `SELECT id FROM workspace WHERE id = ANY($1)
+      UNION SELECT (SELECT min(w.id) FROM workspace w WHERE w.tenant_id = t.id) FROM tenant t WHERE t.id = ANY($1)`,
+    [ids],
+  );
+  const found = new Map<string, MonthBudget>();
+  for (const { id } of workspaces) {
+    if (id === null) continue;
+    for (const budget of await readMonthBudgets(db, id, clock.now())) found.set(budget.key, budget);
+  }
+  return [...found.values()];
+}
+
+function shown({ nano, used }: { readonly nano: bigint; readonly used: bigint }): object {
+  return { counted: String(nano), used: String(used) };
+}
