@@ -24,6 +24,12 @@ export interface ProviderRow {
   readonly nobody?: true;
 }
 
+/** Whether its first answer begins, and never comes to its end. */
+export function breaksOff(row: ProviderRow): boolean {
+  const { cutAfter = 0, endAfter = 0, hangAfter = 0 } = row.answer(1);
+  return Math.max(cutAfter, endAfter, hangAfter) > 1;
+}
+
 const said = (message: string, more: object = {}) => JSON.stringify({ error: { message, ...more } });
 const status = (code: number, body = said(`words of ${code}`), headers: Readonly<Record<string, string>> = {}) => ({
   status: code,

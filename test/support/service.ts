@@ -114,6 +114,7 @@ async function expectStatus(asking: Promise<Response>, status: number): Promise<
 /** Decides whatever the run waits for, once; a gate of a child run is decided in the child. */
 export async function release(service: DrivenService, workspace: string, run: RunView): Promise<void> {
   for (const wait of run.waiting) {
+    if (wait.runId) await release(service, workspace, await service.run(workspace, wait.runId));
     const json = { method: 'POST', headers: { 'content-type': 'application/json' } };
     if (wait.kind === 'approval') {
       const body = JSON.stringify({ decision: 'approve', step: wait.step });
