@@ -83,7 +83,6 @@ export const SLOT_ROWS: readonly OptionRow[] = [
         }),
         people: () => [{ decide: { decision: 'approve' } }],
         killedIn: 'wait',
-        killedAfter: 'parked',
         shows: {
           status: 'completed',
           budgetUsd: 0.1,
