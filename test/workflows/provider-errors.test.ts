@@ -58,7 +58,7 @@ beforeAll(async () => {
   );
   writeFileSync(join(folder, 'models.json'), JSON.stringify({ models }));
   app = await createEngineApp({ models: { ...noModels, file: join(folder, 'models.json') } });
-  const slot = limiter(16);
+  const slot = limiter(8);
   await Promise.all(ROWS.flatMap(({ n }) => VARIANTS.map((variant) => slot(() => play(n, variant)))));
 }, 240_000);
 afterAll(async () => {
