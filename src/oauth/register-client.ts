@@ -38,10 +38,18 @@ export async function registerClient(
   throw new Refusal('conflict', `there is an OAuth client ${name}: delete it first, or choose another name`);
 }
 
+/** What makes the flow safe, or brings its answer where we do not listen. */
+const OURS = new Set([
+  ...['client_id', 'redirect_uri', 'response_type', 'response_mode', 'state', 'code_challenge'],
+  ...['code_challenge_method', 'request', 'request_uri'],
+]);
+
 function checkClient({ net }: Deps, name: string, config: OAuthClientConfig): void {
   if (!isName(name)) throw refused('the name must be of lower-case words joined by hyphens, such as google-ads');
   if (config.provider !== undefined && !isProvider(config.provider))
     throw refused(`config.provider is none of ${Object.keys(PROVIDERS).join(', ')}: leave it out and give the URLs`);
+  const taken = Object.keys(config.params ?? {}).filter((param) => OURS.has(param.toLowerCase()));
+  if (taken.length > 0) throw refused(`config.params: ${taken.join(', ')} is set by the service: leave it out`);
   const client = resolveClient(name, config);
   if (client === null) throw refused('give config.provider, or both config.authorize_url and config.token_url');
   const urls = { authorize_url: client.authorizeUrl, token_url: client.tokenUrl };

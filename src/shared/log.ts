@@ -16,10 +16,14 @@ export const quietLog: Log = {
   child: () => quietLog,
 };
 
+/** A provider's redirect carries a code and a state; who has to sign in first has it as the page to go on to. */
+const CALLBACK = /((?:\/|%2F)api(?:\/|%2F)oauth(?:\/|%2F)callback(?:\?|%3F))\S*/gi;
+
 /** An address as logs may hold it: what opens a door by itself (a `token=` value, a share's path, the id of a terminal's sign-in) is cut. */
 export function redactTokens(address: string): string {
   return address
     .replace(/\b((?:[\w%-]*)token)=[^&#\s]*/gi, '$1=[redacted]')
+    .replace(CALLBACK, '$1[redacted]')
     .replace(/(\/cli\/login\/)[^/?#\s]+/g, '$1[redacted]')
     .replace(/(^|\/)s\/[\w-]{16,}/g, '$1s/[redacted]');
 }

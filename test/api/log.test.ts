@@ -45,6 +45,11 @@ test.each([
   ['/api/events/t/w/r?step=a&token=abc&x=1', '/api/events/t/w/r?step=a&token=[redacted]&x=1'],
   ['/x?access_token=abc', '/x?access_token=[redacted]'],
   ['/api/cli/login/0123456789abcdefghij?x=1', '/api/cli/login/[redacted]?x=1'],
+  ['/api/oauth/callback?state=abc&code=def', '/api/oauth/callback?[redacted]'],
+  [
+    '/sign-in?next=%2Fapi%2Foauth%2Fcallback%3Fstate%3Dabc%26code%3Ddef',
+    '/sign-in?next=%2Fapi%2Foauth%2Fcallback%3F[redacted]',
+  ],
   ['/s/0123456789abcdefghij', '/s/[redacted]'],
   ['/api/workspaces/tokens/source?path=s/notes.md', '/api/workspaces/tokens/source?path=s/notes.md'],
 ])('%s is logged as %s', (address, expected) => {

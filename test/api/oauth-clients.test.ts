@@ -89,6 +89,11 @@ test.each([
     { name: 'x', client: 'a', config: { ...urls, authorize_url: 'javascript:alert(1)' } },
     /use https/,
   ],
+  [
+    'a parameter that is ours',
+    { name: 'x', client: 'a', config: { ...urls, params: { State: 'x' } } },
+    /State is set by/,
+  ],
   ['an unknown key', { name: 'x', client: 'a', config: { ...urls, tokenurl: 'x' } }, /token_url/],
 ])('what cannot be used is refused: %s', async (_what, body, message) => {
   const response = await register(body);

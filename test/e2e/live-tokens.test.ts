@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createHost } from '../support/embedded-host.js';
 import { type FakeCall, type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
@@ -130,6 +132,44 @@ test(
     await put(again);
     expect(await statusOfSecret()).toBe('ok');
     expect(await useAtOnce(1)).toEqual([hashOf('access-token-2')]);
+    await worker.end('SIGTERM');
+  },
+);
+
+const cookiesOf = (response: Response) =>
+  response.headers
+    .getSetCookie()
+    .map((one) => one.split(';')[0])
+    .join('; ');
+
+test(
+  'a person signs in, connects a service through their browser, and the next run uses the token that came along',
+  TIMEOUT,
+  async () => {
+    const provider = await startOAuthProvider();
+    const { email, password } = JSON.parse(await readFile(join(api.dataDir, 'bootstrap.json'), 'utf8'));
+    const json = { 'content-type': 'application/json', origin: api.url };
+    const post = (path: string, body: object, headers = {}) =>
+      fetch(`${api.url}${path}`, { method: 'POST', headers: { ...json, ...headers }, body: JSON.stringify(body) });
+    const session = cookiesOf(await post('/api/auth/login', { email, password }));
+    const config = { authorize_url: provider.authorizeUrl, token_url: provider.tokenUrl, client_secret: CLIENT.secret };
+    const client = await post('/api/oauth/clients', { name: 'shop', client: CLIENT.id, config }, { cookie: session });
+    expect(client.status, await client.clone().text()).toBe(201);
+    const { redirectUri } = (await client.json()) as { redirectUri: string };
+
+    const started = await post('/api/oauth/start', { client: 'shop', secret: 'SHOP', workspace }, { cookie: session });
+    const { url } = (await started.json()) as { url: string };
+    const { code, state, redirectUri: asked } = provider.agree(url);
+    expect(asked).toBe(redirectUri);
+    const page = await fetch(`${redirectUri}?${new URLSearchParams({ code, state })}`, {
+      headers: { cookie: `${session}; ${cookiesOf(started)}`, accept: 'text/html', 'sec-fetch-site': 'cross-site' },
+    });
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<h1>Connected</h1>')]);
+
+    const worker = await startWorker();
+    expect(await useAtOnce(3)).toEqual(Array.from({ length: 3 }, () => hashOf('access-token-2')));
+    expect(provider.asked.map(({ grant_type }) => grant_type)).toEqual(['authorization_code']);
+    for (const text of [code, state, CLIENT.secret, 'refresh-token-2']) expect(api.stdout()).not.toContain(text);
     await worker.end('SIGTERM');
   },
 );
