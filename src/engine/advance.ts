@@ -5,6 +5,7 @@ import { dropLane } from '../tools/index.js';
 import type { Stop, Turn } from '../workflows/contract.js';
 import { loadPlan } from '../workspaces/index.js';
 import { BudgetRefused, Ended, Fenced, isPassing, Poison, StaleTurn } from './errors.js';
+import { withClocks } from './clocks/with-clocks.js';
 import { type ClaimedLane, claimLane, type LaneView, readLane } from './journal/claim.js';
 import { LaneWriter } from './journal/lane-writer.js';
 import { endOf, indexSteps, type Lane } from './lane/lane.js';
@@ -38,7 +39,7 @@ export async function advanceLane(deps: Deps, turn: Turn, attempt: number, cance
     const watch = watchLane(deps, turn, claimed.fence, live.controller);
     try {
       const stop = await withSlots({ lane, fence: claimed.fence }, () =>
-        walk(lane).catch((error: unknown) => writeFirst(lane, error)),
+        withClocks(lane, () => walk(lane).catch((error: unknown) => writeFirst(lane, error))),
       );
       failpoint('step-done-before-report');
       if (stop.kind === 'done' || stop.kind === 'failed') await tidy(deps, turn);

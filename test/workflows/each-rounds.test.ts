@@ -125,3 +125,34 @@ test('an item of a run from before items were kept is read from the list as it i
   expect(await app.ended(workspace, id)).toMatchObject({ status: 'completed', error: null });
   expect(promptOf(id, 'fan/2/1/2')).toContain('Do \\"Bo\\"');
 });
+
+test('an item costs the database the same, however many siblings it has', async () => {
+  play(() => 'ok');
+  const body = '## Fan @worker\n\n- each: input.names\n- parallel: 20\n\nDo {{item}}.';
+  const workspace = await app.workspace({ ...WORKER, 'flows/f.md': flow(body, NAMES) });
+  const rowsRead = async (count: number): Promise<number> => {
+    const before = await tuplesRead();
+    const names = Array.from({ length: count }, (_, index) => `n${index}`);
+    const id = await app.start(workspace, 'f', { task: { names } });
+    const run = await app.until(workspace, id, ({ finishedAt }) => finishedAt !== null, 120_000);
+    expect(run.steps[0]?.data).toHaveLength(count);
+    return ((await tuplesRead()) - before) / count;
+  };
+  const [few, many] = [await rowsRead(40), await rowsRead(400)];
+  expect(many).toBeLessThan(few + 100);
+}, 180_000);
+
+/** Rows of lanes and steps that the database has read so far, once its counters stand still. */
+async function tuplesRead(): Promise<number> {
+  let last = -1;
+  const look = async () => {
+    const [row] = await app.deps.db.query<{ n: bigint }>(
+      `SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint AS n FROM pg_stat_user_tables WHERE relname IN ('lane', 'step')`,
+    );
+    const same = Number(row?.n) === last;
+    last = Number(row?.n);
+    return same;
+  };
+  await expect.poll(look, { timeout: 20_000, interval: 1_500 }).toBe(true);
+  return last;
+}

@@ -29,7 +29,7 @@ export async function openSession(
     const models = deps.models.resolve(step.model ?? agent.model ?? null, plan.workspace.models);
     const assembled = [
       ...assembleTools(deps, step, agent),
-      ...(agent.builtins.includes('ask_human') ? [askHuman] : []),
+      ...(agent.builtins.includes('ask_human') && (step.tools?.includes('ask_human') ?? true) ? [askHuman] : []),
     ];
     const secrets = await openStepSecrets(lane, step, agent);
     const journal = await journalOf(lane, state);

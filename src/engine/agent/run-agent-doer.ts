@@ -1,3 +1,4 @@
+import { TOO_LONG } from '../clocks/end-overdue.js';
 import { StepFailure } from '../errors.js';
 import type { Doer, Done } from '../steps/kinds.js';
 import { judgeAnswer, refuseFiltered } from './answer.js';
@@ -14,7 +15,7 @@ export const runAgentDoer: Doer = async (lane, step, state) => {
   try {
     return await converse(session);
   } catch (error) {
-    const failure = session.timedOut() ? new StepFailure('the step took longer than its timeout', 'timeout') : error;
+    const failure = session.timedOut() ? new StepFailure(TOO_LONG, 'timeout') : error;
     // What a failed step made stays to be looked at, and is not left for the lane's next agent.
     if (failure instanceof StepFailure) tellFiles(session, await keepFiles(session));
     throw failure;

@@ -78,6 +78,9 @@ export interface ChildWrite {
   readonly tags: readonly string[];
   /** The runs whose slots it needs to be at work. */
   readonly slots: readonly string[];
+  /** How long it may be at work, ms, when its step says so, and the runs whose time its own counts for. */
+  readonly limit: number | null;
+  readonly clocks: readonly string[];
 }
 
 export interface LaneWrite {

@@ -17,6 +17,8 @@ export interface LaneMemory {
   readonly since?: number;
   /** When the lane was last at work: the time of its newest write. */
   readonly at?: number;
+  /** The lane was put off and does not go on before (epoch ms). */
+  readonly notBefore?: number;
   /** The child run that the step waits for. */
   readonly child?: string;
 }
@@ -59,6 +61,8 @@ export interface RunRow {
   readonly parentId: string | null;
   /** The runs whose slots a lane of this one needs to be at work; null or empty for most. */
   readonly slots: readonly string[] | null;
+  /** The runs whose step's timeout counts its time at work; null or empty for most. */
+  readonly clocks: readonly string[] | null;
   readonly mode: string;
   readonly input: Json | null;
   readonly trigger: Json;
@@ -142,7 +146,7 @@ const PARK = `jsonb_build_object('id', id, 'step', step, 'item', item, 'round', 
 
 /** Read after the claim, in a statement of its own: the claim may have waited for a write that this must see. */
 const VIEW = `SELECT jsonb_build_object('id', r.id, 'tenantId', r.tenant_id, 'workspaceId', r.workspace_id, 'flow', r.flow,
-    'planId', r.plan_id, 'revision', r.revision, 'rootId', r.root_id, 'parentId', r.parent_id, 'slots', r.slots, 'mode', r.mode, 'input', r.input, 'trigger', r.trigger,
+    'planId', r.plan_id, 'revision', r.revision, 'rootId', r.root_id, 'parentId', r.parent_id, 'slots', r.slots, 'clocks', r.clocks, 'mode', r.mode, 'input', r.input, 'trigger', r.trigger,
     'startedBy', r.started_by, 'fromStep', r.from_step, 'tags', r.tags, 'budgetNano', r.budget_nano::text,
     'spentNano', r.spent_nano::text, 'reservedNano', r.reserved_nano::text, 'begun', r.started_at IS NOT NULL, 'startedAt', coalesce(r.started_at, now()),
     'deadlineAt', CASE WHEN r.started_at IS NULL AND r.parent_id IS NULL THEN r.deadline_at + (now() - r.created_at) ELSE r.deadline_at END,

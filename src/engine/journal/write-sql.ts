@@ -93,12 +93,13 @@ f AS (
 ),
 k AS (
   INSERT INTO run (id, tenant_id, workspace_id, flow, plan_id, revision, root_id, parent_id, mode, input, trigger, started_by,
-    tags, budget_nano, deadline_at, slots, last_seq)
+    tags, budget_nano, deadline_at, slots, active_limit_ms, clocks, last_seq)
   SELECT x.id, r.tenant_id, r.workspace_id, x.flow, x.plan, r.revision, r.root_id, r.id, r.mode, x.input,
     jsonb_build_object('kind', 'subflow', 'step', x.step), r.started_by, ARRAY(SELECT jsonb_array_elements_text(x.tags)), x.budget,
-    to_timestamp(x.deadline / 1000.0), ARRAY(SELECT jsonb_array_elements_text(x.slots)), 1
+    to_timestamp(x.deadline / 1000.0), ARRAY(SELECT jsonb_array_elements_text(x.slots)), x."limit",
+    ARRAY(SELECT jsonb_array_elements_text(x.clocks)), 1
   FROM r, b, jsonb_to_recordset(b.j->'children') x(id text, flow text, plan text, input jsonb, step text, budget bigint,
-    deadline float8, tags jsonb, slots jsonb)
+    deadline float8, tags jsonb, slots jsonb, "limit" bigint, clocks jsonb)
   ON CONFLICT DO NOTHING RETURNING id
 ),
 k2 AS (INSERT INTO lane (run_id, lane) SELECT id, 'main' FROM k),

@@ -3,7 +3,7 @@ import type { Sql } from '../../db/contract.js';
 /**
  * Which of these slots are needed: a lane under them is at work, or ready to be. Ready are a lane that has begun and
  * stands nowhere, one whose park is decided, whose branches or whose child have ended, and as many lanes of a fork that
- * have not begun as it has room for. A lane in line for a slot is not.
+ * have not begun as it has room for. A lane in line for a slot is not, nor is one that is put off.
  */
 const NEEDED = `WITH want AS (
     SELECT s.run_id AS slot, r.root_id FROM slot s JOIN run r ON r.id = s.run_id WHERE s.run_id = ANY($1) AND s.held),
@@ -17,7 +17,7 @@ const NEEDED = `WITH want AS (
     SELECT slot, run_id, parent, count(*) FILTER (WHERE state <> 'running' OR turn > 0) AS begun,
         bool_or(state = 'running' AND turn = 0) AS more
       FROM lanes WHERE lane <> 'main' GROUP BY slot, run_id, parent, fork)
-  SELECT slot FROM lanes WHERE place = 'busy' OR (place IS DISTINCT FROM 'waiting' AND CASE state
+  SELECT slot FROM lanes WHERE place = 'busy' OR (coalesce(place, '') NOT IN ('waiting', 'put-off') AND CASE state
       WHEN 'parked' THEN NOT EXISTS (SELECT 1 FROM park p
         WHERE p.run_id = lanes.run_id AND p.lane = lanes.lane AND p.decided_at IS NULL)
       WHEN 'forked' THEN NOT EXISTS (SELECT 1 FROM lanes c

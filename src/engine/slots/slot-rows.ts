@@ -56,9 +56,9 @@ export async function standInLine(sql: Sql, place: LanePlace): Promise<{ busy: b
     name: 'slot-line',
     text: `INSERT INTO slot_lane (run_id, lane, workspace_id, slots, state, starts) VALUES ($1, $2, $3, $4, 'waiting', $5)
       ON CONFLICT (run_id, lane) DO UPDATE SET room = NULL,
-        state = CASE WHEN slot_lane.state = 'forked' THEN 'waiting' ELSE slot_lane.state END,
-        since = CASE WHEN slot_lane.state = 'forked' THEN now() ELSE slot_lane.since END,
-        place = CASE WHEN slot_lane.state = 'forked' THEN excluded.place ELSE slot_lane.place END
+        state = CASE WHEN slot_lane.state IN ('forked', 'put-off') THEN 'waiting' ELSE slot_lane.state END,
+        since = CASE WHEN slot_lane.state IN ('forked', 'put-off') THEN now() ELSE slot_lane.since END,
+        place = CASE WHEN slot_lane.state IN ('forked', 'put-off') THEN excluded.place ELSE slot_lane.place END
       RETURNING state, place = currval(pg_get_serial_sequence('slot_lane', 'place')) AS fresh`,
     values: [place.runId, place.lane, place.workspaceId, place.slots, place.starts ?? false],
   });

@@ -5,12 +5,18 @@ import type { Stop } from '../../workflows/contract.js';
 import { Ended, Fenced } from '../errors.js';
 import { deadlineOf, isOverdue } from '../lane/deadline.js';
 import type { Lane } from '../lane/lane.js';
+import { stillPutOff } from '../lane/put-off.js';
 import { tellRuns } from '../outbox/tell-runs.js';
 import { freeSlots } from './free-slots.js';
 import { type GrantedLane, grantSlots } from './grant-slots.js';
 import { slotOf } from './slot-of.js';
 import { addSlot, type LanePlace, lockSlots, slotPark, standInLine } from './slot-rows.js';
 import { tellSlot } from './tell-slot.js';
+
+/** A lane that is put off for so long keeps its slot. */
+const HELD_MS = 10_000;
+/** How a lane stands that has left its slots and will be back without a wake. */
+const RESTS = { fork: 'forked', later: 'put-off' } as const;
 
 /** The lane as one attempt holds it: a later attempt's slots are not this one's to take or to free. */
 export interface HeldLane {
@@ -25,17 +31,23 @@ export interface HeldLane {
 export async function withSlots(held: HeldLane, work: () => Promise<Stop>): Promise<Stop> {
   const { lane } = held;
   // A run whose time is over does nothing but end: it waits for nobody.
-  if (lane.run.slots === null || lane.run.slots.length === 0 || isOverdue(lane)) return work();
-  if (!(await takeSlots(held))) {
+  if (isOverdue(lane)) return work();
+  const early = stillPutOff(lane);
+  if (lane.run.slots === null || lane.run.slots.length === 0) return early ?? work();
+  if (early === null && !(await takeSlots(held))) {
     failpoint('slot-waiting');
     return { kind: 'park', park: slotPark(lane.run.id, lane.name), wakeAt: deadlineOf(lane) };
   }
   failpoint('slot-taken');
-  const stop = await work();
+  const stop = early ?? (await work());
   failpoint('slot-unneeded');
-  // Held on to: the lane goes on by itself.
-  if (stop.kind !== 'again' && stop.kind !== 'later') await leaveSlots(held, stop);
+  if (!goesOnSoon(lane, stop)) await leaveSlots(held, stop);
   return stop;
+}
+
+/** Whose slot is held on to: a lane that goes on at once, or after a wait that is shorter than a turn in line. */
+function goesOnSoon({ deps }: Lane, stop: Stop): boolean {
+  return stop.kind === 'again' || (stop.kind === 'later' && stop.at - deps.clock.now() <= HELD_MS);
 }
 
 function placeOf({ run, name }: Lane): LanePlace {
@@ -79,11 +91,11 @@ async function leaveSlots(held: HeldLane, stop: Stop): Promise<void> {
   const granted = await lane.deps.db.transaction(async (sql) => {
     await lockSlots(sql, place.workspaceId);
     await assertHeld(sql, held, { ended: true });
-    if (stop.kind === 'fork') {
+    if (stop.kind === 'fork' || stop.kind === 'later') {
       await sql.query({
-        name: 'slot-lane-forked',
-        text: `UPDATE slot_lane SET state = 'forked', room = $3 WHERE run_id = $1 AND lane = $2`,
-        values: [place.runId, place.lane, stop.parallel],
+        name: 'slot-lane-rests',
+        text: `UPDATE slot_lane SET state = $3, room = $4 WHERE run_id = $1 AND lane = $2`,
+        values: [place.runId, place.lane, RESTS[stop.kind], stop.kind === 'fork' ? stop.parallel : null],
       });
     } else {
       await sql.query({

@@ -5,6 +5,7 @@ import { fillWith, validate } from '../../workspace/index.js';
 import type { Plan, StepPlan } from '../../workspace/model.js';
 import { loadPlan } from '../../workspaces/index.js';
 import { openPool, stepKeyOf } from '../agent/pools.js';
+import { TOO_LONG } from '../clocks/end-overdue.js';
 import { StepFailure } from '../errors.js';
 import { deadlineOf } from '../lane/deadline.js';
 import type { Lane, StepState } from '../lane/lane.js';
@@ -19,6 +20,8 @@ interface ChildRow {
   readonly planId: string;
   readonly spent: bigint;
   readonly ended: boolean;
+  /** Ended by the timeout of this step. */
+  readonly overdue: boolean;
 }
 
 /**
@@ -50,6 +53,8 @@ async function startChild(lane: Lane, step: StepPlan, state: StepState): Promise
     budget: pinned.plan.budgetUsd === undefined ? null : String(toNano(pinned.plan.budgetUsd)),
     deadline: childDeadline(lane, pinned.plan.timeoutMs),
     tags: pinned.plan.tags,
+    limit: step.timeoutMs ?? null,
+    clocks: [...(lane.run.clocks ?? []), ...(step.timeoutMs === undefined ? [] : [id])],
     slots: await childSlots(lane, { id, plan: pinned.plan, step: step.id, input }),
   });
   lane.writer.event('step.subflow', { step: step.id, item: state.item, round: state.round, runId: id });
@@ -87,7 +92,8 @@ function childDeadline(lane: Lane, timeoutMs: number | undefined): number | null
 
 async function readChild(lane: Lane, child: string, state: StepState): Promise<Done> {
   const [row] = await lane.deps.db.query<ChildRow>(
-    `SELECT status, error, plan_id AS "planId", spent_nano AS spent, finished_at IS NOT NULL AS ended FROM run WHERE id = $1`,
+    `SELECT status, error, plan_id AS "planId", spent_nano AS spent, finished_at IS NOT NULL AS ended,
+        coalesce(active_ms >= active_limit_ms, false) AS overdue FROM run WHERE id = $1`,
     [child],
   );
   if (!row) throw new StepFailure('the run of the subflow is gone');
@@ -96,6 +102,7 @@ async function readChild(lane: Lane, child: string, state: StepState): Promise<D
   lane.writer.memory = memory;
   state.costNano += row.spent;
   lane.writer.batch.spend += row.spent;
+  if (row.status === 'failed' && row.overdue) throw new StepFailure(TOO_LONG, 'timeout');
   if (row.status === 'failed') throw new StepFailure(`the subflow failed: ${row.error ?? 'without a word'}`);
   return { kind: 'done', ...(await childResult(lane, child, row.planId)) };
 }

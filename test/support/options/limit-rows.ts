@@ -80,7 +80,7 @@ export const LIMIT_ROWS: readonly OptionRow[] = [
     key: 'timeout',
     values: 'a duration: `90s` `5m` `2h` `3d` `1w`',
     byDefault: 'none',
-    more: 'Waiting for a person inside a step counts as no work.',
+    more: 'Waiting for a person inside a step, or inside its subflow, counts as no work.',
     refused: [
       { write: 'timeout: 0s', code: 'step/bad-value', says: 'duration' },
       { write: 'timeout: -5m', code: 'step/bad-value', says: 'duration' },
@@ -98,6 +98,17 @@ export const LIMIT_ROWS: readonly OptionRow[] = [
         shows: {
           status: 'completed',
           steps: [{ status: 'failed', error: 'the step took longer than its timeout' }, { status: 'completed' }],
+        },
+      },
+      'timeout of a subflow': {
+        flow: '## Print\n\n- subflow: printing\n- timeout: 2s\n- on_fail: continue\n\n## Answer @worker\n\nAnswer.',
+        files: { 'flows/printing.md': '---\ndescription: Prints.\n---\n\n## Ink @worker\n\nPut ink on it.\n' },
+        model: ({ step }) => (step === 'ink' ? late : undefined),
+        isShort: true,
+        killedIn: { step: 'ink' },
+        shows: {
+          status: 'completed',
+          steps: [{ status: 'failed', error: 'the step took longer than its timeout' }, { result: 'answer is done' }],
         },
       },
       'timeout at a gate': {

@@ -1,0 +1,23 @@
+import type { Sql } from '../../db/contract.js';
+
+/** A process that was paused was not at work: so much counts for one look at most. */
+const MOST_MS = 5_000;
+/** An advance that begins so soon after another one's look goes on counting from there. */
+const RECENT_MS = 1_200;
+
+/**
+ * Counts the time since the clock was last looked at as time at work, or begins to count. Over all advances that are at
+ * work at once each moment counts once. Answers the ms that are left, or null when the run has ended.
+ */
+export async function countActive(sql: Sql, clock: string, begins: boolean): Promise<number | null> {
+  const [row] = await sql.query<{ left: number }>({
+    name: 'count-active',
+    text: `UPDATE run SET
+        active_ms = active_ms + CASE WHEN $2 OR active_at IS NULL THEN 0
+          ELSE greatest(0, least($3::float8, extract(epoch FROM clock_timestamp() - active_at) * 1000)) END,
+        active_at = CASE WHEN $2 AND active_at > clock_timestamp() - $4 * interval '1 ms' THEN active_at ELSE clock_timestamp() END
+      WHERE id = $1 AND finished_at IS NULL RETURNING (active_limit_ms - active_ms)::float8 AS left`,
+    values: [clock, begins, MOST_MS, RECENT_MS],
+  });
+  return row?.left ?? null;
+}

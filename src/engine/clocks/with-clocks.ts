@@ -1,0 +1,67 @@
+import type { Deps } from '../../deps.js';
+import type { Lane } from '../lane/lane.js';
+import { abortLive } from '../live.js';
+import { tellEvents } from '../rows/tell-events.js';
+import { countActive } from './count-active.js';
+import { endOverdue } from './end-overdue.js';
+
+const LOOK_EVERY_MS = 1_000;
+const LEAST_MS = 20;
+
+/**
+ * Works while the clocks of the steps above are running: `timeout` of a step with `subflow:` bounds the time that its
+ * child and what runs under it are at work. What waits for people, events or a time has no advance and counts for
+ * nothing. The clock is in the child's row and counted by whoever is at work, about each second: a worker that dies
+ * loses that much of it at most. The run whose time is over is ended with all under it.
+ */
+export async function withClocks<T>(lane: Lane, work: () => Promise<T>): Promise<T> {
+  const clocks = lane.run.clocks ?? [];
+  if (clocks.length === 0) return work();
+  const watch = watchClocks(lane.deps, clocks);
+  try {
+    await watch.begun;
+    if (lane.signal.aborted) throw lane.signal.reason;
+    return await work();
+  } finally {
+    await watch.end();
+  }
+}
+
+function watchClocks(deps: Deps, clocks: readonly string[]): { readonly begun: Promise<void>; end(): Promise<void> } {
+  let ended = false;
+  let timer: NodeJS.Timeout | undefined;
+  const look = async (begins: boolean): Promise<void> => {
+    let next = LOOK_EVERY_MS;
+    for (const clock of clocks) {
+      const left = await countActive(deps.db, clock, begins);
+      if (left !== null && left <= 0) await endNow(deps, clock);
+      else if (left !== null) next = Math.min(next, Math.max(left, LEAST_MS));
+    }
+    if (!ended) timer = setTimeout(again, next);
+  };
+  // A database that is away counts nothing meanwhile: the next look will.
+  const again = (): void => {
+    at = look(false).catch(() => {
+      if (!ended) timer = setTimeout(again, LOOK_EVERY_MS);
+    });
+  };
+  const begun = look(true);
+  let at: Promise<void> = begun.catch(() => undefined);
+  return {
+    begun,
+    end: async () => {
+      ended = true;
+      clearTimeout(timer);
+      await at;
+      for (const clock of clocks) await countActive(deps.db, clock, false).catch(() => undefined);
+    },
+  };
+}
+
+async function endNow(deps: Deps, clock: string): Promise<void> {
+  // Their workflows end by themselves as their lanes do; those that have none at work are told by the outbox.
+  for (const id of await endOverdue(deps.db, clock)) {
+    abortLive(id);
+    tellEvents(deps, id);
+  }
+}
