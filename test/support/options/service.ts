@@ -101,8 +101,14 @@ export async function startOptionService(model: OptionModel) {
     async faults({ door, shows }: CaseRun): Promise<string[]> {
       const input = { db: api.db, dataDir, temporal: temporal.address, runId: door.run, calls: model.byKey() };
       const found = await audit(input);
-      const fails = (shows as { status?: string }).status === 'failed';
-      return found.filter((fault) => !(fails && fault.startsWith(`a run did not complete: ${door.run} failed`)));
+      const { status, steps = [] } = shows as { status?: string; steps?: readonly { status?: string }[] };
+      const own = `a run did not complete: ${door.run} failed`;
+      const isMeant = (fault: string) =>
+        // The run, or the child of a step that is to fail.
+        fault.startsWith(own)
+          ? status === 'failed'
+          : fault.startsWith('a run did not complete: ') && steps.some((step) => step.status === 'failed');
+      return found.filter((fault) => !isMeant(fault));
     },
     async close() {
       await services.close();
