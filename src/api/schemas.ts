@@ -41,6 +41,11 @@ export const limitedResponse = { 429: jsonResponse(ErrorBody, 'Too many attempts
 /** For a route without a credential that checks one in its body. */
 export const badCredentials = { 401: jsonResponse(ErrorBody, 'The address or the password is wrong') };
 
+/** For a route that starts a run. */
+export const spentResponse = {
+  402: jsonResponse(ErrorBody, 'The budget of the month is spent: `budget/month`, with its figures'),
+};
+
 /** What the funnel may answer by itself, for the documentation: no route has to repeat it. */
 export function errorResponses(access: Access, route: RouteConfig): RouteConfig['responses'] {
   const guarded = access !== 'open' && access !== 'token';

@@ -15,7 +15,7 @@ export interface DeletedWorkspace {
 }
 
 /** What hangs on a run, and what on the workspace; usage and audit are the account's, and stay. */
-const OF_RUN = ['run_file', 'run_event', 'message', 'call', 'park', 'step', 'lane', 'outbox'];
+const OF_RUN = ['hold', 'run_file', 'run_event', 'message', 'call', 'park', 'step', 'lane', 'outbox'];
 const OF_WORKSPACE = [
   'slot',
   'slot_lane',
@@ -76,15 +76,15 @@ async function countLive(sql: Sql, ids: readonly string[], force: boolean): Prom
 
 /** Answers the produced files' blobs that nothing refers to any more. */
 async function deleteRows(sql: Sql, ids: readonly string[]): Promise<readonly string[]> {
-  const open = await sql.query<{ id: string }>(
-    'SELECT id FROM run WHERE workspace_id = ANY($1) AND finished_at IS NULL',
-    [ids],
-  );
+  const open = await lockLive(sql, ids);
+  // What was called and is cut off here counts for the account, and holds nothing of its month any more.
+  await sql.query('SELECT book_lost($1, NULL, NULL)', [open.map(({ id }) => id)]);
   const produced = await sql.query<{ sha: string }>(
     `SELECT sha FROM storage_entry WHERE workspace_id = ANY($1)
      UNION SELECT f.sha FROM run_file f JOIN run r ON r.id = f.run_id WHERE r.workspace_id = ANY($1)`,
     [ids],
   );
+  await deleteSpent(sql, ids);
   for (const table of OF_RUN) {
     await sql.query(`DELETE FROM ${table} WHERE run_id IN (SELECT id FROM run WHERE workspace_id = ANY($1))`, [ids]);
   }
@@ -103,6 +103,22 @@ async function deleteRows(sql: Sql, ids: readonly string[]): Promise<readonly st
     [produced.map(({ sha }) => sha)],
   );
   return orphans.map(({ sha }) => sha);
+}
+
+/** The live runs, locked in the order of every write: lane, run. */
+async function lockLive(sql: Sql, ids: readonly string[]): Promise<readonly { readonly id: string }[]> {
+  const live = 'SELECT id FROM run WHERE workspace_id = ANY($1) AND finished_at IS NULL';
+  await sql.query(`SELECT 1 FROM lane WHERE run_id IN (${live}) ORDER BY run_id, lane FOR UPDATE`, [ids]);
+  return sql.query<{ id: string }>(`${live} ORDER BY id FOR UPDATE`, [ids]);
+}
+
+/** What the budgets of its runs, and its months, have counted. */
+async function deleteSpent(sql: Sql, ids: readonly string[]): Promise<void> {
+  await sql.query(
+    `DELETE FROM spent WHERE (key LIKE 'run/%' AND split_part(key, '/', 2) IN (SELECT id FROM run WHERE workspace_id = ANY($1)))
+      OR (key LIKE 'month/workspace/%' AND split_part(key, '/', 3) = ANY($1))`,
+    [ids],
+  );
 }
 
 /** A later workspace of the same name is another one: who saw this one does not see that one. */

@@ -13,6 +13,7 @@ beforeAll(async () => {
     const turn = Number((idempotencyKey ?? '').split('/')[5] ?? 0);
     const output = Math.min(1_500, Number(body.max_tokens ?? body.max_completion_tokens ?? 1_500));
     const usage = { input: 300, output };
+    if (prompt.includes('LATE')) return { text: 'late', delayMs: 60_000, usage };
     if (turn >= Number(/TURNS=(\d+)/.exec(prompt)?.[1] ?? 1)) return { text: 'done', usage };
     return { calls: [{ name: 'Glob', args: { pattern: `*${turn}` } }], usage, delayMs: 10 };
   });
@@ -162,6 +163,29 @@ test('a month’s row that does not count what was used is set right, and one th
   await app.deps.db.query('INSERT INTO spent (key, nano) VALUES ($1, 5)', [old]);
   await correctMonths(app.deps);
   expect(await poolOf(workspace)).toEqual([{ key: pool?.key, nano: spent, held: 0n }]);
+});
+
+test('security 31: what was in flight in a workspace that is deleted counts for the account, and holds nothing of its month', async () => {
+  await app.deps.db.query('UPDATE tenant SET budget_nano = 900000000000 WHERE id = $1', [app.tenant]);
+  try {
+    const workspace = await app.workspace(tree('budget: 5\n', '## Work @worker\n\nLATE', 'budget: 1\n'));
+    const before = provider.calls.length;
+    await app.start(workspace, 'f');
+    await expect.poll(() => provider.calls.length, { timeout: 10_000 }).toBe(before + 1);
+    const [month] = await app.deps.db.query<{ held: bigint }>(
+      `SELECT held FROM spent WHERE key LIKE 'month/account/%'`,
+    );
+    expect(month?.held).toBeGreaterThan(0n);
+    const deleted = await app.delete(`/api/workspaces/${workspace}?force=true`);
+    expect(deleted.status).toBe(200);
+    const rows = await app.deps.db.query<{ held: bigint; nano: bigint; used: bigint }>(
+      `SELECT held, nano, (SELECT sum(nano)::bigint FROM usage) AS used FROM spent WHERE key LIKE 'month/account/%'`,
+    );
+    expect(rows.map(({ held, nano, used }) => [held, nano === used])).toEqual([[0n, true]]);
+    expect(await app.deps.db.query('SELECT 1 FROM hold')).toEqual([]);
+  } finally {
+    await app.deps.db.query('UPDATE tenant SET budget_nano = NULL WHERE id = $1', [app.tenant]);
+  }
 });
 
 test('a month begins with what was used before it had a budget', async () => {

@@ -3,7 +3,7 @@ import { RunParams } from '../../../contract/common.js';
 import { RerunRun, Skipped, Started } from '../../../contract/runs.js';
 import { rerunRun } from '../../../runs/index.js';
 import { defineRoute } from '../../define-route.js';
-import { acceptedResponse, jsonBody, okResponse } from '../../schemas.js';
+import { acceptedResponse, jsonBody, okResponse, spentResponse } from '../../schemas.js';
 import { findRunOfPath } from './params.js';
 
 export const rerunOneRun = defineRoute({
@@ -19,6 +19,7 @@ export const rerunOneRun = defineRoute({
     responses: {
       ...acceptedResponse(Started, 'A new run is kept, and goes on by itself; the old one is left as it is'),
       ...okResponse(Skipped, 'No run was made (on_limit: skip)'),
+      ...spentResponse,
     },
   }),
   handle: async (c) => {

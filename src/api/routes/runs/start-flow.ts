@@ -4,7 +4,7 @@ import { Skipped, StartAgent, Started, StartRun } from '../../../contract/runs.j
 import { startRun } from '../../../runs/index.js';
 import type { Json } from '../../../shared/json.js';
 import { defineRoute } from '../../define-route.js';
-import { acceptedResponse, jsonBody, okResponse } from '../../schemas.js';
+import { acceptedResponse, jsonBody, okResponse, spentResponse } from '../../schemas.js';
 import { nameParam } from './params.js';
 
 export const startFlow = defineRoute({
@@ -19,6 +19,7 @@ export const startFlow = defineRoute({
     responses: {
       ...acceptedResponse(Started, 'The run is kept, and goes on by itself'),
       ...okResponse(Skipped, 'No run was made (on_limit: skip)'),
+      ...spentResponse,
     },
   }),
   handle: async (c) => {
@@ -46,7 +47,11 @@ export const startAgent = defineRoute({
     summary: 'Run one agent alone',
     tags: ['Runs'],
     request: { params: WorkspaceParams.extend({ agent: nameParam('The agent’s name') }), body: jsonBody(StartAgent) },
-    responses: { ...acceptedResponse(Started, 'The run is kept, and goes on by itself'), ...okResponse(Skipped) },
+    responses: {
+      ...acceptedResponse(Started, 'The run is kept, and goes on by itself'),
+      ...okResponse(Skipped),
+      ...spentResponse,
+    },
   }),
   handle: async (c) => {
     const { ws: workspace, agent } = c.req.valid('param');

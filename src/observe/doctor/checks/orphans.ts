@@ -1,6 +1,18 @@
 import { rowCheck } from '../check.js';
 
-const OF_RUN = ['lane', 'step', 'call', 'message', 'park', 'run_event', 'run_file', 'outbox', 'slot', 'slot_lane'];
+const OF_RUN = [
+  'lane',
+  'step',
+  'call',
+  'message',
+  'park',
+  'run_event',
+  'run_file',
+  'outbox',
+  'slot',
+  'slot_lane',
+  'hold',
+];
 
 /** No row hangs on what is gone. */
 export const orphans = rowCheck(
