@@ -94,8 +94,11 @@ test('what a model streamed before it broke off is taken back when the next mode
   const finished = stream.items.find(({ event }) => event === 'model.finished');
   expect(finished?.data).toMatchObject({ model: 'main', served: 'openai-compatible/second', via: 'second' });
   // 10 tokens at $1 and 5 at $20 a million: at the price of the one that answered.
-  expect(run.usage).toMatchObject([{ model: 'openai-compatible/second', calls: 1, costUsd: 0.000_11 }]);
-  expect(run.costUsd).toBeCloseTo(0.000_11, 9);
+  const use = (name: string) => run.usage.find(({ model }) => model === `openai-compatible/${name}`);
+  expect(use('second')).toMatchObject({ calls: 1, costUsd: 0.000_11, estimated: false });
+  // What broke off is paid for too, under the model that broke off.
+  expect(use('broken')).toMatchObject({ estimated: true });
+  expect(run.usage.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0)).toBeCloseTo(run.costUsd, 9);
 });
 
 test('what was streamed is taken back when the call is put off, and the answer then is the whole of it', async () => {
