@@ -31,6 +31,7 @@ export { mintKey } from './mint-key.js';
 export { equalSecrets, verifyRequestOrigin } from './primitives.js';
 export { SESSION_COOKIE, sessionCookie } from './session-cookie.js';
 export { setTimezone } from './set-timezone.js';
+export { changeAccount, readAccount } from './settings/index.js';
 export { signUp } from './sign-up.js';
 export { sweepAccounts } from './sweep.js';
 export { whoAmI } from './who-am-i.js';

@@ -38,6 +38,8 @@ export const ACCESS_ROWS: Readonly<Record<string, number | AccessRow>> = {
   'POST /api/workspaces/{ws}/runs/{id}/rerun': 202,
   'POST /api/events/{tenant}/{ws}/{id}': 401,
   'GET /api/me': 200,
+  'GET /api/account': 200,
+  'PATCH /api/account': { allowed: 422, scoped: 403 },
   'GET /api/audit': { allowed: 200, scoped: 403 },
   'GET /api/secrets': 200,
   'PUT /api/secrets': 422,

@@ -1,6 +1,7 @@
 import { makeInvite, mintKey } from '../../src/accounts/index.js';
 import type { Route } from '../../src/api/define-route.js';
 import { routes } from '../../src/api/routes/index.js';
+import type { Config } from '../../src/config/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { ROLES, type Role } from '../../src/shared/roles.js';
 import type { Workflows } from '../../src/temporal/contract.js';
@@ -37,9 +38,9 @@ export interface AccessStage {
 
 const SESSION_HEADERS = { 'sec-fetch-site': 'same-origin' };
 
-export async function createAccessStage(): Promise<AccessStage> {
+export async function createAccessStage(config: Partial<Config> = {}): Promise<AccessStage> {
   const sandbox = { ...(await createTestDeps()).sandbox, driver: 'none', reason: null } as never;
-  const app = await createWorkspaceApp({ routes, deps: { workflows: awayWorkflows, sandbox } });
+  const app = await createWorkspaceApp({ routes, deps: { workflows: awayWorkflows, sandbox }, config });
   const { name: workspace, id: workspaceId } = await app.workspace();
   const entries = await Promise.all(ROLES.map(async (role) => [role, await createPerson(app, role)] as const));
   const people = Object.fromEntries(entries) as Record<Role, Person>;

@@ -1,0 +1,2 @@
+export { changeAccount } from './change-account.js';
+export { readAccount } from './read-account.js';

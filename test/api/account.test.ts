@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest';
+import { createKey, createTenant, createTestApp } from '../support/create-test-app.js';
+import { directChecker } from '../support/workspace-app.js';
+
+async function stage() {
+  const app = await createTestApp({ deps: { checker: directChecker } });
+  const text = async () => {
+    const [file] = await app.deps.db.query<{ content: Uint8Array }>(
+      `SELECT content FROM library_file WHERE tenant_id = $1 AND path = 'AGENTS.md'`,
+      [app.tenant],
+    );
+    return file ? Buffer.from(file.content).toString('utf8') : null;
+  };
+  const write = (content: string) =>
+    app.deps.db.query(
+      `INSERT INTO library_file (tenant_id, path, content) VALUES ($1, 'AGENTS.md', $2)
+       ON CONFLICT (tenant_id, path) DO UPDATE SET content = excluded.content`,
+      [app.tenant, Buffer.from(content)],
+    );
+  const columns = async () =>
+    (
+      await app.deps.db.query<object>(
+        'SELECT timezone, budget_nano AS "budgetNano", notify FROM tenant WHERE id = $1',
+        [app.tenant],
+      )
+    )[0];
+  const patch = async (body: unknown, init = {}) => {
+    const response = await app.patch('/api/account', body, init);
+    return [response.status, await response.json()] as const;
+  };
+  return { app, text, write, columns, patch };
+}
+
+test('an account begins without defaults, and PATCH sets those that are sent', async () => {
+  const { app, columns, patch } = await stage();
+  const none = { account: app.tenant, name: app.tenant, timezone: null, budget: null, notify: null, avatar: null };
+  expect(await (await app.get('/api/account')).json()).toEqual(none);
+  const notify = { url: 'https://example.com/hook', email: ['ops@example.com'], events: ['run.failed'] };
+  expect(await patch({ timezone: 'Europe/Warsaw', budget: 12.5 })).toEqual([
+    200,
+    { ...none, timezone: 'Europe/Warsaw', budget: 12.5 },
+  ]);
+  expect(await patch({ notify })).toEqual([200, { ...none, timezone: 'Europe/Warsaw', budget: 12.5, notify }]);
+  expect(await columns()).toEqual({ timezone: 'Europe/Warsaw', budgetNano: 12_500_000_000n, notify });
+});
+
+test('PATCH edits the account’s AGENTS.md in place: comments, order, quotes and text stay byte for byte', async () => {
+  const { text, write, patch } = await stage();
+  const before =
+    '---\n# who we are\nname: \'Kettle & Leaf\'\ntimezone: "UTC"   # for now on UTC\nbudget: 5\n---\n\n# Us\n\nWe sell tea.\n';
+  await write(before);
+  expect((await patch({ budget: 7 }))[0]).toBe(200);
+  expect(await text()).toBe(before.replace('budget: 5', 'budget: 7'));
+  expect((await patch({ timezone: null, budget: null }))[0]).toBe(200);
+  const after = await text();
+  expect(after).toContain("# who we are\nname: 'Kettle & Leaf'\n");
+  expect(after).not.toMatch(/timezone|budget/);
+  expect(after).toContain('# Us\n\nWe sell tea.\n');
+});
+
+test('null clears a default, in the file and in the columns together', async () => {
+  const { columns, text, patch } = await stage();
+  await patch({ timezone: 'UTC', budget: 1, notify: { email: 'a@example.com' } });
+  expect((await patch({ timezone: null, budget: null, notify: null }))[1]).toMatchObject({
+    timezone: null,
+    budget: null,
+    notify: null,
+  });
+  expect(await columns()).toEqual({ timezone: null, budgetNano: null, notify: null });
+  expect(await text()).not.toMatch(/timezone|budget|notify/);
+});
+
+test('what would make the file unsound is refused with its issues, and nothing changes', async () => {
+  const { app, columns, text, patch } = await stage();
+  await patch({ timezone: 'UTC' });
+  const [before, file] = [await columns(), await text()];
+  const bad = [
+    { timezone: 'Mars/Olympus' },
+    { notify: { events: ['run.exploded'] } },
+    { notify: { url: 'javascript:alert(1)' } },
+    { notify: { email: 'nobody' } },
+    { budget: -1 },
+    { budgets: 1 },
+    {},
+  ];
+  for (const body of bad) expect([body, (await patch(body))[0]]).toEqual([body, 422]);
+  const [, answer] = await patch({ timezone: 'Mars/Olympus' });
+  expect(answer).toMatchObject({ error: expect.stringMatching(/time zone/), issues: [{ path: 'AGENTS.md' }] });
+  expect([await columns(), await text()]).toEqual([before, file]);
+  expect(await (await app.get('/api/account')).json()).toMatchObject({ timezone: 'UTC' });
+});
+
+test('of many changes at once each is in the file: none writes over another', async () => {
+  const { app, text, patch } = await stage();
+  await Promise.all([patch({ timezone: 'UTC' }), patch({ budget: 3 }), patch({ notify: { email: 'a@example.com' } })]);
+  expect(await (await app.get('/api/account')).json()).toMatchObject({
+    timezone: 'UTC',
+    budget: 3,
+    notify: expect.anything(),
+  });
+  expect(await text()).toMatch(/timezone[\s\S]*budget|budget[\s\S]*timezone/);
+});
+
+test('an admin narrowed to some workspaces does not set what holds for all, and sets nothing of another account', async () => {
+  const { app, patch } = await stage();
+  const as = await createKey(app.deps, { ...app, role: 'admin', workspaces: ['shop'] });
+  expect(await patch({ budget: 1 }, { as })).toMatchObject([403, { need: 'every workspace' }]);
+  const foreign = await createTenant(app.deps);
+  const other = await createKey(app.deps, { ...foreign, role: 'admin' });
+  await patch({ budget: 9 });
+  expect(await (await app.get('/api/account', { as: other })).json()).toMatchObject({
+    account: foreign.tenant,
+    budget: null,
+  });
+});
