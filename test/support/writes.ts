@@ -1,0 +1,170 @@
+import sharp from 'sharp';
+import { makeInvite } from '../../src/accounts/index.js';
+import { newId } from '../../src/shared/ids.js';
+import { deriveToken } from '../../src/shared/tokens.js';
+import { type AccessStage, startRun } from './access-stage.js';
+import { createPerson, PASSWORD } from './sessions.js';
+import { signedInCookie } from './signed-in-cookie.js';
+import { fileList, SMALL } from './workspace-app.js';
+
+/** A call that changes something. What is left out is taken from the route: the path with things that are there, a key. */
+export interface Write {
+  readonly path?: string;
+  readonly query?: string;
+  readonly json?: object;
+  readonly form?: Readonly<Record<string, string>>;
+  readonly bytes?: Uint8Array;
+  readonly by?: 'session' | 'nobody';
+}
+
+type Prepare = (stage: AccessStage) => Promise<Write> | Write;
+
+/** Things that routes change, made by the same routes. */
+async function made(stage: AccessStage, method: 'post' | 'put', path: string, body: object): Promise<string> {
+  const response = await stage.app[method](path, body);
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return response.text();
+}
+
+async function invited(stage: AccessStage): Promise<string> {
+  const place = { role: 'viewer', allWorkspaces: true, workspaces: [] } as const;
+  const { tenant, owner, deps } = stage.app;
+  return (await makeInvite(deps.db, { tenant, email: `${newId()}@x.test`, by: owner.id, ...place })).token;
+}
+
+/** A run that waits at its first step, for a person or for an event. */
+async function parked(stage: AccessStage, kind: 'approval' | 'event'): Promise<string> {
+  const run = await startRun(stage.app, stage.workspace);
+  const spec = {
+    n: 1,
+    title: 'Say it',
+    ask: '?',
+    approvers: ['human'],
+    self: true,
+    edit: [],
+    form: null,
+    escalate: null,
+  };
+  await stage.app.deps.db.query(
+    `INSERT INTO park (id, run_id, lane, step, round, kind, spec) VALUES ($1, $2, 'main', 'say_it', 1, $3, $4)`,
+    [newId(), run, kind, JSON.stringify(spec)],
+  );
+  await stage.app.deps.db.query('UPDATE run SET gates_open = $2 WHERE id = $1', [run, kind === 'approval' ? 1 : 0]);
+  return run;
+}
+
+const ofRun = (stage: AccessStage, run: string, verb = '') => `/api/workspaces/${stage.workspace}/runs/${run}${verb}`;
+const ofSource = (stage: AccessStage) => `/api/workspaces/${stage.workspace}/source`;
+const someFile = (): string => `knowledge/${newId()}.md`;
+const urls = { authorize_url: 'https://example.com/authorize', token_url: 'https://example.com/token' };
+
+async function oauthClient(stage: AccessStage): Promise<string> {
+  const name = `c-${newId().slice(-8)}`;
+  await made(stage, 'post', '/api/oauth/clients', {
+    name,
+    client: 'abc',
+    config: { ...urls, client_secret: 'some-secret' },
+  });
+  return name;
+}
+
+const PICTURE = sharp({ create: { width: 9, height: 9, channels: 3, background: '#123456' } }).png();
+
+/** How each route that writes is made to write. `test/api/audit-trail.test.ts` fails for a route that has no row. */
+export const WRITES: Readonly<Record<string, Prepare>> = {
+  'POST /api/workspaces': () => ({ json: { name: `w-${newId().slice(-10)}`, files: fileList(SMALL) } }),
+  'DELETE /api/workspaces/{ws}': () => ({}),
+  'PUT /api/workspaces/{ws}/source': () => ({ json: { path: someFile(), content: '# A\n' } }),
+  'PATCH /api/workspaces/{ws}/source': async (stage) => {
+    const from = someFile();
+    await made(stage, 'put', ofSource(stage), { path: from, content: '# A\n' });
+    return { json: { from, to: someFile() } };
+  },
+  'DELETE /api/workspaces/{ws}/source': async (stage) => {
+    const path = someFile();
+    await made(stage, 'put', ofSource(stage), { path, content: '# A\n' });
+    return { query: `?path=${path}` };
+  },
+  'POST /api/workspaces/{ws}/deploy': () => ({
+    json: { force: true, files: fileList({ ...SMALL, [someFile()]: '# A\n' }) },
+  }),
+  'POST /api/workspaces/{ws}/flows/{flow}/run': () => ({ json: {} }),
+  'POST /api/workspaces/{ws}/agents/{agent}/run': () => ({ json: { task: 'Write.' } }),
+  'DELETE /api/workspaces/{ws}/runs/{id}': async (stage) => {
+    const run = await startRun(stage.app, stage.workspace);
+    await made(stage, 'post', ofRun(stage, run, '/stop'), {});
+    return { path: ofRun(stage, run) };
+  },
+  'POST /api/workspaces/{ws}/runs/{id}/approve': async (stage) => ({
+    path: ofRun(stage, await parked(stage, 'approval'), '/approve'),
+    json: { decision: 'approve' },
+  }),
+  'POST /api/workspaces/{ws}/runs/{id}/stop': () => ({}),
+  'POST /api/workspaces/{ws}/runs/{id}/rerun': () => ({ json: {} }),
+  'POST /api/events/{tenant}/{ws}/{id}': async (stage) => {
+    const run = await parked(stage, 'event');
+    const token = deriveToken(stage.app.deps.keys.signing, 'event', [run]);
+    return { path: `/api/events/${stage.app.tenant}/${stage.workspace}/${run}?token=${token}`, json: {}, by: 'nobody' };
+  },
+  'PATCH /api/account': () => ({ json: { budget: 12 } }),
+  'PUT /api/secrets': () => ({ json: { name: `S_${newId().toUpperCase()}`, value: 'a long value' } }),
+  'DELETE /api/secrets': async (stage) => {
+    const name = `S_${newId().toUpperCase()}`;
+    await made(stage, 'put', '/api/secrets', { name, value: 'a long value' });
+    return { query: `?name=${name}` };
+  },
+  'POST /api/oauth/clients': () => ({
+    json: { name: `c-${newId().slice(-8)}`, client: 'abc', config: { ...urls, client_secret: 'some-secret' } },
+  }),
+  'DELETE /api/oauth/clients': async (stage) => ({ query: `?name=${await oauthClient(stage)}` }),
+  'POST /api/oauth/start': async (stage) => ({
+    json: { client: await oauthClient(stage), secret: 'CONNECTED' },
+    by: 'session',
+  }),
+  'POST /api/auth/signup': () => ({
+    json: { email: `${newId()}@x.test`, password: PASSWORD, account: `a ${newId()}` },
+    by: 'nobody',
+  }),
+  'POST /api/auth/login': async (stage) => ({
+    json: { email: (await createPerson(stage.app)).email, password: PASSWORD },
+    by: 'nobody',
+  }),
+  'POST /sign-in': async (stage) => ({
+    form: { email: (await createPerson(stage.app)).email, password: PASSWORD },
+    by: 'nobody',
+  }),
+  'POST /join': async (stage) => ({ form: { token: await invited(stage), password: PASSWORD }, by: 'nobody' }),
+  'POST /api/auth/logout': () => ({ by: 'session' }),
+  'DELETE /api/auth/sessions': async (stage) => {
+    await signedInCookie(stage.app.deps, stage.app.tenant, stage.people.owner);
+    return { query: '?others=true', by: 'session' };
+  },
+  'POST /api/auth/password': () => ({ json: { current: PASSWORD, next: 'another good password' }, by: 'session' }),
+  'POST /api/auth/timezone': () => ({ json: { timezone: 'UTC' }, by: 'session' }),
+  'POST /api/cli/authorize': async (stage) => {
+    const { code } = JSON.parse(await made(stage, 'post', '/api/cli/login', { hostname: 'box' })) as { code: string };
+    return { json: { code, decision: 'deny' }, by: 'session' };
+  },
+  'POST /api/team': () => ({ json: { email: `${newId()}@x.test`, send: false }, by: 'session' }),
+  'DELETE /api/team/invites/{id}': () => ({ by: 'session' }),
+  'PATCH /api/team/members/{id}': () => ({ json: { role: 'editor' }, by: 'session' }),
+  'DELETE /api/team/members/{id}': () => ({ by: 'session' }),
+  'POST /api/team/transfer': (stage) => ({ json: { to: stage.people.admin.id }, by: 'session' }),
+  'POST /api/keys': () => ({ json: { label: 'x' } }),
+  'DELETE /api/keys': async (stage) => {
+    const { id } = JSON.parse(await made(stage, 'post', '/api/keys', { label: 'x' })) as { id: string };
+    return { query: `?id=${id}` };
+  },
+  'PUT /api/avatars/{kind}/{id}': async () => ({ bytes: new Uint8Array(await PICTURE.clone().toBuffer()) }),
+  'DELETE /api/avatars/{kind}/{id}': async (stage) => {
+    const { tenant } = stage.app;
+    const init = { method: 'PUT', body: new Uint8Array(await PICTURE.clone().toBuffer()) };
+    await stage.app.request(`/api/avatars/account/${tenant}`, init);
+    return {};
+  },
+};
+
+/** Routes that write and leave no entry, and why. */
+export const UNTOLD: Readonly<Record<string, string>> = {
+  'POST /api/cli/login': 'nobody has said yet whose account it is about; the decision and the key are told',
+};
