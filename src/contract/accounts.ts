@@ -11,6 +11,7 @@ export const Me = z
     owner: z.string().describe('The owner’s address'),
     role: RoleName,
     workspaces: z.array(z.string()).nullable().describe('The workspaces the caller is narrowed to; null means all'),
+    avatar: z.string().nullable().describe('The path of the person’s picture; it changes with the picture'),
     actor: z.discriminatedUnion('kind', [
       z.object({ kind: z.literal('person'), id: z.string(), email: z.string() }),
       z.object({ kind: z.literal('key'), id: z.string(), label: z.string(), prefix: z.string(), mintedBy: z.string() }),

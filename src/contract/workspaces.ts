@@ -27,6 +27,7 @@ export const WorkspaceBody = z
       .describe('A push that waits for live runs'),
     counts: Counts,
     live: z.number().int().describe('Runs that are live'),
+    avatar: z.string().nullable().describe('The path of its picture; it changes with the picture'),
   })
   .meta({ id: 'Workspace' });
 export type WorkspaceBody = z.infer<typeof WorkspaceBody>;

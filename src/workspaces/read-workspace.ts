@@ -1,3 +1,4 @@
+import { avatarPath } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import type { Json } from '../shared/json.js';
@@ -22,15 +23,19 @@ export interface WorkspaceSummary {
   readonly counts: Workspace['counts'];
   /** How many runs are live. */
   readonly live: number;
+  /** The path of its picture. */
+  readonly avatar: string | null;
 }
 
-interface Row extends Omit<WorkspaceSummary, 'preview' | 'pending' | 'live' | 'counts' | 'description' | 'notify'> {
+interface Row
+  extends Omit<WorkspaceSummary, 'preview' | 'pending' | 'live' | 'avatar' | 'counts' | 'description' | 'notify'> {
   readonly description: string | null;
   readonly notify: Json | null;
   readonly counts: Workspace['counts'] | null;
   readonly of: string | null;
   readonly branch: string | null;
   readonly live: bigint;
+  readonly picture: string | null;
 }
 
 const COLUMNS = `
@@ -39,7 +44,8 @@ const COLUMNS = `
   (r.index->>'budgetUsd')::float8 AS budget, r.index->'notify' AS notify, r.index->'counts' AS counts,
   o.name AS of, w.preview_branch AS branch,
   (SELECT count(*) FROM run WHERE run.workspace_id = w.id AND run.finished_at IS NULL
-    AND run.mode = 'normal' AND run.parent_id IS NULL) AS live
+    AND run.mode = 'normal' AND run.parent_id IS NULL) AS live,
+  (SELECT a.sha FROM avatar a WHERE a.tenant_id = w.tenant_id AND a.kind = 'workspace' AND a.id = w.id) AS picture
   FROM workspace w
   LEFT JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq
   LEFT JOIN workspace o ON o.id = w.preview_of`;
@@ -83,7 +89,7 @@ export async function readWorkspace(
 
 const NO_COUNTS = { agents: 0, flows: 0, evals: 0, tools: 0, skills: 0 };
 
-function toSummary({ of, branch, live, counts, description, notify, ...row }: Row): WorkspaceSummary {
+function toSummary({ of, branch, live, picture, counts, description, notify, ...row }: Row): WorkspaceSummary {
   return {
     ...row,
     description: description ?? '',
@@ -92,5 +98,6 @@ function toSummary({ of, branch, live, counts, description, notify, ...row }: Ro
     pending: null,
     counts: counts ?? NO_COUNTS,
     live: Number(live),
+    avatar: avatarPath('workspace', row.name, picture),
   };
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createAccessStage, startRun } from '../support/access-stage.js';
 import { createKey, createTenant, createTestApp } from '../support/create-test-app.js';
 import { directChecker } from '../support/workspace-app.js';
 
@@ -47,7 +48,7 @@ test('an account begins without defaults, and PATCH sets those that are sent', a
 test('PATCH edits the account’s AGENTS.md in place: comments, order, quotes and text stay byte for byte', async () => {
   const { text, write, patch } = await stage();
   const before =
-    '---\n# who we are\nname: \'Kettle & Leaf\'\ntimezone: "UTC"   # for now on UTC\nbudget: 5\n---\n\n# Us\n\nWe sell tea.\n';
+    '---\n# who we are\nname: \'Kettle & Leaf\'\ntimezone: "UTC"   # until we move\nbudget: 5\n---\n\n# Us\n\nWe sell tea.\n';
   await write(before);
   expect((await patch({ budget: 7 }))[0]).toBe(200);
   expect(await text()).toBe(before.replace('budget: 5', 'budget: 7'));
@@ -112,4 +113,20 @@ test('an admin narrowed to some workspaces does not set what holds for all, and 
     account: foreign.tenant,
     budget: null,
   });
+});
+
+test('the budget that PATCH sets holds: once the month has used it no run starts, and one more dollar lets them', async () => {
+  const { app, workspace } = await createAccessStage();
+  const run = await startRun(app, workspace);
+  await app.deps.db.query(
+    `INSERT INTO usage (tenant_id, workspace_id, run_id, step, meter, nano, source)
+     SELECT tenant_id, workspace_id, id, 'say_it', 'model', 2000000000, 'provider' FROM run WHERE id = $1`,
+    [run],
+  );
+  const start = async () => (await app.post(`/api/workspaces/${workspace}/flows/hello/run`, {})).status;
+  expect(await start()).toBe(202);
+  expect((await app.patch('/api/account', { budget: 2 })).status).toBe(200);
+  expect(await start()).toBe(402);
+  expect((await app.patch('/api/account', { budget: 3 })).status).toBe(200);
+  expect(await start()).toBe(202);
 });

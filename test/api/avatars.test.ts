@@ -124,6 +124,7 @@ test('a person’s picture shows in the team, stays when nothing changes it, and
       ({ id }) => id === person.id,
     )?.avatar;
   expect(await shown()).toBe(url);
+  expect(await (await app.get('/api/me', { as: null, headers: { cookie } })).json()).toMatchObject({ avatar: url });
   expect((await app.get(url)).status).toBe(200);
   expect((await app.request(at, { as: null, method: 'DELETE', headers })).status).toBe(200);
   expect(await shown()).toBeNull();
@@ -136,6 +137,8 @@ test('a workspace has a picture, and who does not see the workspace does not see
   const at = '/api/avatars/workspace/shop';
   expect((await put(await picture().png().toBuffer(), at)).status).toBe(200);
   expect((await app.get(at)).status).toBe(200);
+  const { avatar } = (await (await app.get('/api/workspaces/shop')).json()) as { avatar: string };
+  expect(avatar).toMatch(/^\/api\/avatars\/workspace\/shop\?v=/);
   expect((await app.get('/api/avatars/workspace/nowhere')).status).toBe(404);
   expect((await app.get('/api/avatars/planet/mars')).status).toBe(404);
   expect((await app.get('/api/avatars/account/another')).status).toBe(404);

@@ -12,6 +12,7 @@ test('a key learns its account, its role and itself', async () => {
     owner: owner.email,
     role: 'editor',
     workspaces: null,
+    avatar: null,
     actor: {
       kind: 'key',
       id: expect.any(String),

@@ -17,6 +17,7 @@ test('signing in sets a cookie that scripts cannot read, for 30 days, and says w
     owner: app.owner.email,
     role: 'editor',
     workspaces: null,
+    avatar: null,
     actor: { kind: 'person', id: person.id, email: person.email },
     timezone: null,
     session: { id: expect.any(String), device: 'Firefox', address: null },
