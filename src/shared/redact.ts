@@ -92,13 +92,15 @@ function replaceNeedles(text: string, needles: Needles, markOf: (needle: string)
 }
 
 function hitsOf(text: string, needles: readonly string[]): Hit[] {
-  return needles.flatMap((needle) => {
-    const hits: Hit[] = [];
+  const hits: Hit[] = [];
+  for (const needle of needles) {
+    // Most texts are shorter than most forms of a long key.
+    if (needle.length > text.length) continue;
     for (let start = text.indexOf(needle); start >= 0; start = text.indexOf(needle, start + needle.length)) {
       hits.push({ start, end: start + needle.length, needle });
     }
-    return hits;
-  });
+  }
+  return hits;
 }
 
 /** Hits in the text without its line breaks, at their places in the text with them. */
@@ -155,9 +157,9 @@ function streamThrough(text: (input: string) => string, needles: Needles, onText
 /** The length of the longest end of the text that a needle begins with. */
 function overlapAtEnd(text: string, { all, broken }: Needles): number {
   const begins = (needle: string, end: string) => needle.startsWith(end);
-  const plain = overlap(all, (length) => text.slice(-length), begins);
+  const plain = overlap(all, text, (length) => text.slice(-length), begins);
   const compact = text.slice(-2 * longest(broken)).replaceAll('\n', '');
-  let left = overlap(broken, (length) => compact.slice(-length), begins);
+  let left = overlap(broken, compact, (length) => compact.slice(-length), begins);
   let at = text.length;
   for (; left > 0; at -= 1) if (text[at - 1] !== '\n') left -= 1;
   return Math.max(plain, text.length - at);
@@ -165,9 +167,9 @@ function overlapAtEnd(text: string, { all, broken }: Needles): number {
 
 function overlapAtStart(text: string, { all, broken }: Needles): number {
   const ends = (needle: string, start: string) => needle.endsWith(start);
-  const plain = overlap(all, (length) => text.slice(0, length), ends);
+  const plain = overlap(all, text, (length) => text.slice(0, length), ends);
   const compact = text.slice(0, 2 * longest(broken)).replaceAll('\n', '');
-  let left = overlap(broken, (length) => compact.slice(0, length), ends);
+  let left = overlap(broken, compact, (length) => compact.slice(0, length), ends);
   let at = 0;
   for (; left > 0; at += 1) if (text[at] !== '\n') left -= 1;
   return Math.max(plain, at);
@@ -180,12 +182,12 @@ function longest(needles: readonly string[]): number {
 /** The greatest length at which a piece of the text is a piece of a needle that is longer. */
 function overlap(
   needles: readonly string[],
+  text: string,
   pieceOf: (length: number) => string,
   isPartOf: (needle: string, piece: string) => boolean,
 ): number {
-  for (let length = longest(needles) - 1; length > 0; length -= 1) {
+  for (let length = Math.min(longest(needles) - 1, text.length); length > 0; length -= 1) {
     const piece = pieceOf(length);
-    if (piece.length < length) continue;
     if (needles.some((needle) => needle.length > length && isPartOf(needle, piece))) return length;
   }
   return 0;

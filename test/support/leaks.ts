@@ -47,8 +47,8 @@ export async function filesWith(folder: string, forms: readonly string[]): Promi
 
 /** A value as text, with every base64 in it decoded besides: what Temporal's payloads hold is base64. */
 export function textOfHistory(history: unknown): string {
-  const json = JSON.stringify(history);
-  const decoded = [...json.matchAll(/"data":"([A-Za-z0-9+/=]+)"/g)].map(([, data = '']) =>
+  const json = typeof history === 'string' ? history : JSON.stringify(history);
+  const decoded = [...json.matchAll(/"data":\s*"([A-Za-z0-9+/=]+)"/g)].map(([, data = '']) =>
     Buffer.from(data, 'base64').toString(),
   );
   return [json, ...decoded].join('\n');

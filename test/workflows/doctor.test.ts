@@ -102,6 +102,18 @@ const BREAKS = [
     `INSERT INTO slot (run_id, workspace_id, key, most, held) SELECT id, workspace_id, 'k', 1, true FROM run WHERE $1 <> '' AND finished_at IS NULL`,
     /runs hold a slot of k, which has 1/,
   ],
+  [
+    'parent',
+    `INSERT INTO secret (id, tenant_id, workspace_id, name, shape, key_id, wrapped_key, sealed)
+      SELECT 'x', tenant_id, 'gone', 'T', 'value', 'k1', '', '' FROM run WHERE id = $1`,
+    /the secret T lies in the vault of a workspace that is gone/,
+  ],
+  [
+    'parent',
+    `INSERT INTO secret (id, tenant_id, workspace_id, name, shape, key_id, wrapped_key, sealed)
+      SELECT 'x', tenant_id, workspace_id, 'T', 'value', 'lost', '', '' FROM run WHERE id = $1`,
+    /the secret T is wrapped under the install key "lost", which is not there/,
+  ],
   ['parent', `INSERT INTO lane (run_id, lane) SELECT 'gone-' || $1, 'main'`, /is gone, but has 1 rows in lane/],
   ['parent', `UPDATE tenant SET owner_id = 'nobody-' || $1`, /names an owner who is not one of its members/],
   ['parent', `UPDATE blob SET content = 'x' WHERE $1 <> '' AND sha = (SELECT min(sha) FROM blob)`, /is not its own/],

@@ -177,6 +177,29 @@ test('security 18: a canary that programs print, encode, write, name files by an
   await expectNoLeak(workspace, run.id);
 });
 
+test('security 18: a canary that an answer streams in pieces is in no delta', async () => {
+  const words = 'some words '.repeat(12);
+  play([{ text: `${words}${CANARY} ${words}`, eventDelayMs: 40 }]);
+  const workspace = await app.workspace(tree('V'));
+  const id = await app.start(workspace, 't');
+  const streamed = await (await app.get(`/api/workspaces/${workspace}/runs/${id}/stream`)).text();
+  const deltas = [...streamed.matchAll(/event: delta\ndata: (.*)/g)].map(
+    ([, data = '']) => JSON.parse(data) as { text: string },
+  );
+  expect(deltas.length).toBeGreaterThan(1);
+  expect(deltas.map(({ text }) => text).join('')).toBe(`${words}[secret V] ${words}`);
+  await expectNoLeak(workspace, id);
+});
+
+test('a model is told the names of its secrets and what stands behind each, and no value', async () => {
+  play([{ text: 'done' }]);
+  await runIt(await app.workspace(tree('V, F, A, S')));
+  const system = String(provider.calls.at(-1)?.body.messages[0].content);
+  expect(system).toMatch(/- V: the value$/);
+  for (const line of ['- F: the path of a file', '- A: the key', '- S: the path of a public key'])
+    expect(system).toContain(line);
+});
+
 test('the run’s trace says which vault each secret came from, and nothing of what it is', async () => {
   play([{ calls: [bash('echo "$V" "$W"')] }, { text: 'done' }]);
   const workspace = await app.workspace(tree('V, W'));
