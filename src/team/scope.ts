@@ -31,7 +31,8 @@ export function scopeAsSeen(caller: Pick<Caller, 'workspaces'>, scope: Scope): s
 
 /**
  * The scope that the caller gives to somebody: workspaces that are there, each once. Nobody gives more than they have,
- * and a workspace that the caller does not see is refused as one that is not there.
+ * and a workspace that the caller does not see is refused as one that is not there. They stay there until the transaction
+ * ends, so that a delete finds whom it was given to.
  */
 export async function grantableScope(sql: Sql, caller: Caller, wish: Scope): Promise<Scope> {
   if (wish === null) {
@@ -39,10 +40,10 @@ export async function grantableScope(sql: Sql, caller: Caller, wish: Scope): Pro
     throw narrowed('you are narrowed to some workspaces: name those of them that you give');
   }
   const names = [...new Set(wish)].sort();
-  const rows = await sql.query<{ name: string }>('SELECT name FROM workspace WHERE tenant_id = $1 AND name = ANY($2)', [
-    caller.tenant,
-    names,
-  ]);
+  const rows = await sql.query<{ name: string }>(
+    'SELECT name FROM workspace WHERE tenant_id = $1 AND name = ANY($2) FOR SHARE',
+    [caller.tenant, names],
+  );
   const seen = new Set(
     scopeAsSeen(
       caller,

@@ -123,7 +123,8 @@ async function deleteSpent(sql: Sql, ids: readonly string[]): Promise<void> {
 
 /** A later workspace of the same name is another one: who saw this one does not see that one. */
 async function forgetNames(sql: Sql, ids: readonly string[]): Promise<void> {
-  for (const table of ['member', 'invite']) {
+  // Invites first: one that is being accepted is waited for, and then its member is there to be seen.
+  for (const table of ['invite', 'member']) {
     await sql.query(
       `WITH gone AS (SELECT tenant_id, array_agg(name) AS names FROM workspace WHERE id = ANY($1) GROUP BY tenant_id)
        UPDATE ${table} s SET workspaces = ARRAY(SELECT name FROM unnest(s.workspaces) AS name WHERE name <> ALL (gone.names))

@@ -11,6 +11,7 @@ import {
   revokeInvite,
   transferAccount,
 } from '../../src/team/index.js';
+import { deleteWorkspace } from '../../src/workspaces/index.js';
 import { createTenant, createTestDeps } from '../support/create-test-app.js';
 import { insertWorkspace } from '../support/workspace-row.js';
 
@@ -241,4 +242,38 @@ test('every act on the team is in the audit, with who did it and from where', as
     ['team.remove', id],
     ['team.transfer', heir.id],
   ]);
+});
+
+test('a workspace that is deleted leaves every scope, that of an invite which is being accepted too', async () => {
+  const { deps, boss, join } = await account();
+  const member = await join('viewer', ['lab', 'shop']);
+  const { link } = await inviteMember(deps, boss, invite('viewer', ['lab', 'shop'], 'late@x.test'));
+  const token = new URL(link).searchParams.get('token') ?? '';
+  const id = newId();
+  let accepted: () => void = () => undefined;
+  const afterAccept = new Promise<void>((resolve) => {
+    accepted = resolve;
+  });
+  let letGo: () => void = () => undefined;
+  const commit = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  const accepting = deps.db.transaction(async (tx) => {
+    const { tenantId, workspaces } = await acceptInvite(tx, { token, email: 'late@x.test' });
+    await tx.query(
+      `INSERT INTO member (id, tenant_id, email, role, password_hash, all_workspaces, workspaces)
+       VALUES ($1, $2, $3, 'viewer', 'none', false, $4)`,
+      [id, tenantId, `late-${id}@x.test`, workspaces],
+    );
+    accepted();
+    await commit;
+  });
+  await afterAccept;
+  const deleting = deleteWorkspace(deps, boss, { workspace: 'lab', force: false });
+  const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%UPDATE invite s SET workspaces%'`;
+  await expect.poll(async () => (await deps.db.query(waits)).length).toBeGreaterThan(0);
+  letGo();
+  await Promise.all([accepting, deleting]);
+  const { members } = await listTeam(deps, boss);
+  for (const who of [id, member.id]) expect(members.find((each) => each.id === who)?.workspaces).toEqual(['shop']);
 });
