@@ -39,6 +39,8 @@ async function measure(title: string, service: Service, logIn: LogIn | null): Pr
   const others: number[] = [];
   const logins: number[] = [];
   const statuses = new Map<number, number>();
+  const headers = { authorization: `Bearer ${service.key}` };
+  let refused = 0;
   const before = cpuMs([service.pid]);
   const began = performance.now();
   const floods = logIn
@@ -57,21 +59,35 @@ async function measure(title: string, service: Service, logIn: LogIn | null): Pr
     : Promise.resolve();
   await steadily(10 * ROUTES.length, SECONDS, async (n) => {
     const since = performance.now();
-    await service.call(ROUTES[n % ROUTES.length] ?? '');
+    const response = await fetch(service.url + (ROUTES[n % ROUTES.length] ?? ''), { headers });
+    await response.arrayBuffer();
     others.push(performance.now() - since);
+    if (!response.ok) refused += 1;
   });
   await floods;
   const cpu = ((cpuMs([service.pid]) - before) / (performance.now() - began)) * 100;
   const answers = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`);
-  rows.push([title, three(others), logIn ? three(logins) : '', answers.join(', '), `${cpu.toFixed(0)} %`]);
+  rows.push([
+    title,
+    `${three(others)}${refused > 0 ? `; ${refused} × 503` : ''}`,
+    logIn ? three(logins) : '',
+    answers.join(', '),
+    `${cpu.toFixed(0)} %`,
+  ]);
   process.stderr.write(`${rows.at(-1)?.join(' | ')}\n`);
 }
 
 const closers: (() => unknown)[] = [];
+async function close(): Promise<void> {
+  for (const end of closers.splice(0).reverse()) await end();
+}
+// The service is in a session of its own, where the terminal's Ctrl-C does not reach it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void close().then(() => process.exit(1)));
 try {
   const servers = await startServers();
   closers.push(() => servers.stop());
-  const service = await startService(distDir, servers.dataDir, { ...servers.env, SERVICE_TRUST_PROXY: '1' });
+  const service = await startService(distDir, servers.dataDir, { ...servers.env, SERVICE_TRUST_PROXY: '1' }, true);
   closers.push(() => service.stop());
   await service.call('/api/workspaces', { name: 'bench', files: FILES });
   await measure('warming up', service, null);
@@ -90,5 +106,5 @@ try {
   );
   for (const row of rows) process.stdout.write(`| ${row.join(' | ')} |\n`);
 } finally {
-  for (const close of closers.reverse()) await close();
+  await close();
 }

@@ -7,17 +7,27 @@ export interface Service {
   readonly child: ChildProcess;
   readonly pid: number;
   readonly url: string;
+  readonly key: string;
   call(path: string, body?: object): Promise<Record<string, string>>;
   /** Starts a run and waits for its end by its stream. */
   run(flow: string, task?: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The built service, as a user starts it. */
-export async function startService(dist: string, dataDir: string, env: Record<string, string>): Promise<Service> {
+/**
+ * The built service, as a user starts it. `apart` gives it a session of its own: Linux shares a busy machine's time among
+ * sessions, and what floods the service must not have its time.
+ */
+export async function startService(
+  dist: string,
+  dataDir: string,
+  env: Record<string, string>,
+  apart = false,
+): Promise<Service> {
   const child = spawn(process.execPath, [join(dist, 'main.js')], {
     env: { ...process.env, SERVICE_PORT: '0', SERVICE_LOG_LEVEL: 'error', SERVICE_DATA_DIR: dataDir, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
+    detached: apart,
   });
   let words = '';
   await new Promise<void>((resolve, reject) => {
@@ -46,6 +56,7 @@ export async function startService(dist: string, dataDir: string, env: Record<st
     child,
     pid: child.pid ?? 0,
     url,
+    key,
     call,
     run: async (flow, task = '') => {
       const { runId } = await call(`/api/workspaces/bench/flows/${flow}/run`, { task });

@@ -30,8 +30,13 @@ const made = new WeakMap<Db, Limiters>();
  * Counts one attempt, in the order given; refuses `rate_limited` with `retryAfter` (seconds) once a limit is reached.
  * The counts are in Postgres, so all processes share them. What is over its limit is refused from this process's memory
  * before anything is counted, so a flood costs no database, and one caller's flood does not use up another's attempts.
+ * `assertRoom` may throw in between: what there is no room for is not counted either.
  */
-export async function countAttempt({ db }: Pick<Deps, 'db'>, attempts: Attempts): Promise<void> {
+export async function countAttempt(
+  { db }: Pick<Deps, 'db'>,
+  attempts: Attempts,
+  assertRoom: () => void = () => undefined,
+): Promise<void> {
   const limiters = limitersOf(db);
   const counted = (Object.entries(attempts) as [Limit, string | null][]).flatMap(([limit, subject]) =>
     subject === null ? [] : [{ limiter: limiters[limit], key: hash(subject) }],
@@ -40,6 +45,7 @@ export async function countAttempt({ db }: Pick<Deps, 'db'>, attempts: Attempts)
     const ms = limiter.getInMemoryBlockMsBeforeExpire(limiter.getKey(key));
     if (ms > 0) throw tooMany(ms);
   }
+  assertRoom();
   for (const { limiter, key } of counted) {
     await limiter.consume(key).catch((error: unknown) => {
       throw error instanceof RateLimiterRes ? tooMany(error.msBeforeNext) : error;

@@ -7,7 +7,7 @@ import { audit } from './audit.js';
 import { authenticateSession } from './authenticate-session.js';
 import { hashKey } from './key-format.js';
 import { callerOf, countAttempt } from './limits.js';
-import { verifyPassword } from './passwords.js';
+import { assertRoomForPassword, verifyPassword } from './passwords.js';
 import { randomCode } from './primitives.js';
 
 /** Where a session is used from, and the token of the one that a new one takes the place of. */
@@ -35,7 +35,8 @@ export async function logIn(
   { email, password }: { readonly email: string; readonly password: string },
   browser: Browser,
 ): Promise<LoggedIn> {
-  await countAttempt(deps, { 'login-caller': callerOf(browser.address), 'login-account': email });
+  const attempt = { 'login-caller': callerOf(browser.address), 'login-account': email };
+  await countAttempt(deps, attempt, assertRoomForPassword);
   const [member] = await deps.db.query<{ id: string; tenant: string; passwordHash: string }>({
     name: 'log-in',
     text: 'SELECT id, tenant_id AS tenant, password_hash AS "passwordHash" FROM member WHERE email = $1',

@@ -6,18 +6,28 @@ import { argon2id, randomCode } from './primitives.js';
 /** At most four, and never all cores: the event loop keeps one, and the thread pool a thread for files and names. */
 const WIDTH = Math.max(1, Math.min(4, availableParallelism() - 1));
 
-/** Half a second's work, and more on a busy machine: who is further back in line had better come again. */
+/** Who is further back in line had better come again. */
 const LINE = 16 * WIDTH;
 
-const inTurn = createGate(
-  WIDTH,
-  LINE,
-  () =>
+/**
+ * A flood keeps a thread at work a third of the time: on a machine whose time is short the threads of a process share
+ * it, and the one that answers everybody else must not go without.
+ */
+const REST = 2;
+
+const gate = createGate({
+  width: WIDTH,
+  line: LINE,
+  rest: REST,
+  full: () =>
     new Refusal('unavailable', 'too many people sign in at this moment: try again in a few seconds', { retryAfter: 3 }),
-);
+});
+
+/** Refuses now what would be refused after work was spent on it. */
+export const assertRoomForPassword = (): void => gate.assertRoom();
 
 export function hashPassword(password: string): Promise<string> {
-  return inTurn(() => argon2id.hash(password));
+  return gate.run(() => argon2id.hash(password));
 }
 
 let decoy: Promise<string> | undefined;
@@ -27,6 +37,6 @@ export async function verifyPassword(hash: string | null, password: string): Pro
   decoy ??= argon2id.hash(randomCode(32));
   const other = await decoy;
   const known = hash?.startsWith('$argon2id$') ? hash : null;
-  const right = await inTurn(() => argon2id.verify(known ?? other, password));
+  const right = await gate.run(() => argon2id.verify(known ?? other, password));
   return right && known !== null;
 }

@@ -16,11 +16,11 @@ sharp.cache(false);
 sharp.concurrency(1);
 
 /** The library works on threads that name lookups and files use too: two of them, and no more, are for pictures. */
-const inTurn = createGate(
-  2,
-  50,
-  () => new Refusal('unavailable', 'too many pictures at once; try again in a moment', { retryAfter: 2 }),
-);
+const gate = createGate({
+  width: 2,
+  line: 50,
+  full: () => new Refusal('unavailable', 'too many pictures at once; try again in a moment', { retryAfter: 2 }),
+});
 
 /**
  * A PNG, JPEG or WebP decoded and encoded anew, off the event loop: what else the file held is gone (places where
@@ -28,7 +28,7 @@ const inTurn = createGate(
  */
 export async function encodePicture(bytes: Uint8Array): Promise<Uint8Array> {
   if (!isPicture(bytes)) throw new Refusal('refused', 'the body is no picture: send the bytes of a PNG, JPEG or WebP');
-  return inTurn(async () => {
+  return gate.run(async () => {
     try {
       return new Uint8Array(await encoder(bytes).toBuffer());
     } catch (error) {

@@ -122,6 +122,6 @@ test('given keys go before the file: the first signs, all are accepted', async (
     ],
     dataDir: dir,
   });
-  expect(keys).toEqual({ signing: a, all: [a, b] });
+  expect(keys).toMatchObject({ signing: a, all: [a, b] });
   expect(await readdir(dir)).toEqual([]);
 });
