@@ -85,7 +85,9 @@ const ROW_FAULTS = [
   {
     says: 'a model call that was cut off is not told as estimated usage, each time',
     query: `SELECT concat_ws(' ', r.id, x.cut, x.told) AS of FROM run r CROSS JOIN LATERAL (SELECT
-        (SELECT coalesce(sum(starts - 1 + (state = 'interrupted' AND result->>'error' ~ '\\mcut\\M')::int), 0)
+        -- One that the end of its run cut keeps what it had set aside; without any there is nothing to book.
+        (SELECT coalesce(sum(starts - 1 + (state = 'interrupted' AND (result->>'error' ~ '\\mcut\\M'
+            OR (result->>'error' IS NULL AND (result->>'reserve')::bigint > 0)))::int), 0)
           FROM call WHERE run_id = r.id AND kind = 'model') AS cut,
         (SELECT count(*) FROM usage WHERE run_id = r.id AND estimated) AS told) x
       WHERE r.root_id = $1 AND x.cut <> x.told`,
