@@ -14,6 +14,12 @@ export interface DbOptions {
 /** A dead Postgres must give an error within 2 s, so connecting may take no longer than this. */
 const CONNECT_TIMEOUT_MS = 1_500;
 
+/**
+ * How often that time is looked at. Each look comes after a turn of the event loop, so a process that is busy itself has
+ * this many turns for what a connection takes, however long they are.
+ */
+const LOOKS = 6;
+
 /** Waiting for a free connection of a busy pool is not a dead server: under load it takes its turn. */
 const QUEUE_TIMEOUT_MS = 15_000;
 
@@ -93,20 +99,22 @@ interface Wire extends EventEmitter {
 
 /** Calls `giveUp` after a connect's time without a sign of life; answers how to call that off. */
 function giveUpUnheard(pulse: Pulse, giveUp: () => void): () => void {
-  let looked = performance.now();
+  let heard = pulse.at;
+  let left = LOOKS;
   let timer: NodeJS.Timeout;
   let over = false;
   const look = () => {
     // What has come while this process was busy is read first.
     setImmediate(() => {
       if (over) return;
-      if (pulse.at < looked) return giveUp();
-      looked = performance.now();
-      wait();
+      left = pulse.at > heard ? LOOKS : left - 1;
+      heard = pulse.at;
+      if (left === 0) giveUp();
+      else wait();
     });
   };
   const wait = () => {
-    timer = setTimeout(look, CONNECT_TIMEOUT_MS);
+    timer = setTimeout(look, CONNECT_TIMEOUT_MS / LOOKS);
     timer.unref();
   };
   wait();

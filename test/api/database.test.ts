@@ -199,6 +199,21 @@ test('a living database that is slow to take new connections is waited for, and 
   await door.close();
 });
 
+test('a process that is busy itself calls no living database dead', async () => {
+  const cold = createDb({ url: testDatabase(), ca: null, poolSize: 5, log: silentLog });
+  const answers = Promise.all(Array.from({ length: 10 }, () => cold.query<{ one: number }>('SELECT 1 AS one')));
+  const began = performance.now();
+  // Between two looks at its sockets this process does other things for most of a second, as a cold start does.
+  const work = () => {
+    const end = performance.now() + 800;
+    while (performance.now() < end) JSON.parse('[]');
+    if (performance.now() - began < 4_000) setTimeout(work, 0);
+  };
+  work();
+  await expect(answers).resolves.toHaveLength(10);
+  await cold.close();
+});
+
 /** Stands before the database, and lets each new connection wait. */
 async function startDoor(target: URL) {
   const open = new Set<Socket>();
