@@ -1,7 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
+import { createDb } from '../../src/db/index.js';
 import type { RunView } from '../../src/runs/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
+import { testDatabase } from '../support/postgres.js';
+import { silentLog } from '../support/silent-log.js';
 
 let app: EngineApp;
 beforeAll(async () => {
@@ -258,4 +261,18 @@ test('the same Idempotency-Key makes one rerun, and a rerun stands in line for i
   expect(one?.runId).toBe(two?.runId);
   expect((await app.run(workspace, one?.runId ?? '')).waitsForSlot).toBe(true);
   expect((await app.ended(workspace, one?.runId ?? '')).status).toBe('completed');
+});
+
+test('a rerun takes one connection: as many at once as there are never wait for each other', async () => {
+  const db = createDb({ url: testDatabase(), ca: null, poolSize: 1, log: silentLog });
+  const narrow = await createEngineApp({ worker: false, deps: { db } });
+  const workspace = await narrow.workspace({ ...scripted('- { text: x }\n'), 'flows/f.md': THREE });
+  const id = await narrow.start(workspace, 'f');
+  // A plan that this process has not read yet.
+  await db.query(`INSERT INTO plan SELECT (x).* FROM (SELECT jsonb_populate_record(p, '{"id":"unread"}') AS x FROM plan p
+    JOIN run r ON r.workspace_id = p.workspace_id AND r.plan_id = p.id WHERE r.id = '${id}') y`);
+  await db.query(`UPDATE run SET plan_id = 'unread' WHERE id = $1`, [id]);
+  const response = await narrow.post(`/api/workspaces/${workspace}/runs/${id}/rerun`, {});
+  expect([response.status, await response.text()]).toEqual([202, expect.anything()]);
+  await db.close();
 });

@@ -1,5 +1,4 @@
 import type { Sql } from '../../db/contract.js';
-import type { Deps } from '../../deps.js';
 import { leavesOf } from '../../engine/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Plan, StepPlan } from '../../workspace/index.js';
@@ -22,8 +21,8 @@ export interface RerunPlan {
 }
 
 /** What the new run goes by: the old run's plan or today's, with step N's agent swapped when another one was named. */
-export async function planOfRerun(deps: Deps, sql: Sql, { workspace, old, input }: Asked): Promise<RerunPlan> {
-  const oldPlan = await loadPlan(deps, workspace.id, old.planId);
+export async function planOfRerun(sql: Sql, { workspace, old, input }: Asked): Promise<RerunPlan> {
+  const oldPlan = await loadPlan({ db: sql }, workspace.id, old.planId);
   const target = old.flow.startsWith('agents/') ? old.flow : `flows/${old.flow}`;
   const live = await livePlan(sql, workspace, target);
   // Switched off today is switched off for every revision.

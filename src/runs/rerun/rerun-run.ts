@@ -46,7 +46,7 @@ export async function rerunRun(deps: Deps, caller: Caller, input: RerunInput): P
   const started = await deps.db.transaction(async (sql) => {
     const workspace = await findWorkspace(sql, caller, input.workspace, 'share');
     const old = await readOld(sql, workspace.id, input.runId);
-    const { plan, planId, revision, oldPlan } = await planOfRerun(deps, sql, { workspace, old, input });
+    const { plan, planId, revision, oldPlan } = await planOfRerun(sql, { workspace, old, input });
     const chosen = chooseSteps({ plan, oldPlan, step }, await readTakenSteps(sql, old.id));
     const shown = {
       of: old.id,
