@@ -52,6 +52,7 @@ interface Call extends CallInHand {
 function callInHand(session: Session, turn: number): Call {
   const call: Call = {
     turn,
+    isOut: false,
     reserve: null,
     async open() {
       if (call.reserve) return call.reserve;
@@ -86,7 +87,9 @@ function settleCut(session: Session, call: Call): void {
   const { turn, reserve } = call;
   if (!reserve) return;
   markInterrupted(session, turn, { error: 'cut by the timeout of the step' });
-  settleLost(session, turn, { model: firstServed(session), held: reserve.nano });
+  // Between two tries the last one has failed, and is booked if it cost anything.
+  if (call.isOut) settleLost(session, turn, { model: firstServed(session), held: reserve.nano });
+  else session.lane.writer.batch.release += reserve.nano;
   call.reserve = null;
 }
 

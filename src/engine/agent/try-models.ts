@@ -23,6 +23,8 @@ export interface FailedModel {
 /** The call that is made, as the journal has it. */
 export interface CallInHand {
   readonly turn: number;
+  /** True while a provider has it: then nobody knows what it will cost. */
+  isOut: boolean;
   /** What it has set aside. Once an answer that broke off is booked, it is begun anew first: a stop when it must not be. */
   open(): Promise<Reserve | Stop>;
   bookCut(model: ResolvedModel, error: ModelError, cut: CutUsage): Promise<void>;
@@ -66,11 +68,13 @@ async function askInPlace(
     if ('kind' in opened) return opened;
     try {
       const began = lane.deps.clock.now();
+      call.isOut = true;
       const reply = await askModel(session, model, { turn: call.turn, maxOutputTokens: opened.maxOutputTokens, tries });
       return { model, reply, ms: lane.deps.clock.now() - began };
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
       if (session.signal.aborted) throw session.signal.reason;
+      call.isOut = false;
       if (error.cut) await call.bookCut(model, error, error.cut);
       const waitMs = waitInPlace(error, tries);
       // An endpoint that is known to be down is not waited for while another one may answer.

@@ -1,6 +1,7 @@
 import type { Stop } from '../../workflows/contract.js';
 import { runGroup } from '../steps/group.js';
 import { runStep } from '../steps/run-step.js';
+import { bookChild } from '../steps/subflow.js';
 import { deadlineOf, isOverdue } from './deadline.js';
 import { endOf, type Lane, type Outcome, writeStep } from './lane.js';
 import { leavesOf } from './lane-plan.js';
@@ -32,10 +33,11 @@ function withinDeadline(lane: Lane, stop: Stop): Stop {
 }
 
 /** The flow's timeout counts from the run's start, parks included: the step at work fails with the run. */
-function expire(lane: Lane): Promise<Stop> {
+async function expire(lane: Lane): Promise<Stop> {
   const error = 'the run took longer than its timeout';
   for (const step of lane.steps.values()) {
     if (step.lane !== lane.name || (step.status !== 'running' && step.status !== 'waiting')) continue;
+    await bookChild(lane, step);
     step.status = 'failed';
     step.error = error;
     writeStep(lane, step, 'step.failed', { error });

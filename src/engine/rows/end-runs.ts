@@ -1,13 +1,14 @@
 import type { Sql } from '../../db/contract.js';
 import { STOP_CHANNEL } from '../live.js';
 import { post } from '../outbox/outbox.js';
+import { bookChildren } from './book-children.js';
 import { bookLost, type LanesOf } from './book-lost.js';
 import { closeRows } from './close-rows.js';
 
 /**
  * Ends these runs and all that runs under them, by compare-and-set: their rows are closed, the workers that hold them
  * are told at the commit, and their workflows once the outbox is. Runs that have ended stay as they are, but not what
- * still runs under them. `within` are lanes that end with them, whose calls are booked in the same pass. Call it once a
+ * still runs under them. `within` are lanes that end with them, locked by the caller: what they spent is booked in the same pass. Call it once a
  * transaction, under the lock of the topmost run. Answers the runs that this call ended.
  */
 export async function endRuns(
@@ -35,6 +36,7 @@ export async function endRuns(
     ended.push(...rows.map(({ id }) => id));
   }
   await bookLost(sql, ended, within);
+  await bookChildren(sql, ended, within);
   await closeRows(sql, ended, end.error);
   for (const id of ended) {
     await sql.query('SELECT pg_notify($1, $2)', [STOP_CHANNEL, id]);

@@ -90,21 +90,38 @@ function childDeadline(lane: Lane, timeoutMs: number | undefined): number | null
   return Math.min(own, ours);
 }
 
+/** For a step that ends without its child's end: what that one has spent counts all the same. */
+export async function bookChild(lane: Lane, state: StepState): Promise<void> {
+  const { child } = lane.writer.memory;
+  const row = child === undefined ? undefined : await readRow(lane, child);
+  if (row) count(lane, state, row);
+}
+
 async function readChild(lane: Lane, child: string, state: StepState): Promise<Done> {
+  const row = await readRow(lane, child);
+  if (!row) throw new StepFailure('the run of the subflow is gone');
+  if (!row.ended) return { kind: 'stop', stop: { kind: 'subflow', runId: child } };
+  count(lane, state, row);
+  if (row.status === 'failed' && row.overdue) throw new StepFailure(TOO_LONG, 'timeout');
+  if (row.status === 'failed') throw new StepFailure(`the subflow failed: ${row.error ?? 'without a word'}`);
+  return { kind: 'done', ...(await childResult(lane, child, row.planId)) };
+}
+
+async function readRow(lane: Lane, child: string): Promise<ChildRow | undefined> {
   const [row] = await lane.deps.db.query<ChildRow>(
     `SELECT status, error, plan_id AS "planId", spent_nano AS spent, finished_at IS NOT NULL AS ended,
         coalesce(active_ms >= active_limit_ms, false) AS overdue FROM run WHERE id = $1`,
     [child],
   );
-  if (!row) throw new StepFailure('the run of the subflow is gone');
-  if (!row.ended) return { kind: 'stop', stop: { kind: 'subflow', runId: child } };
-  const { child: _ended, ...memory } = lane.writer.memory;
-  lane.writer.memory = memory;
-  state.costNano += row.spent;
-  lane.writer.batch.spend += row.spent;
-  if (row.status === 'failed' && row.overdue) throw new StepFailure(TOO_LONG, 'timeout');
-  if (row.status === 'failed') throw new StepFailure(`the subflow failed: ${row.error ?? 'without a word'}`);
-  return { kind: 'done', ...(await childResult(lane, child, row.planId)) };
+  return row;
+}
+
+/** Once: from then on nobody waits for the child. */
+function count({ writer }: Lane, state: StepState, { spent }: ChildRow): void {
+  const { child: _ended, ...memory } = writer.memory;
+  writer.memory = memory;
+  state.costNano += spent;
+  writer.batch.spend += spent;
 }
 
 /** The result of the child's last step that has one. */

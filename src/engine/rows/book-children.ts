@@ -1,0 +1,64 @@
+import type { Sql } from '../../db/contract.js';
+import type { LanesOf } from './book-lost.js';
+
+/** A lane that waits for a subflow, and what that one has spent by itself. */
+interface Waiting {
+  readonly run: string;
+  readonly lane: string;
+  readonly round: number;
+  readonly step: string;
+  readonly child: string;
+  readonly spent: bigint;
+}
+
+/**
+ * Counts what subflows spent as their steps' and their runs', where nobody will read it any more: these runs, and those
+ * lanes of one more, have ended while they waited for one. Call it once a run, under the lock of the runs' rows and of
+ * those lanes, when all else that they spent is booked.
+ */
+export async function bookChildren(sql: Sql, ended: readonly string[], within: LanesOf | null): Promise<void> {
+  const lanes = await sql.query<Waiting>(
+    `SELECT l.run_id AS run, l.lane, l.round, c.trigger->>'step' AS step, c.id AS child, c.spent_nano AS spent
+      FROM lane l JOIN run c ON c.id = l.loops->>'child'
+      WHERE l.run_id = ANY($1) OR (l.run_id = $2 AND is_within(l.lane, $3))`,
+    [ended, within?.runId ?? null, within?.lanes ?? null],
+  );
+  if (lanes.length === 0) return;
+  const costs = costsOf(lanes);
+  await sql.query(
+    `UPDATE step SET cost_nano = cost_nano + x.nano
+      FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::bigint[]) x (run, lane, step, round, nano)
+      WHERE run_id = x.run AND step.lane = x.lane AND id = x.step AND step.round = x.round`,
+    [
+      lanes.map(({ run }) => run),
+      lanes.map(({ lane }) => lane),
+      lanes.map(({ step }) => step),
+      lanes.map(({ round }) => round),
+      costs.map(String),
+    ],
+  );
+  await sql.query(
+    `UPDATE run SET spent_nano = spent_nano + x.nano
+      FROM (SELECT run, sum(nano)::bigint AS nano FROM unnest($1::text[], $2::bigint[]) u (run, nano) GROUP BY run) x
+      WHERE id = x.run`,
+    [lanes.map(({ run }) => run), costs.map(String)],
+  );
+  // The run of those lanes goes on: the race around them may name them again, and so does the run's end.
+  await sql.query(`UPDATE lane SET loops = loops - 'child' WHERE run_id = $1 AND is_within(lane, $2)`, [
+    within?.runId ?? null,
+    within?.lanes ?? null,
+  ]);
+}
+
+/** What each lane's subflow cost, with what ran under that one. */
+function costsOf(lanes: readonly Waiting[]): bigint[] {
+  const byRun = new Map<string, Waiting[]>();
+  for (const lane of lanes) {
+    const others = byRun.get(lane.run);
+    if (others) others.push(lane);
+    else byRun.set(lane.run, [lane]);
+  }
+  const costOf = ({ child, spent }: Waiting): bigint =>
+    (byRun.get(child) ?? []).reduce((sum, lane) => sum + costOf(lane), spent);
+  return lanes.map(costOf);
+}
