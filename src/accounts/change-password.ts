@@ -3,12 +3,12 @@ import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { audit } from './audit.js';
 import { endOthers } from './end-sessions.js';
-import { countAttempt } from './limits.js';
+import { countAttempt, giveBackAttempt } from './limits.js';
 import { hashPassword, verifyPassword } from './passwords.js';
 
 /**
  * Sets the caller's password and ends their other sessions; answers how many. Whoever found a session open guesses no
- * better here than at the door: attempts count as sign-ins of the account.
+ * better here than at the door: attempts that fail count as sign-ins of the account.
  */
 export async function changePassword(
   deps: Pick<Deps, 'db'>,
@@ -23,6 +23,7 @@ export async function changePassword(
   ]);
   if (!(await verifyPassword(member?.hash ?? null, current)))
     throw new Refusal('forbidden', 'current: this is not your password', { code: 'bad-credentials' });
+  await giveBackAttempt(deps, { 'login-account': person.email });
   if (next === current) throw new Refusal('refused', 'next: this is your password already, choose another');
   const passwordHash = await hashPassword(next);
   return deps.db.transaction(async (sql) => {

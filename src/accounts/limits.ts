@@ -19,9 +19,16 @@ type Limit = keyof typeof LIMITS;
 /** What is counted for whom; a subject that is not known is not counted. */
 export type Attempts = Readonly<Partial<Record<Limit, string | null>>>;
 
-/** The library has the method, and leaves it out of its types. */
+/** The library has the two, and leaves them out of its types. */
 class Limiter extends RateLimiterPostgres {
   declare readonly getInMemoryBlockMsBeforeExpire: (key: string) => number;
+  declare readonly _inMemoryBlockedKeys: { readonly delete: (key: string) => void };
+
+  /** Takes one attempt back; who is below the limit by that is let in again. */
+  async giveBack(key: string): Promise<void> {
+    const { remainingPoints } = await this.reward(key, 1);
+    if (remainingPoints > 0) this._inMemoryBlockedKeys.delete(this.getKey(key));
+  }
 }
 type Limiters = Readonly<Record<Limit, Limiter>>;
 const made = new WeakMap<Db, Limiters>();
@@ -37,10 +44,7 @@ export async function countAttempt(
   attempts: Attempts,
   assertRoom: () => void = () => undefined,
 ): Promise<void> {
-  const limiters = limitersOf(db);
-  const counted = (Object.entries(attempts) as [Limit, string | null][]).flatMap(([limit, subject]) =>
-    subject === null ? [] : [{ limiter: limiters[limit], key: hash(subject) }],
-  );
+  const counted = countersOf(db, attempts);
   for (const { limiter, key } of counted) {
     const ms = limiter.getInMemoryBlockMsBeforeExpire(limiter.getKey(key));
     if (ms > 0) throw tooMany(ms);
@@ -51,6 +55,21 @@ export async function countAttempt(
       throw error instanceof RateLimiterRes ? tooMany(error.msBeforeNext) : error;
     });
   }
+}
+
+/**
+ * Takes back what `countAttempt` counted, once the attempt has turned out to be an honest one. It is counted first all
+ * the same: of many guesses at once, no more than the limit allows may be under way.
+ */
+export async function giveBackAttempt({ db }: Pick<Deps, 'db'>, attempts: Attempts): Promise<void> {
+  await Promise.all(countersOf(db, attempts).map(({ limiter, key }) => limiter.giveBack(key)));
+}
+
+function countersOf(db: Db, attempts: Attempts): readonly { readonly limiter: Limiter; readonly key: string }[] {
+  const limiters = limitersOf(db);
+  return (Object.entries(attempts) as [Limit, string | null][]).flatMap(([limit, subject]) =>
+    subject === null ? [] : [{ limiter: limiters[limit], key: hash(subject) }],
+  );
 }
 
 /** One caller, as limits count: an IPv4 address, or the /64 that an IPv6 one is from, all of which is one customer's. */

@@ -6,7 +6,7 @@ import type { Caller } from '../shared/roles.js';
 import { audit } from './audit.js';
 import { authenticateSession } from './authenticate-session.js';
 import { hashKey } from './key-format.js';
-import { callerOf, countAttempt } from './limits.js';
+import { callerOf, countAttempt, giveBackAttempt } from './limits.js';
 import { assertRoomForPassword, verifyPassword } from './passwords.js';
 import { randomCode } from './primitives.js';
 
@@ -35,7 +35,9 @@ export async function logIn(
   { email, password }: { readonly email: string; readonly password: string },
   browser: Browser,
 ): Promise<LoggedIn> {
-  const attempt = { 'login-caller': callerOf(browser.address), 'login-account': email };
+  // Without a trusted proxy all who come through the same one would lock each other out.
+  const caller = deps.config.trustProxy ? callerOf(browser.address) : null;
+  const attempt = { 'login-caller': caller, 'login-account': email };
   await countAttempt(deps, attempt, assertRoomForPassword);
   const [member] = await deps.db.query<{ id: string; tenant: string; passwordHash: string }>({
     name: 'log-in',
@@ -44,6 +46,7 @@ export async function logIn(
   });
   const right = await verifyPassword(member?.passwordHash ?? null, password);
   if (!member || !right) throw wrong();
+  await giveBackAttempt(deps, attempt);
   const token = await deps.db.transaction((sql) => startSession(sql, { ...member, email }, browser));
   const session = await authenticateSession(deps, token, browser.address);
   if (!session) throw wrong();

@@ -3,6 +3,7 @@ import type { RemovedOAuthClient } from '../contract/oauth.js';
 import type { Deps } from '../deps.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
+import { requireEveryWorkspace } from './require-every-workspace.js';
 
 /** Forgets a client. Secrets that were connected through it hold their own recipe and go on. */
 export async function deleteClient(
@@ -10,6 +11,7 @@ export async function deleteClient(
   caller: Caller,
   { name }: { readonly name: string },
 ): Promise<RemovedOAuthClient> {
+  requireEveryWorkspace(caller);
   await deps.db.transaction(async (tx) => {
     const gone = await tx.query({
       name: 'oauth-client-delete',

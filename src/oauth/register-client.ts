@@ -8,6 +8,7 @@ import type { Caller } from '../shared/roles.js';
 import { CLIENT_COLUMNS, type ClientRow, isProvider, resolveClient } from './client-rows.js';
 import { toClientBody } from './list-clients.js';
 import { PROVIDERS } from './providers.js';
+import { requireEveryWorkspace } from './require-every-workspace.js';
 
 /** Registers an OAuth client of the account: a built-in provider's by its id and secret, any other by its URLs. */
 export async function registerClient(
@@ -15,6 +16,7 @@ export async function registerClient(
   caller: Caller,
   { name, client, config: given = {} }: RegisterOAuthClientBody,
 ): Promise<OAuthClientBody> {
+  requireEveryWorkspace(caller);
   const { client_secret: secret, ...config } = given;
   checkClient(deps, name, config);
   if (secret === undefined && config.auth !== 'none')

@@ -5,6 +5,21 @@ import type { InviteRow } from './views.js';
 
 export type OpenInvite = Pick<InviteRow, 'id' | 'email' | 'role' | 'allWorkspaces' | 'workspaces'>;
 
+/** The one invite of this address that can still be accepted, if there is one. */
+export async function openInviteTo(
+  sql: Sql,
+  { tenant }: Pick<Caller, 'tenant'>,
+  email: string,
+): Promise<OpenInvite | undefined> {
+  const [invite] = await sql.query<OpenInvite>({
+    name: 'open-invite-to',
+    text: `SELECT id, email, role, all_workspaces AS "allWorkspaces", workspaces FROM invite
+           WHERE tenant_id = $1 AND email = $2 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now()`,
+    values: [tenant, email],
+  });
+  return invite;
+}
+
 /** An invite of the caller's account that can still be accepted; any other one refuses as a missing one. */
 export async function findInvite(sql: Sql, caller: Pick<Caller, 'tenant'>, id: string): Promise<OpenInvite> {
   const [invite] = await sql.query<OpenInvite>({

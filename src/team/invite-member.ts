@@ -2,11 +2,13 @@ import { audit, makeInvite } from '../accounts/index.js';
 import type { Invited } from '../contract/team.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
+import { baseUrlOf } from '../shared/base-url.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
+import { openInviteTo } from './find-invite.js';
 import { lockTeam } from './find-member.js';
 import { mailInvite } from './mail-invite.js';
-import { assertMayGive, assertStill } from './rules.js';
+import { assertMayEndInvite, assertMayGive, assertStill } from './rules.js';
 import { columnsOf, grantableScope, type Scope } from './scope.js';
 import { inviteView } from './views.js';
 
@@ -33,13 +35,15 @@ export async function inviteMember(deps: Deps, caller: Caller, input: InviteMemb
     assertMayGive(caller, role);
     const scope = await grantableScope(sql, caller, input.workspaces);
     await refuseMember(sql, caller, email);
+    const replaced = await openInviteTo(sql, caller, email);
+    if (replaced) assertMayEndInvite(caller, replaced);
     const by = caller.person?.id ?? caller.actor.id;
     const invite = await makeInvite(sql, { tenant: caller.tenant, email, role, ...columnsOf(scope), by });
     await audit(sql, caller, 'team.invite', email, { invite: invite.id, role, workspaces: scope });
     return { ...invite, scope };
   });
   const row = { ...made, email, role, ...columnsOf(made.scope), createdAt: new Date(deps.clock.now()) };
-  const link = `${baseOf(deps)}/join?token=${made.token}`;
+  const link = `${baseUrlOf(deps.config)}/join?token=${made.token}`;
   const mail = { id: made.id, tenant: caller.tenant, to: email, from: caller.actor.label, role, link };
   const outcome = input.send ? await mailInvite(deps, mail) : NOT_ASKED;
   return { ...inviteView(caller, row), link, ...outcome };
@@ -59,9 +63,4 @@ async function refuseMember(sql: Sql, caller: Caller, email: string): Promise<vo
       : `${email} belongs to another account, and an address belongs to one: invite another address of theirs`,
     { code: ours ? 'member' : 'address-taken' },
   );
-}
-
-/** Without a public address it is the listening one, good for people on this machine. */
-function baseOf({ config }: Pick<Deps, 'config'>): string {
-  return config.publicUrl ?? `http://${config.host}:${config.port}`;
 }

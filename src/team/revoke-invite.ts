@@ -4,8 +4,7 @@ import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findInvite } from './find-invite.js';
 import { lockTeam } from './find-member.js';
-import { assertMayGive, assertStill } from './rules.js';
-import { covers, narrowed, scopeOf } from './scope.js';
+import { assertMayEndInvite, assertStill } from './rules.js';
 
 /** Ends an open invite: its link is good for nothing from then on. One that is being accepted right now is not open. */
 export async function revokeInvite(deps: Pick<Deps, 'db'>, caller: Caller, id: string): Promise<{ ok: true }> {
@@ -13,9 +12,7 @@ export async function revokeInvite(deps: Pick<Deps, 'db'>, caller: Caller, id: s
     await lockTeam(sql, caller);
     const invite = await findInvite(sql, caller, id);
     await assertStill(sql, caller);
-    assertMayGive(caller, invite.role);
-    if (!covers(caller.workspaces, scopeOf(invite)))
-      throw narrowed('this invite gives workspaces that you do not see: only one who sees them too may revoke it');
+    assertMayEndInvite(caller, invite);
     const revoked = await sql.query(
       'UPDATE invite SET revoked_at = now() WHERE id = $1 AND accepted_at IS NULL AND revoked_at IS NULL RETURNING 1',
       [id],

@@ -2,7 +2,7 @@ import type { Sql } from '../db/contract.js';
 import { Refusal } from '../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../shared/roles.js';
 import type { MemberRow } from './find-member.js';
-import { covers, narrowed, scopeOf } from './scope.js';
+import { covers, narrowed, type ScopeColumns, scopeOf } from './scope.js';
 
 /**
  * The rules of the interface's section Roles for an act against a member: the owner is never re-roled or removed,
@@ -28,6 +28,13 @@ export function assertMayActOn(caller: Caller, member: MemberRow, verb: 'change'
 /** Only the owner makes an admin. */
 export function assertMayGive(caller: Caller, role: Role): void {
   if (role === 'admin') assertOwner(caller);
+}
+
+/** Who ends an invite is one who could have given it. */
+export function assertMayEndInvite(caller: Caller, invite: ScopeColumns & { readonly role: Role }): void {
+  assertMayGive(caller, invite.role);
+  if (!covers(caller.workspaces, scopeOf(invite)))
+    throw narrowed('this invite gives workspaces that you do not see: only one who sees them too may revoke it');
 }
 
 /**

@@ -27,6 +27,12 @@ export async function transferAccount(deps: Pick<Deps, 'db'>, caller: Caller, to
     await sql.query(`UPDATE member SET role = 'admin', all_workspaces = true WHERE id = ANY($1)`, [
       [heir.id, caller.person?.id],
     ]);
+    // Only the owner makes admins: what the one before offered ends with that.
+    await sql.query(
+      `UPDATE invite SET revoked_at = now()
+       WHERE tenant_id = $1 AND role = 'admin' AND accepted_at IS NULL AND revoked_at IS NULL`,
+      [caller.tenant],
+    );
     await audit(sql, caller, 'team.transfer', heir.id, { email: heir.email });
     return { ok: true, owner: heir };
   });

@@ -193,6 +193,29 @@ test('who guesses at codes is stopped', async () => {
   expect(await guess()).toBe(429);
 });
 
+test('security 28: who has guessed too often learns of no code that is there', async () => {
+  const app = await createTestApp();
+  const { call } = await signIn(app, await createPerson(app));
+  const started = await start(app);
+  const look = async (code: string) => (await call('GET', `/api/cli/authorize?code=${code}`)).status;
+  for (let n = 0; n < 25; n += 1) expect(await look(started.code)).toBe(200);
+  for (let n = 0; n < 20; n += 1) expect(await look('BBBB-BBBB')).toBe(404);
+  expect(await look(started.code)).toBe(429);
+  expect((await call('POST', '/api/cli/authorize', { code: started.code, decision: 'deny' })).status).toBe(429);
+  expect(await json(await poll(app, started))).toEqual([200, { status: 'pending' }]);
+});
+
+test('the audit tells of a terminal’s key as of every key', async () => {
+  const app = await createTestApp();
+  const person = await createPerson(app);
+  const session = await signIn(app, person);
+  const started = await start(app);
+  await decide(session, started);
+  await poll(app, started);
+  const [, { entries }] = await json(await app.get('/api/audit?action=key.mint'));
+  expect(entries).toMatchObject([{ actor: { label: person.email }, detail: { label: 'CLI on ada-laptop' } }]);
+});
+
 test('the database holds neither the terminal’s secret nor its key', async () => {
   const app = await createTestApp();
   const session = await signIn(app, await createPerson(app));

@@ -127,3 +127,19 @@ test('a connection is begun by a person and never by a key', async () => {
   const response = await app.post('/api/oauth/start', { client: 'google', secret: 'SHOP' });
   expect([response.status, await response.json()]).toMatchObject([403, { need: 'person' }]);
 });
+
+test('security 24: an admin who is narrowed to some workspaces changes no client, which every workspace uses', async () => {
+  const narrow = await createKey(app.deps, { ...app, role: 'admin', workspaces: ['shop'] });
+  const body = { name: 'evil', client: 'id-3', config: { provider: 'google', client_secret: SECRET } };
+  await register({ ...body, name: 'kept' });
+  const refused = [
+    await app.post('/api/oauth/clients', body, { as: narrow }),
+    await app.delete('/api/oauth/clients?name=kept', { as: narrow }),
+  ];
+  for (const answer of refused) {
+    expect([answer.status, await bodyOf(answer)]).toMatchObject([403, { need: 'every workspace' }]);
+  }
+  const { clients } = await bodyOf(app.get('/api/oauth/clients'));
+  const names = clients.map(({ name }: { name: string }) => name);
+  expect([names.includes('kept'), names.includes('evil')]).toEqual([true, false]);
+});

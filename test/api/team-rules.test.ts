@@ -85,6 +85,28 @@ test('an admin invites, re-roles and removes viewers and editors, and of admins 
   }
 });
 
+test('security 24: nobody ends by a new invite an open one that they may not revoke', async () => {
+  const { deps, boss, join } = await account();
+  const { caller: admin } = await join('admin');
+  const { caller: narrow } = await join('admin', ['shop']);
+  const open = async () => (await listTeam(deps, boss)).invites.map(({ email, role }) => ({ email, role }));
+  const ofAdmin = await inviteMember(deps, boss, invite('admin'));
+  const ofLab = await inviteMember(deps, boss, invite('editor', ['lab']));
+  expect(await outcome(inviteMember(deps, admin, invite('viewer', null, ofAdmin.email)))).toBe('owner');
+  expect(await outcome(inviteMember(deps, narrow, invite('viewer', ['shop'], ofLab.email)))).toBe('every workspace');
+  expect(await open()).toEqual([ofAdmin, ofLab].map(({ email, role }) => ({ email, role })));
+  expect(await outcome(inviteMember(deps, admin, invite('viewer', null, ofLab.email)))).toBe('done');
+});
+
+test('security 27: an invite that makes an admin ends when the owner who gave it is the owner no more', async () => {
+  const { deps, boss, join } = await account();
+  const heir = await join('admin');
+  await inviteMember(deps, boss, invite('admin'));
+  const ofEditor = await inviteMember(deps, boss, invite('editor'));
+  await transferAccount(deps, boss, heir.id);
+  expect((await listTeam(deps, boss)).invites.map(({ id }) => id)).toEqual([ofEditor.id]);
+});
+
 test('security 27: the owner is never re-roled and never removed, not even by themselves', async () => {
   const { deps, boss, owner, join, ownerId } = await account();
   const { caller: admin } = await join('admin');

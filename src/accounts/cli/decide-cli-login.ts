@@ -4,7 +4,7 @@ import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { checkToken, deriveToken } from '../../shared/tokens.js';
 import { audit } from '../audit.js';
-import { countAttempt } from '../limits.js';
+import { countAttempt, giveBackAttempt } from '../limits.js';
 import { foldCliCode } from './codes.js';
 
 interface Row {
@@ -57,16 +57,18 @@ export async function decideCliLogin(
 }
 
 async function findRequest({ db }: Pick<Deps, 'db'>, caller: Caller, code: string): Promise<Row> {
+  // Codes are short: who guesses at them is stopped before one is met, and hears no more of any.
+  const attempt = { 'cli-code': caller.person?.id ?? null };
+  await countAttempt({ db }, attempt);
   const [row] = await db.query<Row>({
     name: 'find-cli-login',
     text: `SELECT code, hostname, address, created_at AS "createdAt", expires_at AS "expiresAt", decision
            FROM cli_login WHERE code = $1 AND expires_at > now() AND (decision IS NULL OR decided_by = $2)`,
     values: [foldCliCode(code), caller.person?.id ?? null],
   });
-  if (row) return row;
-  // Codes are short: who guesses at them is stopped before one is met.
-  await countAttempt({ db }, { 'cli-code': caller.person?.id ?? null });
-  throw notFound('sign-in: it has expired or is decided, start it again in the terminal');
+  if (!row) throw notFound('sign-in: it has expired or is decided, start it again in the terminal');
+  await giveBackAttempt({ db }, attempt);
+  return row;
 }
 
 /** What the form of the page carries: it is of this person's session and of this code. */

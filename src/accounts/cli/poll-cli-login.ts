@@ -59,7 +59,7 @@ async function handOut(sql: Sql, idHash: string, { hostname, decidedBy }: Row): 
   const minted = await mintKey(sql, { tenant, label: cliLabel(hostname), role, mintedBy });
   await sql.query('DELETE FROM cli_login WHERE id_hash = $1', [idHash]);
   const actor = { kind: 'person', id: decidedBy, label: email } as const;
-  await audit(sql, { tenant, actor, address: null }, 'key.create', minted.id, { label: cliLabel(hostname), role });
+  await audit(sql, { tenant, actor, address: null }, 'key.mint', minted.id, { label: cliLabel(hostname), role });
   return { status: 'approved', token: minted.key, account: tenant, email, role };
 }
 

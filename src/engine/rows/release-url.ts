@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.js';
+import { baseUrlOf } from '../../shared/base-url.js';
 import { deriveToken } from '../../shared/tokens.js';
 
 /**
@@ -10,9 +11,8 @@ export function releaseUrlOf(
   run: { readonly id: string; readonly tenantId: string; readonly workspace: string },
   step: string,
 ): string {
-  const base = deps.config.publicUrl ?? `http://${deps.config.host}:${deps.config.port}`;
   const token = deriveToken(deps.keys.signing, 'event', [run.id]);
-  return `${base}/api/events/${run.tenantId}/${run.workspace}/${run.id}?token=${token}&step=${step}`;
+  return `${baseUrlOf(deps.config)}/api/events/${run.tenantId}/${run.workspace}/${run.id}?token=${token}&step=${step}`;
 }
 
 export async function releaseUrl(
