@@ -19,6 +19,7 @@ export async function removeMember(deps: Pick<Deps, 'db'>, caller: Caller, id: s
     );
     await revokeInvitesOf(sql, member);
     await sql.query(`DELETE FROM avatar WHERE tenant_id = $1 AND kind = 'user' AND id = $2`, [caller.tenant, id]);
+    await sql.query('DELETE FROM session WHERE member_id = $1', [id]);
     await sql.query('DELETE FROM member WHERE id = $1', [id]);
     const { email, role } = member;
     await audit(sql, caller, 'team.remove', id, { email, role, keysRevoked: keys.length });

@@ -205,15 +205,27 @@ test('security 28: who has guessed too often learns of no code that is there', a
   expect(await json(await poll(app, started))).toEqual([200, { status: 'pending' }]);
 });
 
-test('the audit tells of a terminal’s key as of every key', async () => {
+test('security 26: a HEAD takes no key away from the terminal that asks for it', async () => {
   const app = await createTestApp();
+  const session = await signIn(app, await createPerson(app));
+  const started = await start(app);
+  await decide(session, started);
+  const head = await app.request(`/api/cli/login/${started.id}`, { as: null, method: 'HEAD' });
+  expect([head.status, head.headers.get('allow')]).toEqual([405, 'GET']);
+  expect(await json(await poll(app, started))).toMatchObject([200, { status: 'approved' }]);
+});
+
+test('the audit tells of a terminal’s key as of every key, and from where it was fetched', async () => {
+  const app = await createTestApp({ config: { trustProxy: true } });
   const person = await createPerson(app);
   const session = await signIn(app, person);
   const started = await start(app);
   await decide(session, started);
-  await poll(app, started);
+  await app.get(`/api/cli/login/${started.id}`, { as: null, headers: { 'x-forwarded-for': '192.0.2.44' } });
   const [, { entries }] = await json(await app.get('/api/audit?action=key.mint'));
-  expect(entries).toMatchObject([{ actor: { label: person.email }, detail: { label: 'CLI on ada-laptop' } }]);
+  expect(entries).toMatchObject([
+    { actor: { label: person.email }, detail: { label: 'CLI on ada-laptop' }, address: '192.0.2.44' },
+  ]);
 });
 
 test('the database holds neither the terminal’s secret nor its key', async () => {

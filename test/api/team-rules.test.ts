@@ -98,6 +98,18 @@ test('security 24: nobody ends by a new invite an open one that they may not rev
   expect(await outcome(inviteMember(deps, admin, invite('viewer', null, ofLab.email)))).toBe('done');
 });
 
+test('a member who is removed leaves no session behind', async () => {
+  const { deps, boss, join } = await account();
+  const { id } = await join('viewer');
+  const row = [newId(), id, newId()];
+  await deps.db.query(
+    `INSERT INTO session (id, member_id, token_hash, expires_at) VALUES ($1, $2, $3, now() + interval '1 day')`,
+    row,
+  );
+  await removeMember(deps, boss, id);
+  expect(await deps.db.query('SELECT id FROM session WHERE member_id = $1', [id])).toEqual([]);
+});
+
 test('security 27: an invite that makes an admin ends when the owner who gave it is the owner no more', async () => {
   const { deps, boss, join } = await account();
   const heir = await join('admin');

@@ -20,7 +20,10 @@ interface Row {
  * What became of a terminal's sign-in. The key is made when it is fetched, so that it is kept nowhere in the clear, and
  * once: the request goes with it. Refuses `rate_limited` who asks more often than every `interval` while nothing is decided.
  */
-export async function pollCliLogin(deps: Pick<Deps, 'db'>, id: string): Promise<CliLoginPolled> {
+export async function pollCliLogin(
+  deps: Pick<Deps, 'db'>,
+  { id, address }: { readonly id: string; readonly address: string | null },
+): Promise<CliLoginPolled> {
   if (!/^[a-zA-Z0-9]{32}$/.test(id)) throw notFound('sign-in');
   const idHash = hashKey(id);
   return deps.db.transaction(async (sql) => {
@@ -35,7 +38,7 @@ export async function pollCliLogin(deps: Pick<Deps, 'db'>, id: string): Promise<
     if (!row) throw notFound('sign-in');
     if (row.decision === 'denied') return { status: 'denied' };
     if (row.expired) return { status: 'expired' };
-    if (row.decision === 'approved') return handOut(sql, idHash, row);
+    if (row.decision === 'approved') return handOut(sql, idHash, { ...row, address });
     if (row.early)
       throw new Refusal('rate_limited', `nothing is decided yet: ask every ${POLL_INTERVAL} seconds`, {
         code: 'slow-down',
@@ -46,7 +49,11 @@ export async function pollCliLogin(deps: Pick<Deps, 'db'>, id: string): Promise<
   });
 }
 
-async function handOut(sql: Sql, idHash: string, { hostname, decidedBy }: Row): Promise<CliLoginPolled> {
+async function handOut(
+  sql: Sql,
+  idHash: string,
+  { hostname, decidedBy, address }: Row & { readonly address: string | null },
+): Promise<CliLoginPolled> {
   const [member] = await sql.query<{ email: string; tenant: string; role: Role }>(
     `SELECT m.email, m.tenant_id AS tenant, CASE WHEN t.owner_id = m.id THEN 'owner' ELSE m.role END AS role
      FROM member m JOIN tenant t ON t.id = m.tenant_id WHERE m.id = $1`,
@@ -59,7 +66,7 @@ async function handOut(sql: Sql, idHash: string, { hostname, decidedBy }: Row): 
   const minted = await mintKey(sql, { tenant, label: cliLabel(hostname), role, mintedBy });
   await sql.query('DELETE FROM cli_login WHERE id_hash = $1', [idHash]);
   const actor = { kind: 'person', id: decidedBy, label: email } as const;
-  await audit(sql, { tenant, actor, address: null }, 'key.mint', minted.id, { label: cliLabel(hostname), role });
+  await audit(sql, { tenant, actor, address }, 'key.mint', minted.id, { label: cliLabel(hostname), role });
   return { status: 'approved', token: minted.key, account: tenant, email, role };
 }
 

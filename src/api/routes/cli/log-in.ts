@@ -1,6 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { pollCliLogin, startCliLogin } from '../../../accounts/index.js';
 import { CliLoginBody, CliLoginParams, CliLoginPolled, CliLoginStarted } from '../../../contract/auth.js';
+import { Refusal } from '../../../shared/refusal.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, limitedResponse, okResponse } from '../../schemas.js';
@@ -34,7 +35,11 @@ export const getCliLogin = defineRoute({
     responses: { ...okResponse(CliLoginPolled, 'How it stands'), ...limitedResponse },
   }),
   handle: async (c) => {
+    // Its answer would be cut off, and with it the key, which is given once.
+    if (c.req.method === 'HEAD')
+      throw new Refusal('method_not_allowed', 'ask with GET: the key is in the body', { allow: ['GET'] });
     c.header('Cache-Control', 'no-store');
-    return c.json(await pollCliLogin(c.var.deps, c.req.valid('param').id), 200);
+    const { id } = c.req.valid('param');
+    return c.json(await pollCliLogin(c.var.deps, { id, address: clientAddress(c) }), 200);
   },
 });
