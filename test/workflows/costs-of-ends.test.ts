@@ -8,9 +8,14 @@ import { noModels, type Tree } from '../support/workspace-app.js';
 
 let app: EngineApp;
 let provider: FakeProvider;
+let wasLate = false;
 beforeAll(async () => {
   provider = await startFakeProvider(({ prompt }) => {
     if (prompt.includes('BUSY')) return { status: 429, headers: { 'retry-after': '9' }, body: '{}' };
+    if (prompt.includes('LATER') && !wasLate) {
+      wasLate = true;
+      return { status: 429, headers: { 'retry-after': '11' }, body: '{}' };
+    }
     return { text: 'done', usage: { input: 1_000, output: 100 } };
   });
   const single = { baseUrl: provider.url, apiKey: 'k', model: 'fake', priceIn: 1, priceOut: 10 };
@@ -104,4 +109,27 @@ test('what a subflow had spent counts as its step’s when the time of the run a
   expect(run.steps.map(({ costUsd }) => costUsd)).toEqual([CALL_USD, 0]);
   expect(run.costUsd).toBeCloseTo(CALL_USD, 9);
   expect(await examine({ deps: app.deps, root: run.id })).toEqual([]);
+});
+
+test('a call that was cut and is not the next one any more is booked, and holds nothing for ever', async () => {
+  const workspace = await app.workspace({ ...AGENT, 'flows/f.md': flow('## Work @worker\n\nLATER', 'budget: 1\n') });
+  const id = await app.start(workspace, 'f');
+  await app.until(workspace, id, (run) => run.steps[0]?.trace.some(({ kind }) => kind === 'model.waiting') === true);
+  // A summary was asked for when the process died; with the models of the next one there is room enough.
+  await app.deps.db.query(
+    `INSERT INTO call (run_id, lane, step, item, round, attempt, epoch, turn, call, kind, name, acts, state, fence, result)
+      SELECT run_id, lane, step, item, round, attempt, epoch + 1, turn, -1, kind, name, acts, 'started', fence, '{"reserve":"10000000"}'
+      FROM call WHERE run_id = $1`,
+    [id],
+  );
+  await app.deps.db.query('UPDATE run SET reserved_nano = reserved_nano + 10000000 WHERE id = $1', [id]);
+  const run = await app.ended(workspace, id);
+  expect([run.status, run.error]).toEqual(['completed', null]);
+  expect(run.costUsd).toBeCloseTo(CALL_USD + 0.01, 9);
+  const calls = await app.deps.db.query('SELECT turn, call, state FROM call WHERE run_id = $1 ORDER BY call', [id]);
+  expect(calls).toEqual([
+    { turn: 0, call: -1, state: 'interrupted' },
+    { turn: 0, call: 0, state: 'finished' },
+  ]);
+  expect(await examine({ deps: app.deps, root: id })).toEqual([]);
 });

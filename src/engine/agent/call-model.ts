@@ -3,6 +3,7 @@ import { failpoint } from '../../shared/failpoint.js';
 import { isRecord } from '../../shared/json.js';
 import type { Stop } from '../../workflows/contract.js';
 import { ContextOverflow, OverBudget, Poison, StepFailure } from '../errors.js';
+import type { CallRow } from '../journal/claim.js';
 import { putOff } from '../lane/put-off.js';
 import { askForBudget, standOnBudget } from './ask-budget.js';
 import { resetTold } from './ask-model.js';
@@ -101,6 +102,7 @@ async function begin(session: Session, turn: number): Promise<Stop | Reserve> {
   const asked = await standOnBudget(session);
   if (asked) return asked;
   const pools = await takePools(session);
+  settleOthers(session, turn);
   const settled = settleInterrupted(session, turn);
   const reserve = await reserveFor(session, pools).catch(async (error: unknown) => {
     // What was cut has used up the budget: it is not begun again, so it ends here.
@@ -140,11 +142,33 @@ function settleInterrupted(session: Session, turn: number): boolean {
   if (row?.state !== 'started') return false;
   if (row.starts >= MAX_STARTS)
     throw new Poison(`the worker ended ${MAX_STARTS} times during one model call of ${session.step.title}`);
-  const held = isRecord(row.result) ? BigInt(String(row.result.reserve ?? '0')) : 0n;
-  settleLost(session, turn, { model: row.name, held });
+  session.cut.delete(row);
+  settleLost(session, turn, { model: row.name, held: heldBy(row) });
   // Settled once: a call that is begun anew finds it so.
   session.journal.set(key, { ...row, state: 'interrupted' });
   return true;
+}
+
+/**
+ * Whoever comes after a crash may not make the call that was cut: with other models, whose context is of another size,
+ * another one is next. What that one had set aside would be held for ever.
+ */
+function settleOthers(session: Session, turn: number): void {
+  const { journal, cut, past, lane } = session;
+  for (const row of cut) {
+    if (row.turn === turn && row.call === modelCall(session) && row.epoch === past.epoch) continue;
+    cut.delete(row);
+    const key = { ...callKey(session, row.turn, row.call), epoch: row.epoch };
+    const { name, result } = row;
+    lane.writer.batch.calls.push({ ...key, kind: 'model', name, acts: false, state: 'interrupted', result });
+    settleLost(session, row.turn, { model: name, held: heldBy(row) });
+    const at = journalKey(row.turn, row.call);
+    if (journal.get(at) === row) journal.delete(at);
+  }
+}
+
+function heldBy({ result }: CallRow): bigint {
+  return isRecord(result) ? BigInt(String(result.reserve ?? '0')) : 0n;
 }
 
 /** Calls of other lanes hold the rest of the budget: a durable timer, then another look. */

@@ -60,6 +60,7 @@ export async function openSession(
       ...folder,
       context,
       journal: new Map(journal.calls.map((call) => [journalKey(call.turn, call.call), call])),
+      cut: new Set(journal.calls.filter(({ kind, state }) => kind === 'model' && state === 'started')),
       purpose: 'turn',
       nextSeq: (journal.messages.at(-1)?.seq ?? -1) + 1,
       ...readTranscript(journal.messages),

@@ -19,6 +19,8 @@ export interface Session {
   readonly context: ToolContext;
   /** Calls of this attempt by `<turn>.<call>`. */
   readonly journal: Map<string, CallRow>;
+  /** Its model calls that an earlier advance began and that have no end yet. */
+  readonly cut: Set<CallRow>;
   /** What its model calls are for: the step's next turn, or the summary that makes room for it. */
   readonly purpose: 'turn' | 'summary';
   /** The transcript as the model gets it: what follows the opening prompt. */

@@ -193,6 +193,7 @@ export async function readParks(sql: Sql, runId: string, lane: string): Promise<
 }
 
 export interface CallRow {
+  readonly epoch: number;
   readonly turn: number;
   readonly call: number;
   readonly kind: 'model' | 'tool';
@@ -237,7 +238,7 @@ export async function readStepJournal(
   const [row] = await sql.query<StepJournal>({
     name: 'read-step-journal',
     text: `SELECT
-      (SELECT coalesce(jsonb_agg(jsonb_build_object('turn', turn, 'call', call, 'kind', kind, 'name', name, 'acts', acts,
+      (SELECT coalesce(jsonb_agg(jsonb_build_object('epoch', epoch, 'turn', turn, 'call', call, 'kind', kind, 'name', name, 'acts', acts,
           'state', state, 'starts', starts, 'result', result) ORDER BY epoch, turn, call), '[]')
         FROM call WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt = $5
           AND turn >= (SELECT max(turn) - 1 FROM call WHERE run_id = $1 AND step = $2 AND item = $3 AND round = $4 AND attempt = $5)) AS calls,

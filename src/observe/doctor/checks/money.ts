@@ -1,6 +1,6 @@
 import { IN_SCOPE, rowCheck } from '../check.js';
 
-/** Nothing is set aside for an ended run, and what a run spent is what it used. A child of a branch that lost counts for itself. */
+/** Nothing is set aside for an ended run, and what a run spent is what it used. A child that nobody went on to read counted for itself in runs of before. */
 export const money = rowCheck(
   'Budgets read these figures: correct the run’s row by its usage before you rely on them, and report it with the run’s events.',
   `SELECT r.id AS run, format('has ended, and still sets %s nano-dollars aside', r.reserved_nano) AS says
