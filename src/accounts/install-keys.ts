@@ -25,7 +25,6 @@ function ringOf(keys: readonly InstallKey[]): InstallKeys {
   if (!first) throw new Error('there is no install key: set SERVICE_KEYS');
   return Object.freeze({
     signing: first.key,
-    all: Object.freeze(keys.map(({ key }) => key)),
     ring: Object.freeze([...keys]),
   });
 }

@@ -6,9 +6,9 @@ export interface InstallKey {
 
 /** The keys under which tokens are derived and secrets are wrapped. The first signs; all are accepted. */
 export interface InstallKeys {
+  /** Signs links, and wraps what is written: the first of them. */
   readonly signing: Uint8Array;
-  readonly all: readonly Uint8Array[];
-  /** The same keys with their ids, in the same order. */
+  /** All of them, in their order. */
   readonly ring: readonly InstallKey[];
 }
 

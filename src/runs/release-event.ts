@@ -32,7 +32,7 @@ export async function releaseEvent(
   input: ReleaseEventInput,
 ): Promise<{ ok: true; runId: string; step: string }> {
   const refused = new Refusal('unauthenticated', 'the token is not valid here');
-  if (!checkToken(deps.keys.all, 'event', [input.runId], input.token)) throw refused;
+  if (!checkToken(deps.keys.signing, 'event', [input.runId], input.token)) throw refused;
   const step = await deps.db.transaction(async (sql) => {
     const [run] = await sql.query<{ ended: boolean }>(
       `SELECT r.finished_at IS NOT NULL AS ended FROM run r JOIN workspace w ON w.id = r.workspace_id

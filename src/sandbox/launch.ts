@@ -12,7 +12,7 @@ import type { Limits } from './limits.js';
  */
 const WRAPPER = `
 read -r _ <&3 || exit 125
-for fd in /proc/self/fd/*; do fd=\${fd##*/}; case $fd in 0|1|2|4|5|6) ;; *) [ "$fd" -ge 7 ] && [ "$fd" -lt "$4" ] || eval "exec $fd>&-" 2>&1 ;; esac; done
+for fd in /proc/self/fd/*; do fd=\${fd##*/}; case $fd in 0|1|2|4|5|6) ;; *) [ "$fd" -ge 7 ] && [ "$fd" -lt "$4" ] || eval "exec $fd>&-" ;; esac; done
 ulimit -c 0 -d "$1" -f "$2" -n "$3" || exit 125
 shift 4
 { echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null

@@ -9,7 +9,7 @@ const BATCH = 200;
 /** What is wrong with the secrets of all accounts, a sentence each; null keys are none at all. For the doctor: it tells no value. */
 export async function auditSecrets(sql: Sql, keys: InstallKeys | null): Promise<readonly string[]> {
   const faults = await orphans(sql);
-  const ring = keys ?? { signing: new Uint8Array(), all: [], ring: [] };
+  const ring = keys ?? { signing: new Uint8Array(), ring: [] };
   for (let after: string | null = ''; after !== null; ) {
     const from: string = after;
     const rows = await sql.query<SecretRow>(

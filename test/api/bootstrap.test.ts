@@ -113,7 +113,7 @@ test('a damaged install key stops the start with what to do, and is left as it i
   await expect(loadInstallKeys({ keys: null, dataDir: dir })).rejects.toThrow(/cannot be read/);
 });
 
-test('given keys go before the file: the first signs, all are accepted', async () => {
+test('given keys go before the file: the first signs, and all open secrets', async () => {
   const [a, b] = [new Uint8Array(randomBytes(32)), new Uint8Array(randomBytes(32))];
   const keys = await loadInstallKeys({
     keys: [
@@ -122,6 +122,12 @@ test('given keys go before the file: the first signs, all are accepted', async (
     ],
     dataDir: dir,
   });
-  expect(keys).toMatchObject({ signing: a, all: [a, b] });
+  expect(keys).toMatchObject({
+    signing: a,
+    ring: [
+      { id: 'new', key: a },
+      { id: 'old', key: b },
+    ],
+  });
   expect(await readdir(dir)).toEqual([]);
 });

@@ -99,6 +99,20 @@ test('security 22: a program has no terminal and no descriptor but the three', a
   expect(stdout).toContain('no terminal');
 });
 
+test('security 22: however many files a program is given, it has them, its two outputs apart, and no descriptor more', async () => {
+  const { bash } = await createTestSandbox();
+  for (let many = 0; many <= 8; many += 1) {
+    const files = Array.from({ length: many }, (_, n) => ({ inside: `/run/given/${n}`, content: `file ${n}` }));
+    const show =
+      'cat /run/given/* 2>/dev/null; for fd in 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do [ ! -e /proc/$$/fd/$fd ] || echo $fd; done';
+    const { stdout, stderr } = await bash(`${show}; echo to the other >&2`, { files });
+    expect({ stdout, stderr }).toEqual({
+      stdout: files.map(({ content }) => content).join(''),
+      stderr: 'to the other\n',
+    });
+  }
+});
+
 test('security 22: a value with a zero byte cannot add options to the sandbox', async () => {
   const { bash } = await createTestSandbox();
   await expect(bash('true', { env: { X: 'a\0--bind\0/\0/host' } })).rejects.toThrow('zero byte');

@@ -28,7 +28,7 @@ const [k1, k2, k3] = [key('k1'), key('k2'), key('k3')];
 
 function ring(first: ReturnType<typeof key>, ...others: ReturnType<typeof key>[]): InstallKeys {
   const all = [first, ...others];
-  return { signing: first.key, all: all.map((one) => one.key), ring: all };
+  return { signing: first.key, ring: all };
 }
 
 const put = (keys: InstallKeys, name: string, text: string) =>

@@ -104,7 +104,7 @@ export async function createTestDeps({
   };
   return {
     config: whole,
-    keys: { signing, all: [signing], ring: [{ id: 'k1', key: signing }] },
+    keys: { signing, ring: [{ id: 'k1', key: signing }] },
     log: silentLog,
     clock: systemClock,
     db: testDb(),

@@ -13,7 +13,7 @@ const signing = new Uint8Array(Buffer.from(key, 'base64'));
 armFailpoint(failpoint || null);
 const db = createDb({ url, ca: null, poolSize: 5, log: quietLog });
 const net = createNet({ config: { allowHosts: [{ host: '127.0.0.1', port: null }], version: '0.0.0-test' } });
-const deps = { db, net, keys: { signing, all: [signing], ring }, clock: systemClock, log: quietLog };
+const deps = { db, net, keys: { signing, ring }, clock: systemClock, log: quietLog };
 process.stdout.write('ready\n');
 process.stdin.once('data', async () => {
   const asked = Array.from({ length: Number(count) }, () =>

@@ -81,7 +81,7 @@ export function checkCliFormNonce(
   caller: Caller,
   form: { code: string; nonce: string },
 ): void {
-  if (checkToken(keys.all, 'cli-authorize', nonceFields(caller, form.code), form.nonce)) return;
+  if (checkToken(keys.signing, 'cli-authorize', nonceFields(caller, form.code), form.nonce)) return;
   throw new Refusal('forbidden', 'this form is of another sign-in: open the page again', { code: 'bad-nonce' });
 }
 
