@@ -1,6 +1,7 @@
 export { type Decided, type DecideRunInput, decideRun } from './decide-run.js';
 export { deleteRun } from './delete-run.js';
 export { findRun } from './find-run.js';
+export { findTarget } from './find-target.js';
 export { getRun, type RunView } from './get-run.js';
 export { type EventPage, type ListEventsInput, listEvents } from './list-events.js';
 export { type ListRunsInput, listRuns } from './list-runs.js';

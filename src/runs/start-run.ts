@@ -1,11 +1,11 @@
 import { audit, type Once } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { Json } from '../shared/json.js';
-import { notFound, Refusal } from '../shared/refusal.js';
+import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { type Plan, validate } from '../workspace/index.js';
-import { findWorkspace, livePlan } from '../workspaces/index.js';
 import { beginRun, tellBegun } from './begin-run.js';
+import { findTarget } from './find-target.js';
 
 export interface StartRunInput {
   readonly workspace: string;
@@ -43,9 +43,7 @@ export const SKIPPED: SkippedRun = { ok: true, skipped: true };
 export async function startRun(deps: Deps, caller: Caller, input: StartRunInput): Promise<StartedRun | SkippedRun> {
   const { target, task, from, tags, trigger } = input;
   const started = await deps.db.transaction(async (sql) => {
-    const workspace = await findWorkspace(sql, caller, input.workspace, 'share');
-    const live = await livePlan(sql, workspace, target);
-    if (!live) throw notFound(target.startsWith('agents/') ? 'agent' : 'flow');
+    const { workspace, live } = await findTarget(sql, caller, { workspace: input.workspace, target, lock: 'share' });
     checkStart(live.plan, input);
     const begun = await beginRun(deps, sql, { caller, workspace, ...live, input: task, from, tags, trigger });
     if (!begun) return null;

@@ -5,11 +5,12 @@ import { startRun } from '../../../runs/index.js';
 import type { Json } from '../../../shared/json.js';
 import { defineRoute } from '../../define-route.js';
 import { acceptedResponse, jsonBody, okResponse, spentResponse } from '../../schemas.js';
-import { nameParam } from './params.js';
+import { findTargetOfPath, nameParam } from './params.js';
 
 export const startFlow = defineRoute({
   access: { role: 'editor' },
   idempotent: 'settled',
+  find: findTargetOfPath,
   route: createRoute({
     method: 'post',
     path: '/api/workspaces/{ws}/flows/{flow}/run',
@@ -41,6 +42,7 @@ export const startFlow = defineRoute({
 export const startAgent = defineRoute({
   access: { role: 'editor' },
   idempotent: 'settled',
+  find: findTargetOfPath,
   route: createRoute({
     method: 'post',
     path: '/api/workspaces/{ws}/agents/{agent}/run',
