@@ -85,34 +85,50 @@ function wayOut({ flow, status, error }: RunRow): string {
 }
 
 interface CallRow {
+  /** As the provider is told it. */
   readonly key: string;
+  /** The key without round and attempt, which `model.started` does not say. */
+  readonly place: string;
   readonly state: string;
-  readonly starts: number;
 }
 
 async function judgeCalls({ db, calls }: World) {
   const rows = await db.query<CallRow>(
-    `SELECT concat_ws('/', run_id, step, item, round, attempt, turn) AS key, state, starts FROM call WHERE kind = 'model'`,
+    `SELECT concat_ws('/', run_id, step, item, round, attempt, turn) AS key, concat_ws('/', run_id, step, item, turn) AS place,
+            state FROM call WHERE kind = 'model'`,
   );
   const [told] = await db.query<{ estimated: number }>('SELECT count(*)::int AS estimated FROM usage WHERE estimated');
-  const known = new Map(rows.map((row) => [row.key, row]));
-  const faults = [...calls.keys()]
-    .filter((key) => !known.has(key))
-    .map((key) => `the provider was asked ${key}, which the journal does not know`);
-  for (const { key, state, starts } of rows) {
-    const made = calls.get(key) ?? 0;
-    // What was stopped before its request left was made not once; what was recorded, once at least.
-    if (made > starts || (state === 'finished' && made < 1))
-      faults.push(`the provider was asked ${key} ${made} times for ${starts} starts (${state})`);
+  const starts = await startsByPlace(db);
+  const places = new Map(rows.map(({ key, place }) => [key, place]));
+  const made = new Map<string, number>();
+  const faults: string[] = [];
+  for (const [key, count] of calls) {
+    const place = places.get(key);
+    if (place === undefined) faults.push(`the provider was asked ${key}, which the journal does not know`);
+    else made.set(place, (made.get(place) ?? 0) + count);
   }
-  const recorded = rows.filter(({ state }) => state === 'finished');
+  for (const { key, state } of rows)
+    if (state === 'finished' && !calls.has(key)) faults.push(`the call ${key} is recorded, and no provider was asked`);
+  // What was stopped before its request left was made not once. A call that ended without an answer may be begun anew.
+  const more = [...made].filter(([place, count]) => count > (starts.get(place) ?? 0));
+  for (const [place, count] of more)
+    faults.push(`the provider was asked ${place} ${count} times for ${starts.get(place) ?? 0} starts`);
   const counts = {
     made: [...calls.values()].reduce((sum, count) => sum + count, 0),
-    recorded: recorded.length,
+    recorded: rows.filter(({ state }) => state === 'finished').length,
     estimated: told?.estimated ?? 0,
-    twice: recorded.filter(({ key, starts }) => starts === 1 && (calls.get(key) ?? 0) > 1).length,
+    twice: more.length,
   };
   return { counts, faults };
+}
+
+/** How often each call was begun: its start is written, with this event, before the provider is asked. */
+async function startsByPlace(db: World['db']): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.query<{ place: string; starts: number }>(
+    `SELECT concat_ws('/', run_id, data->>'step', data->>'item', data->>'turn') AS place, count(*)::int AS starts
+       FROM run_event WHERE type = 'model.started' GROUP BY 1`,
+  );
+  return new Map(rows.map(({ place, starts }) => [place, starts]));
 }
 
 interface EffectRow {

@@ -158,7 +158,10 @@ export const JOBS = {
   'slot-taken': { in: 'worker', jobs: [run('runs in line', LINE, line)] },
   'slot-unneeded': { in: 'worker', jobs: [run('runs in line', LINE, line)] },
   'vote-counted': { in: 'api', jobs: [votes] },
-  'decision-committed': { in: 'api', jobs: [decides('a gate', 1), run('an event', EVENT)] },
+  'decision-committed': {
+    in: 'api',
+    jobs: [decides('a gate', 1), run('an event', EVENT, { did: { ...ONE, 'run.event': 1 } })],
+  },
   'timeout-committed': {
     in: 'worker',
     jobs: [goesBack('an event that goes back to a step', LATE), goesBack('a gate that goes back to a step', EXPIRES)],
