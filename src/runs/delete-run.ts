@@ -2,22 +2,10 @@ import { audit } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { findWorkspace } from '../workspaces/index.js';
+import { findWorkspace, RUN_TABLES } from '../workspaces/index.js';
 import { lockRun } from './run-rows.js';
 
-const TABLES = [
-  'lane',
-  'step',
-  'call',
-  'message',
-  'park',
-  'run_event',
-  'run_file',
-  'sandbox_process',
-  'slot',
-  'slot_lane',
-  'hold',
-] as const;
+const TABLES = [...RUN_TABLES, 'slot', 'slot_lane', 'sandbox_process'] as const;
 
 /** Deletes an ended run with its child runs. What it spent stays counted, and the memory it wrote stays written. */
 export async function deleteRun(

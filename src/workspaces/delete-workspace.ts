@@ -6,6 +6,7 @@ import { errorMessage, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from './find-workspace.js';
 import { liveRuns } from './live-runs.js';
+import { RUN_TABLES } from './run-tables.js';
 
 export interface DeletedWorkspace {
   readonly ok: true;
@@ -15,7 +16,7 @@ export interface DeletedWorkspace {
 }
 
 /** What hangs on a run, and what on the workspace; usage and audit are the account's, and stay. */
-const OF_RUN = ['hold', 'run_file', 'run_event', 'message', 'call', 'park', 'step', 'lane', 'outbox'];
+const OF_RUN = [...RUN_TABLES, 'outbox'];
 const OF_WORKSPACE = [
   'slot',
   'slot_lane',

@@ -10,6 +10,7 @@ export { type PreparedTree, prepareTree, readInReach } from './prepare-tree.js';
 export { readBlobs } from './read-blobs.js';
 export { listWorkspaces, readWorkspace } from './read-workspace.js';
 export { listIndexed, listRunFiles, readRunFile } from './run-files.js';
+export { RUN_TABLES } from './run-tables.js';
 export { storePlan } from './store-plan.js';
 export { TEMPLATES } from './templates.js';
 export { type ChangeInput, writeChange } from './write-change.js';

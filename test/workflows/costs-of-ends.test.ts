@@ -1,25 +1,24 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { examine } from '../../src/observe/index.js';
 import type { RunView } from '../../src/runs/index.js';
-import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
-import { type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
+import type { EngineApp } from '../support/create-engine-app.js';
+import type { FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
-import { noModels, type Tree } from '../support/workspace-app.js';
+import { createPlayedApp } from '../support/played-app.js';
+import type { Tree } from '../support/workspace-app.js';
 
 let app: EngineApp;
 let provider: FakeProvider;
 let wasLate = false;
 beforeAll(async () => {
-  provider = await startFakeProvider(({ prompt }) => {
+  ({ app, provider } = await createPlayedApp(({ prompt }) => {
     if (prompt.includes('BUSY')) return { status: 429, headers: { 'retry-after': '9' }, body: '{}' };
     if (prompt.includes('LATER') && !wasLate) {
       wasLate = true;
       return { status: 429, headers: { 'retry-after': '11' }, body: '{}' };
     }
     return { text: 'done', usage: { input: 1_000, output: 100 } };
-  });
-  const single = { baseUrl: provider.url, apiKey: 'k', model: 'fake', priceIn: 1, priceOut: 10 };
-  app = await createEngineApp({ models: { ...noModels, single } });
+  }));
 });
 afterAll(() => provider.close());
 

@@ -1,24 +1,23 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { correctMonths } from '../../src/engine/index.js';
 import { examine } from '../../src/observe/index.js';
-import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
-import { type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
+import type { EngineApp } from '../support/create-engine-app.js';
+import type { FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
-import { bodyOf, fileList, noModels, type Tree } from '../support/workspace-app.js';
+import { createPlayedApp } from '../support/played-app.js';
+import { bodyOf, fileList, type Tree } from '../support/workspace-app.js';
 
 let app: EngineApp;
 let provider: FakeProvider;
 beforeAll(async () => {
-  provider = await startFakeProvider(({ body, prompt, idempotencyKey }) => {
+  ({ app, provider } = await createPlayedApp(({ body, prompt, idempotencyKey }) => {
     const turn = Number((idempotencyKey ?? '').split('/')[5] ?? 0);
     const output = Math.min(1_500, Number(body.max_tokens ?? body.max_completion_tokens ?? 1_500));
     const usage = { input: 300, output };
     if (prompt.includes('LATE')) return { text: 'late', delayMs: 60_000, usage };
     if (turn >= Number(/TURNS=(\d+)/.exec(prompt)?.[1] ?? 1)) return { text: 'done', usage };
     return { calls: [{ name: 'Glob', args: { pattern: `*${turn}` } }], usage, delayMs: 10 };
-  });
-  const single = { baseUrl: provider.url, apiKey: 'k', model: 'fake', priceIn: 1, priceOut: 10 };
-  app = await createEngineApp({ models: { ...noModels, single } });
+  }));
 });
 afterAll(() => provider.close());
 

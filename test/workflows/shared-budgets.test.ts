@@ -7,18 +7,16 @@ import { LaneWriter } from '../../src/engine/journal/lane-writer.js';
 import { supersedeLanes } from '../../src/engine/rows/supersede-lanes.js';
 import { examine } from '../../src/observe/index.js';
 import { newId } from '../../src/shared/ids.js';
-import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
-import { type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
+import type { EngineApp } from '../support/create-engine-app.js';
+import type { FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
+import { createPlayedApp } from '../support/played-app.js';
 import { testDb } from '../support/test-db.js';
-import { noModels } from '../support/workspace-app.js';
 
 let app: EngineApp;
 let provider: FakeProvider;
 beforeAll(async () => {
-  provider = await startFakeProvider();
-  const single = { baseUrl: provider.url, apiKey: 'k', model: 'fake', priceIn: 1, priceOut: 10 };
-  app = await createEngineApp({ models: { ...noModels, single } });
+  ({ app, provider } = await createPlayedApp());
 });
 afterAll(() => provider.close());
 

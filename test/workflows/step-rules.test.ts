@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
-import { type FakeAnswer, type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
+import type { EngineApp } from '../support/create-engine-app.js';
+import type { FakeAnswer, FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
-import { noModels } from '../support/workspace-app.js';
+import { createPlayedApp } from '../support/played-app.js';
 
 let app: EngineApp;
 let provider: FakeProvider;
 beforeAll(async () => {
-  provider = await startFakeProvider();
-  const single = { baseUrl: provider.url, apiKey: 'k', model: 'fake', priceIn: 1, priceOut: 10 };
-  app = await createEngineApp({ models: { ...noModels, single } });
+  ({ app, provider } = await createPlayedApp());
 });
 afterAll(() => provider.close());
 

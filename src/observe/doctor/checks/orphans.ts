@@ -1,18 +1,7 @@
+import { RUN_TABLES } from '../../../workspaces/index.js';
 import { rowCheck } from '../check.js';
 
-const OF_RUN = [
-  'lane',
-  'step',
-  'call',
-  'message',
-  'park',
-  'run_event',
-  'run_file',
-  'outbox',
-  'slot',
-  'slot_lane',
-  'hold',
-];
+const OF_RUN = [...RUN_TABLES, 'outbox', 'slot', 'slot_lane'];
 
 /** No row hangs on what is gone. */
 export const orphans = rowCheck(
