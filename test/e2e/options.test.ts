@@ -62,23 +62,25 @@ async function killedInIt(): Promise<void> {
   await next.end('SIGTERM');
 }
 
-/** For each write after which somebody dies, the runs that are to die there and a worker that does. */
+/**
+ * For each write after which somebody dies, the runs that are to die there and a worker that does. They end before the
+ * next ones are started: with every worker that dies, whatever else is at work with it dies too, and three times in one
+ * model call is once too often.
+ */
 async function killedAfterWrites(): Promise<void> {
   const points = new Set(RUNNING_CASES.flatMap(({ option }) => option.killedAfter ?? []));
-  const all: CaseRun[] = [];
   for (const point of points) {
-    const worker = await service.startWorker({ SERVICE_FAILPOINT: point });
+    const mortal = await service.startWorker({ SERVICE_FAILPOINT: point });
     const runs = await startAll(
       service,
       RUNNING_CASES.filter(({ option }) => option.killedAfter === point),
     );
-    all.push(...runs);
-    await untilDead(service, worker, runs);
+    keep(cut, runs);
+    await untilDead(service, mortal, runs);
+    const next = await service.startWorker();
+    await untilEnded(service, runs);
+    await next.end('SIGTERM');
   }
-  keep(cut, all);
-  const worker = await service.startWorker();
-  await untilEnded(service, all);
-  await worker.end('SIGTERM');
 }
 
 /** The case's run, and its second one, came out as the case says, with no call that was recorded at a kill made again. */
