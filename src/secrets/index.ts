@@ -5,7 +5,7 @@ export { CannotOpen, open, type SealedAt, seal } from './envelope/seal.js';
 export { listSecrets } from './list-secrets.js';
 export type { OpenedSecret, SecretPlace, SecretValue, Shape, ShapeValues, Store } from './model.js';
 export { checkSecretName } from './names.js';
-export { lockSecret, openSecret, openSecrets } from './open-secret.js';
+export { lockSecret, openEach, openSecret } from './open-secret.js';
 export { putSecret } from './put-secret.js';
 export { type Rotation, rotateKeys } from './rotate-keys.js';
 export { hiddenTexts } from './shapes/index.js';

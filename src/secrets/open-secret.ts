@@ -1,5 +1,6 @@
 import type { InstallKeys } from '../config/index.js';
 import type { Sql } from '../db/contract.js';
+import { CannotOpen } from './envelope/seal.js';
 import type { OpenedSecret, SecretPlace } from './model.js';
 import { openRow, SECRET_COLUMNS, type SecretRow } from './secret-rows.js';
 
@@ -12,13 +13,13 @@ export interface SecretsInReach {
 
 /**
  * The secrets of these names, opened: the workspace's vault comes before the account's. A name that neither holds is
- * absent. Throws CannotOpen for one that is there and cannot be read.
+ * absent; one that is there and cannot be read is why not.
  */
-export async function openSecrets(
+export async function openEach(
   sql: Sql,
   keys: InstallKeys,
   { tenant, workspace, names }: SecretsInReach,
-): Promise<ReadonlyMap<string, OpenedSecret>> {
+): Promise<ReadonlyMap<string, OpenedSecret | CannotOpen>> {
   if (names.length === 0) return new Map();
   const rows = await sql.query<SecretRow>({
     name: 'secrets-open',
@@ -28,13 +29,23 @@ export async function openSecrets(
       ORDER BY name, workspace_id NULLS LAST`,
     values: [tenant, workspace, names],
   });
-  return new Map(rows.map((row) => [row.name, openRow(keys, row)]));
+  return new Map(rows.map((row) => [row.name, tryRow(keys, row)]));
 }
 
-/** The nearest secret of this name, or null. `workspace` is a workspace's id, or null for the account's vault alone. */
+function tryRow(keys: InstallKeys, row: SecretRow): OpenedSecret | CannotOpen {
+  try {
+    return openRow(keys, row);
+  } catch (error) {
+    if (error instanceof CannotOpen) return error;
+    throw error;
+  }
+}
+
+/** The nearest secret of this name, or null; throws CannotOpen for one that cannot be read. `workspace` is a workspace's id, or null for the account's vault alone. */
 export async function openSecret(sql: Sql, keys: InstallKeys, place: SecretPlace): Promise<OpenedSecret | null> {
-  const found = await openSecrets(sql, keys, { ...place, names: [place.name] });
-  return found.get(place.name) ?? null;
+  const found = (await openEach(sql, keys, { ...place, names: [place.name] })).get(place.name);
+  if (found instanceof CannotOpen) throw found;
+  return found ?? null;
 }
 
 /** The secret of this id, its row locked until the transaction ends; null when it is gone. */

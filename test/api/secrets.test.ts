@@ -7,8 +7,8 @@ import {
   hiddenTexts,
   lockSecret,
   markReconnect,
+  openEach,
   openSecret,
-  openSecrets,
   replaceSecret,
 } from '../../src/secrets/index.js';
 import { createKey, createTestApp } from '../support/create-test-app.js';
@@ -102,8 +102,8 @@ describe('vaults', () => {
     await put({ name: 'MANY_A', value: 'one-of-many' });
     await put({ name: 'MANY_B', workspace: ws.name, value: 'two-of-many' });
     const names = ['MANY_A', 'MANY_B', 'MANY_C'];
-    const found = await openSecrets(app.deps.db, app.deps.keys, { tenant: app.tenant, workspace: ws.id, names });
-    expect([...found].map(([name, { store }]) => [name, store])).toEqual([
+    const found = await openEach(app.deps.db, app.deps.keys, { tenant: app.tenant, workspace: ws.id, names });
+    expect([...found].map(([name, secret]) => [name, secret instanceof CannotOpen ? secret : secret.store])).toEqual([
       ['MANY_A', 'account'],
       ['MANY_B', 'workspace'],
     ]);

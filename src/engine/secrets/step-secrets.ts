@@ -2,7 +2,7 @@ import {
   CannotOpen,
   hiddenTexts,
   type OpenedSecret,
-  openSecrets,
+  openEach,
   placeholderText,
   SecretsForPrograms,
 } from '../../secrets/index.js';
@@ -25,20 +25,17 @@ export interface OpenStepSecrets extends StepSecrets {
  */
 export async function openStepSecrets(lane: Lane, step: StepPlan, agent: AgentPlan): Promise<OpenStepSecrets> {
   const names = new Set([...agent.secrets, ...step.secrets, ...lane.plan.secrets]);
-  const found = await openNamed(lane, [...names]).catch((error: unknown) => {
-    throw error instanceof CannotOpen ? new StepFailure(error.message) : error;
-  });
-  await hideOthers(lane, names);
+  const found = await openAll(lane, names);
+  const opened = [...found.values()].filter(({ name }) => names.has(name));
   const missing = [...names].filter((name) => !found.has(name));
   if (missing.length > 0) throw new StepFailure(sentenceOf(missing));
-  const opened = [...found.values()];
   const tokenOf = (secret: OpenedSecret) => tokenFor(lane, secret);
   const programs = new SecretsForPrograms(opened, tokenOf);
   return {
     opened,
     hide: () => lane.hidden.redactor,
     value: async (name) => {
-      const secret = found.get(name);
+      const secret = opened.find((one) => one.name === name);
       return secret === undefined ? null : placeholderText(secret, tokenOf);
     },
     forPrograms: (folder) => programs.give({ folder, uid: lane.deps.sandbox.uid }),
@@ -46,21 +43,22 @@ export async function openStepSecrets(lane: Lane, step: StepPlan, agent: AgentPl
   };
 }
 
-async function openNamed(lane: Lane, names: readonly string[]): Promise<ReadonlyMap<string, OpenedSecret>> {
-  const { deps, run } = lane;
-  const found = await openSecrets(deps.db, deps.keys, { tenant: run.tenantId, workspace: run.workspaceId, names });
-  for (const secret of found.values()) lane.hidden.add(secret.name, hiddenTexts(secret));
-  return found;
-}
-
-/** One that cannot be opened can have been given to nobody. */
-async function hideOthers(lane: Lane, own: ReadonlySet<string>): Promise<void> {
-  for (const name of namesOf(lane.plan)) {
-    if (own.has(name)) continue;
-    await openNamed(lane, [name]).catch((error: unknown) => {
-      if (!(error instanceof CannotOpen)) throw error;
-    });
+/** All that the run may name, in one look and hidden; what the step itself names must be readable. */
+async function openAll(lane: Lane, own: ReadonlySet<string>): Promise<ReadonlyMap<string, OpenedSecret>> {
+  const { deps, run, plan } = lane;
+  const names = [...new Set([...own, ...namesOf(plan)])];
+  const found = new Map<string, OpenedSecret>();
+  for (const [name, secret] of await openEach(deps.db, deps.keys, {
+    tenant: run.tenantId,
+    workspace: run.workspaceId,
+    names,
+  })) {
+    // One that cannot be opened can have been given to nobody.
+    if (!(secret instanceof CannotOpen)) found.set(name, secret);
+    else if (own.has(name)) throw new StepFailure(secret.message);
   }
+  for (const [name, secret] of found) lane.hidden.add(name, hiddenTexts(secret));
+  return found;
 }
 
 function namesOf(plan: Plan): ReadonlySet<string> {
