@@ -1,36 +1,18 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createHost } from '../support/embedded-host.js';
+import { type Crew, startCrew } from '../support/crew.js';
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
 import { readStream } from '../support/read-stream.js';
-import { createServices, type DrivenService } from '../support/service.js';
 
 const TIMEOUT = { timeout: 180_000 };
 
 let provider: FakeProvider;
-let servers: Awaited<ReturnType<typeof createHost>>;
-let services: Awaited<ReturnType<typeof createServices>>;
-let api: DrivenService;
-let startWorker: () => ReturnType<typeof services.startWorker>;
-
+let crew: Crew;
 beforeAll(async () => {
   provider = await startFakeProvider();
-  [servers, services] = await Promise.all([createHost(), createServices(provider)]);
-  const embedded = await servers.start(await servers.folder());
-  const env = {
-    DATABASE_URL: embedded.databaseUrl,
-    TEMPORAL_ADDRESS: embedded.temporal.address,
-    TEMPORAL_NAMESPACE: embedded.temporal.namespace,
-  };
-  const dataDir = await services.folder();
-  api = await services.startService({ dataDir, env: { ...env, SERVICE_ROLE: 'api' } });
-  startWorker = () => services.startWorker(dataDir, env);
+  crew = await startCrew(provider);
 }, 180_000);
-afterAll(async () => {
-  await services.close();
-  await servers.close();
-  await provider.close();
-}, 60_000);
+afterAll(() => crew.close(), 60_000);
 
 const FILES = {
   'AGENTS.md': '# Shop\n\nBe brief.\n',
@@ -39,9 +21,9 @@ const FILES = {
 };
 
 async function begin() {
-  const workspace = await api.workspace(FILES);
-  const id = await api.start(workspace, 'one');
-  const ended = async () => (await api.run(workspace, id)).status;
+  const workspace = await crew.api.workspace(FILES);
+  const id = await crew.api.start(workspace, 'one');
+  const ended = async () => (await crew.api.run(workspace, id)).status;
   return { workspace, id, at: `/api/workspaces/${workspace}/runs/${id}`, ended };
 }
 
@@ -54,12 +36,12 @@ test(
         ? { text: 'half of what the first one said', hangAfter: 5, eventDelayMs: 120 }
         : { text: 'all of what the second one said', eventDelayMs: 60 },
     );
-    const killed = await startWorker();
+    const killed = await crew.startWorker();
     const { at, ended } = await begin();
-    const stream = readStream((init) => api.request(`${at}/stream`, init));
+    const stream = readStream((init) => crew.api.request(`${at}/stream`, init));
     await expect.poll(() => stream.text(), { timeout: 20_000 }).toContain('half of');
     await killed.end('SIGKILL');
-    const next = await startWorker();
+    const next = await crew.startWorker();
     await expect.poll(ended, { timeout: 90_000 }).toBe('completed');
     await expect.poll(() => stream.items.at(-1)?.event, { timeout: 10_000 }).toBe('end');
     expect([stream.text(), stream.resets()]).toEqual(['all of what the second one said', 1]);
@@ -74,10 +56,10 @@ test(
     const from = provider.calls.length;
     const busy = { status: 429, headers: { 'retry-after': '11' }, body: '{"error":{"message":"busy"}}' };
     provider.respond(({ n }) => (n - from <= 2 ? busy : { text: 'at last' }));
-    const killed = await startWorker();
+    const killed = await crew.startWorker();
     const { id, ended } = await begin();
     const waits = async () => {
-      const [row] = await api.db.query<{ waits: number | null }>(
+      const [row] = await crew.api.db.query<{ waits: number | null }>(
         `SELECT (result->>'waits')::int AS waits FROM call WHERE run_id = $1`,
         [id],
       );
@@ -85,7 +67,7 @@ test(
     };
     await expect.poll(waits, { timeout: 30_000 }).toBe(1);
     await killed.end('SIGKILL');
-    const next = await startWorker();
+    const next = await crew.startWorker();
     await expect.poll(waits, { timeout: 60_000 }).toBe(2);
     await expect.poll(ended, { timeout: 60_000 }).toBe('completed');
     await next.end('SIGTERM');
@@ -97,11 +79,11 @@ test(
   TIMEOUT,
   async () => {
     provider.respond(() => ({ status: 503, body: '{"error":{"message":"the secret prompt"}}' }));
-    const worker = await startWorker();
+    const worker = await crew.startWorker();
     const first = await begin();
     await expect.poll(first.ended, { timeout: 30_000 }).toBe('failed');
     await begin();
-    const health = async () => (await api.request('/api/healthz')).json();
+    const health = async () => (await crew.api.request('/api/healthz')).json();
     const endpoint = `openai-compatible at ${provider.url}`;
     await expect.poll(health, { timeout: 30_000, interval: 500 }).toMatchObject({
       circuits: [{ provider: endpoint }],

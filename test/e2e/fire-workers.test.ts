@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Crew, startCrew } from '../support/crew.js';
 import { audit } from '../support/doctor.js';
-import { createHost } from '../support/embedded-host.js';
 import type { FakeProvider } from '../support/fake-provider.js';
 import { FIRE, fireAnswers, startFireProvider } from '../support/fire-flow.js';
-import { createServices, type DrivenService } from '../support/service.js';
 
 const TIMEOUT = { timeout: 400_000 };
 const RUNS = 40;
@@ -11,41 +10,22 @@ const CROWD = 300;
 const PAUSE_MS = 8_000;
 
 let provider: FakeProvider;
-let servers: Awaited<ReturnType<typeof createHost>>;
-let services: Awaited<ReturnType<typeof createServices>>;
-let api: DrivenService;
-let temporal: string;
-let startWorker: () => ReturnType<typeof services.startWorker>;
-
+let crew: Crew;
 beforeAll(async () => {
   provider = await startFireProvider(120);
-  [servers, services] = await Promise.all([createHost(), createServices(provider)]);
-  const embedded = await servers.start(await servers.folder());
-  temporal = embedded.temporal.address;
-  const env = {
-    DATABASE_URL: embedded.databaseUrl,
-    TEMPORAL_ADDRESS: temporal,
-    TEMPORAL_NAMESPACE: embedded.temporal.namespace,
-  };
-  const dataDir = await services.folder();
-  api = await services.startService({ dataDir, env: { ...env, SERVICE_ROLE: 'api' } });
-  startWorker = () => services.startWorker(dataDir, env);
+  crew = await startCrew(provider);
 }, 180_000);
-afterAll(async () => {
-  await services.close();
-  await servers.close();
-  await provider.close();
-}, 60_000);
+afterAll(() => crew.close(), 60_000);
 
 /** In a workspace of their own, at once. */
 async function startAll(flow: string, count: number): Promise<string[]> {
-  const workspace = await api.workspace(FIRE);
-  return Promise.all(Array.from({ length: count }, () => api.start(workspace, flow)));
+  const workspace = await crew.api.workspace(FIRE);
+  return Promise.all(Array.from({ length: count }, () => crew.api.start(workspace, flow)));
 }
 
 async function untilEnded(ids: readonly string[], timeout: number): Promise<void> {
   const live = async () => {
-    const rows = await api.db.query('SELECT id FROM run WHERE id = ANY($1) AND finished_at IS NULL', [ids]);
+    const rows = await crew.api.db.query('SELECT id FROM run WHERE id = ANY($1) AND finished_at IS NULL', [ids]);
     return rows.length;
   };
   await expect.poll(live, { timeout, interval: 100 }).toBe(0);
@@ -55,7 +35,10 @@ async function untilEnded(ids: readonly string[], timeout: number): Promise<void
 async function faultsOf(ids: readonly string[]): Promise<string[]> {
   const calls = provider.byKey();
   const faults: string[] = [];
-  for (const runId of ids) faults.push(...(await audit({ db: api.db, dataDir: api.dataDir, temporal, runId, calls })));
+  for (const runId of ids)
+    faults.push(
+      ...(await audit({ db: crew.api.db, dataDir: crew.api.dataDir, temporal: crew.temporal, runId, calls })),
+    );
   return faults;
 }
 
@@ -63,19 +46,19 @@ test(
   `security 4: ${RUNS} runs complete on two workers of which one is paused for 8 s and one is killed; nothing is written by a worker that was overtaken`,
   TIMEOUT,
   async () => {
-    const [paused, killed] = await Promise.all([startWorker(), startWorker()]);
+    const [paused, killed] = await Promise.all([crew.startWorker(), crew.startWorker()]);
     const ids = await startAll('load', RUNS);
     await expect.poll(() => provider.calls.length, { timeout: 60_000, interval: 10 }).toBeGreaterThan(RUNS);
     process.kill(paused.pid, 'SIGSTOP');
     const pausedAt = Date.now();
     await killed.end('SIGKILL');
-    const next = await startWorker();
+    const next = await crew.startWorker();
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, pausedAt + PAUSE_MS - Date.now())));
     process.kill(paused.pid, 'SIGCONT');
     await untilEnded(ids, 240_000);
     expect(await faultsOf(ids)).toEqual([]);
     // Otherwise nothing was overtaken, and this test has proven nothing.
-    const [cut] = await api.db.query<{ count: number }>(
+    const [cut] = await crew.api.db.query<{ count: number }>(
       `SELECT count(*)::int AS count FROM call WHERE run_id = ANY($1) AND (starts > 1 OR state = 'interrupted')`,
       [ids],
     );
@@ -86,13 +69,13 @@ test(
 
 test(`${CROWD} runs of three steps started at once all complete, each call made once`, TIMEOUT, async () => {
   provider.respond(fireAnswers(0));
-  const workers = await Promise.all([startWorker(), startWorker()]);
+  const workers = await Promise.all([crew.startWorker(), crew.startWorker()]);
   const began = Date.now();
   const ids = await startAll('three', CROWD);
   const accepted = Date.now() - began;
   await untilEnded(ids, 240_000);
   console.log(`${CROWD} runs: accepted after ${accepted} ms, completed after ${Date.now() - began} ms`);
-  const states = await api.db.query<{ status: string; error: string | null; count: number }>(
+  const states = await crew.api.db.query<{ status: string; error: string | null; count: number }>(
     'SELECT status, error, count(*)::int AS count FROM run WHERE id = ANY($1) GROUP BY status, error',
     [ids],
   );

@@ -2,45 +2,26 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createHost } from '../support/embedded-host.js';
+import { type Crew, startCrew } from '../support/crew.js';
 import { type FakeCall, type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
 import { CLIENT, type OAuthProvider, startOAuthProvider } from '../support/oauth-provider.js';
-import { createServices, type DrivenService } from '../support/service.js';
 
 const TIMEOUT = { timeout: 240_000 };
 const STEPS = 20;
 
 let model: FakeProvider;
-let servers: Awaited<ReturnType<typeof createHost>>;
-let services: Awaited<ReturnType<typeof createServices>>;
-let api: DrivenService;
+let crew: Crew;
 let workspace: string;
-let startWorker: (env?: Record<string, string>) => ReturnType<typeof services.startWorker>;
-
 beforeAll(async () => {
   model = await startFakeProvider(useTheToken);
-  [servers, services] = await Promise.all([createHost(), createServices(model)]);
-  const embedded = await servers.start(await servers.folder());
-  const env = {
-    DATABASE_URL: embedded.databaseUrl,
-    TEMPORAL_ADDRESS: embedded.temporal.address,
-    TEMPORAL_NAMESPACE: embedded.temporal.namespace,
-    SERVICE_ALLOW_HOSTS: '127.0.0.1',
-  };
-  const dataDir = await services.folder();
-  api = await services.startService({ dataDir, env: { ...env, SERVICE_ROLE: 'api' } });
-  startWorker = (more = {}) => services.startWorker(dataDir, { ...env, ...more });
-  workspace = await api.workspace({
+  crew = await startCrew(model, { SERVICE_ALLOW_HOSTS: '127.0.0.1' });
+  workspace = await crew.api.workspace({
     'agents/worker.md': '---\nname: worker\ndescription: Works.\nsecrets: [SHOP]\n---\n\nYou work.\n',
     'flows/use.md': flow('## Use @worker\n\nUse it.'),
   });
 }, 180_000);
-afterAll(async () => {
-  await services.close();
-  await servers.close();
-  await model.close();
-}, 60_000);
+afterAll(() => crew.close(), 60_000);
 
 /** A hash tells which token the program had, and passes where the token itself is hidden. */
 const HASH_IT = { name: 'Bash', args: { command: 'printf %s "$SHOP" | sha256sum | cut -c 1-64' } };
@@ -60,7 +41,7 @@ async function put(provider: OAuthProvider, refreshToken = provider.refreshToken
     client_secret: CLIENT.secret,
     refresh_token: refreshToken,
   };
-  const response = await api.request('/api/secrets', {
+  const response = await crew.api.request('/api/secrets', {
     method: 'PUT',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'SHOP', workspace, oauth2 }),
@@ -70,20 +51,20 @@ async function put(provider: OAuthProvider, refreshToken = provider.refreshToken
 
 /** The results of so many runs that were started at once. */
 async function useAtOnce(count: number): Promise<(string | null | undefined)[]> {
-  const ids = await Promise.all(Array.from({ length: count }, () => api.start(workspace, 'use')));
+  const ids = await Promise.all(Array.from({ length: count }, () => crew.api.start(workspace, 'use')));
   return Promise.all(ids.map(resultOf));
 }
 
 async function resultOf(id: string): Promise<string | null | undefined> {
-  const ended = async () => (await api.run(workspace, id)).finishedAt;
+  const ended = async () => (await crew.api.run(workspace, id)).finishedAt;
   await expect.poll(ended, { timeout: 120_000, interval: 200 }).not.toBeNull();
-  const run = await api.run(workspace, id);
+  const run = await crew.api.run(workspace, id);
   expect(run.error).toBeNull();
   return run.steps[0]?.result;
 }
 
 async function statusOfSecret(): Promise<unknown> {
-  const { secrets } = (await (await api.request('/api/secrets')).json()) as {
+  const { secrets } = (await (await crew.api.request('/api/secrets')).json()) as {
     secrets: { name: string; status: string }[];
   };
   return secrets.find(({ name }) => name === 'SHOP')?.status;
@@ -95,11 +76,11 @@ test(
   async () => {
     const provider = await startOAuthProvider({ delayMs: 1_500 });
     await put(provider);
-    const workers = await Promise.all([startWorker(), startWorker()]);
+    const workers = await Promise.all([crew.startWorker(), crew.startWorker()]);
     expect(await useAtOnce(STEPS)).toEqual(Array.from({ length: STEPS }, () => hashOf('access-token-2')));
     expect([provider.asked.length, provider.isRevoked()]).toEqual([1, false]);
 
-    await api.db.query(
+    await crew.api.db.query(
       "UPDATE secret_token SET expires_at = now() - interval '1 minute', renew_at = now() - interval '1 hour'",
     );
     expect(await useAtOnce(STEPS)).toEqual(Array.from({ length: STEPS }, () => hashOf('access-token-3')));
@@ -116,12 +97,12 @@ test(
   async () => {
     const provider = await startOAuthProvider();
     await put(provider);
-    const doomed = await startWorker({ SERVICE_FAILPOINT: 'refresh-answered' });
-    const id = await api.start(workspace, 'use');
+    const doomed = await crew.startWorker({ SERVICE_FAILPOINT: 'refresh-answered' });
+    const id = await crew.api.start(workspace, 'use');
     await doomed.exited;
     expect([provider.asked.length, await statusOfSecret()]).toEqual([1, 'ok']);
 
-    const worker = await startWorker();
+    const worker = await crew.startWorker();
     const told = await resultOf(id);
     expect(told).toContain('the connection SHOP must be made again');
     expect(told).toContain('an exchange before this one was cut off before its answer was stored');
@@ -147,10 +128,10 @@ test(
   TIMEOUT,
   async () => {
     const provider = await startOAuthProvider();
-    const { email, password } = JSON.parse(await readFile(join(api.dataDir, 'bootstrap.json'), 'utf8'));
-    const json = { 'content-type': 'application/json', origin: api.url };
+    const { email, password } = JSON.parse(await readFile(join(crew.api.dataDir, 'bootstrap.json'), 'utf8'));
+    const json = { 'content-type': 'application/json', origin: crew.api.url };
     const post = (path: string, body: object, headers = {}) =>
-      fetch(`${api.url}${path}`, { method: 'POST', headers: { ...json, ...headers }, body: JSON.stringify(body) });
+      fetch(`${crew.api.url}${path}`, { method: 'POST', headers: { ...json, ...headers }, body: JSON.stringify(body) });
     const session = cookiesOf(await post('/api/auth/login', { email, password }));
     const config = { authorize_url: provider.authorizeUrl, token_url: provider.tokenUrl, client_secret: CLIENT.secret };
     const client = await post('/api/oauth/clients', { name: 'shop', client: CLIENT.id, config }, { cookie: session });
@@ -166,10 +147,10 @@ test(
     });
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<h1>Connected</h1>')]);
 
-    const worker = await startWorker();
+    const worker = await crew.startWorker();
     expect(await useAtOnce(3)).toEqual(Array.from({ length: 3 }, () => hashOf('access-token-2')));
     expect(provider.asked.map(({ grant_type }) => grant_type)).toEqual(['authorization_code']);
-    for (const text of [code, state, CLIENT.secret, 'refresh-token-2']) expect(api.stdout()).not.toContain(text);
+    for (const text of [code, state, CLIENT.secret, 'refresh-token-2']) expect(crew.api.stdout()).not.toContain(text);
     await worker.end('SIGTERM');
   },
 );

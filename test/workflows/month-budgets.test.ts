@@ -4,19 +4,16 @@ import { examine } from '../../src/observe/index.js';
 import type { EngineApp } from '../support/create-engine-app.js';
 import type { FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
-import { createPlayedApp } from '../support/played-app.js';
+import { answerInTurns, createPlayedApp, usageOf } from '../support/played-app.js';
 import { bodyOf, fileList, type Tree } from '../support/workspace-app.js';
 
 let app: EngineApp;
 let provider: FakeProvider;
 beforeAll(async () => {
-  ({ app, provider } = await createPlayedApp(({ body, prompt, idempotencyKey }) => {
-    const turn = Number((idempotencyKey ?? '').split('/')[5] ?? 0);
-    const output = Math.min(1_500, Number(body.max_tokens ?? body.max_completion_tokens ?? 1_500));
-    const usage = { input: 300, output };
-    if (prompt.includes('LATE')) return { text: 'late', delayMs: 60_000, usage };
-    if (turn >= Number(/TURNS=(\d+)/.exec(prompt)?.[1] ?? 1)) return { text: 'done', usage };
-    return { calls: [{ name: 'Glob', args: { pattern: `*${turn}` } }], usage, delayMs: 10 };
+  ({ app, provider } = await createPlayedApp((call) => {
+    if (call.prompt.includes('LATE')) return { text: 'late', delayMs: 60_000, usage: usageOf(call) };
+    const answer = answerInTurns(call);
+    return answer.calls ? { ...answer, delayMs: 10 } : answer;
   }));
 });
 afterAll(() => provider.close());

@@ -4,20 +4,13 @@ import type { RunView } from '../../src/runs/index.js';
 import type { EngineApp } from '../support/create-engine-app.js';
 import type { FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
-import { createPlayedApp } from '../support/played-app.js';
+import { answerInTurns, createPlayedApp } from '../support/played-app.js';
 import type { Tree } from '../support/workspace-app.js';
 
 let app: EngineApp;
 let provider: FakeProvider;
 beforeAll(async () => {
-  // A turn costs $0.0153 at most; a step answers after as many turns as its instruction says.
-  ({ app, provider } = await createPlayedApp(({ body, prompt, idempotencyKey }) => {
-    const turn = Number((idempotencyKey ?? '').split('/')[5] ?? 0);
-    const output = Math.min(1_500, Number(body.max_tokens ?? body.max_completion_tokens ?? 1_500));
-    const usage = { input: 300, output };
-    if (turn >= Number(/TURNS=(\d+)/.exec(prompt)?.[1] ?? 1)) return { text: 'done', usage };
-    return { calls: [{ name: 'Glob', args: { pattern: `*${turn}` } }], usage };
-  }));
+  ({ app, provider } = await createPlayedApp(answerInTurns));
 });
 afterAll(() => provider.close());
 
