@@ -17,7 +17,7 @@ import type { Role } from '../../src/shared/roles.js';
 import { createBlobStore } from '../../src/storage/index.js';
 import { createRunWorker, createWorkflows, installRuntime, type RunWorkerOptions } from '../../src/temporal/index.js';
 import { createKey, createTestApp, createTestDeps, type TestApp } from './create-test-app.js';
-import { freshDatabase } from './postgres.js';
+import { freshDatabase, testDatabase } from './postgres.js';
 import { silentLog } from './silent-log.js';
 import { testTemporal } from './temporal.js';
 import { directChecker, fileList, noModels, type Tree } from './workspace-app.js';
@@ -46,6 +46,10 @@ export interface EngineOptions {
   /** False leaves the worker out: nothing goes on until somebody else works on the queue. */
   readonly worker?: boolean;
   readonly deps?: Partial<Deps>;
+  /** Puts something between the app and its own database. */
+  readonly wrapDb?: (db: Db) => Db;
+  /** Settings of its own database. */
+  readonly postgresSettings?: Readonly<Record<string, string>>;
   /** A server of the test's own. */
   readonly temporal?: ReturnType<typeof testTemporal>;
   readonly build?: WorkerBuild;
@@ -66,7 +70,7 @@ export async function createEngineApp(options: EngineOptions = {}): Promise<Engi
   installed = true;
   const connection = await NativeConnection.connect({ address });
   const { config } = await createTestDeps();
-  const { db, close: closeDb } = await engineDb(options.deps?.db);
+  const { db, close: closeDb } = await engineDb(options);
   const models = createModels({
     config: { ...config, models: options.models ?? noModels },
     log: silentLog,
@@ -103,16 +107,27 @@ export async function createEngineApp(options: EngineOptions = {}): Promise<Engi
   return { ...app, taskQueue, stopWorker, restartWorker, keyFor, ...verbs(app) };
 }
 
-/** A database of its own: the outbox's sweep and the reconciler of one app never touch another's runs. */
-async function engineDb(given: Db | undefined): Promise<{ db: Db; close: () => Promise<void> }> {
-  if (given) return { db: given, close: async () => undefined };
-  const { url, drop } = await freshDatabase();
+/** A database of its own: the loops of one app, its outbox's sweep among them, never touch another's runs. */
+async function engineDb(options: EngineOptions): Promise<{ db: Db; close: () => Promise<void> }> {
+  const { deps, wrapDb = (db) => db, postgresSettings, worker } = options;
+  if (deps?.db) {
+    if (worker !== false) await refuseSharedDatabase(deps.db);
+    return { db: deps.db, close: async () => undefined };
+  }
+  const { url, drop } = await freshDatabase(undefined, postgresSettings);
   const db = createDb({ url, ca: null, poolSize: 10, log: silentLog });
   const close = async () => {
     await db.close();
     await drop();
   };
-  return { db, close };
+  return { db: wrapDb(db), close };
+}
+
+/** Its worker would take up the runs that other test files left in the shared one, and ask its provider for them. */
+async function refuseSharedDatabase(db: Db): Promise<void> {
+  const [row] = await db.query<{ name: string }>('SELECT current_database() AS name');
+  if (new URL(testDatabase()).pathname === `/${row?.name}`)
+    throw new Error('an app with a worker needs a database of its own');
 }
 
 interface At extends WorkerBuild {

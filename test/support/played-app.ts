@@ -1,14 +1,15 @@
-import { createEngineApp, type EngineApp } from './create-engine-app.js';
+import { createEngineApp, type EngineApp, type EngineOptions } from './create-engine-app.js';
 import { type FakeAnswer, type FakeCall, type FakeProvider, startFakeProvider } from './fake-provider.js';
 import { noModels } from './workspace-app.js';
 
 /** An app whose one model, `fake`, is a provider that the test plays: USD 1 and 10 a million tokens. */
 export async function createPlayedApp(
   answers?: Parameters<typeof startFakeProvider>[0],
+  options: Omit<EngineOptions, 'models'> = {},
 ): Promise<{ readonly app: EngineApp; readonly provider: FakeProvider }> {
   const provider = await startFakeProvider(answers);
   const single = { baseUrl: provider.url, apiKey: 'k', model: 'fake', priceIn: 1, priceOut: 10 };
-  return { provider, app: await createEngineApp({ models: { ...noModels, single } }) };
+  return { provider, app: await createEngineApp({ ...options, models: { ...noModels, single } }) };
 }
 
 /** Uses as many tokens as the call allows, 1,500 at most. */

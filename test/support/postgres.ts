@@ -8,11 +8,16 @@ export function testDatabase(): string {
   return inject('databaseUrl');
 }
 
-/** A migrated database for one test alone, and how to drop it. */
-export async function freshDatabase(template: string = TEMPLATE): Promise<{ url: string; drop: () => Promise<void> }> {
+/** A migrated database for one test alone, with settings of its own, and how to drop it. */
+export async function freshDatabase(
+  template: string = TEMPLATE,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<{ url: string; drop: () => Promise<void> }> {
   const adminUrl = inject('adminDatabaseUrl');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   await runOn(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  for (const [key, value] of Object.entries(settings))
+    await runOn(adminUrl, `ALTER DATABASE ${name} SET ${key} = ${value}`);
   return { url: databaseAt(adminUrl, name), drop: () => runOn(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`) };
 }
 

@@ -8,7 +8,6 @@ import type { Caller } from '../../src/shared/roles.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { type FakeAnswer, type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
-import { testDb } from '../support/test-db.js';
 import { noModels } from '../support/workspace-app.js';
 
 let app: EngineApp;
@@ -16,16 +15,16 @@ let idle: EngineApp;
 let provider: FakeProvider;
 /** Names of statements whose next answer is lost after they were carried out. */
 const lost: string[] = [];
-const flaky: Db = {
-  ...testDb(),
+const flaky = (db: Db): Db => ({
+  ...db,
   async query(query, values) {
-    const rows = await testDb().query(query, values);
+    const rows = await db.query(query, values);
     const at = typeof query === 'string' ? -1 : lost.indexOf(query.name ?? '');
     if (at < 0) return rows as never;
     lost.splice(at, 1);
     throw new DatabaseUnavailable(new Error('Connection terminated unexpectedly'));
   },
-};
+});
 
 beforeAll(async () => {
   provider = await startFakeProvider();
@@ -33,7 +32,7 @@ beforeAll(async () => {
     ...noModels,
     single: { baseUrl: provider.url, apiKey: 'k', model: 'fake', priceIn: 1, priceOut: 10 },
   };
-  app = await createEngineApp({ models, deps: { db: flaky } });
+  app = await createEngineApp({ models, wrapDb: flaky });
   idle = await createEngineApp({ models, worker: false });
 });
 afterAll(() => provider.close());
@@ -372,10 +371,10 @@ test('a stream leaves nothing behind while it waits, and ends with a run that is
   const gone = new AbortController();
   const looks: string[] = [];
   const db: Db = {
-    ...testDb(),
+    ...app.deps.db,
     query: (query, values) => {
       if (typeof query !== 'string' && query.name === 'stream-look') looks.push(id);
-      return testDb().query(query, values);
+      return app.deps.db.query(query, values);
     },
   };
   const items = await streamRun({ ...app.deps, db }, caller(), { workspace, runId: id, after: 0, signal: gone.signal });
