@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.js';
-import type { AgentPlan, StepPlan, ToolPlan } from '../workspace/model.js';
+import type { AgentPlan, ToolPlan } from '../workspace/model.js';
 import { BadArgument } from './arguments.js';
 import { bashTool } from './builtins/bash.js';
 import { editTool } from './builtins/edit.js';
@@ -8,13 +8,14 @@ import { grepTool } from './builtins/grep.js';
 import { readTool } from './builtins/read.js';
 import { saveToStorageTool } from './builtins/save-to-storage.js';
 import { writeTool } from './builtins/write.js';
-import type { AgentTool } from './contract.js';
+import type { AgentTool, Operation, ToolContext } from './contract.js';
 import { limitResult } from './limit-result.js';
+import { means, nameOperations, toolOf } from './names.js';
 import { toolError } from './outcome.js';
 import { refusedTransport } from './transports/refused.js';
 import { scriptTool } from './transports/script.js';
 
-export type ToolDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox'>;
+export type ToolDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox' | 'net' | 'config' | 'log'>;
 
 /** The built-ins that live here; `run_agent` and `ask_human` are the engine's. */
 const BUILTINS = {
@@ -27,30 +28,59 @@ const BUILTINS = {
   save_to_storage: saveToStorageTool,
 } as const satisfies Readonly<Record<string, (deps: ToolDeps) => AgentTool>>;
 
+/** What a tool of each kind can do. One that cannot tell gives a single operation, whose calls say why: a step goes on. */
+type Transport<T> = (
+  deps: ToolDeps,
+  tool: Extract<ToolPlan, { transport: T }>,
+  context: ToolContext,
+) => Promise<readonly Operation[]>;
+
 const TRANSPORTS = {
   script: scriptTool,
-  http: (_deps, tool) => refusedTransport(tool),
-  mcp: (_deps, tool) => refusedTransport(tool),
-} as const satisfies {
-  readonly [T in ToolPlan['transport']]: (deps: ToolDeps, tool: Extract<ToolPlan, { transport: T }>) => AgentTool;
-};
+  http: async (_deps, tool) => refusedTransport(tool),
+  mcp: async (_deps, tool) => refusedTransport(tool),
+} as const satisfies { readonly [T in ToolPlan['transport']]: Transport<T> };
 
 /**
- * The tools that a step's agent has: its built-ins and the tools it is granted, narrowed by the step's `tools`. Throws
- * a Refusal `refused` when one of them cannot be run by this version.
+ * The tools that a step's agent has: its built-ins and the operations of the tools it is granted, less what it
+ * disallows, narrowed by the step's `tools`. Throws a Refusal `refused` when one of them cannot be run by this version.
  */
-export function assembleTools(deps: ToolDeps, step: StepPlan, agent: AgentPlan): readonly AgentTool[] {
-  const isWanted = (name: string) =>
-    step.tools === undefined || step.tools.some((wanted) => wanted.split('.')[0] === name);
+export async function assembleTools(deps: ToolDeps, context: ToolContext): Promise<readonly AgentTool[]> {
+  const { agent, step } = context;
+  const isWanted = (name: string) => step.tools === undefined || step.tools.some((word) => toolOf(word) === name);
   const builtins = Object.entries(BUILTINS).filter(([name]) => agent.builtins.includes(name) && isWanted(name));
   const granted = agent.tools.filter(({ name }) => isWanted(name));
-  const tools = [...builtins.map(([, create]) => create(deps)), ...granted.map((tool) => createGranted(deps, tool))];
+  const operations = await Promise.all(granted.map((tool) => operationsOf(deps, context, tool)));
+  const tools = [...builtins.map(([, create]) => create(deps)), ...operations.flat()];
   return tools.map((tool) => guarded(deps, tool));
 }
 
-function createGranted(deps: ToolDeps, tool: ToolPlan): AgentTool {
-  const create = TRANSPORTS[tool.transport] as (deps: ToolDeps, tool: ToolPlan) => AgentTool;
-  return create(deps, tool);
+async function operationsOf(deps: ToolDeps, context: ToolContext, tool: ToolPlan): Promise<readonly AgentTool[]> {
+  const { agent, step } = context;
+  const create = TRANSPORTS[tool.transport] as Transport<ToolPlan['transport']>;
+  const all = nameOperations(tool.name, await create(deps, tool, context));
+  return [grantsOf(agent, tool.name), step.tools].reduce(narrowed, all).filter((one) => !isDisallowed(agent, one));
+}
+
+/** A server of an agent's own file is its own grant, and so is one of .mcp.json that `mcpServers` names: all of it. */
+function grantsOf({ grants }: AgentPlan, tool: string): readonly string[] | undefined {
+  const own = grants.filter((grant) => toolOf(grant) === tool);
+  return own.length === 0 ? undefined : own;
+}
+
+function narrowed(tools: readonly AgentTool[], words: readonly string[] | undefined): readonly AgentTool[] {
+  if (words === undefined) return tools;
+  // A tool that is one thing alone, or that cannot tell its operations now, is meant by the name of any of them.
+  const isOf = (word: string, { ref }: AgentTool) => !ref.includes('.') && toolOf(word) === ref;
+  return tools.filter((tool) => words.some((word) => isMeant(word, tool) || isOf(word, tool)));
+}
+
+function isDisallowed({ disallowed = [] }: AgentPlan, tool: AgentTool): boolean {
+  return disallowed.some((word) => isMeant(word, tool));
+}
+
+function isMeant(word: string, { ref, spec }: AgentTool): boolean {
+  return means(word, { ref, name: spec.name });
 }
 
 /** What is wrong with a call is told to the model; what is wrong with the house is thrown. */

@@ -44,6 +44,12 @@ export interface ToolContext {
   readonly onOutput?: (chunk: string) => void;
 }
 
+/** A step's context for one call. */
+export interface CallContext extends ToolContext {
+  /** The same whenever this very call is made again, and no other's: for servers that take an idempotency key. */
+  readonly callKey: string;
+}
+
 export interface ToolOutcome {
   /** What the model reads; cut by the engine at 30,000 characters. */
   readonly text: string;
@@ -52,17 +58,30 @@ export interface ToolOutcome {
   readonly seen?: readonly { readonly path: string; readonly sha: string }[];
   /** A memory file that this call really changed. */
   readonly memoryWrite?: string;
+  /** True when files were left in the lane, though nothing of the world was acted on: they are stored with the call. */
+  readonly left?: boolean;
   /** What the trace shows besides: exit code, duration, killed. */
   readonly detail?: { readonly [key: string]: Json };
 }
 
 export interface AgentTool {
+  /** As files name it: a built-in's name, a tool's, or `tool.operation`. The model has `spec.name`. */
+  readonly ref: string;
   readonly spec: ToolSpec;
-  /** True when repeating the call could repeat an effect. */
-  readonly acts: boolean;
+  /** True when repeating this call could repeat an effect. */
+  acts(args: JsonObject): boolean;
   /** True for what starts programs: at most four at a time a run. */
   readonly program: boolean;
-  run(args: JsonObject, context: ToolContext): Promise<ToolOutcome>;
+  run(args: JsonObject, context: CallContext): Promise<ToolOutcome>;
+}
+
+/** One thing that a granted tool can do. Its transport gives them; their names are made where tools are assembled. */
+export interface Operation extends Omit<AgentTool, 'ref' | 'spec'> {
+  /** As its document or server names it; null for a tool that is one thing alone. */
+  readonly operation: string | null;
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly parameters: JsonObject;
 }
 
 /** A lane's place on disk. `work` is the program's writable /work, with outputs/ and files/ in it. */

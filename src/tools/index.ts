@@ -1,5 +1,8 @@
 export { assembleTools } from './assemble-tools.js';
-export type { AgentTool, KeptFile, LaneFolder, LanePlace, ToolContext, ToolOutcome } from './contract.js';
+export { realCall } from './catalogue/call-tool.js';
+export { type Catalogue, listTools } from './catalogue/list-tools.js';
+export type { AgentTool, CallContext, KeptFile, LaneFolder, LanePlace, ToolContext, ToolOutcome } from './contract.js';
 export { dropLane } from './lane/drop-lane.js';
 export { keepStep } from './lane/keep-step.js';
 export { lanePlace, openLane } from './lane/open-lane.js';
+export { means } from './names.js';

@@ -168,6 +168,8 @@ export interface AgentPlan {
   readonly tools: readonly ToolPlan[];
   /** As granted in the file, `tool.operation` included. */
   readonly grants: readonly string[];
+  /** Tools and operations that are off; plans of older releases have none. */
+  readonly disallowed?: readonly string[];
   readonly skills: readonly SkillPlan[];
   readonly model?: string;
   readonly secrets: readonly string[];

@@ -160,12 +160,14 @@ test('the tools of a step are what its agent is granted, narrowed by the step', 
   const { deps, context } = await createToolLane({
     agent: { builtins: ['Read', 'Bash'], tools: [codeTool('sh', 'true')] },
   });
-  const names = (tools?: readonly string[]) =>
-    assembleTools(deps, { ...STEP, ...(tools && { tools }) }, context.agent).map(({ spec }) => spec.name);
-  expect(names()).toEqual(['Read', 'Bash', 'tool']);
-  expect(names(['Read'])).toEqual(['Read']);
-  expect(names(['tool', 'Write'])).toEqual(['tool']);
-  expect(names([])).toEqual([]);
+  const names = async (tools?: readonly string[]) =>
+    (await assembleTools(deps, { ...context, step: { ...STEP, ...(tools && { tools }) } })).map(
+      ({ spec }) => spec.name,
+    );
+  expect(await names()).toEqual(['Read', 'Bash', 'tool']);
+  expect(await names(['Read'])).toEqual(['Read']);
+  expect(await names(['tool', 'Write'])).toEqual(['tool']);
+  expect(await names([])).toEqual([]);
 });
 
 test.each(['http', 'mcp'] as const)(
@@ -174,19 +176,19 @@ test.each(['http', 'mcp'] as const)(
     const { deps, context } = await createToolLane();
     const tool = { ...codeTool('sh', ''), name: 'shop', transport } as unknown as ToolPlan;
     const agent = { ...context.agent, tools: [tool] };
-    expect(() => assembleTools(deps, STEP, agent)).toThrow(
+    await expect(assembleTools(deps, { ...context, agent })).rejects.toThrow(
       expect.objectContaining({
         kind: 'refused',
         message: `tool shop uses transport ${transport}, which this version does not run`,
       }),
     );
-    expect(assembleTools(deps, { ...STEP, tools: ['Read'] }, agent)).toHaveLength(1);
+    expect(await assembleTools(deps, { ...context, step: { ...STEP, tools: ['Read'] }, agent })).toHaveLength(1);
   },
 );
 
 test('what a model reads of a script tool are its arguments with their meaning', async () => {
   const { deps, context } = await createToolLane({ agent: { builtins: [], tools: [codeTool('sh', 'true')] } });
-  const [tool] = assembleTools(deps, STEP, context.agent);
+  const [tool] = await assembleTools(deps, context);
   expect(tool?.spec).toEqual({
     name: 'tool',
     description: 'A tool.',
@@ -197,7 +199,8 @@ test('what a model reads of a script tool are its arguments with their meaning',
       additionalProperties: false,
     },
   });
-  expect(tool).toMatchObject({ acts: true, program: true });
+  expect(tool).toMatchObject({ ref: 'tool', program: true });
+  expect(tool?.acts({})).toBe(true);
 });
 
 test('without a sandbox a program is a tool error that says what to install', async () => {
@@ -205,8 +208,8 @@ test('without a sandbox a program is a tool error that says what to install', as
   const reason = 'programs cannot run: bubblewrap is not installed';
   const { Refusal } = await import('../../src/shared/refusal.js');
   const sandbox = { ...deps.sandbox, run: () => Promise.reject(new Refusal('unavailable', reason)) };
-  const bash = assembleTools({ ...deps, sandbox }, STEP, context.agent).find(({ spec }) => spec.name === 'Bash');
-  expect(await bash?.run({ command: 'true' }, context)).toEqual({ text: reason, isError: true });
+  const bash = (await assembleTools({ ...deps, sandbox }, context)).find(({ ref }) => ref === 'Bash');
+  expect(await bash?.run({ command: 'true' }, { ...context, callKey: 'k' })).toEqual({ text: reason, isError: true });
   expect((await call('Read', { path: 'steps/research.md' })).isError).toBe(false);
 });
 

@@ -3,7 +3,14 @@ import { blobId } from '../../src/git/index.js';
 import { newId } from '../../src/shared/ids.js';
 import type { Json, JsonObject } from '../../src/shared/json.js';
 import { createBlobStore } from '../../src/storage/index.js';
-import { assembleTools, keepStep, openLane, type ToolContext, type ToolOutcome } from '../../src/tools/index.js';
+import {
+  assembleTools,
+  type CallContext,
+  keepStep,
+  openLane,
+  type ToolContext,
+  type ToolOutcome,
+} from '../../src/tools/index.js';
 import type { AgentPlan, Plan, ScriptToolPlan, StepPlan } from '../../src/workspace/model.js';
 import { createTenant, createTestDeps } from './create-test-app.js';
 import { givenSecrets } from './given-secrets.js';
@@ -14,11 +21,11 @@ export interface ToolLane {
   readonly deps: Deps;
   readonly context: ToolContext;
   /** Calls a tool as the engine does: what it has seen of memory is remembered. */
-  call(tool: string, args: JsonObject, change?: Partial<ToolContext>): Promise<ToolOutcome>;
+  call(tool: string, args: JsonObject, change?: Partial<CallContext>): Promise<ToolOutcome>;
   /** The text of a call that must go well. */
-  ok(tool: string, args: JsonObject, change?: Partial<ToolContext>): Promise<string>;
+  ok(tool: string, args: JsonObject, change?: Partial<CallContext>): Promise<string>;
   /** The text of a call that must fail. */
-  fails(tool: string, args: JsonObject, change?: Partial<ToolContext>): Promise<string>;
+  fails(tool: string, args: JsonObject, change?: Partial<CallContext>): Promise<string>;
   keep(change?: Partial<ToolContext>): ReturnType<typeof keepStep>;
   /** The same run in another lane, or with another agent, on the same host. */
   other(change: {
@@ -100,8 +107,8 @@ async function laneOf(deps: Deps, wish: Pick<ToolContext, 'run' | 'lane' | 'agen
     guard: async () => undefined,
   };
   const call: ToolLane['call'] = async (name, args, change = {}) => {
-    const used = { ...context, ...change };
-    const tool = assembleTools(deps, used.step, used.agent).find(({ spec }) => spec.name === name);
+    const used = { ...context, callKey: newId(), ...change };
+    const tool = (await assembleTools(deps, used)).find(({ spec }) => spec.name === name);
     if (!tool) throw new Error(`the agent has no tool ${name}`);
     const outcome = await tool.run(args, used);
     for (const { path, sha } of outcome.seen ?? []) seen.set(path, sha);

@@ -2,6 +2,7 @@ import type { AgentTool } from '../../tools/contract.js';
 
 /** Granted by name. Its call parks the step; the note of the one who decides is the answer. */
 export const askHuman: AgentTool = {
+  ref: 'ask_human',
   spec: {
     name: 'ask_human',
     description: 'Ask a person one question and wait for the answer. Use it when you cannot go on without a decision.',
@@ -14,7 +15,7 @@ export const askHuman: AgentTool = {
       additionalProperties: false,
     },
   },
-  acts: false,
+  acts: () => false,
   program: false,
   run: async () => {
     throw new Error('ask_human is answered by its park, never run');

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { ToolCall } from '../../models/contract.js';
 import { canonicalJson, isRecord, type Json } from '../../shared/json.js';
+import { type AgentTool, means } from '../../tools/index.js';
 import type { Stop } from '../../workflows/contract.js';
 import { parkOn } from '../steps/park-on.js';
 import type { Session, TurnCalls } from './session.js';
 
-/** True for a call that a person has to release: `ask_human`, and what `approve:` names, a whole tool or one operation. */
-export function isGated(approve: readonly string[], name: string): boolean {
-  const isNamed = (gate: string) => name === gate || name.startsWith(`${gate}__`);
-  return name === 'ask_human' || approve.some((gate) => isNamed(gate.replace('.', '__')));
+/** True for a tool whose calls a person has to release: `ask_human`, and what `approve:` names, all of it or one operation. */
+export function isGated(approve: readonly string[], { ref, spec }: Pick<AgentTool, 'ref' | 'spec'>): boolean {
+  return ref === 'ask_human' || approve.some((gate) => means(gate, { ref, name: spec.name }));
 }
 
 /**

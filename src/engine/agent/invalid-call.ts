@@ -6,8 +6,8 @@ import type { Session } from './session.js';
 export function checkCall(session: Session, call: ToolCall): string | null {
   const tool = session.tools.get(call.name);
   if (!tool) {
-    const names = [...session.tools.keys()];
-    const hint = didYouMean(call.name, names);
+    const hint = didYouMean(call.name, [...session.tools.keys()]);
+    const names = session.listed.map(({ name }) => name);
     return `there is no tool ${call.name}. ${hint ? `${hint} ` : ''}There are: ${names.join(', ') || 'none'}`;
   }
   if (call.args === null) return `the arguments are no JSON object: ${(call.raw ?? '').slice(0, 200)}`;

@@ -1,7 +1,7 @@
 import { isRecord, type Json } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { LaneFolder, ToolContext } from '../../tools/contract.js';
-import { assembleTools, lanePlace, openLane } from '../../tools/index.js';
+import { assembleTools, type Catalogue, lanePlace, listTools, openLane } from '../../tools/index.js';
 import type { AgentPlan, StepPlan } from '../../workspace/model.js';
 import { readRunFile } from '../../workspaces/index.js';
 import { StepFailure } from '../errors.js';
@@ -27,10 +27,6 @@ export async function openSession(
   const { deps, run, plan } = lane;
   try {
     const models = deps.models.resolve(step.model ?? agent.model ?? null, plan.workspace.models);
-    const assembled = [
-      ...assembleTools(deps, step, agent),
-      ...(agent.builtins.includes('ask_human') && (step.tools?.includes('ask_human') ?? true) ? [askHuman] : []),
-    ];
     const secrets = await openStepSecrets(lane, step, agent);
     const journal = await journalOf(lane, state);
     const folder = folderOf(lane);
@@ -44,19 +40,26 @@ export async function openSession(
     const system = [await buildSystem(lane, { step, agent, references }), secretsNote(secrets)].join('\n\n').trimEnd();
     const notes = openingNotes(journal, fresh);
     const opening = await buildOpening(lane, step, state, { notes, values: references.values });
-    const tools = new Map(assembled.map((tool) => [tool.spec.name, tool]));
     const script = agent.script ? await readRunFile(deps, run, agent.script.path) : null;
-    // Last, since from here on somebody closes it.
+    // Late, since from here on somebody has to close it.
     const clock = activeClock(lane, step, agent);
     const saved = (path: string) => readSaved(lane, state, path);
     const context = toolContext(lane, step, agent, { seen, saved, secrets, signal: clock.signal });
+    const close = async () => {
+      clock.close();
+      await secrets.close();
+    };
+    const catalogue = await toolsOf(lane, context).catch(async (error: unknown) => {
+      await close();
+      throw error;
+    });
     return {
       lane,
       step,
       state,
       agent,
       models,
-      tools,
+      ...catalogue,
       ...folder,
       context,
       journal: new Map(journal.calls.map((call) => [journalKey(call.turn, call.call), call])),
@@ -69,16 +72,19 @@ export async function openSession(
       script: script ? new TextDecoder().decode(script.content) : null,
       seen,
       ...clock,
-      close: async () => {
-        clock.close();
-        await secrets.close();
-      },
+      close,
     };
   } catch (error) {
     // A model that is not configured or a tool that this version cannot run fails the step with that sentence.
     if (error instanceof Refusal && error.kind === 'refused') throw new StepFailure(error.message);
     throw error;
   }
+}
+
+async function toolsOf({ deps }: Lane, context: ToolContext): Promise<Catalogue> {
+  const { agent, step } = context;
+  const asks = agent.builtins.includes('ask_human') && (step.tools?.includes('ask_human') ?? true);
+  return listTools([...(await assembleTools(deps, context)), ...(asks ? [askHuman] : [])]);
 }
 
 /** A step that this very advance began has nothing written yet. */

@@ -13,7 +13,7 @@ export function openingMessages(session: Session, turn: number): ChatMessage[] {
 
 /** No tools on the last of several turns, so that it is an answer. */
 export function toolSpecs(session: Session, turn: number): ToolSpec[] {
-  return isLastTurn(session, turn) ? [] : [...session.tools.values()].map((tool) => tool.spec);
+  return isLastTurn(session, turn) ? [] : [...session.listed];
 }
 
 function isLastTurn(session: Session, turn: number): boolean {

@@ -1,22 +1,20 @@
-import { DatabaseUnavailable } from '../../db/index.js';
 import type { ToolCall, ToolResult } from '../../models/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { isRecord, type Json } from '../../shared/json.js';
-import { errorMessage } from '../../shared/refusal.js';
-import type { AgentTool, ToolOutcome } from '../../tools/contract.js';
+import { type AgentTool, realCall, type ToolOutcome } from '../../tools/index.js';
 import type { Stop } from '../../workflows/contract.js';
-import { Ended, Fenced, Poison } from '../errors.js';
+import { Poison } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';
 import { isGated, runGatedCalls } from './gated-calls.js';
 import { checkCall } from './invalid-call.js';
 import { keepFiles, tellFiles } from './keep-files.js';
 import { limiter } from './limiter.js';
+import { makeCall } from './make-call.js';
 import { callKey, type Entry, journalKey, type Session, say, type TurnCalls, turnsOf } from './session.js';
 import { guardAgainstLoops, repeatsItself } from './stuck.js';
 
 const PARALLEL_CALLS = 8;
 const PARALLEL_PROGRAMS = 4;
-const RESULT_CHARACTERS = 30_000;
 const MAX_STARTS = 3;
 const INTERRUPTED = 'interrupted, may have partly run';
 
@@ -24,8 +22,9 @@ const INTERRUPTED = 'interrupted, may have partly run';
 export async function runTools(session: Session, asked: Extract<Entry, { role: 'assistant' }>): Promise<Stop | null> {
   const turn = turnsOf(session) - 1;
   guardAgainstLoops(session);
-  const results = asked.calls.map((call, index) => known(session, turn, call, index + 1));
-  const calls: TurnCalls = { turn, calls: asked.calls, results };
+  const real = asked.calls.map(realCall);
+  const results = real.map((call, index) => known(session, turn, call, index + 1));
+  const calls: TurnCalls = { turn, calls: real, results };
   await runFresh(session, calls, unknown(session, calls, false));
   const gated = unknown(session, calls, true);
   if (gated.length > 0) {
@@ -33,7 +32,9 @@ export async function runTools(session: Session, asked: Extract<Entry, { role: '
     if (!('released' in answer)) return answer;
     await runFresh(session, calls, answer.released);
   }
-  say(session, { role: 'tool', results: results.filter((result) => result !== null) });
+  // The provider has its results under the names that it gave.
+  const told = asked.calls.flatMap(({ name }, index) => withName(results[index] ?? null, name));
+  say(session, { role: 'tool', results: told });
   if (repeatsItself(session)) {
     say(session, {
       role: 'user',
@@ -43,11 +44,16 @@ export async function runTools(session: Session, asked: Extract<Entry, { role: '
   return null;
 }
 
+function withName(result: ToolResult | null, name: string): ToolResult[] {
+  return result === null ? [] : [{ ...result, name }];
+}
+
 /** Positions of the calls that are still to be made, those that a person has to release or the others. */
 function unknown(session: Session, { calls, results }: TurnCalls, gated: boolean): number[] {
-  return calls.flatMap((call, index) =>
-    results[index] === null && isGated(session.agent.approve, call.name) === gated ? [index] : [],
-  );
+  return calls.flatMap((call, index) => {
+    const tool = session.tools.get(call.name);
+    return tool && results[index] === null && isGated(session.agent.approve, tool) === gated ? [index] : [];
+  });
 }
 
 /** What is known of a call without making it: the journal has its end, or it is not valid. */
@@ -96,19 +102,19 @@ async function runFresh(
       const tool = call && session.tools.get(call.name);
       if (!call || !tool) return;
       const began = lane.deps.clock.now();
-      const outcome = await slot(() =>
-        tool.program ? programSlot(() => runOne(session, tool, call)) : runOne(session, tool, call),
-      );
-      const files = tool.acts ? await keepFiles(session) : [];
+      const make = () => makeCall(session, { tool, call, turn, number: index + 1 });
+      const outcome = await slot(() => (tool.program ? programSlot(make) : make()));
+      const acts = tool.acts(call.args ?? {});
+      const files = acts || outcome.left ? await keepFiles(session) : [];
       failpoint('tool-done');
       results[index] = { callId: call.id, name: call.name, text: outcome.text, isError: outcome.isError };
-      finishCall(session, turn, index + 1, { call, acts: tool.acts, state: 'finished', outcome });
+      finishCall(session, turn, index + 1, { call, acts, state: 'finished', outcome });
       lane.writer.event('tool.finished', {
         step: step.id,
         item: session.state.item,
         round: session.state.round,
         turn,
-        name: call.name,
+        ...namesOf(tool),
         ms: lane.deps.clock.now() - began,
         isError: outcome.isError,
         preview: preview(outcome.text),
@@ -129,7 +135,7 @@ async function runFresh(
   for (const index of open) {
     const call = calls[index];
     const tool = call && session.tools.get(call.name);
-    if (tool) interrupt(session, turn, index + 1, { call, acts: tool.acts });
+    if (tool) interrupt(session, turn, index + 1, { call, acts: tool.acts(call.args ?? {}) });
   }
   throw failed.reason;
 }
@@ -143,7 +149,7 @@ function start(session: Session, turn: number, number: number, call: ToolCall | 
     ...callKey(session, turn, number),
     kind: 'tool',
     name: call.name,
-    acts: tool.acts,
+    acts: tool.acts(call.args ?? {}),
     state: 'started',
     result: { args: preview(args) },
   });
@@ -152,27 +158,9 @@ function start(session: Session, turn: number, number: number, call: ToolCall | 
     item: state.item,
     round: state.round,
     turn,
-    name: call.name,
+    ...namesOf(tool),
     args: preview(args),
   });
-}
-
-async function runOne(session: Session, tool: AgentTool, call: ToolCall): Promise<ToolOutcome> {
-  try {
-    await session.folder();
-    const outcome = await tool.run(call.args ?? {}, session.context);
-    return { ...outcome, text: middleCut(outcome.text) };
-  } catch (error) {
-    // A stop, a takeover and a timeout are no answers of the tool's.
-    if (session.signal.aborted || error instanceof Fenced || error instanceof Ended) throw error;
-    // Nor is a database that is away: the call is cut, and whoever goes on says so.
-    if (error instanceof DatabaseUnavailable) throw error;
-    session.lane.deps.log.warn({ error, tool: tool.spec.name, run: session.lane.run.id }, 'a tool failed');
-    return {
-      text: session.lane.hidden.text(`${tool.spec.name} failed: ${errorMessage(error)}`),
-      isError: true,
-    };
-  }
 }
 
 interface Finished {
@@ -201,13 +189,11 @@ function tellMemory({ lane, step, state }: Session, path: string): void {
   lane.writer.event('memory.written', { step: step.id, item: state.item, round: state.round, path });
 }
 
-function preview(text: string): string {
-  return text.length <= 500 ? text : `${text.slice(0, 500)}…`;
+/** `name` is the model's; `tool` is what files have for it where that is another. */
+function namesOf({ ref, spec: { name } }: AgentTool): { readonly name: string; readonly tool?: string } {
+  return ref === name ? { name } : { name, tool: ref };
 }
 
-/** A result over the limit is cut in the middle; tools that make long ones save them whole besides. */
-function middleCut(text: string): string {
-  if (text.length <= RESULT_CHARACTERS) return text;
-  const half = RESULT_CHARACTERS / 2;
-  return `${text.slice(0, half)}\n[… ${text.length - RESULT_CHARACTERS} characters cut …]\n${text.slice(-half)}`;
+function preview(text: string): string {
+  return text.length <= 500 ? text : `${text.slice(0, 500)}…`;
 }

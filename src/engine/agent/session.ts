@@ -1,4 +1,4 @@
-import type { ChatMessage, ResolvedModel, ToolCall, ToolResult } from '../../models/contract.js';
+import type { ChatMessage, ResolvedModel, ToolCall, ToolResult, ToolSpec } from '../../models/contract.js';
 import type { AgentTool, LaneFolder, ToolContext } from '../../tools/contract.js';
 import type { AgentPlan, StepPlan } from '../../workspace/model.js';
 import type { CallRow } from '../journal/claim.js';
@@ -12,7 +12,10 @@ export interface Session {
   readonly state: StepState;
   readonly agent: AgentPlan;
   readonly models: readonly ResolvedModel[];
+  /** Every tool that may be called, by the name that the model has. */
   readonly tools: ReadonlyMap<string, AgentTool>;
+  /** Those that the model is shown; the others it finds with `find_tool`. */
+  readonly listed: readonly ToolSpec[];
   /** The lane's folder, brought to what is stored: at the step's first tool, since a step without one needs none. */
   readonly folder: () => Promise<LaneFolder>;
   readonly hasFolder: () => boolean;
@@ -58,7 +61,7 @@ export function modelCall(session: Session): number {
   return MODEL_CALL[session.purpose];
 }
 
-/** The calls of one turn and what is known of their results, by position. */
+/** The calls of one turn, `call_tool` replaced by what it calls, and what is known of their results, by position. */
 export interface TurnCalls {
   readonly turn: number;
   readonly calls: readonly ToolCall[];

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ToolCall } from '../../models/contract.js';
 import { canonicalJson } from '../../shared/json.js';
+import { realCall } from '../../tools/index.js';
 import { StepFailure } from '../errors.js';
 import { checkCall } from './invalid-call.js';
 import type { Entry, Session } from './session.js';
@@ -63,14 +64,15 @@ export function newestSigns(session: Session): readonly CallSign[] {
 
 const signs = new WeakMap<ToolCall, CallSign>();
 
-function signOf(session: Session, call: ToolCall): CallSign {
-  const known = signs.get(call);
+function signOf(session: Session, made: ToolCall): CallSign {
+  const known = signs.get(made);
   if (known) return known;
+  const call = realCall(made);
   const key = createHash('sha256')
     .update(canonicalJson([call.name, call.args]))
     .digest('base64url');
   const sign = { name: call.name, key, invalid: checkCall(session, call) !== null };
-  signs.set(call, sign);
+  signs.set(made, sign);
   return sign;
 }
 

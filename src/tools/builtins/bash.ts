@@ -9,6 +9,7 @@ const MAX_SECONDS = 3_600;
 
 export function bashTool(deps: ProgramDeps): AgentTool {
   return {
+    ref: 'Bash',
     spec: {
       name: 'Bash',
       description:
@@ -23,7 +24,7 @@ export function bashTool(deps: ProgramDeps): AgentTool {
         ['command'],
       ),
     },
-    acts: true,
+    acts: () => true,
     program: true,
     run: async (args, context) => {
       const command = stringArg(args, 'command');

@@ -9,6 +9,7 @@ import { type WriteDeps, writeTarget } from './write-target.js';
 
 export function editTool(deps: WriteDeps): AgentTool {
   return {
+    ref: 'Edit',
     spec: {
       name: 'Edit',
       description: 'Replaces a piece of text in a file that you may write. The piece must occur exactly once.',
@@ -22,7 +23,7 @@ export function editTool(deps: WriteDeps): AgentTool {
         ['path', 'old_string', 'new_string'],
       ),
     },
-    acts: true,
+    acts: () => true,
     program: false,
     run: async (args, context) => {
       const path = toolPath(stringArg(args, 'path'));

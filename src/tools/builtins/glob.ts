@@ -9,6 +9,7 @@ const MAX_PATHS = 500;
 
 export function globTool(deps: ViewDeps): AgentTool {
   return {
+    ref: 'Glob',
     spec: {
       name: 'Glob',
       description:
@@ -18,7 +19,7 @@ export function globTool(deps: ViewDeps): AgentTool {
         ['pattern'],
       ),
     },
-    acts: false,
+    acts: () => false,
     program: false,
     run: async (args, context) => {
       const matches = matchGlob(stringArg(args, 'pattern'));

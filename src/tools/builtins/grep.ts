@@ -14,6 +14,7 @@ const MAX_TOTAL = 64 * 1_048_576;
 
 export function grepTool(deps: ViewDeps): AgentTool {
   return {
+    ref: 'Grep',
     spec: {
       name: 'Grep',
       description: 'Searches the text files of the workspace line by line for a regular expression (RE2).',
@@ -28,7 +29,7 @@ export function grepTool(deps: ViewDeps): AgentTool {
         ['pattern'],
       ),
     },
-    acts: false,
+    acts: () => false,
     program: false,
     run: async (args, context) => {
       const within = optionalString(args, 'path');

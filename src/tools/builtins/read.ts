@@ -10,6 +10,7 @@ const MAX_LINE = 10_000_000;
 
 export function readTool(deps: ViewDeps): AgentTool {
   return {
+    ref: 'Read',
     spec: {
       name: 'Read',
       description:
@@ -23,7 +24,7 @@ export function readTool(deps: ViewDeps): AgentTool {
         ['path'],
       ),
     },
-    acts: false,
+    acts: () => false,
     program: false,
     run: async (args, context) => {
       const path = toolPath(stringArg(args, 'path'));

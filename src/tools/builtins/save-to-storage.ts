@@ -12,6 +12,7 @@ type StorageDeps = Pick<Deps, 'db' | 'blobs'>;
 
 export function saveToStorageTool(deps: StorageDeps): AgentTool {
   return {
+    ref: 'save_to_storage',
     spec: {
       name: 'save_to_storage',
       description: 'Saves a file for good under storage/, where people find it and can share it.',
@@ -24,7 +25,7 @@ export function saveToStorageTool(deps: StorageDeps): AgentTool {
         ['path'],
       ),
     },
-    acts: true,
+    acts: () => true,
     program: false,
     run: async (args, context) => {
       const path = toolPath(stringArg(args, 'path'));

@@ -2,7 +2,7 @@ import { removeFolder } from '../../sandbox/index.js';
 import { isRecord, type JsonObject } from '../../shared/json.js';
 import type { ScriptToolPlan } from '../../workspace/model.js';
 import { BadArgument } from '../arguments.js';
-import type { AgentTool, ToolContext, ToolOutcome } from '../contract.js';
+import type { Operation, ToolContext, ToolOutcome } from '../contract.js';
 import { toolError } from '../outcome.js';
 import { parameters, text } from '../parameters.js';
 import { type LaneResult, type ProgramDeps, runInLane } from '../program/run-in-lane.js';
@@ -11,13 +11,17 @@ import { prepareTool, TOOL_INSIDE } from '../program/tool-folder.js';
 const STDERR_TAIL = 4_000;
 
 /** A script tool: arguments as JSON on standard input and as ARG_<NAME>, the answer on standard output. */
-export function scriptTool(deps: ProgramDeps, tool: ScriptToolPlan): AgentTool {
-  return {
-    spec: { name: tool.name, description: tool.description, parameters: argsSchema(tool) },
-    acts: true,
-    program: true,
-    run: (args, context) => runScript(deps, tool, { args, context }),
-  };
+export async function scriptTool(deps: ProgramDeps, tool: ScriptToolPlan): Promise<readonly Operation[]> {
+  return [
+    {
+      operation: null,
+      description: tool.description,
+      parameters: argsSchema(tool),
+      acts: () => true,
+      program: true,
+      run: (args, context) => runScript(deps, tool, { args, context }),
+    },
+  ];
 }
 
 interface Call {

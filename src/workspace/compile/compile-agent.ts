@@ -34,6 +34,7 @@ export function compileAgent(catalog: Catalog, agent: Found<'agent'>): AgentPlan
       budgetUsd: values.budget,
       timeoutMs: values.timeout,
       script: scriptOf(catalog, name),
+      disallowed: disallowedOf(agent.model),
     }),
   };
 }
@@ -66,6 +67,12 @@ function compileTools(catalog: Catalog, agent: Found<'agent'>): ToolPlan[] {
     else if (server) plans.set(toolName, compileServer(server, '.mcp.json'));
   }
   return [...plans.values()];
+}
+
+/** Built-ins that are off are not among the built-ins. */
+function disallowedOf({ keys }: ReadAgent): string[] | undefined {
+  const words = (keys.values.disallowedTools ?? []).map(({ name }) => name).filter((word) => !isBuiltin(word));
+  return words.length === 0 ? undefined : words;
 }
 
 function compileSkills(catalog: Catalog, { name, keys }: ReadAgent): SkillPlan[] {

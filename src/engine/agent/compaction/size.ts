@@ -25,7 +25,7 @@ const fixed = new WeakMap<Session, number>();
 export function fixedTokens(session: Session): number {
   const known = fixed.get(session);
   if (known !== undefined) return known;
-  const tools = JSON.stringify([...session.tools.values()].map((tool) => tool.spec));
+  const tools = JSON.stringify(session.listed);
   const size = guessTokens(session.system) + guessTokens(session.opening) + guessTokens(tools);
   fixed.set(session, size);
   return size;

@@ -25,6 +25,7 @@ export function summarySession(
     opening: request(session.opening, old, { words: Math.floor(tokens / 2), room }),
     messages: [],
     tools: new Map(),
+    listed: [],
   };
 }
 

@@ -32,7 +32,7 @@ export const AGENT_KEYS = {
   name: key(ref, 'The file’s name.'),
   description: key(text, 'What the agent does, and when to use it.'),
   tools: key(refs, 'Tools that it may call; naming a built-in restricts these to those named.'),
-  disallowedTools: key(refs, 'Built-in tools that are off.'),
+  disallowedTools: key(refs, 'Tools that are off: a built-in, a tool, or `tool.operation`.'),
   model: key(ref, 'An alias or `provider/model`.'),
   skills: key(refs, 'Skills that it may use; all that are found when left out.'),
   mcpServers: key(agentServers, 'MCP servers: a map, or names of those in .mcp.json.'),

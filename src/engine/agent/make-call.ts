@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { DatabaseUnavailable } from '../../db/index.js';
+import type { ToolCall } from '../../models/contract.js';
+import { errorMessage } from '../../shared/refusal.js';
+import type { AgentTool, ToolOutcome } from '../../tools/contract.js';
+import { Ended, Fenced } from '../errors.js';
+import { callKey, type Session } from './session.js';
+
+const RESULT_CHARACTERS = 30_000;
+
+export interface ToolInHand {
+  readonly tool: AgentTool;
+  /** What is really called, never `call_tool`. */
+  readonly call: ToolCall;
+  readonly turn: number;
+  readonly number: number;
+}
+
+/**
+ * Makes one call. Every call of a tool comes by here, whatever it is of and however the model made it; `tool.ref` is
+ * the name that files have for it, `tool.operation`.
+ */
+export async function makeCall(session: Session, { tool, call, turn, number }: ToolInHand): Promise<ToolOutcome> {
+  try {
+    await session.folder();
+    const context = { ...session.context, callKey: stableKey(session, turn, number) };
+    const outcome = await tool.run(call.args ?? {}, context);
+    return { ...outcome, text: middleCut(outcome.text) };
+  } catch (error) {
+    // A stop, a takeover and a timeout are no answers of the tool's.
+    if (session.signal.aborted || error instanceof Fenced || error instanceof Ended) throw error;
+    // Nor is a database that is away: the call is cut, and whoever goes on says so.
+    if (error instanceof DatabaseUnavailable) throw error;
+    session.lane.deps.log.warn({ error, tool: tool.spec.name, run: session.lane.run.id }, 'a tool failed');
+    return {
+      text: session.lane.hidden.text(`${tool.spec.name} failed: ${errorMessage(error)}`),
+      isError: true,
+    };
+  }
+}
+
+/** Follows from the call's place in the run, so that a replay of the journal has it again. */
+function stableKey(session: Session, turn: number, number: number): string {
+  const { run, name } = session.lane;
+  const place = [run.id, name, ...Object.values(callKey(session, turn, number))];
+  return createHash('sha256').update(JSON.stringify(place)).digest('hex').slice(0, 40);
+}
+
+/** A result over the limit is cut in the middle; tools that make long ones save them whole besides. */
+function middleCut(text: string): string {
+  if (text.length <= RESULT_CHARACTERS) return text;
+  const half = RESULT_CHARACTERS / 2;
+  return `${text.slice(0, half)}\n[… ${text.length - RESULT_CHARACTERS} characters cut …]\n${text.slice(-half)}`;
+}
