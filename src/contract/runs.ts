@@ -43,6 +43,29 @@ export const RerunRun = z.strictObject({
   with: z.literal('current').optional().describe('On the revision that is live today, not on the run’s own'),
 });
 
+export const PromoteRun = z
+  .strictObject({
+    evalName: z.string().min(1).max(200).optional().describe('Picks the file; `<target>-regressions` when left out'),
+    caseName: z.string().min(1).max(200).optional(),
+    expect: z
+      .array(z.string().min(1).max(4_000))
+      .max(100)
+      .optional()
+      .describe('Assertion lines; they take the place of the default judge'),
+  })
+  .meta({ id: 'PromoteRun' });
+
+export const PromotedRun = z
+  .object({
+    ok: z.literal(true),
+    file: z.string(),
+    created: z.boolean().describe('False when the case was appended to a file'),
+    caseName: z.string().describe('With a number behind it where the name was taken'),
+    trigger: z.enum(['manual', 'own']).describe('A new file is run by hand (`manual`); another keeps its own trigger'),
+    warnings: z.array(z.string()).describe('What of the run the case does not say'),
+  })
+  .meta({ id: 'PromotedRun' });
+
 const RerunView = z.object({
   of: z.string(),
   step: z.number().int(),

@@ -42,6 +42,8 @@ export interface TreeRequest {
   readonly dryRun: boolean;
   /** Keeps the answer with what was done. */
   readonly once?: Once | undefined;
+  /** What is written with it, in its transaction. Not called when nothing had to be written. */
+  readonly also?: ((sql: Sql, applied: DeployResult) => Promise<void>) | undefined;
 }
 
 export interface DeployResult extends TreeDiff {
@@ -193,6 +195,7 @@ async function makeLive(
   });
   const result = { ...answer(current, { revision: written.id, gitCommit: written.gitCommit }), ...written.diff };
   const applied: DeployResult = { ...result, applied: true };
+  await request.also?.(sql, applied);
   await request.once?.(sql, applied);
   return applied;
 }

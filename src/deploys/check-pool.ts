@@ -1,6 +1,16 @@
-import type { CheckContext, Checked, Checker, Issue, SourceFile } from '../workspace/index.js';
+import { Refusal } from '../shared/refusal.js';
+import type {
+  CheckContext,
+  Checked,
+  Checker,
+  Issue,
+  JobInput,
+  JobName,
+  JobOutput,
+  SourceFile,
+} from '../workspace/index.js';
 import { CheckCut, CheckSlot } from './check-slot.js';
-import type { CheckRequest } from './check-worker.js';
+import type { WorkRequest } from './check-worker.js';
 
 export interface CheckPoolOptions {
   /** The bundled check-worker. */
@@ -17,8 +27,8 @@ export interface CheckPool extends Checker {
 }
 
 interface Task {
-  readonly request: CheckRequest;
-  readonly resolve: (checked: Checked) => void;
+  readonly request: WorkRequest;
+  readonly resolve: (output: JobOutput<JobName>) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -47,10 +57,32 @@ class Pool implements CheckPool {
     this.#idle = [...slots];
   }
 
-  check(files: readonly SourceFile[], context: CheckContext, library: readonly SourceFile[] = []): Promise<Checked> {
+  async check(
+    files: readonly SourceFile[],
+    context: CheckContext,
+    library: readonly SourceFile[] = [],
+  ): Promise<Checked> {
+    try {
+      return await this.#ask('check', { files, context, library });
+    } catch (error) {
+      if (!(error instanceof CheckCut)) throw error;
+      return { workspace: null, issues: [tooLarge(error, files, this.timeoutMs)] };
+    }
+  }
+
+  async work<K extends Exclude<JobName, 'check'>>(name: K, input: JobInput<K>): Promise<JobOutput<K>> {
+    try {
+      return await this.#ask(name, input);
+    } catch (error) {
+      if (!(error instanceof CheckCut)) throw error;
+      throw new Refusal('refused', `reading this file ${limitOf(error, this.timeoutMs)}: split it, or nest less deep`);
+    }
+  }
+
+  #ask<K extends JobName>(name: K, input: JobInput<K>): Promise<JobOutput<K>> {
     if (this.#closed) return Promise.reject(closed());
     return new Promise((resolve, reject) => {
-      this.#queue.push({ request: { files, context, library }, resolve, reject });
+      this.#queue.push({ request: { name, input } as WorkRequest, resolve: resolve as Task['resolve'], reject });
       this.#next();
     });
   }
@@ -70,11 +102,9 @@ class Pool implements CheckPool {
   async #run(slot: CheckSlot, task: Task): Promise<void> {
     this.#running.add(task);
     try {
-      task.resolve(await slot.check(task.request));
+      task.resolve(await slot.work(task.request));
     } catch (error) {
-      if (error instanceof CheckCut)
-        task.resolve({ workspace: null, issues: [tooLarge(error, task.request, this.timeoutMs)] });
-      else task.reject(error);
+      task.reject(error);
       if (!this.#closed) slot.warm();
     } finally {
       this.#running.delete(task);
@@ -88,17 +118,20 @@ function closed(): Error {
   return new Error('The checker is closed.');
 }
 
+function limitOf({ reason }: CheckCut, timeoutMs: number): string {
+  return reason === 'time' ? `took longer than ${timeoutMs / 1_000} s` : 'took too much memory';
+}
+
 /** Nobody can say which file it was; the largest is where to look first. */
-function tooLarge({ reason }: CheckCut, { files }: CheckRequest, timeoutMs: number): Issue {
+function tooLarge(cut: CheckCut, files: readonly SourceFile[], timeoutMs: number): Issue {
   const [largest] = [...files].sort((a, b) => b.content.length - a.content.length);
-  const limit = reason === 'time' ? `took longer than ${timeoutMs / 1_000} s` : 'took too much memory';
   return {
     path: largest?.path ?? '',
     line: 1,
     column: 1,
     code: 'tree/too-large',
     severity: 'error',
-    message: `Reading this tree ${limit}, so nothing was applied; this is its largest file.`,
+    message: `Reading this tree ${limitOf(cut, timeoutMs)}, so nothing was applied; this is its largest file.`,
     hint: 'Split large files, and take out lists, tables and quotes that nest deep.',
   };
 }

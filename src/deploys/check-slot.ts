@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import type { Checked } from '../workspace/index.js';
-import type { CheckReply, CheckRequest } from './check-worker.js';
+import type { JobName, JobOutput } from '../workspace/index.js';
+import type { WorkReply, WorkRequest } from './check-worker.js';
 
 /** Why a check has no result of its own. */
 export class CheckCut extends Error {
@@ -30,12 +30,12 @@ export class CheckSlot {
     this.#start().catch(() => undefined);
   }
 
-  async check(request: CheckRequest): Promise<Checked> {
+  async work<K extends JobName>(request: WorkRequest<K>): Promise<JobOutput<K>> {
     const worker = await this.#start();
     worker.ref();
     try {
       const reply = await this.#reply(worker, request);
-      if (reply.kind === 'checked') return reply.checked;
+      if (reply.kind === 'done') return reply.output as JobOutput<K>;
       throw new Error(
         reply.kind === 'failed' ? `the check failed: ${reply.message}` : 'the check worker answered out of turn',
       );
@@ -77,7 +77,7 @@ export class CheckSlot {
     this.#ready = undefined;
   }
 
-  async #reply(worker: Worker, request: CheckRequest): Promise<CheckReply> {
+  async #reply(worker: Worker, request: WorkRequest): Promise<WorkReply> {
     try {
       worker.postMessage(request);
       return await within(worker, this.timeoutMs);
@@ -89,10 +89,10 @@ export class CheckSlot {
 }
 
 /** The worker's next message; rejects when it takes too long, runs out of memory or ends. */
-function within(worker: Worker, ms: number): Promise<CheckReply> {
+function within(worker: Worker, ms: number): Promise<WorkReply> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => end(() => reject(new CheckCut('time'))), ms);
-    const onMessage = (reply: CheckReply) => end(() => resolve(reply));
+    const onMessage = (reply: WorkReply) => end(() => resolve(reply));
     const onError = (error: Error & { code?: string }) =>
       end(() => reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new CheckCut('memory') : error));
     const onExit = (code: number) => end(() => reject(new Error(`the check worker ended with ${code}`)));

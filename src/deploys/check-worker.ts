@@ -1,24 +1,23 @@
 import { parentPort } from 'node:worker_threads';
-import { type CheckContext, type Checked, checkTree, type SourceFile } from '../workspace/index.js';
+import { type JobInput, type JobName, type JobOutput, runJob } from '../workspace/index.js';
 
 /** What the pool asks of its workers, and what they answer. */
-export interface CheckRequest {
-  readonly files: readonly SourceFile[];
-  readonly context: CheckContext;
-  readonly library: readonly SourceFile[];
+export interface WorkRequest<K extends JobName = JobName> {
+  readonly name: K;
+  readonly input: JobInput<K>;
 }
-export type CheckReply =
+export type WorkReply =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'checked'; readonly checked: Checked }
+  | { readonly kind: 'done'; readonly output: JobOutput<JobName> }
   | { readonly kind: 'failed'; readonly message: string };
 
-function reply(message: CheckReply): void {
+function reply(message: WorkReply): void {
   parentPort?.postMessage(message);
 }
 
-parentPort?.on('message', ({ files, context, library }: CheckRequest) => {
+parentPort?.on('message', ({ name, input }: WorkRequest) => {
   try {
-    reply({ kind: 'checked', checked: checkTree(files, context, library) });
+    reply({ kind: 'done', output: runJob(name, input) });
   } catch (error) {
     reply({ kind: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }

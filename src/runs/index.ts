@@ -6,6 +6,7 @@ export { getRun, type RunView } from './get-run.js';
 export { type EventPage, type ListEventsInput, listEvents } from './list-events.js';
 export { type ListRunsInput, listRuns } from './list-runs.js';
 export { type ArchivedFile, openArchive } from './open-archive.js';
+export { type Promoted, promoteRun } from './promote/promote-run.js';
 export { type ReadTranscriptInput, readTranscript, type TranscriptPage } from './read-transcript.js';
 export { releaseEvent } from './release-event.js';
 export { type RerunInput, rerunRun } from './rerun/rerun-run.js';

@@ -36,6 +36,7 @@ export const ACCESS_ROWS: Readonly<Record<string, number | AccessRow>> = {
   'POST /api/workspaces/{ws}/runs/{id}/approve': 422,
   'POST /api/workspaces/{ws}/runs/{id}/stop': 200,
   'POST /api/workspaces/{ws}/runs/{id}/rerun': 202,
+  'POST /api/workspaces/{ws}/runs/{id}/promote': 409,
   'POST /api/events/{tenant}/{ws}/{id}': 401,
   'GET /api/me': 200,
   'GET /api/account': 200,

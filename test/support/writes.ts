@@ -101,6 +101,11 @@ export const WRITES: Readonly<Record<string, Prepare>> = {
   }),
   'POST /api/workspaces/{ws}/runs/{id}/stop': () => ({}),
   'POST /api/workspaces/{ws}/runs/{id}/rerun': () => ({ json: {} }),
+  'POST /api/workspaces/{ws}/runs/{id}/promote': async (stage) => {
+    const run = await startRun(stage.app, stage.workspace);
+    await stage.app.deps.db.query(`UPDATE run SET status = 'completed', finished_at = now() WHERE id = $1`, [run]);
+    return { path: ofRun(stage, run, '/promote'), json: {} };
+  },
   'POST /api/events/{tenant}/{ws}/{id}': async (stage) => {
     const run = await parked(stage, 'event');
     const token = deriveToken(stage.app.deps.keys.signing, 'event', [run]);

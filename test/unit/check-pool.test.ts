@@ -43,9 +43,10 @@ beforeAll(async () => {
        throwLater() { setImmediate(() => { throw new Error('later'); }); },
        env() { return Object.keys(process.env); },
      };
-     parentPort.on('message', ({ files }) => {
-       const done = acts[files[0].path]?.() ?? [];
-       if (files[0].path !== 'throwLater') parentPort.postMessage({ kind: 'checked', checked: { workspace: null, issues: done } });
+     parentPort.on('message', ({ input }) => {
+       const name = input.text ?? input.files[0].path;
+       const done = acts[name]?.() ?? [];
+       if (name !== 'throwLater') parentPort.postMessage({ kind: 'done', output: { workspace: null, issues: done } });
      });
      parentPort.postMessage({ kind: 'ready' });`,
   );
@@ -61,6 +62,17 @@ test('a worker answers just what the check says', async () => {
   const checker = pool({ workerPath: real, timeoutMs: 60_000 });
   expect(await checker.check(files, NO_CONTEXT)).toEqual(checkTree(files, NO_CONTEXT));
   expect(await checker.check(broken, NO_CONTEXT)).toEqual(checkTree(broken, NO_CONTEXT));
+});
+
+test('edits are made in a worker too, and one that takes too long or too much is refused', async () => {
+  const text = '## A @a\n\nGo.\n';
+  const change = { kind: 'edit', step: 1, instruction: 'Stay.' } as const;
+  const checker = pool({ workerPath: real, timeoutMs: 60_000 });
+  expect(await checker.work('change-flow', { text, change })).toEqual({ ok: true, text: '## A @a\n\nStay.\n' });
+  const bad = pool({ workerPath: scripted, timeoutMs: 500 });
+  for (const hostile of ['hang', 'swallow']) {
+    await expect(bad.work('read-flow', { text: hostile })).rejects.toMatchObject({ kind: 'refused' });
+  }
 });
 
 test('the account’s library is in reach of a tree', async () => {

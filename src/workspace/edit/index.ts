@@ -1,3 +1,5 @@
+export { type AddedCase, addCase, type NewCase, type NewDecision } from './add-case.js';
+export type { FlowChange } from './change-flow.js';
 export { insertStep, type NewStep } from './insert-step.js';
 export { regroup } from './regroup.js';
 export { removeStep } from './remove-step.js';

@@ -1,5 +1,6 @@
 import type { Route } from '../../define-route.js';
 import { approveRun, stopOneRun } from './decide-run.js';
+import { promoteOneRun } from './promote-run.js';
 import { getArchive, getEvents, getTranscript } from './read-long.js';
 import { deleteOneRun, getOneRun, getRuns } from './read-runs.js';
 import { rerunOneRun } from './rerun-run.js';
@@ -19,4 +20,5 @@ export const runRoutes: readonly Route[] = [
   approveRun,
   stopOneRun,
   rerunOneRun,
+  promoteOneRun,
 ];

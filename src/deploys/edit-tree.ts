@@ -1,0 +1,72 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import type { Caller } from '../shared/roles.js';
+import { type LiveTree, prepareTree, readBlobs, readInReach, visibleTree } from '../workspaces/index.js';
+import { applyTree, type DeployResult, type TreeRequest } from './apply-tree.js';
+
+/** One change to the live tree: what leaves, and what comes with its bytes or by the blob that it has. */
+export interface TreeEdit {
+  readonly remove: readonly string[];
+  readonly put: ReadonlyMap<string, Uint8Array | { readonly sha: string }>;
+}
+
+/** What is live while an edit is thought out. */
+export interface EditedTree {
+  readonly tree: ReturnType<typeof visibleTree>;
+  /** A file's text; null when there is none. */
+  readonly read: (path: string) => Promise<string | null>;
+}
+
+export interface TreeEditRequest extends Pick<TreeRequest, 'also'> {
+  readonly workspace: string;
+  /** Of the commit and in history. */
+  readonly message: string;
+  /** Asked again when another write came first, so that both count. Throws what refuses it. */
+  readonly edit: (live: EditedTree) => Promise<TreeEdit>;
+}
+
+/** A deploy of the live tree with some changes, also over live runs and over an agent's memory. */
+export async function editTree(deps: Deps, caller: Caller, request: TreeEditRequest): Promise<DeployResult> {
+  const { workspace, message, edit, also } = request;
+  return applyTree(deps, caller, {
+    workspace,
+    propose: async (sql, workspaceId, live) => {
+      const tree = visibleTree(live);
+      const change = await edit({ tree, read: (path) => readText(sql, workspaceId, tree.get(path)?.sha) });
+      const files = await editedFiles(sql, workspaceId, { live, change });
+      return {
+        prepared: await prepareTree(deps, files, await readInReach(sql, caller.tenant, workspaceId)),
+        mentions: new Set([...change.remove, ...change.put.keys()]),
+      };
+    },
+    id: null,
+    via: 'edit',
+    message: () => message,
+    base: null,
+    overLiveRuns: true,
+    dryRun: false,
+    also,
+  });
+}
+
+async function readText(sql: Sql, workspaceId: string, sha: string | undefined): Promise<string | null> {
+  if (sha === undefined) return null;
+  const content = (await readBlobs(sql, workspaceId, [sha])).get(sha);
+  return content ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(content) : null;
+}
+
+async function editedFiles(
+  sql: Sql,
+  workspaceId: string,
+  { live, change }: { readonly live: LiveTree; readonly change: TreeEdit },
+) {
+  const files = new Map<string, Uint8Array | { readonly sha: string }>(live.source);
+  for (const path of change.remove) files.delete(path);
+  for (const [path, content] of change.put) files.set(path, content);
+  const shas = [...files.values()].flatMap((file) => (file instanceof Uint8Array ? [] : [file.sha]));
+  const blobs = await readBlobs(sql, workspaceId, shas);
+  return [...files].map(([path, file]) => ({
+    path,
+    content: file instanceof Uint8Array ? file : (blobs.get(file.sha) ?? new Uint8Array()),
+  }));
+}

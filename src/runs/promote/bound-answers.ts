@@ -1,0 +1,66 @@
+import type { Json } from '../../shared/json.js';
+
+interface Answer {
+  readonly tool: string;
+  readonly answer: Json;
+}
+
+/** One answer, and all of a case, in characters of JSON; and how many answers a case holds. */
+const MAX_ANSWER = 16_000;
+const MAX_ALL = 96_000;
+const MAX_ANSWERS = 100;
+
+export interface BoundAnswers {
+  readonly canned: readonly Answer[];
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Tools' answers as a case may hold them. The last answer of a name repeats, so equal ones at its end are left out; what
+ * is too long is cut in the middle, and what is too much is left out, both told.
+ */
+export function boundAnswers(answers: readonly Answer[]): BoundAnswers {
+  const canned: Answer[] = [];
+  const warnings: string[] = [];
+  let all = 0;
+  let left = 0;
+  for (const { tool, answer } of withoutRepeats(answers)) {
+    const short = cut(answer);
+    const size = JSON.stringify(short).length;
+    if (canned.length >= MAX_ANSWERS || all + size > MAX_ALL) {
+      left += 1;
+      continue;
+    }
+    if (short !== answer) warnings.push(`an answer of ${tool} is cut in the middle: it was too long for a case`);
+    all += size;
+    canned.push({ tool, answer: short });
+  }
+  if (left > 0) warnings.push(`${left} further answers of tools are left out: they are too many for a case`);
+  return { canned, warnings };
+}
+
+function withoutRepeats(answers: readonly Answer[]): readonly Answer[] {
+  const kept: Answer[] = [];
+  const next = new Map<string, string>();
+  const isTail = new Set<string>();
+  for (const one of [...answers].reverse()) {
+    const text = JSON.stringify(one.answer);
+    const after = next.get(one.tool);
+    next.set(one.tool, text);
+    if (after === undefined) isTail.add(one.tool);
+    else if (isTail.has(one.tool) && after === text) {
+      kept[kept.findIndex(({ tool }) => tool === one.tool)] = one;
+      continue;
+    } else isTail.delete(one.tool);
+    kept.push(one);
+  }
+  return kept.reverse();
+}
+
+function cut(answer: Json): Json {
+  const text = typeof answer === 'string' ? answer : JSON.stringify(answer);
+  if (text.length <= MAX_ANSWER) return answer;
+  const half = MAX_ANSWER / 2;
+  const whole = (part: string) => part.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '');
+  return `${whole(text.slice(0, half))}\n[… ${text.length - MAX_ANSWER} characters left out …]\n${whole(text.slice(-half))}`;
+}

@@ -1,0 +1,203 @@
+import type { Sql } from '../../db/contract.js';
+import { leavesOf } from '../../engine/index.js';
+import { isRecord, type Json } from '../../shared/json.js';
+import type { NewDecision, Plan } from '../../workspace/index.js';
+import { loadPlan } from '../../workspaces/index.js';
+import { boundAnswers } from './bound-answers.js';
+
+export interface PromotedRun {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly planId: string;
+  readonly rerunOf: string | null;
+  /** The steps that were taken over from the run that this one is a rerun of, by their numbers. */
+  readonly copied: readonly number[];
+}
+
+export interface CollectedCase {
+  readonly decisions: readonly NewDecision[];
+  readonly canned: readonly { readonly tool: string; readonly answer: Json }[];
+  /** What a case cannot say of this run, as sentences. */
+  readonly warnings: readonly string[];
+  /** Every run that it was read from. */
+  readonly runs: readonly string[];
+}
+
+interface Found {
+  readonly runs: string[];
+  readonly decisions: NewDecision[];
+  readonly answers: Answer[];
+  readonly warnings: string[];
+}
+
+interface Answer {
+  readonly tool: string;
+  readonly answer: Json;
+  readonly at: Date;
+}
+
+/**
+ * What came into a run from outside: who decided what, which events came, and what its tools answered, in the order in
+ * which they did; in its subflows too. Answers were rid of secrets as they were journalled.
+ */
+export async function collectCase(sql: Sql, run: PromotedRun): Promise<CollectedCase> {
+  const found: Found = { runs: [], decisions: [], answers: [], warnings: [] };
+  await collectRun(sql, { run, path: '', depth: 0 }, found);
+  const answers = found.answers.sort((a, b) => a.at.getTime() - b.at.getTime());
+  const { canned, warnings } = boundAnswers(answers);
+  const all = [...new Set([...found.warnings, ...warnings])];
+  return { decisions: found.decisions, canned, warnings: all, runs: found.runs };
+}
+
+interface At {
+  readonly run: PromotedRun;
+  /** `step/` of the subflows above it. */
+  readonly path: string;
+  readonly depth: number;
+}
+
+const MAX_DEPTH = 16;
+
+async function collectRun(sql: Sql, at: At, found: Found): Promise<void> {
+  const { run, path, depth } = at;
+  found.runs.push(run.id);
+  const plan = await loadPlan({ db: sql }, run.workspaceId, run.planId);
+  await collectDecisions(sql, { run, plan, path }, found);
+  await collectAnswers(sql, { runId: run.id, plan, steps: null }, found);
+  await collectTaken(sql, at, found);
+  if (depth >= MAX_DEPTH) return;
+  for (const child of await childrenOf(sql, run.id)) {
+    await collectRun(sql, { run: child, path: `${path}${child.step}/`, depth: depth + 1 }, found);
+  }
+}
+
+/** What a rerun took over was answered in the run before it. */
+async function collectTaken(sql: Sql, { run, path, depth }: At, found: Found): Promise<void> {
+  if (run.rerunOf === null || run.copied.length === 0 || depth >= MAX_DEPTH) return;
+  const before = await readRun(sql, run.rerunOf, run.workspaceId);
+  if (!before) {
+    found.warnings.push('the run whose results it took over is deleted, so its tools’ answers are not in the case');
+    return;
+  }
+  const plan = await loadPlan({ db: sql }, run.workspaceId, run.planId);
+  const ids = leavesOf(plan).flatMap(({ n, id }) => (run.copied.includes(n) ? [id] : []));
+  found.runs.push(before.id);
+  const old = await loadPlan({ db: sql }, before.workspaceId, before.planId);
+  await collectAnswers(sql, { runId: before.id, plan: old, steps: ids }, found);
+  for (const child of await childrenOf(sql, before.id)) {
+    if (!ids.includes(child.step)) continue;
+    await collectRun(sql, { run: child, path: `${path}${child.step}/`, depth: depth + 1 }, found);
+  }
+  const numbers = leavesOf(old).flatMap(({ n, id }) => (ids.includes(id) && before.copied.includes(n) ? [n] : []));
+  await collectTaken(sql, { run: { ...before, copied: numbers }, path, depth: depth + 1 }, found);
+}
+
+interface DecidedRow {
+  readonly id: string;
+  readonly decision: Json;
+  readonly hasEvent: boolean;
+  readonly event: Json;
+  readonly edited: boolean;
+}
+
+/** Every gate and every event of the run's steps, in the order in which they were settled; a copied gate's too. */
+async function collectDecisions(
+  sql: Sql,
+  { run, plan, path }: { readonly run: PromotedRun; readonly plan: Plan; readonly path: string },
+  found: Found,
+): Promise<void> {
+  const steps = new Map(leavesOf(plan).map((step) => [step.id, step]));
+  const rows = await sql.query<DecidedRow>({
+    name: 'promote-decisions',
+    text: `SELECT id, decision, event_payload IS NOT NULL AS "hasEvent", event_payload AS event, edits IS NOT NULL AS edited
+      FROM step WHERE run_id = $1 AND item = 0 ORDER BY finished_at NULLS LAST, round, id`,
+    values: [run.id],
+  });
+  for (const { id, decision, hasEvent, event, edited } of rows) {
+    const step = steps.get(id);
+    if (edited) found.warnings.push(`a person changed the work of step ${id}; a case has no such changes`);
+    if (step?.wait?.kind === 'event' && hasEvent) {
+      found.decisions.push({ step: `${path}${id}`, decision: 'event', event });
+    }
+    if (!step?.gate || !isRecord(decision)) continue;
+    if (decision.decision === 'approve' || decision.decision === 'reject') {
+      const note = typeof decision.note === 'string' && decision.note.trim() !== '' ? { note: decision.note } : {};
+      found.decisions.push({ step: `${path}${id}`, decision: decision.decision, ...note });
+      if (decision.form !== null && decision.form !== undefined)
+        found.warnings.push(`the form that was filled in at step ${id} is not in the case`);
+    } else found.warnings.push(`nobody decided step ${id} in time; the case has no decision for it`);
+  }
+}
+
+interface CallRow {
+  readonly name: string;
+  readonly step: string;
+  readonly result: Json;
+  readonly at: Date;
+}
+
+/** What the tools of files and servers answered: built-ins work on the case's own files. */
+async function collectAnswers(
+  sql: Sql,
+  { runId, plan, steps }: { readonly runId: string; readonly plan: Plan; readonly steps: readonly string[] | null },
+  found: Found,
+): Promise<void> {
+  const rows = await sql.query<CallRow>({
+    name: 'promote-calls',
+    text: `SELECT name, step, result, started_at AS at FROM call
+      WHERE run_id = $1 AND kind = 'tool' AND state = 'finished' AND ($2::text[] IS NULL OR step = ANY($2))
+      ORDER BY started_at, turn, call`,
+    values: [runId, steps],
+  });
+  const names = new Set(Object.values(plan.agents).flatMap(({ tools }) => tools.map(({ name }) => name)));
+  for (const { name, step, result, at } of rows) {
+    const tool = cannedName(name);
+    if (name === 'ask_human')
+      found.warnings.push(`what a person answered to a question of step ${step} is not in the case`);
+    if (!names.has(tool.split('.')[0] ?? '') || !isRecord(result)) continue;
+    const text = String(result.text ?? '');
+    if (result.isError === true)
+      found.warnings.push(`a call of ${tool} failed; the case gives its message as an answer`);
+    found.answers.push({ tool, answer: parsed(text), at });
+  }
+}
+
+/** `tool__operation`, as models call it, is `tool.operation` in a case. */
+function cannedName(name: string): string {
+  return name.replace('__', '.');
+}
+
+/** An answer that is JSON is kept as what it is, so that people can read and change it. */
+function parsed(text: string): Json {
+  // A number of so many digits would come out as another one.
+  if (!/^\s*[[{]/.test(text) || /\d{16}/.test(text)) return text;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}
+
+type Child = PromotedRun & { readonly step: string };
+
+async function childrenOf(sql: Sql, runId: string): Promise<Child[]> {
+  const rows = await sql.query<Child>({
+    name: 'promote-children',
+    text: `SELECT id, workspace_id AS "workspaceId", plan_id AS "planId", NULL AS "rerunOf", '{}'::int[] AS copied,
+        trigger->>'step' AS step FROM run WHERE parent_id = $1 ORDER BY created_at, id`,
+    values: [runId],
+  });
+  return rows.filter(({ step }) => step !== null);
+}
+
+/** The run with what it took over; undefined when it is gone. */
+export async function readRun(sql: Sql, runId: string, workspaceId: string): Promise<PromotedRun | undefined> {
+  const [row] = await sql.query<PromotedRun>({
+    name: 'promote-run',
+    text: `SELECT id, workspace_id AS "workspaceId", plan_id AS "planId", rerun_of AS "rerunOf",
+        coalesce((SELECT array_agg(n::int) FROM jsonb_array_elements_text(rerun->'copied') n), '{}') AS copied
+      FROM run WHERE id = $1 AND workspace_id = $2`,
+    values: [runId, workspaceId],
+  });
+  return row;
+}

@@ -1,0 +1,131 @@
+import { canonicalJson, type Json } from '../../shared/json.js';
+import { readAssertion } from '../assertions/index.js';
+import type { ReadCase, ReadEval } from '../parse/eval-model.js';
+import { openFile } from '../parse/open-file.js';
+import { readEval } from '../parse/read-eval.js';
+import { openSource } from '../parse/source.js';
+import { printCase } from './print-case.js';
+import { behindMark, type Edited, lineEndOf, refuse, withLineEnds } from './splice.js';
+
+/** A case of an eval that is to be written. */
+export interface NewCase {
+  /** `flows/<name>` or `agents/<name>`. */
+  readonly target: string;
+  readonly title: string;
+  readonly input: Json;
+  readonly decisions: readonly NewDecision[];
+  /** In the order in which they answer. */
+  readonly canned: readonly { readonly tool: string; readonly answer: Json }[];
+  /** Assertion lines; none is the default judge. */
+  readonly expect: readonly string[];
+}
+
+export interface NewDecision {
+  readonly step: string;
+  readonly decision: 'approve' | 'reject' | 'event';
+  readonly note?: string;
+  readonly event?: Json;
+}
+
+export type AddedCase =
+  | {
+      readonly ok: true;
+      readonly text: string /** With a number behind it where the name was taken. */;
+      readonly title: string;
+    }
+  | { readonly ok: false; readonly reason: string /** The file is about something else. */; readonly conflict?: true };
+
+/**
+ * Appends a case to an eval's file, or begins one; all that was there stays byte for byte. What was written is read
+ * back: it is refused unless every old case reads as before and the new one as it was meant.
+ */
+export function addCase(text: string | null, wanted: NewCase): AddedCase {
+  for (const [index, line] of wanted.expect.entries()) {
+    const read = /[\r\n]/.test(line) ? ({ ok: false, message: 'it takes one line' } as const) : readAssertion(line);
+    if (!read.ok) return refuse(`expect[${index}] cannot be read: ${read.message}`);
+  }
+  const before = text === null ? begun(wanted.target) : text;
+  const old = readBack(before);
+  if (old === null) return refuse('the file cannot be read: mend it first');
+  const target = old.keys.values.target?.name;
+  if (target !== wanted.target)
+    return {
+      ok: false,
+      conflict: true,
+      reason: `it is about ${target ?? 'nothing'}, and the run is one of ${wanted.target}`,
+    };
+  const title = freeTitle(wanted.title, old);
+  // A text that would not read back as it is goes in as JSON.
+  for (const asText of [true, false]) {
+    const edited = append(before, printCase({ ...wanted, title }, asText));
+    if (edited.ok && readsAs(edited.text, old, { ...wanted, title })) return { ok: true, text: edited.text, title };
+  }
+  return refuse('the case would not read back as it was given: keep marks and comments out of caseName and expect');
+}
+
+function begun(target: string): string {
+  return `---\ndescription: Cases saved from runs of ${target}.\ntarget: ${target}\ntrigger: manual\n---\n`;
+}
+
+function append(text: string, printed: string): Edited {
+  return behindMark(text, (plain) => {
+    const lineEnd = lineEndOf(plain);
+    const gap = /(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)$/.test(plain)
+      ? ''
+      : /[\r\n]$/.test(plain)
+        ? lineEnd
+        : lineEnd + lineEnd;
+    return { ok: true, text: plain + gap + withLineEnds(printed, lineEnd) };
+  });
+}
+
+function readBack(text: string): ReadEval | null {
+  const file = openFile(openSource('', text));
+  return file && readEval(file, 'eval');
+}
+
+function freeTitle(wish: string, { cases }: ReadEval): string {
+  const taken = new Set(cases.map(({ title }) => title.toLowerCase()));
+  for (let n = 1; ; n += 1) {
+    const title = n === 1 ? wish : `${wish} (${n})`;
+    if (!taken.has(title.toLowerCase())) return title;
+  }
+}
+
+/** Faults of the file as it was are the deploy's to report; the new case must bring none. */
+function readsAs(text: string, old: ReadEval, wanted: NewCase): boolean {
+  const now = readBack(text);
+  const expected = [...old.cases.map(saidBy), saidAs(wanted)];
+  return now !== null && canonicalJson(now.cases.map(saidBy)) === canonicalJson(expected);
+}
+
+function saidBy({ title, options, input, decisions, canned, expect }: ReadCase): Json {
+  return {
+    title,
+    options: options.values as unknown as Json,
+    input,
+    decisions: decisions.map(({ offset: _, ...decision }) => decision) as unknown as Json,
+    canned: canned.map(({ tool, answer }) => ({ tool, answer })),
+    expect: expect.map(({ assertion }) => assertion) as unknown as Json,
+  };
+}
+
+function saidAs({ title, input, decisions, canned, expect }: NewCase): Json {
+  const assertions = expect.flatMap((line) => {
+    const read = readAssertion(line.replace(/\s+/g, ' '));
+    return read.ok ? [read.assertion] : [];
+  });
+  return {
+    title,
+    options: {},
+    input,
+    decisions: decisions.map(({ step, decision, note, event }) => ({
+      step,
+      decision,
+      ...(note ? { note } : {}),
+      ...(decision === 'event' ? { event: event ?? null } : {}),
+    })),
+    canned: canned.map(({ tool, answer }) => ({ tool, answer })),
+    expect: assertions as unknown as Json,
+  };
+}

@@ -1,0 +1,35 @@
+import type { Json } from '../shared/json.js';
+import { checkTree } from './check-tree.js';
+import { type AddedCase, addCase, type NewCase } from './edit/add-case.js';
+import { changeFlow, type FlowChange } from './edit/change-flow.js';
+import { setKeys } from './edit/set-keys.js';
+import type { Edited } from './edit/splice.js';
+import type { CheckContext, Checked, SourceFile } from './model.js';
+import { type FlowText, readFlowText } from './read-flow-text.js';
+
+export interface TreeToCheck {
+  readonly files: readonly SourceFile[];
+  readonly context: CheckContext;
+  readonly library: readonly SourceFile[];
+}
+
+/** All that reads users' text at length, and so is done off the event loop: what goes in and out is plain data. */
+export const JOBS = {
+  check: ({ files, context, library }: TreeToCheck): Checked => checkTree(files, context, library),
+  'read-flow': ({ text }: { readonly text: string }): FlowText | null => readFlowText(text),
+  'change-flow': ({ text, change }: { readonly text: string; readonly change: FlowChange }): Edited =>
+    changeFlow(text, change),
+  'set-keys': ({ text, keys }: { readonly text: string; readonly keys: Readonly<Record<string, Json>> }): Edited =>
+    setKeys(text, keys),
+  'add-case': ({ text, wanted }: { readonly text: string | null; readonly wanted: NewCase }): AddedCase =>
+    addCase(text, wanted),
+} as const;
+
+export type JobName = keyof typeof JOBS;
+export type JobInput<K extends JobName> = Parameters<(typeof JOBS)[K]>[0];
+export type JobOutput<K extends JobName> = ReturnType<(typeof JOBS)[K]>;
+
+export function runJob<K extends JobName>(name: K, input: JobInput<K>): JobOutput<K> {
+  const job = JOBS[name] as (input: JobInput<K>) => JobOutput<K>;
+  return job(input);
+}

@@ -1,0 +1,58 @@
+import { mapFlow, type StepPart, saidBy } from './edit/flow-map.js';
+import { lineStart } from './edit/splice.js';
+import { end, start } from './parse/markdown.js';
+
+/** A step as its file says it, for those who edit it. */
+export interface FlowTextStep {
+  readonly n: number;
+  /** 1-based line of its heading. */
+  readonly line: number;
+  /** The options as they are written behind their colons. */
+  readonly options: Readonly<Record<string, string>>;
+  /** The instruction, byte for byte. */
+  readonly instruction: string;
+  /** The schema or form blocks, as they are written. */
+  readonly schemas: readonly string[];
+}
+
+export interface FlowText {
+  readonly steps: readonly FlowTextStep[];
+  /** The numbers of the steps, those that run in parallel together. */
+  readonly groups: readonly (readonly number[])[];
+}
+
+/** What a flow's file says of its steps; null when it cannot be read. */
+export function readFlowText(raw: string): FlowText | null {
+  const text = raw.replace(/^\uFEFF/, '');
+  const map = mapFlow(text);
+  if (!map) return null;
+  const steps = map.steps.map((step) => {
+    const { options, schemas } = saidBy(text, step);
+    const instruction = instructionOf(text, step);
+    return { n: step.n, line: lineOf(text, step.start), options, instruction, schemas };
+  });
+  const groups: number[][] = [];
+  for (const step of map.steps) {
+    if (step.group && step.group.first !== step.n) groups.at(-1)?.push(step.n);
+    else groups.push([step.n]);
+  }
+  return { steps, groups };
+}
+
+/** Schemas and comments may stand between its parts. */
+function instructionOf(text: string, { section, instruction }: StepPart): string {
+  const runs: { from: number; to: number }[] = [];
+  let isOpen = false;
+  for (const block of section.blocks) {
+    const open = isOpen ? runs.at(-1) : undefined;
+    isOpen = instruction.includes(block);
+    if (!isOpen) continue;
+    if (open) open.to = end(block);
+    else runs.push({ from: lineStart(text, start(block)), to: end(block) });
+  }
+  return runs.map(({ from, to }) => text.slice(from, to)).join('\n\n');
+}
+
+function lineOf(text: string, offset: number): number {
+  return text.slice(0, offset).split(/\r\n|\n|\r/).length;
+}
