@@ -107,10 +107,11 @@ async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: 
   const db = createDb({ url: config.databaseUrl, ca, poolSize: POOL_SIZE, log });
   closers.push({ name: 'database', close: db.close });
   const workerId = newId();
+  const net = createNet({ config });
   const [keys, connection, sandbox] = await Promise.all([
     loadInstallKeys(config),
     connectTemporal(config.temporal),
-    createSandbox({ config, db, log, workerId }),
+    createSandbox({ config, db, log, net, workerId }),
   ]);
   closers.push({ name: 'sandbox', close: () => sandbox.close() });
   const switched = switchWorkflows(createWorkflows({ ...config.temporal, connection }));
@@ -127,7 +128,7 @@ async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: 
     workflows: switched.workflows,
     blobs: createBlobStore(config),
     models,
-    net: createNet({ config }),
+    net,
     sandbox,
     checker,
   };

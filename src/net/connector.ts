@@ -8,7 +8,7 @@ import { NetError } from './net-error.js';
 /** All addresses of a name, as the system finds them. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
-const CONNECT_MS = 10_000;
+export const CONNECT_MS = 10_000;
 
 export const systemResolve: Resolve = (name) => lookup(name, { all: true, verbatim: true });
 
@@ -35,7 +35,11 @@ export function guardedConnector(
   };
 }
 
-async function checkedAddresses(url: URL, allow: AllowHosts, resolve: Resolve): Promise<readonly LookupAddress[]> {
+export async function checkedAddresses(
+  url: URL,
+  allow: AllowHosts,
+  resolve: Resolve,
+): Promise<readonly LookupAddress[]> {
   const host = hostOf(url);
   const family = isIP(host);
   const addresses = family > 0 ? [{ address: host, family }] : await resolve(host);
@@ -46,7 +50,7 @@ async function checkedAddresses(url: URL, allow: AllowHosts, resolve: Resolve): 
 
 type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void;
 
-function pinned(addresses: readonly LookupAddress[]) {
+export function pinned(addresses: readonly LookupAddress[]) {
   return (_name: string, { all }: LookupOptions, callback: LookupCallback): void => {
     const [first] = addresses;
     if (all) callback(null, [...addresses]);

@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+
 /** One request to an address that a user gave. */
 export interface NetRequest {
   /** `http` or `https`, without user or password in it. */
@@ -51,6 +53,15 @@ export interface NetFault {
   readonly sent: boolean;
 }
 
+/** A connection for whoever speaks for itself: a program's, by the sandbox's proxy. */
+export interface NetTarget {
+  readonly host: string;
+  readonly port: number;
+  /** The operator named this host in a client's configuration: it may be private, but for what stays shut to all. */
+  readonly isOperators?: boolean;
+  readonly signal?: AbortSignal;
+}
+
 /**
  * The one HTTP client for addresses that users give. It connects to public addresses only: each literal and each
  * address that a name resolves to is checked at the connection itself, at each redirect anew.
@@ -58,6 +69,8 @@ export interface NetFault {
 export interface Net {
   /** Never throws: what went wrong is the result. */
   request(request: NetRequest): Promise<NetAnswer | NetFault>;
+  /** A TCP connection under the same rules: the addresses that were checked are those that are connected to. Never throws. */
+  connect(target: NetTarget): Promise<{ readonly kind: 'connected'; readonly socket: Socket } | NetFault>;
   /** What can be told of an address before it is asked: its form, its scheme, a literal's range. Null: nothing is wrong. */
   check(url: string, options?: Pick<NetRequest, 'httpsOnly'>): NetFault | null;
 }

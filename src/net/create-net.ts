@@ -1,5 +1,6 @@
 import type { Config } from '../config/index.js';
 import { type AllowHosts, checkUrl } from './check-url.js';
+import { connect } from './connect.js';
 import { type Resolve, systemResolve } from './connector.js';
 import type { Net, NetAnswer, NetFault, NetRequest } from './contract.js';
 import { checkHeaders } from './headers.js';
@@ -27,6 +28,7 @@ export function createNet({ config, resolve = systemResolve }: NetOptions): Net 
   const guard = { allow: config.allowHosts, resolve, agent: `signalbox/${config.version}` };
   return {
     request: (request) => withDeadline(guard, request),
+    connect: (target) => connect(guard, target),
     check(url, options = {}) {
       try {
         checkUrl(url, guard.allow, options);

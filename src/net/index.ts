@@ -1,2 +1,2 @@
-export type { Net, NetAnswer, NetFault, NetFaultKind, NetRequest } from './contract.js';
+export type { Net, NetAnswer, NetFault, NetFaultKind, NetRequest, NetTarget } from './contract.js';
 export { createNet } from './create-net.js';

@@ -23,6 +23,12 @@ function modelOf({ model, served }: Readonly<Record<string, unknown>>): string {
   return served === undefined || served === model ? String(model) : `${model} (${served})`;
 }
 
+/** The hosts that a program asked for in vain. */
+function refusedText(refused: Json | undefined): string {
+  const hosts = Array.isArray(refused) ? refused.flatMap((entry) => (isRecord(entry) ? String(entry.host) : [])) : [];
+  return hosts.length === 0 ? '' : `; it was not let to ${hosts.join(', ')}`;
+}
+
 /** What people read for each event of a step. Events of other kinds stand with their name. */
 const TEXTS: Readonly<Record<string, Say>> = {
   'step.started': (data) => (data.agent ? `started by ${data.agent}` : 'started'),
@@ -49,7 +55,7 @@ const TEXTS: Readonly<Record<string, Say>> = {
   'model.interrupted': (data) => `a call of ${modelOf(data)} was cut off; it counts at what it had set aside`,
   'tool.started': (data) => `${data.name} ${data.args}`,
   'tool.finished': (data) =>
-    `${data.name} ${data.isError ? 'failed' : 'answered'} in ${data.ms} ms${data.why ? `: ${data.why}` : ''}`,
+    `${data.name} ${data.isError ? 'failed' : 'answered'} in ${data.ms} ms${data.why ? `: ${data.why}` : ''}${refusedText(data.refused)}`,
   'tool.interrupted': (data) => `${data.name} was interrupted, may have partly run`,
   'approval.requested': () => 'waits for a decision',
   'approval.reminder': () => 'still waits for a decision: a reminder is due',

@@ -29,6 +29,7 @@ export function bubblewrapOptions(
   { limits, etcDir, dataDir }: { readonly limits: Limits; readonly etcDir: string; readonly dataDir: string },
 ): string[] {
   const env = { ...BASE_ENV, ...program.env };
+  const work = program.workInside ?? '/work';
   return [
     ...['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--clearenv'],
     ...['--uid', NOBODY, '--gid', NOBODY, '--hostname', 'sandbox'],
@@ -38,7 +39,7 @@ export function bubblewrapOptions(
     ...tmpfs('/dev/shm', limits.shm),
     ...['--remount-ro', '/dev'],
     ...tmpfs('/tmp', limits.tmp),
-    ...['--bind', program.workDir, '/work'],
+    ...['--bind', program.workDir, work],
     ...program.readOnly.flatMap(({ host, inside }) => ['--ro-bind', host, inside]),
     ...(program.files ?? []).flatMap(({ inside }, index) => [
       '--perms',
@@ -48,7 +49,7 @@ export function bubblewrapOptions(
       inside,
     ]),
     // The root is a tmpfs as well, and one without a size: nothing may be written there.
-    ...['--remount-ro', '/', '--chdir', program.cwd ?? '/work'],
+    ...['--remount-ro', '/', '--chdir', program.cwd ?? work],
     ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
   ];
 }

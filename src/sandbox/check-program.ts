@@ -8,9 +8,17 @@ const MAX_STRING = 131_072;
  * Refuses what no program can be given. A zero byte above all: options reach bubblewrap separated by it, so that a
  * value with one could add options of its own.
  */
-export function checkProgram({ argv, env, workDir, readOnly, files = [], cwd = '/work' }: ProgramSpec): void {
+export function checkProgram({
+  argv,
+  env,
+  workDir,
+  readOnly,
+  files = [],
+  workInside = '/work',
+  cwd = workInside,
+}: ProgramSpec): void {
   const mounts = [...readOnly.flatMap(({ host, inside }) => [host, inside]), ...files.map(({ inside }) => inside)];
-  for (const text of [...argv, ...Object.values(env), ...mounts, workDir, cwd]) {
+  for (const text of [...argv, ...Object.values(env), ...mounts, workDir, workInside, cwd]) {
     if (text.includes('\0')) throw new Refusal('malformed', 'an argument or a variable holds a zero byte');
   }
   const long = [...argv, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
@@ -21,7 +29,8 @@ export function checkProgram({ argv, env, workDir, readOnly, files = [], cwd = '
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new Refusal('malformed', `"${name}" cannot be a variable's name`);
   }
   // A mount point that programs can change could be made to lead elsewhere.
-  if ([...readOnly, ...files].some(({ inside }) => inside === '/work' || inside.startsWith('/work/'))) {
-    throw new Error('a read-only folder cannot be shown under /work');
+  const isWithin = ({ inside }: { readonly inside: string }) => `${inside}/`.startsWith(`${workInside}/`);
+  if ([...readOnly, ...files].some(isWithin)) {
+    throw new Error(`a read-only folder cannot be shown under ${workInside}`);
   }
 }

@@ -1,3 +1,5 @@
+import type { NetworkGrant, NetworkUse } from './network/contract.js';
+
 /** One program, run once, in a sandbox of its own. */
 export interface ProgramSpec {
   /** Argument vector; `argv[0]` is looked up on the sandbox's PATH. */
@@ -10,8 +12,12 @@ export interface ProgramSpec {
   readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
   /** Texts that it reads as files of its own, by their paths inside: never on the host's disk where programs are isolated. */
   readonly files?: readonly { readonly inside: string; readonly content: string }[];
-  /** Working folder inside; default /work. */
+  /** Where `workDir` is, inside; default /work. */
+  readonly workInside?: string;
+  /** Working folder inside; default is where `workDir` is. */
   readonly cwd?: string;
+  /** What it may reach; without it, and by an empty list, there is no network. */
+  readonly network?: NetworkGrant;
   /** Null runs until it ends (and the run's stop or the step's timeout still kills it). */
   readonly timeoutMs: number | null;
   /** Where it belongs, for the register and the reaper. */
@@ -42,6 +48,8 @@ export interface ProgramResult {
   /** A sentence that names the limit it met: when it was killed, and when it failed and seems to have met one. */
   readonly why: string | null;
   readonly durationMs: number;
+  /** Of its network; null when it had none. */
+  readonly network: NetworkUse | null;
 }
 
 export interface Sandbox {

@@ -2,6 +2,7 @@ import { chmod, mkdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/index.js';
 import type { Db } from '../db/contract.js';
+import type { Net } from '../net/contract.js';
 import { newId } from '../shared/ids.js';
 import type { Log } from '../shared/log.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
@@ -9,6 +10,7 @@ import type { ProgramSpec, Sandbox } from './contract.js';
 import { DRIVERS, type DriverName } from './drivers.js';
 import type { Identity } from './launch.js';
 import { DEFAULT_LIMITS, type Limits } from './limits.js';
+import { prepareRelay } from './network/relay.js';
 import { probeBubblewrap } from './probe.js';
 import { hostIdentity, workerIdentity } from './process-table.js';
 import { reapLeftovers } from './reap.js';
@@ -18,6 +20,8 @@ export interface SandboxInput {
   readonly config: Pick<Config, 'dataDir' | 'sandbox'>;
   readonly db: Db;
   readonly log: Log;
+  /** By which the hosts are reached that programs are granted. */
+  readonly net: Net;
   readonly workerId: string;
   readonly limits?: Partial<Limits>;
 }
@@ -35,7 +39,8 @@ export async function createSandbox(input: SandboxInput): Promise<Sandbox> {
   const host = await prepareHost(input);
   const choice = await choose(config.sandbox, host);
   const live = new Map<string, LiveProgram>();
-  const ready: Host = { ...host, driver: DRIVERS[choice.driver ?? 'none'], identity: choice.identity };
+  const relay = await prepareRelay(join(config.dataDir, 'sandbox', 'relay'), choice.identity.uid);
+  const ready: Host = { ...host, relay, driver: DRIVERS[choice.driver ?? 'none'], identity: choice.identity };
   if (choice.reason !== null) log.warn({ reason: choice.reason }, 'programs are refused: there is no sandbox');
   if (choice.driver === 'none') {
     log.warn(
@@ -98,24 +103,29 @@ async function prepareHost({
   config,
   db,
   log,
+  net,
   workerId,
   limits,
 }: SandboxInput): Promise<Omit<Host, 'driver' | 'identity'>> {
   const root = join(config.dataDir, 'sandbox');
   const etcDir = join(root, 'etc');
   const tmpDir = join(root, 'stdin');
-  for (const folder of [etcDir, tmpDir]) await mkdir(folder, { recursive: true });
+  const netDir = join(root, 'net');
+  for (const folder of [etcDir, tmpDir, netDir, join(root, 'relay')]) await mkdir(folder, { recursive: true });
   const scratch = join(config.dataDir, 'scratch');
   await mkdir(scratch, { recursive: true });
   // Entered, not listed, by the unprivileged user that a root worker's programs run as: secrets inside are 0600 each.
   if (process.getuid?.() === 0) await chmod(config.dataDir, ((await stat(config.dataDir)).mode & 0o777) | 0o001);
-  for (const folder of [root, etcDir, scratch]) await chmod(folder, 0o711);
+  for (const folder of [root, etcDir, netDir, join(root, 'relay'), scratch]) await chmod(folder, 0o711);
   for (const [name, text] of Object.entries(ETC)) await writeFile(join(etcDir, name), text, { mode: 0o644 });
   return {
     db,
     log,
+    net,
     etcDir,
     tmpDir,
+    netDir,
+    relay: { inside: process.execPath, mounts: [] },
     dataDir: await realpath(config.dataDir),
     limits: { ...DEFAULT_LIMITS, ...limits },
     host: hostIdentity(),

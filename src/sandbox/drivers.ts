@@ -1,6 +1,7 @@
 import { bubblewrapOptions } from './bubblewrap-argv.js';
 import type { ProgramSpec } from './contract.js';
 import type { Limits } from './limits.js';
+import { PROXY_ENV, PROXY_SOCKET, type RelayNode, relayScript } from './network/relay.js';
 import { seccompFilter } from './seccomp.js';
 
 /** How a program is started: the argument vector on the host, and what it reads from file descriptors 5, 6 and from 7 on. */
@@ -19,12 +20,18 @@ export interface DriverContext {
   readonly etcDir: string;
   /** The service's data folder, its links resolved: no program sees it. */
   readonly dataDir: string;
+  readonly relay: RelayNode;
+}
+
+/** A program, and the socket of the proxy that is its network. */
+export interface ProgramToRun extends ProgramSpec {
+  readonly proxySocket: string | null;
 }
 
 export interface Driver {
   /** True when it has a pid namespace, whose first process it names on file descriptor 4. */
   readonly isolates: boolean;
-  command(program: ProgramSpec, context: DriverContext): Command;
+  command(program: ProgramToRun, context: DriverContext): Command;
 }
 
 export type DriverName = 'bubblewrap' | 'none';
@@ -38,9 +45,9 @@ const NO_FILTER = new Uint8Array();
 export const DRIVERS = {
   bubblewrap: {
     isolates: true,
-    command: (program, { limits, ...folders }) => ({
-      argv: ['bwrap', '--args', '5', '--info-fd', '4', ...FILTERED, '--', ...limited(program.argv, limits)],
-      options: bubblewrapOptions(program, { limits, ...folders })
+    command: (program, { limits, relay, ...folders }) => ({
+      argv: ['bwrap', '--args', '5', '--info-fd', '4', ...FILTERED, '--', ...limited(program, limits, relay)],
+      options: bubblewrapOptions(networked(program, relay), { limits, ...folders })
         .map((option) => `${option}\0`)
         .join(''),
       filter: FILTER ?? NO_FILTER,
@@ -58,7 +65,7 @@ export const DRIVERS = {
         options: '',
         filter: NO_FILTER,
         files: [],
-        cwd: onHost(program.cwd ?? '/work'),
+        cwd: onHost(program.cwd ?? program.workInside ?? '/work'),
         env: { PATH: HOST_PATH, HOME: program.workDir, LANG: 'C.UTF-8', TERM: 'dumb', ...envOnHost(program) },
       };
     },
@@ -70,14 +77,26 @@ export const DRIVERS = {
  * 5.14). Set outside, the number would be that of all processes of the user on the host: one program could starve
  * the others, and a user with a desktop open could start none. Root is never held to it; the watchdog counts there.
  */
-function limited(argv: readonly string[], limits: Limits): string[] {
-  const script = 'ulimit -u "$1" && shift && exec -- "$@"';
+function limited({ argv, proxySocket }: ProgramToRun, limits: Limits, relay: RelayNode): string[] {
+  const network = proxySocket === null ? '' : relayScript(relay.inside);
+  const script = `ulimit -u "$1" && shift && ${network}exec -- "$@"`;
   return ['bash', '-p', '-c', script, 'sandbox', String(limits.processes), ...argv];
+}
+
+/** The program with its way to the proxy; what it has itself to say of a proxy stands. */
+function networked(program: ProgramToRun, relay: RelayNode): ProgramSpec {
+  const { proxySocket, env, readOnly } = program;
+  if (proxySocket === null) return program;
+  return {
+    ...program,
+    env: { ...PROXY_ENV, ...env },
+    readOnly: [...readOnly, { host: proxySocket, inside: PROXY_SOCKET }, ...relay.mounts],
+  };
 }
 
 /** Without a mount namespace, a path inside is told as the path it has on the host. */
 function hostPaths(program: ProgramSpec): (text: string) => string {
-  const mounts = [...program.readOnly, { host: program.workDir, inside: '/work' }];
+  const mounts = [...program.readOnly, { host: program.workDir, inside: program.workInside ?? '/work' }];
   return (text) => {
     const mount = mounts.find(({ inside }) => text === inside || text.startsWith(`${inside}/`));
     return mount ? mount.host + text.slice(mount.inside.length) : text;

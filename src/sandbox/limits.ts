@@ -16,6 +16,10 @@ export interface Limits {
   readonly kept: number;
   /** Of both together: more than this kills. */
   readonly output: number;
+  /** Sent and received over its network, where it has one. */
+  readonly transfer: number;
+  /** Of its network, at once. */
+  readonly connections: number;
 }
 
 export const DEFAULT_LIMITS: Limits = {
@@ -29,4 +33,6 @@ export const DEFAULT_LIMITS: Limits = {
   openFiles: 1024,
   kept: MIB,
   output: 10 * MIB,
+  transfer: 2048 * MIB,
+  connections: 64,
 };

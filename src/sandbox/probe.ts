@@ -71,6 +71,7 @@ async function tryOnce(host: Omit<Host, 'driver' | 'identity'>, identity: Identi
       timeoutMs: null,
       owner: { runId: '', lane: '' },
       signal: new AbortController().signal,
+      proxySocket: null,
     },
     host,
   );

@@ -1,10 +1,13 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage } from '../shared/refusal.js';
 import { findOrphans, isAlive, isWorkerAlive, killProcess, waitUntilGone } from './process-table.js';
-import { dropForgotten, listRegistered, unregister } from './register.js';
+import { dropForgotten, listRegistered, type RegisterRow, unregister } from './register.js';
 import { removeFolder } from './remove-folder.js';
 import type { Host, LiveProgram } from './run-program.js';
+
+/** Far longer than a program takes from its socket to its row in the register. */
+const STARTING_MS = 600_000;
 
 /**
  * Removes what workers of this host left: registered processes whose worker is gone, rows of processes that are
@@ -15,7 +18,8 @@ export async function reapLeftovers(
   scratchDir: string,
   live: ReadonlyMap<string, LiveProgram>,
 ): Promise<void> {
-  const rows = (await listRegistered(host.db, host.host)).filter((row) => !live.has(row.id));
+  const all = await listRegistered(host.db, host.host);
+  const rows = all.filter((row) => !live.has(row.id));
   const leftovers = rows.filter((row) => row.worker === host.worker || !isWorkerAlive(row.worker));
   const dead: string[] = [];
   for (const row of leftovers) {
@@ -29,7 +33,17 @@ export async function reapLeftovers(
   }
   await unregister(host.db, dead);
   await dropForgotten(host.db, host.host);
+  await removeSockets(host, all);
   await removeEndedFolders(host, scratchDir, new Set([...live.values()].map(({ owner }) => owner.runId)));
+}
+
+/** Folders of proxies whose worker was killed: their program is in no register, and was not about to be. */
+async function removeSockets({ netDir }: Host, rows: readonly RegisterRow[]): Promise<void> {
+  const registered = new Set(rows.map(({ id }) => id));
+  for (const id of await readdir(netDir).catch(() => [])) {
+    const age = Date.now() - ((await stat(join(netDir, id)).catch(() => null))?.mtimeMs ?? Date.now());
+    if (!registered.has(id) && age > STARTING_MS) await removeFolder(join(netDir, id));
+  }
 }
 
 async function removeEndedFolders(host: Host, scratchDir: string, inUse: ReadonlySet<string>): Promise<void> {

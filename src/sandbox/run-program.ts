@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Db } from '../db/contract.js';
+import type { Net } from '../net/contract.js';
 import type { Log } from '../shared/log.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
 import { OutputCapture, textOf } from './capture-output.js';
@@ -9,6 +10,7 @@ import type { Killed, ProgramResult, ProgramSpec } from './contract.js';
 import type { Driver, DriverContext } from './drivers.js';
 import { hintOf, whyKilled } from './killed.js';
 import { type Identity, type Launched, launch } from './launch.js';
+import { type EgressProxy, openEgressProxy } from './network/egress-proxy.js';
 import { isAlive, killProcess, lookUpProcess, type ProcessId, waitUntilGone } from './process-table.js';
 import { register, unregister } from './register.js';
 import { watch } from './watch.js';
@@ -23,6 +25,9 @@ export interface Host extends DriverContext {
   readonly worker: string;
   /** Where standard input is laid down; not visible to programs. */
   readonly tmpDir: string;
+  readonly net: Net;
+  /** Where the sockets of programs' proxies are. */
+  readonly netDir: string;
 }
 
 /** What a shell and bubblewrap answer for a program that a signal ended: 128 and SIGXFSZ (signal(7)). */
@@ -62,6 +67,10 @@ class Running {
     return join(this.host.tmpDir, `${this.id}.files`);
   }
 
+  get #netDir(): string {
+    return join(this.host.netDir, this.id);
+  }
+
   stop(reason: Killed): void {
     this.#killed ??= reason;
     const pid = this.#launched?.child.pid;
@@ -83,8 +92,33 @@ class Running {
   }
 
   async #runToEnd(): Promise<ProgramResult> {
+    checkProgram(this.program);
+    const egress = await this.#openNetwork();
+    try {
+      return await this.#runWith(egress);
+    } finally {
+      await egress?.close();
+      rmSync(this.#netDir, { recursive: true, force: true });
+    }
+  }
+
+  /** Where nothing isolates a program it has the host's network. */
+  async #openNetwork(): Promise<EgressProxy | null> {
+    const { host, program } = this;
+    const { network: grant } = program;
+    if (!host.driver.isolates || grant === undefined || grant.hosts.length === 0) return null;
+    return openEgressProxy({
+      grant,
+      net: host.net,
+      folder: this.#netDir,
+      uid: host.identity.uid,
+      limits: host.limits,
+    });
+  }
+
+  async #runWith(egress: EgressProxy | null): Promise<ProgramResult> {
     const begun = performance.now();
-    const launched = this.#launch();
+    const launched = this.#launch(egress?.socket ?? null);
     const ended = endOf(launched);
     const exitCode = await this.#supervise(launched, ended).finally(() => this.#clear(launched, ended));
     const [out, err] = [this.#out.end(), this.#err.end()];
@@ -97,6 +131,7 @@ class Running {
       killed: this.#killed,
       why: this.#why(exitCode, err.text),
       durationMs: Math.round(performance.now() - begun),
+      network: egress?.use() ?? null,
     };
   }
 
@@ -106,10 +141,10 @@ class Running {
     return exitCode === 0 ? null : hintOf(stderr, limits);
   }
 
-  #launch(): Launched {
+  #launch(proxySocket: string | null): Launched {
     const { host, program } = this;
-    checkProgram(program);
-    const command = host.driver.command(host.driver.isolates ? program : layFiles(this.#filesDir, program), host);
+    const spec = host.driver.isolates ? program : layFiles(this.#filesDir, program);
+    const command = host.driver.command({ ...spec, proxySocket }, host);
     const stdin = program.stdin === null ? null : openStdin(join(host.tmpDir, this.id), program.stdin);
     try {
       const launched = launch({ command, limits: host.limits, identity: host.identity, stdin: stdin ?? 'ignore' });

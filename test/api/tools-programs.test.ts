@@ -42,7 +42,8 @@ test('a program that fails for want of a network is told that there is none', as
   expect(plain.detail).toMatchObject({ network: 'none' });
   expect(plain.text).toContain('programs have no network here');
   const granted = await call('Bash', { command }, { agent: { ...context.agent, network: ['api.example.com'] } });
-  expect(granted.text).toContain('this version does not open the hosts of "network:" (api.example.com)');
+  expect(granted.detail).toMatchObject({ refused: [{ host: 'api.example.com:80' }] });
+  expect(granted.text).toContain('api.example.com');
 });
 
 test('programs see knowledge, memory, skills, tools and the own folder of the agent read-only, and nothing else', async () => {

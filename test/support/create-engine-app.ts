@@ -9,6 +9,7 @@ import { createDb, type Db, distDir } from '../../src/db/index.js';
 import type { Deps } from '../../src/deps.js';
 import { type EngineLoops, startEngineLoops } from '../../src/engine/index.js';
 import { createModels } from '../../src/models/index.js';
+import { createNet } from '../../src/net/index.js';
 import type { RunView } from '../../src/runs/index.js';
 import { createSandbox } from '../../src/sandbox/index.js';
 import { systemClock } from '../../src/shared/clock.js';
@@ -76,7 +77,13 @@ export async function createEngineApp(options: EngineOptions = {}): Promise<Engi
     log: silentLog,
     clock: systemClock,
   });
-  const sandbox = await createSandbox({ config, db, log: silentLog, workerId: `${hostname()}-${newId()}` });
+  const sandbox = await createSandbox({
+    config,
+    db,
+    net: options.deps?.net ?? createNet({ config }),
+    log: silentLog,
+    workerId: `${hostname()}-${newId()}`,
+  });
   const workflows = createWorkflows({ connection, namespace, taskQueue });
   const app = await createTestApp({
     config: { dataDir: config.dataDir },

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Db } from '../../src/db/contract.js';
+import { createNet } from '../../src/net/index.js';
 import { createSandbox } from '../../src/sandbox/index.js';
 import { silentLog } from './silent-log.js';
 
@@ -19,6 +20,7 @@ const sandbox = await createSandbox({
   config: { dataDir, sandbox: 'bubblewrap' },
   db,
   log: silentLog,
+  net: createNet({ config: { allowHosts: [{ host: '127.0.0.1', port: null }], version: '1' } }),
   workerId: 'doomed',
 });
 const result = await sandbox.run({

@@ -2,6 +2,7 @@ import { chmod, chown, mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { createNet, type Net } from '../../src/net/index.js';
 import {
   createSandbox,
   type Limits,
@@ -29,6 +30,8 @@ export interface TestSandboxOptions {
   readonly driver?: 'auto' | 'bubblewrap' | 'none';
   readonly limits?: Partial<Limits>;
   readonly log?: Log;
+  /** Default: one to which no private host is open. */
+  readonly net?: Net;
   readonly parent?: string;
 }
 
@@ -40,6 +43,7 @@ export async function createTestSandbox(options: TestSandboxOptions = {}): Promi
     config: { dataDir, sandbox: driver },
     db: testDb(),
     log,
+    net: options.net ?? createNet({ config: { allowHosts: [], version: '1' } }),
     workerId: newId(),
     limits,
   });

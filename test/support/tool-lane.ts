@@ -100,7 +100,7 @@ async function laneOf(deps: Deps, wish: Pick<ToolContext, 'run' | 'lane' | 'agen
     folder,
     seen,
     step: STEP,
-    plan: { agents: { [wish.agent.name]: wish.agent } } as unknown as Plan,
+    plan: { agents: { [wish.agent.name]: wish.agent }, workspace: { network: [], runtime: {} } } as unknown as Plan,
     results: new Map([['research', 'What was found.']]),
     secrets: givenSecrets({}),
     signal: new AbortController().signal,

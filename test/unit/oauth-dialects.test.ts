@@ -10,6 +10,7 @@ function netOf(body: unknown, type = 'application/json', status = 200) {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const net: Net = {
     check: () => null,
+    connect: () => Promise.reject(new Error('nothing is connected to')),
     async request(request) {
       asked.push(request);
       if (asked.length > 1) throw new Error('asked more than once');

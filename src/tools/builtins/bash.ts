@@ -13,7 +13,7 @@ export function bashTool(deps: ProgramDeps): AgentTool {
     spec: {
       name: 'Bash',
       description:
-        'Runs a command with bash in a sandbox: no network, working folder /work. What it leaves under outputs/ and files/ is kept when the step ends; knowledge/, memory/, skills/ and tools/ can be read.',
+        'Runs a command with bash in a sandbox: working folder /work, and no network but for hosts that were opened, by the proxy of HTTPS_PROXY. What it leaves under outputs/ and files/ is kept when the step ends; knowledge/, memory/, skills/ and tools/ can be read.',
       parameters: parameters(
         {
           command: text('The command, as for bash -c.'),

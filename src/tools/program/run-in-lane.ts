@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.js';
-import type { ProgramResult } from '../../sandbox/index.js';
+import type { ProgramResult, RefusedHost } from '../../sandbox/index.js';
 import type { ProgramSecrets } from '../../secrets/index.js';
 import type { Json } from '../../shared/json.js';
 import type { Redactor } from '../../shared/redact.js';
@@ -53,6 +53,7 @@ export async function runInLane(
       workDir: context.folder.work,
       readOnly: [{ host: shown, inside: WORKSPACE_INSIDE }, ...program.readOnly, ...given.readOnly],
       timeoutMs: program.timeoutMs,
+      network: { hosts: hostsOf(context) },
       owner: { runId: context.run.id, lane: context.lane },
       signal: context.signal,
       ...(out && { onOutput: (chunk, stream) => out[stream].write(chunk) }),
@@ -81,18 +82,34 @@ function redacted(result: ProgramResult, secrets: Redactor): ProgramResult {
   return { ...result, stdout: secrets.cut(result.stdout, CUT), stderr: secrets.cut(result.stderr, CUT) };
 }
 
-function describe({ agent }: ToolContext, result: ProgramResult): LaneResult {
+function describe(context: ToolContext, result: ProgramResult): LaneResult {
   const { exitCode, killed, why, durationMs } = result;
   const faults: string[] = [];
   if (killed === null && exitCode === null) faults.push('it was ended by a signal');
   else if (killed === null && exitCode !== 0) faults.push(`exit status ${exitCode}`);
   if (why !== null) faults.push(why);
-  const isOffline = faults.length > 0 && NO_NETWORK.test(result.stderr + result.stdout);
-  if (isOffline) faults.push(offline(agent.network));
-  return { result, faults, detail: { exitCode, killed, why, durationMs, ...(isOffline && { network: 'none' }) } };
+  const network = faults.length === 0 ? [] : networkFaults(hostsOf(context), result);
+  const refused = result.network?.refused ?? [];
+  const told = { ...(network.length > 0 && refused.length === 0 && { network: 'none' }), ...refusedDetail(refused) };
+  return { result, faults: [...faults, ...network], detail: { exitCode, killed, why, durationMs, ...told } };
 }
 
-function offline(hosts: readonly string[]): string {
-  if (hosts.length === 0) return 'programs have no network here';
-  return `programs have no network here: this version does not open the hosts of "network:" (${hosts.join(', ')})`;
+/** What the agent's file and AGENTS.md open, together. */
+function hostsOf({ agent, plan }: ToolContext): readonly string[] {
+  return [...new Set([...plan.workspace.network, ...agent.network])];
+}
+
+/** What a program that failed may have missed of a network. */
+function networkFaults(hosts: readonly string[], { network, stderr, stdout }: ProgramResult): string[] {
+  if (network !== null && network.refused.length > 0) return network.refused.map(({ why }) => why);
+  if (!NO_NETWORK.test(stderr + stdout)) return [];
+  if (hosts.length === 0) return ['programs have no network here: hosts that one may reach stand under "network:"'];
+  return [
+    `programs reach ${hosts.join(', ')} by the proxy of HTTP_PROXY and HTTPS_PROXY alone: names are resolved there, and not in the program`,
+  ];
+}
+
+/** For the trace: what was asked for in vain, also by a program that ended well. */
+function refusedDetail(refused: readonly RefusedHost[]): Readonly<Record<string, Json>> {
+  return refused.length === 0 ? {} : { refused: refused.map(({ host, why }) => ({ host, why })) };
 }

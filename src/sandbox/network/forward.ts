@@ -1,0 +1,42 @@
+import { type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { pipeline } from 'node:stream';
+
+/** They are of one connection, and not of the message (RFC 9110, 7.6.1). */
+const HOP_HEADERS = new Set([
+  ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade', 'expect', 'host'],
+]);
+
+/** Sends a request that came in on over a connection to its host, and its answer back. */
+export function forward(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { url, socket, onBytes }: { readonly url: URL; readonly socket: Socket; readonly onBytes: (count: number) => void },
+): void {
+  const sent = request({
+    method: incoming.method,
+    path: `${url.pathname}${url.search}`,
+    headers: { ...endToEnd(incoming.headers), host: url.host, connection: 'close' },
+    setHost: false,
+    createConnection: () => socket,
+  });
+  const fail = () => {
+    if (outgoing.headersSent) outgoing.destroy();
+    else outgoing.writeHead(502).end(`${url.host} broke off, or answers what is no HTTP\n`);
+  };
+  sent.on('error', fail);
+  sent.on('response', (answer) => {
+    answer.on('data', (chunk: Buffer) => onBytes(chunk.length));
+    outgoing.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
+    pipeline(answer, outgoing, () => socket.destroy());
+  });
+  outgoing.once('close', () => socket.destroy());
+  incoming.on('data', (chunk: Buffer) => onBytes(chunk.length));
+  pipeline(incoming, sent, () => undefined);
+}
+
+function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_HEADERS.has(name) && !named.has(name)));
+}

@@ -1,0 +1,55 @@
+import { constants, copyFile, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Where the proxy's socket is, inside. */
+export const PROXY_SOCKET = '/run/network.sock';
+/** Where the relay's program is, inside, when the system that programs see has it not. */
+const RELAY_NODE = '/run/node';
+const PORT = 3128;
+
+/**
+ * Programs speak to a proxy over TCP: this is the other end of it, inside, on the namespace's own loopback. It knows
+ * nothing and decides nothing; whoever is inside may end it or go to the socket directly.
+ */
+const RELAY = `const net=require('node:net');
+net.createServer({allowHalfOpen:true},(a)=>{const b=net.connect({path:'${PROXY_SOCKET}',allowHalfOpen:true});
+for(const [x,y] of [[a,b],[b,a]]){x.on('error',()=>y.destroy());x.once('close',()=>{if(!x.readableEnded)y.destroy()});x.pipe(y)}
+}).listen(${PORT},'127.0.0.1',()=>console.log('ready'))`;
+
+const PROXY = `http://127.0.0.1:${PORT}`;
+const NONE = 'localhost,127.0.0.1,::1';
+
+/** What programs look for to find a proxy: curl, wget, Python, git and npm; and Node, which takes it when it is told to. */
+export const PROXY_ENV: Readonly<Record<string, string>> = {
+  ...{ HTTP_PROXY: PROXY, HTTPS_PROXY: PROXY, http_proxy: PROXY, https_proxy: PROXY },
+  ...{ NO_PROXY: NONE, no_proxy: NONE, NODE_USE_ENV_PROXY: '1' },
+};
+
+/** Bash that starts the relay, waits until it listens, and leaves nothing of it to the program. */
+export function relayScript(node: string): string {
+  const start = `exec env -i UV_THREADPOOL_SIZE=1 ${quoted(node)} --v8-pool-size=0 -e ${quoted(RELAY)}`;
+  return `exec 3< <(${start} </dev/null 2>/dev/null) && read -r _ <&3 && exec 3<&- || { echo 'the way to the network could not be opened' >&2; exit 126; }; `;
+}
+
+/** What the relay runs on: this process's own Node, shown where programs would not find it. */
+export interface RelayNode {
+  readonly inside: string;
+  readonly mounts: readonly { readonly host: string; readonly inside: string }[];
+}
+
+/** A root worker's Node may lie where its programs' user cannot go: then they are given a copy of it. */
+export async function prepareRelay(folder: string, uid: number | null): Promise<RelayNode> {
+  const host = process.execPath;
+  if (host.startsWith('/usr/')) return { inside: host, mounts: [] };
+  if (uid === null) return { inside: RELAY_NODE, mounts: [{ host, inside: RELAY_NODE }] };
+  const copy = join(folder, `node-${process.version}`);
+  if (await stat(copy).catch(() => null)) return { inside: RELAY_NODE, mounts: [{ host: copy, inside: RELAY_NODE }] };
+  const own = `${copy}.${process.pid}`;
+  await copyFile(host, own, constants.COPYFILE_FICLONE);
+  await rename(own, copy);
+  return { inside: RELAY_NODE, mounts: [{ host: copy, inside: RELAY_NODE }] };
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
