@@ -5,6 +5,7 @@ import { bashTool } from './builtins/bash.js';
 import { editTool } from './builtins/edit.js';
 import { globTool } from './builtins/glob.js';
 import { grepTool } from './builtins/grep.js';
+import { loadSkillTool } from './builtins/load-skill.js';
 import { readTool } from './builtins/read.js';
 import { saveToStorageTool } from './builtins/save-to-storage.js';
 import { writeTool } from './builtins/write.js';
@@ -51,7 +52,9 @@ export async function assembleTools(deps: ToolDeps, context: ToolContext): Promi
   const builtins = Object.entries(BUILTINS).filter(([name]) => agent.builtins.includes(name) && isWanted(name));
   const granted = agent.tools.filter(({ name }) => isWanted(name));
   const operations = await Promise.all(granted.map((tool) => operationsOf(deps, context, tool)));
-  const tools = [...builtins.map(([, create]) => create(deps)), ...operations.flat()];
+  // A skill is no grant: a step that narrows the tools still follows the procedures of its agent.
+  const skills = agent.skills.length > 0 ? [loadSkillTool(deps, agent.skills)] : [];
+  const tools = [...builtins.map(([, create]) => create(deps)), ...skills, ...operations.flat()];
   return tools.map((tool) => guarded(deps, tool));
 }
 

@@ -252,3 +252,34 @@ test('security 18: a secret that one program left in a file is found by no other
   for (const text of said) expect(text).toContain('[secret CANARY]');
   expect(said.join('\n')).not.toMatch(/canary-4711|4711-value/);
 });
+
+test('a skill is loaded whole by its name, with the files beside it, which Read and programs find', async () => {
+  const skill = '---\nname: plain\ndescription: Plain words.\n---\nRun scripts/count.sh.\n';
+  const folder = 'skills/plain';
+  const { ok, fails } = await createToolLane({
+    files: {
+      [`${folder}/SKILL.md`]: skill,
+      [`${folder}/scripts/count.sh`]: 'echo counted\n',
+      [`${folder}/references/words.md`]: 'Words.',
+      '.agents/skills/lone/SKILL.md': '---\nname: lone\ndescription: Alone.\n---\nAlone.\n',
+    },
+    agent: {
+      skills: [
+        { name: 'plain', description: 'Plain words.', path: `${folder}/SKILL.md`, sha: 'x' },
+        { name: 'lone', description: 'Alone.', path: '.agents/skills/lone/SKILL.md', sha: 'x' },
+      ],
+    },
+  });
+  const loaded = await ok('load_skill', { name: 'plain' });
+  expect(loaded.startsWith(skill.trimEnd())).toBe(true);
+  expect(loaded.split('\n').filter((line) => line.startsWith('- '))).toEqual([
+    `- ${folder}/references/words.md`,
+    `- ${folder}/scripts/count.sh]`,
+  ]);
+  expect(await ok('Read', { path: `${folder}/references/words.md` })).toBe('Words.');
+  expect(await ok('Bash', { command: `sh /work/${folder}/scripts/count.sh` })).toBe('counted\n');
+  expect(await fails('Bash', { command: `echo x > /work/${folder}/SKILL.md` })).toContain('Read-only');
+  expect(await ok('load_skill', { name: 'lone' })).toContain('.agents/skills/lone/');
+  expect(await ok('Bash', { command: 'cat /work/.agents/skills/lone/SKILL.md' })).toContain('Alone.');
+  expect(await fails('load_skill', { name: '../plain' })).toBe('there is no skill "../plain"; these are: plain, lone');
+});

@@ -8,6 +8,7 @@ import { releaseUrl } from '../rows/release-url.js';
 import { readLink, withoutFrontmatter } from '../text/document.js';
 import { shown } from '../text/plain-text.js';
 import { fenced, newReferences, promptText, type References } from '../text/prompt-text.js';
+import { skillIndex } from '../text/skill-index.js';
 
 const RESULT_CHARACTERS = 8_000;
 
@@ -21,6 +22,7 @@ export async function buildSystem(
   const parts = [
     promptText(agent.prompt, scope, references).trim(),
     promptText(lane.plan.workspace.instructions, scope, references).trim(),
+    skillIndex(agent.skills),
     index('Memory (read a file before you change it)', memory, agent.memory),
     index('Knowledge (read on demand)', knowledge, null),
     ...(await pinned(lane, agent)),

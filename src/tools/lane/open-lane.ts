@@ -8,7 +8,7 @@ type LaneDeps = Pick<Deps, 'config' | 'db' | 'blobs' | 'sandbox' | 'log'>;
 
 /** Where programs find the workspace's own files; the links in /work make `knowledge/x.md` work for them too. */
 export const WORKSPACE_INSIDE = '/workspace';
-export const SHOWN_FOLDERS = ['knowledge', 'memory', 'skills', 'tools', 'agents'] as const;
+export const SHOWN_FOLDERS = ['knowledge', 'memory', 'skills', 'tools', 'agents', 'library', '.agents'] as const;
 
 export function scratchFolder(deps: Pick<Deps, 'config'>, runId: string): string {
   return join(deps.config.dataDir, 'scratch', runId);

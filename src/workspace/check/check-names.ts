@@ -13,7 +13,10 @@ export function checkNames(files: readonly ReadFile[], report: Report): void {
     if (!isName(name)) {
       const message = `\`${name}\` is no name: names are words of a–z and 0–9 with single hyphens, 64 characters at most.`;
       const folded = foldName(name);
-      report(file, 0, { code: `${kind}/bad-name`, message, ...(folded ? { hint: `Call it \`${folded}\`.` } : {}) });
+      // The open format has skills of any name loaded, with a word about it.
+      const severity = kind === 'skill' ? ({ severity: 'warning' } as const) : {};
+      const hint = folded ? { hint: `Call it \`${folded}\`.` } : {};
+      report(file, 0, { code: `${kind}/bad-name`, message, ...severity, ...hint });
     }
     const said = file.model && saidName(file.model);
     if (said && said.name !== name) {

@@ -1,8 +1,9 @@
 import { didYouMean } from '../did-you-mean.js';
 import type { Issue } from '../model.js';
-import { readFrontmatter, type YamlEntry, type YamlNode } from '../yaml/index.js';
+import type { YamlEntry } from '../yaml/index.js';
 import { SKILL_KEYS } from './keys/skill-keys.js';
-import { type Findings, report, type Source } from './source.js';
+import { readSkillEntries } from './skill-entries.js';
+import { type Fault, type Findings, report, type Source } from './source.js';
 
 export interface ReadSkill {
   readonly kind: 'skill';
@@ -10,59 +11,84 @@ export interface ReadSkill {
   readonly description: string;
 }
 
+/** Limits of the open format, in characters; a longer file than this many lines is not for a model's context. */
+const MAX_NAME = 64;
+const MAX_DESCRIPTION = 1_024;
+const MAX_COMPATIBILITY = 500;
+const MAX_LINES = 500;
+
 /**
- * Reads SKILL.md by the lenient rules of the open format: unknown keys pass, a name that is not the folder's is a
- * warning, and a value with an unquoted colon is taken as it stands. Only a missing description keeps it out.
+ * Reads SKILL.md by the lenient rules of the open Agent Skills format: what another client may stumble over is a
+ * warning, and the skill is loaded all the same. Only a missing description keeps it out.
  */
 export function readSkill(source: Source, folder: string, issues: Issue[]): ReadSkill {
   const findings: Findings = { source, issues };
-  const entries = entriesOf(findings);
-  for (const { key, offset } of entries.values()) {
-    const hint = Object.hasOwn(SKILL_KEYS, key) ? undefined : didYouMean(key, Object.keys(SKILL_KEYS));
-    if (hint)
-      report(findings, offset, {
-        code: 'skill/unknown-key',
-        severity: 'warning',
-        message: `There is no key \`${key}\` here.`,
-        hint,
-      });
-  }
-  const name = entries.get('name');
-  if (name && name.node.value !== folder) {
-    const message = `The skill says that it is \`${String(name.node.value)}\`, and its folder is \`${folder}\`; the folder's name counts.`;
-    report(findings, name.node.offset, { code: 'skill/bad-name', severity: 'warning', message });
-  }
-  const description = entries.get('description');
-  const text = typeof description?.node.value === 'string' ? description.node.value.trim() : '';
-  if (text === '') {
+  const entries = readSkillEntries(findings);
+  if (entries === null) return { kind: 'skill', name: folder, description: '' };
+  checkKeys(findings, entries);
+  checkName(findings, entries.get('name'), folder);
+  checkTexts(findings, entries);
+  const description = textOf(entries.get('description'));
+  if (description === '') {
     const message = 'A skill needs a `description`: it decides whether the skill is used.';
-    report(findings, description?.node.offset ?? 0, { code: 'skill/bad-value', message });
+    report(findings, entries.get('description')?.node.offset ?? 0, { code: 'skill/bad-value', message });
   }
-  return { kind: 'skill', name: folder, description: text };
+  if (source.lineStarts.length > MAX_LINES) {
+    warn(findings, 0, {
+      code: 'skill/bad-value',
+      message: `The skill has ${source.lineStarts.length} lines, and all of them are read when it is loaded.`,
+      hint: `Keep SKILL.md under ${MAX_LINES} lines, and what is seldom needed in files beside it.`,
+    });
+  }
+  return { kind: 'skill', name: folder, description };
 }
 
-function entriesOf(findings: Findings): ReadonlyMap<string, YamlEntry> {
-  const { text } = findings.source;
-  const frontmatter = readFrontmatter(text);
-  if (frontmatter.kind === 'unclosed') {
-    const message = 'The frontmatter that the first line opens is not closed.';
-    report(findings, 0, { code: 'yaml/unclosed', message, hint: 'End it with a line of `---`.' });
-    return new Map();
+function checkKeys(findings: Findings, entries: ReadonlyMap<string, YamlEntry>): void {
+  for (const { key, offset } of entries.values()) {
+    if (Object.hasOwn(SKILL_KEYS, key)) continue;
+    warn(findings, offset, {
+      code: 'skill/unknown-key',
+      message: `The open format of skills has no key \`${key}\`; it is not read.`,
+      hint: () => didYouMean(key, Object.keys(SKILL_KEYS)) ?? 'Put your own notes under `metadata:`.',
+    });
   }
-  if (frontmatter.kind === 'none') return new Map();
-  return frontmatter.node?.entries ?? byLines(text.slice(0, frontmatter.bodyStart));
 }
 
-/** `key: rest of the line`, for frontmatter that is no YAML. */
-function byLines(frontmatter: string): ReadonlyMap<string, YamlEntry> {
-  const entries = new Map<string, YamlEntry>();
-  for (const match of frontmatter.matchAll(/(?<=^|[\r\n])([A-Za-z][\w-]*):[ \t]+([^\r\n]+)/g)) {
-    const [line, key = '', value = ''] = match;
-    const node: YamlNode = {
-      value: value.trim().replace(/^(["'])(.*)\1$/, '$2'),
-      offset: match.index + line.length - value.length,
-    };
-    if (!entries.has(key)) entries.set(key, { key, offset: match.index, node });
+/** The folder's name counts, whatever the file says. */
+function checkName(findings: Findings, entry: YamlEntry | undefined, folder: string): void {
+  const code = 'skill/bad-name';
+  const name = textOf(entry);
+  if (name === '') {
+    const message = 'The skill has no `name`, which other clients of the format ask for.';
+    warn(findings, entry?.node.offset ?? 0, { code, message, hint: `Add \`name: ${folder}\`.` });
+    return;
   }
-  return entries;
+  const offset = entry?.node.offset ?? 0;
+  if ([...name].length > MAX_NAME)
+    warn(findings, offset, { code, message: `The name is longer than ${MAX_NAME} characters.` });
+  if (name !== folder) {
+    const message = `The skill says that it is \`${name}\`, and its folder is \`${folder}\`; the folder's name counts.`;
+    warn(findings, offset, { code, message, hint: 'Make them the same: other clients ask for it.' });
+  }
+}
+
+function checkTexts(findings: Findings, entries: ReadonlyMap<string, YamlEntry>): void {
+  const limits = { description: MAX_DESCRIPTION, compatibility: MAX_COMPATIBILITY };
+  for (const [key, limit] of Object.entries(limits)) {
+    const entry = entries.get(key);
+    if (!entry || [...textOf(entry)].length <= limit) continue;
+    const message = `\`${key}\` is longer than ${limit} characters, which other clients refuse.`;
+    warn(findings, entry.node.offset, { code: 'skill/bad-value', message, hint: 'Say the rest in the body.' });
+  }
+}
+
+/** YAML reads `name: 2024` as a number and `description: yes` as a text: here all of it is text. */
+function textOf(entry: YamlEntry | undefined): string {
+  const value = entry?.node.value;
+  if (typeof value === 'string') return value.trim();
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+}
+
+function warn(findings: Findings, offset: number, fault: Omit<Fault, 'severity'>): void {
+  report(findings, offset, { ...fault, severity: 'warning' });
 }

@@ -166,15 +166,6 @@ describe('secrets', () => {
   });
 });
 
-test('a skill with an unquoted colon is loaded, as its open format asks', () => {
-  const { issues, workspace } = check({
-    'skills/s/SKILL.md': '---\nname: s\ndescription: Use when: asked\n---\n',
-    'agents/a.md': 'Be.',
-  });
-  expect(issues).toEqual([]);
-  expect(workspace?.plans['agents/a']?.agents.a?.skills[0]?.description).toBe('Use when: asked');
-});
-
 test('a script tool is pinned with every file of its folder, by git’s id of the blob', () => {
   const files = {
     'tools/t/tool.md': '---\ndescription: a\nrun: a.py\n---\n',
