@@ -141,6 +141,14 @@ const Step = Round.extend({
   traceTotal: z.number().int(),
 });
 
+const GatedCall = z.object({
+  name: z.string(),
+  args: Anything.describe('The arguments; of long ones the beginning, as text'),
+  digest: z.string().describe('SHA-256 of the name and all of the arguments; what runs is what was approved'),
+  characters: z.number().int().optional().describe('How long the arguments are, when only their beginning is shown'),
+  question: z.string().optional().describe('What ask_human asks'),
+});
+
 const Editable = z.object({
   step: z.number().int(),
   id: z.string(),
@@ -149,6 +157,53 @@ const Editable = z.object({
   data: Anything.optional(),
   schema: Anything.optional(),
 });
+
+const Gate = z.object({
+  ask: z.string().describe('What a gate asks'),
+  need: z.number().int().describe('How many distinct persons have to approve'),
+  decided: z.number().int().describe('How many have approved'),
+  votes: z
+    .array(
+      z.object({
+        by: z.string(),
+        at: Time,
+        decision: z.string(),
+        note: z.string().nullable(),
+        form: Anything.optional(),
+        edits: Anything.optional(),
+      }),
+    )
+    .describe('What was counted so far; edits are made once the gate is decided'),
+  approvers: z.array(z.string()).describe('Who may decide now'),
+  mayDecide: z.boolean().describe('Whether the caller may decide'),
+  form: Anything.optional().describe('JSON Schema of what an approval fills in'),
+  edit: z.array(Editable).optional().describe('Steps whose work an approval may change'),
+  budget: z
+    .object({
+      of: z.string().describe('What is used up: the run, or the month of a workspace or an account'),
+      budgetUsd: Usd,
+      spentUsd: Usd,
+      raiseUsd: Usd.nullable().describe('What an approval adds; null when it only looks again'),
+    })
+    .optional()
+    .describe('When the gate is about money that is used up'),
+  calls: z.array(GatedCall).optional().describe('The tool calls that wait, when the gate is about them'),
+});
+
+/** One gate of GET /api/approvals. */
+const Approval = Gate.extend({
+  workspace: z.string(),
+  runId: z.string(),
+  flow: z.string(),
+  step: z.number().int(),
+  id: z.string().describe('The step’s id'),
+  title: z.string(),
+  since: Time,
+  due: Time.nullable(),
+  summary: z.string().describe('The run’s summary; before there is one the first line of its newest result'),
+}).meta({ id: 'Approval' });
+
+export const ApprovalList = z.object({ approvals: z.array(Approval), next: Next }).meta({ id: 'ApprovalList' });
 
 export const RunView = RunSummary.extend({
   input: Anything,
@@ -169,35 +224,7 @@ export const RunView = RunSummary.extend({
       kind: z.string(),
       since: Time,
       due: Time.nullable(),
-      ask: z.string().optional().describe('What a gate asks'),
-      need: z.number().int().optional().describe('How many distinct persons have to approve'),
-      decided: z.number().int().optional().describe('How many have approved'),
-      votes: z
-        .array(
-          z.object({
-            by: z.string(),
-            at: Time,
-            decision: z.string(),
-            note: z.string().nullable(),
-            form: Anything.optional(),
-            edits: Anything.optional(),
-          }),
-        )
-        .optional()
-        .describe('What was counted so far; edits are made once the gate is decided'),
-      approvers: z.array(z.string()).optional().describe('Who may decide now'),
-      mayDecide: z.boolean().optional().describe('Whether the caller may decide'),
-      form: Anything.optional().describe('JSON Schema of what an approval fills in'),
-      edit: z.array(Editable).optional().describe('Steps whose work an approval may change'),
-      budget: z
-        .object({
-          of: z.string().describe('What is used up: the run, or the month of a workspace or an account'),
-          budgetUsd: Usd,
-          spentUsd: Usd,
-          raiseUsd: Usd.nullable().describe('What an approval adds; null when it only looks again'),
-        })
-        .optional()
-        .describe('When the gate is about money that is used up'),
+      ...Gate.partial().shape,
       releaseUrl: z.string().optional(),
       runId: z.string().optional(),
       reason: z.string().optional().describe('Why it stands in line for a slot'),

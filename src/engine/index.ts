@@ -19,4 +19,4 @@ export { admitRun, isFull } from './slots/admit-run.js';
 export { type SlotClaim, slotOf } from './slots/slot-of.js';
 export { lockSlots } from './slots/slot-rows.js';
 export { sweepSlots } from './slots/sweep-slots.js';
-export { type BudgetGate, type GateSpec, isBudgetGate } from './steps/gate-spec.js';
+export { type BudgetGate, type GateCall, type GateSpec, isBudgetGate } from './steps/gate-spec.js';

@@ -3,6 +3,7 @@ export { deleteRun } from './delete-run.js';
 export { findRun } from './find-run.js';
 export { findTarget } from './find-target.js';
 export { getRun, type RunView } from './get-run.js';
+export { type Approval, listApprovals } from './list-approvals.js';
 export { type EventPage, type ListEventsInput, listEvents } from './list-events.js';
 export { type ListRunsInput, listRuns } from './list-runs.js';
 export { type ArchivedFile, openArchive } from './open-archive.js';

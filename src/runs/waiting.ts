@@ -1,4 +1,4 @@
-import { type BudgetGate, type GateSpec, leavesOf } from '../engine/index.js';
+import { type BudgetGate, type GateCall, type GateSpec, leavesOf } from '../engine/index.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { atLeast, type Caller } from '../shared/roles.js';
 import type { Plan, StepPlan } from '../workspace/index.js';
@@ -23,6 +23,8 @@ export interface GateView {
   readonly edit?: readonly EditView[];
   /** What is used up, when the gate is about money. */
   readonly budget?: BudgetView;
+  /** The tool calls that wait, when the gate is about them. */
+  readonly calls?: readonly GateCall[];
 }
 
 /** The figures of a budget that is used up; an approval adds `raiseUsd`, null when it only looks again. */
@@ -119,7 +121,11 @@ export function waitingOf(plan: Plan, rows: Rows, viewer: Viewer): Waiting[] {
   return [...parks, ...children, ...slots].sort((a, b) => a.step - b.step);
 }
 
-function gateView(plan: Plan, rows: Rows, park: ParkRow, { caller, nowMs }: Viewer): GateView {
+type GateRows = Pick<Rows, 'steps'> & { readonly run: Pick<Rows['run'], 'startedBy'> };
+type GateViewer = Pick<Viewer, 'caller' | 'nowMs'>;
+
+/** What an open gate asks of the caller; `plan` is that of its run. */
+export function gateView(plan: Plan, rows: GateRows, park: ParkRow, { caller, nowMs }: GateViewer): GateView {
   const gate = (isRecord(park.spec) ? park.spec : {}) as unknown as GateSpec;
   const votes = readVotes(park.votes);
   const moment = { gate, openedAtMs: park.openedAt.getTime(), nowMs, starter: starterOf(rows.run) };
@@ -134,6 +140,7 @@ function gateView(plan: Plan, rows: Rows, park: ParkRow, { caller, nowMs }: View
     mayDecide: atLeast(caller.role, 'editor') && mayDecide(moment, caller),
     ...(gate.form === null ? {} : { form: gate.form }),
     ...(gate.budget === undefined ? {} : { budget: budgetView(gate.budget) }),
+    ...(gate.calls === undefined ? {} : { calls: gate.calls }),
     ...(editable.length === 0 ? {} : { edit: editable.map((step) => editView(step, rows.steps)) }),
   };
 }

@@ -13,6 +13,7 @@ export const FAILPOINTS = {
   'compaction-answered': 'a compaction: the summary is paid for, and the new epoch is not begun',
   'tool-started': 'tool calls: their starts are recorded, and none has acted',
   'tool-done': 'a tool call: it has acted and its files are kept, and its end is not recorded',
+  'handed-over': 'agents that were handed work: their runs are written, and Temporal does not know that the lane waits',
   parked: 'a wait: the park is written, and Temporal does not know that the lane stopped',
   forked: 'a group: the rows of its lanes are written, and none is begun',
   'step-done-before-report': 'an advance: all it did is written, and Temporal has no result',

@@ -5,4 +5,5 @@ export type { AgentTool, CallContext, KeptFile, LaneFolder, LanePlace, ToolConte
 export { dropLane } from './lane/drop-lane.js';
 export { keepStep } from './lane/keep-step.js';
 export { lanePlace, openLane } from './lane/open-lane.js';
+export { limitResult } from './limit-result.js';
 export { means } from './names.js';

@@ -25,7 +25,12 @@ export type Stop =
       /** The lanes, from 1, that have ended already: they are not begun again. */
       readonly ended?: readonly number[];
     }
-  | { readonly kind: 'subflow'; readonly runId: string };
+  | {
+      readonly kind: 'subflow';
+      readonly runId: string;
+      /** Further children of the lane, side by side with that one. Who follows one at a time is told of the rest again. */
+      readonly also?: readonly string[];
+    };
 
 export interface RunActivities {
   /** Runs the lane's steps, in sandboxes, up to its next stop. Safe to repeat: the call journal is the truth. */

@@ -54,22 +54,25 @@ const follow: Follow = {
     await runFork(stop, runId, run);
     return true;
   },
-  subflow: async ({ runId }, _ref, run) => {
+  subflow: async ({ runId, also = [] }, _ref, run) => {
     await border(run);
-    // The child's end is in its row; whatever happened to it, the next advance reads that.
-    const ended = await during(run, 'children', () =>
-      executeChild<typeof runFlow>('runFlow', {
-        workflowId: runId,
-        args: [{ runId }],
-        workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        parentClosePolicy: 'REQUEST_CANCEL',
-      }).then(() => true, unlessCancelled),
-    );
-    // Its row may be open still, under a workflow that is not our child: it is looked at again, but not at once.
-    if (!ended) await sleep(CHILD_LOOK_MS);
+    const ids = also.length > 0 && patched('2026-11-children') ? [runId, ...also] : [runId];
+    const ended = await during(run, 'children', () => Promise.all(ids.map(followChild)));
+    // A row may be open still, under a workflow that is not our child: it is looked at again, but not at once.
+    if (ended.includes(false)) await sleep(CHILD_LOOK_MS);
     return true;
   },
 };
+
+/** The child's end is in its row; whatever happened to it, the next advance reads that. False when it had no end here. */
+function followChild(runId: string): Promise<boolean> {
+  return executeChild<typeof runFlow>('runFlow', {
+    workflowId: runId,
+    args: [{ runId }],
+    workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    parentClosePolicy: 'REQUEST_CANCEL',
+  }).then(() => true, unlessCancelled);
+}
 
 /** A parallel group or an each: at most `parallel` lanes at once; with `any` the first that ends well cancels the rest. */
 async function runFork(stop: Extract<Stop, { kind: 'fork' }>, runId: string, run: RunState): Promise<void> {

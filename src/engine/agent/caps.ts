@@ -52,8 +52,10 @@ function asCap(budget: MonthBudget): MonthCap[] {
 function plannedCaps({ lane, step, agent }: Session): PlanCap[] {
   const { id } = lane.run;
   const planned: PlanCap[] = [];
-  if (step.budgetUsd !== undefined) {
-    planned.push({ key: stepKeyOf(id, step.id), of: 'the step', cap: toNano(step.budgetUsd), steps: [step.id] });
+  // What an agent hands over counts under its step: so its own calls do, when its budget holds both.
+  const budgetUsd = agent.builtins.includes('run_agent') ? least([step.budgetUsd, agent.budgetUsd]) : step.budgetUsd;
+  if (budgetUsd !== undefined) {
+    planned.push({ key: stepKeyOf(id, step.id), of: 'the step', cap: toNano(budgetUsd), steps: [step.id] });
   }
   if (agent.budgetUsd !== undefined) {
     const own = leavesOf(lane.plan).filter((other) => other.agent === agent.name);
@@ -65,6 +67,12 @@ function plannedCaps({ lane, step, agent }: Session): PlanCap[] {
     });
   }
   return planned;
+}
+
+/** The smallest of the budgets that are set; undefined for none. */
+export function least(budgets: readonly (number | undefined)[]): number | undefined {
+  const set = budgets.filter((budget) => budget !== undefined);
+  return set.length === 0 ? undefined : Math.min(...set);
 }
 
 /** Every budget that the next call of this step has to fit into. */

@@ -3,12 +3,17 @@ import type { ToolCall } from '../../models/contract.js';
 import { canonicalJson, isRecord, type Json } from '../../shared/json.js';
 import { type AgentTool, means } from '../../tools/index.js';
 import type { Stop } from '../../workflows/contract.js';
+import type { ParkRow } from '../journal/claim.js';
+import type { GateCall, GateSpec } from '../steps/gate-spec.js';
 import { parkOn } from '../steps/park-on.js';
 import type { Session, TurnCalls } from './session.js';
 
+const SHOWN_CHARACTERS = 4_000;
+const ASK_HUMAN = 'ask_human';
+
 /** True for a tool whose calls a person has to release: `ask_human`, and what `approve:` names, all of it or one operation. */
 export function isGated(approve: readonly string[], { ref, spec }: Pick<AgentTool, 'ref' | 'spec'>): boolean {
-  return ref === 'ask_human' || approve.some((gate) => means(gate, { ref, name: spec.name }));
+  return ref === ASK_HUMAN || approve.some((gate) => means(gate, { ref, name: spec.name }));
 }
 
 /**
@@ -25,50 +30,93 @@ export async function runGatedCalls(
   const parked = await parkOn(lane, state, {
     kind: 'approval',
     mark: `tool.${state.attempts}.${turn}`,
-    spec: gateSpec(session, asked),
+    spec: gateSpec(session, asked) as unknown as Json,
     need: 1,
     timeoutMs: null,
   });
   if ('stop' in parked) return parked.stop;
-  const { decision, note } = parked.decided;
-  const run = gated.filter((index) => decision === 'approve' && calls[index]?.name !== 'ask_human');
-  for (const index of gated) {
+  const released: number[] = [];
+  for (const [position, index] of gated.entries()) {
     const call = calls[index];
-    if (!call || run.includes(index)) continue;
-    const text =
-      call.name === 'ask_human' && decision === 'approve'
-        ? (note ?? 'yes')
-        : `not approved: ${note ?? 'no reason was given'}`;
+    if (!call) continue;
+    const refusal = refusalOf(parked.decided, call);
+    if (refusal === null && call.name !== ASK_HUMAN) {
+      released.push(index);
+      continue;
+    }
+    const text = refusal ?? answerOf(parked.decided, questionNumber(asked, position));
     results[index] = { callId: call.id, name: call.name, text, isError: false };
   }
-  return { released: run };
+  return { released };
 }
 
-function gateSpec(session: Session, asked: readonly ToolCall[]): Json {
-  const calls = asked.map((call) => ({
-    name: call.name,
-    args: call.args,
-    digest: createHash('sha256')
-      .update(canonicalJson([call.name, call.args]))
-      .digest('hex'),
-  }));
-  const ask = asked
-    .map((call) => (call.name === 'ask_human' ? questionOf(call) : `${call.name} ${JSON.stringify(call.args)}`))
-    .join('\n');
-  const { n, title } = session.step;
+/** Why a call is not made; null when it was released as it stands. */
+function refusalOf({ decision, note, digests }: ParkRow, call: ToolCall): string | null {
+  if (decision !== 'approve') return `not approved: ${note ?? 'no reason was given'}`;
+  // A park from before digests were read with it has none.
+  if (!Array.isArray(digests) || digests.includes(digestOf(call))) return null;
+  return 'not approved: these are not the arguments that were approved. Make the call again to ask anew.';
+}
+
+/** The answer to one question: its field of the form where there were several, else the note. */
+function answerOf({ note, payload }: ParkRow, number: number): string {
+  const form = isRecord(payload) && isRecord(payload.form) ? payload.form : {};
+  const answer = form[fieldOf(number)];
+  return typeof answer === 'string' && answer !== '' ? answer : (note ?? 'yes');
+}
+
+const fieldOf = (number: number): string => `answer_${number}`;
+
+function questionNumber(asked: readonly ToolCall[], position: number): number {
+  return asked.slice(0, position + 1).filter(({ name }) => name === ASK_HUMAN).length;
+}
+
+function gateSpec({ step }: Session, asked: readonly ToolCall[]): GateSpec {
+  const { n, title } = step;
+  const calls = asked.map(gateCall);
   return {
     n,
     title,
-    ask,
+    ask: calls.map(({ name, args, question }) => question ?? `${name} ${argsText(args)}`).join('\n'),
     calls,
     approvers: ['human'],
     self: true,
     edit: [],
-    form: null,
+    form: formOf(calls),
     escalate: null,
-  } as unknown as Json;
+  };
 }
 
-function questionOf(call: ToolCall): string {
-  return isRecord(call.args) ? String(call.args.question ?? '') : '';
+/** What a person is shown of a call; the digest is of all of it. */
+export function gateCall(call: ToolCall): GateCall {
+  const text = JSON.stringify(call.args);
+  const digest = digestOf(call);
+  const isLong = text.length > SHOWN_CHARACTERS;
+  const args = isLong ? `${text.slice(0, SHOWN_CHARACTERS)}…` : call.args;
+  const question = call.name === ASK_HUMAN && isRecord(call.args) ? String(call.args.question ?? '') : undefined;
+  return {
+    name: call.name,
+    args,
+    digest,
+    ...(isLong ? { characters: text.length } : {}),
+    ...(question === undefined ? {} : { question }),
+  };
+}
+
+function argsText(args: Json): string {
+  return typeof args === 'string' ? args : JSON.stringify(args);
+}
+
+function digestOf({ name, args }: ToolCall): string {
+  return createHash('sha256')
+    .update(canonicalJson([name, args]))
+    .digest('hex');
+}
+
+/** Several questions may be answered one by one; without a form the note answers all of them. */
+function formOf(calls: readonly GateCall[]): Json {
+  const questions = calls.flatMap(({ question }) => question ?? []);
+  if (questions.length < 2) return null;
+  const fields = questions.map((question, index) => [fieldOf(index + 1), { type: 'string', description: question }]);
+  return { type: 'object', properties: Object.fromEntries(fields) as Json, additionalProperties: false };
 }

@@ -1,6 +1,6 @@
 import { isRecord, type Json } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
-import type { LaneFolder, ToolContext } from '../../tools/contract.js';
+import type { AgentTool, LaneFolder, ToolContext } from '../../tools/contract.js';
 import { assembleTools, type Catalogue, lanePlace, listTools, openLane } from '../../tools/index.js';
 import type { AgentPlan, StepPlan } from '../../workspace/model.js';
 import { readRunFile } from '../../workspaces/index.js';
@@ -15,6 +15,7 @@ import { readTranscript } from './compaction/marker.js';
 import { readSaved } from './compaction/read-saved.js';
 import { buildOpening, buildSystem } from './prompt.js';
 import { resumeStep } from './resume-step.js';
+import { runAgentTool } from './run-agent-tool.js';
 import { journalKey, type Session } from './session.js';
 
 /** Everything an attempt needs, rebuilt from rows and files: a worker that takes over starts from the same place. */
@@ -81,10 +82,15 @@ export async function openSession(
   }
 }
 
-async function toolsOf({ deps }: Lane, context: ToolContext): Promise<Catalogue> {
-  const { agent, step } = context;
-  const asks = agent.builtins.includes('ask_human') && (step.tools?.includes('ask_human') ?? true);
-  return listTools([...(await assembleTools(deps, context)), ...(asks ? [askHuman] : [])]);
+async function toolsOf(lane: Lane, context: ToolContext): Promise<Catalogue> {
+  return listTools([...(await assembleTools(lane.deps, context)), ...engineTools(lane, context)]);
+}
+
+/** The built-ins that are the engine's own. */
+function engineTools({ plan }: Lane, { agent, step }: ToolContext): AgentTool[] {
+  const asks = agent.builtins.includes('ask_human') ? askHuman : null;
+  const tools = [asks, runAgentTool(agent, plan.agents)].filter((tool) => tool !== null);
+  return tools.filter(({ ref }) => step.tools?.includes(ref) ?? true);
 }
 
 /** A step that this very advance began has nothing written yet. */
@@ -160,17 +166,16 @@ function activeClock(lane: Lane, step: StepPlan, agent: AgentPlan) {
   const now = lane.deps.clock.now();
   const since = lane.writer.memory.since ?? now;
   const parks = step.gate !== undefined || step.wait !== undefined;
-  const ends = [
-    parks || step.timeoutMs === undefined ? null : since + step.timeoutMs,
-    agent.timeoutMs === undefined ? null : since + agent.timeoutMs,
-    deadlineOf(lane),
-  ].filter((end) => end !== null);
+  const own = [parks ? undefined : step.timeoutMs, agent.timeoutMs].filter((ms) => ms !== undefined);
+  const endsAt = own.length === 0 ? null : since + Math.min(...own);
+  const ends = [endsAt, deadlineOf(lane)].filter((end) => end !== null);
   const over = new AbortController();
   const leftMs = Math.max(0, Math.min(...ends) - now);
   // A timer holds 24 days at most; a longer one is set by the advance that comes near its end.
   const timer = leftMs < 2 ** 31 ? setTimeout(() => over.abort(), leftMs) : null;
   return {
     signal: AbortSignal.any([lane.signal, over.signal]),
+    endsAt,
     timedOut: () => over.signal.aborted && !lane.signal.aborted,
     close: () => {
       if (timer) clearTimeout(timer);

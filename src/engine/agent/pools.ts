@@ -38,7 +38,7 @@ export const stepKeyOf = (runId: string, step: string): string => `run/${runId}/
 export const agentKeyOf = (runId: string, agent: string): string => `run/${runId}/agent/${agent}`;
 
 /**
- * The caps that calls of this lane share with others: the run's own budget when flows run under it, those of the runs
+ * The caps that calls of this lane share with others: the run's own budget when other runs are under it, those of the runs
  * above it and of their steps that it is part of, what the plan says of the step at work, and the month's.
  */
 export async function readPools(
@@ -46,7 +46,8 @@ export async function readPools(
   planned: readonly PlanCap[],
   months: readonly MonthCap[],
 ): Promise<readonly Pool[]> {
-  const parent = leavesOf(lane.plan).some((step) => step.subflow !== undefined);
+  const isHanding = Object.values(lane.plan.agents).some(({ builtins }) => builtins.includes('run_agent'));
+  const parent = isHanding || leavesOf(lane.plan).some((step) => step.subflow !== undefined);
   const alone = lane.run.parentId === null && !(parent && lane.run.budgetNano !== null);
   const given = [...planned, ...months.map(({ key, of, cap }) => ({ key, of, cap }))];
   if (alone && given.length === 0) return [];

@@ -1,16 +1,19 @@
 import type { ToolCall, ToolResult } from '../../models/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
-import { isRecord, type Json } from '../../shared/json.js';
-import { type AgentTool, realCall, type ToolOutcome } from '../../tools/index.js';
+import { isRecord } from '../../shared/json.js';
+import { type AgentTool, realCall } from '../../tools/index.js';
 import type { Stop } from '../../workflows/contract.js';
 import { Poison } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';
 import { isGated, runGatedCalls } from './gated-calls.js';
+import { handOver } from './hand-over.js';
 import { checkCall } from './invalid-call.js';
 import { keepFiles, tellFiles } from './keep-files.js';
 import { limiter } from './limiter.js';
 import { makeCall } from './make-call.js';
-import { callKey, type Entry, journalKey, type Session, say, type TurnCalls, turnsOf } from './session.js';
+import { type Finished, finishCall, preview, startCall } from './record-call.js';
+import { RUN_AGENT } from './run-agent-tool.js';
+import { type Entry, journalKey, type Session, say, type TurnCalls, turnsOf } from './session.js';
 import { guardAgainstLoops, repeatsItself } from './stuck.js';
 
 const PARALLEL_CALLS = 8;
@@ -25,12 +28,14 @@ export async function runTools(session: Session, asked: Extract<Entry, { role: '
   const real = asked.calls.map(realCall);
   const results = real.map((call, index) => known(session, turn, call, index + 1));
   const calls: TurnCalls = { turn, calls: real, results };
-  await runFresh(session, calls, unknown(session, calls, false));
+  const stop = await make(session, calls, unknown(session, calls, false));
+  if (stop) return stop;
   const gated = unknown(session, calls, true);
   if (gated.length > 0) {
     const answer = await runGatedCalls(session, calls, gated);
     if (!('released' in answer)) return answer;
-    await runFresh(session, calls, answer.released);
+    const stopped = await make(session, calls, answer.released);
+    if (stopped) return stopped;
   }
   // The provider has its results under the names that it gave.
   const told = asked.calls.flatMap(({ name }, index) => withName(results[index] ?? null, name));
@@ -46,6 +51,17 @@ export async function runTools(session: Session, asked: Extract<Entry, { role: '
 
 function withName(result: ToolResult | null, name: string): ToolResult[] {
   return result === null ? [] : [{ ...result, name }];
+}
+
+/** Makes the calls: those that others do are handed over once the rest has ended. */
+async function make(session: Session, calls: TurnCalls, indexes: readonly number[]): Promise<Stop | null> {
+  const isHanded = (index: number): boolean => calls.calls[index]?.name === RUN_AGENT;
+  await runFresh(
+    session,
+    calls,
+    indexes.filter((index) => !isHanded(index)),
+  );
+  return handOver(session, calls, indexes.filter(isHanded));
 }
 
 /** Positions of the calls that are still to be made, those that a person has to release or the others. */
@@ -67,6 +83,8 @@ function known(session: Session, turn: number, call: ToolCall, number: number): 
     if (row.starts >= MAX_STARTS) throw new Poison(`the worker ended ${MAX_STARTS} times during ${call.name}`);
     return null;
   }
+  // Who was handed work is at it still, or has an end that says how it came out.
+  if (call.name === RUN_AGENT) return null;
   interrupt(session, turn, number, { call, acts: true });
   return { callId: call.id, name: call.name, text: INTERRUPTED, isError: true };
 }
@@ -92,7 +110,12 @@ async function runFresh(
   const { lane, step } = session;
   const slot = limiter(PARALLEL_CALLS);
   const programSlot = limiter(PARALLEL_PROGRAMS);
-  for (const index of fresh) start(session, turn, index + 1, calls[index]);
+  for (const index of fresh) {
+    const call = calls[index];
+    const tool = call && session.tools.get(call.name);
+    if (call && tool)
+      startCall(session, turn, index + 1, { call, acts: tool.acts(call.args ?? {}), names: namesOf(tool) });
+  }
   await lane.writer.flush();
   failpoint('tool-started');
   let left = fresh.length;
@@ -140,50 +163,6 @@ async function runFresh(
   throw failed.reason;
 }
 
-function start(session: Session, turn: number, number: number, call: ToolCall | undefined): void {
-  const tool = call && session.tools.get(call.name);
-  if (!call || !tool) return;
-  const { lane, step, state } = session;
-  const args = JSON.stringify(call.args);
-  lane.writer.batch.calls.push({
-    ...callKey(session, turn, number),
-    kind: 'tool',
-    name: call.name,
-    acts: tool.acts(call.args ?? {}),
-    state: 'started',
-    result: { args: preview(args) },
-  });
-  lane.writer.event('tool.started', {
-    step: step.id,
-    item: state.item,
-    round: state.round,
-    turn,
-    ...namesOf(tool),
-    args: preview(args),
-  });
-}
-
-interface Finished {
-  readonly call: ToolCall;
-  readonly acts: boolean;
-  readonly state: 'finished' | 'interrupted';
-  readonly outcome: ToolOutcome;
-}
-
-function finishCall(session: Session, turn: number, number: number, end: Finished): void {
-  const { lane } = session;
-  const { text, isError, seen = [] } = end.outcome;
-  lane.writer.batch.calls.push({
-    ...callKey(session, turn, number),
-    kind: 'tool',
-    name: end.call.name,
-    acts: end.acts,
-    state: end.state,
-    result: { args: preview(JSON.stringify(end.call.args)), text, isError, seen } as unknown as Json,
-  });
-  for (const file of seen) session.seen.set(file.path, file.sha);
-}
-
 function tellMemory({ lane, step, state }: Session, path: string): void {
   lane.writer.batch.memory.push(path);
   lane.writer.event('memory.written', { step: step.id, item: state.item, round: state.round, path });
@@ -192,8 +171,4 @@ function tellMemory({ lane, step, state }: Session, path: string): void {
 /** `name` is the model's; `tool` is what files have for it where that is another. */
 function namesOf({ ref, spec: { name } }: AgentTool): { readonly name: string; readonly tool?: string } {
   return ref === name ? { name } : { name, tool: ref };
-}
-
-function preview(text: string): string {
-  return text.length <= 500 ? text : `${text.slice(0, 500)}…`;
 }

@@ -39,6 +39,8 @@ export interface Session {
   /** Aborted with the lane, or when the step's active time is over. */
   readonly signal: AbortSignal;
   readonly timedOut: () => boolean;
+  /** When the step's own active time, or its agent's, is over (epoch ms); null when neither is bounded. */
+  readonly endsAt: number | null;
 }
 
 /**

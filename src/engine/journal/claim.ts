@@ -21,6 +21,8 @@ export interface LaneMemory {
   readonly notBefore?: number;
   /** The child run that the step waits for. */
   readonly child?: string;
+  /** The child runs that the step's agent handed work to, and whose cost is not counted yet. */
+  readonly handed?: readonly string[];
 }
 
 export interface ClaimedLane {
@@ -120,6 +122,8 @@ export interface ParkRow {
   readonly payload: Json | null;
   /** What a gate about money that is used up is about. */
   readonly budget: Json | null;
+  /** Of the tool calls that a gate was asked for, in their order; null for other gates. */
+  readonly digests: Json | null;
 }
 
 export interface LaneView {
@@ -142,7 +146,7 @@ const PARK = `jsonb_build_object('id', id, 'step', step, 'item', item, 'round', 
   'opened', extract(epoch FROM opened_at) * 1000, 'due', extract(epoch FROM due_at) * 1000,
   'remind', extract(epoch FROM remind_at) * 1000, 'escalate', extract(epoch FROM escalate_at) * 1000, 'decided', decided_at IS NOT NULL,
   'decidedAt', extract(epoch FROM decided_at) * 1000, 'decision', decision, 'decidedBy', decided_by, 'note', note, 'payload', payload,
-  'budget', spec->'budget')`;
+  'budget', spec->'budget', 'digests', CASE WHEN spec ? 'calls' THEN jsonb_path_query_array(spec, '$.calls[*].digest') END)`;
 
 /** Read after the claim, in a statement of its own: the claim may have waited for a write that this must see. */
 const VIEW = `SELECT jsonb_build_object('id', r.id, 'tenantId', r.tenant_id, 'workspaceId', r.workspace_id, 'flow', r.flow,

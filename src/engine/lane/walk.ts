@@ -1,7 +1,7 @@
 import type { Stop } from '../../workflows/contract.js';
+import { countChildren } from '../steps/child-run.js';
 import { runGroup } from '../steps/group.js';
 import { runStep } from '../steps/run-step.js';
-import { bookChild } from '../steps/subflow.js';
 import { deadlineOf, isOverdue } from './deadline.js';
 import { endOf, type Lane, type Outcome, writeStep } from './lane.js';
 import { leavesOf } from './lane-plan.js';
@@ -37,7 +37,7 @@ async function expire(lane: Lane): Promise<Stop> {
   const error = 'the run took longer than its timeout';
   for (const step of lane.steps.values()) {
     if (step.lane !== lane.name || (step.status !== 'running' && step.status !== 'waiting')) continue;
-    await bookChild(lane, step);
+    await countChildren(lane, step);
     step.status = 'failed';
     step.error = error;
     writeStep(lane, step, 'step.failed', { error });
@@ -57,7 +57,7 @@ function move(lane: Lane, outcome: Extract<Outcome, { kind: 'next' | 'goto' }>):
   writer.phase = 'start';
   writer.state = 'running';
   writer.tries = 1;
-  const { since: _since, child: _child, notBefore: _notBefore, ...kept } = writer.memory;
+  const { since: _since, child: _child, handed: _handed, notBefore: _notBefore, ...kept } = writer.memory;
   writer.memory = kept;
   return null;
 }

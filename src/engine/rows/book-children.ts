@@ -1,7 +1,8 @@
 import type { Sql } from '../../db/contract.js';
 import type { LanesOf } from './book-lost.js';
+import { CHILDREN_OF } from './children-of.js';
 
-/** A lane that waits for a subflow, and what that one has spent by itself. */
+/** A lane that waits for a child run, and what that one has spent by itself. */
 interface Waiting {
   readonly run: string;
   readonly lane: string;
@@ -12,14 +13,14 @@ interface Waiting {
 }
 
 /**
- * Counts what subflows spent as their steps' and their runs', where nobody will read it any more: these runs, and those
+ * Counts what child runs spent as their steps' and their runs', where nobody will read it any more: these runs, and those
  * lanes of one more, have ended while they waited for one. Call it once a run, under the lock of the runs' rows and of
  * those lanes, when all else that they spent is booked.
  */
 export async function bookChildren(sql: Sql, ended: readonly string[], within: LanesOf | null): Promise<void> {
   const lanes = await sql.query<Waiting>(
     `SELECT l.run_id AS run, l.lane, l.round, c.trigger->>'step' AS step, c.id AS child, c.spent_nano AS spent
-      FROM lane l JOIN run c ON c.id = l.loops->>'child'
+      FROM lane l ${CHILDREN_OF} JOIN run c ON c.id = h.id
       WHERE l.run_id = ANY($1) OR (l.run_id = $2 AND is_within(l.lane, $3))`,
     [ended, within?.runId ?? null, within?.lanes ?? null],
   );
@@ -27,7 +28,9 @@ export async function bookChildren(sql: Sql, ended: readonly string[], within: L
   const costs = costsOf(lanes);
   await sql.query(
     `UPDATE step SET cost_nano = cost_nano + x.nano
-      FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::bigint[]) x (run, lane, step, round, nano)
+      FROM (SELECT run, lane, step, round, sum(nano)::bigint AS nano
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::bigint[]) u (run, lane, step, round, nano)
+        GROUP BY run, lane, step, round) x
       WHERE run_id = x.run AND step.lane = x.lane AND id = x.step AND step.round = x.round`,
     [
       lanes.map(({ run }) => run),
@@ -44,10 +47,10 @@ export async function bookChildren(sql: Sql, ended: readonly string[], within: L
     [lanes.map(({ run }) => run), costs.map(String)],
   );
   // The run of those lanes goes on: the race around them may name them again, and so does the run's end.
-  await sql.query(`UPDATE lane SET loops = loops - 'child' WHERE run_id = $1 AND is_within(lane, $2)`, [
-    within?.runId ?? null,
-    within?.lanes ?? null,
-  ]);
+  await sql.query(
+    `UPDATE lane SET loops = loops - '{child,handed}'::text[] WHERE run_id = $1 AND is_within(lane, $2)`,
+    [within?.runId ?? null, within?.lanes ?? null],
+  );
 }
 
 /** What each lane's subflow cost, with what ran under that one. */

@@ -1,4 +1,5 @@
 import type { Db } from '../../db/contract.js';
+import { CHILDREN_OF } from './children-of.js';
 import { endRuns } from './end-runs.js';
 
 /** The lanes named, and what was forked off them. */
@@ -45,7 +46,7 @@ export async function supersedeLanes(db: Db, runId: string, lanes: readonly stri
       ],
     );
     const children = await sql.query<{ id: string }>(
-      `SELECT loops->>'child' AS id FROM lane WHERE run_id = $1 AND ${WITHIN} AND loops->>'child' IS NOT NULL`,
+      `SELECT h.id FROM lane l ${CHILDREN_OF} WHERE run_id = $1 AND ${WITHIN}`,
       [runId, lanes],
     );
     const ids = children.map(({ id }) => id);

@@ -1,14 +1,15 @@
 import type { Sql } from '../../db/contract.js';
+import { CHILDREN_OF } from '../rows/children-of.js';
 
 /**
  * Which of these slots are needed: a lane under them is at work, or ready to be. Ready are a lane that has begun and
- * stands nowhere, one whose park is decided, whose branches or whose child have ended, and as many lanes of a fork that
+ * stands nowhere, one whose park is decided, whose branches or whose children have ended, and as many lanes of a fork that
  * have not begun as it has room for. A lane in line for a slot is not, nor is one that is put off.
  */
 const NEEDED = `WITH want AS (
     SELECT s.run_id AS slot, r.root_id FROM slot s JOIN run r ON r.id = s.run_id WHERE s.run_id = ANY($1) AND s.held),
   lanes AS MATERIALIZED (
-    SELECT w.slot, l.run_id, l.lane, l.state, l.turn, l.loops->>'child' AS child, q.state AS place,
+    SELECT w.slot, l.run_id, l.lane, l.state, l.turn, ARRAY(SELECT h.id FROM (SELECT 1) one ${CHILDREN_OF}) AS children, q.state AS place,
         regexp_replace(l.lane, '/[^/]*$', '') AS parent, regexp_replace(l.lane, '\\.\\d+$', '') AS fork
       FROM want w JOIN run r ON r.root_id = w.root_id AND w.slot = ANY(r.slots) AND r.finished_at IS NULL
       JOIN lane l ON l.run_id = r.id AND l.state NOT IN ('done', 'failed')
@@ -22,7 +23,7 @@ const NEEDED = `WITH want AS (
         WHERE p.run_id = lanes.run_id AND p.lane = lanes.lane AND p.decided_at IS NULL)
       WHEN 'forked' THEN NOT EXISTS (SELECT 1 FROM lanes c
         WHERE c.slot = lanes.slot AND c.run_id = lanes.run_id AND c.parent = lanes.lane AND c.lane <> lanes.lane)
-      WHEN 'child' THEN NOT EXISTS (SELECT 1 FROM run c WHERE c.id = lanes.child AND c.finished_at IS NULL)
+      WHEN 'child' THEN NOT EXISTS (SELECT 1 FROM run c WHERE c.id = ANY(lanes.children) AND c.finished_at IS NULL)
       ELSE lane = 'main' OR turn > 0 END)
   UNION SELECT f.slot FROM forks f JOIN slot_lane q ON q.run_id = f.run_id AND q.lane = f.parent
     WHERE f.more AND f.begun < q.room`;

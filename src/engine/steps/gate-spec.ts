@@ -20,8 +20,23 @@ export interface GateSpec {
   readonly escalate: { readonly afterMs: number; readonly to: string } | null;
   /** When it is about money that is used up. */
   readonly budget?: BudgetGate;
+  /** When it is about tool calls: each as it will be made. */
+  readonly calls?: readonly GateCall[];
   /** Missing in rows from before there were reminders. */
   readonly remindMs?: number | null;
+}
+
+/** A tool call that a person has to release. */
+export interface GateCall {
+  readonly name: string;
+  /** The arguments; of long ones the beginning, as text. */
+  readonly args: Json;
+  /** SHA-256 of the name and all of the arguments, as canonical JSON. */
+  readonly digest: string;
+  /** How long the arguments are, when only their beginning is shown. */
+  readonly characters?: number;
+  /** What `ask_human` asks. */
+  readonly question?: string;
 }
 
 /** A budget that is used up, and what an approval adds to it. */

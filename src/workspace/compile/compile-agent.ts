@@ -43,11 +43,13 @@ export function isBuiltin(grant: string): boolean {
   return [...BUILTINS, ...BY_NAME].some((builtin) => builtin === grant);
 }
 
-/** All six unless `tools:` names some of them, then those; less those disallowed. The others are on when named. */
+/** All six unless `tools:` names some of them, then those; less those disallowed. The others are on when named, `run_agent` with `agents:` too. */
 export function builtinsOf({ keys }: ReadAgent): string[] {
   const granted = new Set((keys.values.tools ?? []).map(({ name }) => name));
   const disallowed = new Set((keys.values.disallowedTools ?? []).map(({ name }) => name));
   const named = BUILTINS.filter((builtin) => granted.has(builtin));
+  // Whoever may hand work to others has what it takes.
+  if ((keys.values.agents ?? []).length > 0) granted.add('run_agent');
   const on = [...(named.length > 0 ? named : BUILTINS), ...BY_NAME.filter((builtin) => granted.has(builtin))];
   return on.filter((builtin) => !disallowed.has(builtin));
 }

@@ -66,6 +66,7 @@ function filesOf({ flow: text, keys = '' }: Job) {
     'AGENTS.md': '# Shop\n\nBe brief.\n',
     'agents/worker.md': '---\nname: worker\ndescription: Works.\n---\n\nYou work.\n',
     'agents/counter.md': '---\nname: counter\ndescription: Counts.\nmodel: small\n---\n\nYou count.\n',
+    'agents/lead.md': '---\nname: lead\ndescription: Leads.\nagents: [worker]\n---\n\nYou lead.\n',
     ...(text === undefined ? {} : { 'flows/it.md': flow(text, keys) }),
   });
 }

@@ -1,6 +1,6 @@
 import { type FakeAnswer, type FakeCall, type FakeProvider, startFakeProvider } from '../fake-provider.js';
 
-/** A model that acts once in `act`, is slow in `one`, and counts on in `count` until its conversation was summed up. */
+/** A model that acts once in `act`, hands work to two others in `hand`, is slow in `one`, and counts on in `count` until its conversation was summed up. */
 export async function startJobProvider(): Promise<FakeProvider> {
   const summedUp = new Set<string>();
   return startFakeProvider((call) => {
@@ -9,12 +9,15 @@ export async function startJobProvider(): Promise<FakeProvider> {
   });
 }
 
+const handOver = (task: string) => ({ name: 'run_agent', args: { agent: 'worker', task } });
+
 function answer(call: FakeCall, summedUp: Set<string>): FakeAnswer {
   const parts = (call.idempotencyKey ?? '').split('/');
   const [run = '', step = '', , , , turn = '0'] = parts;
   const append = { name: 'Bash', args: { command: `echo ${step}.${turn} >> files/${run}-${step}.txt` } };
   if (step === 'one') return { text: 'one is done', delayMs: 1_200 };
-  if (step === 'act' && turn === '0') return { calls: [append] };
+  if ((step === 'act' || step === 'worker') && turn === '0') return { calls: [append] };
+  if (step === 'hand' && turn === '0') return { calls: ['left', 'right'].map(handOver) };
   if (step !== 'count') return { text: `${step} is done` };
   if (parts.at(-1) === 'summary') {
     summedUp.add(run);

@@ -1,5 +1,6 @@
 import type { Route } from '../../define-route.js';
 import { approveRun, stopOneRun } from './decide-run.js';
+import { getApprovals } from './list-approvals.js';
 import { promoteOneRun } from './promote-run.js';
 import { getArchive, getEvents, getTranscript } from './read-long.js';
 import { deleteOneRun, getOneRun, getRuns } from './read-runs.js';
@@ -18,6 +19,7 @@ export const runRoutes: readonly Route[] = [
   getEvents,
   getArchive,
   approveRun,
+  getApprovals,
   stopOneRun,
   rerunOneRun,
   promoteOneRun,

@@ -1,0 +1,67 @@
+import type { ToolCall } from '../../models/contract.js';
+import type { Json } from '../../shared/json.js';
+import type { ToolOutcome } from '../../tools/contract.js';
+import { callKey, type Session } from './session.js';
+
+const PREVIEW_CHARACTERS = 500;
+
+interface Started {
+  readonly call: ToolCall;
+  readonly acts: boolean;
+  /** The child run that does it, of a `run_agent`. */
+  readonly child?: string;
+}
+
+interface Names {
+  /** The model's name for the tool. */
+  readonly name: string;
+  /** What files have for it, where that is another. */
+  readonly tool?: string;
+}
+
+export interface Finished extends Started {
+  readonly state: 'finished' | 'interrupted';
+  readonly outcome: ToolOutcome;
+}
+
+/** Puts the start of a tool call into the next write, and its event. */
+export function startCall(
+  session: Session,
+  turn: number,
+  number: number,
+  { call, acts, child, names = { name: call.name } }: Started & { readonly names?: Names },
+): void {
+  const { lane, step, state } = session;
+  const args = preview(JSON.stringify(call.args));
+  lane.writer.batch.calls.push({
+    ...callKey(session, turn, number),
+    kind: 'tool',
+    name: call.name,
+    acts,
+    state: 'started',
+    result: { args, ...(child === undefined ? {} : { child }) },
+  });
+  const { item, round } = state;
+  const told = { step: step.id, item, round, turn, ...names, args };
+  lane.writer.event('tool.started', child === undefined ? told : { ...told, runId: child });
+}
+
+/** Puts the end of a tool call into the next write. */
+export function finishCall(session: Session, turn: number, number: number, end: Finished): void {
+  const { call, acts, state, child, outcome } = end;
+  const { text, isError, seen = [] } = outcome;
+  const args = preview(JSON.stringify(call.args));
+  session.lane.writer.batch.calls.push({
+    ...callKey(session, turn, number),
+    kind: 'tool',
+    name: call.name,
+    acts,
+    state,
+    result: { args, text, isError, seen, ...(child === undefined ? {} : { child }) } as unknown as Json,
+  });
+  for (const file of seen) session.seen.set(file.path, file.sha);
+}
+
+export function preview(text: string): string {
+  return text.length <= PREVIEW_CHARACTERS ? text : `${text.slice(0, PREVIEW_CHARACTERS)}…`;
+}
