@@ -12,8 +12,11 @@ const OWN_ETC = ['passwd', 'group', 'hosts', 'nsswitch.conf'] as const;
 /** The descriptor from which the first of a program's own files is read; the next ones follow. */
 export const FIRST_FILE = 7;
 
+/** Where programs are looked for that are named without a path. */
+export const PROGRAM_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin';
+
 export const BASE_ENV: Readonly<Record<string, string>> = {
-  PATH: '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin',
+  PATH: PROGRAM_PATH,
   HOME: '/tmp',
   TMPDIR: '/tmp',
   LANG: 'C.UTF-8',

@@ -1,3 +1,4 @@
+export { PROGRAM_PATH } from './bubblewrap-argv.js';
 export type { Killed, ProgramResult, ProgramSpec, Sandbox } from './contract.js';
 export { createSandbox } from './create-sandbox.js';
 export type { Limits } from './limits.js';

@@ -41,7 +41,10 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Throws when this attempt no longer holds its lane. Call it first in every transaction that writes. */
   readonly guard: (sql: Sql) => Promise<void>;
+  /** Hears what programs say, as they say it. */
   readonly onOutput?: (chunk: string) => void;
+  /** Writes an event of the step: what a call does before it begins. */
+  readonly tell?: (type: `sandbox.${'preparing' | 'prepared' | 'unprepared'}`, data: JsonObject) => void;
 }
 
 /** A step's context for one call. */

@@ -1,14 +1,15 @@
 import type { Deps } from '../../deps.js';
 import type { ProgramResult, RefusedHost } from '../../sandbox/index.js';
 import type { ProgramSecrets } from '../../secrets/index.js';
-import type { Json } from '../../shared/json.js';
+import type { Json, JsonObject } from '../../shared/json.js';
 import type { Redactor } from '../../shared/redact.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { ToolContext } from '../contract.js';
 import { WORKSPACE_INSIDE } from '../lane/open-lane.js';
+import { type PreparedRuntime, prepareRuntime } from '../runtime/prepare-runtime.js';
 import { prepareShown } from './shown-files.js';
 
-export type ProgramDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox'>;
+export type ProgramDeps = Pick<Deps, 'config' | 'db' | 'blobs' | 'sandbox' | 'log'>;
 
 export interface LaneProgram {
   readonly argv: readonly string[];
@@ -16,6 +17,8 @@ export interface LaneProgram {
   readonly stdin: string | null;
   readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
   readonly timeoutMs: number | null;
+  /** What it needs besides the runtime of its agent. */
+  readonly runtime?: JsonObject;
 }
 
 export interface LaneResult {
@@ -36,6 +39,21 @@ export async function runInLane(
   context: ToolContext,
   program: LaneProgram,
 ): Promise<LaneResult | { readonly refused: string }> {
+  const runtime = await prepareRuntime(deps, context, program.runtime);
+  if (typeof runtime === 'string') return { refused: runtime };
+  try {
+    return await runPrepared(deps, context, program, runtime);
+  } finally {
+    runtime.release();
+  }
+}
+
+async function runPrepared(
+  deps: ProgramDeps,
+  context: ToolContext,
+  program: LaneProgram,
+  runtime: PreparedRuntime,
+): Promise<LaneResult | { readonly refused: string }> {
   const shown = await prepareShown(deps, context);
   const given = await secretsFor(context);
   if (typeof given === 'string') return { refused: given };
@@ -47,11 +65,16 @@ export async function runInLane(
   try {
     const result = await deps.sandbox.run({
       argv: program.argv,
-      env: { ...program.env, ...given.env },
+      env: { ...runtime.env, ...program.env, ...given.env },
       files: given.files,
       stdin: program.stdin,
       workDir: context.folder.work,
-      readOnly: [{ host: shown, inside: WORKSPACE_INSIDE }, ...program.readOnly, ...given.readOnly],
+      readOnly: [
+        { host: shown, inside: WORKSPACE_INSIDE },
+        ...runtime.readOnly,
+        ...program.readOnly,
+        ...given.readOnly,
+      ],
       timeoutMs: program.timeoutMs,
       network: { hosts: hostsOf(context) },
       owner: { runId: context.run.id, lane: context.lane },

@@ -38,6 +38,7 @@ async function runScript(deps: ProgramDeps, tool: ScriptToolPlan, { args, contex
     argv: folder.argv,
     env,
     stdin: JSON.stringify(args),
+    runtime: tool.runtime,
     readOnly: [{ host: folder.host, inside: TOOL_INSIDE }],
     timeoutMs: tool.timeoutSeconds === undefined ? null : tool.timeoutSeconds * 1_000,
   }).finally(() => removeFolder(folder.host));

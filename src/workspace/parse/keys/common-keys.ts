@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../shared/json.js';
-import { isTimeZone } from '../../values/index.js';
+import { isInterpreterVersion, isTimeZone, parsePackage } from '../../values/index.js';
 import { checked, listOf, mapOf } from '../list-readers.js';
 import { nestedKeys } from '../nested-keys.js';
 import { type KeyTable, key } from '../read-keys.js';
@@ -52,10 +52,21 @@ export const network = checked(listOf(text), (hosts) => {
   return bad === undefined ? undefined : `${show(bad)} is no host name; an example is \`api.example.com\`.`;
 });
 
+const version = checked(word, (value) =>
+  isInterpreterVersion(value) ? undefined : `${show(value)} is no version; an example is \`"3.12"\`.`,
+);
+
+const packages = checked(listOf(text), (names) => {
+  const bad = names.find((name) => parsePackage(name) === null);
+  return bad === undefined
+    ? undefined
+    : `${show(bad)} is no package's name: write \`requests==2.32.3\`, \`left-pad@1.3.0\`, or \`pip:\` or \`npm:\` before it.`;
+});
+
 const runtimeTable = {
-  python: key(word, 'Version of Python.'),
-  node: key(word, 'Version of Node.js.'),
-  packages: key(listOf(text), 'Packages that are installed.'),
+  python: key(version, 'Version of Python.'),
+  node: key(version, 'Version of Node.js.'),
+  packages: key(packages, 'Packages that are installed: `requests==2.32.3`, `left-pad@1.3.0`, `pip:…`, `npm:…`.'),
 } satisfies KeyTable;
 
 /** Interpreters and packages; versions are texts, as they are spelled. */

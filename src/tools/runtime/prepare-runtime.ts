@@ -1,0 +1,180 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Deps } from '../../deps.js';
+import { PROGRAM_PATH, removeFolder } from '../../sandbox/index.js';
+import type { JsonObject } from '../../shared/json.js';
+import { Refusal } from '../../shared/refusal.js';
+import type { ToolContext } from '../contract.js';
+import { installRuntime } from './install-runtime.js';
+import { RUNTIME_INSIDE } from './install-script.js';
+import { findInterpreters, type InterpretersHere } from './interpreters-here.js';
+import { mergeRuntime, type Runtime } from './merge-runtime.js';
+import {
+  type CacheEntry,
+  findEntry,
+  holdEntry,
+  makeRoom,
+  newEntry,
+  placeEntry,
+  type RuntimeCache,
+} from './runtime-cache.js';
+
+export type RuntimeDeps = Pick<Deps, 'config' | 'sandbox' | 'log'>;
+
+/** What a program is given so that it finds the interpreters and packages of its step's `runtime`. */
+export interface PreparedRuntime {
+  readonly env: Readonly<Record<string, string>>;
+  /** /runtime, and /node_modules where there are packages of npm: from there they are found wherever the program lies. */
+  readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
+  /** Call it when the program has ended: until then what it uses is not removed. */
+  release(): void;
+}
+
+const NOTHING: PreparedRuntime = { env: {}, readOnly: [], release: () => undefined };
+
+/** A preparation of this process that is under way, by its hash: whoever needs the same waits for it. */
+const underWay = new Map<string, Promise<unknown>>();
+const interpreters = new Map<string, InterpretersHere>();
+
+/**
+ * The environment of a step: the `runtime` of AGENTS.md, of the agent and of `own` (a tool's) as one. It is prepared
+ * in the sandbox when this machine has none with the same hash yet, and told in the run's trace. A sentence when it
+ * cannot be had. For every program of the step: Bash, script tools, local MCP servers.
+ */
+export async function prepareRuntime(
+  deps: RuntimeDeps,
+  context: ToolContext,
+  own: JsonObject = {},
+): Promise<PreparedRuntime | string> {
+  const wish = mergeRuntime([context.plan.workspace.runtime, context.agent.runtime, own]);
+  if (typeof wish === 'string') return wish;
+  if (wish.python === null && wish.node === null && wish.pip.length === 0 && wish.npm.length === 0) return NOTHING;
+  try {
+    return await prepared(deps, context, wish);
+  } catch (error) {
+    if (error instanceof Refusal && (error.kind === 'unavailable' || error.kind === 'refused')) return error.message;
+    throw error;
+  }
+}
+
+async function prepared(deps: RuntimeDeps, context: ToolContext, wish: Runtime): Promise<PreparedRuntime> {
+  const cache: RuntimeCache = { root: join(deps.config.dataDir, 'sandbox', 'runtimes'), uid: deps.sandbox.uid };
+  const here = await interpretersHere(deps, context, { cache, wish });
+  const needs = {
+    python: wish.pip.length > 0 || (wish.python !== null && !here.isDefaultPython),
+    node: wish.node !== null && here.node === null,
+  };
+  if (needs.python && here.python === null)
+    throw new Refusal(
+      'refused',
+      `runtime: this machine has no Python ${wish.python ?? ''} that programs can see: install python${wish.python ?? '3'} on it, or name a version that it has`,
+    );
+  if (!needs.python && !needs.node && wish.npm.length === 0) return NOTHING;
+  if (deps.sandbox.driver === 'none')
+    throw new Refusal(
+      'refused',
+      'runtime: packages and interpreters are prepared in the sandbox only, and SERVICE_SANDBOX is none',
+    );
+  const hash = hashOf(wish, here);
+  for (;;) {
+    const entry = await findEntry(cache, hash);
+    if (entry !== null) return shown(entry, holdEntry(cache, hash));
+    context.signal.throwIfAborted();
+    const other = underWay.get(hash);
+    // It may have been stopped with its own run: then it is for the next one to try.
+    if (other !== undefined) await untilAborted(other, context.signal);
+    else await alone(hash, () => prepareOnce(deps, context, { cache, wish, here, needs, hash }));
+  }
+}
+
+async function alone(hash: string, work: () => Promise<void>): Promise<void> {
+  const mine = work();
+  const quiet = mine.catch(() => undefined);
+  underWay.set(hash, quiet);
+  try {
+    await mine;
+  } finally {
+    underWay.delete(hash);
+  }
+}
+
+async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  let leave = (): void => undefined;
+  const aborted = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  signal.addEventListener('abort', leave, { once: true });
+  await Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', leave));
+  signal.throwIfAborted();
+}
+
+export interface Preparation {
+  readonly cache: RuntimeCache;
+  readonly wish: Runtime;
+  readonly here: InterpretersHere;
+  readonly needs: { readonly python: boolean; readonly node: boolean };
+  readonly hash: string;
+}
+
+async function prepareOnce(deps: RuntimeDeps, context: ToolContext, preparation: Preparation): Promise<void> {
+  const { cache, hash, wish } = preparation;
+  const wanted = [...wish.pip, ...wish.npm].join(', ');
+  const began = performance.now();
+  context.tell?.('sandbox.preparing', { packages: wanted, hash: hash.slice(0, 12) });
+  const folder = await newEntry(cache);
+  try {
+    const bytes = await installRuntime(deps, context, { ...preparation, folder });
+    await placeEntry(cache, hash, folder, bytes);
+    context.tell?.('sandbox.prepared', { packages: wanted, bytes, ms: Math.round(performance.now() - began) });
+  } catch (error) {
+    await removeFolder(folder);
+    if (error instanceof Refusal) context.tell?.('sandbox.unprepared', { packages: wanted, error: error.message });
+    throw error;
+  }
+  await makeRoom(cache);
+}
+
+/** Asked once in the life of this process, but when it was stopped. */
+async function interpretersHere(
+  deps: RuntimeDeps,
+  context: ToolContext,
+  { cache, wish }: Pick<Preparation, 'cache' | 'wish'>,
+): Promise<InterpretersHere> {
+  const key = `${deps.sandbox.driver} ${wish.python} ${wish.node}`;
+  const known = interpreters.get(key);
+  if (known) return known;
+  const folder = await newEntry(cache);
+  try {
+    const here = await findInterpreters(deps.sandbox, wish, {
+      workDir: join(folder, 'env'),
+      workInside: RUNTIME_INSIDE,
+      owner: { runId: context.run.id, lane: context.lane },
+      signal: context.signal,
+    });
+    context.signal.throwIfAborted();
+    interpreters.set(key, here);
+    return here;
+  } finally {
+    await removeFolder(folder);
+  }
+}
+
+/** What is built for one interpreter does not run with another: a machine that was brought up to date prepares anew. */
+function hashOf(wish: Runtime, { python, node }: InterpretersHere): string {
+  return createHash('sha256')
+    .update(JSON.stringify([1, process.arch, wish, python, node]))
+    .digest('hex');
+}
+
+function shown({ host, hasNodeModules }: CacheEntry, release: () => void): PreparedRuntime {
+  const folders = ['interpreter/node_modules/.bin', 'python/bin', 'node_modules/.bin'];
+  const path = [...folders.map((folder) => `${RUNTIME_INSIDE}/${folder}`), PROGRAM_PATH].join(':');
+  return {
+    env: { PATH: path },
+    readOnly: [
+      { host, inside: RUNTIME_INSIDE },
+      ...(hasNodeModules ? [{ host: join(host, 'node_modules'), inside: '/node_modules' }] : []),
+    ],
+    release,
+  };
+}

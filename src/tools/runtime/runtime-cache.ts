@@ -1,0 +1,130 @@
+import { chmod, chown, lstat, mkdir, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { removeFolder } from '../../sandbox/index.js';
+import { newId } from '../../shared/ids.js';
+import { isRecord } from '../../shared/json.js';
+
+/** Prepared environments of one machine, by the hash of what they hold; what is used stays, the rest makes room. */
+const MOST_BYTES = 4 * 1_073_741_824;
+const MOST_ENTRIES = 64;
+/** Whoever uses one touches it each minute: what was not touched for this long has no user. */
+const IDLE_MS = 600_000;
+const TOUCH_MS = 60_000;
+/** Longer than any preparation may take: what is older was left by a worker that died. */
+const ABANDONED_MS = 7_200_000;
+
+export interface CacheEntry {
+  /** On this host, to be shown as /runtime. */
+  readonly host: string;
+  readonly hasNodeModules: boolean;
+}
+
+export interface RuntimeCache {
+  readonly root: string;
+  readonly uid: number | undefined;
+}
+
+/** The environment of that hash, marked as used now; null when there is none. */
+export async function findEntry({ root }: RuntimeCache, hash: string): Promise<CacheEntry | null> {
+  const folder = join(root, hash);
+  const made = await readFile(join(folder, 'made'), 'utf8').catch(() => null);
+  if (made === null) return null;
+  await touch(folder);
+  const value: unknown = JSON.parse(made);
+  return { host: join(folder, 'env'), hasNodeModules: isRecord(value) && value.hasNodeModules === true };
+}
+
+/** Keeps an environment from making room until the answered function is called. */
+export function holdEntry({ root }: RuntimeCache, hash: string): () => void {
+  const timer = setInterval(() => void touch(join(root, hash)), TOUCH_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** A new folder in which one is prepared, by whoever: it is nobody's until it is placed. */
+export async function newEntry({ root, uid }: RuntimeCache): Promise<string> {
+  const folder = join(root, 'new', newId());
+  const env = join(folder, 'env');
+  await mkdir(env, { recursive: true });
+  for (const open of [root, join(root, 'new'), folder]) await chmod(open, 0o711);
+  await chmod(env, 0o755);
+  if (uid !== undefined) await chown(env, uid, uid);
+  return folder;
+}
+
+/** Gives a prepared folder its name. Of two that were prepared at once one stays, and they are alike. */
+export async function placeEntry({ root }: RuntimeCache, hash: string, folder: string, bytes: number): Promise<void> {
+  // What a program left may be a link to anywhere: only a folder is shown.
+  const hasNodeModules = (await lstat(join(folder, 'env', 'node_modules')).catch(() => null))?.isDirectory() === true;
+  await writeFile(join(folder, 'made'), JSON.stringify({ bytes, hasNodeModules }));
+  await rename(folder, join(root, hash)).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+    await removeFolder(folder);
+  });
+}
+
+/** Removes what has had no user for longest while there is more than may be, and what dead workers left half done. */
+export async function makeRoom(
+  { root }: RuntimeCache,
+  most = { bytes: MOST_BYTES, entries: MOST_ENTRIES },
+): Promise<void> {
+  for (const name of await names(join(root, 'new'))) {
+    const folder = join(root, 'new', name);
+    if ((await age(folder)) > ABANDONED_MS) await removeFolder(folder);
+  }
+  const hashes = (await names(root)).filter((name) => /^[0-9a-f]{64}$/.test(name));
+  const entries = await Promise.all(hashes.map((hash) => lookAt(root, hash)));
+  entries.sort((a, b) => b.idleMs - a.idleMs);
+  let bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
+  let count = entries.length;
+  for (const entry of entries) {
+    if ((bytes <= most.bytes && count <= most.entries) || entry.idleMs < IDLE_MS) break;
+    if (!(await takeOut(root, entry.hash))) continue;
+    bytes -= entry.bytes;
+    count -= 1;
+  }
+}
+
+/** Out of the way in one move, so that nobody finds half of it; back again when somebody took it up just then. */
+async function takeOut(root: string, hash: string): Promise<boolean> {
+  const folder = join(root, hash);
+  const gone = join(root, 'new', newId());
+  if (
+    !(await rename(folder, gone).then(
+      () => true,
+      () => false,
+    ))
+  )
+    return false;
+  if (
+    (await age(join(gone, 'made'))) < IDLE_MS &&
+    (await rename(gone, folder).then(
+      () => true,
+      () => false,
+    ))
+  )
+    return false;
+  await removeFolder(gone);
+  return true;
+}
+
+async function lookAt(root: string, hash: string) {
+  const made = join(root, hash, 'made');
+  const value: unknown = JSON.parse(await readFile(made, 'utf8').catch(() => '{}'));
+  const bytes = isRecord(value) && typeof value.bytes === 'number' ? value.bytes : 0;
+  return { hash, bytes, idleMs: await age(made) };
+}
+
+async function touch(folder: string): Promise<void> {
+  const now = new Date();
+  await utimes(join(folder, 'made'), now, now).catch(() => undefined);
+}
+
+async function age(path: string): Promise<number> {
+  const entry = await stat(path).catch(() => null);
+  return entry === null ? 0 : Date.now() - entry.mtimeMs;
+}
+
+async function names(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
+}

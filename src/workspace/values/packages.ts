@@ -1,0 +1,32 @@
+/** Which client installs a package, by the word before the colon in `pip:requests`. */
+export type PackageManager = 'pip' | 'npm';
+
+export interface PackageWish {
+  /** Null where the spelling does not tell: then the runtime's one interpreter does. */
+  readonly manager: PackageManager | null;
+  /** As the client takes it; never an option, a path or an address. */
+  readonly spec: string;
+}
+
+/** A distribution, extras, and versions: `requests`, `uvicorn[standard]==0.30.*`, `pandas>=2,<3`. */
+const PIP =
+  /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:\[[A-Za-z0-9._-]+(?:,[A-Za-z0-9._-]+)*\])?(?:(?:===?|~=|!=|[<>]=?)[A-Za-z0-9.*+!_-]+(?:,(?:===?|~=|!=|[<>]=?)[A-Za-z0-9.*+!_-]+)*)?$/;
+/** A package and one version, range or tag: `left-pad`, `@scope/name@^1.2.0`, `name@next`. */
+const NPM = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*(?:@(?:[~^]|[<>]=?)?[A-Za-z0-9][A-Za-z0-9.+-]*)?$/;
+const MAX_LENGTH = 200;
+
+/** A package as `runtime: { packages: […] }` names it; null when it is no package's name. */
+export function parsePackage(text: string): PackageWish | null {
+  const [, prefix, rest = ''] = /^(?:(pip|npm):)?(.*)$/s.exec(text) ?? [];
+  if (rest === '' || rest.length > MAX_LENGTH || rest.startsWith('-')) return null;
+  const fits = { pip: PIP.test(rest), npm: NPM.test(rest) };
+  if (prefix === 'pip' || prefix === 'npm') return fits[prefix] ? { manager: prefix, spec: rest } : null;
+  if (fits.pip && fits.npm) return { manager: null, spec: rest };
+  if (fits.pip) return { manager: 'pip', spec: rest };
+  return fits.npm ? { manager: 'npm', spec: rest } : null;
+}
+
+/** A version of an interpreter, as far as it is to be held to: `3`, `3.12`, `22.11.0`. */
+export function isInterpreterVersion(text: string): boolean {
+  return /^\d{1,3}(\.\d{1,3}){0,2}$/.test(text);
+}
