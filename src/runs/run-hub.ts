@@ -3,7 +3,7 @@ import { DELTA_CHANNEL, EVENT_CHANNEL } from '../engine/index.js';
 import { isRecord } from '../shared/json.js';
 
 export interface Delta {
-  readonly kind: 'delta' | 'reset';
+  readonly kind: 'delta' | 'output' | 'reset';
   readonly step: string;
   readonly item: number;
   readonly round: number;

@@ -57,6 +57,9 @@ const TEXTS: Readonly<Record<string, Say>> = {
   'tool.finished': (data) =>
     `${data.name} ${data.isError ? 'failed' : 'answered'} in ${data.ms} ms${data.why ? `: ${data.why}` : ''}${refusedText(data.refused)}`,
   'tool.interrupted': (data) => `${data.name} was interrupted, may have partly run`,
+  'sandbox.preparing': (data) => `prepares the runtime: ${data.packages || 'interpreters'}`,
+  'sandbox.prepared': (data) => `prepared the runtime in ${data.ms} ms`,
+  'sandbox.unprepared': (data) => String(data.error),
   'approval.requested': () => 'waits for a decision',
   'approval.reminder': () => 'still waits for a decision: a reminder is due',
   'approval.escalated': (data) => `nobody decided so far: ${data.to} may decide too`,

@@ -1,5 +1,6 @@
 import type { Deps } from '../../src/deps.js';
 import { blobId } from '../../src/git/index.js';
+import type { Net } from '../../src/net/index.js';
 import { newId } from '../../src/shared/ids.js';
 import type { Json, JsonObject } from '../../src/shared/json.js';
 import { createBlobStore } from '../../src/storage/index.js';
@@ -40,6 +41,8 @@ export interface ToolLaneOptions {
   readonly files?: Readonly<Record<string, string>>;
   readonly agent?: Partial<AgentPlan>;
   readonly driver?: 'bubblewrap' | 'none';
+  /** By which the sandbox's proxy reaches hosts. */
+  readonly net?: Net;
 }
 
 const AGENT: AgentPlan = {
@@ -79,8 +82,9 @@ export async function createToolLane({
   files = {},
   agent = {},
   driver = 'bubblewrap',
+  net,
 }: ToolLaneOptions = {}): Promise<ToolLane> {
-  const { sandbox, dataDir } = await createTestSandbox({ driver });
+  const { sandbox, dataDir } = await createTestSandbox({ driver, ...(net && { net }) });
   const base = await createTestDeps();
   const config = { ...base.config, dataDir };
   const deps: Deps = { ...base, config, sandbox, blobs: createBlobStore({ dataDir, s3: null }) };

@@ -160,3 +160,20 @@ test('20 starts at once with one idempotency key are one run', async () => {
   );
   expect(row?.n).toBe(1);
 });
+
+test('security 18: what a program says is streamed as it says it, without secrets, bounded, and told as its call’s', async () => {
+  const command = 'echo first $CANARY; sleep 0.4; head -c 300000 /dev/zero | tr "\\\\0" x; sleep 0.4; echo last';
+  const script = `- { calls: [{ tool: Bash, args: { command: '${command}' } }] }\n- { text: end }\n`;
+  const workspace = await app.workspace({
+    ...scripted(script, { 'flows/s.md': flow('## One @worker\n\nA.') }, 'secrets: [CANARY]\n'),
+  });
+  await app.put('/api/secrets', { name: 'CANARY', value: 'hush-hush-hush' });
+  const id = await app.start(workspace, 's');
+  const { items } = await read(`/api/workspaces/${workspace}/runs/${id}/stream`, () => false);
+  const output = items.filter(({ event }) => event === 'output');
+  const text = output.map(({ data }) => data.text).join('');
+  expect(output[0]?.data).toMatchObject({ step: 'one', turn: 0, call: 1 });
+  expect(text).toMatch(/^first \[secret CANARY\]\nx+/);
+  expect(text).toContain('what follows is in the result');
+  expect(text.length).toBeLessThan(70_000);
+});

@@ -4,6 +4,7 @@ import type { ToolCall } from '../../models/contract.js';
 import { errorMessage } from '../../shared/refusal.js';
 import type { AgentTool, ToolOutcome } from '../../tools/contract.js';
 import { Ended, Fenced } from '../errors.js';
+import { liveOutput } from './live-output.js';
 import { callKey, type Session } from './session.js';
 
 const RESULT_CHARACTERS = 30_000;
@@ -21,9 +22,11 @@ export interface ToolInHand {
  * the name that files have for it, `tool.operation`.
  */
 export async function makeCall(session: Session, { tool, call, turn, number }: ToolInHand): Promise<ToolOutcome> {
+  const live = liveOutput(session, { turn, call: number });
   try {
     await session.folder();
-    const context = { ...session.context, callKey: stableKey(session, turn, number) };
+    const { onOutput, tell } = live;
+    const context = { ...session.context, onOutput, tell, callKey: stableKey(session, turn, number) };
     const outcome = await tool.run(call.args ?? {}, context);
     return { ...outcome, text: middleCut(outcome.text) };
   } catch (error) {
@@ -36,6 +39,8 @@ export async function makeCall(session: Session, { tool, call, turn, number }: T
       text: session.lane.hidden.text(`${tool.spec.name} failed: ${errorMessage(error)}`),
       isError: true,
     };
+  } finally {
+    live.end();
   }
 }
 

@@ -11,7 +11,13 @@ export interface DeltaKey {
   readonly step: string;
   readonly item: number;
   readonly round: number;
+  /** Of a tool's output: whose it is. */
+  readonly turn?: number;
+  readonly call?: number;
 }
+
+/** Of a model's answer, or of what a program says. */
+export type DeltaKind = 'delta' | 'output';
 
 export interface DeltaSink {
   push(text: string): void;
@@ -23,17 +29,17 @@ export interface DeltaSink {
 }
 
 /**
- * Text of a model as it comes, told to whoever watches, in batches. It is never stored and may be lost; an answer that
+ * Text of a model or a program as it comes, told to whoever watches, in batches. It is never stored and may be lost; an answer that
  * is whole before its first batch is only told by its event.
  */
-export function deltaSink(db: Db, key: DeltaKey): DeltaSink {
+export function deltaSink(db: Db, key: DeltaKey, kind: DeltaKind = 'delta'): DeltaSink {
   let held = '';
   let timer: NodeJS.Timeout | null = null;
   let isLong = false;
   // One after the other: two connections of the pool would not keep the order.
   let told: Promise<void> = Promise.resolve();
-  const tell = (kind: 'delta' | 'reset', text: string): void => {
-    const payload = JSON.stringify({ ...key, kind, text });
+  const tell = (what: DeltaKind | 'reset', text: string): void => {
+    const payload = JSON.stringify({ ...key, kind: what, text });
     told = told.then(() => db.notify(DELTA_CHANNEL, payload)).catch(() => undefined);
   };
   const send = (): void => {
@@ -41,7 +47,7 @@ export function deltaSink(db: Db, key: DeltaKey): DeltaSink {
     isLong = true;
     const text = held;
     held = '';
-    for (let at = 0; at < text.length; at += PIECE_CHARACTERS) tell('delta', text.slice(at, at + PIECE_CHARACTERS));
+    for (let at = 0; at < text.length; at += PIECE_CHARACTERS) tell(kind, text.slice(at, at + PIECE_CHARACTERS));
   };
   const reset = (): Promise<void> => {
     if (timer) clearTimeout(timer);

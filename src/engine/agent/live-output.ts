@@ -1,0 +1,31 @@
+import type { ToolContext } from '../../tools/contract.js';
+import { deltaSink } from '../rows/deltas.js';
+import type { Session } from './session.js';
+
+/** What a stream is told of one call, in UTF-16 code units: the call's result has more of it. */
+const MOST_TOLD = 65_536;
+
+export interface LiveOutput extends Pick<Required<ToolContext>, 'onOutput' | 'tell'> {
+  end(): void;
+}
+
+/** A call as it goes on: what its program says goes to whoever watches, what it prepares is an event of the step. */
+export function liveOutput(session: Session, at: { readonly turn: number; readonly call: number }): LiveOutput {
+  const { lane, step, state } = session;
+  const place = { step: step.id, item: state.item, round: state.round };
+  const sink = deltaSink(lane.deps.db, { runId: lane.run.id, ...place, ...at }, 'output');
+  let left = MOST_TOLD;
+  return {
+    onOutput: (chunk) => {
+      if (left <= 0) return;
+      sink.push(chunk.slice(0, left));
+      left -= chunk.length;
+      if (left <= 0) sink.push('\n[… what follows is in the result]\n');
+    },
+    tell: (type, data) => {
+      lane.writer.event(type, { ...place, ...data });
+      lane.writer.flushSoon();
+    },
+    end: () => sink.end(),
+  };
+}
