@@ -1,17 +1,23 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.js';
 
 /** A folder of test/ each: what it may need is started once by the global setup. */
-const PROJECTS = ['unit', 'api', 'workflows', 'replay', 'git', 'e2e'] as const;
+const PROJECTS = ['e2e', 'workflows', 'api', 'git', 'replay', 'unit'] as const;
 
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
-    maxWorkers: 2,
+    // More than cores: many tests wait, for a server to start or for a clock.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     // A project that extended the root would run the global setup again beside it.
     projects: PROJECTS.map((name) => ({
       test: {
         name,
         pool: 'forks',
+        // To import the service costs a second of CPU: a worker's next file has the modules of the one before.
+        isolate: false,
+        setupFiles: ['test/support/file-setup.ts'],
         include: [`test/${name}/**/*.test.ts`],
         testTimeout: name === 'unit' ? 10_000 : 60_000,
         hookTimeout: 60_000,

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { NativeConnection } from '@temporalio/worker';
-import { afterAll } from 'vitest';
 import { createActivities } from '../../src/activities/index.js';
 import type { Config } from '../../src/config/index.js';
 import { createDb, type Db, distDir } from '../../src/db/index.js';
@@ -18,6 +17,7 @@ import type { Role } from '../../src/shared/roles.js';
 import { createBlobStore } from '../../src/storage/index.js';
 import { createRunWorker, createWorkflows, installRuntime, type RunWorkerOptions } from '../../src/temporal/index.js';
 import { createKey, createTestApp, createTestDeps, type TestApp } from './create-test-app.js';
+import { atFileEnd } from './file-end.js';
 import { freshDatabase, testDatabase } from './postgres.js';
 import { silentLog } from './silent-log.js';
 import { testTemporal } from './temporal.js';
@@ -58,10 +58,6 @@ export interface EngineOptions {
 
 /** Temporal's runtime is one a process. */
 let installed = false;
-const closers: (() => Promise<void>)[] = [];
-afterAll(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 /** The whole engine on the real database and the real Temporal, with a worker in this process on a queue of its own. */
 export async function createEngineApp(options: EngineOptions = {}): Promise<EngineApp> {
@@ -104,7 +100,7 @@ export async function createEngineApp(options: EngineOptions = {}): Promise<Engi
     await stop();
     stop = await start(build);
   };
-  closers.push(async () => {
+  atFileEnd(async () => {
     await stop();
     await sandbox.close();
     await connection.close();

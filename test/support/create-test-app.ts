@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import { mintKey } from '../../src/accounts/index.js';
 import { createApp } from '../../src/api/app.js';
 import type { Route } from '../../src/api/define-route.js';
@@ -13,6 +12,7 @@ import { createNet } from '../../src/net/index.js';
 import { systemClock } from '../../src/shared/clock.js';
 import { newId } from '../../src/shared/ids.js';
 import type { Role } from '../../src/shared/roles.js';
+import { atFileEnd } from './file-end.js';
 import { testDatabase } from './postgres.js';
 import { silentLog } from './silent-log.js';
 import { testDb } from './test-db.js';
@@ -86,17 +86,12 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
   };
 }
 
-const folders: string[] = [];
-afterAll(async () => {
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
-});
-
 export async function createTestDeps({
   deps = {},
   config = {},
 }: Pick<TestAppOptions, 'deps' | 'config'> = {}): Promise<Deps> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-test-'));
-  folders.push(dataDir);
+  atFileEnd(() => rm(dataDir, { recursive: true, force: true }));
   const signing = new Uint8Array(randomBytes(32));
   const whole = {
     ...parseConfig({ DATABASE_URL: testDatabase(), SERVICE_DATA_DIR: dataDir }, '0.0.0-test'),

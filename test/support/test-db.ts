@@ -1,5 +1,5 @@
-import { afterAll } from 'vitest';
 import { createDb, type Db } from '../../src/db/index.js';
+import { atFileEnd } from './file-end.js';
 import { testDatabase } from './postgres.js';
 import { silentLog } from './silent-log.js';
 
@@ -7,11 +7,12 @@ let db: Db | undefined;
 
 /** One pool a test file, closed when the file is done. */
 export function testDb(): Db {
-  db ??= createDb({ url: testDatabase(), ca: null, poolSize: 10, log: silentLog });
-  return db;
+  if (db) return db;
+  const opened = createDb({ url: testDatabase(), ca: null, poolSize: 10, log: silentLog });
+  db = opened;
+  atFileEnd(async () => {
+    db = undefined;
+    await opened.close();
+  });
+  return opened;
 }
-
-afterAll(async () => {
-  await db?.close();
-  db = undefined;
-});

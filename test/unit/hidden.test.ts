@@ -103,7 +103,9 @@ test('security 18: every spelling of JSON, in one piece and in many', () => {
   fc.assert(
     fc.property(secret, fc.nat({ max: 20 }), (value, width) => {
       const { text, stream } = redactor([['TOKEN', value]]);
-      for (const form of spellings(value)) {
+      for (const [index, form] of spellings(value).entries()) {
+        // A stream may hide the secret as soon as all but the space around it is there.
+        const [before = '', after = ''] = value.split(value.trim()).map((space) => spellings(space)[index]);
         expect(text(`{"a":"${form}"}`)).toBe('{"a":"[secret TOKEN]"}');
         let out = '';
         const { write, end } = stream((piece) => {
@@ -111,8 +113,10 @@ test('security 18: every spelling of JSON, in one piece and in many', () => {
         });
         for (const piece of `{"a":"${form}"}`.match(new RegExp(`[\\s\\S]{1,${width + 1}}`, 'g')) ?? []) write(piece);
         end();
-        expect(out).toBe('{"a":"[secret TOKEN]"}');
+        expect(['{"a":"[secret TOKEN]"}', `{"a":"${before}[secret TOKEN]${after}"}`]).toContain(out);
       }
     }),
+    // Space on both sides, which seldom comes.
+    { examples: [['  #\u{10000}\u{10000}\u{10000}! ', 0]] },
   );
 });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseConfig } from '../../src/config/index.js';
 import { createNet, type NetAnswer, type NetFault } from '../../src/net/index.js';
@@ -109,9 +109,12 @@ test('redirects without an end are given up, and with none followed the redirect
   expect(textOf(plain)).toBe('look there');
 });
 
+/** Not its best: that takes seconds for a bomb, which is no smaller for it. */
+const brotli = (data: Buffer | string) => brotliCompressSync(data, { params: { [zlib.BROTLI_PARAM_QUALITY]: 5 } });
+
 test.each([
-  ['gzip', gzipSync],
-  ['br', brotliCompressSync],
+  ['gzip', (data: Buffer | string) => gzipSync(data)],
+  ['br', brotli],
 ])('security 21: %s is unpacked, and counted as it unpacks', async (encoding, pack) => {
   const bomb = pack(Buffer.alloc(64 * KIB * KIB));
   expect(bomb.length).toBeLessThan(100 * KIB);
