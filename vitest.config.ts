@@ -15,8 +15,8 @@ export default defineConfig({
       test: {
         name,
         pool: 'forks',
-        // To import the service costs a second of CPU: a worker's next file has the modules of the one before.
-        isolate: false,
+        // To import the service costs seconds: a worker's next file has the modules of the one before.
+        isolate: name === 'e2e',
         setupFiles: ['test/support/file-setup.ts'],
         include: [`test/${name}/**/*.test.ts`],
         testTimeout: name === 'unit' ? 10_000 : 60_000,
