@@ -1,6 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
+import type { SourceFile } from '../workspace/index.js';
 import { type LiveTree, prepareTree, readBlobs, readInReach, visibleTree } from '../workspaces/index.js';
 import { applyTree, type DeployResult, type TreeRequest } from './apply-tree.js';
 
@@ -31,9 +32,8 @@ export async function editTree(deps: Deps, caller: Caller, request: TreeEditRequ
   return applyTree(deps, caller, {
     workspace,
     propose: async (sql, workspaceId, live) => {
-      const tree = visibleTree(live);
-      const change = await edit({ tree, read: (path) => readText(sql, workspaceId, tree.get(path)?.sha) });
-      const files = await editedFiles(sql, workspaceId, { live, change });
+      const change = await edit(editedTree(sql, workspaceId, live));
+      const files = await filesWith(sql, workspaceId, live, change);
       return {
         prepared: await prepareTree(deps, files, await readInReach(sql, caller.tenant, workspaceId)),
         mentions: new Set([...change.remove, ...change.put.keys()]),
@@ -49,17 +49,24 @@ export async function editTree(deps: Deps, caller: Caller, request: TreeEditRequ
   });
 }
 
+export function editedTree(sql: Sql, workspaceId: string, live: LiveTree): EditedTree {
+  const tree = visibleTree(live);
+  return { tree, read: (path) => readText(sql, workspaceId, tree.get(path)?.sha) };
+}
+
 async function readText(sql: Sql, workspaceId: string, sha: string | undefined): Promise<string | null> {
   if (sha === undefined) return null;
   const content = (await readBlobs(sql, workspaceId, [sha])).get(sha);
   return content ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(content) : null;
 }
 
-async function editedFiles(
+/** The live tree's files with a change made to them. */
+export async function filesWith(
   sql: Sql,
   workspaceId: string,
-  { live, change }: { readonly live: LiveTree; readonly change: TreeEdit },
-) {
+  live: LiveTree,
+  change: TreeEdit,
+): Promise<readonly SourceFile[]> {
   const files = new Map<string, Uint8Array | { readonly sha: string }>(live.source);
   for (const path of change.remove) files.delete(path);
   for (const [path, content] of change.put) files.set(path, content);

@@ -1,7 +1,7 @@
 export type { DeployResult } from './apply-tree.js';
 export { deployTree } from './deploy-tree.js';
 export { moveSource, removeSource, writeSource } from './edit-source.js';
-export { type EditedTree, editTree, type TreeEdit } from './edit-tree.js';
+export { type EditedTree, editedTree, editTree, filesWith } from './edit-tree.js';
 export { listChanges } from './list-changes.js';
 export type { Precondition } from './preconditions.js';
 export { readChange } from './read-change.js';

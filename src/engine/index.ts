@@ -20,3 +20,5 @@ export { type SlotClaim, slotOf } from './slots/slot-of.js';
 export { lockSlots } from './slots/slot-rows.js';
 export { sweepSlots } from './slots/sweep-slots.js';
 export { type BudgetGate, type GateCall, type GateSpec, isBudgetGate } from './steps/gate-spec.js';
+export { runToolTest } from './tool-test/run-tool-test.js';
+export type { ToolTestResult, ToolTestSpec } from './tool-test/tool-test-row.js';

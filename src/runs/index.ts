@@ -15,3 +15,5 @@ export type { RunSummary } from './run-summary.js';
 export { type SkippedRun, type StartedRun, startRun } from './start-run.js';
 export { stopRun } from './stop-run.js';
 export { type StreamItem, streamRun } from './stream-run.js';
+export { requireTool } from './tool-test/find-tool.js';
+export { testTool } from './tool-test/test-tool.js';

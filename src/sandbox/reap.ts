@@ -51,7 +51,8 @@ async function removeEndedFolders(host: Host, scratchDir: string, inUse: Readonl
   if (runs.length === 0) return;
   const live = await host.db.query<{ id: string }>({
     name: 'sandbox-live-runs',
-    text: 'SELECT id FROM run WHERE id = ANY($1::text[]) AND finished_at IS NULL',
+    text: `SELECT id FROM run WHERE id = ANY($1::text[]) AND finished_at IS NULL
+      UNION ALL SELECT id FROM tool_test WHERE id = ANY($1::text[]) AND finished_at IS NULL`,
     values: [runs],
   });
   const keep = new Set([...live.map((row) => row.id), ...inUse]);

@@ -56,7 +56,8 @@ export async function dropForgotten(sql: Sql, host: string): Promise<void> {
   await sql.query({
     name: 'sandbox-forgotten',
     text: `DELETE FROM sandbox_process s WHERE s.host <> $1 AND NOT EXISTS (
-      SELECT 1 FROM run r WHERE r.id = s.run_id AND (r.finished_at IS NULL OR r.finished_at > now() - interval '1 hour'))`,
+      SELECT 1 FROM run r WHERE r.id = s.run_id AND (r.finished_at IS NULL OR r.finished_at > now() - interval '1 hour'))
+      AND NOT EXISTS (SELECT 1 FROM tool_test t WHERE t.id = s.run_id)`,
     values: [host],
   });
 }

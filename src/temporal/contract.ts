@@ -5,6 +5,8 @@ export interface Workflows {
   cancelRun(runId: string): Promise<void>;
   /** `missing` when Temporal has never heard of it, or has forgotten it. */
   describeRun(runId: string): Promise<'running' | 'closed' | 'missing'>;
+  /** Starts the test of a tool and waits for its end, good or bad; an abort cancels it. What came of it is in its row. */
+  testTool(id: string, signal: AbortSignal): Promise<void>;
   /** Ids of all open run workflows. */
   openRuns(): AsyncIterable<string>;
   /** False when Temporal does not answer within 2 s. */

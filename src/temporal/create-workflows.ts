@@ -18,6 +18,8 @@ export interface WorkflowsOptions {
 
 /** The name of the one workflow that the outside starts: `runFlow({ runId })`, whose id is the run's. */
 const RUN_FLOW = 'runFlow';
+/** And the one that calls a tool for a test. */
+const TEST_TOOL = 'testTool';
 const CALL_TIMEOUT_MS = 10_000;
 const PING_TIMEOUT_MS = 2_000;
 
@@ -49,10 +51,38 @@ export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsO
         ({ status }) => (status.name === 'RUNNING' ? 'running' : 'closed'),
         unless(WorkflowNotFoundError, 'missing' as const),
       ),
+    testTool: (id, signal) => testTool(client, { id, taskQueue, signal, call }),
     openRuns: () => openRuns(client, taskQueue),
     ping: () => ping(connection),
     close: () => connection.close(),
   };
+}
+
+interface ToolTest {
+  readonly id: string;
+  readonly taskQueue: string;
+  readonly signal: AbortSignal;
+  readonly call: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+/** Longer than a test takes with all its waits: what nobody works on ends by itself. */
+const TOOL_TEST_TIMEOUT = '2 minutes';
+
+async function testTool(client: Client, { id, taskQueue, signal, call }: ToolTest): Promise<void> {
+  const workflowId = `tool-test-${id}`;
+  const handle = await call(() =>
+    client.workflow.start(TEST_TOOL, {
+      workflowId,
+      args: [{ id }],
+      taskQueue,
+      workflowExecutionTimeout: TOOL_TEST_TIMEOUT,
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    }),
+  );
+  const cancel = (): void => void call(() => handle.cancel()).catch(() => undefined);
+  const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  if (signal.aborted) return cancel();
+  await Promise.race([handle.result().catch(() => undefined), aborted.then(cancel)]);
 }
 
 async function* openRuns(client: Client, taskQueue: string): AsyncIterable<string> {

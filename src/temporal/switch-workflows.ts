@@ -15,6 +15,7 @@ export function switchWorkflows(first: Workflows): SwitchedWorkflows {
       signalRun: (runId, signal, park) => current.signalRun(runId, signal, park),
       cancelRun: (runId) => current.cancelRun(runId),
       describeRun: (runId) => current.describeRun(runId),
+      testTool: (id, signal) => current.testTool(id, signal),
       openRuns: () => current.openRuns(),
       ping: () => current.ping(),
       close: () => current.close(),

@@ -57,6 +57,8 @@ export interface ToolOutcome {
   /** What the model reads; cut by the engine at 30,000 characters. */
   readonly text: string;
   readonly isError: boolean;
+  /** True when the middle of the text was left out. */
+  readonly truncated?: boolean;
   /** Memory files that were read or written by this call, with the sha they have now. */
   readonly seen?: readonly { readonly path: string; readonly sha: string }[];
   /** A memory file that this call really changed. */

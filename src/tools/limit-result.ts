@@ -22,6 +22,7 @@ export async function limitResult(
   );
   return {
     ...outcome,
+    truncated: true,
     text: cutMiddle(
       outcome.text,
       `\n\n[… the middle of ${outcome.text.length} characters is left out; ${saved} …]\n\n`,

@@ -41,6 +41,15 @@ export interface RunActivities {
   close(runId: string): Promise<void>;
 }
 
+export interface ToolTestActivities {
+  /** Calls the tool of that test once, and writes down what it answered. Never made again: the call may have acted. */
+  testTool(id: string): Promise<void>;
+}
+
+/** Most that a call of a test may take, and the wait for a worker to take it up, in seconds. */
+export const TOOL_TEST_SECONDS = 60;
+export const TOOL_TEST_WAIT_SECONDS = 15;
+
 export interface RunInput {
   readonly runId: string;
   /** Kept over continue-as-new. */

@@ -20,6 +20,7 @@ const OF_RUN = [...RUN_TABLES, 'outbox'];
 const OF_WORKSPACE = [
   'slot',
   'slot_lane',
+  'tool_test',
   'run',
   'change',
   'memory_file',

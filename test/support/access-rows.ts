@@ -38,6 +38,7 @@ export const ACCESS_ROWS: Readonly<Record<string, number | AccessRow>> = {
   'POST /api/workspaces/{ws}/runs/{id}/rerun': 202,
   'POST /api/workspaces/{ws}/runs/{id}/promote': 409,
   'GET /api/approvals': 200,
+  'POST /api/workspaces/{ws}/tools/{tool}/test': 200,
   'POST /api/events/{tenant}/{ws}/{id}': 401,
   'GET /api/me': 200,
   'GET /api/account': 200,

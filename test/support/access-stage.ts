@@ -8,12 +8,21 @@ import type { Workflows } from '../../src/temporal/contract.js';
 import { createKey, createTenant, createTestDeps, type TestApp } from './create-test-app.js';
 import { createPerson, type Person } from './sessions.js';
 import { signedInCookie } from './signed-in-cookie.js';
-import { createWorkspaceApp, type WorkspaceApp } from './workspace-app.js';
+import { testDb } from './test-db.js';
+import { createWorkspaceApp, SMALL, type WorkspaceApp } from './workspace-app.js';
+
+const ECHO = '---\ndescription: Says it again.\n---\n\n```sh\ncat\n```\n';
 
 /** Temporal is away: what is asked of the API is answered all the same. */
 const awayWorkflows = new Proxy({} as Workflows, {
-  get: (_target, name) => async () => {
+  get: (_target, name) => async (id: string) => {
     if (name === 'ping') return false;
+    // As a worker leaves it.
+    if (name === 'testTool')
+      return testDb().query(`UPDATE tool_test SET started_at = now(), finished_at = now(), result = $2 WHERE id = $1`, [
+        id,
+        JSON.stringify({ text: '', isError: false, status: null, truncated: false, durationMs: 1 }),
+      ]);
     throw new Error('Temporal is away');
   },
 });
@@ -41,7 +50,7 @@ const SESSION_HEADERS = { 'sec-fetch-site': 'same-origin' };
 export async function createAccessStage(config: Partial<Config> = {}): Promise<AccessStage> {
   const sandbox = { ...(await createTestDeps()).sandbox, driver: 'none', reason: null } as never;
   const app = await createWorkspaceApp({ routes, deps: { workflows: awayWorkflows, sandbox }, config });
-  const { name: workspace, id: workspaceId } = await app.workspace();
+  const { name: workspace, id: workspaceId } = await app.workspace({ ...SMALL, 'tools/echo.md': ECHO });
   const entries = await Promise.all(ROLES.map(async (role) => [role, await createPerson(app, role)] as const));
   const people = Object.fromEntries(entries) as Record<Role, Person>;
   const foreign = await createTenant(app.deps);
@@ -111,6 +120,7 @@ async function pathOf(app: WorkspaceApp, workspace: string, path: string): Promi
     .replace('{tenant}', app.tenant)
     .replace('{flow}', 'hello')
     .replace('{agent}', 'writer')
+    .replace('{tool}', 'echo')
     .replace('{kind}/{id}', `account/${app.tenant}`);
   const id = filled.includes('{id}') ? await idOf(app, workspace, path) : '';
   return filled.replace('{id}', id);

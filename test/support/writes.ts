@@ -106,6 +106,7 @@ export const WRITES: Readonly<Record<string, Prepare>> = {
     await stage.app.deps.db.query(`UPDATE run SET status = 'completed', finished_at = now() WHERE id = $1`, [run]);
     return { path: ofRun(stage, run, '/promote'), json: {} };
   },
+  'POST /api/workspaces/{ws}/tools/{tool}/test': () => ({ json: {} }),
   'POST /api/events/{tenant}/{ws}/{id}': async (stage) => {
     const run = await parked(stage, 'event');
     const token = deriveToken(stage.app.deps.keys.signing, 'event', [run]);

@@ -14,6 +14,7 @@ import { runRoutes } from './runs/index.js';
 import { secretRoutes } from './secrets/index.js';
 import { sourceRoutes } from './source/index.js';
 import { teamRoutes } from './team/index.js';
+import { toolRoutes } from './tools/index.js';
 import { workspaceRoutes } from './workspaces/index.js';
 
 /** The route table: what the app serves, the documentation lists and the access tests walk. */
@@ -24,6 +25,7 @@ export const routes: readonly Route[] = [
   ...historyRoutes,
   ...runRoutes,
   ...eventRoutes,
+  ...toolRoutes,
   ...accountRoutes,
   ...secretRoutes,
   ...oauthRoutes,

@@ -19,11 +19,16 @@ export interface OpenStepSecrets extends StepSecrets {
   close(): Promise<void>;
 }
 
+/** Of a lane, what tells which vaults are in reach, and what else the run may name. */
+export type SecretsPlace = Pick<Lane, 'deps' | 'plan' | 'hidden'> & {
+  readonly run: Pick<Lane['run'], 'tenantId' | 'workspaceId'>;
+};
+
 /**
  * Opens the secrets that the step, its agent or the flow names; fails the step when no vault in reach holds one. What
  * other steps of the run name is opened too, only to be kept out of what is said: their programs share the folder.
  */
-export async function openStepSecrets(lane: Lane, step: StepPlan, agent: AgentPlan): Promise<OpenStepSecrets> {
+export async function openStepSecrets(lane: SecretsPlace, step: StepPlan, agent: AgentPlan): Promise<OpenStepSecrets> {
   const names = new Set([...agent.secrets, ...step.secrets, ...lane.plan.secrets]);
   const found = await openAll(lane, names);
   const opened = [...found.values()].filter(({ name }) => names.has(name));
@@ -44,7 +49,7 @@ export async function openStepSecrets(lane: Lane, step: StepPlan, agent: AgentPl
 }
 
 /** All that the run may name, in one look and hidden; what the step itself names must be readable. */
-async function openAll(lane: Lane, own: ReadonlySet<string>): Promise<ReadonlyMap<string, OpenedSecret>> {
+async function openAll(lane: SecretsPlace, own: ReadonlySet<string>): Promise<ReadonlyMap<string, OpenedSecret>> {
   const { deps, run, plan } = lane;
   const names = [...new Set([...own, ...namesOf(plan)])];
   const found = new Map<string, OpenedSecret>();

@@ -9,7 +9,8 @@ export const sandboxes: Check = {
     const registered = await scene.deps.db.query<Fault>(
       `SELECT x.run_id AS run, format('does not work on lane %s, but program %s is registered for it', x.lane, x.pid) AS says
         FROM sandbox_process x LEFT JOIN run r ON r.id = x.run_id LEFT JOIN lane l ON l.run_id = x.run_id AND l.lane = x.lane
-        WHERE (r.id IS NULL AND $1::text IS NULL OR ${IN_SCOPE}) AND (r.id IS NULL OR r.finished_at IS NOT NULL OR l.state <> 'running')`,
+        WHERE (r.id IS NULL AND $1::text IS NULL OR ${IN_SCOPE}) AND (r.id IS NULL OR r.finished_at IS NOT NULL OR l.state <> 'running')
+          AND NOT EXISTS (SELECT 1 FROM tool_test t WHERE t.id = x.run_id AND t.finished_at IS NULL)`,
       [scene.root],
     );
     return [...registered, ...(await onThisMachine(scene))];
@@ -21,7 +22,8 @@ async function onThisMachine({ deps, root }: Scene): Promise<Fault[]> {
   const runs = [...new Set([...programs.map(({ run }) => run), ...folders])];
   const rows = await deps.db.query<{ id: string; live: boolean; late: boolean }>(
     `SELECT r.id, r.finished_at IS NULL AS live, r.finished_at < now() - interval '90 seconds' AS late
-      FROM run r WHERE r.id = ANY($2) AND ${IN_SCOPE}`,
+      FROM run r WHERE r.id = ANY($2) AND ${IN_SCOPE}
+      UNION ALL SELECT t.id, true, NULL FROM tool_test t WHERE t.id = ANY($2) AND t.finished_at IS NULL`,
     [root, runs],
   );
   const of = new Map(rows.map((row) => [row.id, row]));

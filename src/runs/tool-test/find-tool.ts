@@ -1,0 +1,97 @@
+import type { Sql } from '../../db/contract.js';
+import { type EditedTree, editedTree, filesWith } from '../../deploys/index.js';
+import type { Deps } from '../../deps.js';
+import type { ToolTestSpec } from '../../engine/index.js';
+import { isName, newId } from '../../shared/ids.js';
+import { notFound, Refusal } from '../../shared/refusal.js';
+import type { Caller } from '../../shared/roles.js';
+import type { Plan } from '../../workspace/index.js';
+import { findWorkspace, prepareTree, readInReach, readLiveTree, type WorkspaceRow } from '../../workspaces/index.js';
+
+export type FoundTool = Pick<ToolTestSpec, 'revision' | 'plan' | 'agent'>;
+
+/** A path that names the tool's file, where the name alone does not say which is meant. */
+export function isFile(path: string): boolean {
+  return path.includes('/') && path.endsWith('.md');
+}
+
+/**
+ * The tool with an agent that calls it: the first one that has it, or, for a tool that nobody has been granted, one that
+ * is thought up for the test and exists nowhere else. Refuses `not_found` when there is no such tool.
+ */
+export async function findTool(
+  deps: Deps,
+  caller: Caller,
+  at: { readonly workspace: WorkspaceRow; readonly tool: string; readonly file: string | null },
+): Promise<FoundTool> {
+  const granted = await findGranted(deps.db, at);
+  return granted ?? (await grantForTest(deps, caller, at));
+}
+
+/** Refuses as a missing one a tool that no agent has and no file is about. */
+export async function requireTool(deps: Deps, caller: Caller, name: string, tool: string): Promise<void> {
+  const workspace = await findWorkspace(deps.db, caller, name);
+  if (!isName(tool) && !/^[\w.-]{1,255}$/.test(tool)) throw notFound('tool');
+  if (await findGranted(deps.db, { workspace, tool, file: null })) return;
+  const { source } = await readLiveTree(deps.db, workspace.id);
+  const isIt = new RegExp(`^(agents/[^/]+/)?tools/${tool.replaceAll('.', '\\.')}(\\.md|/tool\\.md)$`);
+  if (![...source.keys()].some((path) => isIt.test(path))) throw notFound('tool');
+}
+
+interface At {
+  readonly workspace: WorkspaceRow;
+  readonly tool: string;
+  readonly file: string | null;
+}
+
+async function findGranted(sql: Sql, { workspace, tool, file }: At): Promise<FoundTool | null> {
+  const rows = await sql.query<{ revision: string; agent: string; plan: Plan }>({
+    name: 'tool-granted',
+    text: `SELECT r.id AS revision, substr(t.target, 8) AS agent, p.body AS plan
+      FROM revision r, jsonb_each_text(r.plans) t (target, plan_id)
+        JOIN plan p ON p.workspace_id = $1 AND p.id = t.plan_id
+      WHERE r.workspace_id = $1 AND r.seq = $2 AND t.target LIKE 'agents/%'
+        AND EXISTS (SELECT 1 FROM jsonb_array_elements(p.body->'agents'->substr(t.target, 8)->'tools') one
+          WHERE one->>'name' = $3 AND ($4::text IS NULL OR one->>'path' = $4))
+      ORDER BY t.target COLLATE "C" LIMIT 1`,
+    values: [workspace.id, workspace.liveSeq, tool, file],
+  });
+  return rows[0] ?? null;
+}
+
+async function grantForTest(deps: Deps, caller: Caller, at: At): Promise<FoundTool> {
+  const { workspace, tool, file } = at;
+  if (!isName(tool)) throw notFound('tool');
+  const live = await readLiveTree(deps.db, workspace.id);
+  const { agent, path, text } = await agentFor(deps, at, editedTree(deps.db, workspace.id, live));
+  const put = new Map([[path, new TextEncoder().encode(text)]]);
+  const files = await filesWith(deps.db, workspace.id, live, { remove: [], put });
+  const reach = await readInReach(deps.db, caller.tenant, workspace.id);
+  const { workspace: checked } = await prepareTree(deps, files, reach);
+  const plan = checked?.plans[`agents/${agent}`];
+  const isThere = plan?.agents[agent]?.tools.some((one) => one.name === tool && (file === null || one.path === file));
+  if (!plan || !isThere) throw notFound('tool');
+  return { revision: live.revision ?? '', plan, agent };
+}
+
+/** The file of an agent that has this tool and the secrets that the tool's own file names. */
+async function agentFor(
+  deps: Deps,
+  { tool, file }: At,
+  { tree, read }: EditedTree,
+): Promise<{ readonly agent: string; readonly path: string; readonly text: string }> {
+  const toolPath = (file === null ? [`tools/${tool}.md`, `tools/${tool}/tool.md`] : [file]).find((one) =>
+    tree.has(one),
+  );
+  const text = toolPath === undefined ? '' : ((await read(toolPath)) ?? '');
+  const secrets = [...new Set([...text.matchAll(/\$\{([A-Za-z_]\w*)\}/g)].map(([, name]) => name ?? ''))];
+  const owner = file === null ? undefined : /^agents\/([^/]+)\/tools\//.exec(file)?.[1];
+  const agent = owner ?? `tool-test-${newId().slice(-8)}`;
+  const own = [`agents/${agent}.md`, `agents/${agent}/agent.md`].find((one) => tree.has(one));
+  const edited = await deps.checker.work('set-keys', {
+    text: own === undefined ? '' : ((await read(own)) ?? ''),
+    keys: { ...(own === undefined ? { description: 'Tries a tool.' } : {}), tools: [tool], secrets },
+  });
+  if (!edited.ok) throw new Refusal('refused', `${own}: ${edited.reason}`);
+  return { agent, path: own ?? `agents/${agent}.md`, text: edited.text };
+}

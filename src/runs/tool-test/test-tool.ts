@@ -1,0 +1,115 @@
+import { audit } from '../../accounts/index.js';
+import type { Sql } from '../../db/contract.js';
+import type { Deps } from '../../deps.js';
+import type { ToolTestResult, ToolTestSpec } from '../../engine/index.js';
+import { newId } from '../../shared/ids.js';
+import type { JsonObject } from '../../shared/json.js';
+import { Refusal } from '../../shared/refusal.js';
+import type { Caller } from '../../shared/roles.js';
+import { findWorkspace } from '../../workspaces/index.js';
+import { findTool, isFile } from './find-tool.js';
+
+export interface TestToolInput {
+  readonly workspace: string;
+  readonly tool: string;
+  readonly args: JsonObject;
+  /** One of the tool's operations, or the path of its file. */
+  readonly path: string | undefined;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+}
+
+export interface ToolTested {
+  readonly ok: boolean;
+  readonly status?: number;
+  readonly result: string;
+  readonly durationMs: number;
+  readonly truncated: boolean;
+}
+
+/** Of one workspace at once: each holds a sandbox on a worker. */
+const MAX_AT_ONCE = 4;
+/** A worker takes a test up at once; then it has its time, and the rest is for the way there and back. */
+const TAKEN_UP_MS = 20_000;
+const WAIT_MS = 100_000;
+
+/**
+ * Calls a tool as a run would, on a worker and in its sandbox, without a model. The test may use the secrets that the
+ * agent is granted and those that the tool's own file names: who may test may grant them, too.
+ */
+export async function testTool(deps: Deps, caller: Caller, input: TestToolInput): Promise<ToolTested> {
+  const workspace = await findWorkspace(deps.db, caller, input.workspace);
+  const file = input.path !== undefined && isFile(input.path) ? input.path : null;
+  const found = await findTool(deps, caller, { workspace, tool: input.tool, file });
+  const operation = file === null ? (input.path ?? null) : null;
+  const spec: ToolTestSpec = { ...found, tool: input.tool, operation, args: input.args };
+  const id = newId(deps.clock.now());
+  await deps.db.transaction(async (sql) => {
+    await findWorkspace(sql, caller, input.workspace, 'share');
+    await insertTest(sql, { id, tenant: caller.tenant, workspaceId: workspace.id, spec });
+    await audit(sql, caller, 'tool.test', input.tool, { workspace: input.workspace, operation });
+  });
+  const idle = new AbortController();
+  const look = setTimeout(() => void abortIdle(deps.db, id, idle), TAKEN_UP_MS);
+  try {
+    await deps.workflows.testTool(id, AbortSignal.any([input.signal, idle.signal, AbortSignal.timeout(WAIT_MS)]));
+    return await readAnswer(deps.db, id);
+  } finally {
+    clearTimeout(look);
+    await deps.db.query('DELETE FROM tool_test WHERE id = $1', [id]).catch(() => undefined);
+  }
+}
+
+/** Without a worker nobody would say so before the test's time is over. */
+async function abortIdle(sql: Sql, id: string, idle: AbortController): Promise<void> {
+  const rows = await sql
+    .query('SELECT 1 FROM tool_test WHERE id = $1 AND started_at IS NOT NULL', [id])
+    .catch(() => []);
+  if (rows.length === 0) idle.abort();
+}
+
+interface NewTest {
+  readonly id: string;
+  readonly tenant: string;
+  readonly workspaceId: string;
+  readonly spec: ToolTestSpec;
+}
+
+/** Counted under a lock of the workspace's tests alone. What an API that died left behind is swept along. */
+async function insertTest(sql: Sql, { id, tenant, workspaceId, spec }: NewTest): Promise<void> {
+  await sql.query("SELECT pg_advisory_xact_lock(hashtextextended('tool-test/' || $1, 0))", [workspaceId]);
+  await sql.query(`DELETE FROM tool_test WHERE created_at < now() - interval '10 minutes'`);
+  const [row] = await sql.query<{ count: bigint }>('SELECT count(*) AS count FROM tool_test WHERE workspace_id = $1', [
+    workspaceId,
+  ]);
+  if (Number(row?.count ?? 0n) >= MAX_AT_ONCE) {
+    throw new Refusal('rate_limited', `${MAX_AT_ONCE} tools are being tested in this workspace; wait for one to end`, {
+      retryAfter: 5,
+    });
+  }
+  await sql.query('INSERT INTO tool_test (id, tenant_id, workspace_id, spec) VALUES ($1, $2, $3, $4)', [
+    id,
+    tenant,
+    workspaceId,
+    JSON.stringify(spec),
+  ]);
+}
+
+async function readAnswer(sql: Sql, id: string): Promise<ToolTested> {
+  const [row] = await sql.query<{ started: boolean; ms: number | null; result: ToolTestResult | null }>(
+    `SELECT started_at IS NOT NULL AS started, result,
+        (extract(epoch FROM now() - started_at) * 1000)::float8 AS ms FROM tool_test WHERE id = $1`,
+    [id],
+  );
+  if (row?.result) {
+    const { text, isError, status, truncated, durationMs } = row.result;
+    return { ok: !isError, ...(status === null ? {} : { status }), result: text, durationMs, truncated };
+  }
+  if (!row?.started) {
+    throw new Refusal('unavailable', 'no worker took the test up: see that one is running, then try again', {
+      retryAfter: 10,
+    });
+  }
+  const result = 'the worker ended in the midst of the call, which may have partly run';
+  return { ok: false, result, durationMs: Math.round(row.ms ?? 0), truncated: false };
+}

@@ -1,0 +1,16 @@
+import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import { TOOL_TEST_SECONDS, TOOL_TEST_WAIT_SECONDS, type ToolTestActivities } from './contract.js';
+
+const activities = proxyActivities<ToolTestActivities>({
+  // The activity ends its call itself; the rest is for opening and closing the sandbox.
+  startToCloseTimeout: (TOOL_TEST_SECONDS + 15) * 1_000,
+  scheduleToStartTimeout: TOOL_TEST_WAIT_SECONDS * 1_000,
+  heartbeatTimeout: '10 seconds',
+  retry: { maximumAttempts: 1 },
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+});
+
+/** One call of a tool that a person tries. Its end is in its row, and whoever waits for it reads that. */
+export async function testTool({ id }: { readonly id: string }): Promise<void> {
+  await activities.testTool(id);
+}
