@@ -7,10 +7,12 @@ import { findWorkspace } from '../workspaces/index.js';
 export interface ArchivedFile {
   readonly path: string;
   readonly size: number;
-  readonly content: Readable;
+  /** Its bytes' SHA-256. */
+  readonly sha: string;
+  readonly open: () => Promise<Readable>;
 }
 
-/** A file that a run archived from an agent's outputs/, as a stream. `path` may leave `outputs/` out. */
+/** A file that a run archived from an agent's outputs/, to be opened as a stream. `path` may leave `outputs/` out. */
 export async function openArchive(
   deps: Deps,
   caller: Caller,
@@ -24,7 +26,11 @@ export async function openArchive(
       WHERE r.id = $1 AND r.workspace_id = $2 AND f.agent = $3 AND f.path = $4`,
     values: [input.runId, workspace.id, input.agent, path],
   });
-  const content = file && (await deps.blobs.open(file.sha));
-  if (!file || !content) throw notFound('file');
-  return { path, size: Number(file.size), content };
+  if (!file) throw notFound('file');
+  const open = async () => {
+    const content = await deps.blobs.open(file.sha);
+    if (!content) throw notFound('file');
+    return content;
+  };
+  return { path, size: Number(file.size), sha: file.sha, open };
 }

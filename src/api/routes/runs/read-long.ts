@@ -1,10 +1,10 @@
-import { Readable } from 'node:stream';
 import { createRoute } from '@hono/zod-openapi';
 import { RunParams } from '../../../contract/common.js';
 import { ArchiveQuery, EventPage, EventsQuery, TranscriptPage, TranscriptQuery } from '../../../contract/long-runs.js';
 import { listEvents, openArchive, readTranscript } from '../../../runs/index.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse, rawResponse } from '../../schemas.js';
+import { sendFile } from '../../send-file.js';
 import { findRunOfPath } from './params.js';
 
 export const getTranscript = defineRoute({
@@ -52,21 +52,16 @@ export const getArchive = defineRoute({
     summary: 'A file that the run archived from an agent’s outputs/',
     tags: ['Runs'],
     request: { params: RunParams, query: ArchiveQuery },
-    responses: { 200: rawResponse('application/octet-stream', 'The bytes, to be saved: never a page') },
+    responses: {
+      200: rawResponse('application/octet-stream', 'The bytes, to be saved: never a page'),
+      206: rawResponse('application/octet-stream', 'One range of them'),
+      304: { description: 'The caller has them' },
+      416: { description: 'The range is behind their end' },
+    },
   }),
   handle: async (c) => {
     const { ws: workspace, id: runId } = c.req.valid('param');
     const file = await openArchive(c.var.deps, c.var.caller, { workspace, runId, ...c.req.valid('query') });
-    const name = encodeURIComponent(file.path.split('/').at(-1) ?? 'file').replace(
-      /['()*]/g,
-      (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
-    );
-    return c.body(Readable.toWeb(file.content) as ReadableStream, 200, {
-      'Content-Type': 'application/octet-stream',
-      'Content-Length': String(file.size),
-      'Content-Disposition': `attachment; filename*=UTF-8''${name}`,
-      'X-Content-Type-Options': 'nosniff',
-      'Content-Security-Policy': "default-src 'none'; sandbox",
-    });
+    return sendFile(c, { ...file, name: file.path.split('/').at(-1) ?? 'file' });
   },
 });
