@@ -8,6 +8,7 @@ const SERVICES = [
   'workspaces',
   'deploys',
   'runs',
+  'documents',
   'secrets',
   'oauth',
   'engine',

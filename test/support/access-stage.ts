@@ -11,7 +11,7 @@ import { signedInCookie } from './signed-in-cookie.js';
 import { testDb } from './test-db.js';
 import { createWorkspaceApp, SMALL, type WorkspaceApp } from './workspace-app.js';
 
-const ECHO = '---\ndescription: Says it again.\n---\n\n```sh\ncat\n```\n';
+export const ECHO = '---\ndescription: Says it again.\n---\n\n```sh\ncat\n```\n';
 
 /** Temporal is away: what is asked of the API is answered all the same. */
 const awayWorkflows = new Proxy({} as Workflows, {
@@ -114,7 +114,8 @@ async function deadCredentials(app: TestApp): Promise<AccessStage['dead']> {
 
 /** Each thing of a path is there. */
 async function pathOf(app: WorkspaceApp, workspace: string, path: string): Promise<string> {
-  const ws = path === '/api/workspaces/{ws}' ? (await app.workspace()).name : workspace;
+  const usesUp = path === '/api/workspaces/{ws}' || path === '/api/workspaces/{ws}/flows/{flow}';
+  const ws = usesUp ? (await app.workspace()).name : workspace;
   const filled = path
     .replace('{ws}', ws)
     .replace('{tenant}', app.tenant)

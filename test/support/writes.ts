@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { makeInvite } from '../../src/accounts/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { deriveToken } from '../../src/shared/tokens.js';
-import { type AccessStage, startRun } from './access-stage.js';
+import { type AccessStage, ECHO, startRun } from './access-stage.js';
 import { createPerson, PASSWORD } from './sessions.js';
 import { signedInCookie } from './signed-in-cookie.js';
 import { fileList, SMALL } from './workspace-app.js';
@@ -106,7 +106,14 @@ export const WRITES: Readonly<Record<string, Prepare>> = {
     await stage.app.deps.db.query(`UPDATE run SET status = 'completed', finished_at = now() WHERE id = $1`, [run]);
     return { path: ofRun(stage, run, '/promote'), json: {} };
   },
-  'POST /api/workspaces/{ws}/tools/{tool}/test': () => ({ json: {} }),
+  'POST /api/workspaces/{ws}/tools/{tool}/test': async (stage) => {
+    await made(stage, 'put', ofSource(stage), { path: 'tools/echo.md', content: ECHO });
+    return { json: {} };
+  },
+  'POST /api/workspaces/{ws}/flows': () => ({ json: { name: `f-${newId().slice(-10)}` } }),
+  'POST /api/workspaces/{ws}/flows/{flow}': () => ({ json: { target: 'writer', instruction: 'More.' } }),
+  'PATCH /api/workspaces/{ws}/flows/{flow}': () => ({ json: { step: 1, instruction: 'Other.' } }),
+  'DELETE /api/workspaces/{ws}/flows/{flow}': () => ({}),
   'POST /api/events/{tenant}/{ws}/{id}': async (stage) => {
     const run = await parked(stage, 'event');
     const token = deriveToken(stage.app.deps.keys.signing, 'event', [run]);

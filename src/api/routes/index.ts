@@ -6,6 +6,7 @@ import { cliRoutes } from './cli/index.js';
 import { deployRoutes } from './deploys/index.js';
 import { docsRoutes } from './docs/index.js';
 import { eventRoutes } from './events/index.js';
+import { flowRoutes } from './flows/index.js';
 import { healthRoutes } from './health/index.js';
 import { historyRoutes } from './history/index.js';
 import { keyRoutes } from './keys/index.js';
@@ -25,6 +26,7 @@ export const routes: readonly Route[] = [
   ...historyRoutes,
   ...runRoutes,
   ...eventRoutes,
+  ...flowRoutes,
   ...toolRoutes,
   ...accountRoutes,
   ...secretRoutes,

@@ -1,0 +1,69 @@
+import { createRoute } from '@hono/zod-openapi';
+import { WorkspaceParams } from '../../../contract/common.js';
+import { ChangeFlow, Deleted, FlowBody, StepQuery } from '../../../contract/flows.js';
+import { changeFlow, deleteFlow } from '../../../documents/index.js';
+import { defineRoute } from '../../define-route.js';
+import { jsonBody, jsonResponse, okResponse } from '../../schemas.js';
+import { findTargetOfPath, nameParam } from '../runs/params.js';
+import { etagOf, readPrecondition } from '../source/preconditions.js';
+import { changesOf } from './changes-of.js';
+
+const path = '/api/workspaces/{ws}/flows/{flow}' as const;
+const params = WorkspaceParams.extend({ flow: nameParam('The flow’s name') });
+const edit = {
+  path,
+  summary: 'Edit or add a step, rearrange the steps, or set keys of the flow: the body decides',
+  tags: ['Flows'],
+  request: { params, body: jsonBody(ChangeFlow) },
+  responses: okResponse(FlowBody, 'The flow as it is now'),
+};
+
+export const patchFlow = defineRoute({
+  access: { role: 'editor' },
+  find: findTargetOfPath,
+  route: createRoute({ method: 'patch', ...edit }),
+  handle: async (c) => {
+    const { ws: workspace, flow } = c.req.valid('param');
+    const changes = changesOf(c.req.valid('json'));
+    const input = { workspace, flow, changes, expect: readPrecondition(c) };
+    const now = await changeFlow(c.var.deps, c.var.caller, input);
+    c.header('ETag', etagOf(now.sha));
+    return c.json(now as never, 200);
+  },
+});
+
+export const postFlow = defineRoute({
+  access: { role: 'editor' },
+  idempotent: 'settled',
+  find: findTargetOfPath,
+  route: createRoute({ method: 'post', ...edit }),
+  handle: async (c) => {
+    const { ws: workspace, flow } = c.req.valid('param');
+    const changes = changesOf(c.req.valid('json'));
+    const input = { workspace, flow, changes, expect: readPrecondition(c), once: c.var.once?.(200) };
+    const now = await changeFlow(c.var.deps, c.var.caller, input);
+    c.header('ETag', etagOf(now.sha));
+    return c.json(now as never, 200);
+  },
+});
+
+export const removeFlow = defineRoute({
+  access: { role: 'editor' },
+  find: findTargetOfPath,
+  route: createRoute({
+    method: 'delete',
+    path,
+    summary: 'Delete a flow, or with ?step= one step of it',
+    tags: ['Flows'],
+    request: { params, query: StepQuery },
+    responses: { 200: jsonResponse(Deleted.or(FlowBody), 'What was deleted; the flow as it is now, for a step') },
+  }),
+  handle: async (c) => {
+    const { ws: workspace, flow } = c.req.valid('param');
+    const { step } = c.req.valid('query');
+    const at = { workspace, flow, expect: readPrecondition(c) };
+    if (step === undefined) return c.json(await deleteFlow(c.var.deps, c.var.caller, at), 200);
+    const changes = [{ kind: 'remove', step }] as const;
+    return c.json((await changeFlow(c.var.deps, c.var.caller, { ...at, changes })) as never, 200);
+  },
+});

@@ -1,0 +1,29 @@
+import type { ChangeFlow } from '../../../contract/flows.js';
+import type { FlowChange } from '../../../documents/index.js';
+import { Refusal } from '../../../shared/refusal.js';
+
+/** What a body asks for, as edits: one of steps or of their order, and any of the flow's own keys. */
+export function changesOf(body: ChangeFlow): readonly FlowChange[] {
+  const { step, before, title, groups, trigger, enabled, description, ...wish } = body;
+  const isStep = step !== undefined || before !== undefined || title !== undefined || Object.keys(wish).length > 0;
+  if (isStep && groups !== undefined)
+    throw refused('groups', 'rearranging counts the steps as they are: send it in a call of its own');
+  if (step !== undefined && (before !== undefined || title !== undefined))
+    throw refused(
+      before === undefined ? 'title' : 'before',
+      'it belongs to a new step: leave out step, or leave it out',
+    );
+  const keys = { ...(enabled === undefined ? {} : { enabled }), ...(description === undefined ? {} : { description }) };
+  const changes: FlowChange[] = [];
+  if (Object.keys(keys).length > 0) changes.push({ kind: 'keys', keys });
+  if (trigger !== undefined) changes.push({ kind: 'trigger', trigger });
+  if (groups !== undefined) changes.push({ kind: 'regroup', groups });
+  if (step !== undefined) changes.push({ kind: 'edit', step, ...wish });
+  else if (isStep) changes.push({ kind: 'insert', title, before, ...wish });
+  if (changes.length === 0) throw refused('body', 'it is empty: say what is to change');
+  return changes;
+}
+
+function refused(key: string, message: string): Refusal {
+  return new Refusal('refused', `${key}: ${message}`, { code: 'invalid' });
+}

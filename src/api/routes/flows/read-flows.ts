@@ -1,0 +1,64 @@
+import { createRoute } from '@hono/zod-openapi';
+import { WorkspaceParams } from '../../../contract/common.js';
+import { CreateFlow, FlowBody, FlowList, NamedPage } from '../../../contract/flows.js';
+import { createFlow, listFlows, readFlow } from '../../../documents/index.js';
+import { defineRoute } from '../../define-route.js';
+import { createdResponse, jsonBody, okResponse } from '../../schemas.js';
+import { findTargetOfPath, nameParam } from '../runs/params.js';
+import { etagOf } from '../source/preconditions.js';
+
+const path = '/api/workspaces/{ws}/flows';
+
+export const getFlows = defineRoute({
+  access: { role: 'viewer' },
+  route: createRoute({
+    method: 'get',
+    path,
+    summary: 'The flows, by name',
+    tags: ['Flows'],
+    request: { params: WorkspaceParams, query: NamedPage },
+    responses: okResponse(FlowList),
+  }),
+  handle: async (c) => {
+    const { ws: workspace } = c.req.valid('param');
+    return c.json((await listFlows(c.var.deps, c.var.caller, { workspace, ...c.req.valid('query') })) as never, 200);
+  },
+});
+
+export const getFlow = defineRoute({
+  access: { role: 'viewer' },
+  find: findTargetOfPath,
+  route: createRoute({
+    method: 'get',
+    path: `${path}/{flow}`,
+    summary: 'A flow with its steps',
+    tags: ['Flows'],
+    request: { params: WorkspaceParams.extend({ flow: nameParam('The flow’s name') }) },
+    responses: okResponse(FlowBody),
+  }),
+  handle: async (c) => {
+    const { ws: workspace, flow } = c.req.valid('param');
+    const found = await readFlow(c.var.deps, c.var.caller, { workspace, flow });
+    c.header('ETag', etagOf(found.sha));
+    return c.json(found as never, 200);
+  },
+});
+
+export const postFlows = defineRoute({
+  access: { role: 'editor' },
+  idempotent: 'settled',
+  route: createRoute({
+    method: 'post',
+    path,
+    summary: 'Create a flow of a pattern',
+    tags: ['Flows'],
+    request: { params: WorkspaceParams, body: jsonBody(CreateFlow) },
+    responses: createdResponse(FlowBody),
+  }),
+  handle: async (c) => {
+    const { ws: workspace } = c.req.valid('param');
+    const { pattern = 'blank', ...wish } = c.req.valid('json');
+    const input = { workspace, pattern, ...wish, once: c.var.once?.(201) };
+    return c.json((await createFlow(c.var.deps, c.var.caller, input)) as never, 201);
+  },
+});

@@ -1,0 +1,69 @@
+import { audit, type Once } from '../accounts/index.js';
+import { checkPrecondition, editTree, type Precondition } from '../deploys/index.js';
+import type { Deps } from '../deps.js';
+import { notFound, Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import type { Edited, FlowChange } from '../workspace/index.js';
+import { type FlowView, readFlow } from './read-flow.js';
+
+export interface ChangeFlowInput {
+  readonly workspace: string;
+  readonly flow: string;
+  /** In the order in which they are made. */
+  readonly changes: readonly FlowChange[];
+  readonly expect: Precondition;
+  readonly once?: Once | undefined;
+}
+
+/**
+ * Edits a flow where it stands: only the bytes change that the edit means, as a commit of the caller's. Refuses
+ * `refused` an edit that cannot be made there, or after which the tree would not be sound.
+ */
+export async function changeFlow(deps: Deps, caller: Caller, input: ChangeFlowInput): Promise<FlowView> {
+  const { workspace, flow, changes } = input;
+  let answer: FlowView | undefined;
+  await editTree(deps, caller, {
+    workspace,
+    message: `Edit flows/${flow}`,
+    edit: async ({ tree, read }) => {
+      const path = `flows/${flow}.md`;
+      checkPrecondition(path, tree.get(path)?.sha ?? null, input.expect);
+      const before = await read(path);
+      if (before === null) throw notFound('flow');
+      let text = before;
+      for (const change of changes) {
+        const edited: Edited = await deps.checker.work('change-flow', { text, change });
+        if (!edited.ok) throw new Refusal('refused', edited.reason, { code: 'flow/edit' });
+        text = edited.text;
+      }
+      return { remove: [], put: new Map([[path, new TextEncoder().encode(text)]]) };
+    },
+    also: async (sql) => {
+      await audit(sql, caller, 'flow.change', flow, { workspace, what: changes.map(({ kind }) => kind) });
+      answer = await readFlow({ ...deps, db: sql }, caller, { workspace, flow });
+      await input.once?.(sql, answer);
+    },
+  });
+  // Nothing had to be written when the flow says so already.
+  return answer ?? (await readFlow(deps, caller, { workspace, flow }));
+}
+
+/** Removes a flow. What names it, a subflow's step or an eval, keeps it: refused with the issues. */
+export async function deleteFlow(
+  deps: Deps,
+  caller: Caller,
+  { workspace, flow, expect }: Pick<ChangeFlowInput, 'workspace' | 'flow' | 'expect'>,
+): Promise<{ ok: true; name: string }> {
+  const path = `flows/${flow}.md`;
+  await editTree(deps, caller, {
+    workspace,
+    message: `Delete flows/${flow}`,
+    edit: async ({ tree }) => {
+      if (!tree.has(path)) throw notFound('flow');
+      checkPrecondition(path, tree.get(path)?.sha ?? null, expect);
+      return { remove: [path], put: new Map() };
+    },
+    also: (sql) => audit(sql, caller, 'flow.delete', flow, { workspace }),
+  });
+  return { ok: true, name: flow };
+}

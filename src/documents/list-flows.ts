@@ -1,0 +1,66 @@
+import type { Sql } from '../db/contract.js';
+import type { Caller } from '../shared/roles.js';
+import type { FlowSummary, Issue } from '../workspace/index.js';
+import { findWorkspace, readLiveTree } from '../workspaces/index.js';
+import { pageOf } from './page-of.js';
+
+export interface LastRun {
+  readonly id: string;
+  readonly status: string;
+  readonly createdAt: Date;
+  readonly finishedAt: Date | null;
+}
+
+export interface FlowListed extends Omit<FlowSummary, 'triggers'> {
+  readonly trigger: readonly string[];
+  readonly lastRun: LastRun | null;
+  readonly issues: readonly Issue[];
+}
+
+/** The flows of the live revision by name, each with the newest run of it that nobody started as a subflow. */
+export async function listFlows(
+  deps: { readonly db: Sql },
+  caller: Caller,
+  input: { readonly workspace: string; readonly limit: number; readonly cursor?: string | undefined },
+): Promise<{ readonly flows: readonly FlowListed[]; readonly next: string | null }> {
+  const { id } = await findWorkspace(deps.db, caller, input.workspace);
+  const { index } = await readLiveTree(deps.db, id);
+  const { page, next } = pageOf(index?.flows ?? [], input);
+  return { flows: await withRuns(deps.db, id, { flows: page, warnings: index?.warnings ?? [] }), next };
+}
+
+export async function withRuns(
+  sql: Sql,
+  workspaceId: string,
+  { flows, warnings }: { readonly flows: readonly FlowSummary[]; readonly warnings: readonly Issue[] },
+): Promise<readonly FlowListed[]> {
+  const runs = await lastRuns(
+    sql,
+    workspaceId,
+    flows.map(({ name }) => name),
+  );
+  return flows.map(({ triggers, ...flow }) => ({
+    ...flow,
+    trigger: triggers,
+    lastRun: runs.get(flow.name) ?? null,
+    issues: warnings.filter(({ path }) => path === flow.path),
+  }));
+}
+
+/** The newest run of each, by its flow's name: `agents/<name>` for an agent alone. */
+export async function lastRuns(
+  sql: Sql,
+  workspaceId: string,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, LastRun>> {
+  const rows = await sql.query<LastRun & { readonly flow: string }>({
+    name: 'last-runs',
+    text: `SELECT n.flow, r.id, r.status, r.created_at AS "createdAt", r.finished_at AS "finishedAt"
+      FROM unnest($2::text[]) n (flow) CROSS JOIN LATERAL (
+        SELECT id, status, created_at, finished_at FROM run
+        WHERE workspace_id = $1 AND flow = n.flow AND mode = 'normal' AND parent_id IS NULL
+        ORDER BY created_at DESC, id DESC LIMIT 1) r`,
+    values: [workspaceId, names],
+  });
+  return new Map(rows.map(({ flow, ...run }) => [flow, run]));
+}
