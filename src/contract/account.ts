@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Usd } from './common.js';
 
-const Notify = z
+export const Notify = z
   .strictObject({
     url: z.string().max(2_000).optional().describe('Where notifications are posted'),
     email: z

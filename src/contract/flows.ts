@@ -92,3 +92,26 @@ export const StepQuery = z.object({
 });
 
 export const Deleted = z.object({ ok: z.literal(true), name: z.string() }).meta({ id: 'Deleted' });
+
+const AgentBody = z.object({
+  name: z.string(),
+  path: z.string(),
+  description: z.string(),
+  model: z.string().nullable(),
+  tools: z.array(z.string()).describe('The built-ins that are on, and the tools that its file grants'),
+  secrets: z.array(z.string()),
+  flows: z.array(z.string()).describe('The flows of which it does a step'),
+  lastRun: LastRun.describe('Its newest run alone'),
+});
+
+/** GET …/agents */
+export const AgentList = z.object({ agents: z.array(AgentBody), next: Next }).meta({ id: 'AgentList' });
+
+/** POST …/agents */
+export const CreateAgent = z
+  .strictObject({
+    name: Name,
+    template: z.enum(['blank', 'writer', 'researcher', 'reviewer']).optional().describe('blank'),
+    description: z.string().min(1).max(1_000).optional(),
+  })
+  .meta({ id: 'CreateAgent' });

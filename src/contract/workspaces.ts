@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Notify } from './account.js';
 import { Next, Time } from './common.js';
 import { FileBody } from './files.js';
 
@@ -48,6 +49,67 @@ export const CreateWorkspaceBody = z
   })
   .meta({ id: 'CreateWorkspace' });
 export type CreateWorkspaceBody = z.infer<typeof CreateWorkspaceBody>;
+
+/** PATCH …/<ws>: sets the keys that are sent; null clears one. */
+export const ChangeWorkspaceBody = z
+  .strictObject({
+    name: z.string().min(1).max(200).optional().describe('A new name; every path of the workspace moves'),
+    description: z.string().max(2_000).nullable().optional(),
+    timezone: z.string().min(1).max(64).nullable().optional(),
+    budget: z.number().nonnegative().max(1_000_000_000).nullable().optional().describe('USD a calendar month'),
+    notify: Notify.nullable().optional(),
+  })
+  .meta({ id: 'ChangeWorkspace' });
+
+export const ChangedWorkspaceBody = WorkspaceBody.extend({
+  renamed: z.object({ from: z.string(), note: z.string() }).optional(),
+}).meta({ id: 'ChangedWorkspace' });
+
+const VocabularyKey = z.object({
+  key: z.string(),
+  type: z.string(),
+  required: z.boolean(),
+  values: z.array(z.string()).optional(),
+  description: z.string(),
+});
+
+/** GET …/vocabulary */
+export const VocabularyBody = z
+  .object({
+    kinds: z.array(z.object({ kind: z.string(), folder: z.string(), file: z.string(), keys: z.array(VocabularyKey) })),
+    options: z.object({
+      step: z.array(VocabularyKey),
+      group: z.array(VocabularyKey),
+      case: z.array(VocabularyKey),
+    }),
+    docs: z
+      .array(z.object({ path: z.string(), title: z.string(), kind: z.string() }))
+      .describe('What [[ ]] resolves, folders among them'),
+  })
+  .meta({ id: 'Vocabulary' });
+
+/** POST …/assets */
+export const CreateAssetBody = z
+  .strictObject({
+    kind: z.enum(['agent', 'flow', 'eval', 'tool', 'skill', 'knowledge', 'memory']),
+    name: z.string().min(1).max(200).describe('Of knowledge and memory a path, without .md'),
+    agent: z.string().min(1).max(200).optional().describe('Whose own it is; for a flow, who does its steps'),
+    template: z.string().min(1).max(100).optional(),
+    description: z.string().min(1).max(1_000).optional(),
+    target: z.string().min(1).max(200).optional().describe('Of an eval: flows/<name> or agents/<name>'),
+  })
+  .meta({ id: 'CreateAsset' });
+
+export const CreatedAssetBody = z
+  .object({
+    ok: z.literal(true),
+    kind: z.string(),
+    name: z.string(),
+    path: z.string(),
+    sha: z.string(),
+    revision: z.string().nullable(),
+  })
+  .meta({ id: 'CreatedAsset' });
 
 /** `?force=true` */
 export const ForceQuery = z.object({ force: z.enum(['true', 'false']).optional() });

@@ -2,7 +2,7 @@ import type { Once } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { agentText } from './document-texts.js';
+import { DOCUMENT_TEXTS } from './document-texts.js';
 import { flowText, type Pattern } from './patterns.js';
 import { type FlowView, readFlow } from './read-flow.js';
 import { createDocument, requireName } from './write-documents.js';
@@ -38,7 +38,7 @@ export async function createFlow(deps: Deps, caller: Caller, input: CreateFlowIn
           throw new Refusal('refused', `agent: there is no agent ${agent} in this workspace`, { code: 'ref/agent' });
         const text = flowText(pattern, { agent, ...(description === undefined ? {} : { description }) });
         const files = new Map([[`flows/${name}.md`, text]]);
-        if (agents.length === 0) files.set(`agents/${HELPER}.md`, agentText({}));
+        if (agents.length === 0) files.set(`agents/${HELPER}.md`, DOCUMENT_TEXTS.agent.blank({ name: HELPER }));
         return files;
       },
       once: input.once,

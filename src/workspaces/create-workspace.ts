@@ -30,7 +30,7 @@ export async function createWorkspace(
   caller: Caller,
   input: CreateWorkspaceInput,
 ): Promise<WorkspaceSummary> {
-  checkName(input.name);
+  checkWorkspaceName(input.name);
   if (caller.workspaces !== null) {
     throw new Refusal('forbidden', 'you are narrowed to some workspaces, and a new one would be none of them', {
       need: 'every workspace',
@@ -66,7 +66,7 @@ export async function createWorkspace(
 }
 
 /** Names are lower-case words joined by single hyphens; previews keep theirs to themselves. */
-function checkName(name: string): void {
+export function checkWorkspaceName(name: string): void {
   if (name === '_library' || name.includes('-preview-')) {
     throw new Refusal('refused', `the name ${name} is reserved; choose one without "-preview-"`, {
       code: 'workspace/reserved-name',

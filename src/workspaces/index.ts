@@ -1,5 +1,5 @@
 export { alignMain } from './align-main.js';
-export { createWorkspace } from './create-workspace.js';
+export { checkWorkspaceName, createWorkspace } from './create-workspace.js';
 export { deleteWorkspace } from './delete-workspace.js';
 export { findWorkspace, type WorkspaceRow } from './find-workspace.js';
 export { liveRuns } from './live-runs.js';

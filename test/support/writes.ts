@@ -110,6 +110,9 @@ export const WRITES: Readonly<Record<string, Prepare>> = {
     await made(stage, 'put', ofSource(stage), { path: 'tools/echo.md', content: ECHO });
     return { json: {} };
   },
+  'PATCH /api/workspaces/{ws}': () => ({ json: { description: 'Other' } }),
+  'POST /api/workspaces/{ws}/assets': () => ({ json: { kind: 'knowledge', name: `k-${newId().slice(-10)}` } }),
+  'POST /api/workspaces/{ws}/agents': () => ({ json: { name: `a-${newId().slice(-10)}` } }),
   'POST /api/workspaces/{ws}/flows': () => ({ json: { name: `f-${newId().slice(-10)}` } }),
   'POST /api/workspaces/{ws}/flows/{flow}': () => ({ json: { target: 'writer', instruction: 'More.' } }),
   'PATCH /api/workspaces/{ws}/flows/{flow}': () => ({ json: { step: 1, instruction: 'Other.' } }),

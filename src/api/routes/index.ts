@@ -1,5 +1,6 @@
 import type { Route } from '../define-route.js';
 import { accountRoutes } from './account/index.js';
+import { agentRoutes } from './agents/index.js';
 import { authRoutes } from './auth/index.js';
 import { avatarRoutes } from './avatars/index.js';
 import { cliRoutes } from './cli/index.js';
@@ -27,6 +28,7 @@ export const routes: readonly Route[] = [
   ...runRoutes,
   ...eventRoutes,
   ...flowRoutes,
+  ...agentRoutes,
   ...toolRoutes,
   ...accountRoutes,
   ...secretRoutes,

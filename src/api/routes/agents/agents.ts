@@ -1,0 +1,75 @@
+import { createRoute } from '@hono/zod-openapi';
+import { WorkspaceParams } from '../../../contract/common.js';
+import { AgentList, CreateAgent, NamedPage } from '../../../contract/flows.js';
+import { CreateAssetBody, CreatedAssetBody, VocabularyBody } from '../../../contract/workspaces.js';
+import { createAsset, listAgents, readVocabulary } from '../../../documents/index.js';
+import { defineRoute } from '../../define-route.js';
+import { createdResponse, jsonBody, okResponse } from '../../schemas.js';
+
+export const getAgents = defineRoute({
+  access: { role: 'viewer' },
+  route: createRoute({
+    method: 'get',
+    path: '/api/workspaces/{ws}/agents',
+    summary: 'The agents, by name',
+    tags: ['Agents'],
+    request: { params: WorkspaceParams, query: NamedPage },
+    responses: okResponse(AgentList),
+  }),
+  handle: async (c) => {
+    const { ws: workspace } = c.req.valid('param');
+    return c.json((await listAgents(c.var.deps, c.var.caller, { workspace, ...c.req.valid('query') })) as never, 200);
+  },
+});
+
+export const postAgents = defineRoute({
+  access: { role: 'editor' },
+  idempotent: 'settled',
+  route: createRoute({
+    method: 'post',
+    path: '/api/workspaces/{ws}/agents',
+    summary: 'Create an agent from a template',
+    tags: ['Agents'],
+    request: { params: WorkspaceParams, body: jsonBody(CreateAgent) },
+    responses: createdResponse(CreatedAssetBody),
+  }),
+  handle: async (c) => {
+    const { ws: workspace } = c.req.valid('param');
+    const input = { workspace, kind: 'agent', ...c.req.valid('json'), once: c.var.once?.(201) } as const;
+    return c.json(await createAsset(c.var.deps, c.var.caller, input), 201);
+  },
+});
+
+export const postAssets = defineRoute({
+  access: { role: 'editor' },
+  idempotent: 'settled',
+  route: createRoute({
+    method: 'post',
+    path: '/api/workspaces/{ws}/assets',
+    summary: 'Create a document of a kind from a template',
+    tags: ['Source'],
+    request: { params: WorkspaceParams, body: jsonBody(CreateAssetBody) },
+    responses: createdResponse(CreatedAssetBody),
+  }),
+  handle: async (c) => {
+    const { ws: workspace } = c.req.valid('param');
+    const input = { workspace, ...c.req.valid('json'), once: c.var.once?.(201) };
+    return c.json(await createAsset(c.var.deps, c.var.caller, input), 201);
+  },
+});
+
+export const getVocabulary = defineRoute({
+  access: { role: 'viewer' },
+  route: createRoute({
+    method: 'get',
+    path: '/api/workspaces/{ws}/vocabulary',
+    summary: 'What an editor needs to complete a document',
+    tags: ['Source'],
+    request: { params: WorkspaceParams },
+    responses: okResponse(VocabularyBody),
+  }),
+  handle: async (c) => {
+    const { ws: workspace } = c.req.valid('param');
+    return c.json((await readVocabulary(c.var.deps, c.var.caller, { workspace })) as never, 200);
+  },
+});

@@ -1,0 +1,114 @@
+import { audit } from '../accounts/index.js';
+import type { Sql } from '../db/contract.js';
+import { isUniqueViolation } from '../db/index.js';
+import { editTree } from '../deploys/index.js';
+import type { Deps } from '../deps.js';
+import type { Json } from '../shared/json.js';
+import { Refusal } from '../shared/refusal.js';
+import { atLeast, type Caller } from '../shared/roles.js';
+import { checkWorkspaceName, findWorkspace, readWorkspace } from '../workspaces/index.js';
+
+export interface ChangeWorkspaceInput {
+  readonly workspace: string;
+  readonly name?: string | undefined;
+  /** Keys of its AGENTS.md; null clears one. */
+  readonly keys: Readonly<Record<string, Json>>;
+}
+
+export type ChangedWorkspace = Awaited<ReturnType<typeof readWorkspace>> & {
+  readonly renamed?: { readonly from: string; readonly note: string };
+};
+
+const FILE = 'AGENTS.md';
+
+/**
+ * Sets keys of a workspace's AGENTS.md in place, as a commit of the caller's, and renames it: both or neither. Every
+ * byte of the file that is not meant stays.
+ */
+export async function changeWorkspace(
+  deps: Deps,
+  caller: Caller,
+  { workspace, name, keys }: ChangeWorkspaceInput,
+): Promise<ChangedWorkspace> {
+  const to = name === undefined || name === workspace ? null : name;
+  if (to !== null && !atLeast(caller.role, 'admin'))
+    throw new Refusal('forbidden', 'needs role admin to rename a workspace', { need: 'admin' });
+  if (to !== null) checkWorkspaceName(to);
+  if (name === undefined && Object.keys(keys).length === 0)
+    throw new Refusal('refused', 'the body is empty: give name, description, timezone, budget or notify');
+  let renamed = false;
+  const rename = async (sql: Sql) => {
+    if (to === null) return;
+    await renameWorkspace(sql, caller, { from: workspace, to });
+    renamed = true;
+  };
+  try {
+    if (Object.keys(keys).length > 0) await setDefaults(deps, caller, { workspace, keys, also: rename });
+    // No key had to be written.
+    if (!renamed && to !== null) await deps.db.transaction(rename);
+  } catch (error) {
+    if (isUniqueViolation(error)) throw taken(to ?? '');
+    throw error;
+  }
+  const now = to ?? workspace;
+  const read = await readWorkspace(deps, { tenant: caller.tenant, workspaces: [now] }, { workspace: now });
+  if (to === null) return read;
+  const note = `every path of it is now under ${to}: hooks, event links and git remotes of ${workspace} work no more`;
+  return { ...read, renamed: { from: workspace, note } };
+}
+
+async function setDefaults(
+  deps: Deps,
+  caller: Caller,
+  { workspace, keys, also }: ChangeWorkspaceInput & { readonly also: (sql: Sql) => Promise<void> },
+): Promise<void> {
+  await editTree(deps, caller, {
+    workspace,
+    message: `Set ${Object.keys(keys).join(', ')}`,
+    edit: async ({ read }) => {
+      const edited = await deps.checker.work('set-keys', { text: (await read(FILE)) ?? '', keys });
+      if (!edited.ok) throw new Refusal('refused', `${FILE}: ${edited.reason}`);
+      return { remove: [], put: new Map([[FILE, new TextEncoder().encode(edited.text)]]) };
+    },
+    also: async (sql) => {
+      await audit(sql, caller, 'workspace.change', workspace, keys);
+      await also(sql);
+    },
+  });
+}
+
+/** With its previews, and in the scopes of members and invites: who saw it sees it under its new name. */
+async function renameWorkspace(
+  sql: Sql,
+  caller: Caller,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<void> {
+  const { id } = await findWorkspace(sql, caller, from, 'update');
+  const [own] = await sql.query<{ preview: string | null }>(
+    'SELECT preview_of AS preview FROM workspace WHERE id = $1',
+    [id],
+  );
+  if (own?.preview != null) throw new Refusal('conflict', 'a preview has the name of its branch: rename that instead');
+  const taking = await sql.query('SELECT 1 FROM workspace WHERE tenant_id = $1 AND name = $2', [caller.tenant, to]);
+  if (taking.length > 0) throw taken(to);
+  const previews = await sql.query<{ id: string; name: string }>(
+    'SELECT id, name FROM workspace WHERE preview_of = $1 ORDER BY id FOR UPDATE',
+    [id],
+  );
+  const moves = [{ id, name: from }, ...previews].map((one) => ({ ...one, to: to + one.name.slice(from.length) }));
+  for (const move of moves) {
+    await sql.query('UPDATE workspace SET name = $2, updated_at = now() WHERE id = $1', [move.id, move.to]);
+    // Invites first: one that is being accepted is waited for, and then its member is there to be seen.
+    for (const table of ['invite', 'member']) {
+      await sql.query(
+        `UPDATE ${table} SET workspaces = array_replace(workspaces, $2, $3) WHERE tenant_id = $1 AND $2 = ANY(workspaces)`,
+        [caller.tenant, move.name, move.to],
+      );
+    }
+  }
+  await audit(sql, caller, 'workspace.rename', to, { from });
+}
+
+function taken(name: string): Refusal {
+  return new Refusal('conflict', `there is a workspace ${name} already; choose another name`);
+}

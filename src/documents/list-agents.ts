@@ -1,0 +1,66 @@
+import type { Sql } from '../db/contract.js';
+import type { Caller } from '../shared/roles.js';
+import type { AgentPlan } from '../workspace/index.js';
+import { findWorkspace, readLiveTree } from '../workspaces/index.js';
+import { type LastRun, lastRuns } from './list-flows.js';
+import { pageOf } from './page-of.js';
+
+export interface AgentListed {
+  readonly name: string;
+  readonly path: string;
+  readonly description: string;
+  readonly model: string | null;
+  /** As its file grants them, and the built-ins that are on. */
+  readonly tools: readonly string[];
+  readonly secrets: readonly string[];
+  /** The flows of which it does a step. */
+  readonly flows: readonly string[];
+  /** Its newest run alone. */
+  readonly lastRun: LastRun | null;
+}
+
+/** The agents of the live revision, by name. */
+export async function listAgents(
+  deps: { readonly db: Sql },
+  caller: Caller,
+  input: { readonly workspace: string; readonly limit: number; readonly cursor?: string | undefined },
+): Promise<{ readonly agents: readonly AgentListed[]; readonly next: string | null }> {
+  const workspace = await findWorkspace(deps.db, caller, input.workspace);
+  const { index } = await readLiveTree(deps.db, workspace.id);
+  const { page, next } = pageOf(index?.agents ?? [], input);
+  const names = page.map(({ name }) => name);
+  const [plans, runs] = await Promise.all([
+    plansOf(deps.db, workspace.id, names),
+    lastRuns(
+      deps.db,
+      workspace.id,
+      names.map((name) => `agents/${name}`),
+    ),
+  ]);
+  const agents = page.map(({ name, path, description }): AgentListed => {
+    const plan = plans.get(name);
+    const flows = (index?.flows ?? []).filter((flow) => flow.agents.includes(name));
+    return {
+      name,
+      path,
+      description,
+      model: plan?.model ?? null,
+      tools: [...(plan?.builtins ?? []), ...(plan?.tools ?? []).map((tool) => tool.name)],
+      secrets: plan?.secrets ?? [],
+      flows: flows.map((flow) => flow.name),
+      lastRun: runs.get(`agents/${name}`) ?? null,
+    };
+  });
+  return { agents, next };
+}
+
+async function plansOf(sql: Sql, workspaceId: string, names: readonly string[]): Promise<Map<string, AgentPlan>> {
+  const rows = await sql.query<{ name: string; agent: AgentPlan | null }>({
+    name: 'live-agents',
+    text: `SELECT n.name, p.body->'agents'->n.name AS agent FROM unnest($2::text[]) n (name)
+        JOIN workspace w ON w.id = $1 JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq
+        JOIN plan p ON p.workspace_id = w.id AND p.id = r.plans->>('agents/' || n.name)`,
+    values: [workspaceId, names],
+  });
+  return new Map(rows.flatMap(({ name, agent }) => (agent ? [[name, agent] as const] : [])));
+}

@@ -1,0 +1,50 @@
+import type { Sql } from '../db/contract.js';
+import type { Caller } from '../shared/roles.js';
+import {
+  kindOfPath,
+  OPTION_VOCABULARY,
+  VOCABULARY,
+  type VocabularyKey,
+  type VocabularyKind,
+} from '../workspace/index.js';
+import { findWorkspace, readInReach, readLiveTree } from '../workspaces/index.js';
+
+export interface Vocabulary {
+  readonly kinds: readonly VocabularyKind[];
+  /** Options under the headings of flows and evals. */
+  readonly options: Readonly<Record<'step' | 'group' | 'case', readonly VocabularyKey[]>>;
+  /** What `[[ ]]` resolves. */
+  readonly docs: readonly { readonly path: string; readonly title: string; readonly kind: string }[];
+}
+
+/** What an editor needs to complete and check a document of this workspace. */
+export async function readVocabulary(
+  deps: { readonly db: Sql },
+  caller: Caller,
+  { workspace }: { readonly workspace: string },
+): Promise<Vocabulary> {
+  const { id } = await findWorkspace(deps.db, caller, workspace);
+  const { index } = await readLiveTree(deps.db, id);
+  const { livePaths } = await readInReach(deps.db, caller.tenant, id);
+  const docs = new Map<string, { path: string; title: string; kind: string }>();
+  for (const path of livePaths) docs.set(path, { path, title: baseName(path), kind: kindOf(path) });
+  for (const { path, title } of index?.documents ?? []) docs.set(path, { path, title, kind: kindOf(path) });
+  for (const path of [...docs.keys()].flatMap(foldersOf)) docs.set(path, { path, title: path, kind: 'folder' });
+  const sorted = [...docs.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+  return { kinds: VOCABULARY, options: OPTION_VOCABULARY, docs: sorted };
+}
+
+function kindOf(path: string): string {
+  const kind = kindOfPath(path);
+  return kind === 'other' ? (path.split('/')[0] ?? kind) : kind;
+}
+
+function baseName(path: string): string {
+  return (path.split('/').at(-1) ?? path).replace(/\.md$/, '');
+}
+
+/** Each folder above a path, as a link names it: without a slash at its end. */
+function foldersOf(path: string): string[] {
+  const parts = path.split('/').slice(0, -1);
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+}
