@@ -3,7 +3,8 @@ import { blobId } from '../git/index.js';
 import { newId } from '../shared/ids.js';
 import { pathFault } from '../shared/path-fault.js';
 import { notFound, Refusal } from '../shared/refusal.js';
-import { writeChange } from '../workspaces/index.js';
+import { readBlobs, writeChange } from '../workspaces/index.js';
+import { checkRoom, lockPaths, type Room } from './memory-room.js';
 
 export interface MemoryWrite {
   readonly workspaceId: string;
@@ -12,7 +13,8 @@ export interface MemoryWrite {
   readonly agent: string;
   /** Under `memory/`. Which folder this agent may write is the tool's to know. */
   readonly path: string;
-  readonly content: Uint8Array;
+  /** What the file is to be, from what it is now; null when that is the same. A Refusal that it throws refuses the write. */
+  readonly compose: (current: Uint8Array | null) => Uint8Array | null;
   /** The sha that the run has read; null when the file must not exist. */
   readonly seen: string | null;
   /** Throws when this attempt no longer holds its lane. */
@@ -27,35 +29,51 @@ export type MemoryOutcome =
 /** A file is at most this long: format.md, section 2. */
 const MAX_BYTES = 256 * 1024;
 
+type Change = MemoryWrite & { readonly content: Uint8Array; readonly sha: string };
+
 /**
  * An agent's write to a memory file, as compare-and-set: it stands only on what the run has seen. Call it in a
- * transaction of its own. It is live at once, over the revision's file of this path, and is a change in history.
+ * transaction of its own. It is live at once, over the revision's file of this path, is a change in history, and one of
+ * its run's `memory_writes`, whatever becomes of the worker.
  */
 export async function writeMemory(sql: Sql, input: MemoryWrite): Promise<MemoryOutcome> {
-  checkMemoryFile(input);
+  checkMemoryPath(input.path);
   await input.guard(sql);
   const current = await lockMemory(sql, input);
+  const before = current.sha === null ? null : await readContent(sql, input.workspaceId, current.sha);
+  const content = input.compose(before);
+  const sha = content === null ? current.sha : blobId(content);
+  // What a file says already may be said again, also by who was cut after the first time.
+  if (content === null || sha === null || sha === current.sha) {
+    return { kind: 'written', sha: current.sha ?? '', changed: false };
+  }
   if (current.sha !== input.seen) return { kind: 'conflict', sha: current.sha };
-  const sha = blobId(input.content);
-  if (sha === current.sha) return { kind: 'written', sha, changed: false };
-  await sql.query({
-    name: 'insert-memory-blob',
-    text: 'INSERT INTO blob (workspace_id, sha, size, content) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
-    values: [input.workspaceId, sha, input.content.byteLength, Buffer.from(input.content)],
-  });
-  if (!(await storeMemory(sql, input, { sha, overlay: current.overlay }))) {
+  checkSize(content);
+  const change = { ...input, content, sha };
+  const room: Room = { bytes: content.byteLength - (before?.byteLength ?? 0), isNew: current.sha === null };
+  if (room.isNew) await lockPaths(sql, input.workspaceId);
+  await checkRoom(sql, input, room);
+  await storeBlob(sql, change);
+  if (!(await storeMemory(sql, change, current.overlay))) {
     return { kind: 'conflict', sha: (await readOverlay(sql, input)) ?? null };
   }
-  await tellChange(sql, input, { before: current.sha, after: sha });
+  await tellChange(sql, change, current.sha);
+  await noteWrite(sql, input);
   return { kind: 'written', sha, changed: true };
 }
 
-function checkMemoryFile({ path, content }: MemoryWrite): void {
+function checkMemoryPath(path: string): void {
   const fault = pathFault(path) ?? (path.startsWith('memory/') ? null : 'is not under memory/');
   if (fault !== null) throw new Refusal('refused', `the path ${fault}`, { code: 'file/bad-path' });
-  if (content.byteLength > MAX_BYTES) {
-    throw new Refusal('too_large', 'a memory file holds at most 256 KiB; split it', { code: 'file/too-large' });
-  }
+}
+
+function checkSize({ byteLength }: Uint8Array): void {
+  if (byteLength <= MAX_BYTES) return;
+  throw new Refusal('too_large', 'a memory file holds at most 256 KiB; split it', { code: 'file/too-large' });
+}
+
+async function readContent(sql: Sql, workspaceId: string, sha: string): Promise<Uint8Array> {
+  return (await readBlobs(sql, workspaceId, new Set([sha]))).get(sha) ?? new Uint8Array();
 }
 
 /**
@@ -87,11 +105,19 @@ async function lockMemory(
   return { sha: source?.sha ?? null, overlay: false };
 }
 
+async function storeBlob(sql: Sql, { workspaceId, sha, content }: Change): Promise<void> {
+  await sql.query({
+    name: 'insert-memory-blob',
+    text: 'INSERT INTO blob (workspace_id, sha, size, content) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
+    values: [workspaceId, sha, content.byteLength, Buffer.from(content)],
+  });
+}
+
 /** False when another agent made the file meanwhile. */
 async function storeMemory(
   sql: Sql,
-  { workspaceId, path, content, agent, runId }: MemoryWrite,
-  { sha, overlay }: { sha: string; overlay: boolean },
+  { workspaceId, path, content, agent, runId, sha }: Change,
+  overlay: boolean,
 ): Promise<boolean> {
   const update = `UPDATE memory_file SET sha = $3, size = $4, agent = $5, run_id = $6, version = version + 1, updated_at = now()
     WHERE workspace_id = $1 AND path = $2 RETURNING version`;
@@ -114,11 +140,8 @@ async function readOverlay(sql: Sql, { workspaceId, path }: MemoryWrite): Promis
   return row?.sha;
 }
 
-async function tellChange(
-  sql: Sql,
-  { workspaceId, path, agent, runId }: MemoryWrite,
-  shas: { readonly before: string | null; readonly after: string },
-): Promise<void> {
+async function tellChange(sql: Sql, change: Change, before: string | null): Promise<void> {
+  const { workspaceId, path, agent, runId, sha } = change;
   await writeChange(sql, {
     workspaceId,
     id: newId(),
@@ -126,9 +149,19 @@ async function tellChange(
     via: 'agent',
     by: { kind: 'agent', id: agent, label: agent },
     message: `${agent} wrote ${path}`,
-    before: new Map(shas.before === null ? [] : [[path, { sha: shas.before }]]),
-    after: new Map([[path, { sha: shas.after }]]),
+    before: new Map(before === null ? [] : [[path, { sha: before }]]),
+    after: new Map([[path, { sha }]]),
     revisionSeq: null,
     runId,
+  });
+}
+
+/** With the write itself: the call's record may never come. */
+async function noteWrite(sql: Sql, { runId, path }: MemoryWrite): Promise<void> {
+  await sql.query({
+    name: 'note-memory-write',
+    text: `UPDATE run SET memory_writes = array_append(coalesce(memory_writes, '{}'), $2)
+      WHERE id = $1 AND NOT $2 = ANY(coalesce(memory_writes, '{}'))`,
+    values: [runId, path],
   });
 }

@@ -5,6 +5,7 @@ export type { Checker } from './checker.js';
 export { didYouMean } from './did-you-mean.js';
 export * from './edit/index.js';
 export { type JobInput, type JobName, type JobOutput, runJob } from './jobs.js';
+export * from './memory/index.js';
 export * from './model.js';
 export { checkPath, foldPath } from './parse/check-path.js';
 export { type FileKind, isProtectedPath, kindOfPath } from './parse/place.js';

@@ -1,5 +1,4 @@
 import type { Deps } from '../deps.js';
-import { Lru } from '../shared/lru.js';
 
 /** A run reads the revision it began with; memory, storage, files and outputs it reads as they are now. */
 export interface RunView {
@@ -91,43 +90,4 @@ export async function listRunFiles(deps: Pick<Deps, 'db'>, view: RunView): Promi
     values: [view.workspaceId, view.revision],
   });
   return rows.map(({ path, sha, size }) => ({ path, sha, size: Number(size) }));
-}
-
-export interface Indexed {
-  readonly memory: readonly string[];
-  readonly knowledge: readonly string[];
-}
-
-/** By `<workspace>/<revision id>` and `<workspace>#<seq>`: a revision never changes. */
-const indexes = new Lru<string, Indexed>(512);
-
-/** The paths of memory/ and knowledge/ as a run sees them, in order: what a prompt lists. */
-export async function listIndexed(deps: Pick<Deps, 'db'>, view: RunView): Promise<Indexed> {
-  const [now] = await deps.db.query<{ seq: number; memory: readonly string[] }>({
-    name: 'indexed-now',
-    text: `SELECT live_seq AS seq, ARRAY(SELECT path FROM memory_file WHERE workspace_id = $1) AS memory
-      FROM workspace WHERE id = $1`,
-    values: [view.workspaceId],
-  });
-  const pinned = await readIndex(deps, `${view.workspaceId}/${view.revision}`, 'id = $2', view);
-  if (!now) return { memory: [], knowledge: pinned.knowledge };
-  const live = await readIndex(deps, `${view.workspaceId}#${now.seq}`, 'seq = $2', { ...view, revision: now.seq });
-  return { memory: [...new Set([...live.memory, ...now.memory])].sort(), knowledge: pinned.knowledge };
-}
-
-async function readIndex(
-  deps: Pick<Deps, 'db'>,
-  key: string,
-  which: 'id = $2' | 'seq = $2',
-  { workspaceId, revision }: { readonly workspaceId: string; readonly revision: string | number },
-): Promise<Indexed> {
-  const known = indexes.get(key);
-  if (known) return known;
-  const rows = await deps.db.query<{ path: string }>(
-    `SELECT jsonb_object_keys(manifest) AS path FROM revision WHERE workspace_id = $1 AND ${which}`,
-    [workspaceId, revision],
-  );
-  const paths = rows.map(({ path }) => path).sort();
-  const under = (folder: string): string[] => paths.filter((path) => path.startsWith(folder));
-  return indexes.set(key, { memory: under('memory/'), knowledge: under('knowledge/') });
 }

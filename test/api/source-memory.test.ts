@@ -69,7 +69,14 @@ test('a write of an attempt that lost its lane changes nothing', async () => {
   const { id } = await app.workspace();
   const lost = app.deps.db.transaction((sql) =>
     writeMemory(sql, {
-      ...{ workspaceId: id, runId: 'r', agent: 'writer', path: 'memory/a.md', content: Buffer.from('x'), seen: null },
+      ...{
+        workspaceId: id,
+        runId: 'r',
+        agent: 'writer',
+        path: 'memory/a.md',
+        compose: () => Buffer.from('x'),
+        seen: null,
+      },
       guard: async () => {
         throw new Error('fenced');
       },
@@ -149,4 +156,21 @@ test('the live plan follows the pointer, and a plan that a run is pinned to stay
   expect(second).toMatchObject({ revision, plan: { steps: 2 } });
   expect(await loadPlan(app.deps, id, first?.planId ?? '')).toEqual(first?.plan);
   await expect(loadPlan(app.deps, id, 'no-such-plan')).rejects.toThrow('no plan');
+});
+
+test('what an agent wrote is undone by writing the text before it back, and the next run reads that', async () => {
+  const app = await createWorkspaceApp();
+  const { id, name } = await app.workspace(SMALL);
+  const path = 'memory/a.md';
+  await agentWrites(app, { id, path, content: 'Good.\n', seen: null, runId: 'run-1' });
+  await agentWrites(app, { id, path, content: 'Bad.\n', seen: 'Good.\n', runId: 'run-2' });
+  const { changes } = await bodyOf(app.get(`/api/workspaces/${name}/history?path=${path}`));
+  expect(changes[0]).toMatchObject({ via: 'agent', runId: 'run-2' });
+  const { files } = await bodyOf(app.get(`/api/workspaces/${name}/history?path=${path}&id=${changes[0].id}`));
+  expect(files).toMatchObject([{ path, before: 'Good.\n', after: 'Bad.\n' }]);
+  const restored = await app.put(`/api/workspaces/${name}/source`, { path, content: files[0].before });
+  expect(restored.status).toBe(200);
+  const view = { workspaceId: id, revision: 'whichever' };
+  expect(Buffer.from((await readRunFile(app.deps, view, path))?.content ?? []).toString()).toBe('Good.\n');
+  expect(await agentWrites(app, { id, path, content: 'Late.\n', seen: 'Bad.\n' })).toMatchObject({ kind: 'conflict' });
 });

@@ -4,6 +4,9 @@ import { createToolLane } from '../support/tool-lane.js';
 const FILES = { 'memory/writer/notes.md': 'Old note.\n', 'memory/shared.md': 'All read this.\n' };
 const path = 'memory/writer/notes.md';
 
+/** What a memory file says below the frontmatter that the service writes. */
+const textOf = (file: string): string => file.replace(/^---\n[\s\S]*?\n---\n\n/, '');
+
 test('a memory file must have been read in this run before it is changed', async () => {
   const { fails, ok, call } = await createToolLane({ files: FILES });
   expect(await fails('Write', { path, content: 'New.' })).toBe(
@@ -15,7 +18,7 @@ test('a memory file must have been read in this run before it is changed', async
     isError: false,
     memoryWrite: path,
   });
-  expect(await ok('Read', { path })).toBe('New note.\n');
+  expect(textOf(await ok('Read', { path }))).toBe('New note.\n');
 });
 
 test('a new memory file needs no reading, and only what really changes is a memory write', async () => {
@@ -32,12 +35,12 @@ test('a change by another run since the reading is told, with what to do', async
   await mine.ok('Read', { path });
   await theirs.ok('Read', { path });
   await theirs.ok('Write', { path, content: 'Theirs.' });
-  expect(await mine.fails('Write', { path, content: 'Mine.' })).toBe(
-    `${path} was changed by someone else since you read it: Read it again, then make your change on what it says now`,
+  expect(await mine.fails('Write', { path, content: 'Mine.' })).toEqual(
+    expect.stringMatching(/was changed by the agent writer in another run since you read it/),
   );
-  expect(await mine.ok('Read', { path })).toBe('Theirs.');
+  expect(textOf(await mine.ok('Read', { path }))).toBe('Theirs.');
   await mine.ok('Edit', { path, old_string: 'Theirs.', new_string: 'Theirs, and mine.' });
-  expect(await theirs.ok('Read', { path })).toBe('Theirs, and mine.');
+  expect(textOf(await theirs.ok('Read', { path }))).toBe('Theirs, and mine.');
 });
 
 test('programs see memory as it is now, read-only', async () => {
@@ -45,10 +48,10 @@ test('programs see memory as it is now, read-only', async () => {
   expect(await ok('Bash', { command: `cat ${path}` })).toBe('Old note.\n');
   await ok('Read', { path });
   await ok('Write', { path, content: 'Newer.' });
-  expect(await ok('Bash', { command: `cat ${path}; ls memory` })).toBe('Newer.shared.md\nwriter\n');
+  expect(textOf(await ok('Bash', { command: `cat ${path}; ls memory` }))).toBe('Newer.shared.md\nwriter\n');
   const { isError, text } = await call('Bash', { command: `echo mine > ${path}` });
   expect({ isError, text }).toMatchObject({ isError: true, text: expect.stringContaining('Read-only file system') });
-  expect(await ok('Read', { path })).toBe('Newer.');
+  expect(textOf(await ok('Read', { path }))).toBe('Newer.');
 });
 
 test("an eval's memory is a copy that its whole run sees and that changes nothing", async () => {
@@ -58,8 +61,8 @@ test("an eval's memory is a copy that its whole run sees and that changes nothin
   await evaluated.ok('Read', { path });
   expect((await evaluated.call('Write', { path, content: 'Tried.' })).memoryWrite).toBe(path);
   const lane = await evaluated.other({ lane: 'group.1' });
-  expect(await lane.ok('Read', { path })).toBe('Tried.');
-  expect(await lane.ok('Bash', { command: `cat ${path}` })).toBe('Tried.');
+  expect(textOf(await lane.ok('Read', { path }))).toBe('Tried.');
+  expect(textOf(await lane.ok('Bash', { command: `cat ${path}` }))).toBe('Tried.');
   expect(await lane.ok('Glob', { pattern: 'memory/**' })).toBe('memory/shared.md\nmemory/writer/notes.md');
   expect(await live.ok('Read', { path })).toBe('Old note.\n');
 });

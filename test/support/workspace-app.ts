@@ -120,7 +120,7 @@ export async function agentWrites(
       runId: write.runId ?? 'run-1',
       agent: write.agent ?? 'writer',
       path: write.path,
-      content: Buffer.from(write.content),
+      compose: () => Buffer.from(write.content),
       seen: write.seen === null ? null : blobId(Buffer.from(write.seen)),
       guard: async () => undefined,
     }),

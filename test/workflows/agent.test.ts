@@ -131,6 +131,10 @@ test('a memory file is written once it was read, is told in memoryWrites and his
     changes: { via: string }[];
   };
   expect(history.changes[0]?.via).toBe('agent');
+  play('MARK', [{ text: 'read' }]);
+  await app.ended(workspace, await app.start(workspace, 'm'));
+  const system = provider.calls.at(-1)?.body.messages[0].content;
+  expect(system).toContain('- memory/worker/notes.md: likes tea\nYou may write under memory/worker/');
 });
 
 test('a call that approve: names waits for a person, and runs or is refused as they decide', async () => {

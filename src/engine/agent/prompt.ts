@@ -1,6 +1,6 @@
 import type { Json } from '../../shared/json.js';
 import type { AgentPlan, StepPlan } from '../../workspace/model.js';
-import { listIndexed, readRunFile } from '../../workspaces/index.js';
+import { type IndexEntry, listIndexed, readRunFile } from '../../workspaces/index.js';
 import type { Lane, StepState } from '../lane/lane.js';
 import { leavesOf } from '../lane/lane-plan.js';
 import { scopeOf } from '../lane/scope.js';
@@ -11,6 +11,8 @@ import { fenced, newReferences, promptText, type References } from '../text/prom
 import { skillIndex } from '../text/skill-index.js';
 
 const RESULT_CHARACTERS = 8_000;
+/** As many documents of a kind are listed one by one. */
+const INDEX_LINES = 500;
 
 /** What stays the same from step to step comes first, for providers' caches. Values it cannot hold are left in `references`. */
 export async function buildSystem(
@@ -18,7 +20,7 @@ export async function buildSystem(
   { step, agent, references }: { readonly step: StepPlan; readonly agent: AgentPlan; readonly references: References },
 ): Promise<string> {
   const scope = scopeOf(lane);
-  const { memory, knowledge } = await listIndexed(lane.deps, lane.run);
+  const { memory, knowledge } = await listIndexed(lane.deps, lane.run, agent.name);
   const parts = [
     promptText(agent.prompt, scope, references).trim(),
     promptText(lane.plan.workspace.instructions, scope, references).trim(),
@@ -72,11 +74,14 @@ function feedbackBlock(lane: Lane, step: StepPlan, state: StepState): string {
   return `This is another round. What came back from the last one:\n${fenced('untrusted', feedback)}`;
 }
 
-function index(title: string, files: readonly string[], writable: string | null): string {
-  const paths = files.map((path) => `- ${path}`);
-  if (paths.length === 0 && writable === null) return '';
-  const may = writable === null ? '' : `\nYou may write under ${writable}`;
-  return `${title}:\n${paths.join('\n')}${may}`.trim();
+function index(title: string, files: readonly IndexEntry[], writable: string | null): string {
+  if (files.length === 0 && writable === null) return '';
+  const lines = files
+    .slice(0, INDEX_LINES)
+    .map(({ path, description }) => `- ${path}${description && `: ${description}`}`);
+  const more = files.length > lines.length ? [`- … and ${files.length - lines.length} more: find them with Glob`] : [];
+  const may = writable === null ? [] : [`You may write under ${writable}`];
+  return [`${title}:`, ...lines, ...more, ...may].join('\n');
 }
 
 async function pinned(lane: Lane, agent: AgentPlan): Promise<string[]> {

@@ -5,6 +5,7 @@ const ACT = '## Act @worker\n\nAct.\n\n## After @worker\n\nAfter.';
 const GATE = '## First @worker\n\n1.\n\n## Sign\n\n- approve: human\n\nOK?\n\n## Last @worker\n\n3.';
 const GROUP = '## Facts\n\n### Act @worker\n\nL.\n\n### Right @worker\n\nR.\n\n## After @worker\n\nC.';
 const HAND = '## Hand @lead\n\nHand on.\n\n## After @worker\n\nAfter.';
+const NOTE = '## Note @worker\n\nNote it.\n\n## After @worker\n\nAfter.';
 const COUNT = '## Count @counter\n\nCount on.';
 const LINE = '## One @worker\n\n1.\n\n## Nap\n\n- wait: 1s\n\n## Two @worker\n\n2.';
 const EVENT = '## Ask @worker\n\n- wait: event\n\nAsk.\n\n## After @worker\n\nC.';
@@ -151,7 +152,13 @@ export const JOBS = {
   'compaction-started': { in: 'worker', jobs: [run('a conversation that outgrows its model', COUNT)] },
   'compaction-answered': { in: 'worker', jobs: [run('a conversation that outgrows its model', COUNT)] },
   'tool-started': { in: 'worker', jobs: [run('a step with tools', ACT)] },
-  'tool-done': { in: 'worker', jobs: [run('a step with tools', ACT)] },
+  'tool-done': {
+    in: 'worker',
+    jobs: [
+      run('a step with tools', ACT),
+      run('a write to memory', NOTE, { shows: { ...COMPLETED, memoryWrites: ['memory/worker/note.md'] } }),
+    ],
+  },
   'handed-over': { in: 'worker', jobs: [run('agents that hand work on', HAND)] },
   parked: { in: 'worker', jobs: [run('a gate', GATE)] },
   forked: { in: 'worker', jobs: [run('a group', GROUP)] },

@@ -9,6 +9,7 @@ export async function startJobProvider(): Promise<FakeProvider> {
   });
 }
 
+const NOTE = { path: 'memory/worker/note.md', content: 'Noted.' };
 const handOver = (task: string) => ({ name: 'run_agent', args: { agent: 'worker', task } });
 
 function answer(call: FakeCall, summedUp: Set<string>): FakeAnswer {
@@ -17,6 +18,7 @@ function answer(call: FakeCall, summedUp: Set<string>): FakeAnswer {
   const append = { name: 'Bash', args: { command: `echo ${step}.${turn} >> files/${run}-${step}.txt` } };
   if (step === 'one') return { text: 'one is done', delayMs: 1_200 };
   if ((step === 'act' || step === 'worker') && turn === '0') return { calls: [append] };
+  if (step === 'note' && turn === '0') return { calls: [{ name: 'Write', args: NOTE }] };
   if (step === 'hand' && turn === '0') return { calls: ['left', 'right'].map(handOver) };
   if (step !== 'count') return { text: `${step} is done` };
   if (parts.at(-1) === 'summary') {

@@ -12,5 +12,6 @@ export const KNOWLEDGE_KEYS = {
 export const MEMORY_KEYS = {
   description: key(text, 'What it holds.'),
   updated: key(word, 'When it was last written.'),
+  by: key(word, 'The agent that wrote it.'),
   run: key(word, 'The run that wrote it.'),
 } satisfies KeyTable;

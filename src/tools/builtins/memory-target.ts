@@ -1,0 +1,98 @@
+import { mkdir } from 'node:fs/promises';
+import { type MemoryOutcome, writeMemory } from '../../deploys/index.js';
+import { blobId } from '../../git/index.js';
+import { Refusal } from '../../shared/refusal.js';
+import { stampMemory } from '../../workspace/index.js';
+import type { ToolContext, ToolOutcome } from '../contract.js';
+import { writeLaneFile } from '../lane/lane-files.js';
+import { overlayFolder } from '../lane/overlay.js';
+import { ok, toolError } from '../outcome.js';
+import { decodeText } from '../text-file.js';
+import { readView, type ViewDeps } from '../view.js';
+import { whatChanged } from './what-changed.js';
+
+interface Target {
+  readonly path: string;
+  readonly content: Uint8Array;
+}
+
+/** What `seen` has for a file that was read, and of which the run was told that it is gone. */
+const GONE = '';
+
+/** An agent's write to its folder of memory: what it says, under frontmatter of the service's. */
+export async function writeToMemory(deps: ViewDeps, context: ToolContext, target: Target): Promise<ToolOutcome> {
+  const { path } = target;
+  if (!path.endsWith('.md')) return toolError(`${path}: a memory file is markdown, its name ends in .md`);
+  const write = { ...target, seen: context.seen.get(path) || null };
+  const written = await orRefused(() => (context.run.mode === 'eval' ? writeOverlay : writeLive)(deps, context, write));
+  if (typeof written === 'string') return toolError(`${path} cannot be written: ${written}`);
+  if (written.kind === 'written') {
+    const outcome = { ...ok(`wrote ${path} (${target.content.byteLength} bytes)`), seen: [{ path, sha: written.sha }] };
+    return written.changed ? { ...outcome, memoryWrite: path } : outcome;
+  }
+  if (write.seen === null) return toolError(`${path} exists and you have not read it: Read it first, then change it`);
+  const told = toolError(await whatChanged(deps, context, { path, from: write.seen, to: written.sha }));
+  // Nobody can read what is gone: who was told may make it anew.
+  return written.sha === null ? { ...told, seen: [{ path, sha: GONE }] } : told;
+}
+
+type Write = Target & { readonly seen: string | null };
+
+/** A Refusal's sentence: the agent can do something about it. */
+async function orRefused(write: () => Promise<MemoryOutcome>): Promise<MemoryOutcome | string> {
+  try {
+    return await write();
+  } catch (error) {
+    if (error instanceof Refusal && (error.kind === 'refused' || error.kind === 'too_large')) return error.message;
+    throw error;
+  }
+}
+
+/** What the file is to be, from what it is now; null when that says the same. */
+function compose({ run, agent }: ToolContext, content: Uint8Array): (current: Uint8Array | null) => Uint8Array | null {
+  const updated = new Date().toISOString();
+  return (current) => {
+    const before = current === null ? null : decodeText(current);
+    const stamped = stampMemory(new TextDecoder().decode(content), before, { updated, by: agent.name, run: run.id });
+    if (stamped === null) return null;
+    if ('refused' in stamped) throw new Refusal('refused', stamped.refused);
+    return Buffer.from(stamped.text, 'utf8');
+  };
+}
+
+function writeLive(deps: ViewDeps, context: ToolContext, { path, content, seen }: Write): Promise<MemoryOutcome> {
+  const { run, agent, guard } = context;
+  return deps.db.transaction((sql) =>
+    writeMemory(sql, {
+      workspaceId: run.workspaceId,
+      runId: run.id,
+      agent: agent.name,
+      compose: compose(context, content),
+      path,
+      seen,
+      guard,
+    }),
+  );
+}
+
+/** An eval's run changes nothing that outlives it: the same rules, over a copy of its own. */
+async function writeOverlay(
+  deps: ViewDeps,
+  context: ToolContext,
+  { path, content, seen }: Write,
+): Promise<MemoryOutcome> {
+  const current = await readView(deps, context, path);
+  if (typeof current === 'string') throw new Refusal('refused', current);
+  const now = current?.memorySha ?? null;
+  const composed = compose(context, content)(current?.content ?? null);
+  if (composed === null) return { kind: 'written', sha: now ?? GONE, changed: false };
+  if (now !== seen) return { kind: 'conflict', sha: now };
+  await writeLaneFile({ work: await makeOverlay(context), path, content: composed, uid: undefined });
+  return { kind: 'written', sha: blobId(composed), changed: true };
+}
+
+async function makeOverlay(context: ToolContext): Promise<string> {
+  const folder = overlayFolder(context);
+  await mkdir(folder, { recursive: true });
+  return folder;
+}

@@ -1,0 +1,2 @@
+export { describeDocument, readMemory } from './read-memory.js';
+export { type MemoryStamp, stampMemory } from './stamp-memory.js';

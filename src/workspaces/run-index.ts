@@ -1,0 +1,101 @@
+import type { Deps } from '../deps.js';
+import { Lru } from '../shared/lru.js';
+import { describeDocument } from '../workspace/index.js';
+import type { RunView } from './run-files.js';
+
+/** A document as a prompt lists it. */
+export interface IndexEntry {
+  readonly path: string;
+  /** On one line; empty when it says nothing of itself. */
+  readonly description: string;
+}
+
+export interface Indexed {
+  readonly memory: readonly IndexEntry[];
+  readonly knowledge: readonly IndexEntry[];
+}
+
+interface File {
+  readonly path: string;
+  readonly sha: string;
+}
+
+/** By `<workspace>/<revision id>` and `<workspace>#<seq>`: a revision never changes. */
+const revisions = new Lru<string, readonly File[]>(512);
+/** By `<workspace>/<sha>`. */
+const descriptions = new Lru<string, string>(20_000);
+
+/** Enough of a document to read its frontmatter, or its first words. */
+const HEAD_BYTES = 4_096;
+
+const DOCUMENT = /^(agents\/[^/]+\/)?(memory|knowledge)\/.+\.md$/;
+
+/**
+ * The documents that an agent's prompt lists, in order: memory as it is now, knowledge as the run's revision has it,
+ * and what the agent's own folder has of both.
+ */
+export async function listIndexed(deps: Pick<Deps, 'db'>, view: RunView, agent: string): Promise<Indexed> {
+  const [now] = await deps.db.query<{ seq: number; memory: readonly File[] }>({
+    name: 'indexed-now',
+    text: `SELECT live_seq AS seq, (SELECT coalesce(jsonb_agg(jsonb_build_object('path', path, 'sha', sha)), '[]')
+        FROM memory_file WHERE workspace_id = $1) AS memory
+      FROM workspace WHERE id = $1`,
+    values: [view.workspaceId],
+  });
+  const pinned = await readDocuments(deps, `${view.workspaceId}/${view.revision}`, 'id = $2', view);
+  const live = now
+    ? await readDocuments(deps, `${view.workspaceId}#${now.seq}`, 'seq = $2', { ...view, revision: now.seq })
+    : [];
+  const memory = new Map(under(live, 'memory/').map((file) => [file.path, file]));
+  for (const file of now?.memory ?? []) memory.set(file.path, file);
+  const lists = {
+    memory: [...under(pinned, `agents/${agent}/memory/`), ...memory.values()],
+    knowledge: [...under(pinned, `agents/${agent}/knowledge/`), ...under(pinned, 'knowledge/')],
+  };
+  await describe(deps, view.workspaceId, [...lists.memory, ...lists.knowledge]);
+  return { memory: entriesOf(view, lists.memory), knowledge: entriesOf(view, lists.knowledge) };
+}
+
+function under(files: readonly File[], folder: string): readonly File[] {
+  return files.filter(({ path }) => path.startsWith(folder));
+}
+
+function entriesOf({ workspaceId }: RunView, files: readonly File[]): IndexEntry[] {
+  return files
+    .map(({ path, sha }) => ({ path, description: descriptions.get(`${workspaceId}/${sha}`) ?? '' }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+async function readDocuments(
+  deps: Pick<Deps, 'db'>,
+  key: string,
+  which: 'id = $2' | 'seq = $2',
+  { workspaceId, revision }: { readonly workspaceId: string; readonly revision: string | number },
+): Promise<readonly File[]> {
+  const known = revisions.get(key);
+  if (known) return known;
+  const rows = await deps.db.query<File>(
+    `SELECT f.key AS path, f.value->>'sha' AS sha FROM revision, jsonb_each(manifest) f WHERE workspace_id = $1 AND ${which}`,
+    [workspaceId, revision],
+  );
+  return revisions.set(
+    key,
+    rows.filter(({ path }) => DOCUMENT.test(path)),
+  );
+}
+
+/** Reads the heads of those documents whose description is not known yet: a blob never changes. */
+async function describe(deps: Pick<Deps, 'db'>, workspaceId: string, files: readonly File[]): Promise<void> {
+  const unknown = [
+    ...new Set(files.map(({ sha }) => sha).filter((sha) => descriptions.get(`${workspaceId}/${sha}`) === undefined)),
+  ];
+  if (unknown.length === 0) return;
+  const rows = await deps.db.query<{ sha: string; head: Uint8Array }>({
+    name: 'document-heads',
+    text: 'SELECT sha, substring(content FROM 1 FOR $3) AS head FROM blob WHERE workspace_id = $1 AND sha = ANY($2)',
+    values: [workspaceId, unknown, HEAD_BYTES],
+  });
+  for (const { sha, head } of rows) {
+    descriptions.set(`${workspaceId}/${sha}`, describeDocument(new TextDecoder().decode(head)));
+  }
+}
