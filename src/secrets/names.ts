@@ -4,7 +4,7 @@ import { Refusal } from '../shared/refusal.js';
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 /** Variables that decide how programs of a sandbox run, and those that the service sets itself. */
 const TAKEN =
-  /^(PATH|HOME|TMPDIR|LANG|TERM|SHELL|USER|PWD|IFS|ENV|BASH.*|LC_.*|LD_.*|NODE_OPTIONS|NODE_PATH|PYTHON.*|PERL.*|RUBY(LIB|OPT)|SSH_.*|GIT_SSH.*|GIT_CONFIG.*|ARG_.*)$/;
+  /^(PATH|HOME|TMPDIR|LANG|TERM|SHELL|USER|PWD|IFS|ENV|BASH.*|LC_.*|LD_.*|NODE_OPTIONS|NODE_PATH|NODE_USE_ENV_PROXY|(HTTPS?|ALL|NO)_PROXY|(https?|all|no)_proxy|PYTHON.*|PERL.*|RUBY(LIB|OPT)|SSH_.*|GIT_SSH.*|GIT_CONFIG.*|ARG_.*)$/;
 
 /** Refuses a name that no placeholder can spell, or that would change how programs run. */
 export function checkSecretName(name: string): void {

@@ -313,13 +313,21 @@ describe('what is refused, and why', () => {
     expect(await open('REFUSED')).toBeNull();
   });
 
-  test.each(['', '1ST', 'WITH SPACE', 'MY-TOKEN', 'PATH', 'LD_PRELOAD', 'SSH_AUTH_SOCK', 'BASH_ENV', 'ARG_X'])(
-    'the name “%s”',
-    async (name) => {
-      const response = await put({ name, value: 'a-good-value' });
-      expect([response.status, (await bodyOf(response)).code]).toEqual([422, 'secret/bad-name']);
-    },
-  );
+  test.each([
+    '',
+    '1ST',
+    'WITH SPACE',
+    'MY-TOKEN',
+    'PATH',
+    'LD_PRELOAD',
+    'SSH_AUTH_SOCK',
+    'BASH_ENV',
+    'ARG_X',
+    'HTTPS_PROXY',
+  ])('the name “%s”', async (name) => {
+    const response = await put({ name, value: 'a-good-value' });
+    expect([response.status, (await bodyOf(response)).code]).toEqual([422, 'secret/bad-name']);
+  });
 
   test('a refusal repeats nothing of what it refuses', async () => {
     for (const body of [

@@ -107,3 +107,12 @@ test('environments without a user make room, those in use stay, and what dead wo
   await makeRoom(place, { bytes: 0, entries: 0 });
   expect((await readdir(cache)).sort()).toEqual([hash('b'), hash('c'), 'new'].sort());
 });
+
+test('without a sandbox a runtime that the machine has is enough, and packages are refused in words', async () => {
+  const { ok, fails, context } = await createToolLane({ driver: 'none' });
+  const wanting = (runtime: ToolContext['agent']['runtime']) => ({ agent: { ...context.agent, runtime } });
+  expect(await ok('Bash', { command: 'python3 -c "print(1)"' }, wanting({ python: '3' }))).toBe('1\n');
+  expect(await fails('Bash', { command: 'true' }, wanting({ packages: ['pip:greet'] }))).toContain(
+    'SERVICE_SANDBOX is none',
+  );
+});

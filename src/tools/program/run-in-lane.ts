@@ -7,6 +7,7 @@ import { Refusal } from '../../shared/refusal.js';
 import type { ToolContext } from '../contract.js';
 import { WORKSPACE_INSIDE } from '../lane/open-lane.js';
 import { type PreparedRuntime, prepareRuntime } from '../runtime/prepare-runtime.js';
+import { networkOf } from './network-of.js';
 import { prepareShown } from './shown-files.js';
 
 export type ProgramDeps = Pick<Deps, 'config' | 'db' | 'blobs' | 'sandbox' | 'log'>;
@@ -33,7 +34,11 @@ const CUT = /\n\[… \d+ bytes left out …\]\n/;
 const NO_NETWORK =
   /could not resolve|name resolution|name or service not known|network is unreachable|getaddrinfo|EAI_AGAIN|ENETUNREACH/i;
 
-/** Runs a program of a step in its lane's folder; null as `sandbox` answers when none can be had, with the reason. */
+/**
+ * Runs a program of a step in its lane's folder, with the step's runtime, network and secrets; `refused` is the
+ * sentence that says why it was not started. What runs longer than one call (a local MCP server) takes the same from
+ * the same doors: prepareRuntime, networkOf, and secrets.forPrograms of the context.
+ */
 export async function runInLane(
   deps: ProgramDeps,
   context: ToolContext,
@@ -76,7 +81,7 @@ async function runPrepared(
         ...given.readOnly,
       ],
       timeoutMs: program.timeoutMs,
-      network: { hosts: hostsOf(context) },
+      network: { hosts: networkOf(context) },
       owner: { runId: context.run.id, lane: context.lane },
       signal: context.signal,
       ...(out && { onOutput: (chunk, stream) => out[stream].write(chunk) }),
@@ -111,15 +116,10 @@ function describe(context: ToolContext, result: ProgramResult): LaneResult {
   if (killed === null && exitCode === null) faults.push('it was ended by a signal');
   else if (killed === null && exitCode !== 0) faults.push(`exit status ${exitCode}`);
   if (why !== null) faults.push(why);
-  const network = faults.length === 0 ? [] : networkFaults(hostsOf(context), result);
+  const network = faults.length === 0 ? [] : networkFaults(networkOf(context), result);
   const refused = result.network?.refused ?? [];
   const told = { ...(network.length > 0 && refused.length === 0 && { network: 'none' }), ...refusedDetail(refused) };
   return { result, faults: [...faults, ...network], detail: { exitCode, killed, why, durationMs, ...told } };
-}
-
-/** What the agent's file and AGENTS.md open, together. */
-function hostsOf({ agent, plan }: ToolContext): readonly string[] {
-  return [...new Set([...plan.workspace.network, ...agent.network])];
 }
 
 /** What a program that failed may have missed of a network. */
