@@ -15,8 +15,10 @@ export interface NetRequest {
   readonly redirects?: number;
   /** For the whole of it, all redirects included; default 30 s. */
   readonly timeoutMs?: number;
-  /** Of the answer's body, unpacked; default 5 MiB. */
-  readonly maxBytes?: number;
+  /** Of the answer's body, unpacked; default 5 MiB. A function is asked once its headers are there. */
+  readonly maxBytes?: number | ((headers: Headers) => number);
+  /** The address that every hop stays at or below, query aside: a redirect that leaves it is refused. */
+  readonly within?: string;
   readonly signal?: AbortSignal;
 }
 

@@ -7,6 +7,7 @@ import { checkHeaders } from './headers.js';
 import { NetError, toFault } from './net-error.js';
 import { locationOf, type Message, nextHop } from './redirect.js';
 import { sendHop } from './send-hop.js';
+import { requireWithin } from './within.js';
 
 export interface NetOptions {
   readonly config: Pick<Config, 'allowHosts' | 'version'>;
@@ -83,6 +84,7 @@ async function follow(
   };
   const rules = { ...guard, maxBytes, signal, onConnected, readsRedirects: redirects === 0 };
   let url = checkUrl(request.url, guard.allow, request);
+  if (request.within !== undefined) requireWithin(url, request.within, 'the address');
   const headers = { 'user-agent': guard.agent, ...checkHeaders(request.headers ?? {}) };
   const method = (request.method ?? 'GET').toUpperCase();
   if (!METHODS.has(method)) throw new NetError('bad-request', `the method "${method.slice(0, 20)}" is not sent`);
@@ -93,6 +95,7 @@ async function follow(
     if (location === null || redirects === 0) return { kind: 'answer', ...answer, url: url.href };
     if (hop === redirects) throw new NetError('redirect', `${url.host} redirects more than ${redirects} times`, true);
     const next = nextHop(url, message, { status: answer.status, location });
+    if (request.within !== undefined) requireWithin(next.url, request.within, `the redirect of ${url.host}`);
     message = next.message;
     url = checkUrl(next.url.href, guard.allow, request);
   }

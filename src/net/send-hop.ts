@@ -1,6 +1,7 @@
 import { Client } from 'undici';
 import type { AllowHosts } from './check-url.js';
 import { guardedConnector, type Resolve } from './connector.js';
+import type { NetRequest } from './contract.js';
 import { toNetError } from './failure.js';
 import { toHeaders } from './headers.js';
 import { readBody } from './read-body.js';
@@ -9,7 +10,7 @@ import { locationOf, type Message } from './redirect.js';
 export interface HopRules {
   readonly allow: AllowHosts;
   readonly resolve: Resolve;
-  readonly maxBytes: number;
+  readonly maxBytes: NonNullable<NetRequest['maxBytes']>;
   readonly signal: AbortSignal;
   /** False: a redirect's body is of no interest. */
   readonly readsRedirects: boolean;
@@ -56,7 +57,8 @@ export async function sendHop(url: URL, message: Message, rules: HopRules): Prom
     const isPassedOver = !rules.readsRedirects && locationOf(status, headers) !== null;
     if (isPassedOver) return { status, headers, body: new Uint8Array(0) };
     const encoding = isEmpty ? null : headers.get('content-encoding');
-    const body = await readBody(answer.body, { encoding, maxBytes: rules.maxBytes, host: url.host });
+    const maxBytes = typeof rules.maxBytes === 'number' ? rules.maxBytes : rules.maxBytes(headers);
+    const body = await readBody(answer.body, { encoding, maxBytes, host: url.host });
     return { status, headers, body };
   } catch (error) {
     throw toNetError(error, { host: url.host, connected });

@@ -136,6 +136,7 @@ export interface HttpToolPlan extends ToolBase {
   readonly methods: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
   readonly openapi?: string;
+  readonly timeoutMs?: number;
   readonly notes: string;
 }
 

@@ -20,9 +20,10 @@ function base(tool: Found<'tool'>) {
 }
 
 function http(_catalog: Catalog, tool: Found<'tool'>): HttpToolPlan {
-  const { base: address, methods = ['GET', 'HEAD'], headers = {}, openapi } = tool.model.keys.values;
+  const { base: address, methods = ['GET', 'HEAD'], headers = {}, openapi, timeout } = tool.model.keys.values;
   const document = openapi && (isAddress(openapi.name) ? openapi.name : resolveBeside(tool.source.path, openapi.name));
-  const rest = defined({ base: address, openapi: document });
+  const timeoutMs = timeout === undefined ? undefined : timeout * 1_000;
+  const rest = defined({ base: address, openapi: document, timeoutMs });
   return { ...base(tool), transport: 'http', methods, headers, notes: tool.model.notes, ...rest };
 }
 

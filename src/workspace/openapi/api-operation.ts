@@ -1,0 +1,51 @@
+import type { JsonObject } from '../../shared/json.js';
+
+export type ParameterPlace = 'path' | 'query' | 'header' | 'cookie';
+
+export type Style = 'simple' | 'label' | 'matrix' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject';
+
+export interface ApiParameter {
+  readonly name: string;
+  readonly in: ParameterPlace;
+  readonly required: boolean;
+  readonly style: Style;
+  readonly explode: boolean;
+  readonly allowReserved: boolean;
+  /** True where the value goes as JSON: the document gives a media type in a schema's place. */
+  readonly isJson: boolean;
+  readonly schema: JsonObject;
+}
+
+/** How one field of a form goes. */
+export interface ApiField {
+  readonly style: Style;
+  readonly explode: boolean;
+  /** A file, named by its path; or several. */
+  readonly file: boolean;
+  readonly contentType: string | null;
+}
+
+export interface ApiBody {
+  readonly mediaType: string;
+  /** `file`: the whole body is a file, named by its path. */
+  readonly kind: 'json' | 'form' | 'multipart' | 'text' | 'file';
+  readonly required: boolean;
+  readonly schema: JsonObject;
+  /** Of a form: by property. */
+  readonly fields: ReadonlyMap<string, ApiField>;
+}
+
+/** One operation of a document, with everything that a call of it needs. */
+export interface ApiOperation {
+  readonly id: string;
+  /** In capitals. */
+  readonly method: string;
+  readonly path: string;
+  readonly description: string;
+  readonly parameters: readonly ApiParameter[];
+  readonly body: ApiBody | null;
+  /** Addresses as the document has them, the nearest; empty when it names none. */
+  readonly servers: readonly string[];
+  /** Media types of a good answer; empty when the document tells none. */
+  readonly answers: readonly string[];
+}

@@ -1,0 +1,80 @@
+import { isRecord } from '../../shared/json.js';
+
+/** A part of a document, and the address of the document that it is in. */
+export interface Part {
+  readonly value: unknown;
+  readonly at: string;
+}
+
+/** A part that was reached; `key` names the last reference on the way, so that a circle is known. */
+export interface Reached extends Part {
+  readonly key: string | null;
+}
+
+const MAX_CHAIN = 50;
+
+/** A document with all that it refers to, by address. What is not among them is not followed. */
+export class References {
+  constructor(private readonly documents: ReadonlyMap<string, unknown>) {}
+
+  /** What a part is once its references are followed; null when one leads nowhere, or round in a circle. */
+  follow({ value, at }: Part): Reached | null {
+    let part: Part = { value, at };
+    let key: string | null = null;
+    for (let step = 0; step < MAX_CHAIN; step += 1) {
+      const ref = refOf(part.value);
+      if (ref === null) return { ...part, key };
+      const address = addressOf(ref, part.at);
+      key = `${address}#${fragmentOf(ref)}`;
+      const root = this.documents.get(address);
+      const found = root === undefined ? undefined : walk(root, fragmentOf(ref));
+      if (found === undefined) return null;
+      part = { value: found, at: address };
+    }
+    return null;
+  }
+}
+
+export function refOf(value: unknown): string | null {
+  return isRecord(value) && typeof value.$ref === 'string' ? value.$ref : null;
+}
+
+/** The last name of a reference, as people call what it leads to. */
+export function nameOf(key: string): string {
+  return decode(key.slice(key.lastIndexOf('/') + 1)).slice(0, 80);
+}
+
+/** Where the document of a reference is, seen from the one that it stands in. */
+export function addressOf(ref: string, from: string): string {
+  const [target = ''] = ref.split('#');
+  if (target === '') return from;
+  if (URL.canParse(target)) return new URL(target).href;
+  if (URL.canParse(from)) return URL.canParse(target, from) ? new URL(target, from).href : target;
+  // A file of the tree: beside the one that refers to it.
+  return decode(new URL(target, `tree:///${from.split('/').map(encodeURIComponent).join('/')}`).pathname.slice(1));
+}
+
+function fragmentOf(ref: string): string {
+  const at = ref.indexOf('#');
+  return at < 0 ? '' : ref.slice(at + 1);
+}
+
+/** A JSON pointer (RFC 6901), in its form for URLs. */
+function walk(root: unknown, fragment: string): unknown {
+  let value = root;
+  for (const token of fragment.split('/').slice(1)) {
+    const name = decode(token).replaceAll('~1', '/').replaceAll('~0', '~');
+    if (Array.isArray(value)) value = value[Number(name)];
+    else if (isRecord(value) && Object.hasOwn(value, name)) value = value[name];
+    else return undefined;
+  }
+  return value;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
