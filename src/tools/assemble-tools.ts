@@ -13,8 +13,10 @@ import type { AgentTool, Operation, ToolContext } from './contract.js';
 import { limitResult } from './limit-result.js';
 import { means, nameOperations, toolOf } from './names.js';
 import { toolError } from './outcome.js';
+import { httpTool } from './transports/http.js';
 import { refusedTransport } from './transports/refused.js';
 import { scriptTool } from './transports/script.js';
+import { unusable } from './transports/unusable.js';
 
 export type ToolDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox' | 'net' | 'config' | 'log'>;
 
@@ -38,7 +40,7 @@ type Transport<T> = (
 
 const TRANSPORTS = {
   script: scriptTool,
-  http: async (_deps, tool) => refusedTransport(tool),
+  http: httpTool,
   mcp: async (_deps, tool) => refusedTransport(tool),
 } as const satisfies { readonly [T in ToolPlan['transport']]: Transport<T> };
 
@@ -61,8 +63,20 @@ export async function assembleTools(deps: ToolDeps, context: ToolContext): Promi
 async function operationsOf(deps: ToolDeps, context: ToolContext, tool: ToolPlan): Promise<readonly AgentTool[]> {
   const { agent, step } = context;
   const create = TRANSPORTS[tool.transport] as Transport<ToolPlan['transport']>;
-  const all = nameOperations(tool.name, await create(deps, tool, context));
+  const found = await create(deps, tool, context);
+  const all = nameOperations(tool.name, [...found, ...missing(agent, tool, found)]);
   return [grantsOf(agent, tool.name), step.tools].reduce(narrowed, all).filter((one) => !isDisallowed(agent, one));
+}
+
+/** Operations that are granted and that nobody has heard of now: a document or a server may have changed. */
+function missing(agent: AgentPlan, tool: ToolPlan, found: readonly Operation[]): Operation[] {
+  if (found.some(({ operation }) => operation === null)) return [];
+  const named = nameOperations(tool.name, found);
+  const words = (grantsOf(agent, tool.name) ?? []).filter((word) => word !== tool.name);
+  return words.flatMap((word) => {
+    if (named.some((one) => isMeant(word, one))) return [];
+    return [unusable(word.slice(tool.name.length + 1), `tool ${tool.name} has no operation of the name ${word}`)];
+  });
 }
 
 /** A server of an agent's own file is its own grant, and so is one of .mcp.json that `mcpServers` names: all of it. */

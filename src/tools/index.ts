@@ -6,4 +6,4 @@ export { dropLane } from './lane/drop-lane.js';
 export { keepStep } from './lane/keep-step.js';
 export { lanePlace, openLane } from './lane/open-lane.js';
 export { limitResult } from './limit-result.js';
-export { means } from './names.js';
+export { means, toolOf } from './names.js';

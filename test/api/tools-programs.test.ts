@@ -171,21 +171,18 @@ test('the tools of a step are what its agent is granted, narrowed by the step', 
   expect(await names([])).toEqual([]);
 });
 
-test.each(['http', 'mcp'] as const)(
-  'a tool of transport %s is refused when the tools are assembled',
-  async (transport) => {
-    const { deps, context } = await createToolLane();
-    const tool = { ...codeTool('sh', ''), name: 'shop', transport } as unknown as ToolPlan;
-    const agent = { ...context.agent, tools: [tool] };
-    await expect(assembleTools(deps, { ...context, agent })).rejects.toThrow(
-      expect.objectContaining({
-        kind: 'refused',
-        message: `tool shop uses transport ${transport}, which this version does not run`,
-      }),
-    );
-    expect(await assembleTools(deps, { ...context, step: { ...STEP, tools: ['Read'] }, agent })).toHaveLength(1);
-  },
-);
+test.each(['mcp'] as const)('a tool of transport %s is refused when the tools are assembled', async (transport) => {
+  const { deps, context } = await createToolLane();
+  const tool = { ...codeTool('sh', ''), name: 'shop', transport } as unknown as ToolPlan;
+  const agent = { ...context.agent, tools: [tool] };
+  await expect(assembleTools(deps, { ...context, agent })).rejects.toThrow(
+    expect.objectContaining({
+      kind: 'refused',
+      message: `tool shop uses transport ${transport}, which this version does not run`,
+    }),
+  );
+  expect(await assembleTools(deps, { ...context, step: { ...STEP, tools: ['Read'] }, agent })).toHaveLength(1);
+});
 
 test('what a model reads of a script tool are its arguments with their meaning', async () => {
   const { deps, context } = await createToolLane({ agent: { builtins: [], tools: [codeTool('sh', 'true')] } });

@@ -43,6 +43,7 @@ export interface ToolLaneOptions {
   readonly driver?: 'bubblewrap' | 'none';
   /** By which the sandbox's proxy reaches hosts. */
   readonly net?: Net;
+  readonly config?: Partial<Deps['config']>;
 }
 
 const AGENT: AgentPlan = {
@@ -83,9 +84,10 @@ export async function createToolLane({
   agent = {},
   driver = 'bubblewrap',
   net,
+  config: more = {},
 }: ToolLaneOptions = {}): Promise<ToolLane> {
   const { sandbox, dataDir } = await createTestSandbox({ driver, ...(net && { net }) });
-  const base = await createTestDeps();
+  const base = await createTestDeps({ config: more });
   const config = { ...base.config, dataDir };
   const deps: Deps = { ...base, config, sandbox, blobs: createBlobStore({ dataDir, s3: null }) };
   const { tenant } = await createTenant(deps);

@@ -1,4 +1,5 @@
 import type { Json } from '../../shared/json.js';
+import { toolOf } from '../../tools/index.js';
 import type { AgentPlan, StepPlan } from '../../workspace/model.js';
 import { type IndexEntry, listIndexed, readRunFile } from '../../workspaces/index.js';
 import type { Lane, StepState } from '../lane/lane.js';
@@ -24,6 +25,7 @@ export async function buildSystem(
   const parts = [
     promptText(agent.prompt, scope, references).trim(),
     promptText(lane.plan.workspace.instructions, scope, references).trim(),
+    ...toolNotes(step, agent),
     skillIndex(agent.skills),
     index('Memory (read a file before you change it)', memory, agent.memory),
     index('Knowledge (read on demand)', knowledge, null),
@@ -72,6 +74,14 @@ function feedbackBlock(lane: Lane, step: StepPlan, state: StepState): string {
   const [feedback] = [state, ...ids.map((id) => lane.steps.get(id))].flatMap((one) => one?.feedback ?? []);
   if (feedback === undefined) return '';
   return `This is another round. What came back from the last one:\n${fenced('untrusted', feedback)}`;
+}
+
+/** What the file of an http tool says below its keys. */
+function toolNotes(step: StepPlan, agent: AgentPlan): string[] {
+  return agent.tools.flatMap((tool) => {
+    const isOn = step.tools?.some((word) => toolOf(word) === tool.name) ?? true;
+    return isOn && tool.transport === 'http' && tool.notes !== '' ? [`The tool ${tool.name}:\n${tool.notes}`] : [];
+  });
 }
 
 function index(title: string, files: readonly IndexEntry[], writable: string | null): string {

@@ -1,0 +1,48 @@
+import type { HttpToolPlan } from '../../workspace/model.js';
+import type { Operation, ToolContext } from '../contract.js';
+import { unusable } from '../transports/unusable.js';
+import { type LoadedDocument, loadDocument } from './openapi/load-document.js';
+import { operationTool } from './openapi/operation-tool.js';
+import type { HttpDeps } from './request.js';
+
+/** One typed tool for each operation of the document whose method the tool allows. */
+export async function openapiTool(
+  deps: HttpDeps,
+  tool: HttpToolPlan & { readonly openapi: string },
+  context: ToolContext,
+): Promise<readonly Operation[]> {
+  const document = await loadDocument(deps, context, tool.openapi);
+  if (typeof document === 'string') return [unusable(null, `tool ${tool.name} cannot be used: ${document}`)];
+  const allowed = document.operations.filter(({ api }) => tool.methods.includes(api.method));
+  if (allowed.length === 0) {
+    const methods = tool.methods.join(', ');
+    return [
+      unusable(null, `tool ${tool.name} cannot be used: its document has no operation of the methods ${methods}`),
+    ];
+  }
+  return allowed.map((typed) => {
+    const base = baseOf(tool, document, typed.api.servers);
+    if ('fault' in base) return unusable(typed.api.id, `${tool.name}.${typed.api.id} cannot be called: ${base.fault}`);
+    return operationTool(deps, { tool, base: base.url }, typed);
+  });
+}
+
+/** Where the calls of an operation go: what the tool's file says, else what its document does. */
+function baseOf(
+  tool: HttpToolPlan,
+  { address }: LoadedDocument,
+  servers: readonly string[],
+): { readonly url: string } | { readonly fault: string } {
+  if (tool.base !== undefined) return { url: tool.base };
+  const [server = URL.canParse(address) ? '/' : undefined] = servers;
+  const from = URL.canParse(address) ? address : undefined;
+  if (server === undefined || !URL.canParse(server, from)) {
+    return { fault: 'its document names no server: give the tool a `base:`' };
+  }
+  const url = new URL(server, from);
+  // Whoever writes the document must not choose where the credentials go.
+  if (from !== undefined && tool.secrets.length > 0 && url.origin !== new URL(from).origin) {
+    return { fault: `its document sends calls on to ${url.host}, and the tool has credentials: give it a \`base:\`` };
+  }
+  return { url: url.href };
+}

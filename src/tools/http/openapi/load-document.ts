@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import { Lru } from '../../../shared/lru.js';
+import {
+  addressOf,
+  listOperations,
+  References,
+  readOpenapi,
+  readOperation,
+  readTree,
+  refOf,
+  serversOf,
+} from '../../../workspace/openapi/index.js';
+import { readRunFile } from '../../../workspaces/index.js';
+import type { ToolContext } from '../../contract.js';
+import { decodeText } from '../../text-file.js';
+import type { HttpDeps } from '../request.js';
+import { fetchText } from './fetch-text.js';
+import { type TypedOperation, typedOperation } from './operation-tool.js';
+
+/** A document that was read, with what it refers to. */
+export interface LoadedDocument {
+  readonly address: string;
+  readonly operations: readonly TypedOperation[];
+  readonly servers: readonly string[];
+}
+
+const MAX_DOCUMENTS = 50;
+const MAX_LOADED = 20;
+/** Operations that are read before others have their turn on the event loop. */
+const AT_ONCE = 10;
+
+/** By what they were read from: the same text of the same address is the same document. */
+const loaded = new Lru<string, Promise<LoadedDocument>>(MAX_LOADED);
+
+/** Reads the document that a tool names, by its address or its path in the tree; answers a sentence when it cannot be. */
+export async function loadDocument(
+  deps: HttpDeps,
+  context: ToolContext,
+  name: string,
+): Promise<LoadedDocument | string> {
+  const root = await readText(deps, context, name);
+  if (typeof root === 'string') return root;
+  const read = readOpenapi(root.text);
+  if (!read.ok) return `the document ${shown(name)} ${read.message}`;
+  const texts = new Map<string, string>([[name, root.text]]);
+  const documents = new Map<string, unknown>([[name, read.document]]);
+  await readReferred(deps, context, { texts, documents });
+  const key = createHash('sha256')
+    .update(JSON.stringify([...texts]))
+    .digest('base64url');
+  const known = loaded.get(key) ?? loaded.set(key, readOperations(name, read.document, documents));
+  return known;
+}
+
+interface Reading {
+  readonly texts: Map<string, string>;
+  readonly documents: Map<string, unknown>;
+}
+
+/**
+ * All documents that the first one refers to, and theirs, the nearest first. One that cannot be read leaves open what
+ * it describes.
+ */
+async function readReferred(deps: HttpDeps, context: ToolContext, { texts, documents }: Reading): Promise<void> {
+  // The map grows as it is walked.
+  for (const [at, document] of documents) {
+    for (const address of addressesIn(document, at)) {
+      if (documents.has(address) || documents.size > MAX_DOCUMENTS) continue;
+      // What comes from an address reaches no file of the tree.
+      if (URL.canParse(at) && !URL.canParse(address)) continue;
+      const found = await readText(deps, context, address);
+      const read = typeof found === 'string' ? null : readTree(found.text);
+      documents.set(address, read?.ok ? read.document : undefined);
+      if (typeof found !== 'string') texts.set(address, found.text);
+    }
+  }
+}
+
+function addressesIn(root: unknown, at: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  const left = [root];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    const ref = refOf(value);
+    if (ref !== null && !ref.startsWith('#')) found.add(addressOf(ref, at));
+    for (const inner of Object.values(value)) left.push(inner);
+  }
+  found.delete(at);
+  return found;
+}
+
+async function readText(
+  deps: HttpDeps,
+  context: ToolContext,
+  name: string,
+): Promise<{ readonly text: string } | string> {
+  if (/^https?:/.test(name)) return fetchText(deps, name, context.signal);
+  const file = await readRunFile(deps, context.run, name);
+  const text = file && decodeText(file.content);
+  return text === null ? `the document ${name} is not there, or is no text` : { text };
+}
+
+async function readOperations(
+  address: string,
+  document: Readonly<Record<string, unknown>>,
+  documents: ReadonlyMap<string, unknown>,
+): Promise<LoadedDocument> {
+  const refs = new References(documents);
+  const servers = serversOf(document.servers);
+  const operations: TypedOperation[] = [];
+  for (const found of listOperations(document, refs, address)) {
+    if (operations.length % AT_ONCE === 0) await new Promise(setImmediate);
+    operations.push(typedOperation(readOperation(found, refs, servers)));
+  }
+  return { address, operations, servers };
+}
+
+/** An address without what may be a credential in it. */
+function shown(name: string): string {
+  return URL.canParse(name) ? new URL(name).host : name;
+}
