@@ -2,6 +2,7 @@ import { didYouMean } from '../did-you-mean.js';
 import type { Ref } from '../parse/reader.js';
 import { type Catalog, type Found, reachableIn } from '../resolve/catalog.js';
 import { findPinned } from '../resolve/documents.js';
+import { checkOperation } from './check-operation.js';
 import type { Report } from './report.js';
 import { BUILTIN_NAMES, grantableNames, grantedNames, grantsAreClear, toolOf } from './tool-names.js';
 
@@ -45,7 +46,8 @@ function checkTools(catalog: Catalog, agent: Found<'agent'>, report: Report): vo
   const grantable = grantableNames(catalog, agent.model);
   const granted = grantedNames(agent.model);
   const check = (ref: Ref, known: ReadonlySet<string>, sentence: string) => {
-    if (known.has(toolOf(ref.name))) return;
+    if (known.has(toolOf(ref.name)))
+      return checkOperation({ catalog, agent: agent.model.name }, { file: agent, ref }, report);
     report(agent, ref.offset, { code: 'ref/tool', message: sentence, hint: () => didYouMean(toolOf(ref.name), known) });
   };
   const serversAreClear = agent.model.keys.misspelt('mcpServers') === undefined;

@@ -2,6 +2,7 @@ import { didYouMean } from '../did-you-mean.js';
 import { type ReadStep, stepsOf } from '../parse/flow-model.js';
 import type { Catalog, Found } from '../resolve/catalog.js';
 import { checkAgent } from './check-agents.js';
+import { checkOperation } from './check-operation.js';
 import type { Report } from './report.js';
 import { grantedNames, grantsAreClear, toolOf } from './tool-names.js';
 
@@ -27,7 +28,10 @@ function checkStepTools(catalog: Catalog, { flow, step }: StepOf, report: Report
   if (!agent || !grantsAreClear(agent.model)) return;
   const granted = grantedNames(agent.model);
   for (const { name, offset } of step.options.values.tools ?? []) {
-    if (granted.has(toolOf(name))) continue;
+    if (granted.has(toolOf(name))) {
+      checkOperation({ catalog, agent: agent.model.name }, { file: flow, ref: { name, offset } }, report);
+      continue;
+    }
     const message = `\`tools\` only narrows, and \`@${agent.model.name}\` has no tool \`${name}\`.`;
     report(flow, offset, { code: 'ref/tool', message, hint: () => didYouMean(toolOf(name), granted) });
   }

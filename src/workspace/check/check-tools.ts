@@ -1,18 +1,23 @@
 import type { ReadServer } from '../parse/keys/server-keys.js';
 import type { ReadFile } from '../parse/read-file.js';
 import { type Catalog, type Found, LIBRARY } from '../resolve/catalog.js';
-import { programPath, resolveBeside } from '../resolve/tool-files.js';
+import { programPath } from '../resolve/tool-files.js';
+import { checkHttp } from './check-http.js';
 import type { Report } from './report.js';
 
 /** The files that tools name, and secrets that stand in the open. */
 export function checkTools(catalog: Catalog, report: Report): void {
   for (const tool of catalog.tools.values()) {
     checkProgram(catalog, tool, report);
-    checkOpenapi(catalog, tool, report);
+    checkHttp(catalog, tool, report);
     const { values, at } = tool.model.keys;
     reportLiterals(report, { file: tool, offset: at('headers'), texts: values.headers });
     reportLiterals(report, { file: tool, offset: at('env'), texts: values.env });
-    reportLiterals(report, { file: tool, offset: at('url'), texts: { url: values.url ?? values.base ?? '' } });
+    reportLiterals(report, {
+      file: tool,
+      offset: at(values.url === undefined ? 'base' : 'url'),
+      texts: { url: values.url ?? values.base ?? '' },
+    });
   }
   if (catalog.servers) checkServers(catalog.servers, catalog.servers.model.servers, report);
   for (const agent of catalog.agents.values())
@@ -37,19 +42,6 @@ function checkProgram(catalog: Catalog, tool: Found<'tool'>, report: Report): vo
   const message = `\`run\`: there is no program \`${run.name}\` beside this file.`;
   const hint = 'The path is relative to the tool’s file; `library/scripts/<file>` is the account’s.';
   report(tool, run.offset, { code: 'tool/bad-value', message, hint });
-}
-
-function checkOpenapi(catalog: Catalog, tool: Found<'tool'>, report: Report): void {
-  const openapi = tool.model.keys.values.openapi;
-  if (openapi === undefined || /^https?:\/\//.test(openapi.name)) return;
-  const path = resolveBeside(tool.source.path, openapi.name);
-  if (path !== undefined && catalog.files.has(path)) return;
-  const message = `\`openapi\`: there is no file \`${openapi.name}\` beside this file.`;
-  report(tool, openapi.offset, {
-    code: 'tool/bad-value',
-    message,
-    hint: 'Give its address, or a path relative to the tool’s file.',
-  });
 }
 
 /** Names whose values are credentials, and the shapes of well-known ones. */
