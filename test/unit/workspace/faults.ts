@@ -13,7 +13,7 @@ export interface FaultCase {
 /** Files of a case by path; lines are joined. */
 type Lines = Readonly<Record<string, readonly string[]>>;
 
-function fault(code: string, why: string, lines: Lines, at: FaultCase['at'], severity?: 'warning'): FaultCase {
+export function fault(code: string, why: string, lines: Lines, at: FaultCase['at'], severity?: 'warning'): FaultCase {
   const files = tree(Object.fromEntries(Object.entries(lines).map(([path, text]) => [path, text.join('\n')])));
   return { code, why, files, at, ...(severity ? { severity } : {}) };
 }
@@ -24,7 +24,6 @@ function flow(code: string, name: string, lines: readonly string[], at: readonly
   return fault(code, name.replaceAll('-', ' '), { [path]: lines }, [path, ...at]);
 }
 
-const DOC = ['openapi: 3.1.0', 'paths: { /x: { get: { operationId: look }, post: { operationId: act } } }'];
 const STEP = ['## First @writer', '', 'Write.'];
 
 const yamlFaults: FaultCase[] = [
@@ -177,28 +176,6 @@ const keyFaults: FaultCase[] = [
     1,
     1,
   ]),
-  ...(
-    [
-      ['base is no address', ['base: https://[x'], {}, 3],
-      ['base holds a password', ['base: https://me:pass@api.example'], {}, 3],
-      ['base climbs', ['base: https://api.example/a/../b'], {}, 3],
-      ['document is of version 2', ['base: https://api.example', 'openapi: d.yaml'], { d: ['swagger: "2.0"'] }, 4],
-      ['document is no map', ['base: https://api.example', 'openapi: d.yaml'], { d: ['- a'] }, 4],
-      [
-        'document without an allowed method',
-        ['base: https://api.example', 'methods: [PUT]', 'openapi: d.yaml'],
-        { d: DOC },
-        5,
-      ],
-      ['document without a server', ['openapi: d.yaml'], { d: DOC }, 3],
-    ] as const
-  ).map(([why, keys, files, line], nth) => {
-    const document: readonly string[] = 'd' in files ? files.d : [];
-    const folder = `tools/http-${nth}`;
-    const lines = { [`${folder}/tool.md`]: ['---', 'description: a', ...keys, '---'], [`${folder}/d.yaml`]: document };
-    const column = keys.at(-1)?.startsWith('openapi') ? 10 : 7;
-    return fault('tool/bad-value', why, lines, [`${folder}/tool.md`, line, column]);
-  }),
   fault('tool/bad-value', 'no such program', { 'tools/gone.md': ['---', 'description: a', 'run: gone.py', '---'] }, [
     'tools/gone.md',
     3,
@@ -338,24 +315,6 @@ const refFaults: FaultCase[] = [
     2,
     15,
   ]),
-  ...(
-    [
-      ['grants an operation that is not there', 'tools: [api.lok]', 2, 9],
-      ['grants an operation of another method', 'tools: [api.act]', 2, 9],
-      ['turns off an operation that is not there', 'disallowedTools: [api.no]', 2, 19],
-    ] as const
-  ).map(([why, key, line, column], nth) =>
-    fault(
-      'ref/tool',
-      why,
-      {
-        [`agents/caller-${nth}.md`]: ['---', key, '---'],
-        'tools/api/tool.md': ['---', 'description: a', 'base: https://api.example', 'openapi: d.yaml', '---'],
-        'tools/api/d.yaml': DOC,
-      },
-      [`agents/caller-${nth}.md`, line, column],
-    ),
-  ),
   fault('ref/tool', 'in a comma string', { 'agents/ref-comma.md': ['---', 'tools: Read, shopp', '---'] }, [
     'agents/ref-comma.md',
     2,

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { type CheckContext, checkTree, type SourceFile } from '../../../src/workspace/index.js';
-import { FAULTS, type FaultCase } from './faults.js';
+import { type FaultCase, FAULTS as PLAIN_FAULTS } from './faults.js';
+import { HTTP_FAULTS } from './http-faults.js';
 import { check, kettleAndLeaf, NO_CONTEXT, tree } from './tree.js';
+
+const FAULTS = [...PLAIN_FAULTS, ...HTTP_FAULTS];
 
 const SECRETS = ['SHOP_API_KEY', 'SHOP_WEBHOOK_SECRET', 'MAIL_TOKEN', 'CRM_TOKEN', 'COURIER_TOKEN'];
 const CONTEXT: CheckContext = {
