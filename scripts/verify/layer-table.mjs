@@ -7,6 +7,7 @@ const SERVICES = [
   'accounts',
   'workspaces',
   'deploys',
+  'library',
   'runs',
   'documents',
   'secrets',

@@ -20,3 +20,13 @@ export function toBytes({ content, contentBase64 }: Omit<FileBody, 'path'>, wher
     },
   );
 }
+
+/** The path of a write: in the query, in the body, or the same in both. */
+export function onePath(asked: string | undefined, sent: string | undefined): string {
+  const path = sent ?? asked;
+  if (path === undefined) throw new Refusal('refused', 'body.path: say which file to write', { code: 'invalid' });
+  if (asked !== undefined && asked !== path) {
+    throw new Refusal('refused', `body.path: it is ${path}, and ${asked} in the query; give one`, { code: 'invalid' });
+  }
+  return path;
+}

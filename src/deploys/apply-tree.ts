@@ -11,6 +11,7 @@ import {
   findWorkspace,
   type LiveTree,
   liveRuns,
+  lockShelf,
   type PreparedTree,
   type RevisionInput,
   readLiveTree,
@@ -64,7 +65,7 @@ interface Draft extends Proposal {
 
 /**
  * Makes a tree live, whole or not at all. It is read and checked before the workspace's row is locked, and again under
- * the lock only when another writer came first. Refuses `refused` with every issue, `conflict` over live runs, on a
+ * the lock only when another writer came first, here or in the account's library. Refuses `refused` with every issue, `conflict` over live runs, on a
  * stale `base`, or when the id names another tree.
  */
 export async function applyTree(deps: Deps, caller: Caller, request: TreeRequest): Promise<DeployResult> {
@@ -74,9 +75,11 @@ export async function applyTree(deps: Deps, caller: Caller, request: TreeRequest
   if (early) return early;
   const result = await inTurn(workspaceId, () =>
     deps.db.transaction(async (sql) => {
+      const librarySeq = await lockShelf(sql, caller.tenant, 'share');
       await findWorkspace(sql, caller, request.workspace, 'update');
       const live = await readLiveTree(sql, workspaceId);
-      const current = isStale(draft, live) ? await draftTree(sql, workspaceId, request) : draft;
+      const isOld = isStale(draft, live) || draft.prepared.librarySeq !== librarySeq;
+      const current = isOld ? await draftTree(sql, workspaceId, request) : draft;
       return (
         (await settle(sql, workspaceId, request, current)) ??
         makeLive(deps, sql, { caller, workspaceId, request, current })

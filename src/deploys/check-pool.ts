@@ -2,11 +2,14 @@ import { Refusal } from '../shared/refusal.js';
 import type {
   CheckContext,
   Checked,
+  CheckedShelf,
   Checker,
   Issue,
   JobInput,
   JobName,
   JobOutput,
+  OtherJob,
+  SharedFiles,
   SourceFile,
 } from '../workspace/index.js';
 import { CheckCut, CheckSlot } from './check-slot.js';
@@ -21,13 +24,9 @@ export interface CheckPoolOptions {
   readonly timeoutMs?: number;
 }
 
-/** A Checker that may also be given the account's library, its paths without `library/` in front. */
-export interface CheckPool extends Checker {
-  check(files: readonly SourceFile[], context: CheckContext, library?: readonly SourceFile[]): Promise<Checked>;
-}
-
 interface Task {
   readonly request: WorkRequest;
+  readonly library: SharedFiles | undefined;
   readonly resolve: (output: JobOutput<JobName>) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -37,14 +36,14 @@ interface Task {
  * answered with `tree/too-large`; its worker is replaced, and no other check notices. Rejects only when a
  * worker cannot be had, or after `close`.
  */
-export function createChecker({ workerPath, size = 2, timeoutMs = 2_000 }: CheckPoolOptions): CheckPool {
+export function createChecker({ workerPath, size = 2, timeoutMs = 2_000 }: CheckPoolOptions): Checker {
   return new Pool(
     Array.from({ length: Math.max(2, size) }, () => new CheckSlot(workerPath, timeoutMs)),
     timeoutMs,
   );
 }
 
-class Pool implements CheckPool {
+class Pool implements Checker {
   readonly #queue: Task[] = [];
   readonly #idle: CheckSlot[];
   readonly #running = new Set<Task>();
@@ -57,20 +56,26 @@ class Pool implements CheckPool {
     this.#idle = [...slots];
   }
 
-  async check(
-    files: readonly SourceFile[],
-    context: CheckContext,
-    library: readonly SourceFile[] = [],
-  ): Promise<Checked> {
+  async check(files: readonly SourceFile[], context: CheckContext, library?: SharedFiles): Promise<Checked> {
+    const shelf = library?.key ?? '';
     try {
-      return await this.#ask('check', { files, context, library });
+      return await this.#ask('check', { files, context, shelf }, shelf === '' ? undefined : library);
     } catch (error) {
       if (!(error instanceof CheckCut)) throw error;
       return { workspace: null, issues: [tooLarge(error, files, this.timeoutMs)] };
     }
   }
 
-  async work<K extends Exclude<JobName, 'check'>>(name: K, input: JobInput<K>): Promise<JobOutput<K>> {
+  async checkShelf(files: readonly SourceFile[]): Promise<CheckedShelf> {
+    try {
+      return await this.#ask('check-shelf', { files });
+    } catch (error) {
+      if (!(error instanceof CheckCut)) throw error;
+      return { entries: [], issues: [tooLarge(error, files, this.timeoutMs)] };
+    }
+  }
+
+  async work<K extends OtherJob>(name: K, input: JobInput<K>): Promise<JobOutput<K>> {
     try {
       return await this.#ask(name, input);
     } catch (error) {
@@ -79,10 +84,11 @@ class Pool implements CheckPool {
     }
   }
 
-  #ask<K extends JobName>(name: K, input: JobInput<K>): Promise<JobOutput<K>> {
+  #ask<K extends JobName>(name: K, input: JobInput<K>, library?: SharedFiles): Promise<JobOutput<K>> {
     if (this.#closed) return Promise.reject(closed());
     return new Promise((resolve, reject) => {
-      this.#queue.push({ request: { name, input } as WorkRequest, resolve: resolve as Task['resolve'], reject });
+      const request = { name, input } as WorkRequest;
+      this.#queue.push({ request, library, resolve: resolve as Task['resolve'], reject });
       this.#next();
     });
   }
@@ -102,7 +108,7 @@ class Pool implements CheckPool {
   async #run(slot: CheckSlot, task: Task): Promise<void> {
     this.#running.add(task);
     try {
-      task.resolve(await slot.work(task.request));
+      task.resolve(await slot.work(task.request, task.library));
     } catch (error) {
       task.reject(error);
       if (!this.#closed) slot.warm();

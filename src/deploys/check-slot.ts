@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import type { JobName, JobOutput } from '../workspace/index.js';
+import { Lru } from '../shared/lru.js';
+import { type JobName, type JobOutput, SHELVES, type SharedFiles } from '../workspace/index.js';
 import type { WorkReply, WorkRequest } from './check-worker.js';
 
 /** Why a check has no result of its own. */
@@ -10,6 +11,8 @@ export class CheckCut extends Error {
 }
 
 const START_MS = 30_000;
+/** A library was read within the limit of a check when it was stored; a busy machine may need longer for it. */
+const SHELF_MS = 20_000;
 /** A tree is 16 MiB at most; what it is parsed to stays well below this. */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64, stackSizeMb: 4 };
 
@@ -17,6 +20,8 @@ const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64, stac
 export class CheckSlot {
   #worker: Worker | undefined;
   #ready: Promise<Worker> | undefined;
+  /** Keys of the libraries that the worker has. */
+  #taken = new Lru<string, true>(SHELVES);
 
   constructor(
     private readonly workerPath: string,
@@ -30,18 +35,27 @@ export class CheckSlot {
     this.#start().catch(() => undefined);
   }
 
-  async work<K extends JobName>(request: WorkRequest<K>): Promise<JobOutput<K>> {
+  /** `library` is what a check of a tree refers to: it is sent once, and not with every tree. */
+  async work<K extends JobName>(request: WorkRequest<K>, library?: SharedFiles): Promise<JobOutput<K>> {
     const worker = await this.#start();
     worker.ref();
     try {
-      const reply = await this.#reply(worker, request);
-      if (reply.kind === 'done') return reply.output as JobOutput<K>;
-      throw new Error(
-        reply.kind === 'failed' ? `the check failed: ${reply.message}` : 'the check worker answered out of turn',
-      );
+      if (library && this.#taken.get(library.key) === undefined) {
+        await this.#ask(worker, { name: 'take-shelf', input: library }, SHELF_MS);
+        this.#taken.set(library.key, true);
+      }
+      return await this.#ask(worker, request, this.timeoutMs);
     } finally {
       worker.unref();
     }
+  }
+
+  async #ask<K extends JobName>(worker: Worker, request: WorkRequest<K>, timeoutMs: number): Promise<JobOutput<K>> {
+    const reply = await this.#reply(worker, request, timeoutMs);
+    if (reply.kind === 'done') return reply.output as JobOutput<K>;
+    throw new Error(
+      reply.kind === 'failed' ? `the check failed: ${reply.message}` : 'the check worker answered out of turn',
+    );
   }
 
   async stop(): Promise<void> {
@@ -63,6 +77,7 @@ export class CheckSlot {
     // No environment: it holds the operator's secrets, and reading text needs none.
     const worker = new Worker(this.workerPath, { env: {}, execArgv: [], resourceLimits: LIMITS });
     this.#worker = worker;
+    this.#taken = new Lru(SHELVES);
     // Between checks a lost worker is only forgotten; the next check starts another.
     worker.on('error', () => this.#forget(worker));
     worker.on('exit', () => this.#forget(worker));
@@ -77,10 +92,10 @@ export class CheckSlot {
     this.#ready = undefined;
   }
 
-  async #reply(worker: Worker, request: WorkRequest): Promise<WorkReply> {
+  async #reply(worker: Worker, request: WorkRequest, timeoutMs: number): Promise<WorkReply> {
     try {
       worker.postMessage(request);
-      return await within(worker, this.timeoutMs);
+      return await within(worker, timeoutMs);
     } catch (error) {
       if (error instanceof CheckCut) await this.stop();
       throw error;

@@ -2,7 +2,7 @@ import type { Once } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
 import type { SourceFile } from '../workspace/model.js';
-import { findWorkspace, prepareTree, readInReach, type TreeDiff } from '../workspaces/index.js';
+import { type PreparedTree, prepareTree, readInReach, type TreeDiff } from '../workspaces/index.js';
 import { applyTree, type DeployResult } from './apply-tree.js';
 
 export interface DeployInput {
@@ -26,13 +26,17 @@ const FULL_HASH = /^[0-9a-f]{40}$/i;
 
 /** Deploys a whole tree. See `applyTree` for what refuses it. */
 export async function deployTree(deps: Deps, caller: Caller, input: DeployInput): Promise<DeployResult> {
-  const { id: workspaceId } = await findWorkspace(deps.db, caller, input.workspace);
-  const prepared = await prepareTree(deps, input.files, await readInReach(deps.db, caller.tenant, workspaceId));
-  const mentions = new Set(input.mentions ?? prepared.files.keys());
+  const mentions = new Set(input.mentions ?? input.files.map(({ path }) => path));
   const { id, message } = readCommit(input);
+  let last: PreparedTree | undefined;
   return applyTree(deps, caller, {
     workspace: input.workspace,
-    propose: async () => ({ prepared, mentions }),
+    propose: async (sql, workspaceId) => {
+      const reach = await readInReach(sql, caller.tenant, workspaceId);
+      // The same files are read once, and again only when another library came in between.
+      if (last?.librarySeq !== reach.library.seq) last = await prepareTree(deps, input.files, reach);
+      return { prepared: last, mentions };
+    },
     id,
     via: input.via,
     message: (diff) => message ?? describeDiff(diff),

@@ -24,7 +24,6 @@ export interface ChangeList {
 }
 
 export interface ListChangesInput {
-  readonly workspace: string;
   readonly path?: string | undefined;
   readonly limit: number;
   readonly cursor?: string | undefined;
@@ -36,8 +35,17 @@ export const CHANGE_JOIN =
   'change c LEFT JOIN revision r ON r.workspace_id = c.workspace_id AND r.seq = c.revision_seq';
 
 /** Every change of what readers see, newest first. */
-export async function listChanges(deps: Deps, caller: Caller, input: ListChangesInput): Promise<ChangeList> {
+export async function listChanges(
+  deps: Deps,
+  caller: Caller,
+  input: ListChangesInput & { readonly workspace: string },
+): Promise<ChangeList> {
   const { id } = await findWorkspace(deps.db, caller, input.workspace);
+  return listChangesOf(deps, id, input);
+}
+
+/** Every change of a workspace, or of an account's library, by its id. */
+export async function listChangesOf(deps: Deps, id: string, input: ListChangesInput): Promise<ChangeList> {
   if (input.path !== undefined) requirePath(input.path);
   const rows = await deps.db.query<ChangeSummary & { readonly seq: bigint }>({
     name: 'list-changes',

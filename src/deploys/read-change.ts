@@ -37,7 +37,16 @@ export async function readChange(
   caller: Caller,
   input: { readonly workspace: string; readonly id: string; readonly path?: string | undefined },
 ): Promise<ChangeDetail> {
-  const { id: workspaceId } = await findWorkspace(deps.db, caller, input.workspace);
+  const { id } = await findWorkspace(deps.db, caller, input.workspace);
+  return readChangeOf(deps, id, input);
+}
+
+/** One change of a workspace, or of an account's library, by the id of that. */
+export async function readChangeOf(
+  deps: Deps,
+  workspaceId: string,
+  input: { readonly id: string; readonly path?: string | undefined },
+): Promise<ChangeDetail> {
   if (input.path !== undefined) requirePath(input.path);
   const [row] = await deps.db.query<ChangeSummary & { readonly seq: bigint; readonly files: readonly FileShas[] }>({
     name: 'read-change',

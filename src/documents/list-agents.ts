@@ -59,7 +59,7 @@ async function plansOf(sql: Sql, workspaceId: string, names: readonly string[]):
     name: 'live-agents',
     text: `SELECT n.name, p.body->'agents'->n.name AS agent FROM unnest($2::text[]) n (name)
         JOIN workspace w ON w.id = $1 JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq
-        JOIN plan p ON p.workspace_id = w.id AND p.id = r.plans->>('agents/' || n.name)`,
+        JOIN plan p ON p.workspace_id = w.id AND p.id = plans_at(r.workspace_id, r.seq, library_of(w.tenant_id), r.plans)->>('agents/' || n.name)`,
     values: [workspaceId, names],
   });
   return new Map(rows.flatMap(({ name, agent }) => (agent ? [[name, agent] as const] : [])));

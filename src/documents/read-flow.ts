@@ -41,7 +41,7 @@ export async function readFlow(
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
   const live = await readLiveTree(deps.db, workspace.id);
   const summary = live.index?.flows.find(({ name }) => name === input.flow);
-  const target = await livePlan(deps.db, { id: workspace.id, liveSeq: live.seq }, `flows/${input.flow}`);
+  const target = await livePlan(deps.db, { ...workspace, liveSeq: live.seq }, `flows/${input.flow}`);
   if (!summary || !target) throw notFound('flow');
   const warnings = live.index?.warnings ?? [];
   const [listed] = await withRuns(deps.db, workspace.id, { flows: [summary], warnings });

@@ -7,7 +7,7 @@ import {
   type VocabularyKey,
   type VocabularyKind,
 } from '../workspace/index.js';
-import { findWorkspace, readInReach, readLiveTree } from '../workspaces/index.js';
+import { findWorkspace, readInReach, readLiveShelf, readLiveTree } from '../workspaces/index.js';
 
 export interface Vocabulary {
   readonly kinds: readonly VocabularyKind[];
@@ -16,6 +16,8 @@ export interface Vocabulary {
   /** What `[[ ]]` resolves. */
   readonly docs: readonly { readonly path: string; readonly title: string; readonly kind: string }[];
 }
+
+const DOCUMENT = /^(?:knowledge|memory)\/.+\.md$/;
 
 /** What an editor needs to complete and check a document of this workspace. */
 export async function readVocabulary(
@@ -27,6 +29,10 @@ export async function readVocabulary(
   const { index } = await readLiveTree(deps.db, id);
   const { livePaths } = await readInReach(deps.db, caller.tenant, id);
   const docs = new Map<string, { path: string; title: string; kind: string }>();
+  const shelf = await readLiveShelf(deps.db, caller.tenant);
+  // The library's first, since a nearer one stands in its place: a link names both alike.
+  for (const { path, title } of (shelf.index?.entries ?? []).filter((entry) => DOCUMENT.test(entry.path)))
+    docs.set(path, { path, title, kind: kindOf(path) });
   for (const path of livePaths) docs.set(path, { path, title: baseName(path), kind: kindOf(path) });
   for (const { path, title } of index?.documents ?? []) docs.set(path, { path, title, kind: kindOf(path) });
   for (const path of [...docs.keys()].flatMap(foldersOf)) docs.set(path, { path, title: path, kind: 'folder' });

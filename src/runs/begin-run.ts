@@ -27,6 +27,7 @@ export interface NewRun {
   readonly plan: Plan;
   readonly planId: string;
   readonly revision: string;
+  readonly librarySeq: number;
   readonly input: Json;
   readonly trigger: JsonObject;
   readonly from: number;
@@ -98,8 +99,8 @@ async function insertRun(sql: Sql, run: Row): Promise<void> {
     name: 'insert-run',
     text: `WITH r AS (
         INSERT INTO run (id, tenant_id, workspace_id, flow, plan_id, revision, root_id, input, trigger, started_by, from_step,
-          tags, budget_nano, deadline_at, slots, rerun_of, rerun, last_seq)
-        VALUES ($1, $2, $3, $4, $5, $6, $1, $7, $8, $9, $10, $11, $12, to_timestamp($13::float8 / 1000), $14, $15, $16, 1)),
+          tags, budget_nano, deadline_at, slots, rerun_of, rerun, library_seq, last_seq)
+        VALUES ($1, $2, $3, $4, $5, $6, $1, $7, $8, $9, $10, $11, $12, to_timestamp($13::float8 / 1000), $14, $15, $16, $18, 1)),
       l AS (INSERT INTO lane (run_id, lane, pos) VALUES ($1, 'main', $17))
       INSERT INTO run_event (run_id, seq, type, data) VALUES ($1, 1, 'run.queued', $8)`,
     values: [
@@ -120,6 +121,7 @@ async function insertRun(sql: Sql, run: Row): Promise<void> {
       run.rerun?.of ?? null,
       run.rerun ? JSON.stringify(run.rerun.shown) : null,
       run.rerun?.pos ?? 0,
+      run.librarySeq,
     ],
   });
 }

@@ -16,7 +16,7 @@ const USES = `
     SELECT w.name, coalesce(w.preview_of, w.id) AS vault, p.body, 'flows/' || (p.body->>'flow') || '.md' AS flow
     FROM workspace w
     JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq
-    CROSS JOIN LATERAL jsonb_each_text(r.plans) AS target (key, plan)
+    CROSS JOIN LATERAL jsonb_each_text(plans_at(r.workspace_id, r.seq, library_of(w.tenant_id), r.plans)) AS target (key, plan)
     JOIN plan p ON p.workspace_id = w.id AND p.id = target.plan
     WHERE w.tenant_id = $1 AND ($2::text[] IS NULL OR w.name = ANY($2)))
   SELECT DISTINCT use.secret, live.vault, live.name AS workspace, use.path FROM live CROSS JOIN LATERAL (

@@ -22,6 +22,7 @@ export interface ToolContext {
     readonly tenantId: string;
     readonly workspaceId: string;
     readonly revision: string;
+    readonly librarySeq: number;
     readonly flow: string;
     readonly mode: string;
   };

@@ -40,7 +40,7 @@ export async function readView(deps: ViewDeps, context: ToolContext, path: strin
 
 /** All paths of the view, in order, with their sizes in bytes. */
 export async function listView(deps: ViewDeps, context: ToolContext): Promise<ReadonlyMap<string, number>> {
-  const stored = await listRunFiles(deps, viewOf(context));
+  const stored = await listRunFiles(deps, context.run);
   const lane = await listLaneFiles(context.folder.work, ['outputs', 'files']);
   const overlay = await listLaneFiles(overlayFolder(context), ['memory']);
   const paths = new Map<string, number>();
@@ -48,10 +48,6 @@ export async function listView(deps: ViewDeps, context: ToolContext): Promise<Re
   for (const { path, stat } of [...lane.files, ...overlay.files]) paths.set(path, stat.size);
   for (const [id, result] of context.results) paths.set(`steps/${id}.md`, Buffer.byteLength(result));
   return new Map([...paths].sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-function viewOf({ run }: ToolContext): { workspaceId: string; revision: string } {
-  return { workspaceId: run.workspaceId, revision: run.revision };
 }
 
 /** Long results are files of the lane; those that a compaction took out are in the run's transcript. */
@@ -62,7 +58,7 @@ async function fromSaved(_deps: ViewDeps, context: ToolContext, path: string): P
 }
 
 async function fromRun(deps: ViewDeps, context: ToolContext, path: string): Promise<ViewFile | null> {
-  const file = await readRunFile(deps, viewOf(context), path);
+  const file = await readRunFile(deps, context.run, path);
   return file && { content: file.content, memorySha: null };
 }
 
@@ -74,7 +70,7 @@ async function fromLane(deps: ViewDeps, context: ToolContext, path: string): Pro
 async function fromMemory(deps: ViewDeps, context: ToolContext, path: string): Promise<ViewFile | string | null> {
   const overlay = await laneFile(overlayFolder(context), path);
   if (overlay !== null && typeof overlay !== 'string') return { ...overlay, memorySha: blobId(overlay.content) };
-  const file = await readRunFile(deps, viewOf(context), path);
+  const file = await readRunFile(deps, context.run, path);
   return file && { content: file.content, memorySha: file.sha };
 }
 

@@ -9,22 +9,19 @@ import { checkGrants, checkSecretNames } from './check/check-secrets.js';
 import { checkTools } from './check/check-tools.js';
 import { reporter } from './check/report.js';
 import { compileWorkspace } from './compile/compile-workspace.js';
+import { inOrder } from './in-order.js';
 import type { CheckContext, Checked, Issue, SourceFile } from './model.js';
 import { placeOf } from './parse/place.js';
 import { type ReadFile, readFile } from './parse/read-file.js';
 import { decodeSource } from './parse/source.js';
 import { type Catalog, catalogOf, LIBRARY } from './resolve/catalog.js';
+import { EMPTY_SHELF, type Shelf } from './shelf.js';
 
 /**
  * Reads a whole tree and reports every fault of it at once, sorted by path, line and column; compiles it when there
- * is no error. Never throws. `library` is the account's shelf, its paths without `library/` in front; its own faults
- * are not this tree's to report.
+ * is no error. Never throws. `shelf` is the account's library; its own faults are not this tree's to report.
  */
-export function checkTree(
-  tree: readonly SourceFile[],
-  context: CheckContext,
-  library: readonly SourceFile[] = [],
-): Checked {
+export function checkTree(tree: readonly SourceFile[], context: CheckContext, shelf: Shelf = EMPTY_SHELF): Checked {
   const files = [...tree].sort((a, b) => (a.path < b.path ? -1 : 1));
   const issues = checkPaths(files);
   // Beyond the limits nothing is read: that is what they are for.
@@ -32,18 +29,18 @@ export function checkTree(
   const refused = new Set(issues.filter(({ severity }) => severity === 'error').map(({ path }) => path));
   const read = files.filter(({ path }) => !refused.has(path)).flatMap((file) => readTreeFile(file, issues));
   for (const file of read) for (const issue of file.issues) issues.push(issue);
-  const shelf = library.map((file) => ({ ...file, path: LIBRARY + file.path }));
-  const shelved = shelf.flatMap((file) => readTreeFile(file, [], file.path.slice(LIBRARY.length)));
-  const catalog = catalogOf([...files, ...shelf], [...read, ...shelved].sort(byPath));
+  // What a tree keeps under library/ is its own affair, and never the account's.
+  const own = files.filter(({ path }) => !path.startsWith(LIBRARY));
+  const catalog = catalogOf([...own, ...shelf.files], [...read, ...shelf.read].sort(byPath));
   for (const issue of checkReferences(catalog, context)) issues.push(issue);
   issues.sort(inOrder);
   const sound = issues.every(({ severity }) => severity !== 'error');
   return { workspace: sound ? compileWorkspace(catalog) : null, issues };
 }
 
-/** Reads one file; `as` is the path that says what it is. Files that nothing reads may hold any bytes. */
-function readTreeFile(file: SourceFile, issues: Issue[], as = file.path): ReadFile[] {
-  const place = placeOf(as);
+/** Files that nothing reads may hold any bytes. */
+function readTreeFile(file: SourceFile, issues: Issue[]): ReadFile[] {
+  const place = placeOf(file.path);
   if (place.kind === 'other') return [];
   const source = decodeSource(file.path, file.content);
   if (source) return [readFile(source, place)];
@@ -78,9 +75,4 @@ function checkReferences(catalog: Catalog, context: CheckContext): Issue[] {
 
 function byPath(a: ReadFile, b: ReadFile): number {
   return a.source.path < b.source.path ? -1 : 1;
-}
-
-function inOrder(a: Issue, b: Issue): number {
-  if (a.path !== b.path) return a.path < b.path ? -1 : 1;
-  return a.line - b.line || a.column - b.column || (a.code < b.code ? -1 : a.code > b.code ? 1 : 0);
 }

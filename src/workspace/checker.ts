@@ -1,10 +1,22 @@
 import type { JobInput, JobName, JobOutput } from './jobs.js';
 import type { CheckContext, Checked, SourceFile } from './model.js';
+import type { CheckedShelf } from './shelf.js';
+
+/** Jobs that are asked for by their name. */
+export type OtherJob = Exclude<JobName, 'check' | 'check-shelf' | 'take-shelf'>;
+
+/** An account's library as checks need it, its paths without `library/` in front. `key` is another when its files are. */
+export interface SharedFiles {
+  readonly key: string;
+  readonly files: readonly SourceFile[];
+}
 
 /** Reads users' text. The real one works in a worker thread and never hangs: over its limits a text costs itself a refusal. */
 export interface Checker {
-  check(files: readonly SourceFile[], context: CheckContext): Promise<Checked>;
+  check(files: readonly SourceFile[], context: CheckContext, library?: SharedFiles): Promise<Checked>;
+  /** Reads an account's library by itself. */
+  checkShelf(files: readonly SourceFile[]): Promise<CheckedShelf>;
   /** Refuses `refused` a text that takes too long or too much memory. */
-  work<K extends Exclude<JobName, 'check'>>(name: K, input: JobInput<K>): Promise<JobOutput<K>>;
+  work<K extends OtherJob>(name: K, input: JobInput<K>): Promise<JobOutput<K>>;
   close(): Promise<void>;
 }

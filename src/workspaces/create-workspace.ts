@@ -10,6 +10,7 @@ import { alignMain } from './align-main.js';
 import { readLiveTree } from './live-tree.js';
 import { type PreparedTree, prepareTree, readInReach } from './prepare-tree.js';
 import { readWorkspace, type WorkspaceSummary } from './read-workspace.js';
+import { lockShelf } from './shelf.js';
 import { readTemplate, type Template } from './templates.js';
 import { writeRevision } from './write-revision.js';
 
@@ -36,16 +37,18 @@ export async function createWorkspace(
       need: 'every workspace',
     });
   }
-  const prepared = await prepareTree(deps, await startFiles(input), await readInReach(deps.db, caller.tenant, null));
-  if (!prepared.workspace) throw refusedFiles(prepared);
+  const files = await startFiles(input);
+  const draft = await prepareSound(deps, deps.db, { caller, files });
   const id = newId(deps.clock.now());
   try {
     await deps.db.transaction(async (sql) => {
+      const isOld = (await lockShelf(sql, caller.tenant, 'share')) !== draft.librarySeq;
+      const prepared = isOld ? await prepareSound(deps, sql, { caller, files }) : draft;
       await insertWorkspace(sql, { id, tenant: caller.tenant, name: input.name });
       await writeRevision(deps, sql, {
         workspaceId: id,
         live: await readLiveTree(sql, id),
-        prepared: prepared as PreparedTree & { workspace: Workspace },
+        prepared,
         mentions: new Set(),
         id: null,
         by: caller.actor,
@@ -63,6 +66,18 @@ export async function createWorkspace(
     deps.log.warn({ workspaceId: id, error: errorMessage(error) }, 'the ref of a new workspace could not be set yet'),
   );
   return readWorkspace(deps, caller, { workspace: input.name });
+}
+
+type Sound = PreparedTree & { readonly workspace: Workspace };
+
+async function prepareSound(
+  deps: Deps,
+  sql: Sql,
+  { caller, files }: { readonly caller: Caller; readonly files: readonly SourceFile[] },
+): Promise<Sound> {
+  const prepared = await prepareTree(deps, files, await readInReach(sql, caller.tenant, null));
+  if (!prepared.workspace) throw refusedFiles(prepared);
+  return prepared as Sound;
 }
 
 /** Names are lower-case words joined by single hyphens; previews keep theirs to themselves. */

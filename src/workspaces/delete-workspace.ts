@@ -26,6 +26,7 @@ const OF_WORKSPACE = [
   'memory_file',
   'storage_entry',
   'revision',
+  'plan_set',
   'plan',
   'blob',
   'secret',

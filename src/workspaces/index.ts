@@ -6,13 +6,22 @@ export { liveRuns } from './live-runs.js';
 export { type LiveTree, readLiveTree, treeAfter, visibleTree } from './live-tree.js';
 export { diffTrees, isEmptyDiff, type ManifestEntry, parseManifest, type TreeDiff, type Writer } from './manifest.js';
 export { type LivePlan, livePlan, loadPlan, pinnedPlan } from './plans.js';
-export { type PreparedTree, prepareTree, readInReach } from './prepare-tree.js';
+export { type InReach, type PreparedFile, type PreparedTree, prepareTree, readInReach } from './prepare-tree.js';
 export { readBlobs } from './read-blobs.js';
 export { listWorkspaces, readWorkspace } from './read-workspace.js';
-export { listRunFiles, readRunFile } from './run-files.js';
+export { listRunFiles, type RunView, readRunBlobs, readRunFile } from './run-files.js';
 export { type IndexEntry, listIndexed } from './run-index.js';
 export { RUN_TABLES } from './run-tables.js';
-export { storePlan } from './store-plan.js';
+export {
+  type LiveShared,
+  type LiveShelf,
+  libraryId,
+  lockShelf,
+  readLiveShelf,
+  type ShelfIndex,
+} from './shelf.js';
+export { digestPlan, storePlan, storePlans } from './store-plan.js';
+export { storeRevision } from './store-revision.js';
 export { TEMPLATES } from './templates.js';
 export { type ChangeInput, writeChange } from './write-change.js';
 export { type RevisionInput, writeRevision } from './write-revision.js';

@@ -17,37 +17,44 @@ export interface LivePlan {
   readonly planId: string;
   /** The live revision's id. */
   readonly revision: string;
+  /** The revision of the account's library that the plan was made with; 0 is none. */
+  readonly librarySeq: number;
   readonly plan: Plan;
 }
 
 /** The plan of `flows/<name>` or `agents/<name>` in the live revision; null when the revision has no such target. */
 export async function livePlan(
   sql: Sql,
-  workspace: Pick<WorkspaceRow, 'id' | 'liveSeq'>,
+  workspace: Pick<WorkspaceRow, 'id' | 'liveSeq' | 'tenantId'>,
   target: string,
 ): Promise<LivePlan | null> {
-  const [row] = await sql.query<{ revision: string; planId: string | null }>({
+  // One statement: the library and the plans made with it are of one moment.
+  const [row] = await sql.query<{ revision: string; librarySeq: number; planId: string | null }>({
     name: 'live-plan',
-    text: 'SELECT id AS revision, plans->>$3::text AS "planId" FROM revision WHERE workspace_id = $1 AND seq = $2',
-    values: [workspace.id, workspace.liveSeq, target],
+    text: `SELECT r.id AS revision, l.seq AS "librarySeq", plans_at(r.workspace_id, r.seq, l.seq, r.plans)->>$3::text AS "planId"
+      FROM revision r, library_of($4) AS l (seq) WHERE r.workspace_id = $1 AND r.seq = $2`,
+    values: [workspace.id, workspace.liveSeq, target, workspace.tenantId],
   });
   if (!row?.planId) return null;
-  const plan = await readPlan(sql, workspace.id, row.planId);
-  return plan && { planId: row.planId, revision: row.revision, plan };
+  const { planId, revision, librarySeq } = row;
+  const plan = await readPlan(sql, workspace.id, planId);
+  return plan && { planId, revision, librarySeq, plan };
 }
 
-/** The plan of a target in the revision of that id; null when the revision has no such target. */
+/** The plan of a target in the revision and the library that a run is pinned to; null when it has no such target. */
 export async function pinnedPlan(
   sql: Sql,
-  at: { readonly workspaceId: string; readonly revision: string },
+  at: { readonly workspaceId: string; readonly revision: string; readonly librarySeq: number },
   target: string,
-): Promise<Plan | null> {
+): Promise<{ readonly planId: string; readonly plan: Plan } | null> {
   const [row] = await sql.query<{ planId: string | null }>({
     name: 'pinned-plan',
-    text: 'SELECT plans->>$3::text AS "planId" FROM revision WHERE workspace_id = $1 AND id = $2',
-    values: [at.workspaceId, at.revision, target],
+    text: `SELECT plans_at(workspace_id, seq, $4, plans)->>$3::text AS "planId" FROM revision
+      WHERE workspace_id = $1 AND id = $2`,
+    values: [at.workspaceId, at.revision, target, at.librarySeq],
   });
-  return row?.planId ? readPlan(sql, at.workspaceId, row.planId) : null;
+  const plan = row?.planId ? await readPlan(sql, at.workspaceId, row.planId) : null;
+  return row?.planId && plan ? { planId: row.planId, plan } : null;
 }
 
 async function readPlan(sql: Sql, workspaceId: string, planId: string): Promise<Plan | null> {

@@ -2,6 +2,7 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { blobId, unwritablePaths } from '../git/index.js';
 import type { CheckContext, Issue, SourceFile, Workspace } from '../workspace/index.js';
+import { type LiveShared, readSharedFiles } from './shelf.js';
 
 export interface PreparedFile {
   readonly sha: string;
@@ -13,30 +14,36 @@ export interface PreparedTree {
   readonly files: ReadonlyMap<string, PreparedFile>;
   readonly issues: readonly Issue[];
   readonly workspace: Workspace | null;
+  /** The revision of the library that it was checked against. */
+  readonly librarySeq: number;
+}
+
+/** What a tree may refer to besides its own files. */
+export interface InReach extends Pick<CheckContext, 'livePaths' | 'secrets'> {
+  readonly library: LiveShared;
 }
 
 /** Reads and checks a whole tree. Changes nothing. */
 export async function prepareTree(
   deps: Pick<Deps, 'checker' | 'models'>,
   files: readonly SourceFile[],
-  { livePaths, secrets }: Pick<CheckContext, 'livePaths' | 'secrets'>,
+  { livePaths, secrets, library }: InReach,
 ): Promise<PreparedTree> {
-  const checked = await deps.checker.check(files, { livePaths, secrets, models: deps.models.known() });
+  const context = { livePaths, secrets, models: deps.models.known() };
+  const checked = await deps.checker.check(files, context, library);
   const issues = [...checked.issues, ...unwritable(files, checked.issues)].sort(byPlace);
   return {
     files: new Map(files.map(({ path, content }) => [path, { sha: blobId(content), content }])),
     issues,
     workspace: issues.some(isError) ? null : checked.workspace,
+    librarySeq: library.seq,
   };
 }
 
-/** What a tree may refer to besides its own files: produced files of the workspace, and secrets in reach. */
-export async function readInReach(
-  sql: Sql,
-  tenant: string,
-  workspaceId: string | null,
-): Promise<Pick<CheckContext, 'livePaths' | 'secrets'>> {
+/** The account's library, produced files of the workspace, and secrets in reach. */
+export async function readInReach(sql: Sql, tenant: string, workspaceId: string | null): Promise<InReach> {
   return {
+    library: await readSharedFiles(sql, tenant),
     livePaths: workspaceId === null ? [] : await readLivePaths(sql, workspaceId),
     secrets: await readSecretNames(sql, tenant, workspaceId),
   };

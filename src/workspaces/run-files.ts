@@ -1,10 +1,16 @@
 import type { Deps } from '../deps.js';
+import { LIBRARY } from '../workspace/index.js';
+import { readBlobs } from './read-blobs.js';
+import { libraryId } from './shelf.js';
 
-/** A run reads the revision it began with; memory, storage, files and outputs it reads as they are now. */
+/** A run reads the revision and the library it began with; memory, storage, files and outputs it reads as they are now. */
 export interface RunView {
+  readonly tenantId: string;
   readonly workspaceId: string;
   /** The revision's id, as the run's row keeps it. */
   readonly revision: string;
+  /** The revision of the account's library; 0 is none. */
+  readonly librarySeq: number;
 }
 
 export interface RunFileInfo {
@@ -23,6 +29,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   files: readProduced,
   outputs: readProduced,
   state: readProduced,
+  library: readShared,
 };
 
 /** One file as a run sees it; null when there is none. */
@@ -43,6 +50,20 @@ async function readPinned(deps: Pick<Deps, 'db'>, view: RunView, path: string): 
       JOIN blob b ON b.workspace_id = r.workspace_id AND b.sha = r.manifest->$3::text->>'sha'
       WHERE r.workspace_id = $1 AND r.id = $2`,
     values: [view.workspaceId, view.revision, path],
+  });
+  return row ?? null;
+}
+
+/** A file of the account's library, `library/` in front. Its own AGENTS.md is about the account, and no run reads it. */
+async function readShared(deps: Pick<Deps, 'db'>, view: RunView, path: string): Promise<RunFile | null> {
+  const inside = path.slice(LIBRARY.length);
+  if (!inside.includes('/')) return null;
+  const [row] = await deps.db.query<RunFile>({
+    name: 'read-shared-file',
+    text: `SELECT b.content, b.sha FROM revision r
+      JOIN blob b ON b.workspace_id = r.workspace_id AND b.sha = r.manifest->$3::text->>'sha'
+      WHERE r.workspace_id = $1 AND r.seq = $2`,
+    values: [libraryId(view.tenantId), view.librarySeq, inside],
   });
   return row ?? null;
 }
@@ -78,7 +99,11 @@ export async function listRunFiles(deps: Pick<Deps, 'db'>, view: RunView): Promi
       SELECT path, sha, size::bigint FROM (
         SELECT f.key AS path, f.value->>'sha' AS sha, (f.value->>'size')::bigint AS size
           FROM revision r, jsonb_each(r.manifest) f
-          WHERE r.workspace_id = $1 AND r.id = $2 AND NOT starts_with(f.key, 'memory/')
+          WHERE r.workspace_id = $1 AND r.id = $2 AND NOT starts_with(f.key, 'memory/') AND NOT starts_with(f.key, 'library/')
+        UNION ALL
+        SELECT 'library/' || f.key, f.value->>'sha', (f.value->>'size')::bigint
+          FROM revision r, jsonb_each(r.manifest) f
+          WHERE r.workspace_id = $3 AND r.seq = $4 AND f.key LIKE '%/%'
         UNION ALL
         SELECT f.key, f.value->>'sha', (f.value->>'size')::bigint
           FROM workspace w JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq, jsonb_each(r.manifest) f
@@ -87,7 +112,12 @@ export async function listRunFiles(deps: Pick<Deps, 'db'>, view: RunView): Promi
         UNION ALL SELECT path, sha, size FROM memory_file WHERE workspace_id = $1
         UNION ALL SELECT path, sha, size FROM storage_entry WHERE workspace_id = $1
       ) AS seen ORDER BY path COLLATE "C"`,
-    values: [view.workspaceId, view.revision],
+    values: [view.workspaceId, view.revision, libraryId(view.tenantId), view.librarySeq],
   });
   return rows.map(({ path, sha, size }) => ({ path, sha, size: Number(size) }));
+}
+
+/** The bytes of files that `listRunFiles` listed, or that the run's plan names, of the workspace and the library. */
+export function readRunBlobs(deps: Pick<Deps, 'db'>, view: RunView, shas: Iterable<string>) {
+  return readBlobs(deps.db, [view.workspaceId, libraryId(view.tenantId)], shas);
 }

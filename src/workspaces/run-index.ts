@@ -1,7 +1,8 @@
 import type { Deps } from '../deps.js';
 import { Lru } from '../shared/lru.js';
-import { describeDocument } from '../workspace/index.js';
+import { describeDocument, LIBRARY, layersOf } from '../workspace/index.js';
 import type { RunView } from './run-files.js';
+import { libraryId } from './shelf.js';
 
 /** A document as a prompt lists it. */
 export interface IndexEntry {
@@ -20,7 +21,7 @@ interface File {
   readonly sha: string;
 }
 
-/** By `<workspace>/<revision id>` and `<workspace>#<seq>`: a revision never changes. */
+/** By `<home>/<revision id>` and `<home>#<seq>`, of workspaces and of libraries: a revision never changes. */
 const revisions = new Lru<string, readonly File[]>(512);
 /** By `<workspace>/<sha>`. */
 const descriptions = new Lru<string, string>(20_000);
@@ -32,32 +33,47 @@ const DOCUMENT = /^(agents\/[^/]+\/)?(memory|knowledge)\/.+\.md$/;
 
 /**
  * The documents that an agent's prompt lists, in order: memory as it is now, knowledge as the run's revision has it,
- * and what the agent's own folder has of both.
+ * what the agent's own folder has of both, and the library's; of each name the nearest.
  */
 export async function listIndexed(deps: Pick<Deps, 'db'>, view: RunView, agent: string): Promise<Indexed> {
+  const { workspaceId, revision, librarySeq, tenantId } = view;
   const [now] = await deps.db.query<{ seq: number; memory: readonly File[] }>({
     name: 'indexed-now',
     text: `SELECT live_seq AS seq, (SELECT coalesce(jsonb_agg(jsonb_build_object('path', path, 'sha', sha)), '[]')
         FROM memory_file WHERE workspace_id = $1) AS memory
       FROM workspace WHERE id = $1`,
-    values: [view.workspaceId],
+    values: [workspaceId],
   });
-  const pinned = await readDocuments(deps, `${view.workspaceId}/${view.revision}`, 'id = $2', view);
-  const live = now
-    ? await readDocuments(deps, `${view.workspaceId}#${now.seq}`, 'seq = $2', { ...view, revision: now.seq })
-    : [];
-  const memory = new Map(under(live, 'memory/').map((file) => [file.path, file]));
-  for (const file of now?.memory ?? []) memory.set(file.path, file);
-  const lists = {
-    memory: [...under(pinned, `agents/${agent}/memory/`), ...memory.values()],
-    knowledge: [...under(pinned, `agents/${agent}/knowledge/`), ...under(pinned, 'knowledge/')],
-  };
-  await describe(deps, view.workspaceId, [...lists.memory, ...lists.knowledge]);
+  const pinned = await readDocuments(deps, `${workspaceId}/${revision}`, 'id = $2', [workspaceId, revision]);
+  const live = now ? await readDocuments(deps, `${workspaceId}#${now.seq}`, 'seq = $2', [workspaceId, now.seq]) : [];
+  const home = libraryId(tenantId);
+  const shared =
+    librarySeq === 0 ? [] : await readDocuments(deps, `${home}#${librarySeq}`, 'seq = $2', [home, librarySeq]);
+  const isMemory = ({ path }: File): boolean => path.startsWith('memory/');
+  const files = new Map(
+    [
+      ...pinned.filter((file) => !isMemory(file)),
+      ...live.filter(isMemory),
+      ...(now?.memory ?? []),
+      ...shared.map(({ path, sha }) => ({ path: LIBRARY + path, sha })),
+    ].map((file) => [file.path, file]),
+  );
+  const lists = { memory: nearest(files, agent, 'memory/'), knowledge: nearest(files, agent, 'knowledge/') };
+  await describe(deps, view, [...lists.memory, ...lists.knowledge]);
   return { memory: entriesOf(view, lists.memory), knowledge: entriesOf(view, lists.knowledge) };
 }
 
-function under(files: readonly File[], folder: string): readonly File[] {
-  return files.filter(({ path }) => path.startsWith(folder));
+/** What the agent finds of a folder, of each name the nearest. */
+function nearest(files: ReadonlyMap<string, File>, agent: string, folder: string): readonly File[] {
+  const found = new Map<string, File>();
+  for (const layer of layersOf(agent)) {
+    const inLayer = layer + folder;
+    for (const [path, file] of files) {
+      const name = path.startsWith(inLayer) ? path.slice(inLayer.length) : null;
+      if (name !== null && !found.has(name)) found.set(name, file);
+    }
+  }
+  return [...found.values()];
 }
 
 function entriesOf({ workspaceId }: RunView, files: readonly File[]): IndexEntry[] {
@@ -70,13 +86,13 @@ async function readDocuments(
   deps: Pick<Deps, 'db'>,
   key: string,
   which: 'id = $2' | 'seq = $2',
-  { workspaceId, revision }: { readonly workspaceId: string; readonly revision: string | number },
+  values: readonly [home: string, revision: string | number],
 ): Promise<readonly File[]> {
   const known = revisions.get(key);
   if (known) return known;
   const rows = await deps.db.query<File>(
     `SELECT f.key AS path, f.value->>'sha' AS sha FROM revision, jsonb_each(manifest) f WHERE workspace_id = $1 AND ${which}`,
-    [workspaceId, revision],
+    [...values],
   );
   return revisions.set(
     key,
@@ -85,15 +101,19 @@ async function readDocuments(
 }
 
 /** Reads the heads of those documents whose description is not known yet: a blob never changes. */
-async function describe(deps: Pick<Deps, 'db'>, workspaceId: string, files: readonly File[]): Promise<void> {
+async function describe(
+  deps: Pick<Deps, 'db'>,
+  { workspaceId, tenantId }: RunView,
+  files: readonly File[],
+): Promise<void> {
   const unknown = [
     ...new Set(files.map(({ sha }) => sha).filter((sha) => descriptions.get(`${workspaceId}/${sha}`) === undefined)),
   ];
   if (unknown.length === 0) return;
   const rows = await deps.db.query<{ sha: string; head: Uint8Array }>({
     name: 'document-heads',
-    text: 'SELECT sha, substring(content FROM 1 FOR $3) AS head FROM blob WHERE workspace_id = $1 AND sha = ANY($2)',
-    values: [workspaceId, unknown, HEAD_BYTES],
+    text: 'SELECT sha, substring(content FROM 1 FOR $3) AS head FROM blob WHERE workspace_id = ANY($1) AND sha = ANY($2)',
+    values: [[workspaceId, libraryId(tenantId)], unknown, HEAD_BYTES],
   });
   for (const { sha, head } of rows) {
     descriptions.set(`${workspaceId}/${sha}`, describeDocument(new TextDecoder().decode(head)));

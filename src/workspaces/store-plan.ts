@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Sql } from '../db/contract.js';
 import { canonicalJson } from '../shared/json.js';
 import { storableJsonText } from '../shared/storable-json.js';
-import type { Plan } from '../workspace/model.js';
+import type { Plan, Workspace } from '../workspace/model.js';
 
 /** A plan's id is the digest of what it says. */
 export function digestPlan(plan: Plan): { id: string; body: string } {
@@ -19,4 +19,21 @@ export async function storePlan(sql: Sql, workspaceId: string, plan: Plan): Prom
     values: [workspaceId, id, body],
   });
   return id;
+}
+
+/** Plans are stored once by their digest; answers target to plan id. */
+export async function storePlans(
+  sql: Sql,
+  workspaceId: string,
+  plans: Workspace['plans'],
+): Promise<Record<string, string>> {
+  const compiled = Object.entries(plans).map(([target, plan]) => ({ target, ...digestPlan(plan) }));
+  await sql.query({
+    name: 'insert-plans',
+    text: `INSERT INTO plan (workspace_id, id, version, body)
+      SELECT DISTINCT ON (id) $1, id, 1, body FROM unnest($2::text[], $3::jsonb[]) AS new (id, body) ORDER BY id
+      ON CONFLICT DO NOTHING`,
+    values: [workspaceId, compiled.map(({ id }) => id), compiled.map(({ body }) => body)],
+  });
+  return Object.fromEntries(compiled.map(({ target, id }) => [target, id]));
 }

@@ -104,7 +104,7 @@ test('a run goes on reading the revision it began with, and reads memory and sto
     'memory/p.md': 'p1',
   });
   const { revision } = await readWorkspace(app.deps, { tenant: app.tenant, workspaces: null }, { workspace: name });
-  const view = { workspaceId: id, revision: revision ?? '' };
+  const view = { tenantId: app.tenant, workspaceId: id, revision: revision ?? '', librarySeq: 0 };
   const text = async (path: string): Promise<string | undefined> => {
     const file = await readRunFile(app.deps, view, path);
     return file ? Buffer.from(file.content).toString() : undefined;
@@ -142,7 +142,7 @@ test('the live plan follows the pointer, and a plan that a run is pinned to stay
       'SELECT live_seq AS "liveSeq" FROM workspace WHERE id = $1',
       [id],
     );
-    return livePlan(app.deps.db, { id, liveSeq: row?.liveSeq ?? 0 }, target);
+    return livePlan(app.deps.db, { id, tenantId: app.tenant, liveSeq: row?.liveSeq ?? 0 }, target);
   };
   const first = await live('flows/hello');
   expect(first?.plan).toMatchObject({ flow: 'hello', steps: 1 });
@@ -170,7 +170,7 @@ test('what an agent wrote is undone by writing the text before it back, and the 
   expect(files).toMatchObject([{ path, before: 'Good.\n', after: 'Bad.\n' }]);
   const restored = await app.put(`/api/workspaces/${name}/source`, { path, content: files[0].before });
   expect(restored.status).toBe(200);
-  const view = { workspaceId: id, revision: 'whichever' };
+  const view = { tenantId: app.tenant, workspaceId: id, revision: 'whichever', librarySeq: 0 };
   expect(Buffer.from((await readRunFile(app.deps, view, path))?.content ?? []).toString()).toBe('Good.\n');
   expect(await agentWrites(app, { id, path, content: 'Late.\n', seen: 'Bad.\n' })).toMatchObject({ kind: 'conflict' });
 });

@@ -122,7 +122,8 @@ async function pathOf(app: WorkspaceApp, workspace: string, path: string): Promi
     .replace('{flow}', 'hello')
     .replace('{agent}', 'writer')
     .replace('{tool}', 'echo')
-    .replace('{kind}/{id}', `account/${app.tenant}`);
+    .replace('{kind}/{id}', `account/${app.tenant}`)
+    .replace('{kind}', 'knowledge');
   const id = filled.includes('{id}') ? await idOf(app, workspace, path) : '';
   return filled.replace('{id}', id);
 }

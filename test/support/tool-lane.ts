@@ -93,7 +93,7 @@ export async function createToolLane({
   const { tenant } = await createTenant(deps);
   const workspaceId = await insertWorkspace(deps, tenant, `w-${newId()}`);
   const revision = await insertRevision(deps, workspaceId, files);
-  const run = { id: newId(), tenantId: tenant, workspaceId, revision, flow: 'hello', mode: 'normal' };
+  const run = { id: newId(), tenantId: tenant, workspaceId, revision, librarySeq: 0, flow: 'hello', mode: 'normal' };
   return laneOf(deps, { run, lane: 'main', agent: { ...AGENT, ...agent } });
 }
 

@@ -122,6 +122,13 @@ export const WRITES: Readonly<Record<string, Prepare>> = {
     const token = deriveToken(stage.app.deps.keys.signing, 'event', [run]);
     return { path: `/api/events/${stage.app.tenant}/${stage.workspace}/${run}?token=${token}`, json: {}, by: 'nobody' };
   },
+  'POST /api/library/{kind}': () => ({ json: { name: newId() } }),
+  'PUT /api/library/{kind}': () => ({ json: { path: someFile(), content: '# A\n' } }),
+  'DELETE /api/library/{kind}': async (stage) => {
+    const path = someFile();
+    await made(stage, 'put', '/api/library/knowledge', { path, content: '# A\n' });
+    return { query: `?path=${path}` };
+  },
   'PATCH /api/account': () => ({ json: { budget: 12 } }),
   'PUT /api/secrets': () => ({ json: { name: `S_${newId().toUpperCase()}`, value: 'a long value' } }),
   'DELETE /api/secrets': async (stage) => {

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type CheckPool, createChecker } from '../../src/deploys/check-pool.js';
-import { checkTree } from '../../src/workspace/index.js';
+import { createChecker } from '../../src/deploys/check-pool.js';
+import { type Checker, checkTree } from '../../src/workspace/index.js';
 import { kettleAndLeaf, NO_CONTEXT, tree } from './workspace/tree.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'check-pool-'));
 const real = join(folder, 'check-worker.mjs');
 /** Does what its one file's name says: a worker whose checks can be made to hang, to swallow memory or to end. */
 const scripted = join(folder, 'scripted.mjs');
-const open: CheckPool[] = [];
+const open: Checker[] = [];
 
 const pool = (options: Parameters<typeof createChecker>[0]) => {
   const made = createChecker(options);
@@ -82,10 +82,15 @@ test('the account’s library is in reach of a tree', async () => {
   });
   const library = tree({ 'tools/shared.md': '---\nname: shared\ndescription: d\nbase: https://a.example/\n---\n' });
   const checker = pool({ workerPath: real, timeoutMs: 60_000 });
-  const codes = async (shelf: typeof library) =>
-    (await checker.check(files, NO_CONTEXT, shelf)).issues.map(({ code }) => code);
-  expect(await codes([])).toContain('ref/tool');
-  expect(await codes(library)).not.toContain('ref/tool');
+  const codes = async (key: string, shelf: typeof library) =>
+    (await checker.check(files, NO_CONTEXT, { key, files: shelf })).issues.map(({ code }) => code);
+  expect(await codes('', [])).toContain('ref/tool');
+  // More libraries than a worker keeps, each in turn on both workers, and all of them again.
+  for (const key of ['a', 'b', 'c', 'a', 'c']) {
+    const [one, two] = await Promise.all([codes(key, library), codes(`${key}-bare`, tree({ 'knowledge/k.md': 'x' }))]);
+    expect(one).not.toContain('ref/tool');
+    expect(two).toContain('ref/tool');
+  }
 });
 
 describe('security 16: a hostile tree costs itself a refusal and nobody else anything', () => {

@@ -11,6 +11,7 @@ import { flowRoutes } from './flows/index.js';
 import { healthRoutes } from './health/index.js';
 import { historyRoutes } from './history/index.js';
 import { keyRoutes } from './keys/index.js';
+import { libraryRoutes } from './library/index.js';
 import { oauthRoutes } from './oauth/index.js';
 import { runRoutes } from './runs/index.js';
 import { secretRoutes } from './secrets/index.js';
@@ -25,6 +26,7 @@ export const routes: readonly Route[] = [
   ...sourceRoutes,
   ...deployRoutes,
   ...historyRoutes,
+  ...libraryRoutes,
   ...runRoutes,
   ...eventRoutes,
   ...flowRoutes,

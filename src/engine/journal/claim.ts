@@ -59,6 +59,7 @@ export interface RunRow {
   readonly flow: string;
   readonly planId: string;
   readonly revision: string;
+  readonly librarySeq: number;
   readonly rootId: string;
   readonly parentId: string | null;
   /** The runs whose slots a lane of this one needs to be at work; null or empty for most. */
@@ -150,7 +151,7 @@ const PARK = `jsonb_build_object('id', id, 'step', step, 'item', item, 'round', 
 
 /** Read after the claim, in a statement of its own: the claim may have waited for a write that this must see. */
 const VIEW = `SELECT jsonb_build_object('id', r.id, 'tenantId', r.tenant_id, 'workspaceId', r.workspace_id, 'flow', r.flow,
-    'planId', r.plan_id, 'revision', r.revision, 'rootId', r.root_id, 'parentId', r.parent_id, 'slots', r.slots, 'clocks', r.clocks, 'mode', r.mode, 'input', r.input, 'trigger', r.trigger,
+    'planId', r.plan_id, 'revision', r.revision, 'librarySeq', r.library_seq, 'rootId', r.root_id, 'parentId', r.parent_id, 'slots', r.slots, 'clocks', r.clocks, 'mode', r.mode, 'input', r.input, 'trigger', r.trigger,
     'startedBy', r.started_by, 'fromStep', r.from_step, 'tags', r.tags, 'budgetNano', r.budget_nano::text,
     'spentNano', r.spent_nano::text, 'reservedNano', r.reserved_nano::text, 'begun', r.started_at IS NOT NULL, 'startedAt', coalesce(r.started_at, now()),
     'deadlineAt', CASE WHEN r.started_at IS NULL AND r.parent_id IS NULL THEN r.deadline_at + (now() - r.created_at) ELSE r.deadline_at END,

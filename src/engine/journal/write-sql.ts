@@ -92,9 +92,9 @@ f AS (
   SELECT $1, x.lane, x.item FROM r, b, jsonb_to_recordset(b.j->'lanes') x(lane text, item jsonb) ON CONFLICT DO NOTHING
 ),
 k AS (
-  INSERT INTO run (id, tenant_id, workspace_id, flow, plan_id, revision, root_id, parent_id, mode, input, trigger, started_by,
+  INSERT INTO run (id, tenant_id, workspace_id, flow, plan_id, revision, library_seq, root_id, parent_id, mode, input, trigger, started_by,
     tags, budget_nano, deadline_at, slots, active_limit_ms, clocks, last_seq)
-  SELECT x.id, r.tenant_id, r.workspace_id, x.flow, x.plan, r.revision, r.root_id, r.id, r.mode, x.input,
+  SELECT x.id, r.tenant_id, r.workspace_id, x.flow, x.plan, r.revision, r.library_seq, r.root_id, r.id, r.mode, x.input,
     jsonb_build_object('kind', 'subflow', 'step', x.step), r.started_by, ARRAY(SELECT jsonb_array_elements_text(x.tags)), x.budget,
     to_timestamp(x.deadline / 1000.0), ARRAY(SELECT jsonb_array_elements_text(x.slots)), x."limit",
     ARRAY(SELECT jsonb_array_elements_text(x.clocks)), 1

@@ -1,7 +1,7 @@
 import type { Json } from '../../shared/json.js';
 import { toNano } from '../../shared/money.js';
 import type { Plan } from '../../workspace/model.js';
-import { loadPlan } from '../../workspaces/index.js';
+import { loadPlan, pinnedPlan as readPinned } from '../../workspaces/index.js';
 import { openPool, stepKeyOf } from '../agent/pools.js';
 import { deadlineOf } from '../lane/deadline.js';
 import type { Lane, StepState } from '../lane/lane.js';
@@ -25,15 +25,9 @@ export interface PinnedPlan {
   readonly plan: Plan;
 }
 
-/** The plan of a flow, or of an agent alone, in the revision that this run is pinned to. */
-export async function pinnedPlan(lane: Lane, target: string): Promise<PinnedPlan | null> {
-  const { workspaceId, revision } = lane.run;
-  const [row] = await lane.deps.db.query<{ planId: string | null }>(
-    'SELECT plans->>$3::text AS "planId" FROM revision WHERE workspace_id = $1 AND id = $2',
-    [workspaceId, revision, target],
-  );
-  if (!row?.planId) return null;
-  return { planId: row.planId, plan: await loadPlan(lane.deps, workspaceId, row.planId) };
+/** The plan of a flow, or of an agent alone, in the revision and the library that this run is pinned to. */
+export function pinnedPlan(lane: Lane, target: string): Promise<PinnedPlan | null> {
+  return readPinned(lane.deps.db, lane.run, target);
 }
 
 export interface NewChild {

@@ -1,41 +1,39 @@
 import type { Deps } from '../../deps.js';
-import { isHeading } from '../../workspace/index.js';
-import { listRunFiles, readRunFile } from '../../workspaces/index.js';
+import { isHeading, pathIndex, resolveLink } from '../../workspace/index.js';
+import { listRunFiles, type RunView, readRunFile } from '../../workspaces/index.js';
 
 const DOCUMENT_CHARACTERS = 60_000;
+/** All that there is of a run's files is listed. */
+const NOTHING = pathIndex([]);
 
-export interface Pinned {
-  readonly workspaceId: string;
-  readonly revision: string;
+export interface Link {
+  readonly target: string;
+  readonly heading?: string;
+  /** Whose own documents are the nearest. */
+  readonly agent?: string | undefined;
 }
 
 /**
  * A document that a link hands over: a file (`.md` may be left out), one section of it by heading, or the index of
- * a folder. Null when there is nothing of that name.
+ * a folder; the nearest. Null when there is nothing of that name.
  */
 export async function readLink(
   deps: Deps,
-  pinned: Pinned,
-  link: { readonly target: string; readonly heading?: string },
+  run: RunView,
+  link: Link,
 ): Promise<{ readonly title: string; readonly text: string } | null> {
-  for (const path of [link.target, `${link.target}.md`]) {
-    const file = path.endsWith('/') ? null : await readRunFile(deps, pinned, path);
-    if (!file) continue;
-    const text = withoutFrontmatter(new TextDecoder().decode(file.content));
-    const part = link.heading === undefined ? text : section(text, link.heading);
-    if (part !== null) return { title: link.heading ? `${path}#${link.heading}` : path, text: cut(part) };
+  const files = await listRunFiles(deps, run);
+  const found = resolveLink(pathIndex(files.map(({ path }) => path)), NOTHING, link);
+  if (found.kind === 'folder') {
+    const inside = files.filter(({ path }) => path.startsWith(`${found.path}/`));
+    return { title: `${found.path}/`, text: inside.map(({ path, size }) => `- ${path} (${size} bytes)`).join('\n') };
   }
-  return folderIndex(deps, pinned, link.target.replace(/\/$/, ''));
-}
-
-async function folderIndex(
-  deps: Deps,
-  pinned: Pinned,
-  folder: string,
-): Promise<{ title: string; text: string } | null> {
-  const files = (await listRunFiles(deps, pinned)).filter((file) => file.path.startsWith(`${folder}/`));
-  if (files.length === 0) return null;
-  return { title: `${folder}/`, text: files.map((file) => `- ${file.path} (${file.size} bytes)`).join('\n') };
+  const file = found.kind === 'file' ? await readRunFile(deps, run, found.path) : null;
+  if (found.kind !== 'file' || !file) return null;
+  const text = withoutFrontmatter(new TextDecoder().decode(file.content));
+  const part = link.heading === undefined ? text : section(text, link.heading);
+  if (part === null) return null;
+  return { title: link.heading ? `${found.path}#${link.heading}` : found.path, text: cut(part) };
 }
 
 export function withoutFrontmatter(text: string): string {

@@ -65,12 +65,12 @@ interface Within {
 
 async function callTool(deps: Deps, claimed: Claimed, { hidden, signal }: Within): Promise<ToolOutcome> {
   const spec = parseToolTest(claimed.spec);
-  const { plan, revision, args } = spec;
+  const { plan, revision, librarySeq = 0, args } = spec;
   const step = stepOf(spec);
   const agent = plan.agents[spec.agent];
   if (!agent) throw new Error(`the plan has no agent ${spec.agent}`);
   const { id, tenantId, workspaceId } = claimed;
-  const run = { id, tenantId, workspaceId, revision, flow: plan.flow, mode: 'test' };
+  const run = { id, tenantId, workspaceId, revision, librarySeq, flow: plan.flow, mode: 'test' };
   const quiet = { ...deps, log: hidden.log(deps.log) };
   const secrets = await openStepSecrets({ deps: quiet, run, plan, hidden }, step, agent);
   try {

@@ -4,6 +4,8 @@ import type { Plan } from '../../workspace/model.js';
 /** What a test of a tool needs: the column `spec` of its row. */
 export interface ToolTestSpec {
   readonly revision: string;
+  /** Of the account's library; left out by builds that knew none. */
+  readonly librarySeq?: number;
   /** A plan of the agent that calls it. */
   readonly plan: Plan;
   readonly agent: string;

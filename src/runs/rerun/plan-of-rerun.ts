@@ -16,6 +16,7 @@ export interface RerunPlan {
   readonly plan: Plan;
   readonly planId: string;
   readonly revision: string;
+  readonly librarySeq: number;
   /** What the old run went by: its steps' results are taken over by their ids. */
   readonly oldPlan: Plan;
 }
@@ -33,7 +34,10 @@ export async function planOfRerun(sql: Sql, { workspace, old, input }: Asked): P
       `${old.flow} is no longer in this workspace: leave out with to run the revision of this run`,
     );
   }
-  const base = input.current && live ? live : { plan: oldPlan, planId: old.planId, revision: old.revision };
+  const base =
+    input.current && live
+      ? live
+      : { plan: oldPlan, planId: old.planId, revision: old.revision, librarySeq: old.librarySeq };
   if (input.current) checkInput(base.plan, old.input);
   const step = leavesOf(base.plan)[input.step - 1];
   if (!step) {
@@ -49,7 +53,7 @@ export async function planOfRerun(sql: Sql, { workspace, old, input }: Asked): P
 
 async function withAgent(
   sql: Sql,
-  at: { readonly workspaceId: string; readonly revision: string; readonly plan: Plan },
+  at: { readonly workspaceId: string; readonly revision: string; readonly librarySeq: number; readonly plan: Plan },
   step: StepPlan,
   agent: string,
 ): Promise<Plan> {
@@ -64,6 +68,6 @@ async function withAgent(
     nodes: at.plan.nodes.map((node) =>
       node.kind === 'group' ? { ...node, branches: node.branches.map(swap) } : swap(node),
     ),
-    agents: { ...other.agents, ...at.plan.agents },
+    agents: { ...other.plan.agents, ...at.plan.agents },
   };
 }

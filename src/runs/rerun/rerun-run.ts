@@ -30,6 +30,7 @@ export interface OldRun {
   readonly flow: string;
   readonly planId: string;
   readonly revision: string;
+  readonly librarySeq: number;
   readonly mode: string;
   readonly input: Json;
   readonly trigger: JsonObject;
@@ -46,7 +47,7 @@ export async function rerunRun(deps: Deps, caller: Caller, input: RerunInput): P
   const started = await deps.db.transaction(async (sql) => {
     const workspace = await findWorkspace(sql, caller, input.workspace, 'share');
     const old = await readOld(sql, workspace.id, input.runId);
-    const { plan, planId, revision, oldPlan } = await planOfRerun(sql, { workspace, old, input });
+    const { plan, planId, revision, librarySeq, oldPlan } = await planOfRerun(sql, { workspace, old, input });
     const chosen = chooseSteps({ plan, oldPlan, step }, await readTakenSteps(sql, old.id));
     const shown = {
       of: old.id,
@@ -66,6 +67,7 @@ export async function rerunRun(deps: Deps, caller: Caller, input: RerunInput): P
         plan,
         planId,
         revision,
+        librarySeq,
         input: old.input,
         trigger: old.trigger,
         from: step,
@@ -88,7 +90,7 @@ export async function rerunRun(deps: Deps, caller: Caller, input: RerunInput): P
 async function readOld(sql: Sql, workspaceId: string, runId: string): Promise<OldRun> {
   const [old] = await sql.query<OldRun>({
     name: 'run-to-rerun',
-    text: `SELECT id, flow, plan_id AS "planId", revision, mode, input, trigger, tags FROM run
+    text: `SELECT id, flow, plan_id AS "planId", revision, library_seq AS "librarySeq", mode, input, trigger, tags FROM run
       WHERE id = $1 AND workspace_id = $2`,
     values: [runId, workspaceId],
   });

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isRecord } from '../../shared/json.js';
-import { listRunFiles, readBlobs } from '../../workspaces/index.js';
+import { listRunFiles, readRunBlobs } from '../../workspaces/index.js';
 import type { ToolContext } from '../contract.js';
 import { readLaneFile } from '../lane/lane-files.js';
 import { listLaneFiles } from '../lane/list-lane-files.js';
@@ -13,7 +13,7 @@ import { MAX_READ, type ViewDeps } from '../view.js';
 const preparing = new Map<string, Promise<unknown>>();
 
 /**
- * The folder that programs see as /workspace: knowledge, memory, skills and tools, the agent's own among them. Pinned
+ * The folder that programs see as /workspace: knowledge, memory, skills, tools, the agent's own and the library's. Pinned
  * files are written once, memory follows what is live. Programs see it read-only; only the worker writes here.
  */
 export async function prepareShown(deps: ViewDeps, context: ToolContext): Promise<string> {
@@ -34,11 +34,15 @@ export async function prepareShown(deps: ViewDeps, context: ToolContext): Promis
 
 async function bringUpToDate(deps: ViewDeps, context: ToolContext, target: string): Promise<void> {
   const { run, agent } = context;
-  const all = await listRunFiles(deps, { workspaceId: run.workspaceId, revision: run.revision });
+  const all = await listRunFiles(deps, run);
   const wanted = new Map(all.filter(({ path }) => isShown(path, agent.name)).map(({ path, sha }) => [path, sha]));
   const state = await readState(target);
   const changed = [...wanted].filter(([path, sha]) => state.get(path) !== sha);
-  const blobs = await readBlobs(deps.db, run.workspaceId, new Set(changed.map(([, sha]) => sha)));
+  const blobs = await readRunBlobs(
+    deps,
+    run,
+    changed.map(([, sha]) => sha),
+  );
   await makeFolder(target, target);
   for (const [path, sha] of changed) await writeShown(target, path, blobs.get(sha) ?? new Uint8Array());
   for (const path of state.keys()) if (!wanted.has(path)) await rm(join(target, path), { force: true });
@@ -49,7 +53,7 @@ async function bringUpToDate(deps: ViewDeps, context: ToolContext, target: strin
 /** The workspace's shared folders, and the agent's own. */
 function isShown(path: string, agent: string): boolean {
   return (
-    /^(knowledge|memory|skills|tools|\.agents\/skills)\//.test(path) ||
+    /^(knowledge|memory|skills|tools|library|\.agents\/skills)\//.test(path) ||
     (path.startsWith(`agents/${agent}/`) && /^agents\/[^/]+\/(knowledge|memory|skills|tools)\//.test(path))
   );
 }

@@ -2,7 +2,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { newId } from '../../shared/ids.js';
 import type { ScriptToolPlan } from '../../workspace/model.js';
-import { readBlobs, readRunFile } from '../../workspaces/index.js';
+import { readRunBlobs, readRunFile } from '../../workspaces/index.js';
 import type { ToolContext } from '../contract.js';
 import type { ViewDeps } from '../view.js';
 import { findInterpreter, KNOWN_LANGUAGES } from './interpreters.js';
@@ -46,9 +46,9 @@ async function filesOf(deps: ViewDeps, context: ToolContext, tool: ScriptToolPla
   const folder = tool.files.length === 0 ? '' : `${dirname(tool.path)}/`;
   const inFolder = (path: string) =>
     folder !== '' && path.startsWith(folder) ? path.slice(folder.length) : basename(path);
-  const blobs = await readBlobs(
-    deps.db,
-    context.run.workspaceId,
+  const blobs = await readRunBlobs(
+    deps,
+    context.run,
     tool.files.map(({ sha }) => sha),
   );
   const contents = new Map(tool.files.map(({ path, sha }) => [inFolder(path), blobs.get(sha) ?? new Uint8Array()]));
@@ -62,8 +62,7 @@ async function filesOf(deps: ViewDeps, context: ToolContext, tool: ScriptToolPla
   }
   const program = inFolder(tool.program.path);
   if (!contents.has(program)) {
-    const view = { workspaceId: context.run.workspaceId, revision: context.run.revision };
-    const file = await readRunFile(deps, view, tool.program.path);
+    const file = await readRunFile(deps, context.run, tool.program.path);
     if (file === null) return `the program ${tool.program.path} of tool ${tool.name} is not there: check its run:`;
     contents.set(program, file.content);
   }

@@ -8,15 +8,15 @@ export const MAX_TREE_BYTES = 16 * 1024 * 1024;
 
 type Fault = Pick<Issue, 'code' | 'message'> & Partial<Pick<Issue, 'severity' | 'hint'>>;
 
-/** Everything that a tree's paths and sizes say, without a look into a file. */
-export function checkPaths(files: readonly SourceFile[]): Issue[] {
+/** Everything that a tree's paths and sizes say, without a look into a file. `place` says what is read of it. */
+export function checkPaths(files: readonly SourceFile[], place = placeOf): Issue[] {
   const issues: Issue[] = [];
   const add = (path: string, fault: Fault) => {
     issues.push({ path, line: 1, column: 1, severity: 'error', ...fault });
   };
-  for (const file of files) for (const fault of faultsOf(file)) add(file.path, fault);
+  for (const file of files) for (const fault of faultsOf(file, place)) add(file.path, fault);
   for (const [path, fault] of twins(files)) add(path, fault);
-  for (const [path, fault] of twoSpellings(files)) add(path, fault);
+  for (const [path, fault] of twoSpellings(files, place)) add(path, fault);
   const bytes = files.reduce((sum, { content }) => sum + content.length, 0);
   const size = `The tree has ${files.length} files and ${bytes} bytes; the most is ${MAX_FILES} files and ${MAX_TREE_BYTES} bytes.`;
   if (files.length > MAX_FILES || bytes > MAX_TREE_BYTES) {
@@ -25,7 +25,7 @@ export function checkPaths(files: readonly SourceFile[]): Issue[] {
   return issues;
 }
 
-function faultsOf({ path, content, link }: SourceFile): Fault[] {
+function faultsOf({ path, content, link }: SourceFile, place: typeof placeOf): Fault[] {
   const checked = checkPath(path);
   if (!checked.ok) return [{ code: 'file/bad-path', message: checked.message }];
   if (checked.path !== path) return [{ code: 'file/bad-path', message: 'A path must be spelled in NFC.' }];
@@ -40,7 +40,7 @@ function faultsOf({ path, content, link }: SourceFile): Fault[] {
     const message = `The file has ${content.length} bytes; the most is ${MAX_FILE_BYTES}.`;
     return [{ code: 'file/too-large', message, hint: 'Keep large files in storage/.' }];
   }
-  if (placeOf(path).kind === 'other' && !isKnownOther(path)) {
+  if (place(path).kind === 'other' && !isKnownOther(path)) {
     const hint = 'Agents are agents/<name>.md, flows flows/<name>.md; the templates show the rest.';
     return [
       { code: 'tree/unknown-path', severity: 'warning', message: 'This file is kept, but nothing reads it.', hint },
@@ -71,10 +71,10 @@ function* twins(files: readonly SourceFile[]): Iterable<[string, Fault]> {
   }
 }
 
-function* twoSpellings(files: readonly SourceFile[]): Iterable<[string, Fault]> {
+function* twoSpellings(files: readonly SourceFile[], place: typeof placeOf): Iterable<[string, Fault]> {
   const seen = new Map<string, string>();
   for (const { path } of files) {
-    const { kind, name, owner = '' }: Place = placeOf(path);
+    const { kind, name, owner = '' }: Place = place(path);
     if (kind !== 'agent' && kind !== 'tool') continue;
     const id = `${kind} ${owner} ${name}`;
     const first = seen.get(id);

@@ -36,10 +36,9 @@ function checkProgram(catalog: Catalog, tool: Found<'tool'>, report: Report): vo
   const path = programPath(tool);
   const folder = tool.source.path.slice(0, tool.source.path.lastIndexOf('/') + 1);
   const isShared = run.name.startsWith(`${LIBRARY}scripts/`);
-  // The account's library is not always at hand; then the tool itself says so when it is called.
-  if (isShared && !catalog.paths.some((known) => known.startsWith(LIBRARY))) return;
   if (path !== undefined && catalog.files.has(path) && (isShared || path.startsWith(folder))) return;
-  const message = `\`run\`: there is no program \`${run.name}\` beside this file.`;
+  const where = isShared ? 'in the account’s library' : 'beside this file';
+  const message = `\`run\`: there is no program \`${run.name}\` ${where}.`;
   const hint = 'The path is relative to the tool’s file; `library/scripts/<file>` is the account’s.';
   report(tool, run.offset, { code: 'tool/bad-value', message, hint });
 }

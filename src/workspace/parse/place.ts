@@ -30,6 +30,8 @@ const RULES: readonly Rule[] = [
   ...SHARED,
 ];
 
+const SHELF: readonly Rule[] = [[/^(AGENTS)\.md$/, 'workspace'], ...SHARED];
+
 /** What kind of file a path of a tree holds. */
 export function placeOf(path: string): Place {
   const found = match(RULES, path);
@@ -37,6 +39,11 @@ export function placeOf(path: string): Place {
   const [, owner = '', rest = ''] = /^agents\/([^/]+)\/(.+)$/.exec(path) ?? [];
   const own = match(SHARED, rest);
   return own ? { ...own, owner } : { kind: 'other', name: path };
+}
+
+/** The same of a file of the account's library: its kinds, and no others. */
+export function shelfPlaceOf(path: string): Place {
+  return match(SHELF, path) ?? { kind: 'other', name: path };
 }
 
 function match(rules: readonly Rule[], path: string): Place | undefined {

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkPath, checkTree, foldPath, isProtectedPath, kindOfPath } from '../../../src/workspace/index.js';
+import {
+  checkPath,
+  checkTree,
+  foldPath,
+  isProtectedPath,
+  kindOfPath,
+  readShelf,
+} from '../../../src/workspace/index.js';
 import { readFrontmatter, readYaml } from '../../../src/workspace/yaml/index.js';
 import { check, NO_CONTEXT, tree } from './tree.js';
 
@@ -123,9 +130,8 @@ describe('nearest wins', () => {
   test('an agent’s own tools and documents, then the workspace’s, then the account’s', () => {
     const library = tree({ 'tools/t.md': TOOL('library'), 'knowledge/k.md': 'x' });
     const found = (files: Record<string, string>) => {
-      const agent = checkTree(tree({ 'agents/a/agent.md': AGENT, ...files }), NO_CONTEXT, library).workspace?.plans[
-        'agents/a'
-      ]?.agents.a;
+      const agent = checkTree(tree({ 'agents/a/agent.md': AGENT, ...files }), NO_CONTEXT, readShelf(library)).workspace
+        ?.plans['agents/a']?.agents.a;
       return [agent?.tools[0]?.description, agent?.knowledge[0]];
     };
     const shared = { 'tools/t.md': TOOL('workspace'), 'knowledge/k.md': 'x' };

@@ -3,9 +3,9 @@ import { WorkspaceParams } from '../../../contract/common.js';
 import { ChangeFlow, Deleted, FlowBody, StepQuery } from '../../../contract/flows.js';
 import { changeFlow, deleteFlow } from '../../../documents/index.js';
 import { defineRoute } from '../../define-route.js';
+import { etagOf, readPrecondition } from '../../preconditions.js';
 import { jsonBody, jsonResponse, okResponse } from '../../schemas.js';
 import { findTargetOfPath, nameParam } from '../runs/params.js';
-import { etagOf, readPrecondition } from '../source/preconditions.js';
 import { changesOf } from './changes-of.js';
 
 const path = '/api/workspaces/{ws}/flows/{flow}' as const;

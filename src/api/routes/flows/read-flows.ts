@@ -3,9 +3,9 @@ import { WorkspaceParams } from '../../../contract/common.js';
 import { CreateFlow, FlowBody, FlowList, NamedPage } from '../../../contract/flows.js';
 import { createFlow, listFlows, readFlow } from '../../../documents/index.js';
 import { defineRoute } from '../../define-route.js';
+import { etagOf } from '../../preconditions.js';
 import { createdResponse, jsonBody, okResponse } from '../../schemas.js';
 import { findTargetOfPath, nameParam } from '../runs/params.js';
-import { etagOf } from '../source/preconditions.js';
 
 const path = '/api/workspaces/{ws}/flows';
 

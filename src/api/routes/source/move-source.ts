@@ -2,8 +2,8 @@ import { createRoute } from '@hono/zod-openapi';
 import { MoveSourceBody, SourceEditBody } from '../../../contract/source.js';
 import { moveSource as move } from '../../../deploys/index.js';
 import { defineRoute } from '../../define-route.js';
+import { etagOf, readPrecondition } from '../../preconditions.js';
 import { jsonBody, okResponse, WorkspaceParams } from '../../schemas.js';
-import { etagOf, readPrecondition } from './preconditions.js';
 
 export const moveSource = defineRoute({
   access: { role: 'editor' },

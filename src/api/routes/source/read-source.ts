@@ -2,8 +2,9 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { SourceFileBody, SourceQuery, SourceTreeBody } from '../../../contract/source.js';
 import { readSourceFile, readSourceTree, type SourceContent } from '../../../deploys/index.js';
 import { defineRoute } from '../../define-route.js';
+import { spell } from '../../file-content.js';
+import { etagOf, isKnown } from '../../preconditions.js';
 import { okResponse, WorkspaceParams } from '../../schemas.js';
-import { etagOf, isKnown } from './preconditions.js';
 
 export const readSource = defineRoute({
   access: { role: 'viewer' },
@@ -32,12 +33,4 @@ export const readSource = defineRoute({
 
 function toBody({ content, issues, ...entry }: SourceContent) {
   return { ...entry, ...spell(content), issues: [...issues] };
-}
-
-function spell(content: Uint8Array): { content: string } | { contentBase64: string } {
-  try {
-    return { content: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content) };
-  } catch {
-    return { contentBase64: Buffer.from(content).toString('base64') };
-  }
 }

@@ -2,8 +2,8 @@ import { createRoute } from '@hono/zod-openapi';
 import { SourceEditBody, SourcePathQuery } from '../../../contract/source.js';
 import { removeSource as remove } from '../../../deploys/index.js';
 import { defineRoute } from '../../define-route.js';
+import { readPrecondition } from '../../preconditions.js';
 import { okResponse, WorkspaceParams } from '../../schemas.js';
-import { readPrecondition } from './preconditions.js';
 
 export const removeSource = defineRoute({
   access: { role: 'editor' },

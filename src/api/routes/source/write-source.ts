@@ -1,11 +1,10 @@
 import { createRoute } from '@hono/zod-openapi';
 import { SourceEditBody, SourceQuery, WriteSourceBody } from '../../../contract/source.js';
 import { writeSource as write } from '../../../deploys/index.js';
-import { Refusal } from '../../../shared/refusal.js';
 import { defineRoute } from '../../define-route.js';
+import { etagOf, readPrecondition } from '../../preconditions.js';
 import { jsonBody, okResponse, WorkspaceParams } from '../../schemas.js';
-import { toBytes } from '../../source-files.js';
-import { etagOf, readPrecondition } from './preconditions.js';
+import { onePath, toBytes } from '../../source-files.js';
 
 export const writeSource = defineRoute({
   access: { role: 'editor' },
@@ -29,12 +28,3 @@ export const writeSource = defineRoute({
     return c.json(edit, 200);
   },
 });
-
-function onePath(asked: string | undefined, sent: string | undefined): string {
-  const path = sent ?? asked;
-  if (path === undefined) throw new Refusal('refused', 'body.path: say which file to write', { code: 'invalid' });
-  if (asked !== undefined && asked !== path) {
-    throw new Refusal('refused', `body.path: it is ${path}, and ${asked} in the query; give one`, { code: 'invalid' });
-  }
-  return path;
-}

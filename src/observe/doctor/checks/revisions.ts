@@ -22,7 +22,10 @@ export const revisions: Check = {
 function pointers({ deps }: Scene): Promise<Fault[]> {
   return deps.db.query<Fault>(
     `SELECT NULL::text AS run, format('Workspace %s (%s) points at revision %s, which is not there.', w.name, w.id, w.live_seq) AS says
-      FROM workspace w LEFT JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq WHERE w.live_seq > 0 AND r.seq IS NULL`,
+      FROM workspace w LEFT JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq WHERE w.live_seq > 0 AND r.seq IS NULL
+      UNION ALL SELECT NULL, format('The library of %s points at revision %s, which is not there.', l.tenant_id, l.live_seq)
+      FROM library l LEFT JOIN revision r ON r.workspace_id = 'library.' || l.tenant_id AND r.seq = l.live_seq
+      WHERE l.live_seq > 0 AND r.seq IS NULL`,
   );
 }
 

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
-import type { Precondition } from '../../../deploys/index.js';
-import { Refusal } from '../../../shared/refusal.js';
+import type { Precondition } from '../deploys/index.js';
+import { Refusal } from '../shared/refusal.js';
 
 /** `If-Match` and `If-None-Match: *` of a write: RFC 9110, section 13.1. */
 export function readPrecondition(c: Context): Precondition {

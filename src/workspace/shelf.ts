@@ -1,0 +1,90 @@
+import { checkNames } from './check/check-names.js';
+import { checkPaths } from './check/check-paths.js';
+import { checkTools } from './check/check-tools.js';
+import { reporter } from './check/report.js';
+import { inOrder } from './in-order.js';
+import type { Issue, SourceFile } from './model.js';
+import { shelfPlaceOf } from './parse/place.js';
+import { type ReadFile, readFile } from './parse/read-file.js';
+import { decodeSource } from './parse/source.js';
+import { catalogOf, LIBRARY } from './resolve/catalog.js';
+
+/** The account's library, read: once for all the trees that are checked against it. Paths begin with `library/`. */
+export interface Shelf {
+  readonly files: readonly SourceFile[];
+  readonly read: readonly ReadFile[];
+}
+
+export const EMPTY_SHELF: Shelf = { files: [], read: [] };
+
+/** `files` have their paths without `library/` in front. What none of its kinds is there is not read. */
+export function readShelf(files: readonly SourceFile[]): Shelf {
+  const shelved = files.map((file) => ({ ...file, path: LIBRARY + file.path }));
+  const read = shelved.flatMap((file) => {
+    const place = shelfPlaceOf(file.path.slice(LIBRARY.length));
+    const source = place.kind === 'other' ? null : decodeSource(file.path, file.content);
+    return source ? [readFile(source, place)] : [];
+  });
+  return { files: shelved, read };
+}
+
+/** What a list of the library says of a file. */
+export interface ShelfEntry {
+  readonly path: string;
+  readonly name: string;
+  /** A document's; of others the name. */
+  readonly title: string;
+  readonly description: string;
+}
+
+export interface CheckedShelf {
+  /** Paths are those of the library: `tools/x.md`. */
+  readonly issues: readonly Issue[];
+  readonly entries: readonly ShelfEntry[];
+}
+
+/** Reports every fault that the library has by itself, as a deploy does of a tree. Never throws. */
+export function checkShelf(files: readonly SourceFile[]): CheckedShelf {
+  const issues = checkPaths(files, shelfPlaceOf).filter((issue) => !isScript(issue.path) || issue.severity === 'error');
+  if (issues.some(({ code }) => code === 'tree/too-large')) return { issues, entries: [] };
+  const refused = new Set(issues.filter(({ severity }) => severity === 'error').map(({ path }) => path));
+  const shelf = readShelf(files.filter(({ path }) => !refused.has(path)));
+  const lists = new Map<string, Issue[]>();
+  const report = reporter(lists);
+  checkNames(shelf.read, report);
+  checkTools(catalogOf(shelf.files, shelf.read), report);
+  for (const issue of [...shelf.read.flatMap((file) => file.issues), ...[...lists.values()].flat()])
+    issues.push({ ...issue, path: issue.path.slice(LIBRARY.length) });
+  for (const issue of notText(files, refused)) issues.push(issue);
+  return { issues: issues.sort(inOrder), entries: entriesOf(shelf, files) };
+}
+
+function isScript(path: string): boolean {
+  return path.startsWith('scripts/');
+}
+
+function notText(files: readonly SourceFile[], refused: ReadonlySet<string>): Issue[] {
+  return files
+    .filter(({ path }) => !refused.has(path) && shelfPlaceOf(path).kind !== 'other')
+    .filter(({ path, content }) => decodeSource(path, content) === null)
+    .map(({ path }) => {
+      const message = 'The file is no UTF-8 text.';
+      return { path, line: 1, column: 1, code: 'file/not-utf8', severity: 'error', message, hint: 'Save it as UTF-8.' };
+    });
+}
+
+function entriesOf({ read }: Shelf, files: readonly SourceFile[]): ShelfEntry[] {
+  const said = new Map(read.map((file) => [file.source.path.slice(LIBRARY.length), file]));
+  return files.map(({ path }) => {
+    const file = said.get(path);
+    const name = file?.place.name ?? path.slice(path.indexOf('/') + 1);
+    const title = file?.model?.kind === 'document' ? file.model.title : name;
+    return { path, name, title, description: descriptionOf(file) };
+  });
+}
+
+function descriptionOf(file: ReadFile | undefined): string {
+  const model = file?.model;
+  if (model?.kind === 'tool') return model.keys.values.description ?? '';
+  return model?.kind === 'skill' || model?.kind === 'document' ? model.description : '';
+}

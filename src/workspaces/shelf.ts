@@ -1,0 +1,101 @@
+import type { Sql } from '../db/contract.js';
+import { Lru } from '../shared/lru.js';
+import type { Issue, SharedFiles, ShelfEntry } from '../workspace/index.js';
+import { type ManifestEntry, parseManifest, type Tree } from './manifest.js';
+import { readBlobs } from './read-blobs.js';
+
+/**
+ * The account's library. Its revisions, blobs and changes are rows of the tables that workspaces have, under an id of
+ * its own, so that it has history and can be a repository like them; but no row of `workspace` says that it is one, so
+ * no list, look-up or count of workspaces can ever show it.
+ */
+export function libraryId(tenant: string): string {
+  return `library.${tenant}`;
+}
+
+/** What the library is now. */
+export interface LiveShelf {
+  readonly id: string;
+  /** 0 when nothing was ever put there. */
+  readonly seq: number;
+  readonly revision: string | null;
+  readonly gitCommit: string | null;
+  readonly source: Tree;
+  readonly index: ShelfIndex | null;
+}
+
+/** What readers ask of a revision of the library, read off its files once. */
+export interface ShelfIndex {
+  readonly entries: readonly ShelfEntry[];
+  readonly warnings: readonly Issue[];
+}
+
+/** The live library as checks need it. */
+export interface LiveShared extends SharedFiles {
+  readonly seq: number;
+}
+
+export async function readLiveShelf(sql: Sql, tenant: string): Promise<LiveShelf> {
+  const id = libraryId(tenant);
+  const [row] = await sql.query<{
+    seq: number;
+    revision: string;
+    gitCommit: string;
+    manifest: Readonly<Record<string, ManifestEntry>>;
+    index: ShelfIndex;
+  }>({
+    name: 'read-live-shelf',
+    text: `SELECT r.seq, r.id AS revision, r.git_commit AS "gitCommit", r.manifest, r.index
+      FROM library l JOIN revision r ON r.workspace_id = $2 AND r.seq = l.live_seq WHERE l.tenant_id = $1`,
+    values: [tenant, id],
+  });
+  if (!row) return { id, seq: 0, revision: null, gitCommit: null, source: new Map(), index: null };
+  return { ...row, id, source: parseManifest(row.manifest) };
+}
+
+/** Whole libraries are at most 16 MiB; a few are kept, since every edit of a workspace is checked against its account's. */
+const shared = new Lru<string, LiveShared>(4);
+
+export async function readSharedFiles(sql: Sql, tenant: string): Promise<LiveShared> {
+  const seq = await liveSeqOf(sql, tenant);
+  const key = `${libraryId(tenant)}#${seq}`;
+  if (seq === 0) return { seq, key: '', files: [] };
+  const known = shared.get(key);
+  if (known) return known;
+  const live = await readLiveShelf(sql, tenant);
+  if (live.seq !== seq) return readSharedFiles(sql, tenant);
+  const blobs = await readBlobs(
+    sql,
+    live.id,
+    [...live.source.values()].map(({ sha }) => sha),
+  );
+  const files = [...live.source].map(([path, { sha }]) => ({ path, content: blobs.get(sha) ?? new Uint8Array() }));
+  return shared.set(key, { seq, key, files });
+}
+
+async function liveSeqOf(sql: Sql, tenant: string): Promise<number> {
+  const [row] = await sql.query<{ seq: number }>({
+    name: 'live-shelf-seq',
+    text: 'SELECT live_seq AS seq FROM library WHERE tenant_id = $1',
+    values: [tenant],
+  });
+  return row?.seq ?? 0;
+}
+
+/**
+ * Locks the account's library, and answers which revision is live. Every deploy holds it `share`, a change of the
+ * library `update`: so plans are always those of the live tree and the live library. It is the first lock of each.
+ */
+export async function lockShelf(sql: Sql, tenant: string, lock: 'share' | 'update'): Promise<number> {
+  await sql.query({
+    name: 'make-library-row',
+    text: 'INSERT INTO library (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING',
+    values: [tenant],
+  });
+  const [row] = await sql.query<{ seq: number }>({
+    name: `lock-library-${lock}`,
+    text: `SELECT live_seq AS seq FROM library WHERE tenant_id = $1 FOR ${lock === 'share' ? 'SHARE' : 'UPDATE'}`,
+    values: [tenant],
+  });
+  return row?.seq ?? 0;
+}

@@ -1,0 +1,108 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { openRepository, writeBlobs, writeCommit, writeTree } from '../git/index.js';
+import { failpoint } from '../shared/failpoint.js';
+import type { Actor } from '../shared/roles.js';
+import { ensureCommit } from './ensure-commit.js';
+import type { ManifestEntry, Tree } from './manifest.js';
+import type { PreparedFile } from './prepare-tree.js';
+
+/** A tree to be kept as the next revision of a workspace, or of an account's library. */
+export interface RevisionToStore {
+  readonly workspaceId: string;
+  readonly live: { readonly seq: number; readonly gitCommit: string | null; readonly source: Tree };
+  readonly files: ReadonlyMap<string, PreparedFile>;
+  /** A full hash that the caller named; null takes the git commit's. */
+  readonly id: string | null;
+  readonly by: Actor;
+  readonly via: 'deploy' | 'push' | 'edit' | 'rollback';
+  readonly message: string;
+  readonly at: Date;
+  /** Target to plan id. */
+  readonly plans: Readonly<Record<string, string>>;
+  /** What readers ask of it often, as JSON that the database can hold. */
+  readonly index: string;
+}
+
+export interface StoredRevision {
+  readonly seq: number;
+  readonly id: string;
+  readonly gitCommit: string;
+  readonly manifest: ReadonlyMap<string, ManifestEntry>;
+}
+
+/** Git objects first (harmless when the transaction rolls back), then the rows. What is live is the caller's to say. */
+export async function storeRevision(deps: Deps, sql: Sql, input: RevisionToStore): Promise<StoredRevision> {
+  const { workspaceId, live, at } = input;
+  const git = await writeObjects(deps, sql, input);
+  failpoint('objects-written');
+  const revision = { seq: live.seq + 1, id: input.id ?? git.commit, gitCommit: git.commit };
+  const manifest = nextManifest(input);
+  await insertBlobs(sql, workspaceId, input.files);
+  await sql.query({
+    name: 'insert-revision',
+    text: `INSERT INTO revision (workspace_id, seq, id, git_commit, tree_hash, manifest, plans, index, created_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    values: [
+      workspaceId,
+      revision.seq,
+      revision.id,
+      git.commit,
+      git.tree,
+      JSON.stringify(Object.fromEntries(manifest)),
+      JSON.stringify(input.plans),
+      input.index,
+      at,
+    ],
+  });
+  return { ...revision, manifest };
+}
+
+async function writeObjects(
+  deps: Deps,
+  sql: Sql,
+  { workspaceId, live, files, by, message, at }: RevisionToStore,
+): Promise<{ tree: string; commit: string }> {
+  const repository = await openRepository(deps.config.dataDir, workspaceId);
+  if (live.gitCommit !== null)
+    await ensureCommit(sql, repository, { workspaceId, seq: live.seq, commit: live.gitCommit });
+  const known = new Set([...live.source.values()].map(({ sha }) => sha));
+  const fresh = new Map([...files.values()].filter(({ sha }) => !known.has(sha)).map((f) => [f.sha, f.content]));
+  await writeBlobs(repository, [...fresh.values()]);
+  const tree = await writeTree(
+    repository,
+    [...files].map(([path, { sha }]) => ({ path, sha })),
+  );
+  return { tree, commit: await writeCommit(repository, { tree, parent: live.gitCommit, by, message, at }) };
+}
+
+/** A file whose bytes stayed keeps the name and the time of who wrote it. */
+function nextManifest({ live, files, via, at }: RevisionToStore): Map<string, ManifestEntry> {
+  const written = { by: via === 'edit' ? 'person' : 'deploy', at: at.toISOString() } as const;
+  const manifest = new Map<string, ManifestEntry>();
+  for (const [path, { sha, content }] of files) {
+    const old = live.source.get(path);
+    manifest.set(path, old?.sha === sha ? old : { sha, size: content.byteLength, ...written });
+  }
+  return manifest;
+}
+
+async function insertBlobs(sql: Sql, workspaceId: string, files: RevisionToStore['files']): Promise<void> {
+  const blobs = new Map([...files.values()].map(({ sha, content }) => [sha, content]));
+  const there = await sql.query<{ sha: string }>({
+    name: 'known-blobs',
+    text: 'SELECT sha FROM blob WHERE workspace_id = $1 AND sha = ANY($2)',
+    values: [workspaceId, [...blobs.keys()]],
+  });
+  for (const { sha } of there) blobs.delete(sha);
+  // In one order everywhere, so that two writers of the same blobs never wait for each other in a ring.
+  const rows = [...blobs].sort(([a], [b]) => (a < b ? -1 : 1));
+  if (rows.length === 0) return;
+  await sql.query({
+    name: 'insert-blobs',
+    text: `INSERT INTO blob (workspace_id, sha, size, content)
+      SELECT $1, sha, length(content), content FROM unnest($2::text[], $3::bytea[]) AS new (sha, content)
+      ON CONFLICT DO NOTHING`,
+    values: [workspaceId, rows.map(([sha]) => sha), rows.map(([, content]) => Buffer.from(content))],
+  });
+}
