@@ -33,6 +33,15 @@ export interface NetAnswer {
   readonly url: string;
 }
 
+/** An answer whose body is read as it comes. */
+export interface NetStream {
+  readonly kind: 'stream';
+  readonly status: number;
+  readonly headers: Headers;
+  /** Unpacked. It fails with a fault's sentence; cancelling it ends the connection. */
+  readonly body: ReadableStream<Uint8Array>;
+}
+
 export type NetFaultKind =
   | 'bad-url'
   | 'bad-request'
@@ -73,6 +82,8 @@ export interface Net {
   request(request: NetRequest): Promise<NetAnswer | NetFault>;
   /** A TCP connection under the same rules: the addresses that were checked are those that are connected to. Never throws. */
   connect(target: NetTarget): Promise<{ readonly kind: 'connected'; readonly socket: Socket } | NetFault>;
+  /** As `request`, for an answer that may not end: `timeoutMs` is for its head, `signal` for all of it, and no redirect is followed. */
+  open(request: NetRequest): Promise<NetStream | NetFault>;
   /** What can be told of an address before it is asked: its form, its scheme, a literal's range. Null: nothing is wrong. */
   check(url: string, options?: Pick<NetRequest, 'httpsOnly'>): NetFault | null;
 }

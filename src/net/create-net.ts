@@ -2,9 +2,10 @@ import type { Config } from '../config/index.js';
 import { type AllowHosts, checkUrl } from './check-url.js';
 import { connect } from './connect.js';
 import { type Resolve, systemResolve } from './connector.js';
-import type { Net, NetAnswer, NetFault, NetRequest } from './contract.js';
-import { checkHeaders } from './headers.js';
+import type { Net, NetAnswer, NetFault, NetRequest, NetStream } from './contract.js';
+import { messageOf } from './message.js';
 import { NetError, toFault } from './net-error.js';
+import { openStream } from './open-stream.js';
 import { locationOf, type Message, nextHop } from './redirect.js';
 import { sendHop } from './send-hop.js';
 import { requireWithin } from './within.js';
@@ -20,7 +21,6 @@ interface Guard {
   readonly agent: string;
 }
 
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 5 * 1_048_576;
 const MAX_REDIRECTS = 5;
@@ -30,6 +30,7 @@ export function createNet({ config, resolve = systemResolve }: NetOptions): Net 
   return {
     request: (request) => withDeadline(guard, request),
     connect: (target) => connect(guard, target),
+    open: (request) => openInTime(guard, request),
     check(url, options = {}) {
       try {
         checkUrl(url, guard.allow, options);
@@ -41,22 +42,47 @@ export function createNet({ config, resolve = systemResolve }: NetOptions): Net 
   };
 }
 
-/** Everything within one time: what it cuts off is told as that, whatever broke by it. */
-async function withDeadline(guard: Guard, request: NetRequest): Promise<NetAnswer | NetFault> {
+/** Everything within one time. */
+function withDeadline(guard: Guard, request: NetRequest): Promise<NetAnswer | NetFault> {
+  return inTime(request, 'did not answer in full', (bounds) => follow(guard, request, bounds));
+}
+
+/** The head of the answer within that time; its body lives on until it is cancelled or the caller's signal. */
+function openInTime(guard: Guard, request: NetRequest): Promise<NetStream | NetFault> {
+  const { maxBytes = MAX_BYTES } = request;
+  return inTime(request, 'did not answer', ({ signal, track }) => {
+    const onConnected = () => {
+      track.sent = true;
+    };
+    return openStream(request, { ...guard, maxBytes, signal, onConnected });
+  });
+}
+
+interface Bounds {
+  readonly signal: AbortSignal;
+  readonly track: { sent: boolean };
+}
+
+/** What the time cuts off is told as that, whatever broke by it. */
+async function inTime<T>(
+  request: NetRequest,
+  late: string,
+  work: (bounds: Bounds) => Promise<T>,
+): Promise<T | NetFault> {
   const { timeoutMs = TIMEOUT_MS, signal: stop } = request;
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), timeoutMs);
-  const signal = stop === undefined ? late.signal : AbortSignal.any([late.signal, stop]);
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), timeoutMs);
+  const signal = stop === undefined ? over.signal : AbortSignal.any([over.signal, stop]);
   const track = { sent: false };
   try {
     signal.throwIfAborted();
-    return await untilAborted(follow(guard, request, { signal, track }), signal);
+    return await untilAborted(work({ signal, track }), signal);
   } catch (error) {
     const { sent } = track;
     if (stop?.aborted) return { kind: 'fault', fault: 'stopped', message: 'the request was stopped', sent };
-    if (!late.signal.aborted) return { ...faultOf(error), sent };
+    if (!over.signal.aborted) return { ...faultOf(error), sent };
     const host = URL.canParse(request.url) ? new URL(request.url).host : 'the address';
-    const message = `${host} did not answer in full within ${timeoutMs / 1_000} s`;
+    const message = `${host} ${late} within ${timeoutMs / 1_000} s`;
     return { kind: 'fault', fault: 'timeout', message, sent };
   } finally {
     clearTimeout(timer);
@@ -73,22 +99,15 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
   return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', leave));
 }
 
-async function follow(
-  guard: Guard,
-  request: NetRequest,
-  { signal, track }: { signal: AbortSignal; track: { sent: boolean } },
-): Promise<NetAnswer> {
-  const { redirects = MAX_REDIRECTS, maxBytes = MAX_BYTES, body = null } = request;
+async function follow(guard: Guard, request: NetRequest, { signal, track }: Bounds): Promise<NetAnswer> {
+  const { redirects = MAX_REDIRECTS, maxBytes = MAX_BYTES } = request;
   const onConnected = () => {
     track.sent = true;
   };
   const rules = { ...guard, maxBytes, signal, onConnected, readsRedirects: redirects === 0 };
   let url = checkUrl(request.url, guard.allow, request);
   if (request.within !== undefined) requireWithin(url, request.within, 'the address');
-  const headers = { 'user-agent': guard.agent, ...checkHeaders(request.headers ?? {}) };
-  const method = (request.method ?? 'GET').toUpperCase();
-  if (!METHODS.has(method)) throw new NetError('bad-request', `the method "${method.slice(0, 20)}" is not sent`);
-  let message: Message = { method, headers, body };
+  let message: Message = messageOf(request, guard.agent);
   for (let hop = 0; ; hop += 1) {
     const answer = await sendHop(url, message, rules);
     const location = locationOf(answer.status, answer.headers);

@@ -1,5 +1,4 @@
-import { PassThrough, type Readable, type Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { PassThrough, pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { NetError } from './net-error.js';
 
@@ -11,11 +10,21 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
   br: createBrotliDecompress,
 };
 
-/** The body, unpacked. Bytes are counted as they come in and again as they come out, so no bomb is ever held. */
-export async function readBody(
-  stream: Readable,
-  { encoding, maxBytes, host }: { encoding: string | null; maxBytes: number; host: string },
-): Promise<Uint8Array> {
+interface BodyRules {
+  readonly encoding: string | null;
+  readonly maxBytes: number;
+  readonly host: string;
+}
+
+/** The whole body, unpacked. */
+export async function readBody(stream: Readable, rules: BodyRules): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of unpack(stream, rules)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** The body as it comes, unpacked. Bytes are counted as they come in and again as they come out, so no bomb is ever held. */
+export function unpack(stream: Readable, { encoding, maxBytes, host }: BodyRules): Readable {
   const decoder = DECODERS[encoding?.trim().toLowerCase() || 'identity'];
   if (decoder === undefined)
     throw new NetError('broken', `${host} answers in an encoding that was not asked for`, true);
@@ -28,11 +37,10 @@ export async function readBody(
       yield chunk;
     }
   };
-  const chunks: Buffer[] = [];
-  await pipeline(stream, count, decoder(), count, async (source) => {
-    for await (const chunk of source) chunks.push(chunk);
-  });
-  return Buffer.concat(chunks);
+  const unpacked = new PassThrough();
+  // What breaks on the way is its error, told to whoever reads it.
+  pipeline(stream, count, decoder(), count, unpacked, () => undefined);
+  return unpacked;
 }
 
 function sizeText(bytes: number): string {

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { Client } from 'undici';
 import type { AllowHosts } from './check-url.js';
 import { guardedConnector, type Resolve } from './connector.js';
@@ -25,11 +26,25 @@ export interface HopAnswer {
 
 const MAX_HEADER_BYTES = 16_384;
 
+export interface OpenHop {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Packed, as it comes. */
+  readonly body: Readable;
+  readonly hasBody: boolean;
+  /** Ends the connection; again is no error. */
+  readonly end: () => void;
+}
+
 /**
  * One request to one origin, over a connection of its own: one that was kept open may be closed by the other side
- * just now, and then nobody knows whether a POST was had. Throws NetError.
+ * just now, and then nobody knows whether a POST was had. Who has the answer ends it. Throws NetError.
  */
-export async function sendHop(url: URL, message: Message, rules: HopRules): Promise<HopAnswer> {
+export async function openHop(
+  url: URL,
+  message: Message,
+  rules: Omit<HopRules, 'maxBytes' | 'readsRedirects'>,
+): Promise<OpenHop> {
   let connected = false;
   const onConnected = () => {
     connected = true;
@@ -42,27 +57,41 @@ export async function sendHop(url: URL, message: Message, rules: HopRules): Prom
     headersTimeout: 0,
     bodyTimeout: 0,
   });
+  const end = () => void client.destroy().catch(() => undefined);
   try {
     const answer = await client.request({
       path: `${url.pathname}${url.search}`,
       method: message.method,
-      headers: { ...message.headers, 'accept-encoding': 'gzip, br', connection: 'close' },
+      headers: { 'accept-encoding': 'gzip, br', ...message.headers, connection: 'close' },
       body: message.body,
       signal: rules.signal,
     });
-    const { statusCode: status } = answer;
+    const { statusCode: status, body } = answer;
     const headers = toHeaders(answer.headers);
     const isEmpty =
       message.method === 'HEAD' || status === 204 || status === 304 || headers.get('content-length') === '0';
+    // What is left of it when it is ended early is nobody's error.
+    body.on('error', () => undefined);
+    return { status, headers, body, hasBody: !isEmpty, end };
+  } catch (error) {
+    end();
+    throw toNetError(error, { host: url.host, connected });
+  }
+}
+
+/** One request and its whole answer. Throws NetError. */
+export async function sendHop(url: URL, message: Message, rules: HopRules): Promise<HopAnswer> {
+  const { status, headers, body: packed, hasBody, end } = await openHop(url, message, rules);
+  try {
     const isPassedOver = !rules.readsRedirects && locationOf(status, headers) !== null;
     if (isPassedOver) return { status, headers, body: new Uint8Array(0) };
-    const encoding = isEmpty ? null : headers.get('content-encoding');
+    const encoding = hasBody ? headers.get('content-encoding') : null;
     const maxBytes = typeof rules.maxBytes === 'number' ? rules.maxBytes : rules.maxBytes(headers);
-    const body = await readBody(answer.body, { encoding, maxBytes, host: url.host });
+    const body = await readBody(packed, { encoding, maxBytes, host: url.host });
     return { status, headers, body };
   } catch (error) {
-    throw toNetError(error, { host: url.host, connected });
+    throw toNetError(error, { host: url.host, connected: true });
   } finally {
-    client.destroy().catch(() => undefined);
+    end();
   }
 }

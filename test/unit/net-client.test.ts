@@ -233,3 +233,53 @@ test('an answer without a body is one', async () => {
   expect(await net.request({ url: server.url })).toMatchObject({ status: 204, body: { length: 0 } });
   expect(await net.request({ url: server.url, method: 'HEAD' })).toMatchObject({ status: 204 });
 });
+
+test('security 21: an answer that does not end is handed over as it comes, and ends its connection when nobody wants it', async () => {
+  const closed: string[] = [];
+  const server = await startLocalServer(({ path }, response) => {
+    response.once('close', () => closed.push(path));
+    if (path === '/silent') return;
+    if (path === '/away') return void response.writeHead(307, { location: 'http://127.0.0.2/' }).end();
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+    if (path === '/flood') {
+      const more = () => {
+        while (!response.destroyed && response.write('x'.repeat(64 * KIB)));
+        if (!response.destroyed) response.once('drain', more);
+      };
+      more();
+    }
+  });
+  const open = async (path: string, more = {}) => {
+    const result = await net.open({ url: `${server.url}${path}`, ...more });
+    if (result.kind === 'fault') throw new Error(result.message);
+    return result;
+  };
+  const first = await open('/first');
+  const reader = first.body.getReader();
+  expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('data: 1\n\n');
+  await reader.cancel();
+  await expect.poll(() => closed).toContain('/first');
+
+  const stop = new AbortController();
+  const stopped = (await open('/stopped', { signal: stop.signal })).body.getReader();
+  await stopped.read();
+  stop.abort();
+  await expect(stopped.read()).rejects.toThrow();
+  await expect.poll(() => closed).toContain('/stopped');
+
+  const flood = (await open('/flood', { maxBytes: 200 * KIB })).body.getReader();
+  const drain = async () => {
+    while (!(await flood.read()).done);
+  };
+  await expect(drain()).rejects.toThrow('answers with more than 200 KiB');
+  await expect.poll(() => closed).toContain('/flood');
+
+  expect(await net.open({ url: `${server.url}/silent`, timeoutMs: 200 })).toMatchObject({
+    fault: 'timeout',
+    message: `127.0.0.1:${server.port} did not answer within 0.2 s`,
+    sent: true,
+  });
+  await expect.poll(() => closed).toContain('/silent');
+  expect(await open('/away')).toMatchObject({ status: 307 });
+  expect(await net.open({ url: 'http://10.0.0.1/' })).toMatchObject({ fault: 'denied', sent: false });
+});

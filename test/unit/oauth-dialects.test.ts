@@ -11,6 +11,7 @@ function netOf(body: unknown, type = 'application/json', status = 200) {
   const net: Net = {
     check: () => null,
     connect: () => Promise.reject(new Error('nothing is connected to')),
+    open: () => Promise.reject(new Error('nothing is streamed')),
     async request(request) {
       asked.push(request);
       if (asked.length > 1) throw new Error('asked more than once');
