@@ -1,4 +1,11 @@
+import type { Readable, Writable } from 'node:stream';
 import type { NetworkGrant, NetworkUse } from './network/contract.js';
+
+/** What a program that is talked to while it runs is talked to by. */
+export interface ProgramPipes {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+}
 
 /** One program, run once, in a sandbox of its own. */
 export interface ProgramSpec {
@@ -24,6 +31,11 @@ export interface ProgramSpec {
   readonly owner: { readonly runId: string; readonly lane: string };
   readonly signal: AbortSignal;
   readonly onOutput?: (chunk: string, stream: 'stdout' | 'stderr') => void;
+  /**
+   * For a program that is talked to while it runs, `stdin` being null. Whoever takes its standard output bounds it: it
+   * is not in the result, and how much it says in all kills it not.
+   */
+  readonly onPipes?: (pipes: ProgramPipes) => void;
 }
 
 /** Why a program was ended: a limit of its own, its time, or the run's stop. */

@@ -28,6 +28,8 @@ export interface Identity {
 
 export interface Launched {
   readonly child: ChildProcess;
+  /** Null when it is not written while it runs. */
+  readonly stdin: Writable | null;
   readonly stdout: Readable;
   readonly stderr: Readable;
   /** Lets the program begin. */
@@ -37,14 +39,14 @@ export interface Launched {
 }
 
 /** What `stdio: 'pipe'` makes of each descriptor; Node's types stop at the fifth. */
-type Pipes = [unknown, Readable, Readable, Writable, Readable, Writable, Writable, ...Writable[]];
+type Pipes = [Writable | null, Readable, Readable, Writable, Readable, Writable, Writable, ...Writable[]];
 
 export interface LaunchInput {
   readonly command: Command;
   readonly limits: Limits;
   readonly identity: Identity;
-  /** A file descriptor, or nothing to read. */
-  readonly stdin: number | 'ignore';
+  /** A file descriptor, what is written while it runs, or nothing to read. */
+  readonly stdin: number | 'pipe' | 'ignore';
 }
 
 /** Spawns a command behind its gate, in a process group of its own, without a terminal. */
@@ -63,13 +65,14 @@ export function launch({ command, limits, identity, stdin }: LaunchInput): Launc
     stdio: [stdin, 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', ...command.files.map(() => 'pipe' as const)],
     ...(identity.uid === null ? {} : { uid: identity.uid, gid: identity.uid }),
   });
-  const [, stdout, stderr, gate, info, options, filter, ...files] = child.stdio as unknown as Pipes;
+  const [input, stdout, stderr, gate, info, options, filter, ...files] = child.stdio as unknown as Pipes;
   // A program that is gone closes its ends first: what happened is told by its exit.
   for (const stream of [gate, options, filter, ...files]) stream.on('error', () => {});
+  input?.on('error', () => {});
   options.end(command.options);
   filter.end(command.filter);
   for (const [index, file] of files.entries()) file.end(command.files[index]);
-  return { child, stdout, stderr, open: () => gate.end('\n'), init: readInit(info) };
+  return { child, stdin: input, stdout, stderr, open: () => gate.end('\n'), init: readInit(info) };
 }
 
 /** Reads to the end even when it knows: bubblewrap writes in pieces, and one too many into a closed pipe ends it. */

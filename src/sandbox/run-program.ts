@@ -147,9 +147,16 @@ class Running {
     const command = host.driver.command({ ...spec, proxySocket }, host);
     const stdin = program.stdin === null ? null : openStdin(join(host.tmpDir, this.id), program.stdin);
     try {
-      const launched = launch({ command, limits: host.limits, identity: host.identity, stdin: stdin ?? 'ignore' });
+      const isTalkedTo = program.onPipes !== undefined;
+      const launched = launch({
+        command,
+        limits: host.limits,
+        identity: host.identity,
+        stdin: stdin ?? (isTalkedTo ? 'pipe' : 'ignore'),
+      });
       this.#launched = launched;
-      this.#collect(launched.stdout, this.#out, 'stdout');
+      if (launched.stdin) program.onPipes?.({ stdin: launched.stdin, stdout: launched.stdout });
+      else this.#collect(launched.stdout, this.#out, 'stdout');
       this.#collect(launched.stderr, this.#err, 'stderr');
       return launched;
     } finally {
@@ -164,7 +171,8 @@ class Running {
       if (this.#killed === 'output') return;
       capture.push(chunk);
       tell?.(chunk);
-      if (this.#out.seen + this.#err.seen > this.host.limits.output) this.stop('output');
+      const isOver = this.#out.seen + this.#err.seen > this.host.limits.output;
+      if (isOver && this.program.onPipes === undefined) this.stop('output');
     });
   }
 
