@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import { failpoint } from '../shared/failpoint.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
-import { dropLane } from '../tools/index.js';
+import { createLaneServers, dropLane } from '../tools/index.js';
 import type { Stop, Turn } from '../workflows/contract.js';
 import { loadPlan } from '../workspaces/index.js';
 import { withClocks } from './clocks/with-clocks.js';
@@ -46,6 +46,7 @@ export async function advanceLane(deps: Deps, turn: Turn, attempt: number, cance
       return stop;
     } finally {
       watch.end();
+      await lane.servers.close();
     }
   } catch (error) {
     return await afterError(deps, turn, attempt, {
@@ -67,9 +68,11 @@ interface Opening {
 async function openLaneState(deps: Deps, turn: Turn, { claimed, view, signal, hidden }: Opening): Promise<Lane> {
   const plan = await loadPlan(deps, view.run.workspaceId, view.run.planId);
   const { runId, lane } = turn;
+  const own = { ...deps, log: hidden.log(deps.log) };
   return {
-    deps: { ...deps, log: hidden.log(deps.log) },
+    deps: own,
     hidden,
+    servers: createLaneServers(own, signal),
     name: lane,
     run: view.run,
     plan,

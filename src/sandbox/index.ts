@@ -1,5 +1,5 @@
 export { PROGRAM_PATH } from './bubblewrap-argv.js';
-export type { Killed, ProgramResult, ProgramSpec, Sandbox } from './contract.js';
+export type { Killed, ProgramPipes, ProgramResult, ProgramSpec, Sandbox } from './contract.js';
 export { createSandbox } from './create-sandbox.js';
 export type { Limits } from './limits.js';
 export { listPrograms, type ProgramsHere } from './list-programs.js';

@@ -14,7 +14,7 @@ import { limitResult } from './limit-result.js';
 import { means, nameOperations, toolOf } from './names.js';
 import { toolError } from './outcome.js';
 import { httpTool } from './transports/http.js';
-import { refusedTransport } from './transports/refused.js';
+import { mcpTool } from './transports/mcp.js';
 import { scriptTool } from './transports/script.js';
 import { unusable } from './transports/unusable.js';
 
@@ -41,12 +41,12 @@ type Transport<T> = (
 const TRANSPORTS = {
   script: scriptTool,
   http: httpTool,
-  mcp: async (_deps, tool) => refusedTransport(tool),
+  mcp: mcpTool,
 } as const satisfies { readonly [T in ToolPlan['transport']]: Transport<T> };
 
 /**
  * The tools that a step's agent has: its built-ins and the operations of the tools it is granted, less what it
- * disallows, narrowed by the step's `tools`. Throws a Refusal `refused` when one of them cannot be run by this version.
+ * disallows, narrowed by the step's `tools`.
  */
 export async function assembleTools(deps: ToolDeps, context: ToolContext): Promise<readonly AgentTool[]> {
   const { agent, step } = context;

@@ -4,6 +4,7 @@ import type { ProgramSecrets } from '../secrets/index.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import type { Redactor } from '../shared/redact.js';
 import type { AgentPlan, Plan, StepPlan } from '../workspace/model.js';
+import type { LaneServers } from './mcp/contract.js';
 
 /** What a step may use of the vaults. Values stay in the worker, but for what its programs are given. */
 export interface StepSecrets {
@@ -32,6 +33,10 @@ export interface ToolContext {
   readonly agent: AgentPlan;
   /** Where the lane's folder is; the engine opens it before the step's first tool runs, see openLane. */
   readonly folder: LanePlace;
+  /** Opens it before that, for what is made ready when the step begins. */
+  readonly openFolder: () => Promise<unknown>;
+  /** The MCP servers of this lane. */
+  readonly servers: LaneServers;
   /** Memory files this run has read, by path, with the sha it saw: kept over replays by the journal. */
   readonly seen: ReadonlyMap<string, string>;
   /** Results of earlier steps, which Read shows under `steps/<id>.md`. */

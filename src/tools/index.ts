@@ -6,4 +6,6 @@ export { dropLane } from './lane/drop-lane.js';
 export { keepStep } from './lane/keep-step.js';
 export { lanePlace, openLane } from './lane/open-lane.js';
 export { limitResult } from './limit-result.js';
+export type { LaneServers } from './mcp/contract.js';
+export { createLaneServers } from './mcp/lane-servers.js';
 export { means, toolOf } from './names.js';

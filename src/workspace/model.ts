@@ -142,6 +142,8 @@ export interface HttpToolPlan extends ToolBase {
 
 export interface McpToolPlan extends ToolBase {
   readonly transport: 'mcp';
+  /** How a remote server is spoken to; both ways are tried when it is not said. */
+  readonly via?: 'http' | 'sse';
   readonly url?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly command?: string;

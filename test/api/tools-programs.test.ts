@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { assembleTools } from '../../src/tools/index.js';
-import type { ToolPlan } from '../../src/workspace/model.js';
 import { givenSecrets } from '../support/given-secrets.js';
 import { codeTool, createToolLane, folderTool, STEP } from '../support/tool-lane.js';
 
@@ -169,19 +168,6 @@ test('the tools of a step are what its agent is granted, narrowed by the step', 
   expect(await names(['Read'])).toEqual(['Read']);
   expect(await names(['tool', 'Write'])).toEqual(['tool']);
   expect(await names([])).toEqual([]);
-});
-
-test.each(['mcp'] as const)('a tool of transport %s is refused when the tools are assembled', async (transport) => {
-  const { deps, context } = await createToolLane();
-  const tool = { ...codeTool('sh', ''), name: 'shop', transport } as unknown as ToolPlan;
-  const agent = { ...context.agent, tools: [tool] };
-  await expect(assembleTools(deps, { ...context, agent })).rejects.toThrow(
-    expect.objectContaining({
-      kind: 'refused',
-      message: `tool shop uses transport ${transport}, which this version does not run`,
-    }),
-  );
-  expect(await assembleTools(deps, { ...context, step: { ...STEP, tools: ['Read'] }, agent })).toHaveLength(1);
 });
 
 test('what a model reads of a script tool are its arguments with their meaning', async () => {

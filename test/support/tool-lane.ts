@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest';
 import type { Deps } from '../../src/deps.js';
 import { blobId } from '../../src/git/index.js';
 import type { Net } from '../../src/net/index.js';
@@ -7,6 +8,7 @@ import { createBlobStore } from '../../src/storage/index.js';
 import {
   assembleTools,
   type CallContext,
+  createLaneServers,
   keepStep,
   openLane,
   type ToolContext,
@@ -101,8 +103,12 @@ async function laneOf(deps: Deps, wish: Pick<ToolContext, 'run' | 'lane' | 'agen
   await insertLiveRun(deps, wish.run);
   const folder = await openLane(deps, wish.run, wish.lane);
   const seen = new Map<string, string>();
+  const servers = createLaneServers(deps, new AbortController().signal);
+  onTestFinished(() => servers.close());
   const context: ToolContext = {
     ...wish,
+    servers,
+    openFolder: async () => folder,
     folder,
     seen,
     step: STEP,

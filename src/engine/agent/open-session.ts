@@ -45,9 +45,11 @@ export async function openSession(
     // Late, since from here on somebody has to close it.
     const clock = activeClock(lane, step, agent);
     const saved = (path: string) => readSaved(lane, state, path);
-    const context = toolContext(lane, step, agent, { seen, saved, secrets, signal: clock.signal });
+    const openFolder = folder.folder;
+    const context = toolContext(lane, step, agent, { seen, saved, secrets, openFolder, signal: clock.signal });
     const close = async () => {
       clock.close();
+      await lane.servers.leaveStep();
       await secrets.close();
     };
     const catalogue = await toolsOf(lane, context).catch(async (error: unknown) => {
@@ -141,7 +143,7 @@ function toolContext(
   lane: Lane,
   step: StepPlan,
   agent: AgentPlan,
-  own: Pick<ToolContext, 'seen' | 'saved' | 'secrets' | 'signal'>,
+  own: Pick<ToolContext, 'seen' | 'saved' | 'secrets' | 'openFolder' | 'signal'>,
 ): ToolContext {
   const results = new Map<string, string>();
   for (const state of lane.steps.values()) {
@@ -156,6 +158,7 @@ function toolContext(
     agent,
     results,
     folder: lanePlace(lane.deps, lane.run.id, lane.name),
+    servers: lane.servers,
     guard: lane.writer.guard,
     ...own,
   };

@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.js';
 import type { Json } from '../../shared/json.js';
+import type { LaneServers } from '../../tools/index.js';
 import type { Stop } from '../../workflows/contract.js';
 import type { Plan, StepPlan } from '../../workspace/model.js';
 import type { Batch, StepStatus, StepWrite } from '../journal/batch.js';
@@ -52,6 +53,8 @@ export interface Lane {
   readonly children: LaneView['lanes'];
   /** Aborted when the run is stopped, the lane is taken over, or Temporal cancels the activity. */
   readonly signal: AbortSignal;
+  /** MCP servers that its steps have begun to speak to; they end with the advance. */
+  readonly servers: LaneServers;
   /** True when the worker is leaving: stop at the next border. */
   readonly leaving: () => boolean;
 }

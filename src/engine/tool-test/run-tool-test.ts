@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.js';
 import type { Json } from '../../shared/json.js';
 import { errorMessage } from '../../shared/refusal.js';
 import type { AgentTool, CallContext, ToolOutcome } from '../../tools/index.js';
-import { assembleTools, dropLane, openLane } from '../../tools/index.js';
+import { assembleTools, createLaneServers, dropLane, openLane } from '../../tools/index.js';
 import { TOOL_TEST_SECONDS } from '../../workflows/contract.js';
 import type { StepPlan } from '../../workspace/model.js';
 import { Ended } from '../errors.js';
@@ -73,14 +73,18 @@ async function callTool(deps: Deps, claimed: Claimed, { hidden, signal }: Within
   const run = { id, tenantId, workspaceId, revision, librarySeq, flow: plan.flow, mode: 'test' };
   const quiet = { ...deps, log: hidden.log(deps.log) };
   const secrets = await openStepSecrets({ deps: quiet, run, plan, hidden }, step, agent);
+  const servers = createLaneServers(quiet, signal);
   try {
+    const folder = await openLane(quiet, run, LANE);
     const context: CallContext = {
       run,
       lane: LANE,
       plan,
       step,
       agent,
-      folder: await openLane(quiet, run, LANE),
+      folder,
+      openFolder: async () => folder,
+      servers,
       seen: new Map(),
       results: new Map(),
       secrets,
@@ -92,6 +96,7 @@ async function callTool(deps: Deps, claimed: Claimed, { hidden, signal }: Within
     const tool = pick(spec, tools);
     return typeof tool === 'string' ? { text: tool, isError: true } : await tool.run(args, context);
   } finally {
+    await servers.close();
     await secrets.close();
   }
 }

@@ -9,10 +9,12 @@ const TYPES: Readonly<Record<string, string>> = {
   '.jpg': 'image/jpeg',
   '.json': 'application/json',
   '.md': 'text/markdown',
+  '.mp3': 'audio/mpeg',
   '.pdf': 'application/pdf',
   '.png': 'image/png',
   '.svg': 'image/svg+xml',
   '.txt': 'text/plain',
+  '.wav': 'audio/wav',
   '.webp': 'image/webp',
   '.xml': 'application/xml',
   '.yaml': 'application/yaml',
@@ -23,4 +25,10 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The media type that a file's name tells; what is not known is a stream of bytes. */
 export function mediaType(path: string): string {
   return TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream';
+}
+
+/** The end of a name for a file of this media type; `.bin` when none is known. */
+export function extensionOf(type: string): string {
+  const [plain = ''] = type.toLowerCase().split(';');
+  return Object.keys(TYPES).find((extension) => TYPES[extension] === plain.trim()) ?? '.bin';
 }

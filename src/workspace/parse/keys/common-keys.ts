@@ -31,6 +31,13 @@ export const httpUrl = checked(text, (value) =>
     : `This must be an address that begins with https://, not ${show(value)}.`,
 );
 
+/** A program alone: no shell reads it. */
+export const serverCommand = checked(text, (value) =>
+  /^\S+$/.test(value)
+    ? undefined
+    : `This must be the name of a program, not ${show(value)}; its arguments go into \`args\`, one each.`,
+);
+
 const notifyTable = {
   url: key(httpUrl, 'Where notifications are posted.'),
   email: key(emails, 'Who gets them by mail.'),

@@ -1,15 +1,16 @@
 import { listOf, mapOf } from '../list-readers.js';
 import { nestedKeys, standsIn } from '../nested-keys.js';
 import { type KeyTable, key } from '../read-keys.js';
-import { oneOf, type Reader, seconds, text, word } from '../reader.js';
+import { oneOf, type Reader, seconds, word } from '../reader.js';
+import { httpUrl, serverCommand } from './common-keys.js';
 
 export const SERVER_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 const serverTable = {
   type: key(oneOf(['http', 'sse', 'stdio']), 'How the server is spoken to.'),
-  url: key(text, 'Address of a remote server.'),
+  url: key(httpUrl, 'Address of a remote server.'),
   headers: key(mapOf(word), 'Headers; values may hold `${SECRET}`.'),
-  command: key(text, 'Program of a local server.'),
+  command: key(serverCommand, 'Program of a local server.'),
   args: key(listOf(word), 'Its arguments.'),
   env: key(mapOf(word), 'Its environment; values may hold `${SECRET}`.'),
   timeout: key(seconds, 'Seconds that a call may take.'),
@@ -18,6 +19,7 @@ const serverTable = {
 export interface ReadServer {
   readonly name: string;
   readonly offset: number;
+  readonly via?: 'http' | 'sse';
   readonly url?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly command?: string;
@@ -26,21 +28,31 @@ export interface ReadServer {
   readonly timeoutMs?: number;
 }
 
+const TYPES = {
+  http: '`type: http` is a remote server: it has a `url` and no `command`.',
+  sse: '`type: sse` is a remote server: it has a `url` and no `command`.',
+  stdio: '`type: stdio` is a local server: it has a `command` and no `url`.',
+} as const;
+
 /** One entry of `mcpServers`, in an agent's file or in .mcp.json. */
 const server: Reader<Omit<ReadServer, 'name'>> = {
   type: 'map',
   read: (node, fail) => {
     const values = nestedKeys(serverTable, node, fail);
     if (values === undefined) return undefined;
-    const { url, command, headers = {}, args = [], env = {}, timeout } = values;
+    const { type, url, command, headers = {}, args = [], env = {}, timeout } = values;
     if (url === undefined && command === undefined && (standsIn(node, 'url') || standsIn(node, 'command'))) {
       return undefined;
     }
     if ((url === undefined) === (command === undefined)) {
       return fail(node.offset, 'A server has either a `url` or a `command`.');
     }
+    if (type !== undefined && (type === 'stdio') !== (command !== undefined)) {
+      return fail(node.offset, TYPES[type]);
+    }
     return {
       offset: node.offset,
+      ...(type === undefined || type === 'stdio' ? {} : { via: type }),
       ...(url === undefined ? {} : { url }),
       ...(command === undefined ? {} : { command }),
       headers,

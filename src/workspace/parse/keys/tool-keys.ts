@@ -1,7 +1,7 @@
 import { listOf, mapOf, ref } from '../list-readers.js';
 import { type KeyTable, key } from '../read-keys.js';
 import { oneOf, type Reader, seconds, text, word } from '../reader.js';
-import { httpUrl, runtime } from './common-keys.js';
+import { httpUrl, runtime, serverCommand } from './common-keys.js';
 
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
@@ -33,7 +33,7 @@ export const TOOL_KEYS = {
   timeout: key(seconds, 'Seconds that a call may take.'),
   runtime: key(runtime, 'script: interpreters and packages.'),
   url: key(httpUrl, 'mcp: address of a remote server.'),
-  command: key(text, 'mcp: program of a local server.'),
+  command: key(serverCommand, 'mcp: program of a local server.'),
   env: key(mapOf(word), 'mcp: environment; values may hold `${SECRET}`.'),
 } satisfies KeyTable;
 

@@ -1,0 +1,73 @@
+import type { Client, Progress } from '@modelcontextprotocol/client';
+import { SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import type { McpToolPlan } from '../../workspace/model.js';
+import type { ToolContext } from '../contract.js';
+import { type Connection, sayFailure } from './connection.js';
+import { type ServerCall, ServerFault } from './contract.js';
+
+/** Of a server that declares none; progress then begins it anew, up to an hour. */
+const CALL_MS = 120_000;
+const LONGEST_MS = 3_600_000;
+const PROGRESS_SHOWN = 500;
+
+/** Calls a tool of a server that is there. Throws a ServerFault that says whether it may have acted. */
+export async function callServerTool(
+  { client, isOpen, why }: Connection,
+  { tool, args }: ServerCall,
+  { plan, context }: { readonly plan: McpToolPlan; readonly context: ToolContext },
+): Promise<Readonly<Record<string, unknown>>> {
+  const timeMs = plan.timeoutMs ?? CALL_MS;
+  try {
+    return await callOf(
+      client,
+      { tool, args },
+      {
+        signal: context.signal,
+        timeout: timeMs,
+        resetTimeoutOnProgress: plan.timeoutMs === undefined,
+        maxTotalTimeout: Math.max(timeMs, LONGEST_MS),
+        onprogress: tellProgress(context),
+      },
+    );
+  } catch (error) {
+    if (context.signal.aborted || error instanceof ServerFault) throw error;
+    if (isTimeout(error))
+      throw new ServerFault(`it did not answer within ${timeMs / 1_000} s, and may have done what was asked`, true);
+    if (!isOpen())
+      throw new ServerFault(`interrupted, may have partly run: ${why() ?? 'it closed the connection'}`, true);
+    if (error instanceof SdkHttpError && error.status === 404) throw new SessionLost();
+    if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
+      throw new ServerFault(
+        'it answered with what is no result of the protocol, and may have done what was asked',
+        true,
+      );
+    throw new ServerFault(sayFailure(error));
+  }
+}
+
+/** The server does not know this session any more, and so has done nothing with the call. */
+export class SessionLost extends ServerFault {
+  constructor() {
+    super('it answers with status 404: it does not know this session');
+  }
+}
+
+type CallOptions = NonNullable<Parameters<Client['callTool']>[1]>;
+
+function callOf(client: Client, { tool, args }: ServerCall, options: CallOptions) {
+  // Given without a schema of its output: what a server promises of it is the server's to keep.
+  const toolDefinition = { name: tool.name, inputSchema: { ...tool.parameters, type: 'object' as const } };
+  return client.callTool({ name: tool.name, arguments: args }, { ...options, toolDefinition });
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+}
+
+function tellProgress({ onOutput, secrets }: ToolContext): (progress: Progress) => void {
+  return ({ progress, total, message }) => {
+    const count = total === undefined ? `${progress}` : `${progress} of ${total}`;
+    const line = message === undefined ? count : `${count}: ${message.slice(0, PROGRESS_SHOWN)}`;
+    onOutput?.(`${secrets.hide().text(line)}\n`);
+  };
+}

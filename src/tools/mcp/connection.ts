@@ -1,0 +1,109 @@
+import { Client, ProtocolError, SdkHttpError, type Transport } from '@modelcontextprotocol/client';
+import { ServerFault } from './contract.js';
+
+/** How long a server may take until it is ready. */
+const CONNECT_MS = 30_000;
+
+/** One way to reach a server; it is used once. */
+export interface Dial {
+  readonly transport: Transport;
+  /** The newer protocol asks what a server speaks, the older says hello: what is served today answers hello. */
+  readonly mode: 'legacy' | 'auto';
+  /** What went wrong with it, as a sentence; null when that is not known. */
+  readonly why: () => string | null;
+  readonly close: () => Promise<void>;
+}
+
+export interface Connection {
+  readonly client: Client;
+  /** False once it has ended. */
+  readonly isOpen: () => boolean;
+  readonly why: () => string | null;
+  /** A second time does nothing. */
+  readonly close: () => Promise<void>;
+}
+
+export interface Caller {
+  readonly version: string;
+  readonly signal: AbortSignal;
+  readonly onListChanged: () => void;
+}
+
+/**
+ * Connects by the first way that the server takes. The next is tried only when the server itself refused the one
+ * before. Throws a ServerFault.
+ */
+export async function connect(dials: readonly (() => Dial)[], caller: Caller): Promise<Connection> {
+  const [first, ...rest] = dials;
+  if (first === undefined) throw new ServerFault('there is no way to reach it');
+  const dial = first();
+  try {
+    return await open(dial, caller);
+  } catch (error) {
+    const why = dial.why();
+    await dial.close();
+    if (rest.length > 0 && isRefusal(error) && !caller.signal.aborted) return await connect(rest, caller);
+    throw error instanceof ServerFault || caller.signal.aborted ? error : new ServerFault(whyNot(error, why));
+  }
+}
+
+async function open(dial: Dial, { version, signal, onListChanged }: Caller): Promise<Connection> {
+  let isOpen = true;
+  const client = new Client(
+    { name: 'signalbox', version },
+    {
+      // No sampling, no elicitation, no roots: what a server asks of us is refused by the protocol's own answer.
+      capabilities: {},
+      versionNegotiation: { mode: dial.mode },
+      inputRequired: { autoFulfill: false },
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
+    },
+  );
+  client.onclose = () => {
+    isOpen = false;
+  };
+  await client.connect(dial.transport, { timeout: CONNECT_MS, signal });
+  return {
+    client,
+    isOpen: () => isOpen,
+    why: dial.why,
+    close: async () => {
+      isOpen = false;
+      await dial.close();
+    },
+  };
+}
+
+/** The server answered, and would have none of it. */
+function isRefusal(error: unknown): boolean {
+  if (error instanceof SdkHttpError)
+    return error.status >= 400 && error.status < 500 && ![401, 403, 429].includes(error.status);
+  return error instanceof ProtocolError;
+}
+
+function whyNot(error: unknown, why: string | null): string {
+  return why ?? sayFailure(error);
+}
+
+const MAX_SAID = 500;
+
+/** What the client library throws, as a sentence. */
+export function sayFailure(error: unknown): string {
+  if (error instanceof SdkHttpError) return sayStatus(error.status, error.data.text);
+  if (error instanceof ProtocolError) return `it answers with the error ${error.code}: ${cut(error.message)}`;
+  if (error instanceof SyntaxError) return 'it answers with what is no JSON';
+  if (error instanceof Error && error.name.endsWith('ZodError'))
+    return 'it answers with what is no message of the protocol';
+  return error instanceof Error ? cut(error.message) : cut(String(error));
+}
+
+function sayStatus(status: number, text: unknown): string {
+  const hint =
+    status === 401 || status === 403 ? ': check the headers that the tool declares and the secret in them' : '';
+  const said = typeof text === 'string' && text.trim() !== '' ? ` (${cut(text.trim())})` : '';
+  return `it answers with status ${status}${hint}${said}`;
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_SAID ? text : `${text.slice(0, MAX_SAID)} […]`;
+}

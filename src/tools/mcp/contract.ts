@@ -1,0 +1,53 @@
+import type { Deps } from '../../deps.js';
+import type { JsonObject } from '../../shared/json.js';
+import type { McpToolPlan } from '../../workspace/model.js';
+import type { ToolContext, ToolOutcome } from '../contract.js';
+
+export type McpDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox' | 'net' | 'config' | 'log'>;
+
+/** A tool of a server, as it is listed: text of others, bounded. */
+export interface ServerTool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: JsonObject;
+  /** The server says that it changes nothing. */
+  readonly readOnly: boolean;
+}
+
+/** One MCP server for one lane. What goes wrong is a ServerFault. */
+export interface Server {
+  /** Its tools, listed when they are not known or have changed since. */
+  tools(context: ToolContext): Promise<readonly ServerTool[]>;
+  call(call: ServerCall, context: ToolContext): Promise<ToolOutcome>;
+}
+
+export interface ServerCall {
+  readonly tool: ServerTool;
+  readonly args: JsonObject;
+}
+
+/**
+ * The servers of one lane, while this worker advances it. A local one is started once and kept for the steps that
+ * follow; a remote one is left at each step's end, and its list of tools kept.
+ */
+export interface LaneServers {
+  /** Throws BadArgument when the step lacks a secret that the server needs. */
+  find(plan: McpToolPlan, context: ToolContext): Promise<Server>;
+  /** A step has ended: from here on nothing goes out with what it was granted. */
+  leaveStep(): Promise<void>;
+  /** Resolves when every process is gone. */
+  close(): Promise<void>;
+}
+
+/** Why a server cannot do what is asked, as a sentence for the model. */
+export class ServerFault extends Error {
+  override readonly name = 'ServerFault';
+
+  constructor(
+    message: string,
+    /** True when it may have acted all the same. */
+    readonly mayHaveActed = false,
+  ) {
+    super(message);
+  }
+}

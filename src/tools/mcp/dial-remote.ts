@@ -1,0 +1,88 @@
+import {
+  SSEClientTransport,
+  SseError,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import type { Net } from '../../net/index.js';
+import type { McpToolPlan } from '../../workspace/model.js';
+import type { Dial } from './connection.js';
+import { ServerFault } from './contract.js';
+import { type FetchRules, guardedFetch } from './guarded-fetch.js';
+
+/** A stream of messages that breaks is opened again, but not for ever and never at once. */
+const RECONNECTS = 5;
+const RECONNECT_MS = 1_000;
+/** How long a server may take to hear that its session is over. */
+const FAREWELL_MS = 2_000;
+
+export interface RemoteServer {
+  readonly net: Pick<Net, 'open'>;
+  readonly plan: McpToolPlan;
+  readonly url: URL;
+  /** The plan's headers with what the step may use, as they are at this moment. */
+  readonly headers: FetchRules['headers'];
+}
+
+/** The ways to a server of a URL: streamable HTTP in both generations, then the older SSE. */
+export function dialsOf(remote: RemoteServer): readonly (() => Dial)[] {
+  const ways = {
+    http: [() => dial(remote, 'legacy', streamable), () => dial(remote, 'auto', streamable)],
+    sse: [() => dial(remote, 'legacy', sse)],
+  };
+  const { via } = remote.plan;
+  return via === undefined ? [...ways.http, ...ways.sse] : ways[via];
+}
+
+type Speak = (url: URL, fetch: ReturnType<typeof guardedFetch>) => Transport;
+
+function dial({ net, plan, url, headers }: RemoteServer, mode: Dial['mode'], speak: Speak): Dial {
+  const gone = new AbortController();
+  const rules = { base: url, headers, httpsOnly: plan.secrets.length > 0, signal: gone.signal };
+  const asked = guardedFetch(net, rules);
+  let fault: ServerFault | null = null;
+  const fetch: typeof asked = (input, init) =>
+    asked(input, init).catch((error: unknown) => {
+      if (error instanceof ServerFault) fault = error;
+      throw error;
+    });
+  const transport = speak(url, fetch);
+  return {
+    transport,
+    mode,
+    why: () => fault?.message ?? null,
+    close: async () => {
+      await farewell(transport);
+      gone.abort();
+      await transport.close();
+    },
+  };
+}
+
+const streamable: Speak = (url, fetch) => {
+  let reconnects = 0;
+  return new StreamableHTTPClientTransport(url, {
+    fetch,
+    reconnectionScheduler: (reconnect, delay) => {
+      reconnects += 1;
+      if (reconnects > RECONNECTS) return;
+      const timer = setTimeout(reconnect, Math.max(RECONNECT_MS, delay));
+      return () => clearTimeout(timer);
+    },
+  });
+};
+
+const sse: Speak = (url, fetch) => {
+  const transport = new SSEClientTransport(url, { fetch });
+  // It would go on with a stream of another session, where nobody has said hello.
+  transport.onerror = (error) => {
+    if (error instanceof SseError) transport.close().catch(() => undefined);
+  };
+  return transport;
+};
+
+async function farewell(transport: Transport): Promise<void> {
+  if (!(transport instanceof StreamableHTTPClientTransport) || transport.sessionId === undefined) return;
+  const late = new Promise<void>((resolve) => setTimeout(resolve, FAREWELL_MS).unref());
+  await Promise.race([transport.terminateSession().catch(() => undefined), late]);
+}

@@ -1,0 +1,35 @@
+import type { Client } from '@modelcontextprotocol/client';
+import { z } from 'zod';
+import { ServerFault, type ServerTool } from './contract.js';
+import { readServerTool } from './read-tool.js';
+
+/** What one server may have, and how long the whole of its list may take. */
+const MAX_TOOLS = 20_000;
+const MAX_PAGES = 1_000;
+const LIST_MS = 60_000;
+
+/** Read here and not by the client library: one bad tool among many costs itself alone. */
+const Page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish() });
+
+/** All pages of a server's tools, each name once. Throws what the client throws, and a ServerFault for an endless list. */
+export async function listServerTools(client: Client, signal: AbortSignal): Promise<readonly ServerTool[]> {
+  if (client.getServerCapabilities()?.tools === undefined) return [];
+  const until = performance.now() + LIST_MS;
+  const tools = new Map<string, ServerTool>();
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  for (let pages = 1; ; pages += 1) {
+    const timeout = Math.max(1, until - performance.now());
+    const params = cursor === undefined ? {} : { cursor };
+    const page = await client.request({ method: 'tools/list', params }, Page, { signal, timeout });
+    for (const value of page.tools) {
+      const tool = readServerTool(value);
+      if (tool && !tools.has(tool.name)) tools.set(tool.name, tool);
+    }
+    if (tools.size > MAX_TOOLS) throw new ServerFault(`it lists more than ${MAX_TOOLS} tools`);
+    cursor = page.nextCursor ?? undefined;
+    if (cursor === undefined || cursor === '') return [...tools.values()];
+    if (pages === MAX_PAGES || seen.has(cursor)) throw new ServerFault('its list of tools does not end');
+    seen.add(cursor);
+  }
+}

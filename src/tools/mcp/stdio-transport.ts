@@ -1,0 +1,108 @@
+import type { Writable } from 'node:stream';
+import {
+  deserializeMessage,
+  type JSONRPCMessage,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import type { ProgramPipes, ProgramResult } from '../../sandbox/index.js';
+import { errorMessage } from '../../shared/refusal.js';
+import { type LineReader, readLines } from './read-lines.js';
+
+/** Runs the program until its end; `signal` kills it with all that it started. */
+export type RunServer = (wiring: {
+  readonly onPipes: (pipes: ProgramPipes) => void;
+  readonly signal: AbortSignal;
+}) => Promise<ProgramResult>;
+
+/**
+ * A server in the sandbox, spoken to over its standard streams, a message a line. It is ended by killing its process
+ * group: asking it to leave takes seconds, and one that does not want to stays.
+ */
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: NonNullable<Transport['onmessage']>;
+  /** Why it was ended for what it did, or how it ended by itself; null while it lives, and when it was only left. */
+  #why: string | null = null;
+  #isOpen = true;
+  #stdin: Writable | null = null;
+  #ended: Promise<void> = Promise.resolve();
+  readonly #kill = new AbortController();
+  readonly #lines: LineReader;
+
+  constructor(readonly run: RunServer) {
+    this.#lines = readLines({ onLine: (line) => this.#receive(line), onExcess: (why) => this.#stop(why) });
+  }
+
+  get why(): string | null {
+    return this.#why;
+  }
+
+  async start(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      const onPipes = ({ stdin, stdout }: ProgramPipes) => {
+        this.#stdin = stdin;
+        stdout.on('data', (chunk: Buffer) => this.#lines.push(chunk));
+        resolve();
+      };
+      const running = this.run({ onPipes, signal: this.#kill.signal });
+      this.#ended = running.then(
+        (result) => this.#end(endOf(result)),
+        (error: unknown) => {
+          reject(error);
+          this.#end(errorMessage(error));
+        },
+      );
+    });
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#stdin === null || !this.#isOpen) throw new Error('the server has ended');
+    // One that reads nothing holds up nobody: the call's own time decides.
+    this.#stdin.write(serializeMessage(message));
+  }
+
+  async close(): Promise<void> {
+    this.#isOpen = false;
+    this.#kill.abort();
+    await this.#ended;
+  }
+
+  #stop(why: string): void {
+    this.#why ??= why;
+    this.#isOpen = false;
+    this.#kill.abort();
+  }
+
+  #end(how: string): void {
+    if (this.#isOpen) this.#why ??= how;
+    this.#isOpen = false;
+    this.onclose?.();
+  }
+
+  #receive(line: string): void {
+    let message: JSONRPCMessage;
+    try {
+      message = deserializeMessage(line);
+    } catch (error) {
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+      return;
+    }
+    if (!('result' in message || 'error' in message)) {
+      this.onmessage?.(message);
+      return;
+    }
+    this.#lines.answered();
+    // The client hands notifications on a moment later: an answer that came with them must not overtake its progress.
+    setImmediate(() => this.onmessage?.(message));
+  }
+}
+
+const STDERR_TAIL = 1_000;
+
+function endOf({ exitCode, why, stderr }: ProgramResult): string {
+  const how = why ?? (exitCode === null ? 'it was ended by a signal' : `it ended with exit status ${exitCode}`);
+  const said = stderr.slice(-STDERR_TAIL).trim();
+  return said === '' ? how : `${how}; its last words: ${said}`;
+}

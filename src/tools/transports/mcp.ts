@@ -1,0 +1,49 @@
+import { Refusal } from '../../shared/refusal.js';
+import type { McpToolPlan } from '../../workspace/model.js';
+import { BadArgument } from '../arguments.js';
+import type { Operation, ToolContext, ToolOutcome } from '../contract.js';
+import { type McpDeps, type Server, ServerFault, type ServerTool } from '../mcp/contract.js';
+import { toolError } from '../outcome.js';
+import { unusable } from './unusable.js';
+
+/** An MCP server: an operation for each of its tools. One that cannot be reached has one alone, which says why. */
+export async function mcpTool(_deps: McpDeps, plan: McpToolPlan, context: ToolContext): Promise<readonly Operation[]> {
+  try {
+    const server = await context.servers.find(plan, context);
+    const tools = await server.tools(context);
+    if (tools.length === 0) return [unavailable(plan, 'it has no tools')];
+    return tools.map((tool) => operationOf(plan, server, tool));
+  } catch (error) {
+    // The step's time is over, or the run has ended: whoever goes on with the step sees that for itself.
+    if (context.signal.aborted) return [unavailable(plan, 'the time of the step was over')];
+    return [unavailable(plan, sentenceOf(error))];
+  }
+}
+
+function operationOf(plan: McpToolPlan, server: Server, tool: ServerTool): Operation {
+  return {
+    operation: tool.name,
+    description: tool.description,
+    parameters: tool.parameters,
+    acts: () => !tool.readOnly,
+    program: false,
+    run: (args, context) =>
+      server.call({ tool, args }, context).catch((error: unknown): ToolOutcome => {
+        const said = toolError(`${plan.name}: ${sentenceOf(error)}`);
+        const mayHaveActed = error instanceof ServerFault && error.mayHaveActed;
+        return mayHaveActed ? { ...said, detail: { mayHaveActed } } : said;
+      }),
+  };
+}
+
+function unavailable({ name }: McpToolPlan, why: string): Operation {
+  return unusable(null, `the MCP server ${name} cannot be used in this step: ${why}`);
+}
+
+/** What is wrong with a server is told to the model; what is wrong with the house, or a stop, is thrown. */
+function sentenceOf(error: unknown): string {
+  if (error instanceof ServerFault || error instanceof BadArgument) return error.message;
+  const isSecret = error instanceof Refusal && String(error.details.code).startsWith('secret/');
+  if (isSecret) return error.message;
+  throw error;
+}

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { check } from './tree.js';
+
+const json = (server: unknown) => ({ '.mcp.json': JSON.stringify({ mcpServers: { a: server } }) });
+const file = (...lines: string[]) => ({ 'tools/a.md': ['---', 'description: a', ...lines, '---', ''].join('\n') });
+const inline = (...lines: string[]) => ({
+  'agents/b.md': [
+    '---',
+    'description: b',
+    'mcpServers:',
+    '  a:',
+    ...lines.map((line) => `    ${line}`),
+    '---',
+    '',
+  ].join('\n'),
+});
+
+test.each([
+  ['no whole address', json({ url: 'a.example' }), 'tool/bad-value', 'begins with https://'],
+  ['no whole address', file('url: ftp://a.example'), 'tool/bad-value', 'begins with https://'],
+  ['no whole address', inline('url: a.example'), 'agent/bad-value', 'begins with https://'],
+  ['a command line', json({ command: 'node a.js' }), 'tool/bad-value', 'go into `args`, one each'],
+  ['a command line', file('command: node a.js'), 'tool/bad-value', 'go into `args`, one each'],
+  ['no way to it', json({ args: ['a'] }), 'tool/bad-value', 'either a `url` or a `command`'],
+  [
+    'two ways to it',
+    file('command: node', 'url: https://a.example'),
+    'tool/bad-value',
+    'either a `url` or a `command`',
+  ],
+  ['another type', json({ type: 'stdio', url: 'https://a.example' }), 'tool/bad-value', 'has a `command` and no `url`'],
+  ['another type', json({ type: 'sse', command: 'node' }), 'tool/bad-value', 'has a `url` and no `command`'],
+  [
+    'a secret in the open',
+    json({ url: 'https://a.example', headers: { Authorization: 'Bearer 0123456789' } }),
+    'secret/literal',
+    'in the open',
+  ],
+  ['a secret in the open', file('command: node', 'env: { API_KEY: 0123456789 }'), 'secret/literal', 'in the open'],
+])('an MCP server with %s is told at its deploy: %#', (_what, files, code, words) => {
+  const { issues } = check({ ...files, 'AGENTS.md': '# Shop\n' });
+  expect(issues.filter((issue) => issue.code === code).map(({ message }) => message)).toEqual([
+    expect.stringContaining(words),
+  ]);
+});
+
+test('a server keeps how it is spoken to, and a type that says the same as its keys is none', () => {
+  const servers = {
+    old: { type: 'sse', url: 'https://a.example/${PART}' },
+    new: { type: 'http', url: 'https://a.example' },
+    any: { url: 'https://a.example' },
+    near: { type: 'stdio', command: 'node', args: ['a.js'] },
+  };
+  const { workspace, issues } = check({
+    'AGENTS.md': '# Shop\n',
+    '.mcp.json': JSON.stringify({ mcpServers: servers }),
+    'agents/b.md': '---\ndescription: b\ntools: [old, new, any, near]\nsecrets: [PART]\n---\nGo.\n',
+    'flows/f.md': '---\ndescription: f\n---\n\n## Do it @b\n\nGo.\n',
+  });
+  expect(issues).toEqual([]);
+  const plan = workspace?.plans['flows/f']?.agents.b?.tools ?? [];
+  expect(plan.map((tool) => [tool.name, tool.transport === 'mcp' && tool.via])).toEqual([
+    ['old', 'sse'],
+    ['new', 'http'],
+    ['any', undefined],
+    ['near', undefined],
+  ]);
+});
