@@ -29,6 +29,7 @@ import {
   type SwitchedWorkflows,
   switchWorkflows,
 } from './temporal/index.js';
+import { startTriggerLoops } from './triggers/index.js';
 
 /** What ends the parts, in the order in which they began; they end in the reverse one. */
 type Closers = { readonly name: string; readonly close: () => Promise<void> }[];
@@ -163,6 +164,7 @@ async function startWorker(
   const { namespace, taskQueue } = config.temporal;
   const target = { address: config.temporal.address ?? '', tls: config.temporal.tls };
   const loops = startEngineLoops(deps);
+  const triggers = startTriggerLoops(deps);
   const bundlePath = join(distDir, 'workflows.js');
   const version = `${config.version}+${await buildOf(bundlePath)}`;
   const entry = { id: workerId, version, sandbox: sandbox.driver, models: () => models.failing() };
@@ -182,6 +184,7 @@ async function startWorker(
     async close() {
       loops.leave();
       await worker.close();
+      await triggers.close();
       await loops.close();
       await seen.close();
     },

@@ -19,6 +19,7 @@ const SERVICES = [
   'keys',
   'avatars',
   'mail',
+  'triggers',
 ];
 
 const floor = [whole('shared'), 'deps.ts'];

@@ -1,10 +1,10 @@
 import type { RouteConfig } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { jsonShapeFault } from '../shared/json-shape.js';
 import { Refusal } from '../shared/refusal.js';
 import type { AppEnv } from './env.js';
 import { refuse } from './guard.js';
-import { jsonShapeFault } from './json-shape.js';
 
 const JSON_TYPE = /^application\/([\w.-]+\+)?json$/i;
 

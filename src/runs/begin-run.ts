@@ -22,6 +22,8 @@ import type { WorkspaceRow } from '../workspaces/index.js';
 
 /** A root run that is to be, by whichever door it comes. */
 export interface NewRun {
+  /** Where its id was given out before; else it gets a new one. */
+  readonly id?: string;
   readonly caller: Caller;
   readonly workspace: WorkspaceRow;
   readonly plan: Plan;
@@ -55,7 +57,7 @@ export async function beginRun(
 ): Promise<BegunRun | null> {
   const at = deps.clock.now();
   await assertMonths(sql, run.workspace.id, at);
-  const runId = newId(at);
+  const runId = run.id ?? newId(at);
   const trigger = { at: new Date(at).toISOString(), ...run.trigger };
   const claim = claimOf(run, trigger);
   if (claim) {

@@ -1,3 +1,4 @@
+export { type BegunRun, beginRun, tellBegun } from './begin-run.js';
 export { type Decided, type DecideRunInput, decideRun } from './decide-run.js';
 export { deleteRun } from './delete-run.js';
 export { findRun } from './find-run.js';
@@ -12,7 +13,7 @@ export { type ReadTranscriptInput, readTranscript, type TranscriptPage } from '.
 export { releaseEvent } from './release-event.js';
 export { type RerunInput, rerunRun } from './rerun/rerun-run.js';
 export type { RunSummary } from './run-summary.js';
-export { type SkippedRun, type StartedRun, startRun } from './start-run.js';
+export { checkEnabled, type SkippedRun, type StartedRun, startRun } from './start-run.js';
 export { stopRun } from './stop-run.js';
 export { type StreamItem, streamRun } from './stream-run.js';
 export { requireTool } from './tool-test/find-tool.js';

@@ -30,6 +30,11 @@ const OF_WORKSPACE = [
   'plan',
   'blob',
   'secret',
+  'hook_token',
+  'delivery',
+  'delivery_key',
+  'burst',
+  'raised_event',
 ];
 
 /**

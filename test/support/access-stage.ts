@@ -130,11 +130,24 @@ async function pathOf(app: WorkspaceApp, workspace: string, path: string): Promi
 
 async function idOf(app: WorkspaceApp, workspace: string, path: string): Promise<string> {
   if (path.includes('/runs/{id}')) return startRun(app, workspace);
+  if (path.includes('/deliveries/{id}')) return delivered(app, workspace);
   if (path.includes('/members/{id}')) return (await createPerson(app, 'viewer')).id;
   if (!path.includes('/invites/{id}')) return 'no-such-thing';
   const place = { role: 'viewer', allWorkspaces: true, workspaces: [] } as const;
   const email = `${newId()}@x.test`;
   return (await makeInvite(app.deps.db, { tenant: app.tenant, email, by: app.owner.id, ...place })).id;
+}
+
+/** A delivery of the flow `hello` that started nothing. Answers its id. */
+async function delivered(app: TestApp, workspace: string): Promise<string> {
+  const id = newId();
+  await app.deps.db.query(
+    `INSERT INTO delivery (id, workspace_id, flow, kind, outcome, input, trigger)
+      SELECT $1, id, 'hello', 'webhook', 'filtered', '{}', '{"kind":"webhook"}' FROM workspace
+      WHERE tenant_id = $2 AND name = $3`,
+    [id, app.tenant, workspace],
+  );
+  return id;
 }
 
 /** A run that waits for Temporal. Answers its id. */

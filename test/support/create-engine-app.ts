@@ -16,6 +16,7 @@ import { newId } from '../../src/shared/ids.js';
 import type { Role } from '../../src/shared/roles.js';
 import { createBlobStore } from '../../src/storage/index.js';
 import { createRunWorker, createWorkflows, installRuntime, type RunWorkerOptions } from '../../src/temporal/index.js';
+import { startTriggerLoops } from '../../src/triggers/index.js';
 import { createKey, createTestApp, createTestDeps, type TestApp } from './create-test-app.js';
 import { atFileEnd } from './file-end.js';
 import { freshDatabase, testDatabase } from './postgres.js';
@@ -144,6 +145,7 @@ async function startWorker(deps: Deps, at: At): Promise<() => Promise<void>> {
   if (!existsSync(bundlePath)) throw new Error('run npm run build first');
   const worker = await createRunWorker({ ...at, activities: createActivities(deps), bundlePath });
   const loops: EngineLoops = startEngineLoops(deps);
+  const triggers = startTriggerLoops(deps);
   const running = worker.run();
   let stopped = false;
   return async () => {
@@ -152,6 +154,7 @@ async function startWorker(deps: Deps, at: At): Promise<() => Promise<void>> {
     loops.leave();
     worker.shutdown();
     await running;
+    await triggers.close();
     await loops.close();
   };
 }

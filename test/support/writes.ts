@@ -129,6 +129,18 @@ export const WRITES: Readonly<Record<string, Prepare>> = {
     await made(stage, 'put', '/api/library/knowledge', { path, content: '# A\n' });
     return { query: `?path=${path}` };
   },
+  'POST /api/hooks/{tenant}/{ws}/{flow}': async (stage) => {
+    await made(stage, 'put', ofSource(stage), {
+      path: 'flows/hooked.md',
+      content: '---\nname: hooked\ndescription: X.\ntrigger: webhook\n---\n\n## Say it @writer\n\nSay hello.\n',
+    });
+    const rotated = await made(stage, 'post', `/api/workspaces/${stage.workspace}/hooks/hooked/rotate`, {});
+    const { hookUrl } = JSON.parse(rotated) as { hookUrl: string };
+    const { pathname, search } = new URL(hookUrl);
+    return { path: pathname + search, json: {}, by: 'nobody' };
+  },
+  'POST /api/workspaces/{ws}/hooks/{flow}/rotate': () => ({}),
+  'POST /api/workspaces/{ws}/hooks/{flow}/deliveries/{id}/redeliver': () => ({}),
   'PATCH /api/account': () => ({ json: { budget: 12 } }),
   'PUT /api/secrets': () => ({ json: { name: `S_${newId().toUpperCase()}`, value: 'a long value' } }),
   'DELETE /api/secrets': async (stage) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { jsonShapeFault } from '../../src/api/json-shape.js';
+import { jsonShapeFault } from '../../src/shared/json-shape.js';
 import { cpuMs } from '../support/cpu-ms.js';
 
 test('a text of 64 levels may be parsed and one of 65 may not, whatever its strings hold', () => {

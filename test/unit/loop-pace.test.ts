@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pauseAfter } from '../../src/engine/loops/start-engine-loops.js';
+import { pauseAfter } from '../../src/shared/repeat.js';
 
 test.each([
   [5, 60_000],

@@ -10,6 +10,7 @@ import { eventRoutes } from './events/index.js';
 import { flowRoutes } from './flows/index.js';
 import { healthRoutes } from './health/index.js';
 import { historyRoutes } from './history/index.js';
+import { hookRoutes } from './hooks/index.js';
 import { keyRoutes } from './keys/index.js';
 import { libraryRoutes } from './library/index.js';
 import { oauthRoutes } from './oauth/index.js';
@@ -32,6 +33,7 @@ export const routes: readonly Route[] = [
   ...flowRoutes,
   ...agentRoutes,
   ...toolRoutes,
+  ...hookRoutes,
   ...accountRoutes,
   ...secretRoutes,
   ...oauthRoutes,

@@ -1,0 +1,46 @@
+import { createRoute } from '@hono/zod-openapi';
+import { Skipped } from '../../../contract/runs.js';
+import { Deliveries, OfDelivery, OfHook, Redelivered } from '../../../contract/triggers.js';
+import { listDeliveries, redeliver } from '../../../triggers/index.js';
+import { defineRoute } from '../../define-route.js';
+import { acceptedResponse, okResponse, spentResponse } from '../../schemas.js';
+import { findDeliveryOfPath, findHookOfPath } from './params.js';
+
+export const getDeliveries = defineRoute({
+  access: { role: 'admin' },
+  find: findHookOfPath,
+  route: createRoute({
+    method: 'get',
+    path: '/api/workspaces/{ws}/hooks/{flow}/deliveries',
+    summary: 'The last hundred deliveries of a flow, with what became of each',
+    tags: ['Triggers'],
+    request: { params: OfHook },
+    responses: okResponse(Deliveries),
+  }),
+  handle: async (c) => {
+    const { ws: workspace, flow } = c.req.valid('param');
+    return c.json(await listDeliveries(c.var.deps, c.var.caller, { workspace, flow }), 200);
+  },
+});
+
+export const postRedelivery = defineRoute({
+  access: { role: 'admin' },
+  find: findDeliveryOfPath,
+  route: createRoute({
+    method: 'post',
+    path: '/api/workspaces/{ws}/hooks/{flow}/deliveries/{id}/redeliver',
+    summary: 'Start the flow as it is now with what a delivery brought',
+    tags: ['Triggers'],
+    request: { params: OfDelivery },
+    responses: {
+      ...acceptedResponse(Redelivered, 'The run is kept, and goes on by itself'),
+      ...okResponse(Skipped),
+      ...spentResponse,
+    },
+  }),
+  handle: async (c) => {
+    const { ws: workspace, flow, id } = c.req.valid('param');
+    const answer = await redeliver(c.var.deps, c.var.caller, { workspace, flow, id });
+    return 'skipped' in answer ? c.json(answer, 200) : c.json(answer, 202);
+  },
+});

@@ -1,0 +1,117 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { findTarget, tellBegun } from '../runs/index.js';
+import { newId } from '../shared/ids.js';
+import type { Json, JsonObject } from '../shared/json.js';
+import { Refusal } from '../shared/refusal.js';
+import { outside, type TriggerKind } from './outside.js';
+import { checkDelivered, requireTrigger, startDelivered } from './start-delivered.js';
+
+export interface BurstDelivery {
+  readonly workspaceId: string;
+  readonly flow: string;
+  readonly key: string;
+  readonly kind: TriggerKind;
+  readonly input: Json;
+  readonly trigger: JsonObject;
+  readonly address: string | null;
+  /** How long it must be quiet before the run begins. */
+  readonly quietMs: number;
+}
+
+/** A burst that never ends is cut after so many times its quiet, so that its run is not put off for ever. */
+const LONGEST = 10;
+
+/** Joins the burst of its key, as its last delivery, or opens one. `startsAt` is when its run begins if nothing else comes. */
+export async function joinBurst(
+  sql: Sql,
+  one: BurstDelivery,
+): Promise<{ readonly id: string; readonly startsAt: Date }> {
+  const [row] = await sql.query<{ id: string; startsAt: Date }>({
+    name: 'join-burst',
+    text: `INSERT INTO burst AS b (id, workspace_id, flow, key, kind, input, trigger, address, opened_at, due_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp(), clock_timestamp() + $9 * interval '1 ms')
+      ON CONFLICT (workspace_id, flow, key) DO UPDATE SET kind = excluded.kind, input = excluded.input,
+        trigger = excluded.trigger, address = excluded.address, count = b.count + 1,
+        due_at = LEAST(excluded.due_at, b.opened_at + $9 * $10 * interval '1 ms')
+      RETURNING id, due_at AS "startsAt"`,
+    values: [
+      newId(),
+      one.workspaceId,
+      one.flow,
+      one.key,
+      one.kind,
+      JSON.stringify(one.input),
+      JSON.stringify(one.trigger),
+      one.address,
+      one.quietMs,
+      LONGEST,
+    ],
+  });
+  if (!row) throw new Error('a burst was not written');
+  return row;
+}
+
+interface DueBurst extends Omit<BurstDelivery, 'quietMs'> {
+  readonly count: number;
+}
+
+interface Place {
+  readonly id: string;
+  readonly tenant: string;
+  readonly workspace: string;
+  readonly flow: string;
+}
+
+/** Begins the runs of bursts that are quiet; answers how many were due. Any number of processes may do so at once. */
+export async function sweepBursts(deps: Deps): Promise<number> {
+  const due = await deps.db.query<Place>({
+    name: 'due-bursts',
+    text: `SELECT b.id, w.tenant_id AS tenant, w.name AS workspace, b.flow FROM burst b
+      JOIN workspace w ON w.id = b.workspace_id WHERE b.due_at <= clock_timestamp() ORDER BY b.due_at LIMIT 100`,
+  });
+  for (const place of due) await endBurst(deps, place);
+  return due.length;
+}
+
+async function endBurst(deps: Deps, place: Place): Promise<void> {
+  try {
+    const begun = await deps.db.transaction((sql) => startBurst(deps, sql, place));
+    if (begun) tellBegun(deps, begun);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    // The senders were answered long ago: an admin reads why nothing came of it.
+    await deps.db.transaction(async (sql) => {
+      await sql.query('DELETE FROM burst WHERE id = $1', [place.id]);
+      await sql.query(`UPDATE delivery SET outcome = 'refused', detail = $2, burst_id = NULL WHERE burst_id = $1`, [
+        place.id,
+        error.message,
+      ]);
+    });
+  }
+}
+
+/** The burst's row goes with its run: whoever else saw it due finds nothing, and what comes now opens another one. */
+async function startBurst(deps: Deps, sql: Sql, { id: burstId, tenant, workspace: name, flow }: Place) {
+  const caller = outside('webhook', { tenant, address: null });
+  const { workspace, live } = await findTarget(sql, caller, {
+    workspace: name,
+    target: `flows/${flow}`,
+    lock: 'share',
+  });
+  const [burst] = await sql.query<DueBurst>(
+    `DELETE FROM burst WHERE id = $1 AND due_at <= clock_timestamp() RETURNING kind, input, trigger, address, count`,
+    [burstId],
+  );
+  if (!burst) return null;
+  requireTrigger(live.plan, burst.kind);
+  checkDelivered(live.plan, burst.input);
+  const id = newId(deps.clock.now());
+  const trigger = { ...burst.trigger, deliveries: burst.count };
+  const begun = await startDelivered(deps, sql, { ...burst, id, workspace, live, trigger });
+  await sql.query(
+    `UPDATE delivery SET outcome = $2, run_id = $3, burst_id = NULL, input = NULL, trigger = NULL WHERE burst_id = $1`,
+    [burstId, begun ? 'started' : 'skipped', begun ? id : null],
+  );
+  return begun;
+}

@@ -1,0 +1,63 @@
+import type { Deps } from '../deps.js';
+import { CannotOpen, openSecret } from '../secrets/index.js';
+import { Refusal } from '../shared/refusal.js';
+import { noteDelivery } from './delivery-rows.js';
+import type { FoundHook } from './find-hook.js';
+import { settingsOf } from './settings.js';
+import { isSigned } from './signatures/index.js';
+
+export interface Unproven {
+  readonly header: (name: string) => string | undefined;
+  readonly body: Uint8Array;
+  readonly address: string | null;
+}
+
+/**
+ * Refuses a delivery of a signed flow that is not signed with its secret, and notes it as `invalid-signature`. The
+ * secret is opened here and leaves with the check.
+ */
+export async function checkSignature(deps: Deps, hook: FoundHook, sent: Unproven): Promise<void> {
+  const { plan } = hook.live;
+  if (plan.trigger.signature === undefined) return;
+  const { signature, signatureHeader } = settingsOf(plan);
+  const secret = await openSigningSecret(deps, hook, sent);
+  const { header, body } = sent;
+  if (signature !== null && isSigned(signature, { header, body, secret, signatureHeader, nowMs: deps.clock.now() })) {
+    return;
+  }
+  const detail = `it is not signed as ${signature ?? 'the flow asks'} with ${settingsOf(plan).signingSecret}`;
+  await note(deps, hook, { outcome: 'invalid-signature', detail, address: sent.address });
+  throw new Refusal('unauthenticated', 'the signature is not valid', { code: 'invalid-signature' });
+}
+
+async function openSigningSecret(deps: Deps, hook: FoundHook, { address }: Unproven): Promise<string> {
+  const { workspace, live } = hook;
+  const name = settingsOf(live.plan).signingSecret ?? '';
+  const place = { tenant: workspace.tenantId, workspace: workspace.id, name };
+  const opened = await openSecret(deps.db, deps.keys, place).catch((error: unknown) => {
+    if (error instanceof CannotOpen) return error;
+    throw error;
+  });
+  const text = opened === null || opened instanceof CannotOpen ? null : textOf(opened);
+  if (text !== null && text !== '') return text;
+  const why =
+    opened === null ? 'is not in the vault' : opened instanceof CannotOpen ? 'cannot be opened' : 'is no text';
+  await note(deps, hook, { outcome: 'refused', detail: `the signing secret ${name} ${why}`, address });
+  // The sender has not proven anything yet: it learns no more than that it may try again.
+  throw new Refusal('unavailable', 'signatures cannot be checked here now: try again later', { retryAfter: 60 });
+}
+
+function textOf(secret: Exclude<Awaited<ReturnType<typeof openSecret>>, null>): string | null {
+  if (secret.shape === 'value') return secret.value;
+  if (secret.shape === 'file') return secret.value.content;
+  return secret.shape === 'api' ? secret.value.key : null;
+}
+
+async function note(
+  deps: Deps,
+  { workspace, flow }: FoundHook,
+  what: { readonly outcome: 'invalid-signature' | 'refused'; readonly detail: string; readonly address: string | null },
+): Promise<void> {
+  deps.log.warn({ tenant: workspace.tenantId, workspace: workspace.name, flow, address: what.address }, what.outcome);
+  await noteDelivery(deps.db, { workspaceId: workspace.id, flow, kind: 'webhook', ...what });
+}

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import type { Sql } from '../db/contract.js';
+import type { Delivered } from './deliver.js';
+
+export interface DeliveryKey {
+  readonly workspaceId: string;
+  readonly flow: string;
+  readonly key: string;
+}
+
+/** Senders may choose any text; an index entry is short. */
+const MAX_KEY = 200;
+
+export function keyOf(kind: string, id: string): string {
+  const text = `${kind}/${id}`;
+  return text.length > MAX_KEY ? `${kind}#${createHash('sha256').update(text).digest('hex')}` : text;
+}
+
+/**
+ * Takes the delivery's key for a day, in the transaction of its effect (null), or gives the answer that the first one
+ * got. Of twenty at once the others wait here until the first is committed, or undone.
+ */
+export async function claimDelivery(sql: Sql, at: DeliveryKey, answer: Delivered): Promise<Delivered | null> {
+  const claimed = await sql.query({
+    name: 'claim-delivery',
+    text: `INSERT INTO delivery_key AS k (workspace_id, flow, key, answer) VALUES ($1, $2, $3, $4)
+      ON CONFLICT (workspace_id, flow, key) DO UPDATE SET answer = excluded.answer, at = now()
+        WHERE k.at < now() - interval '24 hours' RETURNING 1`,
+    values: [at.workspaceId, at.flow, at.key, JSON.stringify(answer)],
+  });
+  if (claimed.length > 0) return null;
+  const [row] = await sql.query<{ answer: Delivered }>({
+    name: 'read-delivery-answer',
+    text: 'SELECT answer FROM delivery_key WHERE workspace_id = $1 AND flow = $2 AND key = $3',
+    values: [at.workspaceId, at.flow, at.key],
+  });
+  if (!row) throw new Error('a delivery’s key was there and is gone');
+  return row.answer;
+}
+
+/** Corrects the answer under a key that this transaction took. */
+export async function settleDelivery(sql: Sql, at: DeliveryKey, answer: Delivered): Promise<void> {
+  await sql.query('UPDATE delivery_key SET answer = $4 WHERE workspace_id = $1 AND flow = $2 AND key = $3', [
+    at.workspaceId,
+    at.flow,
+    at.key,
+    JSON.stringify(answer),
+  ]);
+}

@@ -1,0 +1,138 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { type BegunRun, findTarget, tellBegun } from '../runs/index.js';
+import { newId } from '../shared/ids.js';
+import type { Json, JsonObject } from '../shared/json.js';
+import { Refusal } from '../shared/refusal.js';
+import { evaluateCel, type Plan } from '../workspace/index.js';
+import type { LivePlan, WorkspaceRow } from '../workspaces/index.js';
+import { joinBurst } from './bursts.js';
+import { claimDelivery, keyOf, settleDelivery } from './claim-delivery.js';
+import { type DeliveryNote, noteDelivery } from './delivery-rows.js';
+import { outside, type TriggerKind } from './outside.js';
+import { settingsOf } from './settings.js';
+import { checkDelivered, requireTrigger, startDelivered } from './start-delivered.js';
+import { withoutCredentials } from './trigger-data.js';
+
+/** Something that came for a flow, and has proven that it may. */
+export interface Arrival {
+  readonly kind: TriggerKind;
+  readonly workspace: WorkspaceRow;
+  readonly flow: string;
+  readonly input: Json;
+  /** What conditions read; a run keeps it without the sender's credentials. */
+  readonly trigger: JsonObject;
+  /** What makes two deliveries the same; null is never the same. */
+  readonly deliveryId: string | null;
+  /** What belongs to one burst under `debounce`. */
+  readonly burstKey: string | null;
+  readonly address: string | null;
+  /** Writes what hangs on the run, before anybody may begin it. */
+  readonly fill?: (sql: Sql, runId: string) => Promise<void>;
+}
+
+export type Delivered =
+  | { readonly ok: true; readonly runId: string; readonly duplicate?: true }
+  | { readonly ok: true; readonly debounced: true; readonly startsAt: string; readonly duplicate?: true }
+  | { readonly ok: true; readonly skipped: true; readonly duplicate?: true }
+  | { readonly ok: true; readonly filtered: true };
+
+interface Taken {
+  readonly answer: Delivered;
+  readonly begun: BegunRun | null;
+}
+
+/**
+ * Starts the flow's run, or answers why not. Its key, its run and the word to Temporal are one transaction: what is
+ * sent again, because its answer was lost or twenty times at once, starts nothing more and has the same answer.
+ */
+export async function deliver(deps: Deps, arrival: Arrival): Promise<Delivered> {
+  try {
+    const { answer, begun } = await deps.db.transaction((sql) => take(deps, sql, arrival));
+    if (begun) tellBegun(deps, begun);
+    return answer;
+  } catch (error) {
+    if (error instanceof Refusal) await noteRefused(deps, arrival, error);
+    throw error;
+  }
+}
+
+async function noteRefused(deps: Deps, arrival: Arrival, refusal: Refusal): Promise<void> {
+  await noteDelivery(deps.db, { ...noteOf(arrival), outcome: 'refused', detail: refusal.message });
+}
+
+async function take(deps: Deps, sql: Sql, arrival: Arrival): Promise<Taken> {
+  const { kind, flow } = arrival;
+  const tenant = arrival.workspace.tenantId;
+  const caller = outside(kind, { tenant, address: arrival.address });
+  const { workspace, live } = await findTarget(sql, caller, {
+    workspace: arrival.workspace.name,
+    target: `flows/${flow}`,
+    lock: 'share',
+  });
+  requireTrigger(live.plan, kind);
+  if (!passes(live.plan, arrival)) {
+    await noteDelivery(sql, { ...noteOf(arrival), outcome: 'filtered' });
+    return { answer: { ok: true, filtered: true }, begun: null };
+  }
+  checkDelivered(live.plan, arrival.input);
+  return accept(deps, sql, { arrival, workspace, live });
+}
+
+function passes(plan: Plan, { input, trigger, kind }: Arrival): boolean {
+  const { filter } = settingsOf(plan);
+  if (filter === undefined) return true;
+  const run = { flow: plan.flow, tags: plan.tags, startedBy: kind };
+  const answer = evaluateCel(filter, { input, trigger, run });
+  if (!answer.ok) throw new Refusal('refused', `filter: ${answer.message}`, { code: 'filter' });
+  if (typeof answer.value === 'boolean') return answer.value;
+  throw new Refusal('refused', 'filter: it must be true or false', { code: 'filter' });
+}
+
+interface Accepted {
+  readonly arrival: Arrival;
+  readonly workspace: WorkspaceRow;
+  readonly live: LivePlan;
+}
+
+async function accept(deps: Deps, sql: Sql, { arrival, workspace, live }: Accepted): Promise<Taken> {
+  const { kind, flow, deliveryId, burstKey } = arrival;
+  const { debounceMs } = settingsOf(live.plan);
+  const id = newId(deps.clock.now());
+  const place = { workspaceId: workspace.id, flow };
+  const claim = deliveryId === null ? null : { ...place, key: keyOf(kind, deliveryId) };
+  const first = claim && (await claimDelivery(sql, claim, { ok: true, runId: id }));
+  if (first) {
+    const runId = 'runId' in first ? first.runId : null;
+    await noteDelivery(sql, { ...noteOf(arrival), outcome: 'duplicate', runId, content: undefined });
+    return { answer: { ...first, duplicate: true }, begun: null };
+  }
+  const kept = withoutCredentials({ ...arrival.trigger, ...(deliveryId !== null && { deliveryId }) });
+  if (debounceMs !== undefined && burstKey !== null) {
+    const burst = await joinBurst(sql, {
+      ...place,
+      ...arrival,
+      key: keyOf(kind, burstKey),
+      trigger: kept,
+      quietMs: debounceMs,
+    });
+    const answer: Delivered = { ok: true, debounced: true, startsAt: burst.startsAt.toISOString() };
+    if (claim) await settleDelivery(sql, claim, answer);
+    await noteDelivery(sql, { ...noteOf(arrival), outcome: 'debounced', burstId: burst.id });
+    return { answer, begun: null };
+  }
+  const begun = await startDelivered(deps, sql, { ...arrival, id, workspace, live, trigger: kept });
+  const answer: Delivered = begun ? { ok: true, runId: id } : { ok: true, skipped: true };
+  if (!begun && claim) await settleDelivery(sql, claim, answer);
+  await noteDelivery(sql, {
+    ...noteOf(arrival),
+    ...(begun ? { outcome: 'started', runId: id, content: undefined } : { outcome: 'skipped' }),
+  });
+  return { answer, begun };
+}
+
+function noteOf(arrival: Arrival): Omit<DeliveryNote, 'outcome'> {
+  const { kind, workspace, flow, deliveryId, address, input } = arrival;
+  const content = { input, trigger: withoutCredentials(arrival.trigger) };
+  return { workspaceId: workspace.id, flow, kind, deliveryId, address, content };
+}

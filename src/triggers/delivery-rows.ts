@@ -1,0 +1,73 @@
+import type { Sql } from '../db/contract.js';
+import { newId } from '../shared/ids.js';
+import type { Json, JsonObject } from '../shared/json.js';
+import { storableJson } from '../shared/storable-json.js';
+import type { TriggerKind } from './outside.js';
+
+export const OUTCOMES = [
+  'started',
+  'duplicate',
+  'debounced',
+  'filtered',
+  'skipped',
+  'loop',
+  'invalid-signature',
+  'refused',
+] as const;
+export type DeliveryOutcome = (typeof OUTCOMES)[number];
+
+export interface DeliveryNote {
+  readonly workspaceId: string;
+  readonly flow: string;
+  readonly kind: TriggerKind;
+  readonly outcome: DeliveryOutcome;
+  readonly detail?: string | undefined;
+  readonly runId?: string | null | undefined;
+  readonly deliveryId?: string | null | undefined;
+  readonly address: string | null;
+  /** What a redelivery would start with, unless a run has it; undefined where nobody proved that it may start anything. */
+  readonly content?: { readonly input: Json; readonly trigger: JsonObject } | undefined;
+  readonly burstId?: string | undefined;
+  readonly redeliveryOf?: string | undefined;
+}
+
+/** Longer ids stand cut: what people read of them. */
+const MAX_SHOWN = 300;
+
+/** Writes what became of a delivery, for the admins of the workspace. */
+export async function noteDelivery(sql: Sql, note: DeliveryNote): Promise<void> {
+  await sql.query({
+    name: 'note-delivery',
+    text: `INSERT INTO delivery
+        (id, workspace_id, flow, kind, outcome, detail, run_id, delivery_id, address, input, trigger, burst_id, redelivery_of)
+      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 WHERE EXISTS (SELECT 1 FROM workspace WHERE id = $2)`,
+    values: [
+      newId(),
+      note.workspaceId,
+      note.flow,
+      note.kind,
+      note.outcome,
+      note.detail?.slice(0, 1_000) ?? null,
+      note.runId ?? null,
+      note.deliveryId?.slice(0, MAX_SHOWN) ?? null,
+      note.address,
+      note.content ? storableJson(note.content.input) : null,
+      note.content ? storableJson(note.content.trigger) : null,
+      note.burstId ?? null,
+      note.redeliveryOf ?? null,
+    ],
+  });
+}
+
+const KEPT = 100;
+
+/** Removes what the lists do not show any more, and keys that had their day. */
+export async function sweepDeliveries(sql: Sql): Promise<void> {
+  await sql.query(
+    `DELETE FROM delivery d USING (
+        SELECT id, row_number() OVER (PARTITION BY workspace_id, flow ORDER BY id DESC) AS place FROM delivery) AS old
+      WHERE d.id = old.id AND old.place > $1 AND d.burst_id IS NULL`,
+    [KEPT],
+  );
+  await sql.query(`DELETE FROM delivery_key WHERE at < now() - interval '24 hours'`);
+}

@@ -1,0 +1,38 @@
+import type { Deps } from '../deps.js';
+import { findTarget } from '../runs/index.js';
+import type { Caller } from '../shared/roles.js';
+import type { DeliveryOutcome } from './delivery-rows.js';
+import type { TriggerKind } from './outside.js';
+
+export interface DeliveryView {
+  readonly id: string;
+  readonly at: string;
+  readonly kind: TriggerKind;
+  readonly outcome: DeliveryOutcome;
+  readonly detail: string | null;
+  readonly runId: string | null;
+  readonly deliveryId: string | null;
+  readonly address: string | null;
+  readonly redeliveryOf: string | null;
+}
+
+export interface OfFlow {
+  readonly workspace: string;
+  readonly flow: string;
+}
+
+/** The last hundred deliveries of a flow, the newest first, with what became of each. */
+export async function listDeliveries(
+  deps: Deps,
+  caller: Caller,
+  { workspace: name, flow }: OfFlow,
+): Promise<{ readonly deliveries: readonly DeliveryView[] }> {
+  const { workspace } = await findTarget(deps.db, caller, { workspace: name, target: `flows/${flow}` });
+  const rows = await deps.db.query<Omit<DeliveryView, 'at'> & { readonly at: Date }>(
+    `SELECT id, at, kind, outcome, detail, run_id AS "runId", delivery_id AS "deliveryId", address,
+        redelivery_of AS "redeliveryOf"
+      FROM delivery WHERE workspace_id = $1 AND flow = $2 ORDER BY id DESC LIMIT 100`,
+    [workspace.id, flow],
+  );
+  return { deliveries: rows.map((row) => ({ ...row, at: row.at.toISOString() })) };
+}

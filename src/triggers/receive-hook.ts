@@ -1,0 +1,77 @@
+import type { Deps } from '../deps.js';
+import { isRecord, type Json } from '../shared/json.js';
+import { Refusal } from '../shared/refusal.js';
+import { checkSignature } from './check-signature.js';
+import { type Delivered, deliver } from './deliver.js';
+import { dedupeKey, deliveryId } from './delivery-id.js';
+import { noteDelivery } from './delivery-rows.js';
+import { type FoundHook, findHook, type HookPath } from './find-hook.js';
+import { readDelivered } from './read-body.js';
+import { settingsOf } from './settings.js';
+import { requireTrigger } from './start-delivered.js';
+import { triggerData } from './trigger-data.js';
+
+export interface HookDelivery {
+  readonly path: HookPath;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  readonly address: string | null;
+}
+
+/** What a chat provider asks once, to see that the address is ours. */
+export interface Challenge {
+  readonly challenge: string;
+}
+
+/** A delivery of another system: token, signature over the raw bytes, and only then what it says. */
+export async function receiveHook(deps: Deps, sent: HookDelivery): Promise<Delivered | Challenge> {
+  const hook = await findHook(deps, sent.path);
+  const header = (name: string) => sent.headers[name];
+  await refusing(deps, hook, sent, () => requireTrigger(hook.live.plan, 'webhook'));
+  await checkSignature(deps, hook, { header, body: sent.body, address: sent.address });
+  const input = await refusing(deps, hook, sent, () =>
+    readDelivered({ type: header('content-type') ?? '', body: sent.body }),
+  );
+  const challenge = challengeOf(input);
+  if (challenge) return challenge;
+  const settings = settingsOf(hook.live.plan);
+  const { debounceMs, dedupe } = settings;
+  const at = { header, input };
+  // Under `debounce` the dedupe key says what belongs together, so only the sender's own id says what is the same.
+  const own = debounceMs === undefined ? settings : { ...settings, dedupe: undefined };
+  return deliver(deps, {
+    kind: 'webhook',
+    ...hook,
+    input,
+    trigger: triggerData('webhook', sent, deps.clock.now()),
+    deliveryId: deliveryId(own, at),
+    burstKey: dedupe === undefined ? null : dedupeKey(dedupe, at),
+    address: sent.address,
+  });
+}
+
+/** Notes what is refused before it can be delivered. */
+async function refusing<T>(
+  deps: Deps,
+  { workspace, flow }: FoundHook,
+  { address }: Pick<HookDelivery, 'address'>,
+  work: () => T,
+): Promise<T> {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Refusal) {
+      const note = { workspaceId: workspace.id, flow, kind: 'webhook', outcome: 'refused', address } as const;
+      await noteDelivery(deps.db, { ...note, detail: error.message });
+    }
+    throw error;
+  }
+}
+
+function challengeOf(input: Json): Challenge | null {
+  if (!isRecord(input) || input.type !== 'url_verification') return null;
+  const { challenge } = input;
+  return typeof challenge === 'string' ? { challenge } : null;
+}

@@ -1,0 +1,90 @@
+import { audit } from '../accounts/index.js';
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { beginRun, checkEnabled, findTarget, type SkippedRun, tellBegun } from '../runs/index.js';
+import type { Json, JsonObject } from '../shared/json.js';
+import { notFound, Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { type DeliveryOutcome, noteDelivery } from './delivery-rows.js';
+import type { OfFlow } from './list-deliveries.js';
+import type { TriggerKind } from './outside.js';
+import { checkDelivered } from './start-delivered.js';
+
+interface Row {
+  readonly kind: TriggerKind;
+  readonly outcome: DeliveryOutcome;
+  readonly deliveryId: string | null;
+  readonly input: Json;
+  readonly trigger: JsonObject | null;
+}
+
+/**
+ * Starts the flow as it is now with what a delivery brought, whatever became of that one: neither its filter nor its
+ * dedupe key holds the admin back who asks for it. Refuses one that proved nothing, and one whose content is gone.
+ */
+export async function redeliver(
+  deps: Deps,
+  caller: Caller,
+  { workspace: name, flow, id }: OfFlow & { readonly id: string },
+): Promise<{ readonly ok: true; readonly runId: string } | SkippedRun> {
+  const begun = await deps.db.transaction(async (sql) => {
+    const { workspace, live } = await findTarget(sql, caller, {
+      workspace: name,
+      target: `flows/${flow}`,
+      lock: 'share',
+    });
+    const row = await readDelivery(sql, { workspaceId: workspace.id, flow, id });
+    const { kind, input, deliveryId } = row;
+    const trigger = { ...contentOf(row), redeliveryOf: id };
+    checkEnabled(live.plan);
+    checkDelivered(live.plan, input);
+    const run = await beginRun(deps, sql, { caller, workspace, ...live, input, trigger, from: 1, tags: [] });
+    const note = { workspaceId: workspace.id, flow, kind, deliveryId, address: caller.address, redeliveryOf: id };
+    const outcome = run ? 'started' : 'skipped';
+    await noteDelivery(sql, {
+      ...note,
+      outcome,
+      runId: run?.runId,
+      ...(!run && { content: { input, trigger } }),
+    });
+    await audit(sql, caller, 'hook.redeliver', flow, { workspace: name, delivery: id, run: run?.runId ?? null });
+    return run;
+  });
+  if (!begun) return { ok: true, skipped: true };
+  tellBegun(deps, begun);
+  return { ok: true, runId: begun.runId };
+}
+
+/** Whether the flow and the delivery are there. */
+export async function findDelivery(
+  deps: Deps,
+  caller: Caller,
+  { workspace: name, flow, id }: OfFlow & { readonly id: string },
+): Promise<void> {
+  const { workspace } = await findTarget(deps.db, caller, { workspace: name, target: `flows/${flow}` });
+  await readDelivery(deps.db, { workspaceId: workspace.id, flow, id });
+}
+
+async function readDelivery(
+  sql: Sql,
+  at: { readonly workspaceId: string; readonly flow: string; readonly id: string },
+): Promise<Row> {
+  const known = /^[\w-]{1,64}$/.test(at.id);
+  const [row] = known
+    ? await sql.query<Row>(
+        `SELECT d.kind, d.outcome, d.delivery_id AS "deliveryId", coalesce(r.input, d.input) AS input,
+            coalesce(r.trigger, d.trigger) AS trigger
+          FROM delivery d LEFT JOIN run r ON r.id = d.run_id AND r.workspace_id = d.workspace_id
+          WHERE d.workspace_id = $1 AND d.flow = $2 AND d.id = $3`,
+        [at.workspaceId, at.flow, at.id],
+      )
+    : [];
+  if (!row) throw notFound('delivery');
+  return row;
+}
+
+function contentOf({ trigger, outcome }: Row): JsonObject {
+  if (trigger) return trigger;
+  const why = outcome === 'invalid-signature' ? 'it proved nothing, so nothing of it was kept' : 'it is not kept';
+  throw new Refusal('conflict', `this delivery cannot be made again: ${why}`);
+}

@@ -1,0 +1,31 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** HMAC-SHA256 over the parts, one after the other. */
+export function mac(secret: string | Uint8Array, ...parts: readonly (string | Uint8Array)[]): Buffer {
+  const hmac = createHmac('sha256', secret);
+  for (const part of parts) hmac.update(part);
+  return hmac.digest();
+}
+
+/** True for the same bytes; in constant time. */
+export function isMac(wanted: Buffer, given: Buffer | null): boolean {
+  return given !== null && given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+/** 32 bytes as 64 hex digits of either case, or null. */
+export function fromHex(text: string): Buffer | null {
+  return /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : null;
+}
+
+/** 32 bytes in either alphabet of base64, or null. */
+export function fromBase64(text: string): Buffer | null {
+  return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : null;
+}
+
+/** How far a delivery's own time may be from ours, either way. */
+const TOLERANCE_S = 300;
+
+/** Whether a time in seconds since the epoch is as good as now. */
+export function isFresh(seconds: string, nowMs: number): boolean {
+  return /^\d{1,12}$/.test(seconds) && Math.abs(nowMs / 1000 - Number(seconds)) <= TOLERANCE_S;
+}

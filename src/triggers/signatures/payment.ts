@@ -1,0 +1,13 @@
+import type { SignatureCheck } from './contract.js';
+import { fromHex, isFresh, isMac, mac } from './digest.js';
+
+/** `Stripe-Signature: t=<seconds>,v1=<hex>[,v1=…]` over `<t>.<body>`; while a secret rolls there are two. */
+export const payment: SignatureCheck = ({ header, body, secret, nowMs }) => {
+  const parts = (header('stripe-signature') ?? '').split(',').map((part) => part.trim());
+  const valuesOf = (name: string) =>
+    parts.filter((part) => part.startsWith(`${name}=`)).map((part) => part.slice(name.length + 1));
+  const [time, second] = valuesOf('t');
+  if (time === undefined || second !== undefined || !isFresh(time, nowMs)) return false;
+  const wanted = mac(secret, `${time}.`, body);
+  return valuesOf('v1').some((hex) => isMac(wanted, fromHex(hex)));
+};

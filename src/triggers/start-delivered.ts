@@ -1,0 +1,44 @@
+import { audit } from '../accounts/index.js';
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { type BegunRun, beginRun, checkEnabled } from '../runs/index.js';
+import type { Json, JsonObject } from '../shared/json.js';
+import { Refusal } from '../shared/refusal.js';
+import { type Plan, validate } from '../workspace/index.js';
+import type { LivePlan, WorkspaceRow } from '../workspaces/index.js';
+import { outside, type TriggerKind } from './outside.js';
+
+/** Refuses a flow that is switched off, and one that has no such trigger. */
+export function requireTrigger(plan: Plan, kind: TriggerKind): void {
+  checkEnabled(plan);
+  if (plan.triggers.includes(kind)) return;
+  throw new Refusal('conflict', `flow ${plan.flow} has no trigger: ${kind}, so nothing that comes here starts it`);
+}
+
+/** Refuses what does not fit the flow's `input:`. */
+export function checkDelivered(plan: Plan, input: Json): void {
+  const faults = plan.input ? validate(plan.input, input) : [];
+  if (faults.length > 0) throw new Refusal('refused', `input: ${faults.join('; ')}`, { code: 'input' });
+}
+
+export interface Start {
+  readonly id: string;
+  readonly kind: TriggerKind;
+  readonly input: Json;
+  readonly trigger: JsonObject;
+  readonly address: string | null;
+  readonly workspace: WorkspaceRow;
+  readonly live: LivePlan;
+  /** Writes what hangs on the run, before anybody may begin it. */
+  readonly fill?: ((sql: Sql, runId: string) => Promise<void>) | undefined;
+}
+
+/** Begins the run of a delivery in the caller's transaction; null when `on_limit: skip` left it out. */
+export async function startDelivered(deps: Deps, sql: Sql, start: Start): Promise<BegunRun | null> {
+  const { id, kind, input, trigger, address, workspace, live, fill } = start;
+  const caller = outside(kind, { tenant: workspace.tenantId, address });
+  const run = { id, caller, workspace, ...live, input, trigger, from: 1, tags: [] };
+  const begun = await beginRun(deps, sql, run, async (runId) => fill?.(sql, runId));
+  if (begun) await audit(sql, caller, 'run.start', begun.runId, { flow: live.plan.flow });
+  return begun;
+}
