@@ -50,6 +50,8 @@ export const FlowBody = Listed.extend({
   ),
   groups: z.array(z.array(z.number().int())).describe('The steps’ numbers, those that run in parallel together'),
   revision: z.string().nullable(),
+  hookUrl: z.string().optional().describe('Where a webhook is posted to; for editors, of a flow with trigger: webhook'),
+  inboxUrl: z.string().optional().describe('Where mail is posted to; for editors, of a flow with trigger: email'),
 }).meta({ id: 'Flow' });
 
 /** POST …/flows */

@@ -1,4 +1,3 @@
-import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { baseUrlOf } from '../shared/base-url.js';
 import { deriveToken } from '../shared/tokens.js';
@@ -20,18 +19,6 @@ export function hookFields({ workspace, flow }: Pick<HookPlace, 'workspace' | 'f
 }
 
 /** Where the outside posts to for this flow. Whoever has an address may start the flow. */
-export async function hookAddresses(
-  deps: Pick<Deps, 'keys' | 'config'>,
-  sql: Sql,
-  place: HookPlace,
-): Promise<HookAddresses> {
-  const [row] = await sql.query<{ generation: number }>(
-    'SELECT generation FROM hook_token WHERE workspace_id = $1 AND flow = $2',
-    [place.workspace.id, place.flow],
-  );
-  return addressesOf(deps, place, row?.generation ?? 0);
-}
-
 export function addressesOf(deps: Pick<Deps, 'keys' | 'config'>, place: HookPlace, generation: number): HookAddresses {
   const token = deriveToken(deps.keys.signing, 'hook', hookFields(place, generation));
   const rest = `${place.tenant}/${place.workspace.name}/${place.flow}?token=${token}`;

@@ -125,6 +125,17 @@ test('security 11: a rotated token opens nothing, its successor does, and each f
   expect((await send(app, next.hookUrl.replace('/hooked?', '/two?'), {}))[0]).toBe(401);
 });
 
+test('editors see a flow’s addresses, of the triggers that it has, and viewers do not', async () => {
+  const hook = await started(HOOK);
+  const flow = async (role: 'editor' | 'viewer') => {
+    const as = await createKey(app.deps, { ...app, role });
+    return bodyOf(app.get(`/api/workspaces/${hook.name}/flows/hooked`, { as }));
+  };
+  const seen = await flow('editor');
+  expect([seen.hookUrl, seen.inboxUrl]).toEqual([`http://127.0.0.1:3000${hook.hookUrl}`, undefined]);
+  expect(JSON.stringify(await flow('viewer'))).not.toContain('token=');
+});
+
 test('security 11: no log line and no other answer has a token or a secret', async () => {
   const hook = await started(signed('hmac'));
   const token = new URL(hook.hookUrl, 'http://x').searchParams.get('token') ?? 'none';

@@ -2,6 +2,7 @@ import { createRoute } from '@hono/zod-openapi';
 import { WorkspaceParams } from '../../../contract/common.js';
 import { CreateFlow, FlowBody, FlowList, NamedPage } from '../../../contract/flows.js';
 import { createFlow, listFlows, readFlow } from '../../../documents/index.js';
+import { shownAddresses } from '../../../triggers/index.js';
 import { defineRoute } from '../../define-route.js';
 import { etagOf } from '../../preconditions.js';
 import { createdResponse, jsonBody, okResponse } from '../../schemas.js';
@@ -39,8 +40,9 @@ export const getFlow = defineRoute({
   handle: async (c) => {
     const { ws: workspace, flow } = c.req.valid('param');
     const found = await readFlow(c.var.deps, c.var.caller, { workspace, flow });
+    const addresses = await shownAddresses(c.var.deps, c.var.caller, { workspace, flow });
     c.header('ETag', etagOf(found.sha));
-    return c.json(found as never, 200);
+    return c.json({ ...found, ...addresses } as never, 200);
   },
 });
 

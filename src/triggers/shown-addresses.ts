@@ -1,0 +1,21 @@
+import type { Deps } from '../deps.js';
+import { findTarget } from '../runs/index.js';
+import { atLeast, type Caller } from '../shared/roles.js';
+import { addressesOf, type HookAddresses } from './hook-address.js';
+
+/** The addresses of a flow's triggers, for those who may start it anyway: editors and above. */
+export async function shownAddresses(
+  deps: Deps,
+  caller: Caller,
+  { workspace: name, flow }: { readonly workspace: string; readonly flow: string },
+): Promise<Partial<HookAddresses>> {
+  if (!atLeast(caller.role, 'editor')) return {};
+  const { workspace, live } = await findTarget(deps.db, caller, { workspace: name, target: `flows/${flow}` });
+  const { triggers } = live.plan;
+  const [row] = await deps.db.query<{ generation: number }>(
+    'SELECT generation FROM hook_token WHERE workspace_id = $1 AND flow = $2',
+    [workspace.id, flow],
+  );
+  const { hookUrl, inboxUrl } = addressesOf(deps, { tenant: caller.tenant, workspace, flow }, row?.generation ?? 0);
+  return { ...(triggers.includes('webhook') && { hookUrl }), ...(triggers.includes('email') && { inboxUrl }) };
+}
