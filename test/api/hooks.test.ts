@@ -132,7 +132,7 @@ test('editors see a flow’s addresses, of the triggers that it has, and viewers
     return bodyOf(app.get(`/api/workspaces/${hook.name}/flows/hooked`, { as }));
   };
   const seen = await flow('editor');
-  expect([seen.hookUrl, seen.inboxUrl]).toEqual([`http://127.0.0.1:3000${hook.hookUrl}`, undefined]);
+  expect([seen.hookUrl, seen.inboxUrl]).toEqual([`http://127.0.0.1:4747${hook.hookUrl}`, undefined]);
   expect(JSON.stringify(await flow('viewer'))).not.toContain('token=');
 });
 
