@@ -11,6 +11,7 @@ import { createChecker } from './deploys/check-pool.js';
 import type { Deps } from './deps.js';
 import { freePort, makeDataFolder, StartError, startEmbedded } from './embedded/index.js';
 import { startEngineLoops } from './engine/index.js';
+import { startEvalLoop } from './evals/index.js';
 import { createModels } from './models/index.js';
 import { createNet } from './net/index.js';
 import { createSandbox } from './sandbox/index.js';
@@ -165,6 +166,7 @@ async function startWorker(
   const target = { address: config.temporal.address ?? '', tls: config.temporal.tls };
   const loops = startEngineLoops(deps);
   const triggers = startTriggerLoops(deps);
+  const evals = startEvalLoop(deps);
   const bundlePath = join(distDir, 'workflows.js');
   const version = `${config.version}+${await buildOf(bundlePath)}`;
   const entry = { id: workerId, version, sandbox: sandbox.driver, models: () => models.failing() };
@@ -186,6 +188,7 @@ async function startWorker(
       await worker.close();
       await triggers.close();
       await loops.close();
+      await evals.end();
       await seen.close();
     },
   });

@@ -10,6 +10,7 @@ const SERVICES = [
   'library',
   'runs',
   'documents',
+  'evals',
   'secrets',
   'oauth',
   'engine',

@@ -1,13 +1,14 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Deps } from '../deps.js';
 import { advanceLane, closeRun, isPassing, runToolTest, tellEvents, tickPark } from '../engine/index.js';
+import { evalWork } from '../evals/index.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
-import type { RunActivities, ToolTestActivities } from '../workflows/contract.js';
+import type { EvalActivities, RunActivities, ToolTestActivities } from '../workflows/contract.js';
 
 const HEARTBEAT_MS = 1_000;
 
 /** What the workflows may ask of this house. */
-export function createActivities(deps: Deps): RunActivities & ToolTestActivities {
+export function createActivities(deps: Deps): RunActivities & ToolTestActivities & EvalActivities {
   return {
     async advance(turn) {
       const { cancellationSignal, info } = Context.current();
@@ -23,6 +24,18 @@ export function createActivities(deps: Deps): RunActivities & ToolTestActivities
       await deps.sandbox.kill(runId);
       if (await closeRun(deps.db, runId, 'the run was cut short')) tellEvents(deps, runId);
     },
+    openEval: (evalRunId) => evalWork.open(deps, evalRunId),
+    beginAttempt: (evalRunId, k) => evalWork.begin(deps, { evalRunId, k, attempt: Context.current().info.attempt }),
+    async gradeAttempt(evalRunId, k) {
+      const { cancellationSignal, info } = Context.current();
+      try {
+        return await withPulse(() => evalWork.grade(deps, { evalRunId, k, attempt: info.attempt }, cancellationSignal));
+      } catch (error) {
+        throw asFailure(error, cancellationSignal);
+      }
+    },
+    endEval: (evalRunId) => evalWork.end(deps, evalRunId),
+    closeEval: (evalRunId) => evalWork.close(deps, evalRunId),
   };
 }
 

@@ -81,6 +81,10 @@ export const RunsQuery = Page.extend({
   flow: z.string().max(200).optional(),
   status: RunStatus.optional(),
   tag: Tag.optional(),
+  mode: z
+    .enum(['normal', 'eval', 'all'])
+    .default('normal')
+    .describe('`eval` lists the runs of evals’ cases, which are left out otherwise'),
 });
 
 export const RunSummary = z

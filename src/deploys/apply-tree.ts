@@ -1,6 +1,7 @@
 import { audit, type Once } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
+import { beginPushEvals } from '../evals/contract.js';
 import { failpoint } from '../shared/failpoint.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -196,6 +197,10 @@ async function makeLive(
     revision: written.id,
     via: request.via,
   });
+  if (request.via !== 'edit') {
+    const at = { workspaceId, tenantId: caller.tenant, revision: written.id, by: caller.actor };
+    await beginPushEvals(sql, at, prepared.workspace?.evals ?? []);
+  }
   const result = { ...answer(current, { revision: written.id, gitCommit: written.gitCommit }), ...written.diff };
   const applied: DeployResult = { ...result, applied: true };
   await request.also?.(sql, applied);

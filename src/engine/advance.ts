@@ -4,6 +4,8 @@ import { errorMessage, Refusal } from '../shared/refusal.js';
 import { createLaneServers, dropLane } from '../tools/index.js';
 import type { Stop, Turn } from '../workflows/contract.js';
 import { loadPlan } from '../workspaces/index.js';
+import { endParkedCase } from './cases/end-parked.js';
+import { readLaneCase } from './cases/lane-case.js';
 import { withClocks } from './clocks/with-clocks.js';
 import { BudgetRefused, Ended, Fenced, isPassing, Poison, StaleTurn } from './errors.js';
 import { type ClaimedLane, claimLane, type LaneView, readLane } from './journal/claim.js';
@@ -33,9 +35,10 @@ export async function advanceLane(deps: Deps, turn: Turn, attempt: number, cance
     const claimed = await claimLane(deps.db, turn, attempt);
     failpoint('lane-claimed');
     const view = await readLane(deps.db, turn, claimed.state);
-    if (!view || view.run.ended || claimed.state === 'failed') return { kind: 'failed' };
+    if (!view || view.run.ended) return { kind: 'failed' };
+    if (claimed.state === 'failed') return await rest(deps, view, { kind: 'failed' });
     const lane = await openLaneState(deps, turn, { claimed, view, signal, hidden });
-    if (claimed.state === 'done') return { kind: endOf(lane) };
+    if (claimed.state === 'done') return await rest(deps, view, { kind: endOf(lane) });
     const watch = watchLane(deps, turn, claimed.fence, live.controller);
     try {
       const stop = await withSlots({ lane, fence: claimed.fence }, () =>
@@ -43,7 +46,7 @@ export async function advanceLane(deps: Deps, turn: Turn, attempt: number, cance
       );
       failpoint('step-done-before-report');
       if (stop.kind === 'done' || stop.kind === 'failed') await tidy(deps, turn);
-      return stop;
+      return await rest(deps, view, stop);
     } finally {
       watch.end();
       await lane.servers.close();
@@ -56,6 +59,11 @@ export async function advanceLane(deps: Deps, turn: Turn, attempt: number, cance
   } finally {
     live.leave();
   }
+}
+
+/** A run of an eval ends where nothing of it moves any more: nobody else decides what its case leaves open. */
+async function rest(deps: Deps, { run }: LaneView, stop: Stop): Promise<Stop> {
+  return (await endParkedCase(deps, run)) ? { kind: 'failed' } : stop;
 }
 
 interface Opening {
@@ -90,6 +98,7 @@ async function openLaneState(deps: Deps, turn: Turn, { claimed, view, signal, hi
       claimed,
     ),
     item: claimed.item,
+    laneCase: await readLaneCase(deps.db, view.run),
     steps: indexSteps(view.steps),
     parks: new Map(view.parks.map((park) => [park.id, park])),
     children: view.lanes,

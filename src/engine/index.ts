@@ -1,10 +1,12 @@
 export { advanceLane } from './advance.js';
+export { evalKeyOf } from './cases/lane-case.js';
 export { isPassing } from './errors.js';
 export { branchesOf, lanePlanOf, leavesOf } from './lane/lane-plan.js';
 export { abortLive } from './live.js';
 export { type EngineLoops, startEngineLoops } from './loops/start-engine-loops.js';
 export { assertMonths } from './months/assert-months.js';
 export { correctMonths } from './months/correct-months.js';
+export { type MonthBudget, readMonthBudgets } from './months/month-budgets.js';
 export { post, sweepOutbox } from './outbox/outbox.js';
 export { reconcile } from './outbox/reconcile.js';
 export { tellRuns } from './outbox/tell-runs.js';

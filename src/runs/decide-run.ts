@@ -54,6 +54,7 @@ export async function decideRun(deps: Deps, caller: Caller, input: DecideRunInpu
   const decided = await deps.db.transaction(async (sql) => {
     const workspace = await findWorkspace(sql, caller, input.workspace);
     const run = await lockRun(sql, workspace.id, input.runId);
+    refuseEval(run);
     const park = await pickGate(sql, run, input.step);
     const nowMs = deps.clock.now();
     const gate = park.spec as unknown as GateSpec;
@@ -77,6 +78,12 @@ export async function decideRun(deps: Deps, caller: Caller, input: DecideRunInpu
   failpoint(input.decision === 'approve' && answer.decided < answer.need ? 'vote-counted' : 'decision-committed');
   void tellRuns(deps, [input.runId, ...also]);
   return answer;
+}
+
+/** Nobody lends an eval a hand: what its case leaves open is what it ends at. */
+function refuseEval({ mode }: LockedRun): void {
+  if (mode !== 'eval') return;
+  throw new Refusal('conflict', 'the run is an eval’s: decisions come from its case, under ### Decisions');
 }
 
 function voteOf(who: string, actor: Actor, input: DecideRunInput, nowMs: number): Vote {

@@ -11,6 +11,8 @@ export interface ListRunsInput {
   readonly flow?: string | undefined;
   readonly status?: string | undefined;
   readonly tag?: string | undefined;
+  /** Runs of evals are listed when they are asked for. */
+  readonly mode?: 'normal' | 'eval' | 'all' | undefined;
 }
 
 /** Runs, newest first, in pages. Child runs of subflows are seen through their parents. */
@@ -26,6 +28,7 @@ export async function listRuns(
     text: `SELECT ${RUN_COLUMNS} FROM run WHERE workspace_id = $1 AND parent_id IS NULL
       AND ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3)) AND ($4::text IS NULL OR flow = $4)
       AND ($5::text IS NULL OR status = $5) AND ($6::text IS NULL OR $6 = ANY(tags))
+      AND ($8 = 'all' OR mode = $8)
       ORDER BY created_at DESC, id DESC LIMIT $7`,
     values: [
       workspace.id,
@@ -35,6 +38,7 @@ export async function listRuns(
       input.status ?? null,
       input.tag ?? null,
       input.limit + 1,
+      input.mode ?? 'normal',
     ],
   });
   const page = rows.slice(0, input.limit);

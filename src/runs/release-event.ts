@@ -35,7 +35,7 @@ export async function releaseEvent(
   if (!checkToken(deps.keys.signing, 'event', [input.runId], input.token)) throw refused;
   const step = await deps.db.transaction(async (sql) => {
     const [run] = await sql.query<{ ended: boolean }>(
-      `SELECT r.finished_at IS NOT NULL AS ended FROM run r JOIN workspace w ON w.id = r.workspace_id
+      `SELECT r.finished_at IS NOT NULL OR r.mode = 'eval' AS ended FROM run r JOIN workspace w ON w.id = r.workspace_id
         WHERE r.id = $1 AND r.tenant_id = $2 AND w.name = $3 FOR UPDATE OF r`,
       [input.runId, input.tenant, input.workspace],
     );

@@ -13,10 +13,11 @@ export interface LockedRun {
   readonly error: string | null;
   readonly ended: boolean;
   readonly startedBy: Json | null;
+  readonly mode: string;
 }
 
 const COLUMNS = `id, tenant_id AS "tenantId", workspace_id AS "workspaceId", flow, plan_id AS "planId", status, error,
-  finished_at IS NOT NULL AS ended, started_by AS "startedBy"`;
+  finished_at IS NOT NULL AS ended, started_by AS "startedBy", mode`;
 
 /** Locks the run's row; a run of another workspace refuses exactly like a missing one. */
 export async function lockRun(sql: Sql, workspaceId: string, runId: string): Promise<LockedRun> {

@@ -27,7 +27,7 @@ export function readUsage(sql: Sql, runId: string): Promise<UsageRow[]> {
   return sql.query<UsageRow>(
     `SELECT model, count(*)::int AS calls, sum(tokens_in)::bigint AS input, sum(tokens_out)::bigint AS output,
       sum(tokens_cached)::bigint AS cached, sum(nano)::bigint AS nano, bool_or(estimated) AS estimated
-      FROM usage WHERE run_id = $1 AND meter = 'model' GROUP BY model ORDER BY model`,
+      FROM usage WHERE run_id = $1 AND meter IN ('model', 'eval') GROUP BY model ORDER BY model`,
     [runId],
   );
 }

@@ -24,6 +24,8 @@ export const FAILPOINTS = {
   'decision-committed': 'a decision or an event: it is committed, and the run has not been woken',
   'timeout-committed': 'a gate or an event whose time is over: that is committed, and the lane has not gone on',
   'signal-sent': 'a decision or an event: the run is woken, and the outbox still asks for it',
+  'judge-asked': 'an eval’s judge: what it may cost is set aside, and the request has not left',
+  'judge-answered': 'an eval’s judge: the answer is whole, and not recorded',
   'objects-written': 'a deploy: git has the commit, and no row is written',
   'revision-written': 'a deploy: the revision’s rows are written, and it is not live',
   'pointer-swapped': 'a deploy: the revision is live, and the branch in git is not moved',

@@ -1,6 +1,8 @@
 /** What services ask of Temporal. Repeats are harmless: ids are the run's, and "already started" is success. */
 export interface Workflows {
   startRun(runId: string): Promise<void>;
+  /** The workflow of an eval's run, whose id is that run's. */
+  startEval(evalRunId: string): Promise<void>;
   signalRun(runId: string, signal: 'approval' | 'event', park: string): Promise<void>;
   cancelRun(runId: string): Promise<void>;
   /** `missing` when Temporal has never heard of it, or has forgotten it. */

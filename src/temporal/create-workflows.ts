@@ -16,10 +16,11 @@ export interface WorkflowsOptions {
   readonly taskQueue: string;
 }
 
-/** The name of the one workflow that the outside starts: `runFlow({ runId })`, whose id is the run's. */
+/** The workflows that the outside starts, by their names: the id of each is its row's. */
 const RUN_FLOW = 'runFlow';
 /** And the one that calls a tool for a test. */
 const TEST_TOOL = 'testTool';
+const EVAL_RUN = 'evalRun';
 const CALL_TIMEOUT_MS = 10_000;
 const PING_TIMEOUT_MS = 2_000;
 
@@ -32,18 +33,21 @@ export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsO
   const tell = (runId: string, work: (handle: WorkflowHandle) => Promise<unknown>) =>
     call(() => work(client.workflow.getHandle(runId))).then(() => undefined, unless(WorkflowNotFoundError, undefined));
 
+  const start = (type: string, workflowId: string, input: object) =>
+    call(() =>
+      client.workflow.start(type, {
+        workflowId,
+        args: [input],
+        taskQueue,
+        // The default would run a closed id again.
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        ...(requestEagerStart ? { requestEagerStart } : {}),
+      }),
+    ).then(() => undefined, unless(WorkflowExecutionAlreadyStartedError, undefined));
+
   return {
-    startRun: (runId) =>
-      call(() =>
-        client.workflow.start(RUN_FLOW, {
-          workflowId: runId,
-          args: [{ runId }],
-          taskQueue,
-          // The default would run a closed id again.
-          workflowIdReusePolicy: 'REJECT_DUPLICATE',
-          ...(requestEagerStart ? { requestEagerStart } : {}),
-        }),
-      ).then(() => undefined, unless(WorkflowExecutionAlreadyStartedError, undefined)),
+    startRun: (runId) => start(RUN_FLOW, runId, { runId }),
+    startEval: (evalRunId) => start(EVAL_RUN, evalRunId, { evalRunId }),
     signalRun: (runId, signal, park) => tell(runId, (handle) => handle.signal(signal, park)),
     cancelRun: (runId) => tell(runId, (handle) => handle.cancel()),
     describeRun: (runId) =>

@@ -12,6 +12,7 @@ export function switchWorkflows(first: Workflows): SwitchedWorkflows {
   return {
     workflows: {
       startRun: (runId) => current.startRun(runId),
+      startEval: (evalRunId) => current.startEval(evalRunId),
       signalRun: (runId, signal, park) => current.signalRun(runId, signal, park),
       cancelRun: (runId) => current.cancelRun(runId),
       describeRun: (runId) => current.describeRun(runId),

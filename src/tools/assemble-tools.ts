@@ -13,6 +13,7 @@ import type { AgentTool, Operation, ToolContext } from './contract.js';
 import { limitResult } from './limit-result.js';
 import { means, nameOperations, toolOf } from './names.js';
 import { toolError } from './outcome.js';
+import { inCase, standInsFor } from './stand-in.js';
 import { httpTool } from './transports/http.js';
 import { mcpTool } from './transports/mcp.js';
 import { scriptTool } from './transports/script.js';
@@ -62,10 +63,23 @@ export async function assembleTools(deps: ToolDeps, context: ToolContext): Promi
 
 async function operationsOf(deps: ToolDeps, context: ToolContext, tool: ToolPlan): Promise<readonly AgentTool[]> {
   const { agent, step } = context;
-  const create = TRANSPORTS[tool.transport] as Transport<ToolPlan['transport']>;
-  const found = await create(deps, tool, context);
-  const all = nameOperations(tool.name, [...found, ...missing(agent, tool, found)]);
+  const found = await allOperations(deps, context, tool);
+  const named = nameOperations(tool.name, [...found, ...missing(agent, tool, found)]);
+  const { standIn } = context;
+  const all = standIn ? named.map((one) => inCase(one, standIn)) : named;
   return [grantsOf(agent, tool.name), step.tools].reduce(narrowed, all).filter((one) => !isDisallowed(agent, one));
+}
+
+/**
+ * In an eval that is not live no server is asked what it can do: its case knows what is called. What that one answers
+ * and nobody else knows of, as when a document cannot be read now, is there too.
+ */
+async function allOperations(deps: ToolDeps, context: ToolContext, tool: ToolPlan): Promise<readonly Operation[]> {
+  const { standIn } = context;
+  const isLeftAlone = tool.transport === 'mcp' && standIn != null && !standIn.live;
+  const create = TRANSPORTS[tool.transport] as Transport<ToolPlan['transport']>;
+  const found = isLeftAlone ? [] : await create(deps, tool, context);
+  return standIn ? [...found, ...standInsFor(tool, standIn, found)] : found;
 }
 
 /** Operations that are granted and that nobody has heard of now: a document or a server may have changed. */

@@ -51,6 +51,8 @@ export interface ToolContext {
   readonly onOutput?: (chunk: string) => void;
   /** Writes an event of the step: what a call does before it begins. */
   readonly tell?: (type: `sandbox.${'preparing' | 'prepared' | 'unprepared'}`, data: JsonObject) => void;
+  /** What answers for granted tools, in a run of an eval. */
+  readonly standIn?: StandIn | null;
 }
 
 /** A step's context for one call. */
@@ -83,6 +85,8 @@ export interface AgentTool {
   acts(args: JsonObject): boolean;
   /** True for what starts programs: at most four at a time a run. */
   readonly program: boolean;
+  /** True where an eval's case answers: nothing acts, so nobody is asked to release it. */
+  readonly canned?: true;
   run(args: JsonObject, context: CallContext): Promise<ToolOutcome>;
 }
 
@@ -93,6 +97,16 @@ export interface Operation extends Omit<AgentTool, 'ref' | 'spec'> {
   readonly description: string;
   /** JSON Schema of the arguments. */
   readonly parameters: JsonObject;
+}
+
+/** What answers for granted tools in a run of an eval. */
+export interface StandIn {
+  /** Whether a call without a canned result reaches the world. */
+  readonly live: boolean;
+  /** The tools that have one, by `tool` or `tool.operation`. */
+  readonly tools: readonly string[];
+  /** The canned result of this call; null when the case has none for the tool. */
+  answer(tool: string, call: string): Promise<ToolOutcome | null>;
 }
 
 /** A lane's place on disk. `work` is the program's writable /work, with outputs/ and files/ in it. */

@@ -1,7 +1,16 @@
 export { assembleTools } from './assemble-tools.js';
 export { realCall } from './catalogue/call-tool.js';
 export { type Catalogue, listTools } from './catalogue/list-tools.js';
-export type { AgentTool, CallContext, KeptFile, LaneFolder, LanePlace, ToolContext, ToolOutcome } from './contract.js';
+export type {
+  AgentTool,
+  CallContext,
+  KeptFile,
+  LaneFolder,
+  LanePlace,
+  StandIn,
+  ToolContext,
+  ToolOutcome,
+} from './contract.js';
 export { dropLane } from './lane/drop-lane.js';
 export { keepStep } from './lane/keep-step.js';
 export { lanePlace, openLane } from './lane/open-lane.js';

@@ -63,3 +63,26 @@ export const approval = defineSignal<[park: string]>('approval');
 export const event = defineSignal<[park: string]>('event');
 /** The parks that hold the run now: for the doctor and for people who look at Temporal's own page. */
 export const waiting = defineQuery<readonly string[]>('waiting');
+
+export interface EvalInput {
+  readonly evalRunId: string;
+  /** The next attempt to begin. Kept over continue-as-new. */
+  readonly from?: number;
+}
+
+/** What became of an attempt's beginning: its run is there, or it needs none. `over` ends the eval run. */
+export type Begun =
+  | { readonly kind: 'run'; readonly runId: string }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'over' };
+
+export interface EvalActivities {
+  /** How many attempts there are. Safe to repeat, as all of these are: rows are the truth. */
+  openEval(evalRunId: string): Promise<number>;
+  beginAttempt(evalRunId: string, k: number): Promise<Begun>;
+  /** `open` while the attempt's run has not ended. */
+  gradeAttempt(evalRunId: string, k: number): Promise<'open' | 'graded'>;
+  endEval(evalRunId: string): Promise<void>;
+  /** Closes the rows of an eval run that was cut short. */
+  closeEval(evalRunId: string): Promise<void>;
+}

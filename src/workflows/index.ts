@@ -1,3 +1,4 @@
 /** What the worker's bundle holds: every workflow by its type's name. */
+export { evalRun } from './eval-run.js';
 export { runFlow } from './run-flow.js';
 export { testTool } from './test-tool.js';

@@ -22,6 +22,7 @@ const OF_WORKSPACE = [
   'slot_lane',
   'tool_test',
   'run',
+  'eval_run',
   'change',
   'memory_file',
   'storage_entry',
@@ -92,6 +93,7 @@ async function deleteRows(sql: Sql, ids: readonly string[]): Promise<readonly st
      UNION SELECT f.sha FROM run_file f JOIN run r ON r.id = f.run_id WHERE r.workspace_id = ANY($1)`,
     [ids],
   );
+  await releaseJudges(sql, ids);
   await deleteSpent(sql, ids);
   for (const table of OF_RUN) {
     await sql.query(`DELETE FROM ${table} WHERE run_id IN (SELECT id FROM run WHERE workspace_id = ANY($1))`, [ids]);
@@ -120,10 +122,20 @@ async function lockLive(sql: Sql, ids: readonly string[]): Promise<readonly { re
   return sql.query<{ id: string }>(`${live} ORDER BY id FOR UPDATE`, [ids]);
 }
 
+/** What judges of its evals have set aside of months and never told the end of. */
+async function releaseJudges(sql: Sql, ids: readonly string[]): Promise<void> {
+  await sql.query(
+    `WITH h AS (DELETE FROM hold WHERE run_id IN (SELECT id FROM eval_run WHERE workspace_id = ANY($1)) RETURNING key, nano)
+     UPDATE spent s SET held = s.held - x.nano FROM (SELECT key, sum(nano)::bigint AS nano FROM h GROUP BY key) x WHERE s.key = x.key`,
+    [ids],
+  );
+}
+
 /** What the budgets of its runs, and its months, have counted. */
 async function deleteSpent(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.query(
     `DELETE FROM spent WHERE (key LIKE 'run/%' AND split_part(key, '/', 2) IN (SELECT id FROM run WHERE workspace_id = ANY($1)))
+      OR (key LIKE 'eval/%' AND split_part(key, '/', 2) IN (SELECT id FROM eval_run WHERE workspace_id = ANY($1)))
       OR (key LIKE 'month/workspace/%' AND split_part(key, '/', 3) = ANY($1))`,
     [ids],
   );

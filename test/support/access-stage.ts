@@ -9,7 +9,7 @@ import { createKey, createTenant, createTestDeps, type TestApp } from './create-
 import { createPerson, type Person } from './sessions.js';
 import { signedInCookie } from './signed-in-cookie.js';
 import { testDb } from './test-db.js';
-import { createWorkspaceApp, SMALL, type WorkspaceApp } from './workspace-app.js';
+import { createWorkspaceApp, EVAL, SMALL, type WorkspaceApp } from './workspace-app.js';
 
 export const ECHO = '---\ndescription: Says it again.\n---\n\n```sh\ncat\n```\n';
 
@@ -50,7 +50,8 @@ const SESSION_HEADERS = { 'sec-fetch-site': 'same-origin' };
 export async function createAccessStage(config: Partial<Config> = {}): Promise<AccessStage> {
   const sandbox = { ...(await createTestDeps()).sandbox, driver: 'none', reason: null } as never;
   const app = await createWorkspaceApp({ routes, deps: { workflows: awayWorkflows, sandbox }, config });
-  const { name: workspace, id: workspaceId } = await app.workspace({ ...SMALL, 'tools/echo.md': ECHO });
+  const files = { ...SMALL, 'tools/echo.md': ECHO, 'evals/checks.md': EVAL };
+  const { name: workspace, id: workspaceId } = await app.workspace(files);
   const entries = await Promise.all(ROLES.map(async (role) => [role, await createPerson(app, role)] as const));
   const people = Object.fromEntries(entries) as Record<Role, Person>;
   const foreign = await createTenant(app.deps);
@@ -122,6 +123,7 @@ async function pathOf(app: WorkspaceApp, workspace: string, path: string): Promi
     .replace('{flow}', 'hello')
     .replace('{agent}', 'writer')
     .replace('{tool}', 'echo')
+    .replace('{eval}', 'checks')
     .replace('{kind}/{id}', `account/${app.tenant}`)
     .replace('{kind}', 'knowledge');
   const id = filled.includes('{id}') ? await idOf(app, workspace, path) : '';
@@ -129,6 +131,7 @@ async function pathOf(app: WorkspaceApp, workspace: string, path: string): Promi
 }
 
 async function idOf(app: WorkspaceApp, workspace: string, path: string): Promise<string> {
+  if (path.includes('/evals/{eval}/runs/{id}')) return startEval(app, workspace);
   if (path.includes('/runs/{id}')) return startRun(app, workspace);
   if (path.includes('/deliveries/{id}')) return delivered(app, workspace);
   if (path.includes('/members/{id}')) return (await createPerson(app, 'viewer')).id;
@@ -148,6 +151,14 @@ async function delivered(app: TestApp, workspace: string): Promise<string> {
     [id, app.tenant, workspace],
   );
   return id;
+}
+
+/** An eval run that waits for Temporal. Answers its id. */
+async function startEval(app: TestApp, workspace: string): Promise<string> {
+  const as = await createKey(app.deps, { ...app, role: 'editor' });
+  const response = await app.post(`/api/workspaces/${workspace}/evals/checks/run`, {}, { as });
+  if (response.status !== 202) throw new Error(`no eval run: ${response.status} ${await response.text()}`);
+  return ((await response.json()) as { evalRunId: string }).evalRunId;
 }
 
 /** A run that waits for Temporal. Answers its id. */

@@ -7,6 +7,7 @@ import type { Config } from '../../src/config/index.js';
 import { createDb, type Db, distDir } from '../../src/db/index.js';
 import type { Deps } from '../../src/deps.js';
 import { type EngineLoops, startEngineLoops } from '../../src/engine/index.js';
+import { startEvalLoop } from '../../src/evals/index.js';
 import { createModels } from '../../src/models/index.js';
 import { createNet } from '../../src/net/index.js';
 import type { RunView } from '../../src/runs/index.js';
@@ -146,6 +147,7 @@ async function startWorker(deps: Deps, at: At): Promise<() => Promise<void>> {
   const worker = await createRunWorker({ ...at, activities: createActivities(deps), bundlePath });
   const loops: EngineLoops = startEngineLoops(deps);
   const triggers = startTriggerLoops(deps);
+  const evals = startEvalLoop(deps);
   const running = worker.run();
   let stopped = false;
   return async () => {
@@ -156,6 +158,7 @@ async function startWorker(deps: Deps, at: At): Promise<() => Promise<void>> {
     await running;
     await triggers.close();
     await loops.close();
+    await evals.end();
   };
 }
 

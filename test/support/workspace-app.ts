@@ -61,6 +61,9 @@ export function fileList(files: Tree): { path: string; content: string }[] {
 
 export const AGENT = '---\nname: writer\ndescription: Writes.\n---\n\nYou write.\n';
 export const FLOW = '---\nname: hello\ndescription: Says hello.\n---\n\n## Say it @writer\n\nSay hello.\n';
+/** Of `flows/hello.md`; nothing starts it but a test. */
+export const EVAL =
+  '---\nname: checks\ndescription: Checks.\ntarget: flows/hello\ntrigger: manual\n---\n\n## One\n\nHello.\n\n### Expect\n\n- status: completed\n';
 export const SMALL: Tree = { 'AGENTS.md': '# Hello\n', 'agents/writer.md': AGENT, 'flows/hello.md': FLOW };
 
 async function makeWorkspace(app: TestApp, files: Tree): Promise<{ name: string; id: string }> {

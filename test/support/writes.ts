@@ -5,7 +5,7 @@ import { deriveToken } from '../../src/shared/tokens.js';
 import { type AccessStage, ECHO, startRun } from './access-stage.js';
 import { createPerson, PASSWORD } from './sessions.js';
 import { signedInCookie } from './signed-in-cookie.js';
-import { fileList, SMALL } from './workspace-app.js';
+import { EVAL, fileList, SMALL } from './workspace-app.js';
 
 /** A call that changes something. What is left out is taken from the route: the path with things that are there, a key. */
 export interface Write {
@@ -86,7 +86,7 @@ export const WRITES: Readonly<Record<string, Prepare>> = {
     return { query: `?path=${path}` };
   },
   'POST /api/workspaces/{ws}/deploy': () => ({
-    json: { force: true, files: fileList({ ...SMALL, [someFile()]: '# A\n' }) },
+    json: { force: true, files: fileList({ ...SMALL, 'evals/checks.md': EVAL, [someFile()]: '# A\n' }) },
   }),
   'POST /api/workspaces/{ws}/flows/{flow}/run': () => ({ json: {} }),
   'POST /api/workspaces/{ws}/agents/{agent}/run': () => ({ json: { task: 'Write.' } }),
@@ -117,6 +117,9 @@ export const WRITES: Readonly<Record<string, Prepare>> = {
   'POST /api/workspaces/{ws}/flows/{flow}': () => ({ json: { target: 'writer', instruction: 'More.' } }),
   'PATCH /api/workspaces/{ws}/flows/{flow}': () => ({ json: { step: 1, instruction: 'Other.' } }),
   'DELETE /api/workspaces/{ws}/flows/{flow}': () => ({}),
+  'POST /api/workspaces/{ws}/evals': () => ({ json: { name: `e-${newId().slice(-10)}` } }),
+  'POST /api/workspaces/{ws}/evals/{eval}/run': () => ({ json: {} }),
+  'POST /api/workspaces/{ws}/evals/{eval}/runs/{id}/stop': () => ({}),
   'POST /api/events/{tenant}/{ws}/{id}': async (stage) => {
     const run = await parked(stage, 'event');
     const token = deriveToken(stage.app.deps.keys.signing, 'event', [run]);

@@ -6,6 +6,7 @@ import { avatarRoutes } from './avatars/index.js';
 import { cliRoutes } from './cli/index.js';
 import { deployRoutes } from './deploys/index.js';
 import { docsRoutes } from './docs/index.js';
+import { evalRoutes } from './evals/index.js';
 import { eventRoutes } from './events/index.js';
 import { flowRoutes } from './flows/index.js';
 import { healthRoutes } from './health/index.js';
@@ -29,6 +30,7 @@ export const routes: readonly Route[] = [
   ...historyRoutes,
   ...libraryRoutes,
   ...runRoutes,
+  ...evalRoutes,
   ...eventRoutes,
   ...flowRoutes,
   ...agentRoutes,

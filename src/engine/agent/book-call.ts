@@ -80,7 +80,7 @@ function settle(session: Session, model: ResolvedModel, { reserve, used, estimat
   const { batch } = lane.writer;
   batch.usage.push({
     step: step.id,
-    meter: 'model',
+    meter: meterOf(lane),
     model: servedBy(model),
     tokens_in: usage.input,
     tokens_out: usage.output,
@@ -110,7 +110,7 @@ export function settleLost(session: Session, turn: number, { model, held }: { mo
   writeStep(lane, state);
   batch.usage.push({
     step: step.id,
-    meter: 'model',
+    meter: meterOf(lane),
     model,
     tokens_in: 0,
     tokens_out: 0,
@@ -160,6 +160,11 @@ export function firstServed({ models: [first] }: Session): string {
 /** Where events say that a call was made. */
 export function placeOf({ step, state, purpose }: Session, turn: number): object {
   return { step: step.id, item: state.item, turn, ...(purpose === 'summary' ? { purpose } : {}) };
+}
+
+/** What evals use is counted by itself. */
+function meterOf({ run }: Session['lane']): 'model' | 'eval' {
+  return run.mode === 'eval' ? 'eval' : 'model';
 }
 
 function keysOf({ lane }: Session): readonly string[] {

@@ -1,4 +1,5 @@
 import { toNano } from '../../shared/money.js';
+import { evalKeyOf } from '../cases/lane-case.js';
 import type { Lane } from '../lane/lane.js';
 import { leavesOf } from '../lane/lane-plan.js';
 import { type MonthBudget, monthBudgetsSoon, monthWords, readMonthBudgets } from '../months/month-budgets.js';
@@ -51,7 +52,7 @@ function asCap(budget: MonthBudget): MonthCap[] {
 
 function plannedCaps({ lane, step, agent }: Session): PlanCap[] {
   const { id } = lane.run;
-  const planned: PlanCap[] = [];
+  const planned: PlanCap[] = evalCaps(lane);
   // What an agent hands over counts under its step: so its own calls do, when its budget holds both.
   const budgetUsd = agent.builtins.includes('run_agent') ? least([step.budgetUsd, agent.budgetUsd]) : step.budgetUsd;
   if (budgetUsd !== undefined) {
@@ -73,6 +74,12 @@ function plannedCaps({ lane, step, agent }: Session): PlanCap[] {
 export function least(budgets: readonly (number | undefined)[]): number | undefined {
   const set = budgets.filter((budget) => budget !== undefined);
   return set.length === 0 ? undefined : Math.min(...set);
+}
+
+/** All cases of an eval run share its budget, whose row is made with it. */
+function evalCaps({ laneCase }: Lane): PlanCap[] {
+  if (!laneCase?.evalRunId || laneCase.budgetNano === null) return [];
+  return [{ key: evalKeyOf(laneCase.evalRunId), of: 'the eval', cap: laneCase.budgetNano, steps: [] }];
 }
 
 /** Every budget that the next call of this step has to fit into. */

@@ -11,8 +11,15 @@ import type { Session, TurnCalls } from './session.js';
 const SHOWN_CHARACTERS = 4_000;
 const ASK_HUMAN = 'ask_human';
 
-/** True for a tool whose calls a person has to release: `ask_human`, and what `approve:` names, all of it or one operation. */
-export function isGated(approve: readonly string[], { ref, spec }: Pick<AgentTool, 'ref' | 'spec'>): boolean {
+/**
+ * True for a tool whose calls a person has to release: `ask_human`, and what `approve:` names, all of it or one
+ * operation. What an eval's case answers acts on nothing, and needs nobody.
+ */
+export function isGated(
+  approve: readonly string[],
+  { ref, spec, canned }: Pick<AgentTool, 'ref' | 'spec' | 'canned'>,
+): boolean {
+  if (canned) return false;
   return ref === ASK_HUMAN || approve.some((gate) => means(gate, { ref, name: spec.name }));
 }
 

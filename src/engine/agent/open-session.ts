@@ -4,6 +4,7 @@ import type { AgentTool, LaneFolder, ToolContext } from '../../tools/contract.js
 import { assembleTools, type Catalogue, lanePlace, listTools, openLane } from '../../tools/index.js';
 import type { AgentPlan, StepPlan } from '../../workspace/model.js';
 import { readRunFile } from '../../workspaces/index.js';
+import { standInOf } from '../cases/canned.js';
 import { StepFailure } from '../errors.js';
 import { type ActedCall, NO_JOURNAL, readStepJournal, type StepJournal } from '../journal/claim.js';
 import { deadlineOf } from '../lane/deadline.js';
@@ -160,6 +161,7 @@ function toolContext(
     folder: lanePlace(lane.deps, lane.run.id, lane.name),
     servers: lane.servers,
     guard: lane.writer.guard,
+    standIn: standInOf(lane),
     ...own,
   };
 }

@@ -91,7 +91,7 @@ export interface LaneWrite {
 
 export interface UsageWrite {
   readonly step: string;
-  readonly meter: 'model' | 'sandbox';
+  readonly meter: 'model' | 'eval' | 'sandbox';
   readonly model: string | null;
   readonly tokens_in: number;
   readonly tokens_out: number;

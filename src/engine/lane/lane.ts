@@ -3,6 +3,7 @@ import type { Json } from '../../shared/json.js';
 import type { LaneServers } from '../../tools/index.js';
 import type { Stop } from '../../workflows/contract.js';
 import type { Plan, StepPlan } from '../../workspace/model.js';
+import type { LaneCase } from '../cases/lane-case.js';
 import type { Batch, StepStatus, StepWrite } from '../journal/batch.js';
 import type { LaneView, ParkRow, RunRow } from '../journal/claim.js';
 import type { LaneWriter } from '../journal/lane-writer.js';
@@ -45,6 +46,8 @@ export interface Lane {
   readonly writer: LaneWriter;
   /** What the lane's item of an each is, as it was when the step began; null elsewhere, and in lanes of older builds. */
   readonly item: { readonly value: Json } | null;
+  /** What an eval's case says to it; null outside evals. */
+  readonly laneCase: LaneCase | null;
   /** What must not be told, of the secrets that were opened in this lane. */
   readonly hidden: Hidden;
   /** Newest row by `<id>` for item 0, `<id>#<item>` for the items of an each. */

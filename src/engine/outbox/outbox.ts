@@ -4,7 +4,7 @@ import { failpoint } from '../../shared/failpoint.js';
 import { errorMessage } from '../../shared/refusal.js';
 import type { Workflows } from '../../temporal/contract.js';
 
-export type OutboxKind = 'start' | 'approval' | 'event' | 'cancel';
+export type OutboxKind = 'start' | 'start-eval' | 'approval' | 'event' | 'cancel';
 
 interface OutboxRow {
   readonly id: bigint;
@@ -16,6 +16,7 @@ interface OutboxRow {
 /** How each kind of row is told to Temporal; telling it twice changes nothing. */
 const SEND = {
   start: (workflows, row) => workflows.startRun(row.runId),
+  'start-eval': (workflows, row) => workflows.startEval(row.runId),
   approval: (workflows, row) => workflows.signalRun(row.runId, 'approval', row.arg ?? ''),
   event: (workflows, row) => workflows.signalRun(row.runId, 'event', row.arg ?? ''),
   cancel: (workflows, row) => workflows.cancelRun(row.runId),

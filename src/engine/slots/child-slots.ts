@@ -13,10 +13,11 @@ interface Child {
 
 /**
  * The slots that a child needs: those of the runs above it, and its own when its flow asks for one, in which it waits in
- * line whatever `on_limit` says. Under a run that holds a slot of the same key it shares that one: that run waits for it.
+ * line whatever `on_limit` says; none in an eval. Under a run that holds a slot of the same key it shares that one: that run waits for it.
  */
 export async function childSlots(lane: Lane, { id, plan, step, input }: Child): Promise<readonly string[]> {
   const above = lane.run.slots ?? [];
+  if (lane.laneCase !== null) return above;
   const claim = slotOf(plan, { input, trigger: { kind: 'subflow', step } });
   if (claim === null) return above;
   if ('fault' in claim) throw new StepFailure(claim.fault);

@@ -1,6 +1,7 @@
 import { failpoint } from '../../shared/failpoint.js';
 import type { Json } from '../../shared/json.js';
 import type { Stop } from '../../workflows/contract.js';
+import { answerPark } from '../cases/answer-park.js';
 import type { ParkWrite } from '../journal/batch.js';
 import type { ParkRow } from '../journal/claim.js';
 import { deadlineOf } from '../lane/deadline.js';
@@ -30,6 +31,8 @@ export async function parkOn(
   const id = parkId(lane, state, request.mark);
   const park = lane.parks.get(id);
   if (park?.decided) return { decided: park };
+  const answered = answerPark(lane, state, request);
+  if (answered) return { decided: answered };
   const now = lane.deps.clock.now();
   const times = park ?? timesFrom(request, now);
   if (lane.writer.state !== 'parked') {

@@ -22,6 +22,8 @@ export interface Doing {
   untilWaiting(id: string): Promise<RunView>;
   /** Until it has ended, with everything it waits for decided by the owner; `alone` leaves it to itself. */
   drive(id: string, alone?: 'alone'): Promise<RunView>;
+  /** Runs evals/it.md to its end, and answers the ids of its cases' runs. */
+  evaluate(): Promise<readonly string[]>;
 }
 
 /** Work that comes by a failpoint, and what must be true once it was cut there and done again. */
@@ -30,6 +32,8 @@ export interface Job {
   /** Of flows/it.md, below its frontmatter; further lines of that. */
   readonly flow?: string;
   readonly keys?: string;
+  /** evals/it.md, below its frontmatter. */
+  readonly cases?: string;
   /** The how-manieth time the process comes by; the first when left out. */
   readonly nth?: number;
   /** Answers the ids of the runs that are to be looked at. */

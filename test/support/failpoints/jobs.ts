@@ -128,6 +128,29 @@ const agentRuns = (nth: number): Job => ({
   did: ONE,
 });
 
+const CASE = `## It works
+
+### Input
+
+go
+
+### Expect
+
+- status: completed
+- It did what it was asked.
+`;
+
+/** An eval, with its case's run and the judge's call. */
+const evaluates = (name: string, nth = 1): Job => ({
+  name,
+  nth,
+  flow: '## First @worker\n\n1.',
+  cases: CASE,
+  does: (doing) => doing.evaluate(),
+  shows: COMPLETED,
+  did: { 'workspace.create': 1, 'eval.run': 1 },
+});
+
 /** Creating the workspace is the first thing that every job does, with an Idempotency-Key as all it asks for. */
 export const KEYED: readonly Job[] = [
   creates('POST /api/workspaces'),
@@ -136,6 +159,7 @@ export const KEYED: readonly Job[] = [
   agentRuns(2),
   reruns('POST /api/workspaces/{ws}/runs/{id}/rerun', 3),
   decides('POST /api/workspaces/{ws}/runs/{id}/approve', 3),
+  evaluates('POST /api/workspaces/{ws}/evals/{eval}/run', 2),
 ];
 
 /** For every failpoint the work that is killed there. */
@@ -176,6 +200,8 @@ export const JOBS = {
     jobs: [goesBack('an event that goes back to a step', LATE), goesBack('a gate that goes back to a step', EXPIRES)],
   },
   'signal-sent': { in: 'api', jobs: [run('a gate', GATE)] },
+  'judge-asked': { in: 'worker', jobs: [evaluates('an eval')] },
+  'judge-answered': { in: 'worker', jobs: [evaluates('an eval')] },
   'objects-written': { in: 'api', jobs: [creates('the first revision'), deploys('a deploy', 2)] },
   'revision-written': { in: 'api', jobs: [deploys('a deploy', 2)] },
   'pointer-swapped': { in: 'api', jobs: [deploys('a deploy', 1)] },

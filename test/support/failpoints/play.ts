@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { WholeEvalRun } from '../../../src/evals/index.js';
 import type { RunView } from '../../../src/runs/index.js';
 import { flow } from '../flows.js';
 import { type DrivenService, release } from '../service.js';
@@ -35,6 +36,17 @@ export async function play(
         if (view.finishedAt === null && !alone) await release(service, workspace, view);
         return view.finishedAt !== null;
       }),
+    evaluate: async () => endOfEval(String((await post({ path: 'evals/it/run', body: {} })).evalRunId)),
+  };
+  const endOfEval = async (id: string): Promise<readonly string[]> => {
+    for (const end = Date.now() + ENDS_WITHIN_MS; ; await sleep(100)) {
+      const headers = { authorization: `Bearer ${keys.owner}` };
+      const response = await fetch(`${service.url}/api/workspaces/${workspace}/evals/it/runs/${id}`, { headers });
+      const run = (await response.json()) as WholeEvalRun;
+      if (run.finishedAt !== null && run.ok) return run.cases.flatMap(({ runId }) => runId ?? []);
+      const stayed = run.finishedAt !== null || Date.now() > end;
+      if (stayed) throw new Error(`the eval run stayed: ${JSON.stringify(run, null, 1).slice(0, 4_000)}`);
+    }
   };
   await post({ path: null, body: { name: workspace, files: filesOf(job) } });
   return job.does(doing);
@@ -61,12 +73,13 @@ function poster(url: string, { workspace, keys }: { readonly workspace: string; 
   };
 }
 
-function filesOf({ flow: text, keys = '' }: Job) {
+function filesOf({ flow: text, keys = '', cases }: Job) {
   return fileList({
     'AGENTS.md': '# Shop\n\nBe brief.\n',
     'agents/worker.md': '---\nname: worker\ndescription: Works.\n---\n\nYou work.\n',
     'agents/counter.md': '---\nname: counter\ndescription: Counts.\nmodel: small\n---\n\nYou count.\n',
     'agents/lead.md': '---\nname: lead\ndescription: Leads.\nagents: [worker]\n---\n\nYou lead.\n',
     ...(text === undefined ? {} : { 'flows/it.md': flow(text, keys) }),
+    ...(cases === undefined ? {} : { 'evals/it.md': `---\ntarget: flows/it\ntrigger: manual\n---\n\n${cases}` }),
   });
 }

@@ -14,6 +14,7 @@ const handOver = (task: string) => ({ name: 'run_agent', args: { agent: 'worker'
 
 function answer(call: FakeCall, summedUp: Set<string>): FakeAnswer {
   const parts = (call.idempotencyKey ?? '').split('/');
+  if (parts[2] === 'judge') return { text: '{"verdicts":[{"n":1,"holds":true,"evidence":"It did."}]}' };
   const [run = '', step = '', , , , turn = '0'] = parts;
   const append = { name: 'Bash', args: { command: `echo ${step}.${turn} >> files/${run}-${step}.txt` } };
   if (step === 'one') return { text: 'one is done', delayMs: 1_200 };

@@ -183,6 +183,7 @@ async function audited(db: Db, workspace: string): Promise<Readonly<Record<strin
   const rows = await db.query<{ action: string; count: number }>(
     `SELECT action, count(*)::int AS count FROM audit_entry WHERE target = $1
         OR target IN (SELECT r.id FROM run r JOIN workspace w ON w.id = r.workspace_id WHERE w.name = $1)
+        OR target IN (SELECT e.id FROM eval_run e JOIN workspace w ON w.id = e.workspace_id WHERE w.name = $1)
       GROUP BY action`,
     [workspace],
   );

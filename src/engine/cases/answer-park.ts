@@ -1,0 +1,77 @@
+import type { Json } from '../../shared/json.js';
+import type { EvalDecision } from '../../workspace/model.js';
+import type { ParkRow } from '../journal/claim.js';
+import { type Lane, parkId, type StepState } from '../lane/lane.js';
+import type { ParkRequest } from '../steps/park-on.js';
+
+const BY = { kind: 'eval', id: 'eval', label: 'the eval’s case' };
+
+/** What a case may say of a park of each kind. Time is not waited for in an eval. */
+const SAYS = {
+  approval: ({ decision }) => decision !== 'event',
+  event: ({ decision }) => decision === 'event',
+  timer: () => false,
+} as const satisfies Record<ParkRequest['kind'], (decision: EvalDecision) => boolean>;
+
+/**
+ * A park as the case of an eval decides it; null outside evals, and where the case says nothing. Of several decisions
+ * on one step each is a round's, the last one that of all further ones. More money is never the case's to grant.
+ */
+export function answerPark(lane: Lane, state: StepState, request: ParkRequest): ParkRow | null {
+  const { laneCase } = lane;
+  if (laneCase === null || request.mark.startsWith('budget')) return null;
+  if (request.kind === 'timer') return decidedPark(lane, state, request, { decision: 'timer' });
+  const path = [...laneCase.above, state.id].join('/');
+  const said = laneCase.decisions.filter((one) => one.step === path && SAYS[request.kind](one));
+  const own = said[Math.min(state.round, said.length) - 1];
+  return own ? decidedPark(lane, state, request, own) : null;
+}
+
+interface Said {
+  readonly decision: string;
+  readonly note?: string;
+  readonly event?: Json;
+}
+
+function decidedPark(lane: Lane, state: StepState, request: ParkRequest, said: Said): ParkRow {
+  const now = lane.deps.clock.now();
+  const { kind } = request;
+  tell(lane, state, kind, said);
+  return {
+    id: parkId(lane, state, request.mark),
+    step: state.id,
+    item: state.item,
+    round: state.round,
+    kind,
+    opened: now,
+    due: null,
+    remind: null,
+    escalate: null,
+    decided: true,
+    decidedAt: now,
+    decision: said.decision,
+    decidedBy: BY,
+    note: said.note ?? null,
+    payload: said.event ?? null,
+    digests: null,
+    budget: null,
+  };
+}
+
+const EVENTS = {
+  approval: 'approval.decided',
+  event: 'event.received',
+  timer: 'timer.elapsed',
+} as const satisfies Record<ParkRequest['kind'], string>;
+
+function tell(lane: Lane, state: StepState, kind: ParkRequest['kind'], { decision, note }: Said): void {
+  lane.writer.event(EVENTS[kind], {
+    step: state.id,
+    item: state.item,
+    round: state.round,
+    decision,
+    by: BY.label,
+    text: `decided by ${BY.label}: ${decision}`,
+    note: note ?? null,
+  });
+}

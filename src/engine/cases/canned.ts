@@ -1,0 +1,41 @@
+import type { Deps } from '../../deps.js';
+import type { StandIn } from '../../tools/contract.js';
+import type { Lane } from '../lane/lane.js';
+
+/** What stands in for granted tools in a run of an eval; null in every other run. */
+export function standInOf(lane: Lane): StandIn | null {
+  const { laneCase, run } = lane;
+  if (laneCase === null) return null;
+  const { tools, live } = laneCase;
+  // One after the other in the order in which they are asked, so that calls of one turn are answered in theirs.
+  let turn: Promise<unknown> = Promise.resolve();
+  return {
+    live,
+    tools: Object.keys(tools),
+    answer: async (tool, call) => {
+      const answers = Object.hasOwn(tools, tool) ? (tools[tool] ?? []) : [];
+      if (answers.length === 0) return null;
+      const taken = turn.then(() => takeNumber(lane.deps, { root: run.rootId, call, tool }));
+      turn = taken.catch(() => undefined);
+      const answer = answers[Math.min(await taken, answers.length - 1)] ?? null;
+      return { text: typeof answer === 'string' ? answer : JSON.stringify(answer), isError: false };
+    },
+  };
+}
+
+/** The how-manieth call of the tool in this case it is, from 0. The same call has the same number, whoever makes it again. */
+async function takeNumber(
+  deps: Pick<Deps, 'db'>,
+  { root, call, tool }: { readonly root: string; readonly call: string; readonly tool: string },
+): Promise<number> {
+  return deps.db.transaction(async (sql) => {
+    await sql.query('SELECT 1 FROM eval_attempt WHERE run_id = $1 FOR UPDATE', [root]);
+    const [row] = await sql.query<{ seq: number }>(
+      `INSERT INTO eval_canned (run_id, call, tool, seq)
+        SELECT $1, $2, $3, (SELECT count(*) FROM eval_canned WHERE run_id = $1 AND tool = $3)
+        ON CONFLICT (run_id, call) DO UPDATE SET tool = eval_canned.tool RETURNING seq`,
+      [root, call, tool],
+    );
+    return row?.seq ?? 0;
+  });
+}

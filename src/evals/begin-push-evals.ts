@@ -1,0 +1,45 @@
+import type { Sql } from '../db/contract.js';
+import type { Actor } from '../shared/roles.js';
+import type { EvalPlan } from '../workspace/index.js';
+import { insertEvalRun } from './insert-eval-run.js';
+
+/**
+ * Begins the evals of a revision that just went live and whose trigger is `push`, in the transaction that makes it
+ * live: they run by themselves, and the deploy waits for none. Evals without a case are left out.
+ */
+export async function beginPushEvals(
+  sql: Sql,
+  at: { readonly workspaceId: string; readonly tenantId: string; readonly revision: string; readonly by: Actor },
+  evals: readonly EvalPlan[],
+): Promise<readonly string[]> {
+  const pushed = evals.filter(({ trigger, cases }) => trigger === 'push' && cases.length > 0);
+  if (pushed.length === 0) return [];
+  const { workspaceId, tenantId, revision } = at;
+  const [row] = await sql.query<{ plans: Readonly<Record<string, string>>; librarySeq: number }>(
+    `SELECT plans_at(r.workspace_id, r.seq, l.seq, r.plans) AS plans, l.seq AS "librarySeq"
+      FROM revision r, library_of($3) AS l (seq) WHERE r.workspace_id = $1 AND r.id = $2`,
+    [workspaceId, revision, tenantId],
+  );
+  const begun: string[] = [];
+  for (const spec of pushed) {
+    const planId = row?.plans[spec.target];
+    if (!row || planId === undefined) continue;
+    const { librarySeq } = row;
+    const startedBy = { ...at.by, person: null };
+    const cases = spec.cases.map((_, index) => index);
+    begun.push(
+      await insertEvalRun(sql, {
+        tenantId,
+        workspaceId,
+        revision,
+        librarySeq,
+        planId,
+        spec,
+        trigger: 'push',
+        startedBy,
+        cases,
+      }),
+    );
+  }
+  return begun;
+}

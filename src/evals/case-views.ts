@@ -1,0 +1,108 @@
+import { isRecord, type Json } from '../shared/json.js';
+import { toUsd } from '../shared/money.js';
+import type { EvalPlan } from '../workspace/index.js';
+import type { GradedAssertion } from './grade/evidence.js';
+
+export interface AttemptView {
+  readonly repeat: number;
+  readonly state: 'pending' | 'running' | 'graded' | 'error';
+  /** Null until it is graded. */
+  readonly passed: boolean | null;
+  readonly score: number | null;
+  readonly assertions: readonly GradedAssertion[];
+  readonly error: string | null;
+  readonly runId: string | null;
+  readonly costUsd: number;
+}
+
+export interface CaseView {
+  readonly name: string;
+  readonly tags: readonly string[];
+  readonly state: 'pending' | 'running' | 'done' | 'skipped';
+  /** Null until all its repeats are graded, and for one that is skipped. */
+  readonly passed: boolean | null;
+  /** The mean share of assertions that hold. */
+  readonly score: number | null;
+  readonly passRate: number | null;
+  readonly threshold: number;
+  /** Those of the repeat that tells most: the first that did not pass, else the first. */
+  readonly assertions: readonly GradedAssertion[];
+  readonly error: string | null;
+  readonly runId: string | null;
+  readonly costUsd: number;
+  /** All of them, where the case runs more than once. */
+  readonly repeats?: readonly AttemptView[];
+}
+
+export interface AttemptRow {
+  readonly caseNo: number;
+  readonly repeat: number;
+  readonly state: AttemptView['state'] | 'skipped';
+  readonly passed: boolean | null;
+  readonly score: number | null;
+  readonly assertions: Json;
+  readonly error: string | null;
+  readonly runId: string | null;
+  readonly costNano: bigint;
+}
+
+/** The cases of an eval run in the order of its file. */
+export function caseViews(spec: EvalPlan, rows: readonly AttemptRow[]): CaseView[] {
+  const byCase = new Map<number, AttemptRow[]>();
+  for (const row of rows) byCase.set(row.caseNo, [...(byCase.get(row.caseNo) ?? []), row]);
+  return [...byCase].sort(([a], [b]) => a - b).map(([at, own]) => caseView(spec, at, own));
+}
+
+function caseView({ cases }: EvalPlan, at: number, rows: readonly AttemptRow[]): CaseView {
+  const { title = `case ${at + 1}`, tags = [], threshold = 1 } = cases[at] ?? {};
+  const attempts = rows.flatMap(({ state, ...row }) => (state === 'skipped' ? [] : [attemptView({ ...row, state })]));
+  const done = attempts.length > 0 && attempts.every(({ passed }) => passed !== null);
+  const passRate = done ? attempts.filter(({ passed }) => passed).length / attempts.length : null;
+  const told = attempts.find(({ passed }) => passed === false) ?? attempts[0];
+  const begun = attempts.some(({ state }) => state !== 'pending');
+  return {
+    name: title,
+    tags,
+    state: attempts.length === 0 ? 'skipped' : done ? 'done' : begun ? 'running' : 'pending',
+    passed: passRate === null ? null : passRate >= threshold,
+    score: done ? attempts.reduce((sum, { score }) => sum + (score ?? 0), 0) / attempts.length : null,
+    passRate,
+    threshold,
+    assertions: told?.assertions ?? [],
+    error: told?.error ?? null,
+    runId: told?.runId ?? null,
+    costUsd: attempts.reduce((sum, { costUsd }) => sum + costUsd, 0),
+    ...(attempts.length > 1 ? { repeats: attempts } : {}),
+  };
+}
+
+function attemptView(row: Omit<AttemptRow, 'state'> & Pick<AttemptView, 'state'>): AttemptView {
+  const { repeat, state, passed, score, error, runId } = row;
+  const assertions = Array.isArray(row.assertions) ? row.assertions.filter(isRecord) : [];
+  return {
+    repeat,
+    state,
+    passed,
+    score,
+    assertions: assertions as unknown as readonly GradedAssertion[],
+    error,
+    runId,
+    costUsd: toUsd(row.costNano),
+  };
+}
+
+export interface Tally {
+  readonly cases: number;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+export function tallyOf(cases: readonly CaseView[]): Tally {
+  return {
+    cases: cases.length,
+    passed: cases.filter(({ passed }) => passed === true).length,
+    failed: cases.filter(({ passed }) => passed === false).length,
+    skipped: cases.filter(({ state }) => state === 'skipped').length,
+  };
+}

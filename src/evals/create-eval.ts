@@ -1,0 +1,84 @@
+import { writeSource } from '../deploys/index.js';
+import type { Deps } from '../deps.js';
+import { notFound, Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import type { Issue } from '../workspace/index.js';
+import { readLiveEvals } from './find-eval.js';
+
+export interface CreateEvalInput {
+  readonly workspace: string;
+  readonly name: string;
+  /** `flows/<name>` or `agents/<name>`; the first flow, else the first agent, when left out. */
+  readonly target?: string | undefined;
+  readonly template?: 'blank' | 'gates' | undefined;
+}
+
+export interface CreatedEval {
+  readonly ok: true;
+  readonly name: string;
+  readonly path: string;
+  readonly target: string;
+  readonly revision: string | null;
+  readonly issues: readonly Issue[];
+}
+
+/** Makes an eval's document from a template: a deploy of the live tree with that one file. Refuses a name that is taken. */
+export async function createEval(deps: Deps, caller: Caller, input: CreateEvalInput): Promise<CreatedEval> {
+  const { name, template = 'blank' } = input;
+  const { evals, plans } = await readLiveEvals(deps.db, caller, input.workspace);
+  if (evals.some((one) => one.name === name))
+    throw new Refusal('conflict', `there is an eval ${name} already; choose another name`);
+  const target = input.target ?? firstTarget(plans);
+  if (plans[target] === undefined) throw notFound(target.startsWith('agents/') ? 'agent' : 'flow');
+  const path = `evals/${name}.md`;
+  const written = await writeSource(deps, caller, {
+    workspace: input.workspace,
+    path,
+    content: new TextEncoder().encode(TEMPLATES[template](name, target)),
+    expect: { absent: true },
+  });
+  return { ok: true, name, path, target, revision: written.revision, issues: written.issues };
+}
+
+function firstTarget(plans: Readonly<Record<string, string>>): string {
+  const names = Object.keys(plans).sort();
+  const first = names.find((one) => one.startsWith('flows/')) ?? names[0];
+  if (first === undefined)
+    throw new Refusal('refused', 'the workspace has no flow and no agent that an eval could run');
+  return first;
+}
+
+type Template = (name: string, target: string) => string;
+
+const head: Template = (name, target) => `---
+name: ${name}
+description: What ${target} has to get right.
+target: ${target}
+trigger: manual
+---
+
+## It does what is asked
+
+### Input
+
+Write here what comes in.
+`;
+
+const TEMPLATES = {
+  blank: (name, target) => `${head(name, target)}
+### Expect
+
+- status: completed
+- The output does what the input asks.
+`,
+  gates: (name, target) => `${head(name, target)}
+<!-- Under "### Decisions" a case answers gates and events: "- step_id: approve", "- step_id: event {}".
+Under "### Tools" it gives the results of tools, in a block of code that begins with "json tool.operation". -->
+
+### Expect
+
+- status: completed
+- cost: 0.50
+- The output does what the input asks.
+`,
+} as const satisfies Record<NonNullable<CreateEvalInput['template']>, Template>;

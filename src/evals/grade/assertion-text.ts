@@ -1,0 +1,9 @@
+import type { Assertion } from '../../workspace/index.js';
+
+/** An assertion as its line in the file says it. */
+export function assertionText({ type, not, step, arg, value }: Assertion): string {
+  const scope = step === undefined ? '' : `step(${step}): `;
+  if (type === 'judge' && !not && arg === undefined) return scope + value;
+  const head = `${not ? 'not-' : ''}${type}${arg === undefined ? '' : `(${arg})`}`;
+  return scope + (value === '' ? head : `${head}: ${value}`);
+}

@@ -1,0 +1,81 @@
+import type { Sql } from '../db/contract.js';
+import { newId } from '../shared/ids.js';
+import type { Json } from '../shared/json.js';
+import { toNano } from '../shared/money.js';
+import { storableJson } from '../shared/storable-json.js';
+import type { EvalPlan } from '../workspace/index.js';
+
+/** More repeats than this are no test any more, and a history that Temporal would not hold in one piece. */
+export const MAX_ATTEMPTS = 2_000;
+
+export interface NewEvalRun {
+  readonly tenantId: string;
+  readonly workspaceId: string;
+  readonly revision: string;
+  readonly librarySeq: number;
+  readonly planId: string;
+  readonly spec: EvalPlan;
+  readonly trigger: 'manual' | 'push';
+  readonly startedBy: Json;
+  /** Places of the cases that take part, from 0. */
+  readonly cases: readonly number[];
+}
+
+/** How often a run of these cases runs one, those that are skipped left out. */
+export function attemptsOf(spec: EvalPlan, cases: readonly number[]): number {
+  return cases.reduce((sum, at) => sum + (spec.cases[at]?.skip ? 0 : (spec.cases[at]?.repeat ?? 0)), 0);
+}
+
+/**
+ * Writes an eval run, its attempts and the word to Temporal, in the caller's transaction. Those of one that is too
+ * large are left out, and it has failed as it begins.
+ */
+export async function insertEvalRun(sql: Sql, run: NewEvalRun): Promise<string> {
+  const id = newId();
+  const { spec, cases } = run;
+  const tooMany = attemptsOf(spec, cases) > MAX_ATTEMPTS;
+  const error = tooMany ? `its cases and their repeats come to more than ${MAX_ATTEMPTS} runs: split the eval` : null;
+  await sql.query({
+    name: 'insert-eval-run',
+    text: `WITH e AS (
+        INSERT INTO eval_run (id, tenant_id, workspace_id, eval, revision, library_seq, plan_id, spec, trigger, started_by, budget_nano, status,
+          error, finished_at)
+        VALUES ($1, $2, $3, $4, $5, $16, $6, $7::jsonb, $8, $9, $10::bigint, CASE WHEN $11::text IS NULL THEN 'queued' ELSE 'failed' END,
+          $11, CASE WHEN $11::text IS NOT NULL THEN now() END) RETURNING id),
+      s AS (INSERT INTO spent (key) SELECT 'eval/' || id FROM e WHERE $10::bigint IS NOT NULL),
+      o AS (INSERT INTO outbox (run_id, kind) SELECT id, 'start-eval' FROM e WHERE $11::text IS NULL)
+      INSERT INTO eval_attempt (eval_run_id, k, case_no, repeat, state)
+      SELECT e.id, x.k, x.case_no, x.repeat, x.state
+      FROM e, unnest($12::int[], $13::int[], $14::int[], $15::text[]) AS x (k, case_no, repeat, state)`,
+    values: [
+      id,
+      run.tenantId,
+      run.workspaceId,
+      spec.name,
+      run.revision,
+      run.planId,
+      storableJson(spec),
+      run.trigger,
+      JSON.stringify(run.startedBy),
+      spec.budgetUsd === undefined ? null : toNano(spec.budgetUsd),
+      error,
+      ...columnsOf(spec, tooMany ? [] : cases),
+      run.librarySeq,
+    ],
+  });
+  return id;
+}
+
+function columnsOf(spec: EvalPlan, cases: readonly number[]): readonly unknown[][] {
+  const rows = cases.flatMap((at) => {
+    const { skip = false, repeat = 1 } = spec.cases[at] ?? {};
+    const state = skip ? 'skipped' : 'pending';
+    return Array.from({ length: skip ? 1 : repeat }, (_, index) => ({ at, repeat: index + 1, state }));
+  });
+  return [
+    rows.map((_, k) => k),
+    rows.map(({ at }) => at),
+    rows.map(({ repeat }) => repeat),
+    rows.map(({ state }) => state),
+  ];
+}

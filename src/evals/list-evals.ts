@@ -1,0 +1,40 @@
+import type { Deps } from '../deps.js';
+import type { Caller } from '../shared/roles.js';
+import { readLiveEvals } from './find-eval.js';
+import { type EvalRunSummary, lastRuns } from './read-eval-runs.js';
+
+export interface EvalSummary {
+  readonly name: string;
+  readonly path: string;
+  readonly description: string;
+  readonly target: string;
+  readonly trigger: 'push' | 'manual';
+  readonly tags: readonly string[];
+  readonly cases: readonly { readonly name: string; readonly tags: readonly string[]; readonly skip: boolean }[];
+  readonly lastRun: EvalRunSummary | null;
+}
+
+/** The evals of the live revision, by name, each with its newest run. */
+export async function listEvals(
+  deps: Deps,
+  caller: Caller,
+  input: { readonly workspace: string },
+): Promise<{ readonly evals: readonly EvalSummary[] }> {
+  const { workspace, evals } = await readLiveEvals(deps.db, caller, input.workspace);
+  const last = await lastRuns(
+    deps.db,
+    workspace.id,
+    evals.map(({ name }) => name),
+  );
+  const listed = evals.map(({ name, path, description, target, trigger, tags, cases }) => ({
+    name,
+    path,
+    description,
+    target,
+    trigger,
+    tags,
+    cases: cases.map((one) => ({ name: one.title, tags: one.tags, skip: one.skip })),
+    lastRun: last.get(name) ?? null,
+  }));
+  return { evals: listed.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+}

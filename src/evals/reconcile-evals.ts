@@ -1,0 +1,33 @@
+import type { Deps } from '../deps.js';
+import { post } from '../engine/index.js';
+import { closeEval } from './work/end-eval.js';
+
+const GRACE_MS = 60_000;
+
+/**
+ * Makes eval runs and their workflows agree: one that Temporal has never heard of, or has forgotten, is started again
+ * from its rows; one whose workflow has ended without it is closed as lost.
+ */
+export async function reconcileEvals(
+  deps: Deps,
+  graceMs: number = GRACE_MS,
+): Promise<{ readonly started: readonly string[]; readonly lost: readonly string[] }> {
+  const live = await deps.db.query<{ id: string }>(
+    `SELECT id FROM eval_run e WHERE finished_at IS NULL AND created_at < now() - $1 * interval '1 ms'
+      AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.run_id = e.id)`,
+    [graceMs],
+  );
+  const started: string[] = [];
+  const lost: string[] = [];
+  for (const { id } of live) {
+    const state = await deps.workflows.describeRun(id);
+    if (state === 'missing') {
+      await post(deps.db, id, 'start-eval');
+      started.push(id);
+    } else if (state === 'closed') {
+      await closeEval(deps, id, 'lost: its workflow has ended without it');
+      lost.push(id);
+    }
+  }
+  return { started, lost };
+}

@@ -1,0 +1,12 @@
+import type { Deps } from '../deps.js';
+import { repeat } from '../shared/repeat.js';
+import { reconcileEvals } from './reconcile-evals.js';
+
+const RECONCILE_EVERY_MS = 60_000;
+const RECONCILE_AT_LEAST_MS = 600_000;
+
+/** What runs beside the worker for evals: the reconciler of their workflows. */
+export function startEvalLoop(deps: Deps): ReturnType<typeof repeat> {
+  const pace = { name: 'evals', everyMs: RECONCILE_EVERY_MS, atLeastMs: RECONCILE_AT_LEAST_MS };
+  return repeat(deps.log, pace, () => reconcileEvals(deps));
+}

@@ -1,0 +1,65 @@
+import type { Sql } from '../../db/contract.js';
+import type { Deps } from '../../deps.js';
+import { endRuns, post, tellRuns } from '../../engine/index.js';
+import { settleLost } from './judge-books.js';
+
+export interface EvalEnd {
+  readonly status: 'stopped' | 'failed';
+  readonly error: string;
+}
+
+/** How many attempts the eval run has; it is at work from now on. */
+export async function openEval(deps: Deps, evalRunId: string): Promise<number> {
+  const [row] = await deps.db.query<{ count: number }>(
+    `WITH e AS (UPDATE eval_run SET status = 'running', started_at = now() WHERE id = $1 AND status = 'queued')
+      SELECT count(*)::int AS count FROM eval_attempt WHERE eval_run_id = $1`,
+    [evalRunId],
+  );
+  return row?.count ?? 0;
+}
+
+/** All attempts have ended. An eval run that was stopped stays so. */
+export async function endEval(deps: Deps, evalRunId: string): Promise<void> {
+  await deps.db.query(
+    `UPDATE eval_run SET status = 'completed', finished_at = now() WHERE id = $1 AND finished_at IS NULL`,
+    [evalRunId],
+  );
+}
+
+/** Closes an eval run that was cut short, with the runs of its cases. */
+export async function closeEval(deps: Deps, evalRunId: string, error: string): Promise<void> {
+  const ended = await deps.db.transaction((sql) => cutEval(sql, evalRunId, { status: 'failed', error }));
+  void tellRuns(deps, ended ?? []);
+}
+
+/**
+ * Ends an eval run before its time, by compare-and-set: no attempt of it begins any more, those at work are ended with
+ * their runs, and Temporal is told by the outbox. Answers whom to tell of it; null when it had ended.
+ */
+export async function cutEval(sql: Sql, evalRunId: string, { status, error }: EvalEnd): Promise<string[] | null> {
+  const [row] = await sql.query(
+    `UPDATE eval_run SET status = $2, error = $3, finished_at = now() WHERE id = $1 AND finished_at IS NULL RETURNING 1`,
+    [evalRunId, status, error],
+  );
+  if (!row) return null;
+  const runs = await sql.query<{ id: string }>(
+    `SELECT r.id FROM run r JOIN eval_attempt a ON a.run_id = r.id WHERE a.eval_run_id = $1 AND r.finished_at IS NULL
+      ORDER BY r.id FOR UPDATE OF r`,
+    [evalRunId],
+  );
+  const ids = runs.map(({ id }) => id);
+  const asked = await sql.query<{ k: number }>(
+    'SELECT k FROM eval_attempt WHERE eval_run_id = $1 AND judge_held IS NOT NULL ORDER BY k',
+    [evalRunId],
+  );
+  for (const { k } of asked) await settleLost(sql, { evalRunId, k }, null);
+  const ended = ids.length === 0 ? [] : await endRuns(sql, ids, { error, stopped: status === 'stopped' });
+  await sql.query(
+    `UPDATE eval_attempt a SET state = 'error', passed = false, score = 0, error = $2, finished_at = now(),
+        cost_nano = judge_nano + coalesce((SELECT spent_nano FROM run WHERE id = a.run_id), 0)
+      WHERE eval_run_id = $1 AND state IN ('pending', 'running')`,
+    [evalRunId, error],
+  );
+  await post(sql, evalRunId, 'cancel');
+  return [evalRunId, ...ended];
+}
