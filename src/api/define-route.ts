@@ -43,7 +43,7 @@ export interface RouteDefinition<R extends RouteConfig, A extends Access> {
   readonly page?: true;
   /**
    * Throws what the verb would throw for a missing object. Asked only before the request is refused for its role or its
-   * shape, since a missing thing comes first. A route with `{ws}` in its path looks for the workspace without being told.
+   * shape, since a missing thing comes first; for a route that carries its own proof, what it would throw for a wrong one. A route with `{ws}` in its path looks for the workspace without being told.
    */
   readonly find?: (c: Context<GuardedEnv>) => Promise<unknown>;
 }

@@ -22,7 +22,10 @@ const finders = new WeakMap<Context, NonNullable<Guarded['find']>>();
 export function createGuard({ access, find, page }: Guarded): MiddlewareHandler<AppEnv> {
   return async function guard(c, next) {
     if (page && prefersPage(c)) c.set('page', true);
-    if (access === 'open' || access === 'token') return next();
+    if (access === 'open' || access === 'token') {
+      if (find) finders.set(c, find);
+      return next();
+    }
     if (access === 'metrics' && isMetricsToken(c)) return next();
     const caller = await callerOrSignIn(c);
     if (caller instanceof Response) return caller;

@@ -162,7 +162,7 @@ const Editable = z.object({
   schema: Anything.optional(),
 });
 
-const Gate = z.object({
+export const Gate = z.object({
   ask: z.string().describe('What a gate asks'),
   need: z.number().int().describe('How many distinct persons have to approve'),
   decided: z.number().int().describe('How many have approved'),

@@ -12,6 +12,7 @@ import { assertEdits } from './assert-edits.js';
 import { assertForm } from './assert-form.js';
 import { budgetOf, decideBudget } from './decide-budget.js';
 import { refuseFaults } from './faults.js';
+import { assertUnchanged } from './link/gate-digest.js';
 import { assertMayDecide, mayDecide } from './may-decide.js';
 import { pickGate } from './pick-gate.js';
 import { type LockedRun, lockRun, type OpenPark, starterOf } from './run-rows.js';
@@ -23,6 +24,10 @@ export interface DecideRunInput {
   readonly runId: string;
   readonly decision: 'approve' | 'reject';
   readonly step?: number | undefined;
+  /** The one gate that is meant, by its park; a link is good for no other. */
+  readonly park?: string | undefined;
+  /** The digest of what the decider was shown; what has changed since is not decided. */
+  readonly digest?: string | undefined;
   readonly note?: string | undefined;
   readonly reason?: string | undefined;
   /** New work of steps that the gate lets a decider change, by their ids. */
@@ -55,11 +60,12 @@ export async function decideRun(deps: Deps, caller: Caller, input: DecideRunInpu
     const workspace = await findWorkspace(sql, caller, input.workspace);
     const run = await lockRun(sql, workspace.id, input.runId);
     refuseEval(run);
-    const park = await pickGate(sql, run, input.step);
+    const park = await pickGate(sql, run, input);
     const nowMs = deps.clock.now();
     const gate = park.spec as unknown as GateSpec;
     const moment = { gate, openedAtMs: park.openedAt.getTime(), nowMs, starter: starterOf(run) };
     const actor = assertMayDecide(moment, caller);
+    if (input.digest !== undefined) await assertUnchanged(sql, { run, park, digest: input.digest });
     const vote = voteOf(caller.person?.id ?? actor.id, actor, input, nowMs);
     const before = readVotes(park.votes);
     if (isRepeated(before, vote)) {

@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
 /** One label for each purpose, so that a token of one can never serve another. */
-export type TokenPurpose = 'hook' | 'event' | 'approve' | 'cli-authorize';
+export type TokenPurpose = 'hook' | 'event' | 'approve' | 'approve-form' | 'cli-authorize';
 
 /**
  * A derived token: base64url(HMAC-SHA256(HKDF(installKey, "<purpose>/v1"), length-prefixed fields)), 43 characters.

@@ -66,6 +66,8 @@ export const ACCESS_ROWS: Readonly<Record<string, number | AccessRow>> = {
   'POST /api/workspaces/{ws}/hooks/{flow}/rotate': 200,
   'GET /api/workspaces/{ws}/hooks/{flow}/deliveries': 200,
   'POST /api/workspaces/{ws}/hooks/{flow}/deliveries/{id}/redeliver': 202,
+  'GET /api/approve/{tenant}/{ws}/{id}': 401,
+  'POST /api/approve/{tenant}/{ws}/{id}': 401,
   'GET /api/me': 200,
   'GET /api/account': 200,
   'PATCH /api/account': { allowed: 422, scoped: 403 },

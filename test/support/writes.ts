@@ -3,6 +3,7 @@ import { makeInvite } from '../../src/accounts/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { deriveToken } from '../../src/shared/tokens.js';
 import { type AccessStage, ECHO, startRun } from './access-stage.js';
+import { linkPath } from './links.js';
 import { createPerson, PASSWORD } from './sessions.js';
 import { signedInCookie } from './signed-in-cookie.js';
 import { EVAL, fileList, SMALL } from './workspace-app.js';
@@ -144,6 +145,13 @@ export const WRITES: Readonly<Record<string, Prepare>> = {
   },
   'POST /api/workspaces/{ws}/hooks/{flow}/rotate': () => ({}),
   'POST /api/workspaces/{ws}/hooks/{flow}/deliveries/{id}/redeliver': () => ({}),
+  'POST /api/approve/{tenant}/{ws}/{id}': async (stage) => {
+    const runId = await parked(stage, 'approval');
+    const [park] = await stage.app.deps.db.query<{ id: string }>('SELECT id FROM park WHERE run_id = $1', [runId]);
+    const { tenant, owner } = stage.app;
+    const link = { tenant, workspace: stage.workspace, runId, park: park?.id ?? '', to: owner.email };
+    return { path: linkPath(stage.app.deps, link), json: { decision: 'reject' }, by: 'nobody' };
+  },
   'PATCH /api/account': () => ({ json: { budget: 12 } }),
   'PUT /api/secrets': () => ({ json: { name: `S_${newId().toUpperCase()}`, value: 'a long value' } }),
   'DELETE /api/secrets': async (stage) => {

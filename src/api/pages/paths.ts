@@ -7,6 +7,14 @@ export function prefersPage(c: Context): boolean {
   return accepts(c, { header: 'Accept', supports, default: 'application/json' }) === 'text/html';
 }
 
+/** Whether a program asks, for a route that is a page first: `Accept` prefers JSON, or says nothing and JSON was sent. */
+export function prefersJson(c: Context): boolean {
+  const sent = c.req.header('content-type')?.toLowerCase() ?? '';
+  const supports = ['text/html', 'application/json'];
+  const unsaid = sent.startsWith('application/json') ? 'application/json' : 'text/html';
+  return accepts(c, { header: 'Accept', supports, default: unsaid }) === 'application/json';
+}
+
 /** The path and the query of the request. */
 export function pathOf(c: Context): string {
   const { pathname, search } = new URL(c.req.url);

@@ -1,6 +1,7 @@
 import type { Route } from '../define-route.js';
 import { accountRoutes } from './account/index.js';
 import { agentRoutes } from './agents/index.js';
+import { approveRoutes } from './approve/index.js';
 import { authRoutes } from './auth/index.js';
 import { avatarRoutes } from './avatars/index.js';
 import { cliRoutes } from './cli/index.js';
@@ -32,6 +33,7 @@ export const routes: readonly Route[] = [
   ...runRoutes,
   ...evalRoutes,
   ...eventRoutes,
+  ...approveRoutes,
   ...flowRoutes,
   ...agentRoutes,
   ...toolRoutes,

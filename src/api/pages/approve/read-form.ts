@@ -1,0 +1,97 @@
+import type { OpenedLink } from '../../../runs/index.js';
+import { canonicalJson, isRecord, type Json } from '../../../shared/json.js';
+import { Refusal } from '../../../shared/refusal.js';
+import { choicesOf, type Field, fieldsOf } from './form-fields.js';
+
+interface FormVote {
+  readonly decision?: 'approve' | 'reject';
+  readonly note?: string;
+  readonly form?: Json;
+  readonly edits?: Readonly<Record<string, Json>>;
+  readonly digest?: string;
+  readonly nonce?: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The longest note that a run keeps. */
+const NOTE = 4_000;
+
+/** Reads a posted form by what the gate asks for. A rejection takes neither a form nor edits, though the page posts both. */
+export function readApproveForm(fields: Fields, opened: OpenedLink): FormVote {
+  const text = (name: string): string | undefined => (typeof fields[name] === 'string' ? fields[name] : undefined);
+  const { decision } = fields;
+  if (decision !== 'approve' && decision !== 'reject') return {};
+  const note = (text('note') ?? text('reason'))?.replace(/\r\n?/g, '\n').trim();
+  if ((note?.length ?? 0) > NOTE) throw new Refusal('refused', `note: longer than ${NOTE} characters`);
+  const nonce = text('nonce');
+  const digest = text('digest');
+  const said = {
+    decision: decision as 'approve' | 'reject',
+    ...(note ? { note } : {}),
+    ...(digest === undefined ? {} : { digest }),
+    ...(nonce === undefined ? {} : { nonce }),
+  };
+  if (decision === 'reject') return said;
+  const form = opened.form === undefined ? undefined : readFields(opened.form, text);
+  const edits = readEdits(opened, text);
+  return { ...said, ...(form === undefined ? {} : { form }), ...(edits === undefined ? {} : { edits }) };
+}
+
+function readFields(form: Json, text: (name: string) => string | undefined): Json | undefined {
+  const fields = fieldsOf(form);
+  if (fields === null) {
+    const given = text('form');
+    return given === undefined || given.trim() === '' ? undefined : parsed(given);
+  }
+  // A box that is not ticked is not posted: without any field at all the form was left out.
+  const isPage = text('nonce') !== undefined;
+  if (!isPage && fields.every(({ name }) => text(`form.${name}`) === undefined)) return undefined;
+  const entries = fields.flatMap((field): [string, Json][] => {
+    const value = readField(field, text(`form.${field.name}`));
+    return value === undefined ? [] : [[field.name, value]];
+  });
+  return Object.fromEntries(entries);
+}
+
+function readField({ kind, schema }: Field, given: string | undefined): Json | undefined {
+  if (kind === 'yes') return given === 'true' || given === 'on';
+  if (given === undefined || given === '') return undefined;
+  if (kind === 'json') return parsed(given);
+  if (kind === 'number') return given.trim() !== '' && Number.isFinite(Number(given)) ? Number(given) : given;
+  if (kind !== 'choice') return given.replace(/\r\n?/g, '\n');
+  const at = choicesOf(schema).indexOf(given);
+  return at >= 0 && Array.isArray(schema.enum) ? (schema.enum[at] as Json) : given;
+}
+
+/** The work that was changed on the page; what stands there as it was is no edit. */
+function readEdits(
+  { edit = [] }: OpenedLink,
+  text: (name: string) => string | undefined,
+): Readonly<Record<string, Json>> | undefined {
+  const edits = edit.flatMap((step): [string, Json][] => {
+    const given = text(`edit.${step.id}`)?.replace(/\r\n?/g, '\n');
+    if (given === undefined) return [];
+    const isValue = step.data !== undefined;
+    const before = isValue ? canonicalJson(step.data ?? null) : plain(step.result ?? '');
+    const value = isValue ? parsed(given) : given;
+    const after = isValue ? canonicalJson(value) : plain(given);
+    return before === after ? [] : [[step.id, value]];
+  });
+  return edits.length === 0 ? undefined : Object.fromEntries(edits);
+}
+
+/** A browser posts lines in its own way, and drops the first one where it is empty. */
+const plain = (text: string): string => text.replace(/\r\n?/g, '\n').replace(/^\n/, '');
+
+/** JSON, or the text itself where it is none: what checks the value says what is wrong. */
+function parsed(text: string): Json {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) || Array.isArray(value) || typeof value !== 'object' || value === null
+      ? (value as Json)
+      : text;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,75 @@
+import { createRoute } from '@hono/zod-openapi';
+import { ApproveParams, ApproveQuery, LinkForm, LinkVote } from '../../../contract/approve.js';
+import { Decided } from '../../../contract/runs.js';
+import { decideLink, openLink, type LinkVote as Vote } from '../../../runs/index.js';
+import { errorMessage, Refusal, type RefusalKind } from '../../../shared/refusal.js';
+import { defineRoute } from '../../define-route.js';
+import { approvePage } from '../../pages/approve/approve-page.js';
+import { readApproveForm } from '../../pages/approve/read-form.js';
+import { setPageHeaders } from '../../pages/page.js';
+import { prefersJson } from '../../pages/paths.js';
+import { findLink, linkInput } from './link-input.js';
+
+/** What a person can mend on the page itself: it is shown again, with what they wrote. */
+const ON_THE_PAGE = { conflict: 409, refused: 422, forbidden: 403 } as const;
+
+export const postApprove = defineRoute({
+  access: 'token',
+  page: true,
+  find: findLink,
+  route: createRoute({
+    method: 'post',
+    path: '/api/approve/{tenant}/{ws}/{id}',
+    summary: 'Decide what a run waits for, as the one whom the link was made for',
+    tags: ['Triggers'],
+    request: {
+      params: ApproveParams,
+      query: ApproveQuery,
+      body: {
+        content: {
+          'application/json': { schema: LinkVote },
+          'application/x-www-form-urlencoded': { schema: LinkForm },
+        },
+      },
+    },
+    responses: {
+      200: {
+        description: 'Decided, or counted',
+        content: { 'text/html': { schema: { type: 'string' as const } }, 'application/json': { schema: Decided } },
+      },
+    },
+  }),
+  handle: async (c) => {
+    const { deps } = c.var;
+    const isPage = !prefersJson(c);
+    if (isPage) c.set('page', true);
+    const input = linkInput(c);
+    const type = c.req.header('content-type')?.toLowerCase() ?? '';
+    if (type !== '' && !/^application\/(json|x-www-form-urlencoded)\b/.test(type))
+      throw new Refusal('unsupported_type', 'send the decision as JSON or as a plain form');
+    // A body of the other type leaves each of them empty.
+    const [fields, json] = [c.req.valid('form'), c.req.valid('json')];
+    const isForm = type.startsWith('application/x-www-form-urlencoded');
+    const vote: Partial<Vote> & { readonly reason?: string | undefined } = isForm
+      ? readApproveForm(fields, await openLink(deps, input))
+      : json;
+    const { decision, reason, ...said } = vote;
+    if (decision === undefined)
+      throw new Refusal('refused', 'decision: send approve or reject, in a form or as JSON', { code: 'invalid' });
+    setPageHeaders(c);
+    try {
+      const decided = await decideLink(deps, input, { ...said, decision, note: said.note ?? reason });
+      if (!isPage) return c.json(decided, 200);
+      return c.html(approvePage(await openLink(deps, input), { preselected: decision, done: true }), 200);
+    } catch (error) {
+      const status = isPage && error instanceof Refusal ? onThePage(error.kind) : undefined;
+      if (status === undefined) throw error;
+      const shown = { preselected: decision, fault: errorMessage(error), given: fields };
+      return c.html(approvePage(await openLink(deps, input), shown), status) as never;
+    }
+  },
+});
+
+function onThePage(kind: RefusalKind): 403 | 409 | 422 | undefined {
+  return (ON_THE_PAGE as Partial<Record<RefusalKind, 403 | 409 | 422>>)[kind];
+}

@@ -1,0 +1,23 @@
+import type { Context } from 'hono';
+import { type OpenLinkInput, requireLink } from '../../../runs/index.js';
+import { clientAddress } from '../../auth/client-address.js';
+import type { AppEnv, GuardedEnv } from '../../env.js';
+
+/** The link as its address says it, whatever that is: a strange one is as wrong as a wrong token. */
+export function linkInput(c: Context): OpenLinkInput {
+  const asked = (name: string) => c.req.query(name) ?? '';
+  return {
+    tenant: c.req.param('tenant') ?? '',
+    workspace: c.req.param('ws') ?? '',
+    runId: c.req.param('id') ?? '',
+    park: asked('park'),
+    to: asked('to'),
+    token: asked('token'),
+    address: clientAddress(c as Context<AppEnv>),
+  };
+}
+
+/** Before a fault of the request is told: is the link good at all? */
+export function findLink(c: Context<GuardedEnv>): Promise<void> {
+  return requireLink(c.var.deps, linkInput(c));
+}

@@ -1,0 +1,39 @@
+import type { Deps } from '../../deps.js';
+import { checkToken, deriveToken } from '../../shared/tokens.js';
+
+/** The gate that a link decides, and for whom it was made: an address, or `webhook`. */
+export interface LinkOf {
+  readonly tenant: string;
+  readonly workspace: string;
+  readonly runId: string;
+  readonly park: string;
+  readonly to: string;
+}
+
+/** The recipient of a link in a POST to the account's own address, behind which there is no one person. */
+export const WEBHOOK = 'webhook';
+
+/**
+ * The address of the page on which its recipient decides the gate; the other one comes with the rejection chosen. Null
+ * without a public address: a link that only works on this machine is of no use in a mail.
+ */
+export function approveLinks(
+  deps: Pick<Deps, 'config' | 'keys'>,
+  link: LinkOf,
+): { readonly approveUrl: string; readonly rejectUrl: string } | null {
+  const { publicUrl } = deps.config;
+  if (publicUrl === null) return null;
+  const token = deriveToken(deps.keys.signing, 'approve', fieldsOf(link));
+  const path = [link.tenant, link.workspace, link.runId].map(encodeURIComponent).join('/');
+  const query = new URLSearchParams({ token, park: link.park, to: link.to });
+  const approveUrl = `${publicUrl}/api/approve/${path}?${query}`;
+  return { approveUrl, rejectUrl: `${approveUrl}&decision=reject` };
+}
+
+export function isApproveToken({ keys }: Pick<Deps, 'keys'>, link: LinkOf, token: string): boolean {
+  return checkToken(keys.signing, 'approve', fieldsOf(link), token);
+}
+
+function fieldsOf({ runId, park, to }: LinkOf): string[] {
+  return [runId, park, to];
+}

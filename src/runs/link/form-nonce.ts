@@ -1,0 +1,27 @@
+import type { Deps } from '../../deps.js';
+import { Refusal } from '../../shared/refusal.js';
+import { checkToken, deriveToken } from '../../shared/tokens.js';
+import type { LinkOf } from './approve-link.js';
+
+/** How long a page may lie open before it is read again. */
+const GOOD_FOR_MS = 24 * 3_600_000;
+
+type Shown = LinkOf & { readonly digest: string };
+
+/** What the page's form carries: that this page was made here, for this link and this content, and when. */
+export function formNonce({ keys, clock }: Pick<Deps, 'keys' | 'clock'>, shown: Shown): string {
+  const at = String(clock.now());
+  return `${at}.${deriveToken(keys.signing, 'approve-form', fieldsOf(shown, at))}`;
+}
+
+export function checkFormNonce({ keys, clock }: Pick<Deps, 'keys' | 'clock'>, shown: Shown, nonce: string): void {
+  const [at = '', token = ''] = nonce.split('.');
+  const ageMs = clock.now() - Number(at);
+  const isOurs = checkToken(keys.signing, 'approve-form', fieldsOf(shown, at), token);
+  if (isOurs && ageMs >= 0 && ageMs <= GOOD_FOR_MS) return;
+  throw new Refusal('conflict', 'this page is out of date: review again', { code: 'changed' });
+}
+
+function fieldsOf({ runId, park, to, digest }: Shown, at: string): string[] {
+  return [runId, park, to, digest, at];
+}
