@@ -62,7 +62,7 @@ test.each(writing.filter(([name]) => !(name in UNTOLD)))(
     for (const entry of entries) {
       expect(entry).toMatchObject({
         actor: {
-          kind: expect.stringMatching(/^(person|key|event)$/),
+          kind: expect.stringMatching(/^(person|key|link|event)$/),
           id: expect.stringMatching(/./),
           label: expect.stringMatching(/./),
         },
