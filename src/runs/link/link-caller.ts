@@ -33,7 +33,8 @@ export async function linkCaller(sql: Sql, link: LinkOf, address: string | null)
     return { ...common, role, actor, person: { id: member.id, email: member.email } };
   }
   const id = `link:${to.toLowerCase()}`;
-  const role = targets.email?.toLowerCase() === to.toLowerCase() ? 'editor' : NO_ROLE;
+  const isTold = targets.emails.some((email) => email.toLowerCase() === to.toLowerCase());
+  const role = isTold ? 'editor' : NO_ROLE;
   return { ...common, role, actor: { kind: 'link', id, label: to }, person: { id, email: to } };
 }
 

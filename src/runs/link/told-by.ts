@@ -1,9 +1,9 @@
 import type { Sql } from '../../db/contract.js';
 import { isRecord, type Json } from '../../shared/json.js';
 
-/** Where a run's news go: an address, a URL, and of what they tell; null where nobody said. */
+/** Where a run's news go, and which; null where nobody said which. */
 export interface Targets {
-  readonly email: string | null;
+  readonly emails: readonly string[];
   readonly url: string | null;
   readonly events: readonly string[] | null;
 }
@@ -13,16 +13,21 @@ export interface Targets {
  * names all of them; the events are the nearest ones up to there.
  */
 export function targetsIn(levels: readonly Json[]): Targets {
-  const said = levels.map((level) => (isRecord(level) ? level : {}));
-  const at = said.findIndex(({ email, url }) => typeof email === 'string' || typeof url === 'string');
-  if (at < 0) return { email: null, url: null, events: null };
-  const { email, url } = said[at] ?? {};
-  const events = said.slice(0, at + 1).find((level) => Array.isArray(level.events))?.events;
-  return {
-    email: typeof email === 'string' ? email : null,
-    url: typeof url === 'string' ? url : null,
-    events: Array.isArray(events) ? events.map(String) : null,
-  };
+  const said = levels.map((level) => {
+    const { email, url, events } = isRecord(level) ? (level as Record<string, Json>) : {};
+    return { emails: textsIn(email), url: textsIn(url)[0] ?? null, events: textsIn(events) };
+  });
+  const at = said.findIndex(({ emails, url }) => emails.length > 0 || url !== null);
+  const target = said[at];
+  if (!target) return { emails: [], url: null, events: null };
+  const events = said.slice(0, at + 1).find((level) => level.events.length > 0)?.events ?? null;
+  return { emails: target.emails, url: target.url, events };
+}
+
+/** One text, or a list of them. */
+function textsIn(value: Json | undefined): readonly string[] {
+  const list = Array.isArray(value) ? value : [value];
+  return list.filter((entry): entry is string => typeof entry === 'string' && entry !== '');
 }
 
 /** As it stands now: a run's flow is pinned, its workspace's and its account's defaults are not. */
