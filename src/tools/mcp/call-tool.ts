@@ -1,9 +1,9 @@
 import type { Client, Progress } from '@modelcontextprotocol/client';
-import { SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import type { McpToolPlan } from '../../workspace/model.js';
 import type { ToolContext } from '../contract.js';
 import { type Connection, sayFailure } from './connection.js';
 import { type ServerCall, ServerFault } from './contract.js';
+import { sdk } from './sdk.js';
 
 /** Of a server that declares none; progress then begins it anew, up to an hour. */
 const CALL_MS = 120_000;
@@ -35,8 +35,8 @@ export async function callServerTool(
       throw new ServerFault(`it did not answer within ${timeMs / 1_000} s, and may have done what was asked`, true);
     if (!isOpen())
       throw new ServerFault(`interrupted, may have partly run: ${why() ?? 'it closed the connection'}`, true);
-    if (error instanceof SdkHttpError && error.status === 404) throw new SessionLost();
-    if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
+    if (error instanceof sdk().SdkHttpError && error.status === 404) throw new SessionLost();
+    if (error instanceof sdk().SdkError && error.code === sdk().SdkErrorCode.InvalidResult)
       throw new ServerFault(
         'it answered with what is no result of the protocol, and may have done what was asked',
         true,
@@ -61,7 +61,7 @@ function callOf(client: Client, { tool, args }: ServerCall, options: CallOptions
 }
 
 function isTimeout(error: unknown): boolean {
-  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+  return error instanceof sdk().SdkError && error.code === sdk().SdkErrorCode.RequestTimeout;
 }
 
 function tellProgress({ onOutput, secrets }: ToolContext): (progress: Progress) => void {

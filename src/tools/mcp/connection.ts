@@ -1,5 +1,6 @@
-import { Client, ProtocolError, SdkHttpError, type Transport } from '@modelcontextprotocol/client';
+import type { Client, Transport } from '@modelcontextprotocol/client';
 import { ServerFault } from './contract.js';
+import { sdk } from './sdk.js';
 
 /** How long a server may take until it is ready. */
 const CONNECT_MS = 30_000;
@@ -49,7 +50,7 @@ export async function connect(dials: readonly (() => Dial)[], caller: Caller): P
 
 async function open(dial: Dial, { version, signal, onListChanged }: Caller): Promise<Connection> {
   let isOpen = true;
-  const client = new Client(
+  const client = new (sdk().Client)(
     { name: 'signalbox', version },
     {
       // No sampling, no elicitation, no roots: what a server asks of us is refused by the protocol's own answer.
@@ -76,9 +77,9 @@ async function open(dial: Dial, { version, signal, onListChanged }: Caller): Pro
 
 /** The server answered, and would have none of it. */
 function isRefusal(error: unknown): boolean {
-  if (error instanceof SdkHttpError)
+  if (error instanceof sdk().SdkHttpError)
     return error.status >= 400 && error.status < 500 && ![401, 403, 429].includes(error.status);
-  return error instanceof ProtocolError;
+  return error instanceof sdk().ProtocolError;
 }
 
 function whyNot(error: unknown, why: string | null): string {
@@ -89,8 +90,8 @@ const MAX_SAID = 500;
 
 /** What the client library throws, as a sentence. */
 export function sayFailure(error: unknown): string {
-  if (error instanceof SdkHttpError) return sayStatus(error.status, error.data.text);
-  if (error instanceof ProtocolError) return `it answers with the error ${error.code}: ${cut(error.message)}`;
+  if (error instanceof sdk().SdkHttpError) return sayStatus(error.status, error.data.text);
+  if (error instanceof sdk().ProtocolError) return `it answers with the error ${error.code}: ${cut(error.message)}`;
   if (error instanceof SyntaxError) return 'it answers with what is no JSON';
   if (error instanceof Error && error.name.endsWith('ZodError'))
     return 'it answers with what is no message of the protocol';

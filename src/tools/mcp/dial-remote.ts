@@ -1,14 +1,10 @@
-import {
-  SSEClientTransport,
-  SseError,
-  StreamableHTTPClientTransport,
-  type Transport,
-} from '@modelcontextprotocol/client';
+import type { Transport } from '@modelcontextprotocol/client';
 import type { Net } from '../../net/index.js';
 import type { McpToolPlan } from '../../workspace/model.js';
 import type { Dial } from './connection.js';
 import { ServerFault } from './contract.js';
 import { type FetchRules, guardedFetch } from './guarded-fetch.js';
+import { sdk } from './sdk.js';
 
 /** A stream of messages that breaks is opened again, but not for ever and never at once. */
 const RECONNECTS = 5;
@@ -61,7 +57,7 @@ function dial({ net, plan, url, headers }: RemoteServer, mode: Dial['mode'], spe
 
 const streamable: Speak = (url, fetch) => {
   let reconnects = 0;
-  return new StreamableHTTPClientTransport(url, {
+  return new (sdk().StreamableHTTPClientTransport)(url, {
     fetch,
     reconnectionScheduler: (reconnect, delay) => {
       reconnects += 1;
@@ -73,16 +69,16 @@ const streamable: Speak = (url, fetch) => {
 };
 
 const sse: Speak = (url, fetch) => {
-  const transport = new SSEClientTransport(url, { fetch });
+  const transport = new (sdk().SSEClientTransport)(url, { fetch });
   // It would go on with a stream of another session, where nobody has said hello.
   transport.onerror = (error) => {
-    if (error instanceof SseError) transport.close().catch(() => undefined);
+    if (error instanceof sdk().SseError) transport.close().catch(() => undefined);
   };
   return transport;
 };
 
 async function farewell(transport: Transport): Promise<void> {
-  if (!(transport instanceof StreamableHTTPClientTransport) || transport.sessionId === undefined) return;
+  if (!(transport instanceof sdk().StreamableHTTPClientTransport) || transport.sessionId === undefined) return;
   const late = new Promise<void>((resolve) => setTimeout(resolve, FAREWELL_MS).unref());
   await Promise.race([transport.terminateSession().catch(() => undefined), late]);
 }

@@ -6,6 +6,7 @@ import { fillSecrets } from '../fill-secrets.js';
 import { type LaneServers, type McpDeps, ServerFault } from './contract.js';
 import { dialsOfProgram } from './dial-local.js';
 import { dialsOf } from './dial-remote.js';
+import { loadSdk } from './sdk.js';
 import { McpServer, type ServerInput } from './server.js';
 
 interface Kept {
@@ -20,6 +21,7 @@ export function createLaneServers(deps: McpDeps, signal: AbortSignal): LaneServe
   const kept = new Map<string, Kept>();
   return {
     async find(plan, context) {
+      await loadSdk();
       const isLocal = plan.command !== undefined;
       const key = digestOf([plan as never, isLocal ? [context.agent.network, context.agent.runtime] : null] as never);
       const digest = digestOf(await given(plan, context));

@@ -1,13 +1,9 @@
 import type { Writable } from 'node:stream';
-import {
-  deserializeMessage,
-  type JSONRPCMessage,
-  serializeMessage,
-  type Transport,
-} from '@modelcontextprotocol/client';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { ProgramPipes, ProgramResult } from '../../sandbox/index.js';
 import { errorMessage } from '../../shared/refusal.js';
 import { type LineReader, readLines } from './read-lines.js';
+import { sdk } from './sdk.js';
 
 /** Runs the program until its end; `signal` kills it with all that it started. */
 export type RunServer = (wiring: {
@@ -60,7 +56,7 @@ export class StdioTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#stdin === null || !this.#isOpen) throw new Error('the server has ended');
     // One that reads nothing holds up nobody: the call's own time decides.
-    this.#stdin.write(serializeMessage(message));
+    this.#stdin.write(sdk().serializeMessage(message));
   }
 
   async close(): Promise<void> {
@@ -84,7 +80,7 @@ export class StdioTransport implements Transport {
   #receive(line: string): void {
     let message: JSONRPCMessage;
     try {
-      message = deserializeMessage(line);
+      message = sdk().deserializeMessage(line);
     } catch (error) {
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
       return;

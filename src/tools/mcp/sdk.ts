@@ -1,0 +1,13 @@
+import type * as Sdk from '@modelcontextprotocol/client';
+
+let loaded: typeof Sdk | null = null;
+
+/** Half a second and 26 MiB: only a worker whose steps have a server pays for it. Call it before `sdk`. */
+export async function loadSdk(): Promise<void> {
+  loaded ??= await import('@modelcontextprotocol/client');
+}
+
+export function sdk(): typeof Sdk {
+  if (loaded === null) throw new Error('the MCP client is used before it is loaded');
+  return loaded;
+}
