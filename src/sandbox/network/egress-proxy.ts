@@ -46,6 +46,8 @@ class Egress {
   readonly #over = new AbortController();
   readonly #refused = new Map<string, RefusedHost>();
   #bytes = 0;
+  /** Connections that are being made: whoever asked may have left, and what looks a name up hears of no end. */
+  #connecting = 0;
 
   constructor(readonly input: EgressInput) {
     this.server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, headersTimeout: 30_000 });
@@ -102,12 +104,19 @@ class Egress {
       return this.#refuse(to, `the program has used up the ${limits.transfer} bytes that it may send and receive`);
     if (!isAllowed(grant.hosts, to))
       return this.#refuse(to, `${nameOf(to)} is not in "network:", which opens ${grant.hosts.join(', ')}`);
-    const answer = await net.connect({
-      host: to.host,
-      port: to.port,
-      isOperators: grant.isOperators === true,
-      signal: this.#over.signal,
-    });
+    if (this.#connecting >= limits.connections)
+      return this.#refuse(to, `the program makes more than ${limits.connections} connections at once`);
+    this.#connecting += 1;
+    const answer = await net
+      .connect({
+        host: to.host,
+        port: to.port,
+        isOperators: grant.isOperators === true,
+        signal: this.#over.signal,
+      })
+      .finally(() => {
+        this.#connecting -= 1;
+      });
     if (answer.kind === 'fault') return this.#refuse(to, answer.message);
     this.#track(answer.socket);
     return answer.socket;

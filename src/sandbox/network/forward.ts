@@ -14,6 +14,8 @@ export function forward(
   outgoing: ServerResponse,
   { url, socket, onBytes }: { readonly url: URL; readonly socket: Socket; readonly onBytes: (count: number) => void },
 ): void {
+  // Who asked has left meanwhile.
+  if (outgoing.destroyed) return void socket.destroy();
   const sent = request({
     method: incoming.method,
     path: `${url.pathname}${url.search}`,
@@ -22,13 +24,23 @@ export function forward(
     createConnection: () => socket,
   });
   const fail = () => {
-    if (outgoing.headersSent) outgoing.destroy();
+    if (outgoing.headersSent || outgoing.destroyed) outgoing.destroy();
     else outgoing.writeHead(502).end(`${url.host} broke off, or answers what is no HTTP\n`);
   };
   sent.on('error', fail);
+  // An answer that would make a tunnel of the connection ends it without a word.
+  sent.once('close', () => {
+    if (!outgoing.headersSent) fail();
+  });
   sent.on('response', (answer) => {
     answer.on('data', (chunk: Buffer) => onBytes(chunk.length));
-    outgoing.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
+    try {
+      outgoing.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
+    } catch {
+      // The parser lets pass what must not be said on: a status of 7, for one.
+      answer.destroy();
+      return fail();
+    }
     pipeline(answer, outgoing, () => socket.destroy());
   });
   outgoing.once('close', () => socket.destroy());
