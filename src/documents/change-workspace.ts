@@ -30,6 +30,8 @@ export async function changeWorkspace(
   caller: Caller,
   { workspace, name, keys }: ChangeWorkspaceInput,
 ): Promise<ChangedWorkspace> {
+  // Before all else, since a change that changes nothing writes nothing, where it would be looked for.
+  await findWorkspace(deps.db, caller, workspace);
   const to = name === undefined || name === workspace ? null : name;
   if (to !== null && !atLeast(caller.role, 'admin'))
     throw new Refusal('forbidden', 'needs role admin to rename a workspace', { need: 'admin' });

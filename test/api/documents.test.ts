@@ -52,6 +52,15 @@ test('a rename moves every path, takes previews and scopes along, and is an admi
   const scoped = await createKey(app.deps, { ...app, role: 'editor', workspaces: [name, preview] });
   const to = freshName();
   expect((await app.patch(at(name), { name: to }, { as: scoped })).status).toBe(403);
+  // Nor does a change that changes nothing tell of a workspace out of reach, or one that there is none of.
+  for (const [path, wish] of [
+    [other.name, { name: other.name }],
+    [other.name, { name: to }],
+    [to, { name: to }],
+  ] as const) {
+    expect([wish, (await app.patch(at(path), wish, { as: scoped })).status]).toEqual([wish, 404]);
+  }
+  expect((await app.patch(at(name), { name }, { as: scoped })).status).toBe(200);
   expect((await app.patch(at(name), { name: other.name })).status).toBe(409);
   expect((await app.patch(at(preview), { name: to })).status).toBe(409);
   for (const bad of ['Not A Name', `${to}-preview-y`, '_library', '../x']) {
