@@ -274,6 +274,43 @@ test('security 19: a document does not choose where credentials go', async () =>
   expect(server.requests.at(-1)).toMatchObject({ path: '/x', headers: { authorization: 'Bearer canary-secret' } });
 });
 
+test('security 19: nor does a document that the workspace’s own refers to', async () => {
+  const other = await startLocalServer((_request, response) => void response.end());
+  const item = { servers: [{ url: other.url }], get: { operationId: 'x' } };
+  const parts = await startLocalServer((_request, response) => void response.end(JSON.stringify({ item })));
+  const own = await startLocalServer((_request, response) => void response.end());
+  const text = JSON.stringify({
+    openapi: '3.1.0',
+    servers: [{ url: own.url }],
+    paths: { '/x': { $ref: `${parts.url}/paths.json#/item` }, '/y': { get: { operationId: 'y' } } },
+  });
+  const mine = await createHttpLane({ 'tools/shop.json': text });
+  const plan = httpPlan({
+    openapi: 'tools/shop.json',
+    headers: { Authorization: 'Bearer ${TOKEN}' },
+  });
+  const { call } = await httpTools(mine, plan, { secrets: { TOKEN: 'canary-secret' } });
+  expect((await call('shop.x', {})).text).toContain('the tool has credentials: give it a `base:`');
+  expect(other.requests).toEqual([]);
+  await call('shop.y', {});
+  expect(own.requests).toMatchObject([{ path: '/y', headers: { authorization: 'Bearer canary-secret' } }]);
+});
+
+test('a document whose aliases would hold the worker up is refused, and one with a few is read', async () => {
+  const lists = (count: number) => {
+    const names = Array.from({ length: count }, (_, index) => `a${index}`);
+    return `x-a: [${names.map((name) => `&${name} 0`).join(', ')}]\nx-b: [${names.map((name) => `*${name}`).join(', ')}]`;
+  };
+  const text = (count: number) =>
+    `openapi: 3.1.0\n${lists(count)}\npaths: { /x: { get: { operationId: x, description: 'a & b' } } }\n`;
+  const mine = await createHttpLane({ 'tools/many.yaml': text(1_000), 'tools/few.yaml': text(20) });
+  const plan = { base: 'http://127.0.0.1:1' };
+  const many = await httpTools(mine, httpPlan({ ...plan, openapi: 'tools/many.yaml' }));
+  expect((await many.call('shop', {})).text).toContain('has too many aliases: give the same document as JSON');
+  const few = await httpTools(mine, httpPlan({ ...plan, openapi: 'tools/few.yaml' }));
+  expect(few.tools.map(({ ref }) => ref)).toEqual(['shop.x']);
+});
+
 test('remote references go through the guarded client; one that cannot be had leaves its form open', async () => {
   const parts = await startLocalServer(({ path }, response) => {
     if (path === '/gone.json') response.statusCode = 404;

@@ -1,4 +1,5 @@
 import type { HttpToolPlan } from '../../workspace/model.js';
+import type { ApiOperation } from '../../workspace/openapi/index.js';
 import type { Operation, ToolContext } from '../contract.js';
 import { unusable } from '../transports/unusable.js';
 import { type LoadedDocument, loadDocument } from './openapi/load-document.js';
@@ -21,7 +22,7 @@ export async function openapiTool(
     ];
   }
   return allowed.map((typed) => {
-    const base = baseOf(tool, document, typed.api.servers);
+    const base = baseOf(tool, document, typed.api);
     if ('fault' in base) return unusable(typed.api.id, `${tool.name}.${typed.api.id} cannot be called: ${base.fault}`);
     return operationTool(deps, { tool, base: base.url }, typed);
   });
@@ -31,7 +32,7 @@ export async function openapiTool(
 function baseOf(
   tool: HttpToolPlan,
   { address }: LoadedDocument,
-  servers: readonly string[],
+  { servers, serversAt }: Pick<ApiOperation, 'servers' | 'serversAt'>,
 ): { readonly url: string } | { readonly fault: string } {
   if (tool.base !== undefined) return { url: tool.base };
   const [server = URL.canParse(address) ? '/' : undefined] = servers;
@@ -40,8 +41,10 @@ function baseOf(
     return { fault: 'its document names no server: give the tool a `base:`' };
   }
   const url = new URL(server, from);
-  // Whoever writes the document must not choose where the credentials go.
-  if (from !== undefined && tool.secrets.length > 0 && url.origin !== new URL(from).origin) {
+  // Whoever writes a document elsewhere must not choose where the credentials go: neither this one, nor one that it refers to.
+  const isElsewhere = from !== undefined || URL.canParse(serversAt);
+  const isOwn = from !== undefined && url.origin === new URL(from).origin;
+  if (isElsewhere && !isOwn && tool.secrets.length > 0) {
     return { fault: `its document sends calls on to ${url.host}, and the tool has credentials: give it a \`base:\`` };
   }
   return { url: url.href };

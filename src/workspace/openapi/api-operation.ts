@@ -46,6 +46,8 @@ export interface ApiOperation {
   readonly body: ApiBody | null;
   /** Addresses as the document has them, the nearest; empty when it names none. */
   readonly servers: readonly string[];
+  /** The document that names them: a path may be described in another one. */
+  readonly serversAt: string;
   /** Media types of a good answer; empty when the document tells none. */
   readonly answers: readonly string[];
 }

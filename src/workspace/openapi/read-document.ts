@@ -1,9 +1,12 @@
-import { parse } from 'yaml';
+import { type Document, parseDocument, visit } from 'yaml';
 import { isRecord } from '../../shared/json.js';
 
 /** Reading YAML takes seconds a MiB, and the whole worker waits. */
 const MAX_YAML = 1_048_576;
 const MAX_ALIASES = 1_000;
+/** Each alias is looked for through the whole document: of as many nodes as many aliases are hours. */
+const MAX_LOOKS = 500_000;
+const ANCHOR = /(?:^|[\s,[{:-])&[^\s,[\]{}]/;
 
 export type DocumentRead =
   | { readonly ok: true; readonly document: Readonly<Record<string, unknown>> }
@@ -44,14 +47,30 @@ function readJson(text: string): Tree {
 function readYaml(text: string): Tree {
   if (text.length > MAX_YAML) return fail('is YAML of over 1 MiB: give the same document as JSON');
   try {
-    return {
-      ok: true,
-      document: parse(text, { uniqueKeys: false, maxAliasCount: MAX_ALIASES, merge: true, logLevel: 'silent' }),
-    };
+    const tree = parseDocument(text, { uniqueKeys: false, merge: true, logLevel: 'silent' });
+    const [fault] = tree.errors;
+    if (fault) throw fault;
+    if (ANCHOR.test(text) && looksOf(tree) > MAX_LOOKS)
+      return fail('has too many aliases: give the same document as JSON, or without anchors');
+    return { ok: true, document: tree.toJS({ maxAliasCount: MAX_ALIASES }) };
   } catch (error) {
     const [line = ''] = String((error as Error).message).split('\n');
     return fail(`cannot be read as YAML (${line.slice(0, 200)})`);
   }
+}
+
+function looksOf(tree: Document): number {
+  let nodes = 0;
+  let aliases = 0;
+  visit(tree, {
+    Node: () => {
+      nodes += 1;
+    },
+    Alias: () => {
+      aliases += 1;
+    },
+  });
+  return nodes * aliases;
 }
 
 function fail(message: string): { readonly ok: false; readonly message: string } {

@@ -8,10 +8,15 @@ import { cut, newRoom, type SchemaRoom, toSchema } from './to-schema.js';
 const MAX_DESCRIPTION = 1_000;
 
 /** Reads one operation whole. Parameters that cannot be read are left out: a call tells what the server misses. */
-export function readOperation(found: FoundOperation, refs: References, servers: readonly string[]): ApiOperation {
+export function readOperation(
+  found: FoundOperation,
+  refs: References,
+  { servers, at }: { readonly servers: readonly string[]; readonly at: string },
+): ApiOperation {
   const { id, method, path, operation, item } = found;
   const room = newRoom();
   const parameters = parametersOf(found, refs, room);
+  const own = [operation, item].find(({ value }) => serversOf(value.servers).length > 0);
   return {
     id,
     method,
@@ -19,7 +24,8 @@ export function readOperation(found: FoundOperation, refs: References, servers: 
     description: describe(found),
     parameters,
     body: method === 'GET' || method === 'HEAD' ? null : readBody(part(operation, 'requestBody'), refs, room),
-    servers: [operation.value.servers, item.value.servers].map(serversOf).find((list) => list.length > 0) ?? servers,
+    servers: own ? serversOf(own.value.servers) : servers,
+    serversAt: own ? own.at : at,
     answers: answersOf(operation, refs),
   };
 }

@@ -79,9 +79,12 @@ async function readReferred(deps: HttpDeps, context: ToolContext, { texts, docum
 function addressesIn(root: unknown, at: string): ReadonlySet<string> {
   const found = new Set<string>();
   const left = [root];
+  // A part that YAML's aliases put in a thousand places is one.
+  const seen = new Set<object>();
   while (left.length > 0) {
     const value = left.pop();
-    if (typeof value !== 'object' || value === null) continue;
+    if (typeof value !== 'object' || value === null || seen.has(value)) continue;
+    seen.add(value);
     const ref = refOf(value);
     if (ref !== null && !ref.startsWith('#')) found.add(addressOf(ref, at));
     for (const inner of Object.values(value)) left.push(inner);
@@ -111,7 +114,7 @@ async function readOperations(
   const operations: TypedOperation[] = [];
   for (const found of listOperations(document, refs, address)) {
     if (operations.length % AT_ONCE === 0) await new Promise(setImmediate);
-    operations.push(typedOperation(readOperation(found, refs, servers)));
+    operations.push(typedOperation(readOperation(found, refs, { servers, at: address })));
   }
   return { address, operations, servers };
 }
