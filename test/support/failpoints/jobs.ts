@@ -1,5 +1,5 @@
 import type { Failpoint } from '../../../src/shared/failpoint.js';
-import type { Doing, Job, Killed, KilledElsewhere } from './job.js';
+import type { Ask, Doing, Job, Killed, KilledElsewhere } from './job.js';
 
 const ACT = '## Act @worker\n\nAct.\n\n## After @worker\n\nAfter.';
 const GATE = '## First @worker\n\n1.\n\n## Sign\n\n- approve: human\n\nOK?\n\n## Last @worker\n\n3.';
@@ -151,6 +151,44 @@ const evaluates = (name: string, nth = 1): Job => ({
   did: { 'workspace.create': 1, 'eval.run': 1 },
 });
 
+/** A write of one document, asked for once more after the kill. */
+const writes = (name: string, ask: Ask, done: string): Job => ({
+  name,
+  nth: 2,
+  flow: ACT,
+  async does({ post }) {
+    await post(ask);
+    return [];
+  },
+  did: { 'workspace.create': 1, 'source.edit': 1, [done]: 1 },
+});
+
+/** The library is the account's: twice made would be refused, as its name is taken. */
+const shelves = (name: string): Job => ({
+  name,
+  nth: 2,
+  flow: ACT,
+  async does({ post }) {
+    await post({ path: '../../library/knowledge', body: { name: 'house-rules' } });
+    return [];
+  },
+  did: { 'workspace.create': 1 },
+});
+
+const promotes = (name: string): Job => ({
+  name,
+  nth: 3,
+  flow: ACT,
+  async does(doing) {
+    const id = await doing.start();
+    await doing.drive(id);
+    await doing.post({ path: `runs/${id}/promote`, body: {} });
+    return [id];
+  },
+  shows: COMPLETED,
+  did: { ...ONE, 'source.edit': 1, 'run.promote': 1 },
+});
+
 /** Creating the workspace is the first thing that every job does, with an Idempotency-Key as all it asks for. */
 export const KEYED: readonly Job[] = [
   creates('POST /api/workspaces'),
@@ -160,6 +198,24 @@ export const KEYED: readonly Job[] = [
   reruns('POST /api/workspaces/{ws}/runs/{id}/rerun', 3),
   decides('POST /api/workspaces/{ws}/runs/{id}/approve', 3),
   evaluates('POST /api/workspaces/{ws}/evals/{eval}/run', 2),
+  shelves('POST /api/library/{kind}'),
+  promotes('POST /api/workspaces/{ws}/runs/{id}/promote'),
+  writes('POST /api/workspaces/{ws}/agents', { path: 'agents', body: { name: 'clerk' } }, 'agent.create'),
+  writes(
+    'POST /api/workspaces/{ws}/assets',
+    { path: 'assets', body: { kind: 'knowledge', name: 'tone' } },
+    'knowledge.create',
+  ),
+  writes(
+    'POST /api/workspaces/{ws}/flows',
+    { path: 'flows', body: { name: 'second', pattern: 'chain' } },
+    'flow.create',
+  ),
+  writes(
+    'POST /api/workspaces/{ws}/flows/{flow}',
+    { path: 'flows/it', body: { target: 'worker', instruction: 'Go on.' } },
+    'flow.change',
+  ),
 ];
 
 /** For every failpoint the work that is killed there. */

@@ -19,7 +19,9 @@ function answer(call: FakeCall, summedUp: Set<string>): FakeAnswer {
   const append = { name: 'Bash', args: { command: `echo ${step}.${turn} >> files/${run}-${step}.txt` } };
   if (step === 'one') return { text: 'one is done', delayMs: 1_200 };
   if ((step === 'act' || step === 'worker') && turn === '0') return { calls: [append] };
-  if (step === 'note' && turn === '0') return { calls: [{ name: 'Write', args: NOTE }] };
+  // A worker that another job's kill ends may cut this call: what was cut is written again, as a model would.
+  if (step === 'note' && (turn === '0' || (turn === '1' && call.prompt.includes('may have partly run'))))
+    return { calls: [{ name: 'Write', args: NOTE }] };
   if (step === 'hand' && turn === '0') return { calls: ['left', 'right'].map(handOver) };
   if (step !== 'count') return { text: `${step} is done` };
   if (parts.at(-1) === 'summary') {

@@ -181,7 +181,7 @@ async function doctor(db: Db, dataDir: string, taskQueue: string): Promise<strin
 /** How often each action was done in the workspace. */
 async function audited(db: Db, workspace: string): Promise<Readonly<Record<string, number>>> {
   const rows = await db.query<{ action: string; count: number }>(
-    `SELECT action, count(*)::int AS count FROM audit_entry WHERE target = $1
+    `SELECT action, count(*)::int AS count FROM audit_entry WHERE target = $1 OR detail->>'workspace' = $1
         OR target IN (SELECT r.id FROM run r JOIN workspace w ON w.id = r.workspace_id WHERE w.name = $1)
         OR target IN (SELECT e.id FROM eval_run e JOIN workspace w ON w.id = e.workspace_id WHERE w.name = $1)
       GROUP BY action`,
