@@ -131,6 +131,7 @@ test('a server that does not come up leaves a tool that says why, and the step g
   expect(await says('version')).toContain('protocol version is not supported: 1999-01-01');
   expect(await says('well', { command: 'no-such-program' })).toContain('no-such-program');
   expect(await says('circle')).toContain('its list of tools does not end');
+  expect(await says('long')).toContain('its list of tools is longer than 32 MiB');
   const endless = await lane('endless');
   expect(await endless.fails('srv', {})).toContain('its list of tools does not end');
 });

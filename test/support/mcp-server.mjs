@@ -117,6 +117,12 @@ function list({ cursor = '0' } = {}) {
     return { tools, ...(from + 100 < 10_000 && { nextCursor: String(from + 100) }) };
   }
   if (how === 'endless') return { tools: [tool(`t${cursor}`)], nextCursor: String(Number(cursor) + 1) };
+  if (how === 'long') {
+    const from = Number(cursor);
+    const inputSchema = { type: 'object', description: 'x'.repeat(49_000) };
+    const tools = Array.from({ length: 200 }, (_, i) => ({ name: `long_${from + i}`, inputSchema }));
+    return { tools, nextCursor: String(from + 200) };
+  }
   if (how === 'circle') return { tools: [tool('t')], nextCursor: 'again' };
   if (how === 'names') return { tools: NAMES.map((name) => tool(name)) };
   if (how === 'broken')

@@ -6,6 +6,8 @@ import { readServerTool } from './read-tool.js';
 /** What one server may have, and how long the whole of its list may take. */
 const MAX_TOOLS = 20_000;
 const MAX_PAGES = 1_000;
+/** In characters, of all that is kept of it: each of 20,000 tools may have a long schema, and the whole worker's memory is one. */
+const MAX_LIST = 32 * 1_048_576;
 const LIST_MS = 60_000;
 
 /** Read here and not by the client library: one bad tool among many costs itself alone. */
@@ -17,6 +19,7 @@ export async function listServerTools(client: Client, signal: AbortSignal): Prom
   const until = performance.now() + LIST_MS;
   const tools = new Map<string, ServerTool>();
   const seen = new Set<string>();
+  let size = 0;
   let cursor: string | undefined;
   for (let pages = 1; ; pages += 1) {
     const timeout = Math.max(1, until - performance.now());
@@ -24,8 +27,11 @@ export async function listServerTools(client: Client, signal: AbortSignal): Prom
     const page = await client.request({ method: 'tools/list', params }, Page, { signal, timeout });
     for (const value of page.tools) {
       const tool = readServerTool(value);
-      if (tool && !tools.has(tool.name)) tools.set(tool.name, tool);
+      if (!tool || tools.has(tool.name)) continue;
+      tools.set(tool.name, tool);
+      size += JSON.stringify(tool).length;
     }
+    if (size > MAX_LIST) throw new ServerFault(`its list of tools is longer than ${MAX_LIST / 1_048_576} MiB`);
     if (tools.size > MAX_TOOLS) throw new ServerFault(`it lists more than ${MAX_TOOLS} tools`);
     cursor = page.nextCursor ?? undefined;
     if (cursor === undefined || cursor === '') return [...tools.values()];
