@@ -14,6 +14,7 @@ import { startEngineLoops } from './engine/index.js';
 import { startEvalLoop } from './evals/index.js';
 import { createModels } from './models/index.js';
 import { createNet } from './net/index.js';
+import { startNotifyLoop } from './notify/index.js';
 import { createSandbox } from './sandbox/index.js';
 import { systemClock } from './shared/clock.js';
 import { armFailpoint, FAILPOINT_FLAG } from './shared/failpoint.js';
@@ -165,6 +166,7 @@ async function startWorker(
   const { namespace, taskQueue } = config.temporal;
   const target = { address: config.temporal.address ?? '', tls: config.temporal.tls };
   const loops = startEngineLoops(deps);
+  const news = startNotifyLoop(deps);
   const triggers = startTriggerLoops(deps);
   const evals = startEvalLoop(deps);
   const bundlePath = join(distDir, 'workflows.js');
@@ -188,6 +190,7 @@ async function startWorker(
       await worker.close();
       await triggers.close();
       await loops.close();
+      await news.close();
       await evals.end();
       await seen.close();
     },

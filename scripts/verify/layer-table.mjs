@@ -20,6 +20,7 @@ const SERVICES = [
   'keys',
   'avatars',
   'mail',
+  'notify',
   'triggers',
 ];
 

@@ -36,7 +36,12 @@ export interface Config {
   /** Who may sign up: anybody, whoever has an invite, or nobody. */
   readonly signup: 'open' | 'invite' | 'closed';
   /** Where mails are posted, and whom they are from; null sends none. */
-  readonly email: { readonly apiUrl: string; readonly from: string | null };
+  readonly email: {
+    readonly apiUrl: string;
+    readonly from: string | null;
+    /** The operator's own mail server, for accounts without a key of a provider's; it may hold a password. */
+    readonly smtpUrl: string | null;
+  };
   readonly devNoAuth: boolean;
   readonly trustProxy: boolean;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';

@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.js';
 import { openSecret } from '../secrets/index.js';
+import { sendSmtp } from './send-smtp.js';
 
 export interface Mail {
   readonly to: string;
@@ -19,12 +20,16 @@ const TIMEOUT_MS = 10_000;
 /**
  * Sends one mail through the HTTP API of the account's mail provider, under the account's own key. The wire is that of
  * Resend (https://resend.com/docs/api-reference/emails/send-email): a bearer key, and JSON of from, to, subject, text and
- * html. Never throws: what kept it from being sent is the outcome, as a sentence for people.
+ * html. An account without a key sends through the operator's SMTP server, where there is one. Never throws: what kept it from being sent is the outcome, as a sentence for people.
  */
 export async function sendMail(deps: Deps, tenant: string, mail: Mail): Promise<MailOutcome> {
-  const { apiUrl, from } = deps.config.email;
+  const { apiUrl, from, smtpUrl } = deps.config.email;
   if (from === null) return failed('this service has no sender: the operator sets SERVICE_EMAIL_FROM');
   const key = await keyOf(deps, tenant);
+  if ('none' in key) {
+    if (smtpUrl !== null) return sendSmtp(smtpUrl, from, mail);
+    return failed(`the account has no mail key: store it as the secret ${SECRET}`);
+  }
   if ('reason' in key) return key;
   const { id, to, subject, text, html } = mail;
   const answer = await deps.net.request({
@@ -42,16 +47,15 @@ export async function sendMail(deps: Deps, tenant: string, mail: Mail): Promise<
   return failed(`the mail provider answered ${answer.status}${hint}`);
 }
 
-async function keyOf(deps: Deps, tenant: string): Promise<{ readonly key: string } | (MailOutcome & { sent: false })> {
+type Key = { readonly key: string } | { readonly none: true } | (MailOutcome & { sent: false });
+
+async function keyOf(deps: Deps, tenant: string): Promise<Key> {
   try {
     const secret = await openSecret(deps.db, deps.keys, { tenant, workspace: null, name: SECRET });
     if (secret?.shape === 'value') return { key: secret.value };
     if (secret?.shape === 'api') return { key: secret.value.key };
-    return failed(
-      secret
-        ? `the secret ${SECRET} is of shape ${secret.shape}: store it as value or api`
-        : `the account has no mail key: store it as the secret ${SECRET}`,
-    );
+    if (!secret) return { none: true };
+    return failed(`the secret ${SECRET} is of shape ${secret.shape}: store it as value or api`);
   } catch {
     return failed(`the secret ${SECRET} cannot be opened: store it anew`);
   }

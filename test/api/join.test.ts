@@ -108,7 +108,7 @@ async function mailing(status = 200, from: string | null = 'Signalbox <box@x.tes
   const provider = await startLocalServer((_request, response) => {
     response.writeHead(status, { 'content-type': 'application/json' }).end('{"id":"1"}');
   });
-  const email = { apiUrl: `${provider.url}/emails`, from };
+  const email = { apiUrl: `${provider.url}/emails`, from, smtpUrl: null };
   const allowHosts = [{ host: '127.0.0.1', port: null }];
   const stage = await team({
     config: { email, allowHosts },

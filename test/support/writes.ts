@@ -153,6 +153,13 @@ export const WRITES: Readonly<Record<string, Prepare>> = {
     return { path: linkPath(stage.app.deps, link), json: { decision: 'reject' }, by: 'nobody' };
   },
   'PATCH /api/account': () => ({ json: { budget: 12 } }),
+  'POST /api/notifications/test': async (stage) => {
+    const account = { notify: { email: stage.app.owner.email } };
+    const set = await stage.app.patch('/api/account', account);
+    if (!set.ok) throw new Error(`notify: ${set.status} ${await set.text()}`);
+    return { json: {} };
+  },
+  'POST /api/notifications/secret': () => ({}),
   'PUT /api/secrets': () => ({ json: { name: `S_${newId().toUpperCase()}`, value: 'a long value' } }),
   'DELETE /api/secrets': async (stage) => {
     const name = `S_${newId().toUpperCase()}`;

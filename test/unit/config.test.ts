@@ -27,7 +27,7 @@ test('nothing set gives the one-machine default', () => {
     keys: null,
     bootstrap: { account: 'main', email: 'owner@localhost', password: null },
     signup: 'invite',
-    email: { apiUrl: 'https://api.resend.com/emails', from: null },
+    email: { apiUrl: 'https://api.resend.com/emails', from: null, smtpUrl: null },
     devNoAuth: false,
     trustProxy: false,
     logLevel: 'info',

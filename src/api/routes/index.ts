@@ -15,6 +15,7 @@ import { historyRoutes } from './history/index.js';
 import { hookRoutes } from './hooks/index.js';
 import { keyRoutes } from './keys/index.js';
 import { libraryRoutes } from './library/index.js';
+import { notificationRoutes } from './notifications/index.js';
 import { oauthRoutes } from './oauth/index.js';
 import { runRoutes } from './runs/index.js';
 import { secretRoutes } from './secrets/index.js';
@@ -40,6 +41,7 @@ export const routes: readonly Route[] = [
   ...hookRoutes,
   ...accountRoutes,
   ...secretRoutes,
+  ...notificationRoutes,
   ...oauthRoutes,
   ...authRoutes,
   ...cliRoutes,

@@ -41,7 +41,7 @@ export const serverCommand = checked(text, (value) =>
 const notifyTable = {
   url: key(httpUrl, 'Where notifications are posted.'),
   email: key(emails, 'Who gets them by mail.'),
-  events: key(listOf(oneOf(NOTIFY_EVENTS)), 'Which ones; all when left out.'),
+  events: key(listOf(oneOf(NOTIFY_EVENTS)), 'Which ones; `approval.waiting` and `run.failed` when left out.'),
 } satisfies KeyTable;
 
 export const notify: Reader<JsonObject> = {

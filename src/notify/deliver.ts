@@ -1,0 +1,128 @@
+import type { Deps } from '../deps.js';
+import { sendMail } from '../mail/index.js';
+import { approveLinks, type LinkOf, WEBHOOK } from '../runs/index.js';
+import type { Json } from '../shared/json.js';
+import { errorMessage } from '../shared/refusal.js';
+import { type NotificationContent, readContent } from './content.js';
+import { mailText } from './mail-text.js';
+import { type Sent, sendPost } from './send-post.js';
+
+export interface NotificationRow {
+  /** The same at every try: a receiver that knows it has had this one. */
+  readonly id: string;
+  readonly tenantId: string;
+  readonly runId: string | null;
+  readonly park: string | null;
+  readonly channel: 'mail' | 'post';
+  readonly target: string;
+  readonly content: Json;
+  /** This one included. */
+  readonly tries: number;
+}
+
+const BATCH = 10;
+/** How long a try may take before another worker makes it; longer than both channels' patience. */
+const LEASE_MS = 120_000;
+/** Pauses after each try that failed, in seconds: a day in all. */
+const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800] as const;
+
+/** Sends what is due, each under a lease. Answers how many it tried. */
+export async function deliverDue(deps: Deps): Promise<number> {
+  const rows = await deps.db.query<NotificationRow>({
+    name: 'claim-notifications',
+    text: `UPDATE notification SET tries = tries + 1, due_at = now() + $1 * interval '1 ms' WHERE id IN (
+        SELECT id FROM notification WHERE state = 'pending' AND due_at <= now() ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+      RETURNING id, tenant_id AS "tenantId", run_id AS "runId", park, channel, target, content, tries`,
+    values: [LEASE_MS, BATCH],
+  });
+  await Promise.all(rows.map((row) => deliver(deps, row)));
+  return rows.length;
+}
+
+async function deliver(deps: Deps, row: NotificationRow): Promise<void> {
+  if (row.park !== null && !(await isOpen(deps, row.park))) return end(deps, row, 'dropped', 'it was decided before');
+  const outcome = await send(deps, row).catch((error: unknown): Sent => ({ sent: false, reason: errorMessage(error) }));
+  if (outcome.sent) return end(deps, row, 'sent', null);
+  const pause = PAUSES[row.tries - 1];
+  if (pause === undefined) {
+    deps.log.warn(
+      { notification: row.id, tenant: row.tenantId, reason: outcome.reason },
+      'a notification was given up',
+    );
+    return end(deps, row, 'failed', outcome.reason);
+  }
+  // Up to a fifth more, so that what failed together does not come back together.
+  const pauseMs = pause * 1_000 * (1 + Math.random() / 5);
+  await deps.db.query({
+    name: 'put-off-notification',
+    text: `UPDATE notification SET due_at = now() + $3 * interval '1 ms', last_error = $4 WHERE id = $1 AND tries = $2 AND state = 'pending'`,
+    values: [row.id, row.tries, pauseMs, outcome.reason],
+  });
+}
+
+async function isOpen({ db }: Pick<Deps, 'db'>, park: string): Promise<boolean> {
+  const open = await db.query({
+    name: 'notified-gate',
+    text: 'SELECT 1 FROM park WHERE id = $1 AND decided_at IS NULL',
+    values: [park],
+  });
+  return open.length > 0;
+}
+
+/** A try that was overtaken by another says nothing. */
+async function end({ db }: Pick<Deps, 'db'>, row: NotificationRow, state: string, why: string | null): Promise<void> {
+  await db.query({
+    name: 'end-notification',
+    text: `UPDATE notification SET state = $3, ended_at = now(), last_error = $4 WHERE id = $1 AND tries = $2 AND state = 'pending'`,
+    values: [row.id, row.tries, state, why],
+  });
+}
+
+/** One try over its channel. */
+export async function send(deps: Deps, row: Omit<NotificationRow, 'tries'>): Promise<Sent> {
+  const content = readContent(row.content);
+  return CHANNELS[row.channel](deps, row, content);
+}
+
+type Send = (deps: Deps, row: Omit<NotificationRow, 'tries'>, content: NotificationContent) => Promise<Sent>;
+
+const CHANNELS = {
+  mail: (deps, row, content) => {
+    const { subject, text, html } = mailText(content, linksOf(deps, row, content, row.target));
+    return sendMail(deps, row.tenantId, { id: row.id, to: row.target, subject, text, html });
+  },
+  post: (deps, row, content) => {
+    const { publicUrl } = deps.config;
+    const { account, workspace, run, step, flow, subject, summary, text, due, event, at } = content;
+    const runUrl = publicUrl === null || run === null ? null : `${publicUrl}/api/workspaces/${workspace}/runs/${run}`;
+    const links = linksOf(deps, row, content, WEBHOOK);
+    const body = { event, account, workspace, run, flow, step, subject, summary, text, due, runUrl, ...links, at };
+    return sendPost(deps, { id: row.id, tenant: row.tenantId, url: row.target, body: body as Json });
+  },
+} as const satisfies Record<NotificationRow['channel'], Send>;
+
+/** Derived now: a link that was kept would outlive the install key. */
+function linksOf(
+  deps: Deps,
+  { tenantId, runId, park }: Omit<NotificationRow, 'tries'>,
+  { workspace }: NotificationContent,
+  to: string,
+): ReturnType<typeof approveLinks> {
+  if (park === null || runId === null || workspace === null) return null;
+  const link: LinkOf = { tenant: tenantId, workspace, runId, park, to };
+  const links = approveLinks(deps, link);
+  if (links === null) sayOnce(deps);
+  return links;
+}
+
+const told = new WeakSet<object>();
+
+/** Once a worker. */
+function sayOnce({ log, config }: Deps): void {
+  if (told.has(config)) return;
+  told.add(config);
+  log.warn(
+    {},
+    'notifications carry no approve links: set SERVICE_PUBLIC_URL to the address that people reach this service at',
+  );
+}

@@ -1,0 +1,131 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import type { GateSpec } from '../engine/index.js';
+import { decidersAt, targetsIn } from '../runs/index.js';
+import { newId } from '../shared/ids.js';
+import { isRecord, type Json } from '../shared/json.js';
+import { contentOf } from './content.js';
+import { eventOf, type NoticeData } from './events.js';
+import { type MemberOf, recipientsOf } from './recipients.js';
+
+const BATCH = 50;
+
+interface NoticeRow {
+  readonly id: bigint;
+  readonly tenantId: string;
+  readonly workspaceId: string | null;
+  readonly runId: string | null;
+  readonly event: string;
+  readonly data: Json;
+  readonly at: Date;
+}
+
+/**
+ * Makes of each thing that happened what is to be sent to whom. One transaction takes it away and writes that, so that
+ * a worker that dies loses nothing and doubles nothing. Answers how many there were.
+ */
+export async function expandNotices(deps: Pick<Deps, 'db'>): Promise<number> {
+  return deps.db.transaction(async (sql) => {
+    const notices = await sql.query<NoticeRow>({
+      name: 'take-notices',
+      text: `DELETE FROM notice WHERE id IN (SELECT id FROM notice ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
+        RETURNING id, tenant_id AS "tenantId", workspace_id AS "workspaceId", run_id AS "runId", event, data, at`,
+      values: [BATCH],
+    });
+    for (const notice of notices) await expand(sql, notice);
+    return notices.length;
+  });
+}
+
+interface Context {
+  readonly account: string;
+  readonly accountNotify: Json;
+  readonly workspace: string | null;
+  readonly workspaceNotify: Json;
+  readonly flow: string | null;
+  readonly flowNotify: Json;
+  readonly summary: string | null;
+  readonly error: string | null;
+  readonly step: string | null;
+  readonly gate: Json;
+  readonly isDecided: boolean;
+  readonly openedAt: Date | null;
+  readonly due: Date | null;
+}
+
+async function expand(sql: Sql, notice: NoticeRow): Promise<void> {
+  const event = eventOf(notice.event);
+  const data = (isRecord(notice.data) ? notice.data : {}) as NoticeData;
+  const context = await readContext(sql, notice, typeof data.park === 'string' ? data.park : null);
+  if (event === null || !context) return;
+  const gate = isRecord(context.gate) ? (context.gate as unknown as GateSpec) : null;
+  const asks = gate !== null && (event === 'approval.waiting' || event === 'approval.reminder');
+  if (asks && context.isDecided) return;
+  const targets = targetsIn([context.flowNotify, context.workspaceNotify, context.accountNotify]);
+  const onlyDeciders = notice.event === 'approval.escalated';
+  const deciders = onlyDeciders ? [String(data.to)] : namedBy(gate, context.openedAt, notice.at);
+  const members = gate === null ? [] : await readMembers(sql, notice.tenantId, context.workspace);
+  const recipients = recipientsOf({ event, targets, deciders, members, onlyDeciders });
+  if (recipients.length === 0) return;
+  const content = contentOf({
+    ...context,
+    event,
+    data,
+    run: notice.runId,
+    title: gate?.title ?? null,
+    ask: asks ? (gate?.ask ?? null) : null,
+    due: context.due?.toISOString() ?? null,
+    error: event === 'run.failed' ? context.error : null,
+    at: notice.at.toISOString(),
+  });
+  for (const { channel, target } of recipients) {
+    await sql.query({
+      name: 'write-notification',
+      text: `INSERT INTO notification (id, tenant_id, run_id, park, event, channel, target, content)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      values: [
+        newId(),
+        notice.tenantId,
+        notice.runId,
+        asks ? String(data.park) : null,
+        event,
+        channel,
+        target,
+        JSON.stringify(content),
+      ],
+    });
+  }
+}
+
+function namedBy(gate: GateSpec | null, openedAt: Date | null, at: Date): readonly string[] {
+  if (gate === null || openedAt === null) return [];
+  return decidersAt({ gate, openedAtMs: openedAt.getTime(), nowMs: at.getTime() });
+}
+
+async function readContext(sql: Sql, notice: NoticeRow, park: string | null): Promise<Context | undefined> {
+  const [row] = await sql.query<Context>({
+    name: 'notice-context',
+    text: `SELECT t.name AS account, t.notify AS "accountNotify", w.name AS workspace, v.index->'notify' AS "workspaceNotify",
+        r.flow, p.body->'notify' AS "flowNotify", r.error, coalesce(r.summary, (SELECT left(split_part(ltrim(s.result, E' \\t\\r\\n'), E'\\n', 1), 300)
+          FROM step s WHERE s.run_id = r.id AND s.result ~ '\\S' ORDER BY s.finished_at DESC NULLS FIRST, s.started_at DESC LIMIT 1)) AS summary,
+        g.step, g.spec AS gate, g.decided_at IS NOT NULL AS "isDecided", g.opened_at AS "openedAt", g.due_at AS due
+      FROM tenant t LEFT JOIN workspace w ON w.id = $2 AND w.tenant_id = t.id
+        LEFT JOIN revision v ON v.workspace_id = w.id AND v.seq = w.live_seq
+        LEFT JOIN run r ON r.id = $3 AND r.workspace_id = w.id
+        LEFT JOIN plan p ON p.workspace_id = r.workspace_id AND p.id = r.plan_id
+        LEFT JOIN park g ON g.id = $4 AND g.run_id = r.id AND g.kind = 'approval'
+      WHERE t.id = $1`,
+    values: [notice.tenantId, notice.workspaceId, notice.runId, park],
+  });
+  // A run that was deleted meanwhile has nothing to tell.
+  return row && (notice.runId === null || row.flow !== null) ? row : undefined;
+}
+
+async function readMembers(sql: Sql, tenant: string, workspace: string | null): Promise<readonly MemberOf[]> {
+  return sql.query<MemberOf>({
+    name: 'notice-members',
+    text: `SELECT m.email, CASE WHEN t.owner_id = m.id THEN 'owner' ELSE m.role END AS role FROM member m
+      JOIN tenant t ON t.id = m.tenant_id WHERE t.id = $1 AND (m.all_workspaces OR $2 = ANY(m.workspaces)) ORDER BY m.id`,
+    values: [tenant, workspace],
+  });
+}

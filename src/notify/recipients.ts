@@ -1,0 +1,44 @@
+import type { Targets } from '../runs/index.js';
+import { atLeast, isRole, type Role } from '../shared/roles.js';
+import { EVENTS, type NotifyEvent } from './events.js';
+
+export interface MemberOf {
+  readonly email: string;
+  readonly role: Role;
+}
+
+export interface Recipient {
+  readonly channel: 'mail' | 'post';
+  readonly target: string;
+}
+
+interface Told {
+  readonly event: NotifyEvent;
+  readonly targets: Targets;
+  /** Whom the gate names: `human`, `owner`, `role:<role>` or an address; none where there is no gate. */
+  readonly deciders: readonly string[];
+  /** Those who see the workspace. */
+  readonly members: readonly MemberOf[];
+  /** True when only they are told: the further decider of a gate. */
+  readonly onlyDeciders: boolean;
+}
+
+/** Who is told, each address once: whom `notify` names, when it names the event too, and the deciders of a gate. */
+export function recipientsOf({ event, targets, deciders, members, onlyDeciders }: Told): readonly Recipient[] {
+  const row = EVENTS[event];
+  const isWanted = !onlyDeciders && (targets.events === null ? row.byDefault : targets.events.includes(event));
+  const named = row.toDeciders ? deciders.flatMap((who) => addressesOf(who, members)) : [];
+  const emails = new Map([...(isWanted ? targets.emails : []), ...named].map((email) => [email.toLowerCase(), email]));
+  return [
+    ...[...emails.values()].map((target) => ({ channel: 'mail' as const, target })),
+    ...(isWanted && targets.url !== null ? [{ channel: 'post' as const, target: targets.url }] : []),
+  ];
+}
+
+/** `human` is anybody, and names nobody. */
+function addressesOf(who: string, members: readonly MemberOf[]): readonly string[] {
+  if (who === 'human') return [];
+  const role = who === 'owner' ? 'owner' : who.startsWith('role:') ? who.slice('role:'.length) : null;
+  if (role === null) return [who];
+  return isRole(role) ? members.filter((member) => atLeast(member.role, role)).map(({ email }) => email) : [];
+}

@@ -1,0 +1,63 @@
+import { audit } from '../accounts/index.js';
+import type { Deps } from '../deps.js';
+import { targetsIn } from '../runs/index.js';
+import { newId } from '../shared/ids.js';
+import type { Json } from '../shared/json.js';
+import { Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { contentOf } from './content.js';
+import { send } from './deliver.js';
+import { recipientsOf } from './recipients.js';
+import { requireWhole } from './require-whole.js';
+
+export interface TestOutcome {
+  readonly channel: string;
+  readonly target: string;
+  readonly sent: boolean;
+  /** Why it was not. */
+  readonly reason: string | null;
+}
+
+interface Row {
+  readonly account: string;
+  readonly accountNotify: Json;
+  readonly workspaceNotify: Json;
+  readonly isThere: boolean;
+}
+
+/** Sends a test at once to where the news of a workspace go, or those of the account, and says what became of it. */
+export async function sendTest(
+  deps: Deps,
+  caller: Caller,
+  { workspace }: { readonly workspace?: string | undefined },
+): Promise<{ readonly results: readonly TestOutcome[] }> {
+  requireWhole(caller);
+  const [row] = await deps.db.query<Row>(
+    `SELECT t.name AS account, t.notify AS "accountNotify", v.index->'notify' AS "workspaceNotify", w.id IS NOT NULL AS "isThere"
+      FROM tenant t LEFT JOIN workspace w ON w.tenant_id = t.id AND w.name = $2
+        LEFT JOIN revision v ON v.workspace_id = w.id AND v.seq = w.live_seq WHERE t.id = $1`,
+    [caller.tenant, workspace ?? null],
+  );
+  if (!row || (workspace !== undefined && !row.isThere)) throw new Refusal('not_found', 'no such workspace');
+  const targets = { ...targetsIn([row.workspaceNotify, row.accountNotify]), events: null };
+  const recipients = recipientsOf({ event: 'test', targets, deciders: [], members: [], onlyDeciders: false });
+  if (recipients.length === 0)
+    throw new Refusal('conflict', 'nobody is told: give notify an email or a url first, in AGENTS.md or with PATCH');
+  const content = contentOf({
+    event: 'test',
+    data: {},
+    account: row.account,
+    workspace: workspace ?? null,
+    ...{ run: null, flow: null, step: null, title: null, ask: null, due: null, error: null, summary: null },
+    at: new Date(deps.clock.now()).toISOString(),
+  });
+  await audit(deps.db, caller, 'notify.test', workspace ?? caller.tenant);
+  const common = { tenantId: caller.tenant, runId: null, park: null, content: content as unknown as Json };
+  const results = await Promise.all(
+    recipients.map(async ({ channel, target }): Promise<TestOutcome> => {
+      const outcome = await send(deps, { ...common, id: newId(), channel, target });
+      return { channel, target, sent: outcome.sent, reason: outcome.sent ? null : outcome.reason };
+    }),
+  );
+  return { results };
+}

@@ -1,0 +1,41 @@
+import { createHmac, hkdfSync } from 'node:crypto';
+import type { Deps } from '../deps.js';
+
+/**
+ * The account's signing secret of one version, as receivers store it: `whsec_` and 32 bytes in base64. It is derived,
+ * so that no row holds it.
+ */
+export function signingSecret(installKey: Uint8Array, tenant: string, version: number): string {
+  const key = Buffer.from(hkdfSync('sha256', installKey, new Uint8Array(0), 'notify/v1', 32));
+  const mac = createHmac('sha256', key).update(`${tenant.length}:${tenant}:${version}`);
+  return `whsec_${mac.digest('base64')}`;
+}
+
+/** Standard Webhooks (https://www.standardwebhooks.com), symmetric: HMAC-SHA256 over `id.timestamp.body`. */
+export function signature(secret: string, message: { id: string; seconds: number; body: string }): string {
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  const { id, seconds, body } = message;
+  return `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')}`;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The headers of a POST. It is signed under every install key that is accepted, and for a day after a rotation under
+ * the secret of before too, so that a receiver can change over without losing one.
+ */
+export function signedHeaders(
+  { keys }: Pick<Deps, 'keys'>,
+  signer: { readonly tenant: string; readonly version: number; readonly since: Date | null },
+  message: { readonly id: string; readonly nowMs: number; readonly body: string },
+): Readonly<Record<string, string>> {
+  const { tenant, version, since } = signer;
+  const isFresh = since !== null && version > 0 && message.nowMs - since.getTime() < DAY_MS;
+  const versions = isFresh ? [version, version - 1] : [version];
+  const seconds = Math.floor(message.nowMs / 1_000);
+  const { id, body } = message;
+  const signatures = keys.ring.flatMap(({ key }) =>
+    versions.map((one) => signature(signingSecret(key, tenant, one), { id, seconds, body })),
+  );
+  return { 'webhook-id': id, 'webhook-timestamp': String(seconds), 'webhook-signature': signatures.join(' ') };
+}

@@ -1,0 +1,228 @@
+import { Webhook } from 'standardwebhooks';
+import { beforeAll, expect, test } from 'vitest';
+import { createNet } from '../../src/net/index.js';
+import { signingSecret } from '../../src/notify/sign.js';
+import { notifyAll } from '../../src/notify/start-notify-loop.js';
+import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
+import { createTestDeps } from '../support/create-test-app.js';
+import { flow, scripted } from '../support/flows.js';
+import { type LocalServer, startLocalServer } from '../support/local-server.js';
+import { type MailServer, startMailServer } from '../support/mail-server.js';
+
+const PUBLIC = 'https://box.example';
+let app: EngineApp;
+let mail: MailServer;
+beforeAll(async () => {
+  mail = await startMailServer();
+  const { config } = await createTestDeps();
+  const ours = {
+    ...config,
+    publicUrl: PUBLIC,
+    email: { ...config.email, from: 'Signalbox <box@box.example>', smtpUrl: mail.url },
+    allowHosts: [{ host: '127.0.0.1', port: null }],
+  };
+  app = await createEngineApp({ deps: { config: ours, net: createNet({ config: ours }) } });
+});
+
+const SCRIPT =
+  '- { when: { step: draft }, text: "Refund 12 EUR to Ann\\nBcc: x@y.test" }\n- { when: { step: boom }, error: refused }\n';
+
+async function started(body: string, notify = '') {
+  const workspace = await app.workspace({ ...scripted(SCRIPT), 'flows/g.md': flow(body, notify) });
+  const id = await app.start(workspace, 'g');
+  return { workspace, id };
+}
+
+const GATE = (gate: string) => `## Draft @worker\n\nDraft.\n\n## Sign it\n\n${gate}\n\nIs this <right>?`;
+const mailsTo = (address: string) => mail.mails.filter(({ recipients }) => recipients.includes(address));
+const rowsOf = (run: string) =>
+  app.deps.db.query<{
+    event: string;
+    channel: string;
+    target: string;
+    state: string;
+    tries: number;
+    error: string | null;
+  }>(
+    'SELECT event, channel, target, state, tries, last_error AS error FROM notification WHERE run_id = $1 ORDER BY id',
+    [run],
+  );
+const parkedAt = (body: string, notify = '') =>
+  started(body, notify).then(async (run) => {
+    await app.until(run.workspace, run.id, (one) => one.status === 'awaiting-approval');
+    return run;
+  });
+
+test('a mail of a gate: its subject, a text and an HTML part, and links that open a page and decide by its form', async () => {
+  const to = 'ann@mail.example';
+  const { workspace, id } = await parkedAt(GATE(`- approve: [${to}]\n- timeout: 1d`));
+  await notifyAll(app.deps);
+  const [first, ...more] = mailsTo(to);
+  expect(more).toEqual([]);
+  expect(first?.subject).toBe('Refund 12 EUR to Ann');
+  expect(first?.headers.get('bcc')).toBeUndefined();
+  expect(first?.headers.get('content-type')).toMatchObject({ value: 'multipart/alternative' });
+  const link = /https:\/\/box\.example\/api\/approve\/\S+/.exec(first?.text ?? '')?.[0] ?? '';
+  expect(first?.text).toContain('Is this <right>?');
+  expect(first?.text).toContain(`${link}&decision=reject`);
+  expect(String(first?.html)).toContain('Is this &lt;right&gt;?');
+  expect(String(first?.html)).toContain(`href="${link.replaceAll('&', '&amp;')}"`);
+  const path = link.slice(PUBLIC.length);
+  const page = await app.get(path, { as: null, headers: { accept: 'text/html' } });
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Is this &lt;right&gt;?')]);
+  expect((await app.run(workspace, id)).status).toBe('awaiting-approval');
+  const decided = await app.request(path, {
+    as: null,
+    method: 'POST',
+    body: new URLSearchParams({ decision: 'approve' }),
+  });
+  expect(decided.status).toBe(200);
+  expect((await app.ended(workspace, id)).steps[1]?.decision).toMatchObject({ decision: 'approve', by: to });
+  expect(await rowsOf(id)).toEqual([
+    { event: 'approval.waiting', channel: 'mail', target: to, state: 'sent', tries: 1, error: null },
+  ]);
+});
+
+async function receiver(respond = (): number => 204): Promise<LocalServer> {
+  return startLocalServer((_request, response) => {
+    response.statusCode = respond();
+    response.end();
+  });
+}
+
+test('a POST is signed the Standard Webhooks way, carries the links, and is tried again under the same id', async () => {
+  let refused = 2;
+  const server = await receiver(() => (refused-- > 0 ? 503 : 204));
+  const { workspace, id } = await parkedAt(GATE('- approve: human'), `notify: { url: "${server.url}/in?key=1" }\n`);
+  await notifyAll(app.deps);
+  const [row] = await rowsOf(id);
+  expect(row).toMatchObject({
+    state: 'pending',
+    tries: 1,
+    error: '127.0.0.1 answered 503'.replace('127.0.0.1', new URL(server.url).host),
+  });
+  for (let round = 0; round < 2; round += 1) {
+    await app.deps.db.query('UPDATE notification SET due_at = now() WHERE run_id = $1', [id]);
+    await notifyAll(app.deps);
+  }
+  expect(await rowsOf(id)).toMatchObject([{ state: 'sent', tries: 3 }]);
+  expect(server.requests).toHaveLength(3);
+  expect(new Set(server.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  const { headers, body } = server.requests[2] ?? { headers: {}, body: '' };
+  const secret = signingSecret(app.deps.keys.signing, app.tenant, 0);
+  const told = new Webhook(secret).verify(body, headers as Record<string, string>) as Record<string, string>;
+  expect(told).toMatchObject({
+    event: 'approval.waiting',
+    account: app.tenant,
+    workspace,
+    run: id,
+    step: 'sign_it',
+    subject: 'Refund 12 EUR to Ann',
+    runUrl: `${PUBLIC}/api/workspaces/${workspace}/runs/${id}`,
+    rejectUrl: `${told.approveUrl}&decision=reject`,
+  });
+  const decided = await app.post(
+    (told.approveUrl ?? '').slice(PUBLIC.length),
+    { decision: 'reject', note: 'no' },
+    { as: null },
+  );
+  expect(decided.status).toBe(200);
+  expect((await app.ended(workspace, id)).error).toBe('rejected by webhook: no');
+});
+
+test('security 1: a worker that dies over a mail leaves it to the next one, and what was noted is made of once', async () => {
+  const to = 'lease@mail.example';
+  const { id } = await parkedAt(GATE(`- approve: [${to}]`));
+  mail.refuse(1);
+  await Promise.all([notifyAll(app.deps), notifyAll(app.deps), notifyAll(app.deps)]);
+  expect(await rowsOf(id)).toMatchObject([{ state: 'pending', tries: 1, error: expect.stringContaining('try later') }]);
+  // As a worker leaves it that took it and died: the lease ends.
+  await app.deps.db.query(`UPDATE notification SET tries = 2, due_at = now() + interval '1 hour' WHERE run_id = $1`, [
+    id,
+  ]);
+  await notifyAll(app.deps);
+  expect(mailsTo(to)).toHaveLength(0);
+  await app.deps.db.query('UPDATE notification SET due_at = now() WHERE run_id = $1', [id]);
+  await Promise.all([notifyAll(app.deps), notifyAll(app.deps), notifyAll(app.deps)]);
+  expect(mailsTo(to)).toHaveLength(1);
+  expect(await rowsOf(id)).toMatchObject([{ state: 'sent', tries: 3 }]);
+});
+
+test('events are told as they were chosen; a gate that is decided is told no more', async () => {
+  const failed = await started('## Boom @worker\n\nBreak.', 'notify: { email: ops@mail.example }\n');
+  await app.ended(failed.workspace, failed.id);
+  const quiet = await started('## Draft @worker\n\nDraft.', 'notify: { email: ops@mail.example }\n');
+  await app.ended(quiet.workspace, quiet.id);
+  const loud = await started(
+    '## Draft @worker\n\nDraft.',
+    'notify: { email: [ops@mail.example], events: [run.completed] }\n',
+  );
+  await app.ended(loud.workspace, loud.id);
+  const late = await parkedAt(GATE('- approve: [late@mail.example]'));
+  await app.post(`/api/workspaces/${late.workspace}/runs/${late.id}/approve`, { decision: 'approve' });
+  await notifyAll(app.deps);
+  expect((await rowsOf(failed.id)).map(({ event }) => event)).toEqual(['run.failed']);
+  expect(await rowsOf(quiet.id)).toEqual([]);
+  expect((await rowsOf(loud.id)).map(({ event, target }) => [event, target])).toEqual([
+    ['run.completed', 'ops@mail.example'],
+  ]);
+  expect(
+    mailsTo('ops@mail.example')
+      .map(({ subject }) => subject)
+      .toSorted(),
+  ).toEqual(['Refund 12 EUR to Ann', 'g: the run failed']);
+  const [notices] = await app.deps.db.query<{ n: number }>('SELECT count(*)::int AS n FROM notice');
+  expect(notices?.n).toBe(0);
+});
+
+test('an eval’s run and a preview tell nobody', async () => {
+  const { workspace, id } = await parkedAt(GATE('- approve: [none@mail.example]'));
+  await app.deps.db.query('DELETE FROM notice');
+  const note = () =>
+    app.deps.db.query(
+      `INSERT INTO run_event (run_id, seq, type, data) SELECT id, last_seq + 100, 'run.failed', '{}' FROM run WHERE id = $1`,
+      [id],
+    );
+  const count = async () => (await app.deps.db.query('SELECT 1 FROM notice')).length;
+  await app.deps.db.query(`UPDATE run SET mode = 'eval' WHERE id = $1`, [id]);
+  await note();
+  expect(await count()).toBe(0);
+  await app.deps.db.query(`UPDATE run SET mode = 'normal', last_seq = last_seq + 1 WHERE id = $1`, [id]);
+  await app.deps.db.query(`UPDATE workspace SET preview_of = id WHERE name = $1`, [workspace]);
+  await note();
+  expect(await count()).toBe(0);
+  await app.deps.db.query(`UPDATE workspace SET preview_of = NULL WHERE name = $1`, [workspace]);
+  await app.deps.db.query('UPDATE run SET last_seq = last_seq + 1 WHERE id = $1', [id]);
+  await note();
+  expect(await count()).toBe(1);
+});
+
+test('admins see what became of each, send a test, and get a secret that signs from then on, shown once', async () => {
+  const server = await receiver();
+  expect((await app.post('/api/notifications/test', {})).status).toBe(409);
+  await app.patch('/api/account', { notify: { url: server.url, email: 'admins@mail.example' } });
+  const tested = await app.post('/api/notifications/test', {});
+  expect(await tested.json()).toEqual({
+    results: [
+      { channel: 'mail', target: 'admins@mail.example', sent: true, reason: null },
+      { channel: 'post', target: server.url, sent: true, reason: null },
+    ],
+  });
+  expect(mailsTo('admins@mail.example')[0]?.subject).toContain('a test of notifications');
+  const { secret } = (await (await app.post('/api/notifications/secret')).json()) as { secret: string };
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  await app.post('/api/notifications/test', {});
+  const { headers, body } = server.requests.at(-1) ?? { headers: {}, body: '' };
+  expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toMatchObject({ event: 'test' });
+  const list = (await (await app.get('/api/notifications?limit=1')).json()) as {
+    notifications: object[];
+    next: string;
+  };
+  expect(list.notifications).toHaveLength(1);
+  const rest = (await (await app.get(`/api/notifications?limit=200&cursor=${list.next}`)).json()) as {
+    notifications: { id: string }[];
+  };
+  expect(rest.notifications.map(({ id }) => id)).not.toContain((list.notifications[0] as { id: string }).id);
+  expect(JSON.stringify([list, rest])).not.toContain('token=');
+  await app.patch('/api/account', { notify: null });
+});
