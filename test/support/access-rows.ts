@@ -73,7 +73,7 @@ export const ACCESS_ROWS: Readonly<Record<string, number | AccessRow>> = {
   'PATCH /api/account': { allowed: 422, scoped: 403 },
   'GET /api/audit': { allowed: 200, scoped: 403 },
   'GET /api/notifications': { allowed: 200, scoped: 403 },
-  'POST /api/notifications/test': { allowed: 422, scoped: 422 },
+  'POST /api/notifications/test': { allowed: 409, scoped: 403 },
   'POST /api/notifications/secret': { allowed: 200, scoped: 403 },
   'GET /api/secrets': 200,
   'PUT /api/secrets': 422,
