@@ -27,8 +27,8 @@ export interface Arrival {
   /** What belongs to one burst under `debounce`. */
   readonly burstKey: string | null;
   readonly address: string | null;
-  /** Writes what hangs on the run, before anybody may begin it. */
-  readonly fill?: (sql: Sql, runId: string) => Promise<void>;
+  /** Writes what the delivery brought besides, with its run or its burst. */
+  readonly fill?: (sql: Sql) => Promise<void>;
 }
 
 export type Delivered =
@@ -118,6 +118,7 @@ async function accept(deps: Deps, sql: Sql, { arrival, workspace, live }: Accept
     });
     const answer: Delivered = { ok: true, debounced: true, startsAt: burst.startsAt.toISOString() };
     if (claim) await settleDelivery(sql, claim, answer);
+    await arrival.fill?.(sql);
     await noteDelivery(sql, { ...noteOf(arrival), outcome: 'debounced', burstId: burst.id });
     return { answer, begun: null };
   }

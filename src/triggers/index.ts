@@ -1,4 +1,5 @@
 export type { Delivered } from './deliver.js';
+export { receiveMail } from './inbox/receive-mail.js';
 export { listDeliveries } from './list-deliveries.js';
 export { receiveHook } from './receive-hook.js';
 export { findDelivery, redeliver } from './redeliver.js';

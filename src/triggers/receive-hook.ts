@@ -1,11 +1,10 @@
 import type { Deps } from '../deps.js';
 import { isRecord, type Json } from '../shared/json.js';
-import { Refusal } from '../shared/refusal.js';
 import { checkSignature } from './check-signature.js';
 import { type Delivered, deliver } from './deliver.js';
 import { dedupeKey, deliveryId } from './delivery-id.js';
-import { noteDelivery } from './delivery-rows.js';
-import { type FoundHook, findHook, type HookPath } from './find-hook.js';
+import { findHook, type HookPath } from './find-hook.js';
+import { noteRefusal } from './note-refusal.js';
 import { readDelivered } from './read-body.js';
 import { settingsOf } from './settings.js';
 import { requireTrigger } from './start-delivered.js';
@@ -29,9 +28,10 @@ export interface Challenge {
 export async function receiveHook(deps: Deps, sent: HookDelivery): Promise<Delivered | Challenge> {
   const hook = await findHook(deps, sent.path);
   const header = (name: string) => sent.headers[name];
-  await refusing(deps, hook, sent, () => requireTrigger(hook.live.plan, 'webhook'));
+  const place = { ...hook, kind: 'webhook', address: sent.address } as const;
+  await noteRefusal(deps, place, () => requireTrigger(hook.live.plan, 'webhook'));
   await checkSignature(deps, hook, { header, body: sent.body, address: sent.address });
-  const input = await refusing(deps, hook, sent, () =>
+  const input = await noteRefusal(deps, place, () =>
     readDelivered({ type: header('content-type') ?? '', body: sent.body }),
   );
   const challenge = challengeOf(input);
@@ -50,24 +50,6 @@ export async function receiveHook(deps: Deps, sent: HookDelivery): Promise<Deliv
     burstKey: dedupe === undefined ? null : dedupeKey(dedupe, at),
     address: sent.address,
   });
-}
-
-/** Notes what is refused before it can be delivered. */
-async function refusing<T>(
-  deps: Deps,
-  { workspace, flow }: FoundHook,
-  { address }: Pick<HookDelivery, 'address'>,
-  work: () => T,
-): Promise<T> {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof Refusal) {
-      const note = { workspaceId: workspace.id, flow, kind: 'webhook', outcome: 'refused', address } as const;
-      await noteDelivery(deps.db, { ...note, detail: error.message });
-    }
-    throw error;
-  }
 }
 
 function challengeOf(input: Json): Challenge | null {

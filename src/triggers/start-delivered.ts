@@ -30,7 +30,7 @@ export interface Start {
   readonly workspace: WorkspaceRow;
   readonly live: LivePlan;
   /** Writes what hangs on the run, before anybody may begin it. */
-  readonly fill?: ((sql: Sql, runId: string) => Promise<void>) | undefined;
+  readonly fill?: ((sql: Sql) => Promise<void>) | undefined;
 }
 
 /** Begins the run of a delivery in the caller's transaction; null when `on_limit: skip` left it out. */
@@ -38,7 +38,7 @@ export async function startDelivered(deps: Deps, sql: Sql, start: Start): Promis
   const { id, kind, input, trigger, address, workspace, live, fill } = start;
   const caller = outside(kind, { tenant: workspace.tenantId, address });
   const run = { id, caller, workspace, ...live, input, trigger, from: 1, tags: [] };
-  const begun = await beginRun(deps, sql, run, async (runId) => fill?.(sql, runId));
+  const begun = await beginRun(deps, sql, run, async () => fill?.(sql));
   if (begun) await audit(sql, caller, 'run.start', begun.runId, { flow: live.plan.flow });
   return begun;
 }

@@ -63,6 +63,7 @@ export const ACCESS_ROWS: Readonly<Record<string, number | AccessRow>> = {
   'PUT /api/library/{kind}': 422,
   'DELETE /api/library/{kind}': 422,
   'POST /api/hooks/{tenant}/{ws}/{flow}': 401,
+  'POST /api/inbox/{tenant}/{ws}/{flow}': 401,
   'POST /api/workspaces/{ws}/hooks/{flow}/rotate': 200,
   'GET /api/workspaces/{ws}/hooks/{flow}/deliveries': 200,
   'POST /api/workspaces/{ws}/hooks/{flow}/deliveries/{id}/redeliver': 202,

@@ -4,6 +4,7 @@ import { newId } from '../../src/shared/ids.js';
 import { deriveToken } from '../../src/shared/tokens.js';
 import { type AccessStage, ECHO, startRun } from './access-stage.js';
 import { linkPath } from './links.js';
+import { hooked, hookOf } from './hooks.js';
 import { createPerson, PASSWORD } from './sessions.js';
 import { signedInCookie } from './signed-in-cookie.js';
 import { EVAL, fileList, SMALL } from './workspace-app.js';
@@ -67,6 +68,13 @@ async function oauthClient(stage: AccessStage): Promise<string> {
     config: { ...urls, client_secret: 'some-secret' },
   });
   return name;
+}
+
+/** The addresses of a flow that the outside starts. */
+async function hookedFlow(stage: AccessStage, trigger: string) {
+  const name = `hooked-${trigger}`;
+  await made(stage, 'put', ofSource(stage), { path: `flows/${name}.md`, content: hooked(`trigger: ${trigger}`, name) });
+  return hookOf(stage.app, stage.workspace, name);
 }
 
 const PICTURE = sharp({ create: { width: 9, height: 9, channels: 3, background: '#123456' } }).png();
@@ -133,16 +141,16 @@ export const WRITES: Readonly<Record<string, Prepare>> = {
     await made(stage, 'put', '/api/library/knowledge', { path, content: '# A\n' });
     return { query: `?path=${path}` };
   },
-  'POST /api/hooks/{tenant}/{ws}/{flow}': async (stage) => {
-    await made(stage, 'put', ofSource(stage), {
-      path: 'flows/hooked.md',
-      content: '---\nname: hooked\ndescription: X.\ntrigger: webhook\n---\n\n## Say it @writer\n\nSay hello.\n',
-    });
-    const rotated = await made(stage, 'post', `/api/workspaces/${stage.workspace}/hooks/hooked/rotate`, {});
-    const { hookUrl } = JSON.parse(rotated) as { hookUrl: string };
-    const { pathname, search } = new URL(hookUrl);
-    return { path: pathname + search, json: {}, by: 'nobody' };
-  },
+  'POST /api/hooks/{tenant}/{ws}/{flow}': async (stage) => ({
+    path: (await hookedFlow(stage, 'webhook')).hookUrl,
+    json: {},
+    by: 'nobody',
+  }),
+  'POST /api/inbox/{tenant}/{ws}/{flow}': async (stage) => ({
+    path: (await hookedFlow(stage, 'email')).inboxUrl,
+    json: { from: 'a@b.test' },
+    by: 'nobody',
+  }),
   'POST /api/workspaces/{ws}/hooks/{flow}/rotate': () => ({}),
   'POST /api/workspaces/{ws}/hooks/{flow}/deliveries/{id}/redeliver': () => ({}),
   'POST /api/approve/{tenant}/{ws}/{id}': async (stage) => {

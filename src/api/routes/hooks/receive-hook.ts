@@ -1,8 +1,10 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
 import { HookParams, HookPassed, HookQuery, HookStarted } from '../../../contract/triggers.js';
-import { receiveHook } from '../../../triggers/index.js';
+import { receiveHook, receiveMail } from '../../../triggers/index.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { defineRoute } from '../../define-route.js';
+import type { AppEnv } from '../../env.js';
 import { acceptedResponse, okResponse, spentResponse } from '../../schemas.js';
 
 export const postHook = defineRoute({
@@ -25,16 +27,47 @@ export const postHook = defineRoute({
     },
   }),
   handle: async (c) => {
-    const { tenant, ws: workspace, flow } = c.req.valid('param');
-    const { token } = c.req.valid('query');
-    const answer = await receiveHook(c.var.deps, {
-      path: { tenant, workspace, flow, token },
-      headers: c.req.header(),
-      query: c.req.query(),
-      body: new Uint8Array(await c.req.arrayBuffer()),
-      address: clientAddress(c),
-    });
+    const answer = await receiveHook(c.var.deps, await deliveryOf(c, c.req.valid('param'), c.req.valid('query')));
     c.header('Cache-Control', 'no-store');
     return 'runId' in answer || 'debounced' in answer ? c.json(answer, 202) : c.json(answer, 200);
   },
 });
+
+/** Mail brings its attachments along. */
+const MAIL_BYTES = 25 * 1024 * 1024;
+
+export const postMail = defineRoute({
+  access: 'token',
+  maxBodyBytes: MAIL_BYTES,
+  route: createRoute({
+    method: 'post',
+    path: '/api/inbox/{tenant}/{ws}/{flow}',
+    summary: 'Start a flow by mail: JSON, or the form of an inbound parser',
+    tags: ['Triggers'],
+    request: { params: HookParams, query: HookQuery, body: { content: { '*/*': { schema: z.unknown() } } } },
+    responses: {
+      ...acceptedResponse(HookStarted, 'The run is kept, and goes on by itself'),
+      ...okResponse(HookPassed, 'Nothing was started: a filter, a loop, or on_limit: skip'),
+      ...spentResponse,
+    },
+  }),
+  handle: async (c) => {
+    const answer = await receiveMail(c.var.deps, await deliveryOf(c, c.req.valid('param'), c.req.valid('query')));
+    c.header('Cache-Control', 'no-store');
+    return 'runId' in answer || 'debounced' in answer ? c.json(answer, 202) : c.json(answer, 200);
+  },
+});
+
+async function deliveryOf(
+  c: Context<AppEnv>,
+  { tenant, ws: workspace, flow }: { readonly tenant: string; readonly ws: string; readonly flow: string },
+  { token }: { readonly token: string },
+) {
+  return {
+    path: { tenant, workspace, flow, token },
+    headers: c.req.header(),
+    query: c.req.query(),
+    body: new Uint8Array(await c.req.arrayBuffer()),
+    address: clientAddress(c),
+  };
+}

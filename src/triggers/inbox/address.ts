@@ -1,0 +1,21 @@
+const ADDRESS = /^[^\s<>@",;:()[\]\\]+@[^\s<>@",;:()[\]\\]+$/;
+
+/**
+ * The one address of a From line, in lower case; null when there is none, or more than one. A display name may hold
+ * anything, another address too, so what stands in the last angle brackets counts, and only at the very end.
+ */
+export function addressOf(from: string): string | null {
+  const text = from.trim();
+  const [, display = '', inner] = /^(.*)<([^<>]*)>$/s.exec(text) ?? [];
+  if (inner !== undefined && /[<>]|,[^"]*$/.test(display.replace(/"(?:[^"\\]|\\.)*"/g, ''))) return null;
+  const address = (inner ?? text).trim().toLowerCase();
+  return ADDRESS.test(address) ? address : null;
+}
+
+/** Whether mail of this address may start the flow: `from:` names addresses and `@domain`s, and none lets everybody. */
+export function isMeant(address: string | null, allowed: readonly string[]): boolean {
+  if (allowed.length === 0) return true;
+  if (address === null) return false;
+  const domain = address.slice(address.lastIndexOf('@'));
+  return allowed.map((one) => one.trim().toLowerCase()).some((one) => one === address || one === domain);
+}

@@ -1,0 +1,42 @@
+import { checkPath, foldPath } from '../../workspace/index.js';
+
+const MAX_LENGTH = 120;
+
+/** Names for files of one folder, in their order: each is plain, and no two are one where case does not count. */
+export function attachmentNames(given: readonly string[]): readonly string[] {
+  const taken = new Set<string>();
+  return given.map((name, index) => {
+    const plain = plainName(name) ?? `attachment-${index + 1}`;
+    let free = plain;
+    for (let n = 2; taken.has(foldPath(free)); n += 1) free = numbered(plain, n);
+    taken.add(foldPath(free));
+    return free;
+  });
+}
+
+/** Senders choose names: folders, tricks of direction and what file systems know go; null when nothing is left. */
+function plainName(name: string): string | null {
+  const last = name.normalize('NFC').split(/[/\\]/).at(-1) ?? '';
+  const plain = last
+    .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
+    .replace(/[%:*?"<>|]/g, '_')
+    .replace(/^[\s.]+|[\s.]+$/g, '');
+  const short = shorten(plain);
+  return short !== '' && checkPath(short).ok ? short : null;
+}
+
+function shorten(name: string): string {
+  if (Buffer.byteLength(name) <= MAX_LENGTH) return name;
+  const end = /\.[A-Za-z0-9]{1,10}$/.exec(name)?.[0] ?? '';
+  let kept = '';
+  for (const sign of name) {
+    if (Buffer.byteLength(kept + sign + end) > MAX_LENGTH) break;
+    kept += sign;
+  }
+  return kept + end;
+}
+
+function numbered(name: string, n: number): string {
+  const [, stem = name, end = ''] = /^(.+?)(\.[A-Za-z0-9]{1,10})?$/s.exec(name) ?? [];
+  return `${stem}-${n}${end}`;
+}
