@@ -15,6 +15,7 @@ import {
   lockShelf,
   type PreparedTree,
   type RevisionInput,
+  raiseEvent,
   readLiveTree,
   type TreeDiff,
   treeAfter,
@@ -202,6 +203,13 @@ async function makeLive(
     await beginPushEvals(sql, at, prepared.workspace?.evals ?? []);
   }
   const result = { ...answer(current, { revision: written.id, gitCommit: written.gitCommit }), ...written.diff };
+  const { added, changed, removed } = written.diff;
+  await raiseEvent(sql, {
+    workspaceId,
+    kind: 'deploy.applied',
+    body: { revision: written.id, via: request.via, by: caller.actor.label, added, changed, removed },
+    runId: null,
+  });
   const applied: DeployResult = { ...result, applied: true };
   await request.also?.(sql, applied);
   await request.once?.(sql, applied);

@@ -52,16 +52,18 @@ export async function deliver(deps: Deps, arrival: Arrival): Promise<Delivered> 
     if (begun) tellBegun(deps, begun);
     return answer;
   } catch (error) {
-    if (error instanceof Refusal) await noteRefused(deps, arrival, error);
+    if (error instanceof Refusal) await noteRefused(deps.db, arrival, error);
     throw error;
   }
 }
 
-async function noteRefused(deps: Deps, arrival: Arrival, refusal: Refusal): Promise<void> {
-  await noteDelivery(deps.db, { ...noteOf(arrival), outcome: 'refused', detail: refusal.message });
+/** Notes that it was refused, and why. */
+export async function noteRefused(sql: Sql, arrival: Arrival, refusal: Refusal): Promise<void> {
+  await noteDelivery(sql, { ...noteOf(arrival), outcome: 'refused', detail: refusal.message });
 }
 
-async function take(deps: Deps, sql: Sql, arrival: Arrival): Promise<Taken> {
+/** The delivery in the caller's transaction, which is to tell of `begun` once it stands. */
+export async function take(deps: Deps, sql: Sql, arrival: Arrival): Promise<Taken> {
   const { kind, flow } = arrival;
   const tenant = arrival.workspace.tenantId;
   const caller = outside(kind, { tenant, address: arrival.address });

@@ -7,6 +7,7 @@ export { type LiveTree, readLiveTree, treeAfter, visibleTree } from './live-tree
 export { diffTrees, isEmptyDiff, type ManifestEntry, parseManifest, type TreeDiff, type Writer } from './manifest.js';
 export { type LivePlan, livePlan, loadPlan, pinnedPlan } from './plans.js';
 export { type InReach, type PreparedFile, type PreparedTree, prepareTree, readInReach } from './prepare-tree.js';
+export { chainOf, listens, raiseEvent } from './raise-event.js';
 export { readBlobs } from './read-blobs.js';
 export { listWorkspaces, readWorkspace } from './read-workspace.js';
 export { listRunFiles, type RunView, readRunBlobs, readRunFile } from './run-files.js';

@@ -1,3 +1,5 @@
+import { raiseEnds } from '../rows/raise-ends.js';
+
 /**
  * One journal write: one statement, hence one transaction. It first locks its lane row where the fence and the
  * count of writes are its own, `FOR UPDATE` (a fence that is only joined lets a stale write through), then the run
@@ -115,6 +117,9 @@ n AS (
     tries = (b.j->'at'->>'tries')::int, phase = b.j->'at'->>'phase', state = b.j->'at'->>'state',
     loops = b.j->'at'->'loops', error = b.j->'at'->>'error'
   FROM r, b WHERE run_id = $1 AND lane = $2
+),
+z AS (
+  ${raiseEnds('r, b', `b.j->>'end' IS NOT NULL`)}
 ),
 w AS MATERIALIZED (
   SELECT hold_caps($1, $2, b.j) FROM r, b WHERE (b.j->>'pools')::boolean OR b.j->>'end' IS NOT NULL

@@ -4,6 +4,7 @@ import { post } from '../outbox/outbox.js';
 import { bookChildren } from './book-children.js';
 import { bookLost, type LanesOf } from './book-lost.js';
 import { closeRows } from './close-rows.js';
+import { raiseEnded } from './raise-ends.js';
 
 /**
  * Ends these runs and all that runs under them, by compare-and-set: their rows are closed, the workers that hold them
@@ -35,6 +36,7 @@ export async function endRuns(
     if (rows.length === 0) break;
     ended.push(...rows.map(({ id }) => id));
   }
+  if (!end.stopped) await raiseEnded(sql, ended);
   await bookLost(sql, ended, within);
   await bookChildren(sql, ended, within);
   await closeRows(sql, ended, end.error);

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.js';
+import { raiseEvent } from '../../workspaces/index.js';
 import { BadArgument, optionalString, stringArg } from '../arguments.js';
 import type { AgentTool, ToolContext } from '../contract.js';
 import { indexStored } from '../lane/keep-step.js';
@@ -64,6 +65,9 @@ async function save(
   const sha = await deps.blobs.put(content);
   await deps.db.transaction(async (sql) => {
     await context.guard(sql);
+    const { run, agent } = context;
     await indexStored(sql, context, [{ path, sha, size: content.byteLength }]);
+    const body = { path, size: content.byteLength, runId: run.id, flow: run.flow, agent: agent.name };
+    await raiseEvent(sql, { workspaceId: run.workspaceId, kind: 'storage.written', body, runId: run.id });
   });
 }

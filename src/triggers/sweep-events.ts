@@ -1,0 +1,109 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { type BegunRun, tellBegun } from '../runs/index.js';
+import type { JsonObject } from '../shared/json.js';
+import { Refusal } from '../shared/refusal.js';
+import { livePlan, readLiveTree, type WorkspaceRow } from '../workspaces/index.js';
+import { type Arrival, noteRefused, take } from './deliver.js';
+import { dedupeKey } from './delivery-id.js';
+import { noteDelivery } from './delivery-rows.js';
+import { settingsOf, type TriggerSettings } from './settings.js';
+
+interface Event {
+  readonly id: bigint;
+  readonly workspaceId: string;
+  readonly kind: string;
+  readonly body: JsonObject;
+  readonly chain: readonly string[];
+}
+
+/** No event goes further than this from what set it off, however many flows take turns. */
+const MAX_CHAIN = 8;
+
+/** Starts what listens to the events that were raised; answers how many there were. Any number of processes may do so at once. */
+export async function sweepEvents(deps: Deps): Promise<number> {
+  const due = await deps.db.query<Pick<Event, 'id' | 'workspaceId'>>({
+    name: 'due-events',
+    text: 'SELECT id, workspace_id AS "workspaceId" FROM raised_event ORDER BY id LIMIT 100',
+  });
+  for (const event of due) {
+    const begun = await deps.db.transaction((sql) => startListeners(deps, sql, event));
+    for (const run of begun) tellBegun(deps, run);
+  }
+  return due.length;
+}
+
+/** The event's row goes with the runs that it starts: all of them, or none yet. */
+async function startListeners(
+  deps: Deps,
+  sql: Sql,
+  { id, workspaceId }: Pick<Event, 'id' | 'workspaceId'>,
+): Promise<readonly BegunRun[]> {
+  // The workspace first, as whoever deletes it: the two never wait for each other.
+  const [workspace] = await sql.query<WorkspaceRow>(
+    'SELECT id, tenant_id AS "tenantId", name, live_seq AS "liveSeq" FROM workspace WHERE id = $1 FOR SHARE',
+    [workspaceId],
+  );
+  const [event] = await sql.query<Event>(
+    `DELETE FROM raised_event WHERE id = (SELECT id FROM raised_event WHERE id = $1 FOR UPDATE SKIP LOCKED)
+      RETURNING id, workspace_id AS "workspaceId", kind, body, chain`,
+    [id],
+  );
+  if (!workspace || !event) return [];
+  const { index } = await readLiveTree(sql, workspace.id);
+  const begun: BegunRun[] = [];
+  for (const { name, enabled, triggers } of index?.flows ?? []) {
+    if (!enabled || !triggers.includes('event')) continue;
+    const run = await startListener(deps, sql, { workspace, event, flow: name });
+    if (run) begun.push(run);
+  }
+  return begun;
+}
+
+interface Listener {
+  readonly workspace: WorkspaceRow;
+  readonly event: Event;
+  readonly flow: string;
+}
+
+async function startListener(deps: Deps, sql: Sql, listener: Listener): Promise<BegunRun | null> {
+  const { workspace, event, flow } = listener;
+  const live = await livePlan(sql, workspace, `flows/${flow}`);
+  if (!live || !settingsOf(live.plan).events.includes(event.kind) || event.chain.includes(flow)) return null;
+  const arrival = arrivalOf(deps, listener, settingsOf(live.plan));
+  if (event.chain.length >= MAX_CHAIN) {
+    const detail = `events started ${event.chain.join(', ')} one after the other, and no more than ${MAX_CHAIN} are`;
+    const place = { workspaceId: workspace.id, flow, kind: 'event', address: null } as const;
+    await noteDelivery(sql, { ...place, outcome: 'loop', detail });
+    return null;
+  }
+  // What one flow refuses, half written, is nothing to the others.
+  await sql.query('SAVEPOINT listener');
+  try {
+    return (await take(deps, sql, arrival)).begun;
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error;
+    await sql.query('ROLLBACK TO SAVEPOINT listener');
+    await noteRefused(sql, arrival, error);
+    return null;
+  }
+}
+
+function arrivalOf(deps: Deps, { workspace, event, flow }: Listener, settings: TriggerSettings): Arrival {
+  const { dedupe, debounceMs } = settings;
+  const debounced = debounceMs !== undefined;
+  const at = new Date(deps.clock.now()).toISOString();
+  const chain = [...event.chain, flow];
+  const key = dedupe === undefined ? null : dedupeKey(dedupe, { header: () => undefined, input: event.body });
+  return {
+    kind: 'event',
+    workspace,
+    flow,
+    input: event.body,
+    trigger: { kind: 'event', at, event: event.kind, chain, headers: {}, query: {} },
+    // Each event is one by its row; a key says which others are the same, or under `debounce` belong together.
+    deliveryId: debounced ? null : key,
+    burstKey: debounced ? key : null,
+    address: null,
+  };
+}
