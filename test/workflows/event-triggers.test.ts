@@ -17,7 +17,7 @@ const SCRIPT = '- { text: "done" }\n';
 
 const runs = async (workspace: string): Promise<readonly (RunRow & { flow: string; status: string })[]> => {
   const rows = await runsOf(app, workspace);
-  return Promise.all(rows.map(async (row) => ({ ...row, ...(await app.run(workspace, row.id)) })));
+  return Promise.all(rows.map(async (row) => ({ ...(await app.run(workspace, row.id)), ...row })));
 };
 /** Waits until every event was taken and every run has ended. */
 const settled = (workspace: string) =>

@@ -1,0 +1,92 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { routes } from '../../src/api/routes/index.js';
+import type { Workflows } from '../../src/temporal/contract.js';
+import { hooked, hookOf, runsOf, type Sent, send } from '../support/hooks.js';
+import { AGENT, bodyOf, createWorkspaceApp, type WorkspaceApp } from '../support/workspace-app.js';
+
+let app: WorkspaceApp;
+beforeAll(async () => {
+  const workflows = new Proxy({} as Workflows, { get: () => () => Promise.reject(new Error('Temporal is away')) });
+  app = await createWorkspaceApp({ routes, deps: { workflows } });
+});
+
+describe('mail', () => {
+  const MAIL = { from: 'Ada <ada@acme.test>', to: 'in@x.test', subject: 'Hi', text: 'Hello\0', html: '' };
+  const id = (value: string) => ({ headers: { 'Message-ID': value, 'X-Api-Token': 'theirs' } });
+
+  async function inbox(more = '') {
+    const { name } = await app.workspace({
+      'agents/writer.md': AGENT,
+      'flows/hooked.md': hooked(`trigger: email\n${more}`),
+    });
+    const { inboxUrl, hookUrl } = await hookOf(app, name);
+    return {
+      name,
+      hookUrl,
+      inboxUrl,
+      send: (body: unknown, sent?: Sent) => send(app, inboxUrl, body, sent),
+      runs: () => runsOf(app, name),
+      deliveries: async () => (await bodyOf(app.get(`/api/workspaces/${name}/hooks/hooked/deliveries`))).deliveries,
+    };
+  }
+
+  test('is the run’s input, once a Message-ID, and From is no more than what it says', async () => {
+    const box = await inbox();
+    const [status, answer] = await box.send({ ...MAIL, ...id('<1@acme.test>') });
+    const again = await box.send({ data: { ...MAIL, text: 'other', ...id('<1@acme.test>') } });
+    const [run, ...more] = await box.runs();
+    expect([status, answer, more]).toEqual([202, { ok: true, runId: run?.id }, []]);
+    expect(again).toEqual([202, { ok: true, runId: run?.id, duplicate: true }]);
+    expect(run?.input).toEqual({ ...MAIL, text: 'Hello\uFFFD', attachments: [] });
+    expect(run?.trigger).toMatchObject({ kind: 'email', from: 'ada@acme.test', deliveryId: '<1@acme.test>' });
+    expect(JSON.stringify(run?.trigger)).not.toContain('theirs');
+    expect(run?.startedBy).toEqual({ kind: 'event', id: 'email', label: 'email', person: null });
+  });
+
+  test('brings its files to files/inbox/, each mail in a folder of its own', async () => {
+    const box = await inbox();
+    const body = () => {
+      const form = new FormData();
+      for (const [name, value] of Object.entries(MAIL)) form.append(name, value);
+      form.append('attachment1', new File(['hi'], '../../a.txt', { type: 'text/plain' }));
+      return form;
+    };
+    for (const _ of [1, 2])
+      expect((await app.request(box.inboxUrl, { as: null, method: 'POST', body: body() })).status).toBe(202);
+    const files = (await box.runs()).flatMap(
+      ({ input }) => (input as { attachments: { path: string; name: string; size: number }[] }).attachments,
+    );
+    expect(files).toMatchObject([{ name: 'a.txt', size: 2, type: 'text/plain' }, { name: 'a.txt' }]);
+    expect(new Set(files.map(({ path }) => path)).size).toBe(2);
+    const rows = await app.deps.db.query<{ path: string; sha: string }>(
+      'SELECT e.path, e.sha FROM storage_entry e JOIN workspace w ON w.id = e.workspace_id WHERE w.name = $1 ORDER BY path',
+      [box.name],
+    );
+    expect(rows.map(({ path }) => path)).toEqual(files.map(({ path }) => path).sort());
+    expect(Buffer.from((await app.deps.blobs.get(rows[0]?.sha ?? '')) ?? []).toString()).toBe('hi');
+  });
+
+  test('of a loop and of others starts nothing, is taken, and told to the admin', async () => {
+    const box = await inbox("from: ['@acme.test']");
+    const left = [200, { ok: true, filtered: true }];
+    expect(await box.send({ ...MAIL, headers: { 'Auto-Submitted': 'auto-replied' } })).toEqual(left);
+    expect(await box.send({ ...MAIL, from: '"ada@acme.test" <evil@x.test>' })).toEqual(left);
+    expect((await box.send(MAIL))[0]).toBe(202);
+    expect((await box.deliveries()).map((one: { outcome: string }) => one.outcome)).toEqual([
+      'started',
+      'filtered',
+      'loop',
+    ]);
+  });
+
+  test('asks for the same token as the hook, and for the trigger', async () => {
+    const box = await inbox();
+    expect(await send(app, `${box.inboxUrl}x`, MAIL)).toEqual([401, { error: 'the token is not valid here' }]);
+    expect((await send(app, box.hookUrl, MAIL))[0]).toBe(409);
+    expect((await box.send('{'))[0]).toBe(400);
+    const files = { 'agents/writer.md': AGENT, 'flows/hooked.md': hooked('trigger: webhook') };
+    await app.deploy(box.name, files);
+    expect((await box.send(MAIL))[0]).toBe(409);
+    expect(await box.runs()).toEqual([]);
+  });
+});
