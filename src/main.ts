@@ -16,6 +16,7 @@ import { createModels } from './models/index.js';
 import { createNet } from './net/index.js';
 import { startNotifyLoop } from './notify/index.js';
 import { createSandbox } from './sandbox/index.js';
+import { startScheduleLoops } from './schedules/index.js';
 import { systemClock } from './shared/clock.js';
 import { armFailpoint, FAILPOINT_FLAG } from './shared/failpoint.js';
 import { newId } from './shared/ids.js';
@@ -169,6 +170,7 @@ async function startWorker(
   const news = startNotifyLoop(deps);
   const triggers = startTriggerLoops(deps);
   const evals = startEvalLoop(deps);
+  const schedules = startScheduleLoops(deps);
   const bundlePath = join(distDir, 'workflows.js');
   const version = `${config.version}+${await buildOf(bundlePath)}`;
   const entry = { id: workerId, version, sandbox: sandbox.driver, models: () => models.failing() };
@@ -189,6 +191,7 @@ async function startWorker(
       loops.leave();
       await worker.close();
       await triggers.close();
+      await schedules.close();
       await loops.close();
       await news.close();
       await evals.end();

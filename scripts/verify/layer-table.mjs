@@ -9,6 +9,7 @@ const SERVICES = [
   'deploys',
   'library',
   'runs',
+  'schedules',
   'documents',
   'evals',
   'secrets',

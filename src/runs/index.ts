@@ -19,7 +19,7 @@ export { type ReadTranscriptInput, readTranscript, type TranscriptPage } from '.
 export { releaseEvent } from './release-event.js';
 export { type RerunInput, rerunRun } from './rerun/rerun-run.js';
 export type { RunSummary } from './run-summary.js';
-export { checkEnabled, type SkippedRun, type StartedRun, startRun } from './start-run.js';
+export { checkEnabled, checkInput, type SkippedRun, type StartedRun, startRun } from './start-run.js';
 export { stopRun } from './stop-run.js';
 export { type StreamItem, streamRun } from './stream-run.js';
 export { requireTool } from './tool-test/find-tool.js';

@@ -1,5 +1,35 @@
+import type { FlowRef } from '../workflows/contract.js';
+
+/** What a flow's schedule in Temporal is to be. */
+export interface WantedSchedule {
+  readonly ref: FlowRef;
+  /** Which state of ours it stands for. */
+  readonly note: string;
+  /** The moments (epoch ms) at which it wakes us, rising. */
+  readonly times: readonly number[];
+  readonly paused: boolean;
+  /** Wakes us now as well: a moment has passed of which Temporal did not know. */
+  readonly wake: boolean;
+}
+
+/** A flow's schedule as Temporal has it. */
+export interface KeptSchedule extends Pick<WantedSchedule, 'ref' | 'paused'> {
+  readonly note: string | null;
+  /** The next few moments, rising. */
+  readonly next: readonly number[];
+}
+
+/** Temporal's schedules: a flow has one or none. Repeats are harmless. */
+export interface Schedules {
+  putSchedule(wanted: WantedSchedule): Promise<void>;
+  /** Success as well when there is none. */
+  deleteSchedule(ref: FlowRef): Promise<void>;
+  /** All that are ours, from an index that may lag by a second or two. */
+  schedules(): AsyncIterable<KeptSchedule>;
+}
+
 /** What services ask of Temporal. Repeats are harmless: ids are the run's, and "already started" is success. */
-export interface Workflows {
+export interface Workflows extends Schedules {
   startRun(runId: string): Promise<void>;
   /** The workflow of an eval's run, whose id is that run's. */
   startEval(evalRunId: string): Promise<void>;

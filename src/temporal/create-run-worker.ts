@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { type NativeConnection, Worker } from '@temporalio/worker';
-import type { EvalActivities, RunActivities, ToolTestActivities } from '../workflows/contract.js';
+import type { EvalActivities, RunActivities, ScheduleActivities, ToolTestActivities } from '../workflows/contract.js';
 
 export interface RunWorkerOptions {
   readonly connection: NativeConnection;
   readonly namespace: string;
   readonly taskQueue: string;
-  readonly activities: RunActivities & ToolTestActivities & EvalActivities;
+  readonly activities: RunActivities & ToolTestActivities & EvalActivities & ScheduleActivities;
   /** The workflows, bundled ahead by the build: bundling at the start costs four seconds. */
   readonly bundlePath: string;
   /**

@@ -9,6 +9,7 @@ import {
 import { NativeConnection } from '@temporalio/worker';
 import { Refusal } from '../shared/refusal.js';
 import type { Workflows } from './contract.js';
+import { createSchedules } from './create-schedules.js';
 
 export interface WorkflowsOptions {
   readonly connection: Connection | NativeConnection;
@@ -56,6 +57,7 @@ export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsO
         unless(WorkflowNotFoundError, 'missing' as const),
       ),
     testTool: (id, signal) => testTool(client, { id, taskQueue, signal, call }),
+    ...createSchedules({ client, taskQueue, call }),
     openRuns: () => openRuns(client, taskQueue),
     ping: () => ping(connection),
     close: () => connection.close(),

@@ -1,5 +1,5 @@
 export { connectTemporal, connectWorker, type TemporalTarget } from './connect-temporal.js';
-export type { Workflows } from './contract.js';
+export type { KeptSchedule, Workflows } from './contract.js';
 export { buildOf, createRunWorker, type RunWorkerOptions } from './create-run-worker.js';
 export { createWorkflows, type WorkflowsOptions } from './create-workflows.js';
 export { installRuntime } from './install-runtime.js';

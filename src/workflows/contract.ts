@@ -46,6 +46,17 @@ export interface ToolTestActivities {
   testTool(id: string): Promise<void>;
 }
 
+/** A flow of a workspace, by that one's id. */
+export interface FlowRef {
+  readonly workspace: string;
+  readonly flow: string;
+}
+
+export interface ScheduleActivities {
+  /** Fires what is due of that flow at this moment (epoch ms), or by our own clock if that is later. Safe to repeat. */
+  fireSchedule(ref: FlowRef, at: number): Promise<void>;
+}
+
 /** Most that a call of a test may take, and the wait for a worker to take it up, in seconds. */
 export const TOOL_TEST_SECONDS = 60;
 export const TOOL_TEST_WAIT_SECONDS = 15;

@@ -1,4 +1,5 @@
 /** What the worker's bundle holds: every workflow by its type's name. */
 export { evalRun } from './eval-run.js';
+export { fireSchedule } from './fire-schedule.js';
 export { runFlow } from './run-flow.js';
 export { testTool } from './test-tool.js';

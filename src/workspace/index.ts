@@ -2,6 +2,7 @@ export * from './assertions/index.js';
 export { evaluateCel } from './cel/index.js';
 export { checkTree } from './check-tree.js';
 export type { Checker, OtherJob, SharedFiles } from './checker.js';
+export { cronTimes, nextTimes } from './cron/index.js';
 export { didYouMean } from './did-you-mean.js';
 export * from './edit/index.js';
 export { type JobInput, type JobName, type JobOutput, runJob, SHELVES } from './jobs.js';

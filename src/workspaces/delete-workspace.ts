@@ -21,6 +21,7 @@ const OF_WORKSPACE = [
   'slot',
   'slot_lane',
   'tool_test',
+  'firing',
   'run',
   'eval_run',
   'change',

@@ -49,6 +49,8 @@ export const ACCESS_ROWS: Readonly<Record<string, number | AccessRow>> = {
   'POST /api/workspaces/{ws}/runs/{id}/rerun': 202,
   'POST /api/workspaces/{ws}/runs/{id}/promote': 409,
   'GET /api/approvals': 200,
+  'GET /api/schedule': 200,
+  'POST /api/schedule': 422,
   'POST /api/workspaces/{ws}/tools/{tool}/test': 200,
   'GET /api/workspaces/{ws}/evals': 200,
   'POST /api/workspaces/{ws}/evals': 422,

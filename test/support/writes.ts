@@ -160,6 +160,11 @@ export const WRITES: Readonly<Record<string, Prepare>> = {
     const link = { tenant, workspace: stage.workspace, runId, park: park?.id ?? '', to: owner.email };
     return { path: linkPath(stage.app.deps, link), json: { decision: 'reject' }, by: 'nobody' };
   },
+  'POST /api/schedule': async (stage) => {
+    const content = '---\ntrigger: schedule\ncron: "0 9 * * *"\n---\n\n## Say it @writer\n\nSay hello.\n';
+    await made(stage, 'put', ofSource(stage), { path: 'flows/daily.md', content });
+    return { json: { workspace: stage.workspace, flow: 'daily', action: 'pause' } };
+  },
   'PATCH /api/account': () => ({ json: { budget: 12 } }),
   'POST /api/notifications/test': async (stage) => {
     const account = { notify: { email: stage.app.owner.email } };

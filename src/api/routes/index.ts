@@ -18,6 +18,7 @@ import { libraryRoutes } from './library/index.js';
 import { notificationRoutes } from './notifications/index.js';
 import { oauthRoutes } from './oauth/index.js';
 import { runRoutes } from './runs/index.js';
+import { scheduleRoutes } from './schedule/index.js';
 import { secretRoutes } from './secrets/index.js';
 import { sourceRoutes } from './source/index.js';
 import { teamRoutes } from './team/index.js';
@@ -36,6 +37,7 @@ export const routes: readonly Route[] = [
   ...eventRoutes,
   ...approveRoutes,
   ...flowRoutes,
+  ...scheduleRoutes,
   ...agentRoutes,
   ...toolRoutes,
   ...hookRoutes,

@@ -10,6 +10,7 @@ import { owners } from './checks/owners.js';
 import { parks } from './checks/parks.js';
 import { revisions } from './checks/revisions.js';
 import { sandboxes } from './checks/sandboxes.js';
+import { schedules } from './checks/schedules.js';
 import { secrets } from './checks/secrets.js';
 import { slots } from './checks/slots.js';
 import { steps } from './checks/steps.js';
@@ -22,6 +23,7 @@ const CHECKS = {
   parks,
   steps,
   slots,
+  schedules,
   journal,
   money,
   events,

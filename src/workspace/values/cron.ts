@@ -1,4 +1,5 @@
 import { Cron } from 'croner';
+import { daysOf } from '../cron/index.js';
 
 const NICKNAMES: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
@@ -18,8 +19,11 @@ export function readCron(text: string): { ok: true; cron: string } | { ok: false
   if (fields !== 5) return { ok: false, message: wrongCount(fields) };
   if (cron.length > 200) return { ok: false, message: 'cron is longer than 200 characters' };
   try {
-    const next = new Cron(cron, { mode: '5-part', timezone: 'UTC', paused: true }).nextRun();
-    return next ? { ok: true, cron } : { ok: false, message: `cron \`${cron}\` names a date that never comes` };
+    // Reads the minutes and hours too; of the days it knows only one of the two ways in which they go together.
+    new Cron(cron, { mode: '5-part', paused: true });
+    return daysOf(cron).from(Date.now()) !== null
+      ? { ok: true, cron }
+      : { ok: false, message: `cron \`${cron}\` names a date that never comes` };
   } catch (error) {
     return { ok: false, message: `cron \`${cron}\` is not readable: ${reason(error)}` };
   }

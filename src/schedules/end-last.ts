@@ -1,0 +1,26 @@
+import type { Deps } from '../deps.js';
+import { abortLive, endRuns, tellRuns } from '../engine/index.js';
+import type { FlowRef } from '../workflows/contract.js';
+import { dueTimes } from './due-times.js';
+import { isFiring, liveScheduled, lockSchedule } from './schedule-row.js';
+
+/**
+ * `overlap: cancel`: ends the runs that the schedule has at work when its next time has come. That is a transaction of
+ * its own, before the new run's; a process that dies between them leaves that one due.
+ */
+export async function endLast(deps: Deps, ref: FlowRef, now: number): Promise<void> {
+  const ended = await deps.db.transaction(async (sql) => {
+    const found = await lockSchedule(sql, ref);
+    if (!found || !isFiring(found.schedule) || found.schedule.overlap !== 'cancel') return [];
+    if (dueTimes(found.schedule, now).start.length === 0) return [];
+    const live = await liveScheduled(sql, ref);
+    if (live.length === 0) return [];
+    await sql.query('SELECT 1 FROM run WHERE id = ANY($1) ORDER BY id FOR UPDATE', [live]);
+    return endRuns(sql, live, {
+      error: 'stopped by its schedule, whose next time came: overlap: cancel',
+      stopped: true,
+    });
+  });
+  for (const id of ended) abortLive(id);
+  void tellRuns(deps, ended);
+}

@@ -1,0 +1,7 @@
+export { type ChangedSchedule, type ChangeScheduleInput, changeSchedule, requireSchedule } from './change-schedule.js';
+export { fireSchedule } from './fire-schedule.js';
+export { listSchedules, type ScheduleView } from './list-schedules.js';
+export { findDrift, reconcileSchedules } from './reconcile-schedules.js';
+export { startScheduleLoops } from './start-schedule-loops.js';
+export { startWaiting } from './start-waiting.js';
+export { tellSchedules } from './tell-schedules.js';

@@ -1,0 +1,107 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { nextTimes } from '../workspace/index.js';
+import { isFiring, type Outcome, SCHEDULE_COLUMNS, type ScheduleRow } from './schedule-row.js';
+
+export interface FiringView {
+  readonly scheduledFor: string;
+  /** The last of the times that were left out together; null for one. */
+  readonly until: string | null;
+  readonly times: number;
+  readonly outcome: Outcome;
+  readonly reason: string | null;
+  readonly runId: string | null;
+}
+
+export interface ScheduleView
+  extends Pick<ScheduleRow, 'flow' | 'cron' | 'timezone' | 'enabled' | 'paused' | 'catchUp' | 'overlap'> {
+  /** By its name. */
+  readonly workspace: string;
+  /** The next three times at which it fires; none while it is paused or switched off. */
+  readonly next: readonly string[];
+  readonly lastRun: {
+    id: string;
+    status: string;
+    scheduledFor: string;
+    createdAt: string;
+    finishedAt: string | null;
+  } | null;
+  /** What became of the latest times, the newest first. */
+  readonly firings: readonly FiringView[];
+}
+
+interface Row extends Omit<ScheduleRow, 'workspace'> {
+  readonly name: string;
+  readonly lastRun: ScheduleView['lastRun'];
+  readonly firings: readonly FiringView[];
+}
+
+const SHOWN = 3;
+/** An instant as the wire writes it. */
+const iso = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+const LIST = `SELECT ${SCHEDULE_COLUMNS}, w.name,
+    (SELECT jsonb_build_object('id', r.id, 'status', r.status, 'scheduledFor', r.trigger->>'scheduled_for',
+        'createdAt', ${iso('r.created_at')}, 'finishedAt', ${iso('r.finished_at')})
+      FROM run r WHERE r.workspace_id = s.workspace_id AND r.flow = s.flow AND r.trigger->>'kind' = 'schedule'
+        AND r.parent_id IS NULL ORDER BY r.created_at DESC, r.id DESC LIMIT 1) AS "lastRun",
+    (SELECT coalesce(jsonb_agg(jsonb_build_object('scheduledFor', ${iso('f.scheduled_for')}, 'until', ${iso('f.until')}, 'times', f.times,
+        'outcome', f.outcome, 'reason', f.reason, 'runId', f.run_id) ORDER BY f.scheduled_for DESC), '[]')
+      FROM (SELECT * FROM firing WHERE workspace_id = s.workspace_id AND flow = s.flow ORDER BY scheduled_for DESC LIMIT 5) f) AS firings
+  FROM schedule s JOIN workspace w ON w.id = s.workspace_id
+  WHERE s.tenant_id = $1 AND NOT s.gone AND ($2::text[] IS NULL OR w.name = ANY($2))
+    AND ($3::text IS NULL OR (w.name, s.flow) > ($3, $4)) AND ($5::text IS NULL OR (w.name, s.flow) = ($5, $6))
+  ORDER BY w.name, s.flow LIMIT $7`;
+
+type Seen = Pick<Deps, 'clock'> & { readonly db: Sql };
+
+/** The scheduled flows of the workspaces that the caller may see, by name. */
+export async function listSchedules(
+  deps: Seen,
+  caller: Caller,
+  input: { readonly limit: number; readonly cursor?: string | undefined },
+): Promise<{ readonly schedules: readonly ScheduleView[]; readonly next: string | null }> {
+  const after = input.cursor === undefined ? null : readCursor(input.cursor);
+  const values = [
+    caller.tenant,
+    caller.workspaces,
+    after?.workspace ?? null,
+    after?.flow ?? null,
+    null,
+    null,
+    input.limit + 1,
+  ];
+  const rows = await deps.db.query<Row>({ name: 'list-schedules', text: LIST, values });
+  const page = rows.slice(0, input.limit);
+  const last = page.at(-1);
+  return {
+    schedules: page.map((row) => viewOf(row, deps.clock.now())),
+    next: rows.length > input.limit && last ? `${last.name}/${last.flow}` : null,
+  };
+}
+
+/** One of them; null when the caller sees no such schedule. */
+export async function readSchedule(
+  deps: Seen,
+  caller: Caller,
+  workspace: string,
+  flow: string,
+): Promise<ScheduleView | null> {
+  const values = [caller.tenant, caller.workspaces, null, null, workspace, flow, 1];
+  const [row] = await deps.db.query<Row>({ name: 'list-schedules', text: LIST, values });
+  return row ? viewOf(row, deps.clock.now()) : null;
+}
+
+function viewOf(row: Row, now: number): ScheduleView {
+  const { name, flow, cron, timezone, enabled, paused, catchUp, overlap, lastRun, firings } = row;
+  const next = isFiring(row) ? nextTimes(row, now, SHOWN).map((at) => new Date(at).toISOString()) : [];
+  return { workspace: name, flow, cron, timezone, next, lastRun, enabled, paused, catchUp, overlap, firings };
+}
+
+function readCursor(cursor: string): { readonly workspace: string; readonly flow: string } {
+  const [, workspace, flow] = /^([\w-]{1,200})\/([\w-]{1,200})$/.exec(cursor) ?? [];
+  if (workspace === undefined || flow === undefined) throw new Refusal('refused', 'cursor: take it as `next` gave it');
+  return { workspace, flow };
+}

@@ -1,0 +1,72 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import type { KeptSchedule } from '../temporal/index.js';
+import type { FlowRef } from '../workflows/contract.js';
+import { SCHEDULE_COLUMNS, type ScheduleRow } from './schedule-row.js';
+import { noteOf, tellSchedules, toldTimes } from './tell-schedules.js';
+
+export interface Drift extends FlowRef {
+  readonly says:
+    | 'has no schedule in Temporal'
+    | 'has another schedule in Temporal'
+    | 'has a schedule in Temporal that nothing asks for';
+}
+
+/** How far Temporal's index may lag behind what has just fired. */
+const LAG_MS = 5_000;
+
+/** Where Temporal's schedules are not what the live revisions say, but for those that are still to be told. */
+export async function findDrift(deps: Pick<Deps, 'db' | 'workflows'>, now: number): Promise<readonly Drift[]> {
+  const kept = new Map<string, KeptSchedule>();
+  for await (const one of deps.workflows.schedules()) kept.set(keyOf(one.ref), one);
+  const rows = await deps.db.query<ScheduleRow>(`SELECT ${SCHEDULE_COLUMNS} FROM schedule s`);
+  const found: Drift[] = [];
+  for (const row of rows) {
+    const one = kept.get(keyOf(row));
+    kept.delete(keyOf(row));
+    if (!row.told) continue;
+    const says = driftOf(row, one, now);
+    if (says) found.push({ workspace: row.workspace, flow: row.flow, says });
+  }
+  return [
+    ...found,
+    ...[...kept.values()].map(({ ref }) => ({
+      ...ref,
+      says: 'has a schedule in Temporal that nothing asks for' as const,
+    })),
+  ];
+}
+
+const keyOf = ({ workspace, flow }: FlowRef): string => `${workspace}/${flow}`;
+
+function driftOf(row: ScheduleRow, kept: KeptSchedule | undefined, now: number): Drift['says'] | null {
+  const times = row.enabled ? toldTimes(row, now + LAG_MS) : [];
+  if (times.length === 0) return kept ? 'has a schedule in Temporal that nothing asks for' : null;
+  if (!kept) return 'has no schedule in Temporal';
+  const next = kept.next.filter((at) => at > now + LAG_MS);
+  const same =
+    kept.paused === row.paused && kept.note === noteOf(row) && next.every((at, index) => at === times[index]);
+  // A paused schedule has no next times of its own in some versions of the server.
+  return same && (next.length > 0 || row.paused) ? null : 'has another schedule in Temporal';
+}
+
+/** Makes the rows what the live revisions say, and Temporal's schedules what the rows say. Answers what had drifted. */
+export async function reconcileSchedules(deps: Deps): Promise<readonly Drift[]> {
+  await followAll(deps.db);
+  const drift = await findDrift(deps, deps.clock.now());
+  for (const { workspace, flow } of drift) {
+    const known = await deps.db.query(
+      'UPDATE schedule SET told = false WHERE workspace_id = $1 AND flow = $2 RETURNING 1',
+      [workspace, flow],
+    );
+    if (known.length === 0) await deps.workflows.deleteSchedule({ workspace, flow });
+  }
+  if (drift.length > 0) deps.log.warn({ drift }, 'schedules in Temporal had drifted and are made again');
+  await tellSchedules(deps);
+  return drift;
+}
+
+/** The trigger follows each change as it commits; of two at once it may have seen the other's past. */
+async function followAll(sql: Sql): Promise<void> {
+  await sql.query('SELECT follow_schedules(ARRAY(SELECT id FROM workspace WHERE preview_of IS NULL ORDER BY id))');
+}

@@ -1,0 +1,67 @@
+import type { Sql } from '../db/contract.js';
+import type { FlowRef } from '../workflows/contract.js';
+import type { WorkspaceRow } from '../workspaces/index.js';
+
+/** When a live flow fires, as its revision says it. A trigger in the database keeps it so, in the deploy's transaction. */
+export interface ScheduleRow {
+  /** By its id. */
+  readonly workspace: string;
+  readonly flow: string;
+  readonly cron: string;
+  readonly timezone: string;
+  readonly catchUp: 'last' | 'none' | 'all';
+  readonly overlap: 'skip' | 'queue' | 'allow' | 'cancel';
+  readonly enabled: boolean;
+  readonly paused: boolean;
+  readonly gone: boolean;
+  /** Every time up to this one has fired or was left out. */
+  readonly settledUntil: Date;
+  readonly version: bigint;
+  readonly told: boolean;
+  readonly toldUntil: Date | null;
+}
+
+export const SCHEDULE_COLUMNS = `s.workspace_id AS workspace, s.flow, s.cron, s.timezone, s.catch_up AS "catchUp", s.overlap,
+  s.enabled, s.paused, s.gone, s.settled_until AS "settledUntil", s.version, s.told, s.told_until AS "toldUntil"`;
+
+/** A schedule under lock, its workspace before it as deploys lock them; null when there is none that lives. */
+export async function lockSchedule(
+  sql: Sql,
+  ref: FlowRef,
+): Promise<{ readonly workspace: WorkspaceRow; readonly schedule: ScheduleRow } | null> {
+  const [workspace] = await sql.query<WorkspaceRow>({
+    name: 'lock-scheduled-workspace',
+    text: `SELECT id, tenant_id AS "tenantId", name, live_seq AS "liveSeq" FROM workspace WHERE id = $1 FOR SHARE`,
+    values: [ref.workspace],
+  });
+  if (!workspace) return null;
+  const [schedule] = await sql.query<ScheduleRow>({
+    name: 'lock-schedule',
+    text: `SELECT ${SCHEDULE_COLUMNS} FROM schedule s WHERE workspace_id = $1 AND flow = $2 AND NOT gone FOR UPDATE`,
+    values: [ref.workspace, ref.flow],
+  });
+  return schedule ? { workspace, schedule } : null;
+}
+
+/** True while it is to fire. */
+export function isFiring({ enabled, paused, gone }: Pick<ScheduleRow, 'enabled' | 'paused' | 'gone'>): boolean {
+  return enabled && !paused && !gone;
+}
+
+export type Outcome = 'started' | 'waiting' | 'skipped' | 'refused';
+
+/** Runs of the flow that its schedule started and that have not ended. */
+export async function liveScheduled(sql: Sql, { workspace, flow }: FlowRef): Promise<string[]> {
+  const rows = await sql.query<{ id: string }>({
+    name: 'live-scheduled',
+    text: `SELECT id FROM run WHERE workspace_id = $1 AND flow = $2 AND finished_at IS NULL
+      AND trigger->>'kind' = 'schedule' AND parent_id IS NULL ORDER BY id`,
+    values: [workspace, flow],
+  });
+  return rows.map(({ id }) => id);
+}
+
+/** What a scheduled run's flow is given. */
+export function inputOf(at: number): { scheduled_for: string } {
+  return { scheduled_for: new Date(at).toISOString() };
+}

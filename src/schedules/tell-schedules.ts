@@ -1,0 +1,104 @@
+import type { Deps } from '../deps.js';
+import { errorMessage } from '../shared/refusal.js';
+import type { FlowRef } from '../workflows/contract.js';
+import { cronTimes } from '../workspace/index.js';
+import { SCHEDULE_COLUMNS, type ScheduleRow } from './schedule-row.js';
+
+/** How many moments Temporal is given at once; it is given more when half of them have passed. */
+const TOLD_TIMES = 64;
+/** Temporal's calendars end there. */
+const LAST_MOMENT = Date.UTC(2100, 0, 1);
+/** A time that is so late was not in Temporal's schedule, or its word has been lost. */
+const LATE_MS = 30_000;
+const AT_ONCE = 10;
+
+/** The moments that Temporal is to know of a schedule at this one. */
+export function toldTimes(
+  { cron, timezone }: Pick<ScheduleRow, 'cron' | 'timezone'>,
+  now: number,
+  count = TOLD_TIMES,
+): number[] {
+  const times: number[] = [];
+  for (const at of cronTimes(cron, timezone, now)) {
+    if (at >= LAST_MOMENT || times.length === count) break;
+    times.push(at);
+  }
+  return times;
+}
+
+/** Less than half of the moments that Temporal was given are still to come, though there are more. */
+export function hasFewTold(schedule: ScheduleRow, now: number): boolean {
+  const last = toldTimes(schedule, now, TOLD_TIMES / 2).at(-1);
+  return last !== undefined && last > (schedule.toldUntil?.getTime() ?? 0);
+}
+
+/** Makes Temporal's schedules equal to the rows that say they are not: of one flow, or of all. Answers how many it told. */
+export async function tellSchedules(deps: Deps, only: FlowRef | null = null): Promise<number> {
+  const rows = await deps.db.query<ScheduleRow>({
+    name: 'untold-schedules',
+    text: `SELECT ${SCHEDULE_COLUMNS} FROM schedule s
+      WHERE NOT told AND ($1::text IS NULL OR (workspace_id = $1 AND flow = $2)) ORDER BY version LIMIT 200`,
+    values: [only?.workspace ?? null, only?.flow ?? null],
+  });
+  let told = 0;
+  const next = rows.values();
+  const tell = async (): Promise<void> => {
+    for (const row of next) if (await tellOne(deps, row)) told += 1;
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, rows.length) }, tell));
+  return told;
+}
+
+/** The state that a schedule in Temporal stands for, as its note. */
+export const noteOf = ({ version }: Pick<ScheduleRow, 'version'>): string => `signalbox ${version}`;
+
+async function tellOne(deps: Deps, row: ScheduleRow): Promise<boolean> {
+  try {
+    const now = deps.clock.now();
+    const times = row.gone || !row.enabled ? [] : toldTimes(row, now);
+    if (times.length === 0) await deps.workflows.deleteSchedule(row);
+    else
+      await deps.workflows.putSchedule({
+        ref: refOf(row),
+        note: noteOf(row),
+        times,
+        paused: row.paused,
+        wake: isLate(row, now),
+      });
+    await markTold(deps, row, times.at(-1) ?? null);
+    return true;
+  } catch (error) {
+    deps.log.warn({ workspace: row.workspace, flow: row.flow, error: errorMessage(error) }, 'a schedule is told later');
+    return false;
+  }
+}
+
+const refOf = ({ workspace, flow }: FlowRef): FlowRef => ({ workspace, flow });
+
+function isLate(row: ScheduleRow, now: number): boolean {
+  if (row.paused) return false;
+  const [due] = toldTimes(row, row.settledUntil.getTime(), 1);
+  return due !== undefined && due < now - LATE_MS;
+}
+
+/** The row that was told is told; one that changed meanwhile is told again, since the older word may have come last. */
+async function markTold(deps: Deps, row: ScheduleRow, until: number | null): Promise<void> {
+  const key = [row.workspace, row.flow, row.version];
+  const marked = row.gone
+    ? await deps.db.query(
+        `WITH f AS (DELETE FROM firing WHERE workspace_id = $1 AND flow = $2
+            AND EXISTS (SELECT 1 FROM schedule WHERE workspace_id = $1 AND flow = $2 AND version = $3))
+          DELETE FROM schedule WHERE workspace_id = $1 AND flow = $2 AND version = $3 RETURNING 1`,
+        key,
+      )
+    : await deps.db.query(
+        `UPDATE schedule SET told = true, told_until = to_timestamp($4::float8 / 1000)
+          WHERE workspace_id = $1 AND flow = $2 AND version = $3 RETURNING 1`,
+        [...key, until],
+      );
+  if (marked.length > 0) return;
+  await deps.db.query('UPDATE schedule SET told = false WHERE workspace_id = $1 AND flow = $2', [
+    row.workspace,
+    row.flow,
+  ]);
+}

@@ -1,0 +1,2 @@
+export { daysOf } from './days.js';
+export { cronTimes, nextTimes } from './times.js';
