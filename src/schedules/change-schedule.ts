@@ -50,7 +50,7 @@ export async function changeSchedule(deps: Deps, caller: Caller, input: ChangeSc
 }
 
 /** Refuses a schedule that is not there, or not for the caller. */
-export async function requireSchedule(deps: Deps, caller: Caller, workspace: string, flow: string): Promise<void> {
+async function requireSchedule(deps: Deps, caller: Caller, workspace: string, flow: string): Promise<void> {
   if (!(await readSchedule(deps, caller, workspace, flow))) throw notFound('schedule');
 }
 

@@ -1,4 +1,4 @@
-export { type ChangedSchedule, type ChangeScheduleInput, changeSchedule, requireSchedule } from './change-schedule.js';
+export { type ChangedSchedule, type ChangeScheduleInput, changeSchedule } from './change-schedule.js';
 export { fireSchedule } from './fire-schedule.js';
 export { listSchedules, type ScheduleView } from './list-schedules.js';
 export { findDrift, reconcileSchedules } from './reconcile-schedules.js';
