@@ -15,7 +15,7 @@ export interface Calendar {
   readonly last: number;
 }
 
-/** What the clock of a zone shows, minute by minute: walked with Intl alone, a formatted look each quarter of an hour. */
+/** What the clock of a zone shows, minute by minute: walked with Intl alone, a formatted look each half hour. */
 export interface Walk {
   readonly start: number;
   /** The wall time (ms, read as UTC) at each real minute. */
@@ -23,14 +23,15 @@ export interface Walk {
 }
 
 const MINUTE = 60_000;
-const QUARTER = 15;
+/** Clocks change on the half hour at the finest. */
+const LOOK = 30;
 
 export function walkZone(timezone: string, start: number, end: number): Walk {
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short', timeStyle: 'medium' });
   const walls: number[] = [];
-  for (let at = start; at < end; at += QUARTER * MINUTE) {
+  for (let at = start; at < end; at += LOOK * MINUTE) {
     const shown = Date.parse(`${format.format(at).replace(' ', 'T')}Z`);
-    for (let minute = 0; minute < QUARTER; minute += 1) walls.push(shown + minute * MINUTE);
+    for (let minute = 0; minute < LOOK; minute += 1) walls.push(shown + minute * MINUTE);
   }
   return { start, walls };
 }
