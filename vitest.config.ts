@@ -7,16 +7,16 @@ const PROJECTS = ['e2e', 'workflows', 'api', 'git', 'replay', 'unit'] as const;
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
-    // More than cores: many tests wait, for a server to start or for a clock.
-    maxWorkers: 3,
+    maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     // A project that extended the root would run the global setup again beside it.
     projects: PROJECTS.map((name) => ({
       test: {
         name,
         pool: 'forks',
-        // To import the service costs seconds: a worker's next file has the modules of the one before.
-        isolate: name === 'e2e',
+        // To import the service costs seconds: a worker's next file has the modules of the one before, but where tests
+        // start servers and workers of Temporal.
+        isolate: name === 'e2e' || name === 'workflows',
         setupFiles: ['test/support/file-setup.ts'],
         include: [`test/${name}/**/*.test.ts`],
         testTimeout: name === 'unit' ? 10_000 : 60_000,
