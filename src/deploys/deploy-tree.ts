@@ -4,6 +4,7 @@ import type { Caller } from '../shared/roles.js';
 import type { SourceFile } from '../workspace/model.js';
 import { type PreparedTree, prepareTree, readInReach, type TreeDiff } from '../workspaces/index.js';
 import { applyTree, type DeployResult } from './apply-tree.js';
+import { noteRefused } from './note-refused.js';
 
 export interface DeployInput {
   readonly workspace: string;
@@ -44,6 +45,9 @@ export async function deployTree(deps: Deps, caller: Caller, input: DeployInput)
     overLiveRuns: input.force ?? false,
     dryRun: input.dryRun ?? false,
     once: input.once,
+  }).catch(async (error: unknown) => {
+    await noteRefused(deps, caller, input, error);
+    throw error;
   });
 }
 

@@ -17,7 +17,11 @@ interface MailText {
 export function mailText(content: NotificationContent, links: Links | null): MailText {
   const { flow, workspace, account, run, due, text, summary, subject, event } = content;
   const facts = [
-    flow !== null && workspace !== null ? `Flow: ${flow} in ${workspace}` : `Account: ${account}`,
+    flow !== null && workspace !== null
+      ? `Flow: ${flow} in ${workspace}`
+      : workspace === null
+        ? `Account: ${account}`
+        : `Workspace: ${workspace}`,
     ...(due === null ? [] : [`Decide before: ${due.slice(0, 16).replace('T', ' ')} UTC`]),
     ...(run === null ? [] : [`Run: ${run}`]),
   ];

@@ -8,6 +8,7 @@ import { createTestDeps } from '../support/create-test-app.js';
 import { flow, scripted } from '../support/flows.js';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
 import { type MailServer, startMailServer } from '../support/mail-server.js';
+import { fileList } from '../support/workspace-app.js';
 
 const PUBLIC = 'https://box.example';
 let app: EngineApp;
@@ -225,4 +226,19 @@ test('admins see what became of each, send a test, and get a secret that signs f
   expect(rest.notifications.map(({ id }) => id)).not.toContain((list.notifications[0] as { id: string }).id);
   expect(JSON.stringify([list, rest])).not.toContain('token=');
   await app.patch('/api/account', { notify: null });
+});
+
+test('a refused deploy is told to whom chose so, and a dry run is not', async () => {
+  const files = (text: string) => ({ ...scripted(SCRIPT), 'flows/g.md': flow(text) });
+  const workspace = await app.workspace(files('## Draft @worker\n\nDraft.'));
+  await app.patch(`/api/workspaces/${workspace}`, {
+    notify: { email: 'dev@mail.example', events: ['deploy.refused'] },
+  });
+  const list = fileList(files('## Draft @nobody\n\nDraft.'));
+  for (const dryRun of [true, false])
+    expect((await app.post(`/api/workspaces/${workspace}/deploy`, { files: list, dryRun })).status).toBe(422);
+  await notifyAll(app.deps);
+  const told = mailsTo('dev@mail.example');
+  expect(told.map(({ subject }) => subject)).toEqual([`${app.tenant}: a deploy was refused`]);
+  expect(told[0]?.text).toContain(workspace);
 });
