@@ -94,7 +94,7 @@ async function deleteRows(sql: Sql, ids: readonly string[]): Promise<readonly st
      UNION SELECT f.sha FROM run_file f JOIN run r ON r.id = f.run_id WHERE r.workspace_id = ANY($1)`,
     [ids],
   );
-  await releaseJudges(sql, ids);
+  await endEvals(sql, ids);
   await deleteSpent(sql, ids);
   for (const table of OF_RUN) {
     await sql.query(`DELETE FROM ${table} WHERE run_id IN (SELECT id FROM run WHERE workspace_id = ANY($1))`, [ids]);
@@ -123,8 +123,12 @@ async function lockLive(sql: Sql, ids: readonly string[]): Promise<readonly { re
   return sql.query<{ id: string }>(`${live} ORDER BY id FOR UPDATE`, [ids]);
 }
 
-/** What judges of its evals have set aside of months and never told the end of. */
-async function releaseJudges(sql: Sql, ids: readonly string[]): Promise<void> {
+/** Ends its evals: a judge that is asked is given up, and holds nothing of a month any more. */
+async function endEvals(sql: Sql, ids: readonly string[]): Promise<void> {
+  await sql.query(
+    `INSERT INTO outbox (run_id, kind) SELECT id, 'cancel' FROM eval_run WHERE workspace_id = ANY($1) AND finished_at IS NULL`,
+    [ids],
+  );
   await sql.query(
     `WITH h AS (DELETE FROM hold WHERE run_id IN (SELECT id FROM eval_run WHERE workspace_id = ANY($1)) RETURNING key, nano)
      UPDATE spent s SET held = s.held - x.nano FROM (SELECT key, sum(nano)::bigint AS nano FROM h GROUP BY key) x WHERE s.key = x.key`,

@@ -84,6 +84,43 @@ test('the budget of an eval holds its cases and their judge together, and says s
   expect(held).toEqual([]);
 });
 
+test('a judge that is asked when the eval run is stopped or its workspace deleted holds nothing of any budget afterwards', async () => {
+  judge = () => ({ text: verdicts(true) });
+  const { workspace } = await evaluate('- It is a poem.', 'budget: 1\n');
+  const heldBy = (id: string) =>
+    app.deps.db.query<{ held: bigint }>(`SELECT held FROM spent WHERE key = 'eval/' || $1`, [id]);
+  const givenUp = () => expect.poll(() => judged[0]?.hungUp(), { timeout: 20_000 }).toBe(true);
+  const begin = async () => {
+    judged.length = 0;
+    judge = () => ({ delayMs: 60_000, text: verdicts(true) });
+    const { evalRunId } = await evals.start(workspace, 'e');
+    await expect.poll(() => judged.length, { timeout: 20_000 }).toBe(1);
+    expect((await heldBy(evalRunId))[0]?.held).toBeGreaterThan(0n);
+    return evalRunId;
+  };
+  const stopped = await begin();
+  const stop = await app.post(`${evals.at(workspace, 'e')}/runs/${stopped}/stop`, {});
+  expect(await stop.json()).toEqual({ ok: true, stopped: true });
+  await givenUp();
+  expect(await heldBy(stopped)).toEqual([{ held: 0n }]);
+  const usage = await app.deps.db.query(
+    `SELECT meter, source, estimated FROM usage WHERE run_id = $1 AND meter = 'judge'`,
+    [stopped],
+  );
+  expect(usage).toEqual([{ meter: 'judge', source: 'reserve', estimated: true }]);
+  expect((await evals.read(workspace, 'e', stopped)).costUsd).toBeGreaterThan(0);
+
+  const deleted = await begin();
+  expect((await app.request(`/api/workspaces/${workspace}?force=true`, { method: 'DELETE' })).status).toBe(200);
+  const left = await app.deps.db.query(
+    `SELECT id FROM eval_run WHERE id = $1 UNION ALL SELECT run_id FROM hold WHERE run_id = $1
+      UNION ALL SELECT key FROM spent WHERE key = 'eval/' || $1`,
+    [deleted],
+  );
+  expect(left).toEqual([]);
+  await givenUp();
+});
+
 test('an eval run that Temporal has forgotten is begun again from its rows; one that ended without it is lost', async () => {
   judge = () => ({ text: verdicts(true) });
   const { workspace } = await evaluate('- It is a poem.');
