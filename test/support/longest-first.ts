@@ -4,11 +4,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take half a minute and more: begun last, one of them would end long after the others. */
 const LONG: readonly string[] = [
-  'e2e/failpoints',
   'e2e/options',
   'e2e/embedded-service',
-  'e2e/chaos',
   'e2e/demo',
+  'e2e/failpoints',
+  'e2e/chaos',
   'workflows/upgrade',
   'workflows/costs-of-ends',
   'workflows/hard-cases',
