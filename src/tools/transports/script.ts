@@ -1,8 +1,8 @@
 import { removeFolder } from '../../sandbox/index.js';
 import { isRecord, type JsonObject } from '../../shared/json.js';
 import type { ScriptToolPlan } from '../../workspace/model.js';
-import { BadArgument } from '../arguments.js';
 import type { Operation, ToolContext, ToolOutcome } from '../contract.js';
+import { grantedSecret } from '../fill-secrets.js';
 import { toolError } from '../outcome.js';
 import { parameters, text } from '../parameters.js';
 import { type LaneResult, type ProgramDeps, runInLane } from '../program/run-in-lane.js';
@@ -71,10 +71,5 @@ function argsEnv(args: JsonObject): Record<string, string> {
 
 /** What the tool declares the step has to be granted. */
 async function requireSecrets(tool: ScriptToolPlan, { secrets }: ToolContext): Promise<void> {
-  for (const name of tool.secrets) {
-    if ((await secrets.value(name)) !== null) continue;
-    throw new BadArgument(
-      `tool ${tool.name} needs the secret ${name}, which this step may not use: name it in secrets: of the agent, the step or the flow`,
-    );
-  }
+  for (const name of tool.secrets) await grantedSecret(tool.name, secrets, name);
 }
