@@ -4,6 +4,7 @@ import type { GateSpec } from '../engine/index.js';
 import { decidersAt, targetsIn } from '../runs/index.js';
 import { newId } from '../shared/ids.js';
 import { isRecord, type Json } from '../shared/json.js';
+import { storableJson } from '../shared/storable-json.js';
 import { contentOf } from './content.js';
 import { eventOf, type NoticeData } from './events.js';
 import { type MemberOf, recipientsOf } from './recipients.js';
@@ -91,7 +92,7 @@ async function expand(sql: Sql, notice: NoticeRow): Promise<void> {
         event,
         channel,
         target,
-        JSON.stringify(content),
+        storableJson(content),
       ],
     });
   }

@@ -9,3 +9,8 @@ export function storableJson(value: unknown): string {
 export function storableJsonText(json: string): string {
   return json.replace(/\\\\|\\u(?:0000|d[89a-f][0-9a-f]{2})/gi, (found) => (found === '\\\\' ? found : '\uFFFD'));
 }
+
+/** Text that Postgres can store in a column of its own: NUL becomes U+FFFD (a lone surrogate does so by itself). */
+export function storableText(text: string): string {
+  return text.replaceAll('\0', '\uFFFD');
+}

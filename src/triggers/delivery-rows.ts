@@ -1,7 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
-import { storableJson } from '../shared/storable-json.js';
+import { storableJson, storableText } from '../shared/storable-json.js';
 import type { TriggerKind } from './outside.js';
 
 export const OUTCOMES = [
@@ -47,9 +47,9 @@ export async function noteDelivery(sql: Sql, note: DeliveryNote): Promise<void> 
       note.flow,
       note.kind,
       note.outcome,
-      note.detail?.slice(0, 1_000) ?? null,
+      shown(note.detail, 1_000),
       note.runId ?? null,
-      note.deliveryId?.slice(0, MAX_SHOWN) ?? null,
+      shown(note.deliveryId, MAX_SHOWN),
       note.address,
       note.content ? storableJson(note.content.input) : null,
       note.content ? storableJson(note.content.trigger) : null,
@@ -57,6 +57,10 @@ export async function noteDelivery(sql: Sql, note: DeliveryNote): Promise<void> 
       note.redeliveryOf ?? null,
     ],
   });
+}
+
+function shown(text: string | null | undefined, max: number): string | null {
+  return text == null ? null : storableText(text.slice(0, max));
 }
 
 const KEPT = 100;

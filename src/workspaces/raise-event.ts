@@ -1,5 +1,6 @@
 import type { Sql } from '../db/contract.js';
 import type { Json } from '../shared/json.js';
+import { storableJson } from '../shared/storable-json.js';
 
 export const WORKSPACE_EVENTS = [
   'run.completed',
@@ -41,6 +42,6 @@ export async function raiseEvent(sql: Sql, { workspaceId, kind, body, runId }: R
     name: 'raise-event',
     text: `INSERT INTO raised_event (workspace_id, kind, body, chain)
       SELECT $1, $2, $3, coalesce((SELECT ${chainOf('r.trigger')} FROM run r WHERE r.id = $4), '{}') WHERE ${listens('$1')}`,
-    values: [workspaceId, kind, JSON.stringify({ event: kind, ...body }), runId],
+    values: [workspaceId, kind, storableJson({ event: kind, ...body }), runId],
   });
 }

@@ -1,5 +1,6 @@
 import { Lru } from '../../shared/lru.js';
 import { toUsd } from '../../shared/money.js';
+import { storableJson } from '../../shared/storable-json.js';
 import { tellEvents } from '../rows/tell-events.js';
 import { type Cap, runOfCap, spentOf } from './caps.js';
 import type { Session } from './session.js';
@@ -23,7 +24,7 @@ export async function warnOfBudgets({ lane, step }: Session, caps: readonly Cap[
         INSERT INTO run_event (run_id, seq, type, data) SELECT $1, last_seq, 'budget.warning', $2 FROM r RETURNING seq`,
       values: [
         runId,
-        JSON.stringify({
+        storableJson({
           ...(runId === lane.run.id ? { step: step.id } : {}),
           budgetUsd: toUsd(cap.budget),
           spentUsd: toUsd(spent),

@@ -1,4 +1,5 @@
 import type { Sql } from '../../db/contract.js';
+import { storableJson } from '../../shared/storable-json.js';
 
 /** Appends one event under the run's lock, setting its open gates and status with it. */
 export async function appendEvent(
@@ -13,6 +14,6 @@ export async function appendEvent(
           WHEN gates_open + $4 > 0 THEN 'awaiting-approval' ELSE 'running' END
         WHERE id = $1 RETURNING last_seq)
       INSERT INTO run_event (run_id, seq, type, data) SELECT $1, last_seq, $2, $3 FROM r`,
-    values: [runId, event.type, JSON.stringify(event.data), event.gates ?? 0],
+    values: [runId, event.type, storableJson(event.data), event.gates ?? 0],
   });
 }

@@ -46,7 +46,7 @@ interface Fault {
 }
 
 function openapiFault(catalog: Catalog, tool: Found<'tool'>, name: string): Fault | null {
-  const { base, methods = ['GET', 'HEAD'] } = tool.model.keys.values;
+  const { methods = ['GET', 'HEAD'] } = tool.model.keys.values;
   const path = resolveBeside(tool.source.path, name);
   if (path === undefined || !catalog.files.has(path)) {
     const hint = 'Give its address, or a path relative to the tool’s file.';
@@ -60,6 +60,6 @@ function openapiFault(catalog: Catalog, tool: Found<'tool'>, name: string): Faul
     const hint = 'Allow those that it needs in `methods:`.';
     return { message: `\`${name}\` has no operation of the methods ${methods.join(', ')}.`, hint };
   }
-  if (base !== undefined || document.hasServer) return null;
+  if (tool.model.keys.may('base') || document.hasServer) return null;
   return { message: 'the document names no server.', hint: 'Give the tool a `base:`.' };
 }
