@@ -264,8 +264,11 @@ test('security 19: a document does not choose where credentials go', async () =>
   expect((await call('shop.x', {})).text).toMatch(
     /its document sends calls on to 127\.0\.0\.1:\d+, and the tool has credentials: give it a `base:`/,
   );
+  const written = httpPlan({ ...plan, headers: { 'X-Api-Key': 'written-out' } });
+  expect((await (await httpTools(lane, written)).call('shop.x', {})).text).toContain('the tool has credentials');
   expect(other.requests).toEqual([]);
-  await (await httpTools(lane, httpPlan({ openapi: plan.openapi }))).call('shop.x', {});
+  const plain = httpPlan({ openapi: plan.openapi, headers: { Accept: 'application/json' } });
+  await (await httpTools(lane, plain)).call('shop.x', {});
   expect(other.requests).toHaveLength(1);
   await (await httpTools(lane, httpPlan({ ...plan, base: server.url }), { secrets: { TOKEN: 'canary-secret' } })).call(
     'shop.x',

@@ -44,8 +44,15 @@ function baseOf(
   // Whoever writes a document elsewhere must not choose where the credentials go: neither this one, nor one that it refers to.
   const isElsewhere = from !== undefined || URL.canParse(serversAt);
   const isOwn = from !== undefined && url.origin === new URL(from).origin;
-  if (isElsewhere && !isOwn && tool.secrets.length > 0) {
+  if (isElsewhere && !isOwn && mayHoldCredentials(tool)) {
     return { fault: `its document sends calls on to ${url.host}, and the tool has credentials: give it a \`base:\`` };
   }
   return { url: url.href };
+}
+
+/** Headers that say how to speak, not who speaks. Any other may be a key that was written out. */
+const PLAIN_HEADERS: ReadonlySet<string> = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
+
+function mayHoldCredentials({ secrets, headers }: HttpToolPlan): boolean {
+  return secrets.length > 0 || Object.keys(headers).some((name) => !PLAIN_HEADERS.has(name.toLowerCase()));
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { ProgramResult } from '../../sandbox/index.js';
+import { redactor } from '../../shared/redact.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { ToolContext } from '../contract.js';
 import type { Client } from './client.js';
@@ -24,8 +25,8 @@ export async function installRuntime(
   { wish, here, needs, folder }: Preparation & { readonly folder: string },
 ): Promise<number> {
   const clients = await clientsFor(needs.node || wish.npm.length > 0, wish.pip.length > 0);
-  const hide = (text: string) =>
-    clients.flatMap(({ hidden }) => hidden).reduce((rest, word) => rest.replaceAll(word, '***'), text);
+  const hide = redactor(clients.flatMap(({ hidden }) => hidden).map((word) => ['of the registry', word] as const));
+  const output = hide.stream((text) => context.onOutput?.(text));
   const result = await sandbox.run({
     argv: ['bash', '-c', installScript(wish, needs), 'prepare', here.python?.path ?? '', nodePackage(wish.node)],
     env: Object.assign({}, ...clients.map(({ env }) => env)),
@@ -38,10 +39,11 @@ export async function installRuntime(
     timeoutMs: MOST_MS,
     owner: { runId: context.run.id, lane: context.lane },
     signal: context.signal,
-    ...(context.onOutput && { onOutput: (chunk) => context.onOutput?.(hide(chunk)) }),
+    onOutput: output.write,
   });
+  output.end();
   context.signal.throwIfAborted();
-  if (result.exitCode !== 0) throw new Refusal('refused', hide(failure(result)));
+  if (result.exitCode !== 0) throw new Refusal('refused', hide.text(failure(result)));
   return Math.max(0, Number(result.stdout.trim().split('\n').at(-1)) || 0);
 }
 
