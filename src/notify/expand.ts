@@ -2,8 +2,10 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import type { GateSpec } from '../engine/index.js';
 import { decidersAt, targetsIn } from '../runs/index.js';
+import { eachByItself } from '../shared/each-by-itself.js';
 import { newId } from '../shared/ids.js';
 import { isRecord, type Json } from '../shared/json.js';
+import { Refusal } from '../shared/refusal.js';
 import { storableJson } from '../shared/storable-json.js';
 import { contentOf } from './content.js';
 import { eventOf, type NoticeData } from './events.js';
@@ -26,12 +28,26 @@ interface NoticeRow {
  * a worker that dies loses nothing and doubles nothing. Answers how many there were.
  */
 export async function expandNotices(deps: Pick<Deps, 'db'>): Promise<number> {
+  try {
+    return await expandBatch(deps, null);
+  } catch (error) {
+    if (error instanceof Refusal && error.kind === 'unavailable') throw error;
+    // One of them cannot be made anything of; it keeps none of the others from being told.
+    const due = await deps.db.query<Pick<NoticeRow, 'id'>>('SELECT id FROM notice ORDER BY id LIMIT $1', [BATCH]);
+    await eachByItself(due, ({ id }) => expandBatch(deps, id));
+    return due.length;
+  }
+}
+
+/** Of the oldest, or of the one with this id. */
+async function expandBatch(deps: Pick<Deps, 'db'>, only: bigint | null): Promise<number> {
   return deps.db.transaction(async (sql) => {
     const notices = await sql.query<NoticeRow>({
       name: 'take-notices',
-      text: `DELETE FROM notice WHERE id IN (SELECT id FROM notice ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
+      text: `DELETE FROM notice WHERE id IN (
+          SELECT id FROM notice WHERE $2::bigint IS NULL OR id = $2 ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
         RETURNING id, tenant_id AS "tenantId", workspace_id AS "workspaceId", run_id AS "runId", event, data, at`,
-      values: [BATCH],
+      values: [BATCH, only],
     });
     for (const notice of notices) await expand(sql, notice);
     return notices.length;

@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.js';
 import { tellBegun } from '../runs/index.js';
+import { eachByItself } from '../shared/each-by-itself.js';
 import type { FlowRef } from '../workflows/contract.js';
 import { beginFiring } from './begin-firing.js';
 import { isFiring, liveScheduled, lockSchedule } from './schedule-row.js';
@@ -13,7 +14,7 @@ export async function startWaiting(deps: Deps): Promise<void> {
         AND r.finished_at IS NULL AND r.trigger->>'kind' = 'schedule' AND r.parent_id IS NULL)`,
     values: [],
   });
-  for (const ref of flows) await startOldest(deps, ref);
+  await eachByItself(flows, (ref) => startOldest(deps, ref));
 }
 
 async function startOldest(deps: Deps, ref: FlowRef): Promise<void> {

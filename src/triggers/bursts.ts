@@ -1,6 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { findTarget, tellBegun } from '../runs/index.js';
+import { eachByItself } from '../shared/each-by-itself.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -70,7 +71,7 @@ export async function sweepBursts(deps: Deps): Promise<number> {
     text: `SELECT b.id, w.tenant_id AS tenant, w.name AS workspace, b.flow FROM burst b
       JOIN workspace w ON w.id = b.workspace_id WHERE b.due_at <= clock_timestamp() ORDER BY b.due_at LIMIT 100`,
   });
-  for (const place of due) await endBurst(deps, place);
+  await eachByItself(due, (place) => endBurst(deps, place));
   return due.length;
 }
 
@@ -79,7 +80,7 @@ async function endBurst(deps: Deps, place: Place): Promise<void> {
     const begun = await deps.db.transaction((sql) => startBurst(deps, sql, place));
     if (begun) tellBegun(deps, begun);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error;
     // The senders were answered long ago: an admin reads why nothing came of it.
     await deps.db.transaction(async (sql) => {
       await sql.query('DELETE FROM burst WHERE id = $1', [place.id]);

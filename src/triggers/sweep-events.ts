@@ -1,6 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { type BegunRun, tellBegun } from '../runs/index.js';
+import { eachByItself } from '../shared/each-by-itself.js';
 import type { JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { livePlan, readLiveTree, type WorkspaceRow } from '../workspaces/index.js';
@@ -26,10 +27,10 @@ export async function sweepEvents(deps: Deps): Promise<number> {
     name: 'due-events',
     text: 'SELECT id, workspace_id AS "workspaceId" FROM raised_event ORDER BY id LIMIT 100',
   });
-  for (const event of due) {
+  await eachByItself(due, async (event) => {
     const begun = await deps.db.transaction((sql) => startListeners(deps, sql, event));
     for (const run of begun) tellBegun(deps, run);
-  }
+  });
   return due.length;
 }
 

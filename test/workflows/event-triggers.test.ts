@@ -118,3 +118,28 @@ test('a deploy and a file that an agent saves start who listens, and nothing is 
     { event: 'storage.written', path: 'storage/a.txt', size: 2, flow: 'first' },
   ]);
 });
+
+test('an event that nothing can be made of keeps no other from its flow, and is not lost', async () => {
+  const files = { 'flows/first.md': flow(STEP), 'flows/done.md': on('run.completed') };
+  const [broken, whole] = [await workspaceOf(files), await workspaceOf(files)];
+  await app.deps.db.query(
+    `UPDATE plan SET body = body || '{"trigger": null}' WHERE body->>'flow' = 'done'
+      AND workspace_id = (SELECT id FROM workspace WHERE name = $1)`,
+    [broken],
+  );
+  await app.start(broken, 'first');
+  await expect.poll(() => raised(broken), { timeout: 30_000 }).toBe(1);
+  await app.start(whole, 'first');
+  await settled(whole);
+  expect(await flows(whole)).toEqual(['done', 'first']);
+  expect(await flows(broken)).toEqual(['first']);
+  expect(await raised(broken)).toBe(1);
+}, 90_000);
+
+async function raised(workspace: string): Promise<number> {
+  const rows = await app.deps.db.query(
+    'SELECT 1 FROM raised_event WHERE workspace_id = (SELECT id FROM workspace WHERE name = $1)',
+    [workspace],
+  );
+  return rows.length;
+}
