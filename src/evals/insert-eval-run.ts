@@ -4,6 +4,7 @@ import type { Json } from '../shared/json.js';
 import { toNano } from '../shared/money.js';
 import { storableJson } from '../shared/storable-json.js';
 import type { EvalPlan } from '../workspace/index.js';
+import { tellFailed } from './tell-failed.js';
 
 /** More repeats than this are no test any more, and a history that Temporal would not hold in one piece. */
 export const MAX_ATTEMPTS = 2_000;
@@ -63,6 +64,7 @@ export async function insertEvalRun(sql: Sql, run: NewEvalRun): Promise<string> 
       run.librarySeq,
     ],
   });
+  if (tooMany) await tellFailed(sql, id);
   return id;
 }
 

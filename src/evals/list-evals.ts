@@ -1,7 +1,8 @@
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
+import type { EvalRunSummary } from './eval-run-rows.js';
 import { readLiveEvals } from './find-eval.js';
-import { type EvalRunSummary, lastRuns } from './read-eval-runs.js';
+import { lastRuns } from './read-eval-runs.js';
 
 export interface EvalSummary {
   readonly name: string;

@@ -1,14 +1,17 @@
 import type { Json } from '../shared/json.js';
-import { EVENTS, type NoticeData, type NotifyEvent } from './events.js';
+import { EVENTS, type NoticeData, type ToldEvent } from './events.js';
 
 /** What is told, without its links. Its members are those of the POST's body. */
 export interface NotificationContent {
-  readonly event: NotifyEvent;
+  readonly event: ToldEvent;
   readonly account: string;
   readonly workspace: string | null;
   readonly run: string | null;
   readonly flow: string | null;
   readonly step: string | null;
+  /** The eval that failed, and which run of it. */
+  readonly eval: string | null;
+  readonly evalRun: string | null;
   readonly subject: string;
   readonly summary: string;
   /** What a gate asks, or why a run failed; of a long one the beginning. */
@@ -18,7 +21,7 @@ export interface NotificationContent {
 }
 
 export interface Facts {
-  readonly event: NotifyEvent;
+  readonly event: ToldEvent;
   readonly data: NoticeData;
   readonly account: string;
   readonly workspace: string | null;
@@ -47,10 +50,10 @@ export function oneLine(text: string, most = 200): string {
 export function contentOf(facts: Facts): NotificationContent {
   const { event, data, account, workspace, run, flow, step, title, due, at } = facts;
   const says = oneLine(EVENTS[event].says(data));
-  const where = flow ?? account;
+  const where = flow ?? workspace ?? account;
   const fallback = title === null ? `${where}: ${says}` : `${where}: ${title}`;
   const summary = oneLine(facts.summary ?? '') || oneLine(fallback);
-  const text = facts.ask ?? facts.error ?? (typeof data.reason === 'string' ? data.reason : null);
+  const text = facts.ask ?? facts.error ?? textOf(data.reason);
   return {
     event,
     account,
@@ -58,12 +61,18 @@ export function contentOf(facts: Facts): NotificationContent {
     run,
     flow,
     step,
+    eval: textOf(data.eval),
+    evalRun: textOf(data.evalRunId),
     subject: summary,
     summary: oneLine(`${where}: ${says}`, 300),
     text: text === null ? null : cut(text),
     due,
     at,
   };
+}
+
+function textOf(value: Json | undefined): string | null {
+  return typeof value === 'string' ? value : null;
 }
 
 function cut(text: string): string {

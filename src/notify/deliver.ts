@@ -92,14 +92,21 @@ const CHANNELS = {
     return sendMail(deps, row.tenantId, { id: row.id, to: row.target, subject, text, html });
   },
   post: (deps, row, content) => {
-    const { publicUrl } = deps.config;
-    const { account, workspace, run, step, flow, subject, summary, text, due, event, at } = content;
-    const runUrl = publicUrl === null || run === null ? null : `${publicUrl}/api/workspaces/${workspace}/runs/${run}`;
     const links = linksOf(deps, row, content, WEBHOOK);
-    const body = { event, account, workspace, run, flow, step, subject, summary, text, due, runUrl, ...links, at };
+    const { at, ...said } = content;
+    const body = { ...said, runUrl: runUrlOf(deps, content), ...links, at };
     return sendPost(deps, { id: row.id, tenant: row.tenantId, url: row.target, body: body as Json });
   },
 } as const satisfies Record<NotificationRow['channel'], Send>;
+
+/** Where what is told of can be read, by those who may. */
+function runUrlOf({ config: { publicUrl } }: Pick<Deps, 'config'>, content: NotificationContent): string | null {
+  const { workspace, run, eval: name, evalRun } = content;
+  if (publicUrl === null || workspace === null) return null;
+  const place = `${publicUrl}/api/workspaces/${workspace}`;
+  if (run !== null) return `${place}/runs/${run}`;
+  return name && evalRun ? `${place}/evals/${name}/runs/${evalRun}` : null;
+}
 
 /** Derived now: a link that was kept would outlive the install key. */
 function linksOf(

@@ -1,19 +1,8 @@
 import type { Json } from '../shared/json.js';
+import type { NotifyEvent } from '../workspace/index.js';
 
-/** What people can be told of, as `notify.events` names it. */
-export type NotifyEvent =
-  | 'approval.waiting'
-  | 'approval.reminder'
-  | 'approval.timeout'
-  | 'run.completed'
-  | 'run.failed'
-  | 'budget.warning'
-  | 'budget.reached'
-  | 'eval.failed'
-  | 'deploy.refused'
-  | 'connection.expired'
-  | 'credit.low'
-  | 'test';
+/** What people are told of: what `notify.events` names, and the test of it. */
+export type ToldEvent = NotifyEvent | 'test';
 
 export type NoticeData = Readonly<Record<string, Json>>;
 
@@ -41,20 +30,22 @@ export const EVENTS = {
   'run.failed': row(() => 'the run failed', { byDefault: true }),
   'budget.warning': row(({ percent, budgetUsd }) => `${percent} % of the budget of $${budgetUsd} is spent`),
   'budget.reached': row(({ of, budgetUsd }) => `the budget of ${of}, $${budgetUsd}, is used up`),
-  'eval.failed': row(() => 'an eval failed'),
+  'eval.failed': row(({ eval: name, cases, failed, status }) =>
+    status === 'completed' ? `${failed} of ${cases} cases of the eval ${name} failed` : `the eval ${name} failed`,
+  ),
   'deploy.refused': row(() => 'a deploy was refused'),
   'connection.expired': row(({ secret }) => `the connection ${secret} has to be made anew`),
   'credit.low': row(() => 'the credit is low'),
   test: row(() => 'a test of notifications', { byDefault: true }),
-} as const satisfies Record<NotifyEvent, EventRow>;
+} as const satisfies Record<ToldEvent, EventRow>;
 
 /** Events of runs that have another name here. */
-const RENAMED: Readonly<Record<string, NotifyEvent>> = {
+const RENAMED: Readonly<Record<string, ToldEvent>> = {
   'approval.requested': 'approval.waiting',
   'approval.escalated': 'approval.waiting',
 };
 
-export function eventOf(name: string): NotifyEvent | null {
+export function eventOf(name: string): ToldEvent | null {
   const renamed = RENAMED[name] ?? name;
-  return Object.hasOwn(EVENTS, renamed) ? (renamed as NotifyEvent) : null;
+  return Object.hasOwn(EVENTS, renamed) ? (renamed as ToldEvent) : null;
 }

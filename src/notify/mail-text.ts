@@ -15,7 +15,7 @@ interface MailText {
 
 /** One mail, as text and as HTML that say the same. Its links open a page, and decide nothing. */
 export function mailText(content: NotificationContent, links: Links | null): MailText {
-  const { flow, workspace, account, run, due, text, summary, subject, event } = content;
+  const { flow, workspace, account, run, evalRun, due, text, summary, subject, event } = content;
   const facts = [
     flow !== null && workspace !== null
       ? `Flow: ${flow} in ${workspace}`
@@ -24,6 +24,7 @@ export function mailText(content: NotificationContent, links: Links | null): Mai
         : `Workspace: ${workspace}`,
     ...(due === null ? [] : [`Decide before: ${due.slice(0, 16).replace('T', ' ')} UTC`]),
     ...(run === null ? [] : [`Run: ${run}`]),
+    ...(evalRun ? [`Eval run: ${evalRun} of ${content.eval}`] : []),
   ];
   const choices = links === null ? [] : [['Approve', links.approveUrl] as const, ['Reject', links.rejectUrl] as const];
   const hint =

@@ -1,6 +1,6 @@
 import type { Targets } from '../runs/index.js';
 import { atLeast, isRole, type Role } from '../shared/roles.js';
-import { EVENTS, type NotifyEvent } from './events.js';
+import { EVENTS, type ToldEvent } from './events.js';
 
 export interface MemberOf {
   readonly email: string;
@@ -13,7 +13,7 @@ export interface Recipient {
 }
 
 interface Told {
-  readonly event: NotifyEvent;
+  readonly event: ToldEvent;
   readonly targets: Targets;
   /** Whom the gate names: `human`, `owner`, `role:<role>` or an address; none where there is no gate. */
   readonly deciders: readonly string[];

@@ -6,6 +6,7 @@ import { toUsd } from '../shared/money.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace, loadPlan } from '../workspaces/index.js';
+import { PARK_COLUMNS } from './gate-rows.js';
 import { hideTokens } from './hide-tokens.js';
 import { RUN_COLUMNS, type RunRow, type RunSummary, summaryOf } from './run-summary.js';
 import { type ModelUse, readUsage, type UsageRow, usageOf } from './run-usage.js';
@@ -102,8 +103,7 @@ async function readParts(sql: Sql, { id: runId, slots }: RunRow): Promise<Omit<A
     [runId],
   );
   const parks = await sql.query<ParkRow>(
-    `SELECT step, kind, spec, need, votes, opened_at AS "openedAt", due_at AS "dueAt" FROM park
-      WHERE run_id = $1 AND decided_at IS NULL ORDER BY opened_at, id`,
+    `SELECT ${PARK_COLUMNS} FROM park p WHERE p.run_id = $1 AND p.decided_at IS NULL ORDER BY p.opened_at, p.id`,
     [runId],
   );
   const events = await sql.query<EventRow>(

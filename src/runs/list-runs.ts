@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.js';
-import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
+import { readTimeCursor, timePage } from '../shared/time-cursor.js';
 import { findWorkspace } from '../workspaces/index.js';
 import { RUN_COLUMNS, type RunRow, type RunSummary, summaryOf } from './run-summary.js';
 
@@ -22,7 +22,7 @@ export async function listRuns(
   input: ListRunsInput,
 ): Promise<{ readonly runs: readonly RunSummary[]; readonly next: string | null }> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
-  const after = input.cursor === undefined ? null : readCursor(input.cursor);
+  const after = readTimeCursor(input.cursor);
   const rows = await deps.db.query<RunRow>({
     name: 'list-runs',
     text: `SELECT ${RUN_COLUMNS} FROM run WHERE workspace_id = $1 AND parent_id IS NULL
@@ -41,14 +41,6 @@ export async function listRuns(
       input.mode ?? 'normal',
     ],
   });
-  const page = rows.slice(0, input.limit);
-  const last = page.at(-1);
-  const next = rows.length > input.limit && last ? `${last.createdAt.getTime()}.${last.id}` : null;
+  const { page, next } = timePage(rows, input.limit, ({ createdAt: at, id }) => ({ at, id }));
   return { runs: page.map(summaryOf), next };
-}
-
-function readCursor(cursor: string): { at: Date; id: string } {
-  const match = /^(\d{1,15})\.([0-9a-z]{1,40})$/.exec(cursor);
-  if (!match) throw new Refusal('refused', 'cursor: take it as `next` gave it');
-  return { at: new Date(Number(match[1])), id: match[2] ?? '' };
 }

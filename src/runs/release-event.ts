@@ -9,7 +9,6 @@ import { type OpenPark, openParks, parkTitle } from './run-rows.js';
 
 export interface ReleaseEventInput {
   readonly tenant: string;
-  readonly workspace: string;
   readonly runId: string;
   readonly token: string;
   /** A step's id or number; without it the one open event step is meant. */
@@ -25,7 +24,7 @@ const RELEASED = 'approved by an external event';
 
 /**
  * Releases a run that waits for an event; the payload becomes the step's `eventPayload`. A wrong token, an unknown
- * run and an unknown account are one and the same refusal. An event to a run that does not wait is a conflict.
+ * run and an unknown account are one and the same refusal; the name of the workspace in the address may have changed. An event to a run that does not wait is a conflict.
  */
 export async function releaseEvent(
   deps: Deps,
@@ -34,10 +33,10 @@ export async function releaseEvent(
   const refused = new Refusal('unauthenticated', 'the token is not valid here');
   if (!checkToken(deps.keys.signing, 'event', [input.runId], input.token)) throw refused;
   const step = await deps.db.transaction(async (sql) => {
-    const [run] = await sql.query<{ ended: boolean }>(
-      `SELECT r.finished_at IS NOT NULL OR r.mode = 'eval' AS ended FROM run r JOIN workspace w ON w.id = r.workspace_id
-        WHERE r.id = $1 AND r.tenant_id = $2 AND w.name = $3 FOR UPDATE OF r`,
-      [input.runId, input.tenant, input.workspace],
+    const [run] = await sql.query<{ ended: boolean; workspace: string }>(
+      `SELECT r.finished_at IS NOT NULL OR r.mode = 'eval' AS ended, w.name AS workspace FROM run r JOIN workspace w ON w.id = r.workspace_id
+        WHERE r.id = $1 AND r.tenant_id = $2 FOR UPDATE OF r`,
+      [input.runId, input.tenant],
     );
     if (!run) throw refused;
     const park = pickPark(run.ended ? [] : await openParks(sql, input.runId, 'event'), input.step);
@@ -52,7 +51,7 @@ export async function releaseEvent(
       data: { step: park.step, item, round, park: park.id, text: RELEASED },
     });
     const by = { tenant: input.tenant, actor: BY, address: input.address ?? null };
-    await audit(sql, by, 'run.event', input.runId, { step: park.step, workspace: input.workspace });
+    await audit(sql, by, 'run.event', input.runId, { step: park.step, workspace: run.workspace });
     await post(sql, input.runId, 'event', park.id);
     return park.step;
   });

@@ -2,8 +2,9 @@ import { type BudgetGate, type GateCall, type GateSpec, leavesOf } from '../engi
 import { isRecord, type Json } from '../shared/json.js';
 import { atLeast, type Caller } from '../shared/roles.js';
 import type { Plan, StepPlan } from '../workspace/index.js';
+import { type ParkHead, parkHead } from './gate-rows.js';
 import { decidersAt, mayDecide } from './may-decide.js';
-import { parkTitle, starterOf } from './run-rows.js';
+import { starterOf } from './run-rows.js';
 import { type SlotWaitRow, slotWaiting } from './slot-waits.js';
 import type { StepRow } from './step-views.js';
 import { approvalsIn, readVotes } from './votes.js';
@@ -50,13 +51,8 @@ export interface EditView {
   readonly schema?: Json;
 }
 
-export interface Waiting extends Partial<GateView> {
-  readonly step: number;
-  readonly id: string;
-  readonly title: string;
+export interface Waiting extends ParkHead, Partial<GateView> {
   readonly kind: string;
-  readonly since: string;
-  readonly due: string | null;
   readonly releaseUrl?: string;
   readonly runId?: string;
   /** Why a run stands in line for a slot. */
@@ -96,12 +92,8 @@ interface Viewer {
 /** What a run waits for, in the order of the steps. */
 export function waitingOf(plan: Plan, rows: Rows, viewer: Viewer): Waiting[] {
   const parks = rows.parks.map((park) => ({
-    step: parkTitle(park).n,
-    id: park.step,
-    title: parkTitle(park).title,
+    ...parkHead(park),
     kind: park.kind,
-    since: park.openedAt.toISOString(),
-    due: park.dueAt?.toISOString() ?? null,
     ...(park.kind === 'approval' ? gateView(plan, rows, park, viewer) : {}),
     ...(park.kind === 'event' ? { releaseUrl: viewer.releaseUrl(park.step) } : {}),
   }));

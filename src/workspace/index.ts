@@ -9,6 +9,8 @@ export { type JobInput, type JobName, type JobOutput, runJob, SHELVES } from './
 export * from './memory/index.js';
 export * from './model.js';
 export { checkPath, foldPath } from './parse/check-path.js';
+export type { NotifyEvent } from './parse/keys/common-keys.js';
+export type { WorkspaceEvent } from './parse/keys/flow-keys.js';
 export { type FileKind, isProtectedPath, kindOfPath } from './parse/place.js';
 export type { FlowText, FlowTextStep } from './read-flow-text.js';
 export { LIBRARY, layersOf } from './resolve/catalog.js';

@@ -1,16 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import type { Json } from '../shared/json.js';
 import { storableJson } from '../shared/storable-json.js';
-
-export const WORKSPACE_EVENTS = [
-  'run.completed',
-  'run.failed',
-  'eval.failed',
-  'deploy.applied',
-  'push',
-  'storage.written',
-] as const;
-export type WorkspaceEvent = (typeof WORKSPACE_EVENTS)[number];
+import type { WorkspaceEvent } from '../workspace/index.js';
 
 /**
  * SQL: whether a flow of the workspace's live revision listens to events at all. What nobody listens to leaves no row.

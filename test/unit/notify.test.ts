@@ -100,8 +100,13 @@ test.each([
   ['no gate', { title: null, event: 'run.failed' as const }, 'refunds: the run failed'],
   [
     'no run',
-    { flow: null, title: null, event: 'connection.expired' as const, data: { secret: 'CRM' } },
+    { workspace: null, flow: null, title: null, event: 'connection.expired' as const, data: { secret: 'CRM' } },
     'Main: the connection CRM has to be made anew',
+  ],
+  [
+    'no run, in a workspace',
+    { flow: null, title: null, event: 'deploy.refused' as const },
+    'shop: a deploy was refused',
   ],
 ])('the subject with %s', (_name, facts, subject) => {
   expect(contentOf({ ...FACTS, ...facts }).subject).toBe(subject);

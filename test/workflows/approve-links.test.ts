@@ -154,8 +154,6 @@ test('security 11: whatever is wrong with a link, the answer is one and the same
     changed('to', 'other@else.example'),
     changed('to', 'webhook'),
     one.link(BOSS, { tenant: 'nobody' }),
-    one.link(BOSS, { workspace: two.workspace }),
-    one.link(BOSS, { workspace: 'x%00y' }),
     one.link(BOSS, { runId: two.id }),
     one.link(BOSS, { runId: 'none' }),
     one.link(BOSS, { park: 'none' }),
@@ -181,6 +179,40 @@ test('security 11: whatever is wrong with a link, the answer is one and the same
   expect((await app.run(one.workspace, one.id)).status).toBe('awaiting-approval');
 });
 
+test('security 11: a link that was mailed before its workspace had another name opens its gate, and so does an event’s', async () => {
+  const one = await parked(`- approve: [${BOSS}, role:admin]\n- need: 2`);
+  const scoped = await createPerson(app, 'admin');
+  await app.deps.db.query('UPDATE member SET all_workspaces = false, workspaces = ARRAY[$2] WHERE id = $1', [
+    scoped.id,
+    one.workspace,
+  ]);
+  const waits = await app.workspace({ ...scripted(SCRIPT), 'flows/g.md': flow('## Hear\n\n- wait: event') });
+  const id = await app.start(waits, 'g');
+  const { waiting } = await app.until(waits, id, (run) => run.waiting.length > 0);
+  const release = new URL(waiting[0]?.releaseUrl ?? '');
+  for (const name of [one.workspace, waits]) {
+    const renamed = await app.patch(`/api/workspaces/${name}`, { name: `${name}-new` });
+    expect([renamed.status, ((await renamed.json()) as { renamed: { note: string } }).renamed.note]).toEqual([
+      200,
+      `every path of it is now under ${name}-new: hooks and git remotes of ${name} work no more`,
+    ]);
+    // What has the name now is another workspace.
+    await app.post('/api/workspaces', { name, template: 'blank' });
+  }
+  for (const path of [one.link(BOSS), one.link(BOSS, { workspace: 'x%00y' })]) {
+    expect(await (await page(path)).text()).toContain(`g in ${one.workspace}-new`);
+    expect(await read(path)).toMatchObject({ workspace: `${one.workspace}-new`, runId: one.id, mayDecide: true });
+  }
+  expect(await (await post(one.link(BOSS), { decision: 'approve' })).json()).toMatchObject({ decided: 1 });
+  const fields = hidden(await (await page(one.link(scoped.email))).text());
+  const decided = await submit(one.link(scoped.email), { ...fields, decision: 'approve' });
+  expect([decided.status, await decided.text()]).toEqual([200, expect.stringContaining(`Approved by ${scoped.email}`)]);
+  expect((await app.ended(`${one.workspace}-new`, one.id)).status).toBe('completed');
+  const released = await app.post(`${release.pathname}${release.search}`, { ok: true }, { as: null });
+  expect([released.status, await released.json()]).toEqual([200, { ok: true, runId: id, step: 'hear' }]);
+  expect((await app.ended(`${waits}-new`, id)).steps[0]).toMatchObject({ eventPayload: { ok: true } });
+});
+
 test('a link is good for its gate alone: not for the next round, nor for another gate that is open', async () => {
   const { workspace, id, link } = await parked(`- approve: [${BOSS}]\n- on_reject: draft\n- max_rounds: 3`);
   expect((await post(link(BOSS), { decision: 'reject', note: 'again' })).status).toBe(200);
@@ -197,7 +229,8 @@ test('a link is good for its gate alone: not for the next round, nor for another
   ]);
   const shown = await (await page(link(BOSS))).text();
   expect(shown).toMatch(/Rejected by boss@else\.example on .*UTC/);
-  expect(shown).toContain('again');
+  for (const said of ['again', 'What was asked', 'Right &amp; &lt;b&gt;good&lt;/b&gt;?', `g in ${workspace}`])
+    expect(shown).toContain(said);
   expect(shown).not.toContain('<form');
   const latePage = await submit(link(BOSS), { decision: 'approve' });
   expect([latePage.status, await latePage.text()]).toEqual([409, expect.stringContaining('was rejected by')]);

@@ -1,11 +1,14 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, expect, test } from 'vitest';
+import { evalWork } from '../../src/evals/index.js';
 import { createNet } from '../../src/net/index.js';
 import { signingSecret } from '../../src/notify/sign.js';
 import { notifyAll } from '../../src/notify/start-notify-loop.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { createTestDeps } from '../support/create-test-app.js';
+import { evalVerbs } from '../support/evals.js';
 import { flow, scripted } from '../support/flows.js';
+import { runsOf } from '../support/hooks.js';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
 import { type MailServer, startMailServer } from '../support/mail-server.js';
 import { fileList } from '../support/workspace-app.js';
@@ -228,6 +231,93 @@ test('admins see what became of each, send a test, and get a secret that signs f
   await app.patch('/api/account', { notify: null });
 });
 
+const EVAL_CASE = (title: string, expected: string) =>
+  `## ${title}\n\n### Input\n\nWrite.\n\n### Expect\n\n- contains: ${expected}\n\n`;
+
+test('security 1: an eval that failed is told by mail and POST and starts who listens, once; one that passed or was stopped is not', async () => {
+  const server = await receiver();
+  const notify = `notify: { email: qa@mail.example, url: "${server.url}", events: [eval.failed] }`;
+  const tree = (expected: string) => ({
+    ...scripted(SCRIPT),
+    'AGENTS.md': `---\nmodels: { default: scripted/demo }\n${notify}\n---\n\nBe brief.\n`,
+    'flows/g.md': flow('## Draft @worker\n\nDraft.'),
+    'flows/heard.md': flow('## Nap\n\n- wait: 1s\n\nNap.', 'trigger: event\nevent: eval.failed\n'),
+    'evals/e.md': `---\nname: e\ndescription: X.\ntarget: flows/g\ntrigger: manual\n---\n\n${EVAL_CASE('Good', 'Refund')}${EVAL_CASE('Bad', expected)}`,
+  });
+  const evals = evalVerbs(app);
+  const workspace = await app.workspace(tree('unicorn'));
+  const failed = await evals.whole(workspace, 'e');
+  // As a worker does whose report was lost.
+  await Promise.all([1, 2, 3].map(() => evalWork.end(app.deps, failed.id)));
+  await evalWork.close(app.deps, failed.id);
+  const deployed = await app.post(`/api/workspaces/${workspace}/deploy`, { files: fileList(tree('Refund')) });
+  expect(deployed.status).toBe(200);
+  expect((await evals.whole(workspace, 'e')).ok).toBe(true);
+  await app.stopWorker();
+  const { evalRunId } = await evals.start(workspace, 'e');
+  expect((await app.post(`${evals.at(workspace, 'e')}/runs/${evalRunId}/stop`)).status).toBe(200);
+  const lost = await evals.start(workspace, 'e');
+  await evalWork.close(app.deps, lost.evalRunId);
+  await notifyAll(app.deps);
+  await app.restartWorker({});
+
+  const started = async () => (await runsOf(app, workspace)).filter(({ trigger }) => trigger.kind === 'event');
+  await expect.poll(async () => (await started()).length, { timeout: 30_000 }).toBe(2);
+  const common = { event: 'eval.failed', eval: 'e', trigger: 'manual', cases: 2, skipped: 0 };
+  expect((await started()).map(({ input }) => input)).toMatchObject([
+    { ...common, evalRunId: failed.id, status: 'completed', passed: 1, failed: 1, failedCases: ['Bad'], error: null },
+    {
+      ...common,
+      evalRunId: lost.evalRunId,
+      status: 'failed',
+      passed: 0,
+      failed: 2,
+      error: 'the eval run was cut short',
+    },
+  ]);
+  const told = mailsTo('qa@mail.example').toSorted((one, two) => one.subject?.localeCompare(two.subject ?? '') ?? 0);
+  expect(told.map(({ subject }) => subject)).toEqual([
+    `${workspace}: 1 of 2 cases of the eval e failed`,
+    `${workspace}: the eval e failed`,
+  ]);
+  expect(told[0]?.text).toMatch(/Bad: contains: unicorn: [\s\S]*Workspace: [\s\S]*Eval run: \w+ of e/);
+  expect(told[0]?.text).not.toContain('Good');
+  expect(told[1]?.text).toContain('the eval run was cut short');
+  const posted = server.requests.map(({ headers, body }) =>
+    new Webhook(signingSecret(app.deps.keys.signing, app.tenant, 0)).verify(body, headers as Record<string, string>),
+  );
+  expect(posted).toHaveLength(2);
+  expect(posted).toContainEqual(
+    expect.objectContaining({
+      ...{ event: 'eval.failed', workspace, run: null, flow: null, eval: 'e', evalRun: failed.id },
+      subject: `${workspace}: 1 of 2 cases of the eval e failed`,
+      runUrl: `${PUBLIC}/api/workspaces/${workspace}/evals/e/runs/${failed.id}`,
+    }),
+  );
+});
+
+test('an eval of too many runs fails as a deploy begins it, and is told; in a preview nobody is', async () => {
+  const many = Array.from({ length: 21 }, (_, at) => EVAL_CASE(`Case ${at}`, 'x')).join('');
+  const header = 'name: e\ndescription: X.\ntarget: flows/g\ntrigger: push\nrepeat: 100';
+  const files = {
+    ...scripted(SCRIPT),
+    'flows/g.md': flow('## Draft @worker\n\nDraft.'),
+    'AGENTS.md': `---\nmodels: { default: scripted/demo }\nnotify: { email: many@mail.example, events: [eval.failed] }\n---\n\nBe brief.\n`,
+  };
+  const workspace = await app.workspace(files);
+  const list = fileList({ ...files, 'evals/e.md': `---\n${header}\n---\n\n${many}` });
+  expect((await app.post(`/api/workspaces/${workspace}/deploy`, { files: list })).status).toBe(200);
+  const [run] = await evalVerbs(app).runs(workspace, 'e');
+  await app.deps.db.query('UPDATE workspace SET preview_of = id WHERE name = $1', [workspace]);
+  await app.deps.db.query(`UPDATE eval_run SET finished_at = NULL, status = 'queued' WHERE id = $1`, [run?.id]);
+  await evalWork.close(app.deps, run?.id ?? '');
+  await notifyAll(app.deps);
+  const told = mailsTo('many@mail.example');
+  expect(told.map(({ subject, text }) => [subject, text])).toEqual([
+    [`${workspace}: the eval e failed`, expect.stringContaining('come to more than 2000 runs: split the eval')],
+  ]);
+});
+
 test('a refused deploy is told to whom chose so, and a dry run is not', async () => {
   const files = (text: string) => ({ ...scripted(SCRIPT), 'flows/g.md': flow(text) });
   const workspace = await app.workspace(files('## Draft @worker\n\nDraft.'));
@@ -239,6 +329,6 @@ test('a refused deploy is told to whom chose so, and a dry run is not', async ()
     expect((await app.post(`/api/workspaces/${workspace}/deploy`, { files: list, dryRun })).status).toBe(422);
   await notifyAll(app.deps);
   const told = mailsTo('dev@mail.example');
-  expect(told.map(({ subject }) => subject)).toEqual([`${app.tenant}: a deploy was refused`]);
+  expect(told.map(({ subject }) => subject)).toEqual([`${workspace}: a deploy was refused`]);
   expect(told[0]?.text).toContain(workspace);
 });

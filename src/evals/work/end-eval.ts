@@ -1,6 +1,7 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import { endRuns, post, tellRuns } from '../../engine/index.js';
+import { tellFailed } from '../tell-failed.js';
 import { settleLost } from './judge-books.js';
 
 export interface EvalEnd {
@@ -20,10 +21,13 @@ export async function openEval(deps: Deps, evalRunId: string): Promise<number> {
 
 /** All attempts have ended. An eval run that was stopped stays so. */
 export async function endEval(deps: Deps, evalRunId: string): Promise<void> {
-  await deps.db.query(
-    `UPDATE eval_run SET status = 'completed', finished_at = now() WHERE id = $1 AND finished_at IS NULL`,
-    [evalRunId],
-  );
+  await deps.db.transaction(async (sql) => {
+    const ended = await sql.query(
+      `UPDATE eval_run SET status = 'completed', finished_at = now() WHERE id = $1 AND finished_at IS NULL RETURNING 1`,
+      [evalRunId],
+    );
+    if (ended.length > 0) await tellFailed(sql, evalRunId);
+  });
 }
 
 /** Closes an eval run that was cut short, with the runs of its cases. */
@@ -61,5 +65,6 @@ export async function cutEval(sql: Sql, evalRunId: string, { status, error }: Ev
     [evalRunId, error],
   );
   await post(sql, evalRunId, 'cancel');
+  await tellFailed(sql, evalRunId);
   return [evalRunId, ...ended];
 }

@@ -2,12 +2,16 @@ import type { Deps } from '../../deps.js';
 import { checkToken, deriveToken } from '../../shared/tokens.js';
 
 /** The gate that a link decides, and for whom it was made: an address, or `webhook`. */
-export interface LinkOf {
+export interface GateOf {
   readonly tenant: string;
-  readonly workspace: string;
   readonly runId: string;
   readonly park: string;
   readonly to: string;
+}
+
+/** With the workspace's name, which is in the address for people to read. */
+export interface LinkOf extends GateOf {
+  readonly workspace: string;
 }
 
 /** The recipient of a link in a POST to the account's own address, behind which there is no one person. */
@@ -30,10 +34,10 @@ export function approveLinks(
   return { approveUrl, rejectUrl: `${approveUrl}&decision=reject` };
 }
 
-export function isApproveToken({ keys }: Pick<Deps, 'keys'>, link: LinkOf, token: string): boolean {
+export function isApproveToken({ keys }: Pick<Deps, 'keys'>, link: GateOf, token: string): boolean {
   return checkToken(keys.signing, 'approve', fieldsOf(link), token);
 }
 
-function fieldsOf({ runId, park, to }: LinkOf): string[] {
+function fieldsOf({ runId, park, to }: GateOf): string[] {
   return [runId, park, to];
 }

@@ -18,13 +18,13 @@ export interface LinkVote {
 
 /** Decides the one gate that the link was made for, as its recipient, through the door that every decision takes. */
 export async function decideLink(deps: Deps, input: OpenLinkInput, vote: LinkVote): Promise<Decided> {
-  await requireLink(deps, input);
-  const { workspace, runId, park } = input;
+  const { workspace } = await requireLink(deps, input);
+  const { runId, park } = input;
   const { nonce, ...said } = vote;
   if (nonce !== undefined) {
     if (vote.digest === undefined) throw new Refusal('refused', 'digest: the form of the page carries it beside nonce');
     checkFormNonce(deps, { ...input, digest: vote.digest }, nonce);
   }
-  const caller = await linkCaller(deps.db, input, input.address);
+  const caller = await linkCaller(deps.db, { ...input, workspace }, input.address);
   return decideRun(deps, caller, { workspace, runId, park, ...said });
 }

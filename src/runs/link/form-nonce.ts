@@ -1,12 +1,12 @@
 import type { Deps } from '../../deps.js';
 import { Refusal } from '../../shared/refusal.js';
 import { checkToken, deriveToken } from '../../shared/tokens.js';
-import type { LinkOf } from './approve-link.js';
+import type { GateOf } from './approve-link.js';
 
 /** How long a page may lie open before it is read again. */
 const GOOD_FOR_MS = 24 * 3_600_000;
 
-type Shown = LinkOf & { readonly digest: string };
+type Shown = GateOf & { readonly digest: string };
 
 /** What the page's form carries: that this page was made here, for this link and this content, and when. */
 export function formNonce({ keys, clock }: Pick<Deps, 'keys' | 'clock'>, shown: Shown): string {

@@ -1,24 +1,41 @@
+import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
+import type { Json } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
-import { isApproveToken, type LinkOf } from './approve-link.js';
+import { GATE_COLUMNS, GATES, type GateRow } from '../gate-rows.js';
+import { type GateOf, isApproveToken } from './approve-link.js';
 
-export interface OpenLinkInput extends LinkOf {
+/** A link as its address says it. The name of the workspace in its path says nothing: that may have changed since. */
+export interface OpenLinkInput extends GateOf {
   readonly token: string;
   readonly address: string | null;
 }
 
-/** One and the same, whatever is wrong with the address. */
-export const badLink = (): Refusal => new Refusal('unauthenticated', 'the link is not valid');
+/** The gate that a link was made for, and how it was decided. */
+export interface LinkedGate extends GateRow {
+  readonly note: string | null;
+  readonly decision: string | null;
+  readonly decidedBy: Json;
+  readonly decidedAt: Date | null;
+}
 
-/** Throws unless the link's token is that of a gate of this run, workspace and account. */
-export async function requireLink(deps: Deps, input: OpenLinkInput): Promise<void> {
-  if (!isApproveToken(deps, input, input.token)) throw badLink();
-  const { tenant, workspace, runId, park } = input;
-  const known = await deps.db.query({
-    name: 'require-link',
-    text: `SELECT 1 FROM park p JOIN run r ON r.id = p.run_id JOIN workspace w ON w.id = r.workspace_id
-      WHERE p.id = $1 AND r.id = $2 AND r.tenant_id = $3 AND w.name = $4 AND p.kind = 'approval' AND r.mode <> 'eval'`,
-    values: [park, runId, tenant, workspace],
+/**
+ * The gate of the link's token, which must be one of this run and account. Whatever is wrong with the address, the
+ * refusal is one and the same.
+ */
+export async function requireLink(
+  deps: Pick<Deps, 'db' | 'keys'>,
+  input: OpenLinkInput,
+  sql: Sql = deps.db,
+): Promise<LinkedGate> {
+  const refused = new Refusal('unauthenticated', 'the link is not valid');
+  if (!isApproveToken(deps, input, input.token)) throw refused;
+  const [gate] = await sql.query<LinkedGate>({
+    name: 'find-linked-gate',
+    text: `SELECT ${GATE_COLUMNS}, p.note, p.decision, p.decided_by AS "decidedBy", p.decided_at AS "decidedAt"
+      FROM ${GATES} WHERE p.id = $1 AND r.id = $2 AND r.tenant_id = $3`,
+    values: [input.park, input.runId, input.tenant],
   });
-  if (known.length === 0) throw badLink();
+  if (!gate) throw refused;
+  return gate;
 }

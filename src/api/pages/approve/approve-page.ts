@@ -35,10 +35,10 @@ function whereabouts({ flow, workspace, since, due, need, decided, to, votes }: 
     </dl>`;
 }
 
-/** All that the decision is about. */
-function content({ ask, calls = [], edit = [], mayDecide, votes }: OpenedLink): Html {
+/** All that the decision is, or was, about. */
+function content({ ask, calls = [], edit = [], mayDecide, votes, decision }: OpenedLink): Html {
   const others = votes.filter(({ edits }) => edits !== undefined);
-  return html`${calls.length === 0 && html`<h2>What is asked</h2><pre>${ask}</pre>`}
+  return html`${calls.length === 0 && html`<h2>What ${decision === null ? 'is' : 'was'} asked</h2><pre>${ask}</pre>`}
     ${calls.map(
       ({
         name,
@@ -88,7 +88,9 @@ function endedPage(link: OpenedLink, decision: NonNullable<OpenedLink['decision'
     word ?? 'Nothing waits here',
     html`${fault && html`<p class="bad" role="alert">${fault}</p>`}
     <p>${said}</p>${note && html`<pre>${note}</pre>`}<p class="quiet">${late}</p>
-    <dl><dt>Step</dt><dd>${link.title}</dd><dt>Flow</dt><dd>${link.flow} in ${link.workspace}</dd></dl>`,
+    <dl><dt>Step</dt><dd>${link.title}</dd><dt>Flow</dt><dd>${link.flow} in ${link.workspace}</dd></dl>
+    ${content(link)}`,
+    'wide',
   );
 }
 

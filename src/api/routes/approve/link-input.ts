@@ -8,7 +8,6 @@ export function linkInput(c: Context): OpenLinkInput {
   const asked = (name: string) => c.req.query(name) ?? '';
   return {
     tenant: c.req.param('tenant') ?? '',
-    workspace: c.req.param('ws') ?? '',
     runId: c.req.param('id') ?? '',
     park: asked('park'),
     to: asked('to'),
@@ -18,6 +17,6 @@ export function linkInput(c: Context): OpenLinkInput {
 }
 
 /** Before a fault of the request is told: is the link good at all? */
-export function findLink(c: Context<GuardedEnv>): Promise<void> {
-  return requireLink(c.var.deps, linkInput(c));
+export async function findLink(c: Context<GuardedEnv>): Promise<void> {
+  await requireLink(c.var.deps, linkInput(c));
 }

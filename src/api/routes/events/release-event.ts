@@ -27,7 +27,7 @@ export const postEvent = defineRoute({
     responses: okResponse(Released, 'The event is kept; the run goes on by itself'),
   }),
   handle: async (c) => {
-    const { tenant, ws: workspace, id: runId } = c.req.valid('param');
+    const { tenant, id: runId } = c.req.valid('param');
     const { token, step } = c.req.valid('query');
     const type = c.req.header('content-type')?.toLowerCase() ?? '';
     if (type.startsWith('multipart/'))
@@ -44,7 +44,6 @@ export const postEvent = defineRoute({
     return c.json(
       await releaseEvent(c.var.deps, {
         tenant,
-        workspace,
         runId,
         token,
         step,

@@ -5,8 +5,7 @@ import { nestedKeys } from '../nested-keys.js';
 import { type KeyTable, key } from '../read-keys.js';
 import { object, oneOf, type Reader, show, text, word } from '../reader.js';
 
-/** What a notification can be about. */
-export const NOTIFY_EVENTS = [
+const NOTIFY_EVENTS = [
   'approval.waiting',
   'approval.reminder',
   'approval.timeout',
@@ -19,6 +18,8 @@ export const NOTIFY_EVENTS = [
   'connection.expired',
   'credit.low',
 ] as const;
+/** What `notify.events` can name. */
+export type NotifyEvent = (typeof NOTIFY_EVENTS)[number];
 
 const emails = checked(listOf(text), (list) => {
   const bad = list.find((email) => !/^[^\s@,]+@[^\s@,]+$/.test(email));

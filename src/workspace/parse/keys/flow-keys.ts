@@ -8,7 +8,7 @@ import { duration, flag, integer, money, oneOf, type Reader, show, text } from '
 import { notify, timezone } from './common-keys.js';
 
 export const TRIGGERS = ['manual', 'webhook', 'email', 'event', 'schedule'] as const;
-export const EVENTS = [
+const WORKSPACE_EVENTS = [
   'run.completed',
   'run.failed',
   'eval.failed',
@@ -16,6 +16,8 @@ export const EVENTS = [
   'push',
   'storage.written',
 ] as const;
+/** What happens in a workspace that flows can be started by. */
+export type WorkspaceEvent = (typeof WORKSPACE_EVENTS)[number];
 export const PATTERNS = ['blank', 'chain', 'parallel', 'route', 'review', 'loop'] as const;
 
 const concurrencyTable = {
@@ -74,7 +76,7 @@ export const FLOW_KEYS = {
   filter: key(text, 'CEL over the delivery: false starts nothing.'),
   debounce: key(duration, 'One run for a burst with one dedupe key.'),
   from: key(listOf(text), 'Whose mail starts the flow: addresses or `@domain`.'),
-  event: key(listOf(oneOf(EVENTS)), 'Which event of this workspace starts it.'),
+  event: key(listOf(oneOf(WORKSPACE_EVENTS)), 'Which event of this workspace starts it.'),
   cron: key(cron, 'When it starts: minute hour day month weekday.', { code: 'flow/bad-cron' }),
   timezone: key(timezone, 'The time zone of `cron`.', { code: 'flow/bad-timezone' }),
   catch_up: key(oneOf(['last', 'none', 'all']), 'Which missed times are made up for.'),

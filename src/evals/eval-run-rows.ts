@@ -1,0 +1,69 @@
+import type { Json } from '../shared/json.js';
+import type { EvalPlan } from '../workspace/index.js';
+import { type AttemptRow, type CaseView, caseViews, type Tally, tallyOf } from './case-views.js';
+
+export interface EvalRunSummary extends Tally {
+  readonly id: string;
+  readonly eval: string;
+  readonly status: 'queued' | 'running' | 'completed' | 'stopped' | 'failed';
+  /** Whether every case passed; null until it has ended. */
+  readonly ok: boolean | null;
+  readonly trigger: 'manual' | 'push';
+  readonly revision: string;
+  readonly startedBy: Json;
+  readonly error: string | null;
+  readonly costUsd: number;
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+}
+
+export interface EvalRunRow {
+  readonly id: string;
+  readonly eval: string;
+  readonly status: EvalRunSummary['status'];
+  readonly trigger: EvalRunSummary['trigger'];
+  readonly revision: string;
+  readonly startedBy: Json;
+  readonly error: string | null;
+  readonly spec: EvalPlan;
+  readonly attempts: readonly (Omit<AttemptRow, 'costNano'> & { readonly costNano: string })[] | null;
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+}
+
+/** SQL: eval runs `e`, each with its attempts. */
+export const EVAL_RUNS = `SELECT e.id, e.eval, e.status, e.trigger, e.revision, e.started_by AS "startedBy", e.error, e.spec,
+    e.created_at AS "createdAt", e.started_at AS "startedAt", e.finished_at AS "finishedAt",
+    (SELECT jsonb_agg(jsonb_build_object('caseNo', a.case_no, 'repeat', a.repeat, 'state', a.state, 'passed', a.passed,
+        'score', a.score, 'assertions', a.assertions, 'error', a.error, 'runId', a.run_id, 'costNano', CASE
+          WHEN a.finished_at IS NULL THEN a.judge_nano + coalesce((SELECT r.spent_nano FROM run r WHERE r.id = a.run_id), 0)
+          ELSE a.cost_nano END::text) ORDER BY a.k)
+      FROM eval_attempt a WHERE a.eval_run_id = e.id) AS attempts
+  FROM eval_run e`;
+
+export function viewOf(row: EvalRunRow): EvalRunView {
+  const { spec, attempts, ...run } = row;
+  const cases = caseViews(
+    spec,
+    (attempts ?? []).map((one) => ({ ...one, costNano: BigInt(one.costNano) })),
+  );
+  const tally = tallyOf(cases);
+  return {
+    ...run,
+    ...tally,
+    ok: run.finishedAt === null ? null : run.status === 'completed' && tally.failed === 0,
+    costUsd: cases.reduce((sum, { costUsd }) => sum + costUsd, 0),
+    results: cases,
+  };
+}
+
+export interface EvalRunView extends EvalRunSummary {
+  readonly results: readonly CaseView[];
+}
+
+export function summaryOf(row: EvalRunRow): EvalRunSummary {
+  const { results: _results, ...summary } = viewOf(row);
+  return summary;
+}

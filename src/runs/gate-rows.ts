@@ -1,0 +1,55 @@
+import type { Json } from '../shared/json.js';
+import { parkTitle } from './run-rows.js';
+import type { ParkRow } from './waiting.js';
+
+/** A gate, with its run and where that is. */
+export interface GateRow extends ParkRow {
+  readonly park: string;
+  readonly runId: string;
+  readonly rootId: string;
+  readonly parentId: string | null;
+  readonly workspaceId: string;
+  /** By its name of now. */
+  readonly workspace: string;
+  readonly flow: string;
+  readonly planId: string;
+  readonly startedBy: Json;
+}
+
+/** SQL: the columns of a ParkRow, of `park p`. */
+export const PARK_COLUMNS = `p.step, p.kind, p.spec, p.need, p.votes, p.opened_at AS "openedAt", p.due_at AS "dueAt"`;
+
+/** SQL: the columns of a GateRow, of GATES. */
+export const GATE_COLUMNS = `p.id AS park, ${PARK_COLUMNS}, r.id AS "runId", r.root_id AS "rootId", r.parent_id AS "parentId",
+  w.id AS "workspaceId", w.name AS workspace, r.flow, r.plan_id AS "planId", r.started_by AS "startedBy"`;
+
+/** SQL: the gates that people decide, open or not. An eval's are decided by its cases. */
+export const GATES = `workspace w JOIN run r ON r.workspace_id = w.id AND r.mode <> 'eval'
+  JOIN park p ON p.run_id = r.id AND p.kind = 'approval'`;
+
+/** A park's step and its times, as every view of it begins. */
+export interface ParkHead {
+  readonly step: number;
+  readonly id: string;
+  readonly title: string;
+  readonly since: string;
+  readonly due: string | null;
+}
+
+export function parkHead(park: Pick<ParkRow, 'step' | 'spec' | 'openedAt' | 'dueAt'>): ParkHead {
+  const { n, title } = parkTitle(park);
+  const due = park.dueAt?.toISOString() ?? null;
+  return { step: n, id: park.step, title, since: park.openedAt.toISOString(), due };
+}
+
+/** Where a gate stands. */
+export interface GateHead extends ParkHead {
+  readonly workspace: string;
+  readonly runId: string;
+  readonly flow: string;
+}
+
+export function gateHead(row: GateRow): GateHead {
+  const { workspace, runId, flow } = row;
+  return { workspace, runId, flow, ...parkHead(row) };
+}
