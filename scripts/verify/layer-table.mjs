@@ -8,6 +8,7 @@ const SERVICES = [
   'workspaces',
   'deploys',
   'library',
+  'previews',
   'runs',
   'schedules',
   'documents',

@@ -49,7 +49,7 @@ async function findKey(deps: Deps, prefix: string): Promise<KeyRow | undefined> 
                   coalesce(k.last_used_at < now() - interval '1 minute', true) AS stale,
                   CASE WHEN m.id IS NULL THEN NULL ELSE json_build_object(
                     'role', CASE WHEN t.owner_id = m.id THEN 'owner' ELSE m.role END, 'email', m.email,
-                    'allWorkspaces', m.all_workspaces, 'workspaces', m.workspaces) END AS member
+                    'allWorkspaces', m.all_workspaces, 'workspaces', with_previews(m.tenant_id, m.workspaces)) END AS member
            FROM api_key k
            JOIN tenant t ON t.id = k.tenant_id
            LEFT JOIN member m ON m.id = k.minted_by_id AND m.tenant_id = k.tenant_id

@@ -32,7 +32,7 @@ export async function authenticateSession(
     name: 'authenticate-session',
     text: `SELECT s.id AS "sessionId", m.id, m.tenant_id AS tenant, m.email,
                   CASE WHEN t.owner_id = m.id THEN 'owner' ELSE m.role END AS role,
-                  m.all_workspaces AS "allWorkspaces", m.workspaces,
+                  m.all_workspaces AS "allWorkspaces", with_previews(m.tenant_id, m.workspaces) AS workspaces,
                   s.last_used_at < now() - interval '1 minute' AS stale
            FROM session s JOIN member m ON m.id = s.member_id JOIN tenant t ON t.id = m.tenant_id
            WHERE s.token_hash = $1 AND s.expires_at > now()`,

@@ -10,6 +10,7 @@ import {
   alignMain,
   diffTrees,
   findWorkspace,
+  inTurn,
   type LiveTree,
   liveRuns,
   lockShelf,
@@ -17,13 +18,14 @@ import {
   type RevisionInput,
   raiseEvent,
   readLiveTree,
+  refusedTree,
+  requireNoPreview,
   type TreeDiff,
   treeAfter,
   visibleTree,
   writeRevision,
 } from '../workspaces/index.js';
 import { findRepeat } from './find-repeat.js';
-import { inTurn } from './in-turn.js';
 
 /** A whole new tree, and the memory files it replaces though agents wrote them. */
 export interface Proposal {
@@ -68,10 +70,11 @@ interface Draft extends Proposal {
 /**
  * Makes a tree live, whole or not at all. It is read and checked before the workspace's row is locked, and again under
  * the lock only when another writer came first, here or in the account's library. Refuses `refused` with every issue, `conflict` over live runs, on a
- * stale `base`, or when the id names another tree.
+ * stale `base`, for a preview, or when the id names another tree.
  */
 export async function applyTree(deps: Deps, caller: Caller, request: TreeRequest): Promise<DeployResult> {
   const { id: workspaceId } = await findWorkspace(deps.db, caller, request.workspace);
+  if (!request.dryRun) await requireNoPreview(deps.db, workspaceId, 'files');
   const draft = await draftTree(deps.db, workspaceId, request);
   const early = await settle(deps.db, workspaceId, request, draft);
   if (early) return early;
@@ -113,7 +116,7 @@ async function settle(sql: Sql, workspaceId: string, request: TreeRequest, draft
   const { live, prepared } = draft;
   const repeat = await findRepeat(sql, workspaceId, { id: request.id, files: prepared.files });
   if (repeat) return { ...answer(draft, repeat), added: [], changed: [], removed: [], issues: repeat.warnings };
-  if (!prepared.workspace) throw refusedTree(draft);
+  if (!prepared.workspace) throw refusedTree('the tree', prepared.issues, draft.diff);
   if (request.base !== null && request.base !== live.revision && request.base !== live.gitCommit) {
     throw new Refusal('conflict', 'another revision is live than the one named in base; read it, then deploy over it', {
       code: 'deploy/stale-base',
@@ -140,19 +143,6 @@ function answer(
     revision,
     gitCommit: at?.gitCommit ?? null,
   };
-}
-
-function refusedTree({ diff, prepared: { issues } }: Draft): Refusal {
-  const errors = issues.filter(({ severity }) => severity === 'error');
-  const [first] = errors;
-  const where = first ? `: ${first.path}:${first.line}:${first.column} ${first.code} ${first.message}` : '';
-  const count = errors.length === 1 ? 'one error' : `${errors.length} errors`;
-  return new Refusal('refused', `the tree has ${count}, so nothing was applied${where}`, {
-    ok: false,
-    applied: false,
-    ...diff,
-    issues,
-  });
 }
 
 /** Nothing would move: the same files, and no memory of an agent's to replace. */

@@ -2,7 +2,6 @@ export type { DeployResult } from './apply-tree.js';
 export { deployTree } from './deploy-tree.js';
 export { moveSource, removeSource, writeSource } from './edit-source.js';
 export { type EditedTree, editedTree, editTree, filesWith } from './edit-tree.js';
-export { inTurn } from './in-turn.js';
 export { listChanges, listChangesOf } from './list-changes.js';
 export { checkPrecondition, type Precondition } from './preconditions.js';
 export { readChange, readChangeOf } from './read-change.js';

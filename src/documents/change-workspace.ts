@@ -6,7 +6,13 @@ import type { Deps } from '../deps.js';
 import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { atLeast, type Caller } from '../shared/roles.js';
-import { checkWorkspaceName, findWorkspace, readWorkspace } from '../workspaces/index.js';
+import {
+  checkWorkspaceName,
+  findWorkspace,
+  freePreviewName,
+  readWorkspace,
+  requireNoPreview,
+} from '../workspaces/index.js';
 
 export interface ChangeWorkspaceInput {
   readonly workspace: string;
@@ -86,25 +92,23 @@ async function renameWorkspace(
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<void> {
   const { id } = await findWorkspace(sql, caller, from, 'update');
-  const [own] = await sql.query<{ preview: string | null }>(
-    'SELECT preview_of AS preview FROM workspace WHERE id = $1',
-    [id],
-  );
-  if (own?.preview != null) throw new Refusal('conflict', 'a preview has the name of its branch: rename that instead');
+  await requireNoPreview(sql, id, 'name');
   const taking = await sql.query('SELECT 1 FROM workspace WHERE tenant_id = $1 AND name = $2', [caller.tenant, to]);
   if (taking.length > 0) throw taken(to);
-  const previews = await sql.query<{ id: string; name: string }>(
-    'SELECT id, name FROM workspace WHERE preview_of = $1 ORDER BY id FOR UPDATE',
+  const previews = await sql.query<{ id: string; name: string; branch: string }>(
+    'SELECT id, name, preview_branch AS branch FROM workspace WHERE preview_of = $1 ORDER BY id FOR UPDATE',
     [id],
   );
-  const moves = [{ id, name: from }, ...previews].map((one) => ({ ...one, to: to + one.name.slice(from.length) }));
-  for (const move of moves) {
-    await sql.query('UPDATE workspace SET name = $2, updated_at = now() WHERE id = $1', [move.id, move.to]);
+  for (const move of [{ id, name: from, branch: null }, ...previews]) {
+    const { branch } = move;
+    const at = { tenant: caller.tenant, workspace: to, id: move.id };
+    const name = branch === null ? to : await freePreviewName(sql, { ...at, branch });
+    await sql.query('UPDATE workspace SET name = $2, updated_at = now() WHERE id = $1', [move.id, name]);
     // Invites first: one that is being accepted is waited for, and then its member is there to be seen.
     for (const table of ['invite', 'member']) {
       await sql.query(
         `UPDATE ${table} SET workspaces = array_replace(workspaces, $2, $3) WHERE tenant_id = $1 AND $2 = ANY(workspaces)`,
-        [caller.tenant, move.name, move.to],
+        [caller.tenant, move.name, name],
       );
     }
   }

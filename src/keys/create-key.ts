@@ -4,7 +4,7 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { Refusal } from '../shared/refusal.js';
 import { atLeast, type Caller } from '../shared/roles.js';
-import { findWorkspace } from '../workspaces/index.js';
+import { findWorkspace, requireNoPreview } from '../workspaces/index.js';
 import { requireOwnTenant } from './find-tenant.js';
 import { KEY_COLUMNS, type KeyRow, keyView } from './key-view.js';
 
@@ -51,6 +51,7 @@ async function deployOf(sql: Sql, caller: Caller, { workspace, access, role }: C
   if (workspace === undefined)
     throw new Refusal('refused', 'workspace: a deploy key needs the one it is for, beside access');
   const { id } = await findWorkspace(sql, caller, workspace);
+  await requireNoPreview(sql, id, 'keys');
   if (access === undefined)
     throw new Refusal('refused', 'access: a deploy key needs read or write, beside its workspace');
   if (role !== undefined) throw new Refusal('refused', 'role: a deploy key has access instead; leave role out');

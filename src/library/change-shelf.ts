@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { audit, type Once } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
-import { inTurn } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { blobId } from '../git/index.js';
 import { Refusal } from '../shared/refusal.js';
@@ -10,6 +9,7 @@ import { storableJson } from '../shared/storable-json.js';
 import type { CheckedShelf, Issue } from '../workspace/index.js';
 import {
   diffTrees,
+  inTurn,
   isEmptyDiff,
   type LiveShelf,
   libraryId,

@@ -18,6 +18,7 @@ interface Candidate {
   readonly id: string;
   readonly name: string;
   readonly seq: number;
+  readonly isPreview: boolean;
 }
 
 /** As many are read at once as the checker has workers. In a transaction one: it has one connection, and one query at a time. */
@@ -34,7 +35,7 @@ export async function recheckWorkspaces(
 ): Promise<ReadonlyMap<string, CheckedWorkspace>> {
   const candidates = await sql.query<Candidate>({
     name: 'workspaces-to-recheck',
-    text: 'SELECT id, name, live_seq AS seq FROM workspace WHERE tenant_id = $1 AND live_seq > 0 ORDER BY name',
+    text: `SELECT id, name, live_seq AS seq, preview_of IS NOT NULL AS "isPreview" FROM workspace WHERE tenant_id = $1 AND live_seq > 0 ORDER BY name`,
     values: [tenant],
   });
   const checked = new Map<string, CheckedWorkspace>();
@@ -68,8 +69,10 @@ async function recheck(
   const reach = await readInReach(sql, tenant, candidate.id);
   const wanted: LiveShared = { ...library, seq: reach.library.seq + 1 };
   const { workspace, issues } = await prepareTree(deps, files, { ...reach, library: wanted });
-  const place = { ...candidate, seq: live.seq };
+  const place = { id: candidate.id, name: candidate.name, seq: live.seq };
   if (workspace) return { ...place, plans: workspace.plans, errors: [] };
+  // A branch that somebody tries out keeps nobody from changing what is everybody's: it goes on by its plans of before.
+  if (candidate.isPreview) return { ...place, plans: null, errors: [] };
   // What another release refuses, say, is no fault of this change, and must not keep the library as it is for ever.
   const before = await prepareTree(deps, files, reach);
   return { ...place, plans: null, errors: before.workspace ? issues.filter(isError) : [] };

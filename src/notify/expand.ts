@@ -58,6 +58,7 @@ interface Context {
   readonly account: string;
   readonly accountNotify: Json;
   readonly workspace: string | null;
+  readonly isPreview: boolean;
   readonly workspaceNotify: Json;
   readonly flow: string | null;
   readonly flowNotify: Json;
@@ -78,7 +79,9 @@ async function expand(sql: Sql, notice: NoticeRow): Promise<void> {
   const gate = isRecord(context.gate) ? (context.gate as unknown as GateSpec) : null;
   const asks = gate !== null && (event === 'approval.waiting' || event === 'approval.reminder');
   if (asks && context.isDecided) return;
-  const targets = targetsIn([context.flowNotify, context.workspaceNotify, context.accountNotify]);
+  // A preview's gates are told to those whom they name, and `notify` is of what is live.
+  const levels = context.isPreview ? [] : [context.flowNotify, context.workspaceNotify, context.accountNotify];
+  const targets = targetsIn(levels);
   const onlyDeciders = notice.event === 'approval.escalated';
   const deciders = onlyDeciders ? [String(data.to)] : namedBy(gate, context.openedAt, notice.at);
   const members = gate === null ? [] : await readMembers(sql, notice.tenantId, context.workspace);
@@ -122,7 +125,7 @@ function namedBy(gate: GateSpec | null, openedAt: Date | null, at: Date): readon
 async function readContext(sql: Sql, notice: NoticeRow, park: string | null): Promise<Context | undefined> {
   const [row] = await sql.query<Context>({
     name: 'notice-context',
-    text: `SELECT t.name AS account, t.notify AS "accountNotify", w.name AS workspace, v.index->'notify' AS "workspaceNotify",
+    text: `SELECT t.name AS account, t.notify AS "accountNotify", w.name AS workspace, w.preview_of IS NOT NULL AS "isPreview", v.index->'notify' AS "workspaceNotify",
         r.flow, p.body->'notify' AS "flowNotify", r.error, coalesce(r.summary, (SELECT left(split_part(ltrim(s.result, E' \\t\\r\\n'), E'\\n', 1), 300)
           FROM step s WHERE s.run_id = r.id AND s.result ~ '\\S' ORDER BY s.finished_at DESC NULLS FIRST, s.started_at DESC LIMIT 1)) AS summary,
         g.step, g.spec AS gate, g.decided_at IS NOT NULL AS "isDecided", g.opened_at AS "openedAt", g.due_at AS due
@@ -142,7 +145,7 @@ async function readMembers(sql: Sql, tenant: string, workspace: string | null): 
   return sql.query<MemberOf>({
     name: 'notice-members',
     text: `SELECT m.email, CASE WHEN t.owner_id = m.id THEN 'owner' ELSE m.role END AS role FROM member m
-      JOIN tenant t ON t.id = m.tenant_id WHERE t.id = $1 AND (m.all_workspaces OR $2 = ANY(m.workspaces)) ORDER BY m.id`,
+      JOIN tenant t ON t.id = m.tenant_id WHERE t.id = $1 AND (m.all_workspaces OR $2 = ANY(with_previews(m.tenant_id, m.workspaces))) ORDER BY m.id`,
     values: [tenant, workspace],
   });
 }

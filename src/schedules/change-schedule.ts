@@ -7,6 +7,7 @@ import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace, type WorkspaceRow } from '../workspaces/index.js';
 import { beginScheduled } from './begin-firing.js';
+import { changeInPreview } from './change-in-preview.js';
 import { readSchedule, type ScheduleView } from './list-schedules.js';
 import { lockSchedule } from './schedule-row.js';
 
@@ -38,7 +39,7 @@ const ACTIONS = {
 /** Pauses, resumes, starts or sets the schedule of a flow. A schedule that the caller does not see is missing. */
 export async function changeSchedule(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ChangedSchedule> {
   const { workspace, flow, action, cron, timezone } = input;
-  await requireSchedule(deps, caller, workspace, flow);
+  if (!(await readSchedule(deps, caller, workspace, flow))) return elsewhere(deps, caller, input);
   if (action !== 'set' && (cron !== undefined || timezone !== undefined))
     throw new Refusal('refused', `action: ${action} takes neither cron nor timezone: use set to change them`, {
       code: 'invalid',
@@ -49,9 +50,15 @@ export async function changeSchedule(deps: Deps, caller: Caller, input: ChangeSc
   return { ok: true, schedule, runId };
 }
 
-/** Refuses a schedule that is not there, or not for the caller. */
-async function requireSchedule(deps: Deps, caller: Caller, workspace: string, flow: string): Promise<void> {
-  if (!(await readSchedule(deps, caller, workspace, flow))) throw notFound('schedule');
+/** There is no such schedule for the caller: what there may be is a preview's flow. */
+async function elsewhere(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ChangedSchedule> {
+  const changed = await changeInPreview(deps, caller, input).catch((error: unknown) => {
+    // A workspace that is not the caller's has no schedule of theirs either.
+    if (error instanceof Refusal && error.kind === 'not_found') return null;
+    throw error;
+  });
+  if (changed) return changed;
+  throw notFound('schedule');
 }
 
 async function found<T>(

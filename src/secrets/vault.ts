@@ -1,7 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { findWorkspace } from '../workspaces/index.js';
+import { findWorkspace, requireNoPreview } from '../workspaces/index.js';
 
 export interface Vault {
   /** The workspace's id; null for the account's vault. */
@@ -10,10 +10,15 @@ export interface Vault {
 
 /**
  * The vault that a caller writes: a workspace's by its name, or the account's, which every workspace reads and so is
- * for callers who are narrowed to none. A workspace that is deleted meanwhile waits for the transaction.
+ * for callers who are narrowed to none. A preview has none of its own. A workspace that is deleted meanwhile waits for
+ * the transaction.
  */
 export async function vaultToWrite(tx: Sql, caller: Caller, workspace: string | undefined): Promise<Vault> {
-  if (workspace !== undefined) return { workspace: (await findWorkspace(tx, caller, workspace, 'share')).id };
+  if (workspace !== undefined) {
+    const { id } = await findWorkspace(tx, caller, workspace, 'share');
+    await requireNoPreview(tx, id, 'secrets');
+    return { workspace: id };
+  }
   if (caller.workspaces === null) return { workspace: null };
   throw new Refusal(
     'forbidden',

@@ -45,7 +45,7 @@ export async function assertStill(sql: Sql, caller: Caller): Promise<void> {
   const [now] = await sql.query<{ role: Role; all: boolean; workspaces: string[] }>({
     name: 'caller-now',
     text: `SELECT CASE WHEN t.owner_id = m.id THEN 'owner' ELSE m.role END AS role,
-                  m.all_workspaces OR t.owner_id = m.id AS all, m.workspaces
+                  m.all_workspaces OR t.owner_id = m.id AS all, with_previews(m.tenant_id, m.workspaces) AS workspaces
            FROM member m JOIN tenant t ON t.id = m.tenant_id WHERE m.id = $1 AND m.tenant_id = $2`,
     values: [caller.person?.id ?? null, caller.tenant],
   });

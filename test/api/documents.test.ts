@@ -43,13 +43,11 @@ test('a rename moves every path, takes previews and scopes along, and is an admi
   const { name, id } = await app.workspace();
   const other = await app.workspace();
   const preview = `${name}-preview-x`;
-  await app.deps.db.query(`INSERT INTO workspace (id, tenant_id, name, preview_of) VALUES ($1, $2, $3, $4)`, [
-    newId(),
-    app.tenant,
-    preview,
-    id,
-  ]);
-  const scoped = await createKey(app.deps, { ...app, role: 'editor', workspaces: [name, preview] });
+  await app.deps.db.query(
+    `INSERT INTO workspace (id, tenant_id, name, preview_of, preview_branch) VALUES ($1, $2, $3, $4, 'x')`,
+    [newId(), app.tenant, preview, id],
+  );
+  const scoped = await createKey(app.deps, { ...app, role: 'editor', workspaces: [name] });
   const to = freshName();
   expect((await app.patch(at(name), { name: to }, { as: scoped })).status).toBe(403);
   // Nor does a change that changes nothing tell of a workspace out of reach, or one that there is none of.

@@ -5,6 +5,7 @@ import type { EngineApp } from '../support/create-engine-app.js';
 import type { FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
 import { answerInTurns, createPlayedApp, usageOf } from '../support/played-app.js';
+import { pushBranch } from '../support/previews.js';
 import { bodyOf, fileList, type Tree } from '../support/workspace-app.js';
 
 let app: EngineApp;
@@ -94,6 +95,16 @@ test('security 31: two runs at once never pass the month’s last cent', async (
   expect(Number(spent)).toBeLessThanOrEqual(0.12e9);
   expect(Number(spent)).toBeGreaterThan(0.1e9);
   expect(await poolOf(workspace)).toMatchObject([{ nano: spent, held: 0n }]);
+  expect(await examine({ deps: app.deps, root: null })).toEqual([]);
+});
+
+test('security 31: a preview never passes its source’s month, whatever its own branch says', async () => {
+  const workspace = await app.workspace(tree('budget: 0.05\n'));
+  const { name } = await pushBranch(app, { workspace, branch: 'rich', files: tree('budget: 5\n') });
+  const runs = await Promise.all([workspace, name].map(async (of) => app.ended(of, await app.start(of, 'f'))));
+  for (const run of runs) expect(run.error).toContain(`the budget of the workspace ${workspace} for`);
+  expect(Number((await spentBy(workspace)) + (await spentBy(name)))).toBeLessThanOrEqual(0.05e9);
+  expect(await poolOf(name)).toEqual([]);
   expect(await examine({ deps: app.deps, root: null })).toEqual([]);
 });
 

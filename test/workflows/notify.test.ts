@@ -11,6 +11,7 @@ import { flow, scripted } from '../support/flows.js';
 import { runsOf } from '../support/hooks.js';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
 import { type MailServer, startMailServer } from '../support/mail-server.js';
+import { pushBranch } from '../support/previews.js';
 import { fileList } from '../support/workspace-app.js';
 
 const PUBLIC = 'https://box.example';
@@ -331,4 +332,17 @@ test('a refused deploy is told to whom chose so, and a dry run is not', async ()
   const told = mailsTo('dev@mail.example');
   expect(told.map(({ subject }) => subject)).toEqual([`${workspace}: a deploy was refused`]);
   expect(told[0]?.text).toContain(workspace);
+});
+
+test('a preview’s run that somebody started tells those whom its gate names, and not whom `notify` does', async () => {
+  const source = await app.workspace(scripted(SCRIPT));
+  const gate = flow(GATE('- approve: [tries@mail.example]'), 'notify: { email: live@mail.example }\n');
+  const files = { ...scripted(SCRIPT), 'flows/g.md': gate };
+  const { name } = await pushBranch(app, { workspace: source, branch: 'b', files });
+  const id = await app.start(name, 'g');
+  await app.until(name, id, (one) => one.status === 'awaiting-approval');
+  await notifyAll(app.deps);
+  expect(await rowsOf(id)).toMatchObject([{ event: 'approval.waiting', target: 'tries@mail.example', state: 'sent' }]);
+  const [sent] = mailsTo('tries@mail.example');
+  expect(sent?.text).toContain(name);
 });

@@ -11,6 +11,7 @@ import {
 } from '../../src/schedules/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
+import { pushBranch } from '../support/previews.js';
 import { createPerson } from '../support/sessions.js';
 import { testTemporal } from '../support/temporal.js';
 import { bodyOf, fileList, type Tree } from '../support/workspace-app.js';
@@ -273,10 +274,12 @@ test('run-now starts a run of the person’s; scoped members see their own sched
 
 test('what drifts in Temporal is found by the doctor and made again; a deleted workspace and a preview have none', async () => {
   const workspace = await app.workspace(files({ 'flows/f.md': scheduled('cron: "0 9 * * *"\n') }));
-  const preview = await app.workspace(files({ 'flows/f.md': flow('## One @worker\n\nGo.') }));
-  await app.deps.db.query('UPDATE workspace SET preview_of = $2 WHERE name = $1', [preview, await idOf(workspace)]);
-  await deploy(preview, { 'flows/f.md': scheduled('cron: "* * * * *"\n') });
+  const everyMinute = files({ 'flows/f.md': scheduled('cron: "* * * * *"\n') });
+  const { name: preview } = await pushBranch(app, { workspace, branch: 'often', files: everyMinute });
   expect(await view(preview)).toBeUndefined();
+  const { runId, schedule } = await bodyOf(change(preview, { action: 'run-now' }));
+  expect(schedule).toMatchObject({ workspace: preview, cron: '* * * * *', next: [], enabled: true });
+  expect((await app.ended(preview, runId)).status).toBe('completed');
   await reconcileSchedules(app.deps);
   const doctor = async () =>
     (await examine({ deps: app.deps, root: null }, 0)).filter(({ check }) => check === 'schedules');

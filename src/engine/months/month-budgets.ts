@@ -17,6 +17,7 @@ export interface MonthBudget {
 }
 
 interface Row {
+  readonly id: string;
   readonly name: string;
   readonly tenant: string;
   readonly account: string;
@@ -40,22 +41,23 @@ export async function monthBudgetsSoon(sql: Sql, workspaceId: string, nowMs: num
 
 /**
  * The workspace's month by its live AGENTS.md, and that of its account; each in its own timezone, the workspace's
- * falling back on the account's and that on UTC.
+ * falling back on the account's and that on UTC. A preview has no month of its own: it spends from its source's, by
+ * what the source's AGENTS.md says.
  */
 export async function readMonthBudgets(sql: Sql, workspaceId: string, nowMs: number): Promise<readonly MonthBudget[]> {
   const [row] = await sql.query<Row>({
     name: 'month-budgets',
-    text: `SELECT w.name, t.id AS tenant, t.name AS account, (r.index->>'budgetUsd')::float8 AS budget, r.index->>'timezone' AS timezone,
+    text: `SELECT w.id, w.name, t.id AS tenant, t.name AS account, (r.index->>'budgetUsd')::float8 AS budget, r.index->>'timezone' AS timezone,
         t.budget_nano AS "accountNano", t.timezone AS "accountZone"
-      FROM workspace w JOIN tenant t ON t.id = w.tenant_id
-        LEFT JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq WHERE w.id = $1`,
+      FROM workspace own JOIN workspace w ON w.id = coalesce(own.preview_of, own.id) JOIN tenant t ON t.id = w.tenant_id
+        LEFT JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq WHERE own.id = $1`,
     values: [workspaceId],
   });
   if (!row) return [];
   const zone = row.accountZone ?? 'UTC';
   return [
     budgetOf(
-      { scope: 'workspace', id: workspaceId, name: row.name, cap: row.budget === null ? null : toNano(row.budget) },
+      { scope: 'workspace', id: row.id, name: row.name, cap: row.budget === null ? null : toNano(row.budget) },
       monthAt(nowMs, row.timezone ?? zone),
     ),
     budgetOf({ scope: 'account', id: row.tenant, name: row.account, cap: row.accountNano }, monthAt(nowMs, zone)),

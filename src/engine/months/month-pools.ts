@@ -1,14 +1,14 @@
 import type { Sql } from '../../db/contract.js';
 import type { MonthBudget } from './month-budgets.js';
 
-/** Rows of `usage` that count under it. */
-const OF_SCOPE = { workspace: 'workspace_id', account: 'tenant_id' } as const satisfies Record<
-  MonthBudget['scope'],
-  string
->;
+/** Rows of `usage` that count under it; a workspace's previews spend from its month. */
+const OF_SCOPE = {
+  workspace: 'workspace_id IN (SELECT $2 UNION ALL SELECT id FROM workspace WHERE preview_of = $2)',
+  account: 'tenant_id = $2',
+} as const satisfies Record<MonthBudget['scope'], string>;
 
 const usedOf = (scope: MonthBudget['scope']): string =>
-  `SELECT coalesce(sum(nano), 0)::bigint FROM usage WHERE ${OF_SCOPE[scope]} = $2
+  `SELECT coalesce(sum(nano), 0)::bigint FROM usage WHERE ${OF_SCOPE[scope]}
     AND at >= to_timestamp($3::float8 / 1000) AND at < to_timestamp($4::float8 / 1000)`;
 
 function valuesOf({ key, id, month }: MonthBudget): readonly unknown[] {

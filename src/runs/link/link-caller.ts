@@ -42,7 +42,7 @@ async function findMember(sql: Sql, { tenant, workspace, to }: LinkOf): Promise<
   const [member] = await sql.query<MemberRow>({
     name: 'find-link-member',
     text: `SELECT m.id, m.email, CASE WHEN t.owner_id = m.id THEN 'owner' ELSE m.role END AS role,
-        m.all_workspaces OR $3 = ANY(m.workspaces) AS "inScope"
+        m.all_workspaces OR $3 = ANY(with_previews(m.tenant_id, m.workspaces)) AS "inScope"
       FROM member m JOIN tenant t ON t.id = m.tenant_id WHERE m.tenant_id = $1 AND lower(m.email) = lower($2)`,
     values: [tenant, to, workspace],
   });

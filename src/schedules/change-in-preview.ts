@@ -1,0 +1,60 @@
+import { audit } from '../accounts/index.js';
+import type { Deps } from '../deps.js';
+import { tellBegun } from '../runs/index.js';
+import { notFound, Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import type { Plan } from '../workspace/index.js';
+import { findWorkspace, livePlan, readPreview, type WorkspaceRow } from '../workspaces/index.js';
+import { beginScheduled } from './begin-firing.js';
+import type { ChangedSchedule, ChangeScheduleInput } from './change-schedule.js';
+import type { ScheduleView } from './list-schedules.js';
+
+/**
+ * A preview has no schedules, since nothing fires there; what one would start can be started by hand all the same.
+ * Null when the workspace is no preview.
+ */
+export async function changeInPreview(
+  deps: Deps,
+  caller: Caller,
+  { workspace: name, flow, action }: ChangeScheduleInput,
+): Promise<ChangedSchedule | null> {
+  const { id } = await findWorkspace(deps.db, caller, name);
+  if (!(await readPreview(deps.db, id))) return null;
+  const begun = await deps.db.transaction(async (sql) => {
+    const workspace = await findWorkspace(sql, caller, name, 'share');
+    const live = await livePlan(sql, workspace, `flows/${flow}`);
+    if (!live?.plan.triggers.includes('schedule')) throw notFound('schedule');
+    if (action !== 'run-now')
+      throw new Refusal('conflict', 'a preview’s flows never fire: run-now starts one, and all else is its branch’s', {
+        code: 'preview',
+      });
+    const run = await beginScheduled(deps, sql, { caller, workspace, flow, at: deps.clock.now() });
+    if (!run)
+      throw new Refusal(
+        'conflict',
+        `flow ${flow} has as many runs at work as its concurrency allows: wait for one to end`,
+      );
+    await audit(sql, caller, 'schedule.run-now', flow, { workspace: name, run: run.runId });
+    return { run, schedule: neverFiring(workspace, flow, live.plan) };
+  });
+  tellBegun(deps, begun.run);
+  return { ok: true, schedule: begun.schedule, runId: begun.run.runId };
+}
+
+/** What its file says of it, and no time at which it fires. */
+function neverFiring({ name }: WorkspaceRow, flow: string, { trigger, enabled }: Plan): ScheduleView {
+  const said = trigger as Partial<Record<'cron' | 'timezone' | 'catch_up' | 'overlap', string>>;
+  return {
+    workspace: name,
+    flow,
+    cron: said.cron ?? '',
+    timezone: said.timezone ?? 'UTC',
+    next: [],
+    lastRun: null,
+    enabled,
+    paused: false,
+    catchUp: (said.catch_up ?? 'last') as ScheduleView['catchUp'],
+    overlap: (said.overlap ?? 'skip') as ScheduleView['overlap'],
+    firings: [],
+  };
+}

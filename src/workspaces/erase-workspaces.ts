@@ -1,0 +1,137 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { removeRepository } from '../git/index.js';
+import { errorMessage } from '../shared/refusal.js';
+import { RUN_TABLES } from './run-tables.js';
+
+/** What hangs on a run, and what on the workspace; usage and audit are the account's, and stay. */
+const OF_RUN = [...RUN_TABLES, 'outbox'];
+const OF_WORKSPACE = [
+  'slot',
+  'slot_lane',
+  'tool_test',
+  'firing',
+  'run',
+  'eval_run',
+  'change',
+  'memory_file',
+  'storage_entry',
+  'revision',
+  'plan_set',
+  'plan',
+  'blob',
+  'secret',
+  'hook_token',
+  'delivery',
+  'delivery_key',
+  'burst',
+  'raised_event',
+];
+
+/** What has to be done outside the database, once the rows are gone for good. */
+export interface Erased {
+  readonly ids: readonly string[];
+  /** Produced files' blobs that nothing refers to any more. */
+  readonly orphans: readonly string[];
+}
+
+/** Deletes all rows of these workspaces, which the caller has locked, and stops what is live there. */
+export async function eraseWorkspaces(sql: Sql, ids: readonly string[]): Promise<Erased> {
+  const open = await lockLive(sql, ids);
+  // What was called and is cut off here counts for the account, and holds nothing of its month any more.
+  await sql.query('SELECT book_lost($1, NULL, NULL)', [open.map(({ id }) => id)]);
+  const produced = await sql.query<{ sha: string }>(
+    `SELECT sha FROM storage_entry WHERE workspace_id = ANY($1)
+     UNION SELECT f.sha FROM run_file f JOIN run r ON r.id = f.run_id WHERE r.workspace_id = ANY($1)`,
+    [ids],
+  );
+  await endEvals(sql, ids);
+  await deleteSpent(sql, ids);
+  for (const table of OF_RUN) {
+    await sql.query(`DELETE FROM ${table} WHERE run_id IN (SELECT id FROM run WHERE workspace_id = ANY($1))`, [ids]);
+  }
+  for (const table of OF_WORKSPACE) await sql.query(`DELETE FROM ${table} WHERE workspace_id = ANY($1)`, [ids]);
+  await sql.query('DELETE FROM api_key WHERE workspace = ANY($1)', [ids]);
+  await sql.query(`DELETE FROM avatar WHERE kind = 'workspace' AND id = ANY($1)`, [ids]);
+  await leaveUsage(sql, ids);
+  await forgetNames(sql, ids);
+  await sql.query('DELETE FROM workspace WHERE id = ANY($1)', [ids]);
+  await sql.query(`INSERT INTO outbox (run_id, kind) SELECT id, 'cancel' FROM unnest($1::text[]) AS open (id)`, [
+    open.map(({ id }) => id),
+  ]);
+  const orphans = await sql.query<{ sha: string }>(
+    `SELECT sha FROM unnest($1::text[]) AS gone (sha)
+     WHERE NOT EXISTS (SELECT 1 FROM storage_entry e WHERE e.sha = gone.sha)
+       AND NOT EXISTS (SELECT 1 FROM run_file f WHERE f.sha = gone.sha)`,
+    [produced.map(({ sha }) => sha)],
+  );
+  return { ids, orphans: orphans.map(({ sha }) => sha) };
+}
+
+/** The live runs, locked in the order of every write: lane, run. */
+async function lockLive(sql: Sql, ids: readonly string[]): Promise<readonly { readonly id: string }[]> {
+  const live = 'SELECT id FROM run WHERE workspace_id = ANY($1) AND finished_at IS NULL';
+  await sql.query(`SELECT 1 FROM lane WHERE run_id IN (${live}) ORDER BY run_id, lane FOR UPDATE`, [ids]);
+  return sql.query<{ id: string }>(`${live} ORDER BY id FOR UPDATE`, [ids]);
+}
+
+/** Ends its evals: a judge that is asked is given up, and holds nothing of a month any more. */
+async function endEvals(sql: Sql, ids: readonly string[]): Promise<void> {
+  await sql.query(
+    `INSERT INTO outbox (run_id, kind) SELECT id, 'cancel' FROM eval_run WHERE workspace_id = ANY($1) AND finished_at IS NULL`,
+    [ids],
+  );
+  await sql.query(
+    `WITH h AS (DELETE FROM hold WHERE run_id IN (SELECT id FROM eval_run WHERE workspace_id = ANY($1)) RETURNING key, nano)
+     UPDATE spent s SET held = s.held - x.nano FROM (SELECT key, sum(nano)::bigint AS nano FROM h GROUP BY key) x WHERE s.key = x.key`,
+    [ids],
+  );
+}
+
+/** What the budgets of its runs, and its months, have counted. */
+async function deleteSpent(sql: Sql, ids: readonly string[]): Promise<void> {
+  await sql.query(
+    `DELETE FROM spent WHERE (key LIKE 'run/%' AND split_part(key, '/', 2) IN (SELECT id FROM run WHERE workspace_id = ANY($1)))
+      OR (key LIKE 'eval/%' AND split_part(key, '/', 2) IN (SELECT id FROM eval_run WHERE workspace_id = ANY($1)))
+      OR (key LIKE 'month/workspace/%' AND split_part(key, '/', 3) = ANY($1))`,
+    [ids],
+  );
+}
+
+/** What a preview has used stays with its source, from whose month it was: to delete a branch gives no money back. */
+async function leaveUsage(sql: Sql, ids: readonly string[]): Promise<void> {
+  await sql.query(
+    `UPDATE usage u SET workspace_id = w.preview_of FROM workspace w
+      WHERE u.workspace_id = w.id AND w.id = ANY($1) AND w.preview_of IS NOT NULL`,
+    [ids],
+  );
+}
+
+/** A later workspace of the same name is another one: who saw this one does not see that one. */
+async function forgetNames(sql: Sql, ids: readonly string[]): Promise<void> {
+  // Invites first: one that is being accepted is waited for, and then its member is there to be seen.
+  for (const table of ['invite', 'member']) {
+    await sql.query(
+      `WITH gone AS (SELECT tenant_id, array_agg(name) AS names FROM workspace WHERE id = ANY($1) GROUP BY tenant_id)
+       UPDATE ${table} s SET workspaces = ARRAY(SELECT name FROM unnest(s.workspaces) AS name WHERE name <> ALL (gone.names))
+       FROM gone WHERE s.tenant_id = gone.tenant_id AND s.workspaces && gone.names`,
+      [ids],
+    );
+  }
+}
+
+/** After the commit: their repositories and blobs. What cannot be removed is logged, and in nobody's way. */
+export async function clearErased(deps: Deps, { ids, orphans }: Erased): Promise<void> {
+  for (const id of ids) {
+    await removeRepository(deps.config.dataDir, id).catch((error: unknown) =>
+      deps.log.warn({ workspaceId: id, error: errorMessage(error) }, 'a repository could not be removed'),
+    );
+  }
+  for (const sha of orphans) {
+    await deps.blobs
+      .delete(sha)
+      .catch((error: unknown) =>
+        deps.log.warn({ sha, error: errorMessage(error) }, 'a blob of a deleted workspace could not be freed'),
+      );
+  }
+}
