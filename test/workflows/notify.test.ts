@@ -306,12 +306,12 @@ test('an eval of too many runs fails as a deploy begins it, and is told; in a pr
     'AGENTS.md': `---\nmodels: { default: scripted/demo }\nnotify: { email: many@mail.example, events: [eval.failed] }\n---\n\nBe brief.\n`,
   };
   const workspace = await app.workspace(files);
-  const list = fileList({ ...files, 'evals/e.md': `---\n${header}\n---\n\n${many}` });
-  expect((await app.post(`/api/workspaces/${workspace}/deploy`, { files: list })).status).toBe(200);
-  const [run] = await evalVerbs(app).runs(workspace, 'e');
-  await app.deps.db.query('UPDATE workspace SET preview_of = id WHERE name = $1', [workspace]);
-  await app.deps.db.query(`UPDATE eval_run SET finished_at = NULL, status = 'queued' WHERE id = $1`, [run?.id]);
-  await evalWork.close(app.deps, run?.id ?? '');
+  const tree = { ...files, 'evals/e.md': `---\n${header}\n---\n\n${many}` };
+  expect((await app.post(`/api/workspaces/${workspace}/deploy`, { files: fileList(tree) })).status).toBe(200);
+  const preview = await pushBranch(app, { workspace, branch: 'b', files: tree });
+  for (const name of [workspace, preview.name]) {
+    expect(await evalVerbs(app).runs(name, 'e')).toMatchObject([{ status: 'failed' }]);
+  }
   await notifyAll(app.deps);
   const told = mailsTo('many@mail.example');
   expect(told.map(({ subject, text }) => [subject, text])).toEqual([
