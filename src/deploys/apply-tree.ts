@@ -15,6 +15,7 @@ import {
   liveRuns,
   lockShelf,
   type PreparedTree,
+  type ReadyCommit,
   type RevisionInput,
   raiseEvent,
   readLiveTree,
@@ -31,6 +32,8 @@ import { findRepeat } from './find-repeat.js';
 export interface Proposal {
   readonly prepared: PreparedTree;
   readonly mentions: ReadonlySet<string>;
+  /** Holds these files, and comes after what is live; without it a commit is made. Its pack is taken by `also`. */
+  readonly commit?: ReadyCommit | undefined;
 }
 
 export interface TreeRequest {
@@ -124,7 +127,7 @@ async function settle(sql: Sql, workspaceId: string, request: TreeRequest, draft
     });
   }
   if (request.dryRun) return { ...answer(draft, null), revision: live.revision };
-  if (request.id === null && isLiveAlready(draft)) return answer(draft, live);
+  if (request.id === null && !moves(draft) && isLiveAlready(draft)) return answer(draft, live);
   if (!request.overLiveRuns) await refuseLiveRuns(sql, workspaceId);
   return null;
 }
@@ -143,6 +146,11 @@ function answer(
     revision,
     gitCommit: at?.gitCommit ?? null,
   };
+}
+
+/** A commit of its own is to be the live one, with other files or the same. */
+function moves({ commit, live }: Draft): boolean {
+  return commit !== undefined && commit.id !== live.gitCommit;
 }
 
 /** Nothing would move: the same files, and no memory of an agent's to replace. */
@@ -183,6 +191,7 @@ async function makeLive(
     by: caller.actor,
     via: request.via,
     message: request.message(current.diff),
+    commit: current.commit,
   });
   await audit(sql, caller, request.via === 'edit' ? 'source.edit' : 'workspace.deploy', request.workspace, {
     revision: written.id,

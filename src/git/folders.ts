@@ -1,13 +1,19 @@
 import { pathFault } from '../shared/path-fault.js';
 
-/** A file of a tree: its canonical path and its blob. */
+/** A file of a tree: its canonical path, its blob, and whether it is marked as a program. */
 export interface TreeFile {
   readonly path: string;
   readonly sha: string;
+  readonly executable?: boolean | undefined;
+}
+
+/** As git writes the two kinds of files. */
+export function modeOf({ executable }: Pick<TreeFile, 'executable'>): '100644' | '100755' {
+  return executable ? '100755' : '100644';
 }
 
 export interface Folder {
-  readonly files: Map<string, string>;
+  readonly files: Map<string, TreeFile>;
   readonly folders: Map<string, Folder>;
 }
 
@@ -32,5 +38,5 @@ function place(root: Folder, file: TreeFile): void {
     folder.folders.set(part, next);
     folder = next;
   }
-  folder.files.set(name, file.sha);
+  folder.files.set(name, file);
 }

@@ -1,8 +1,27 @@
 export { blobId } from './blob-id.js';
 export { unwritablePaths } from './check-paths.js';
-export { readBlob, readCommit, readCommitFiles } from './read-commit.js';
-export { MAIN, moveRef, readRef } from './refs.js';
+export {
+  adoptPack,
+  type KeptPack,
+  loadPack,
+  makePack,
+  openQuarantine,
+  packIn,
+  type Quarantine,
+  sweepQuarantine,
+} from './packs.js';
+export { readCommit } from './read-commit.js';
+export {
+  type ListedFile,
+  listTree,
+  readObjects,
+  type TreeBudget,
+  type TreeFault,
+  type TreeListing,
+} from './read-tree.js';
+export { isAncestor, knownObjects, listRefs, MAIN, moveRef, readRef, setRefs } from './refs.js';
 export { openRepository, type Repository, removeRepository, repositoryFolder } from './repository.js';
+export { endOf, type GitOptions, runGit, spawnGit } from './run-git.js';
 export { treeId } from './tree-id.js';
 export { writeCommit } from './write-commit.js';
 export { writeBlobs, writeTree } from './write-tree.js';

@@ -1,9 +1,12 @@
-import { Errors, readBlob as readBlobObject, readCommit as readCommitObject, TREE, walk } from 'isomorphic-git';
-import type { TreeFile } from './folders.js';
-import { gitFs } from './git-fs.js';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { inflate } from 'node:zlib';
 import type { Repository } from './repository.js';
+import { runGit } from './run-git.js';
 
-const LINK = 0o120000;
+const unzip = promisify(inflate);
+const MAX_COMMIT = 1024 * 1024;
 
 export interface Commit {
   readonly id: string;
@@ -14,33 +17,41 @@ export interface Commit {
 
 /** Null when the repository has no such commit. */
 export async function readCommit(repository: Repository, id: string): Promise<Commit | null> {
+  const text = (await readLoose(repository, id)) ?? (await readByGit(repository, id));
+  return text === null ? null : parseCommit(id, text);
+}
+
+/** A commit that we wrote ourselves lies in a file of its own: no process is needed for it. */
+async function readLoose({ gitdir }: Repository, id: string): Promise<string | null> {
   try {
-    const { commit } = await readCommitObject({ fs: gitFs, gitdir: repository.gitdir, oid: id });
-    return { id, tree: commit.tree, parents: commit.parent, message: commit.message };
-  } catch (error) {
-    if (error instanceof Errors.NotFoundError) return null;
-    throw error;
+    const object = await readFile(join(gitdir, 'objects', id.slice(0, 2), id.slice(2)));
+    const whole = await unzip(object, { maxOutputLength: MAX_COMMIT });
+    const end = whole.indexOf(0);
+    return whole.subarray(0, 7).toString() === 'commit ' ? whole.subarray(end + 1).toString('utf8') : null;
+  } catch {
+    return null;
   }
 }
 
-/** Every file of a commit's tree, by path. Links and submodules are left out. */
-export async function readCommitFiles(repository: Repository, commit: string): Promise<readonly TreeFile[]> {
-  const files: TreeFile[] = [];
-  await walk({
-    fs: gitFs,
-    gitdir: repository.gitdir,
-    trees: [TREE({ ref: commit })],
-    map: async (path, [entry]) => {
-      if (entry && (await entry.type()) === 'blob' && (await entry.mode()) !== LINK) {
-        files.push({ path, sha: await entry.oid() });
-      }
-      return undefined;
-    },
+async function readByGit(repository: Repository, id: string): Promise<string | null> {
+  const { stdout, cut } = await runGit(repository, ['cat-file', '--batch'], {
+    input: `${id}\n`,
+    maxBytes: MAX_COMMIT + 100,
   });
-  return files.sort((a, b) => (a.path < b.path ? -1 : 1));
+  const end = stdout.indexOf(10);
+  const [, type] = stdout.subarray(0, end).toString().split(' ');
+  return cut || type !== 'commit' ? null : stdout.subarray(end + 1, -1).toString('utf8');
 }
 
-export async function readBlob(repository: Repository, sha: string): Promise<Uint8Array> {
-  const { blob } = await readBlobObject({ fs: gitFs, gitdir: repository.gitdir, oid: sha });
-  return blob;
+function parseCommit(id: string, text: string): Commit {
+  const blank = text.indexOf('\n\n');
+  const head = (blank < 0 ? text : text.slice(0, blank)).split('\n');
+  const values = (name: string) =>
+    head.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1));
+  return {
+    id,
+    tree: values('tree')[0] ?? '',
+    parents: values('parent'),
+    message: blank < 0 ? '' : text.slice(blank + 2),
+  };
 }

@@ -1,6 +1,7 @@
 import { Errors, resolveRef, writeRef } from 'isomorphic-git';
 import { gitFs } from './git-fs.js';
 import type { Repository } from './repository.js';
+import { runGit } from './run-git.js';
 
 export const MAIN = 'refs/heads/main';
 
@@ -17,4 +18,53 @@ export async function readRef(repository: Repository, ref: string): Promise<stri
 /** Points a ref at a commit, wherever it pointed before. Who may move it, and when, is the caller's to know. */
 export async function moveRef(repository: Repository, ref: string, commit: string): Promise<void> {
   await writeRef({ fs: gitFs, gitdir: repository.gitdir, ref, value: commit, force: true });
+}
+
+/** All refs of the repository on the disk, whole names. */
+export async function listRefs(repository: Repository): Promise<Map<string, string>> {
+  const { stdout } = await runGit(repository, ['for-each-ref', '--format=%(objectname) %(refname)']);
+  const lines = stdout.toString('utf8').split('\n').filter(Boolean);
+  return new Map(lines.map((line) => [line.slice(41), line.slice(0, 40)]));
+}
+
+/** Makes the refs on the disk these and no others, all or none of them. Their objects are there. */
+export async function setRefs(repository: Repository, wanted: ReadonlyMap<string, string>): Promise<void> {
+  const found = await listRefs(repository);
+  // A name may go that stands in the way of another: `a` of `a/b`.
+  const gone = [...found.keys()].filter((name) => !wanted.has(name));
+  const moved = [...wanted].filter(([name, oid]) => found.get(name) !== oid);
+  if (gone.length > 0)
+    await updateRefs(
+      repository,
+      gone.map((name) => `delete ${name}\0\0`),
+    );
+  if (moved.length > 0)
+    await updateRefs(
+      repository,
+      moved.map(([name, oid]) => `update ${name}\0${oid}\0\0`),
+    );
+}
+
+async function updateRefs(repository: Repository, lines: readonly string[]): Promise<void> {
+  await runGit(repository, ['update-ref', '--no-deref', '-z', '--stdin'], { input: lines.join('') });
+}
+
+/** Which of these ids the repository has, in whatever kind of object. */
+export async function knownObjects(repository: Repository, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const { stdout } = await runGit(repository, ['cat-file', '--batch-check=%(objectname)'], {
+    input: ids.map((id) => `${id}\n`).join(''),
+  });
+  return new Set(
+    stdout
+      .toString('latin1')
+      .split('\n')
+      .filter((line) => /^[0-9a-f]{40}$/.test(line)),
+  );
+}
+
+/** True when `ancestor` is `commit` or comes before it. Both are there. */
+export async function isAncestor(repository: Repository, ancestor: string, commit: string): Promise<boolean> {
+  const args = ['merge-base', '--is-ancestor', '--end-of-options', ancestor, commit];
+  return (await runGit(repository, args, { accept: [0, 1] })).code === 0;
 }

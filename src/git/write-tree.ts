@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { deflate } from 'node:zlib';
 import { writeObject, writeTree as writeTreeObject } from 'isomorphic-git';
 import { blobId } from './blob-id.js';
-import { type Folder, foldersOf, type TreeFile } from './folders.js';
+import { type Folder, foldersOf, modeOf, type TreeFile } from './folders.js';
 import { gitFs } from './git-fs.js';
 import type { Repository } from './repository.js';
 
@@ -24,14 +24,14 @@ async function writeBlobObject(repository: Repository, content: Uint8Array): Pro
   await writeObject({ fs: gitFs, gitdir: repository.gitdir, oid: blobId(content), format: 'deflated', object });
 }
 
-/** Writes the tree objects of these files, whose blobs are there, and answers the root's id. All files have mode 100644. */
+/** Writes the tree objects of these files, whose blobs are there, and answers the root's id. */
 export async function writeTree(repository: Repository, files: readonly TreeFile[]): Promise<string> {
   return writeFolder(repository, foldersOf(files));
 }
 
 async function writeFolder(repository: Repository, folder: Folder): Promise<string> {
   const tree: { mode: string; path: string; oid: string; type: 'blob' | 'tree' }[] = [];
-  for (const [path, oid] of folder.files) tree.push({ mode: '100644', path, oid, type: 'blob' });
+  for (const [path, file] of folder.files) tree.push({ mode: modeOf(file), path, oid: file.sha, type: 'blob' });
   for (const [path, child] of folder.folders) {
     tree.push({ mode: '040000', path, oid: await writeFolder(repository, child), type: 'tree' });
   }

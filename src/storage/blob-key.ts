@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Refusal } from '../shared/refusal.js';
@@ -6,6 +7,13 @@ import { Refusal } from '../shared/refusal.js';
 /** The SHA-256 of the bytes in hex: a blob's key. */
 export function blobSha(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** The same of a file, which may be too large to hold. */
+export async function fileSha(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  return hash.digest('hex');
 }
 
 /** `ab/<sha>`: 256 folders, so that none grows too big to list. What is no SHA-256 in hex can be no key. */

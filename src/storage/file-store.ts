@@ -1,7 +1,9 @@
+import { createReadStream } from 'node:fs';
 import { access, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { newId } from '../shared/ids.js';
-import { blobKey, blobSha, checkedBlob, checkedStream } from './blob-key.js';
+import { blobKey, blobSha, checkedBlob, checkedStream, fileSha } from './blob-key.js';
 import type { BlobStore } from './contract.js';
 
 /** Blobs as files `<root>/ab/<sha>`. A blob is either whole and on the disk, or not there. */
@@ -18,6 +20,10 @@ export function createFileStore(root: string): BlobStore {
       if (!(await has(sha))) await writeWhole(pathOf(sha), bytes);
       return sha;
     },
+    shaOf: fileSha,
+    putFile: async (file, sha) => {
+      if (!(await has(sha))) await writeWhole(pathOf(sha), checkedStream(sha, createReadStream(file)));
+    },
     get: async (sha) => {
       const bytes = await readFile(pathOf(sha)).catch(unlessMissing);
       return bytes && checkedBlob(sha, bytes);
@@ -32,7 +38,7 @@ export function createFileStore(root: string): BlobStore {
 }
 
 /** Writes under a name of its own, to the disk, and only then under the real name; then the folder, which holds the name. */
-async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+async function writeWhole(path: string, bytes: Uint8Array | Readable): Promise<void> {
   const folder = dirname(path);
   const temporary = join(folder, `.${newId()}`);
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -47,10 +53,11 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   await directory.sync().finally(() => directory.close());
 }
 
-async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
+async function writeSynced(path: string, bytes: Uint8Array | Readable): Promise<void> {
   const file = await open(path, 'wx', 0o600);
   try {
-    await file.writeFile(bytes);
+    if (bytes instanceof Uint8Array) await file.writeFile(bytes);
+    else for await (const part of bytes) await file.appendFile(part);
     await file.sync();
   } finally {
     await file.close();

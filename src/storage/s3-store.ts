@@ -1,8 +1,10 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { Client } from 'minio';
 import type { Config } from '../config/index.js';
 import { Refusal } from '../shared/refusal.js';
-import { blobKey, blobSha, checkedBlob, checkedStream } from './blob-key.js';
+import { blobKey, blobSha, checkedBlob, checkedStream, fileSha } from './blob-key.js';
 import type { BlobStore } from './contract.js';
 
 type S3 = Exclude<Config['s3'], null>;
@@ -23,8 +25,8 @@ export function createS3Store(s3: S3): BlobStore {
     return made;
   };
   const has = async (sha: string) => {
-    const stat = await client.statObject(bucket, blobKey(sha)).catch(unlessMissing);
-    return stat !== null;
+    const found = await client.statObject(bucket, blobKey(sha)).catch(unlessMissing);
+    return found !== null;
   };
   return {
     put: async (bytes) => {
@@ -32,6 +34,13 @@ export function createS3Store(s3: S3): BlobStore {
       await ready();
       if (!(await has(sha))) await client.putObject(bucket, blobKey(sha), Buffer.from(bytes), bytes.byteLength);
       return sha;
+    },
+    shaOf: fileSha,
+    putFile: async (file, sha) => {
+      await ready();
+      if (await has(sha)) return;
+      const { size } = await stat(file);
+      await client.putObject(bucket, blobKey(sha), checkedStream(sha, createReadStream(file)), size);
     },
     get: async (sha) => {
       const stream = await client.getObject(bucket, blobKey(sha)).catch(unlessMissing);

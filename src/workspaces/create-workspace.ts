@@ -6,7 +6,7 @@ import { isName, newId } from '../shared/ids.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import type { SourceFile, Workspace } from '../workspace/model.js';
-import { alignMain } from './align-main.js';
+import { alignMain } from './align-refs.js';
 import { readLiveTree } from './live-tree.js';
 import { type PreparedTree, prepareTree, readInReach } from './prepare-tree.js';
 import { readWorkspace, type WorkspaceSummary } from './read-workspace.js';

@@ -1,65 +1,123 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
 import { type Repository, readCommit, writeBlobs, writeCommit, writeTree } from '../git/index.js';
 import type { Actor } from '../shared/roles.js';
 import { parseManifest } from './manifest.js';
+import { loadPacks } from './packs.js';
 import { readBlobs } from './read-blobs.js';
 
 interface RevisionRow {
   readonly seq: number;
   readonly gitCommit: string;
+  readonly packed: boolean;
   readonly manifest: unknown;
   readonly createdAt: Date;
   readonly by: Actor;
   readonly message: string;
 }
 
+interface Wanted {
+  readonly workspaceId: string;
+  readonly seq: number;
+  readonly commit: string;
+}
+
+/**
+ * The name of a file that is in a repository while it is being filled. Without it, a commit that is there has all
+ * before it; packs bring commits whose parents are still to be written. It holds up to which revision all is there.
+ */
+const FILLING = 'filling';
+
 /**
  * Sees to it that the repository holds this revision's commit and all before it. Postgres is the truth: a repository
- * that was lost, or is another machine's, is written again from the rows, object for object.
+ * that was lost, or is another machine's, is made again from packs for what came by git, and object for object from the
+ * rows for all else.
  */
 export async function ensureCommit(
+  deps: Pick<Deps, 'blobs'>,
   sql: Sql,
   repository: Repository,
-  revision: { readonly workspaceId: string; readonly seq: number; readonly commit: string },
+  wanted: Wanted,
 ): Promise<void> {
-  if (await readCommit(repository, revision.commit)) return;
-  const { workspaceId } = revision;
-  const missing = await missingRevisions(sql, repository, revision);
-  let parent = missing[0] ? await commitOf(sql, workspaceId, missing[0].seq - 1) : null;
-  for (const row of missing) {
-    const files = [...parseManifest(row.manifest)].map(([path, { sha }]) => ({ path, sha }));
-    const blobs = await readBlobs(
-      sql,
-      workspaceId,
-      files.map(({ sha }) => sha),
-    );
-    await writeBlobs(repository, [...blobs.values()]);
-    const tree = await writeTree(repository, files);
-    const commit = await writeCommit(repository, { tree, parent, by: row.by, message: row.message, at: row.createdAt });
+  const filling = await readFilling(repository);
+  if (filling === null && (await readCommit(repository, wanted.commit))) return;
+  const whole = filling ?? (await lastWhole(sql, repository, wanted));
+  await writeFile(join(repository.gitdir, FILLING), String(whole));
+  await loadPacks(deps, sql, repository, wanted.workspaceId);
+  await writeRevisions(sql, repository, { ...wanted, after: whole });
+  await rm(join(repository.gitdir, FILLING), { force: true });
+}
+
+async function readFilling({ gitdir }: Repository): Promise<number | null> {
+  const text = await readFile(join(gitdir, FILLING), 'utf8').catch(() => null);
+  if (text === null) return null;
+  return /^\d{1,9}$/.test(text) ? Number(text) : 0;
+}
+
+/** The newest revision before this one whose commit is there; 0 is none. */
+async function lastWhole(sql: Sql, repository: Repository, { workspaceId, seq }: Wanted): Promise<number> {
+  for (let at = seq - 1; at > 0; at -= 1) {
+    const commit = await commitOf(sql, workspaceId, at);
+    if (commit !== null && (await readCommit(repository, commit))) return at;
+  }
+  return 0;
+}
+
+async function writeRevisions(
+  sql: Sql,
+  repository: Repository,
+  { workspaceId, seq, after }: Wanted & { readonly after: number },
+): Promise<void> {
+  let parent = after > 0 ? await commitOf(sql, workspaceId, after) : null;
+  const written = new Set<string>();
+  for (let at = after + 1; at <= seq; at += 1) {
+    const row = await readRevision(sql, workspaceId, at);
+    const commit = row.packed
+      ? await packedCommit(repository, row)
+      : await rewrite(sql, repository, { workspaceId, row, parent, written });
     if (commit !== row.gitCommit) throw new Error(`revision ${row.gitCommit} of ${workspaceId} does not re-hash`);
     parent = commit;
   }
 }
 
-/** Oldest first. */
-async function missingRevisions(
+async function readRevision(sql: Sql, workspaceId: string, seq: number): Promise<RevisionRow> {
+  const [row] = await sql.query<RevisionRow>({
+    name: 'revision-to-restore',
+    text: `SELECT r.seq, r.git_commit AS "gitCommit", r.packed, r.manifest, r.created_at AS "createdAt", c.by, c.message
+      FROM revision r JOIN change c ON c.workspace_id = r.workspace_id AND c.id = r.id
+      WHERE r.workspace_id = $1 AND r.seq = $2`,
+    values: [workspaceId, seq],
+  });
+  if (!row) throw new Error(`revision ${seq} of ${workspaceId} is gone`);
+  return row;
+}
+
+async function packedCommit(repository: Repository, { gitCommit }: RevisionRow): Promise<string | null> {
+  return (await readCommit(repository, gitCommit)) ? gitCommit : null;
+}
+
+interface Rewrite {
+  readonly workspaceId: string;
+  readonly row: RevisionRow;
+  readonly parent: string | null;
+  /** Blobs that an earlier revision of this filling brought. */
+  readonly written: Set<string>;
+}
+
+async function rewrite(
   sql: Sql,
   repository: Repository,
-  { workspaceId, seq }: { workspaceId: string; seq: number },
-): Promise<RevisionRow[]> {
-  const missing: RevisionRow[] = [];
-  for (let at = seq; at > 0; at -= 1) {
-    const [row] = await sql.query<RevisionRow>({
-      name: 'revision-to-restore',
-      text: `SELECT r.seq, r.git_commit AS "gitCommit", r.manifest, r.created_at AS "createdAt", c.by, c.message
-        FROM revision r JOIN change c ON c.workspace_id = r.workspace_id AND c.id = r.id
-        WHERE r.workspace_id = $1 AND r.seq = $2`,
-      values: [workspaceId, at],
-    });
-    if (!row || (await readCommit(repository, row.gitCommit))) break;
-    missing.unshift(row);
-  }
-  return missing;
+  { workspaceId, row, parent, written }: Rewrite,
+): Promise<string> {
+  const files = [...parseManifest(row.manifest)].map(([path, { sha, executable }]) => ({ path, sha, executable }));
+  const fresh = files.map(({ sha }) => sha).filter((sha) => !written.has(sha));
+  const blobs = await readBlobs(sql, workspaceId, fresh);
+  await writeBlobs(repository, [...blobs.values()]);
+  for (const sha of fresh) written.add(sha);
+  const tree = await writeTree(repository, files);
+  return writeCommit(repository, { tree, parent, by: row.by, message: row.message, at: row.createdAt });
 }
 
 async function commitOf(sql: Sql, workspaceId: string, seq: number): Promise<string | null> {

@@ -26,6 +26,9 @@ const OF_WORKSPACE = [
   'delivery_key',
   'burst',
   'raised_event',
+  'git_pack',
+  'git_ref',
+  'pending_push',
 ];
 
 /** What has to be done outside the database, once the rows are gone for good. */
@@ -42,6 +45,7 @@ export async function eraseWorkspaces(sql: Sql, ids: readonly string[]): Promise
   await sql.query('SELECT book_lost($1, NULL, NULL)', [open.map(({ id }) => id)]);
   const produced = await sql.query<{ sha: string }>(
     `SELECT sha FROM storage_entry WHERE workspace_id = ANY($1)
+     UNION SELECT sha FROM git_pack WHERE workspace_id = ANY($1)
      UNION SELECT f.sha FROM run_file f JOIN run r ON r.id = f.run_id WHERE r.workspace_id = ANY($1)`,
     [ids],
   );
@@ -62,7 +66,8 @@ export async function eraseWorkspaces(sql: Sql, ids: readonly string[]): Promise
   const orphans = await sql.query<{ sha: string }>(
     `SELECT sha FROM unnest($1::text[]) AS gone (sha)
      WHERE NOT EXISTS (SELECT 1 FROM storage_entry e WHERE e.sha = gone.sha)
-       AND NOT EXISTS (SELECT 1 FROM run_file f WHERE f.sha = gone.sha)`,
+       AND NOT EXISTS (SELECT 1 FROM run_file f WHERE f.sha = gone.sha)
+       AND NOT EXISTS (SELECT 1 FROM git_pack p WHERE p.sha = gone.sha)`,
     [produced.map(({ sha }) => sha)],
   );
   return { ids, orphans: orphans.map(({ sha }) => sha) };

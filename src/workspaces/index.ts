@@ -1,4 +1,4 @@
-export { alignMain } from './align-main.js';
+export { alignMain, alignRefs } from './align-refs.js';
 export { checkWorkspaceName, createWorkspace } from './create-workspace.js';
 export { deleteWorkspace } from './delete-workspace.js';
 export { clearErased, type Erased, eraseWorkspaces } from './erase-workspaces.js';
@@ -8,12 +8,14 @@ export { liveRuns } from './live-runs.js';
 export { type LiveTree, readLiveTree, treeAfter, visibleTree } from './live-tree.js';
 export { diffTrees, isEmptyDiff, type ManifestEntry, parseManifest, type TreeDiff, type Writer } from './manifest.js';
 export { readPreview, requireNoPreview } from './of-preview.js';
+export { dropPack, keepPack, noteLoaded, type StoredPack, sweepPacks, takePack } from './packs.js';
 export { type LivePlan, livePlan, loadPlan, pinnedPlan } from './plans.js';
 export { type InReach, type PreparedFile, type PreparedTree, prepareTree, readInReach } from './prepare-tree.js';
 export { freePreviewName, previewNames } from './preview-name.js';
 export { chainOf, listens, raiseEvent } from './raise-event.js';
 export { readBlobs } from './read-blobs.js';
 export { listWorkspaces, readWorkspace } from './read-workspace.js';
+export { deleteRef, listStoredRefs, type StoredRef, setRef } from './refs.js';
 export { refusedTree } from './refused-tree.js';
 export { listRunFiles, type RunView, readRunBlobs, readRunFile } from './run-files.js';
 export { type IndexEntry, listIndexed } from './run-index.js';
@@ -27,7 +29,7 @@ export {
   type ShelfIndex,
 } from './shelf.js';
 export { digestPlan, storePlan, storePlans } from './store-plan.js';
-export { storeRevision } from './store-revision.js';
+export { type ReadyCommit, storeRevision } from './store-revision.js';
 export { TEMPLATES } from './templates.js';
 export { type ChangeInput, writeChange } from './write-change.js';
 export { type RevisionInput, writeRevision } from './write-revision.js';

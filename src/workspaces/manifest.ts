@@ -8,6 +8,8 @@ export interface ManifestEntry {
   readonly sha: string;
   readonly size: number;
   readonly by: Writer;
+  /** Marked as a program, by a push. */
+  readonly executable?: true;
   /** ISO 8601, UTC. */
   readonly at: string;
 }

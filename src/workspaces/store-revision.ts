@@ -2,10 +2,20 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { openRepository, writeBlobs, writeCommit, writeTree } from '../git/index.js';
 import { failpoint } from '../shared/failpoint.js';
+import { newId } from '../shared/ids.js';
 import type { Actor } from '../shared/roles.js';
 import { ensureCommit } from './ensure-commit.js';
 import type { ManifestEntry, Tree } from './manifest.js';
 import type { PreparedFile } from './prepare-tree.js';
+
+/** A commit that is in the repository and in a taken pack: a push's, or a merge's. */
+export interface ReadyCommit {
+  readonly id: string;
+  /** The tree of these very files. The live commit is the commit's ancestor. */
+  readonly tree: string;
+  /** The paths that are marked as programs. */
+  readonly executable: ReadonlySet<string>;
+}
 
 /** A tree to be kept as the next revision of a workspace, or of an account's library. */
 export interface RevisionToStore {
@@ -16,6 +26,8 @@ export interface RevisionToStore {
   readonly id: string | null;
   readonly by: Actor;
   readonly via: 'deploy' | 'push' | 'edit' | 'rollback';
+  /** Stands for the one that would be made. */
+  readonly commit?: ReadyCommit | undefined;
   readonly message: string;
   readonly at: Date;
   /** Target to plan id. */
@@ -34,15 +46,21 @@ export interface StoredRevision {
 /** Git objects first (harmless when the transaction rolls back), then the rows. What is live is the caller's to say. */
 export async function storeRevision(deps: Deps, sql: Sql, input: RevisionToStore): Promise<StoredRevision> {
   const { workspaceId, live, at } = input;
-  const git = await writeObjects(deps, sql, input);
+  const git = input.commit
+    ? { tree: input.commit.tree, commit: input.commit.id }
+    : await writeObjects(deps, sql, input);
   failpoint('objects-written');
-  const revision = { seq: live.seq + 1, id: input.id ?? git.commit, gitCommit: git.commit };
+  const revision = {
+    seq: live.seq + 1,
+    id: input.id ?? (await freeId(sql, workspaceId, git.commit)),
+    gitCommit: git.commit,
+  };
   const manifest = nextManifest(input);
   await insertBlobs(sql, workspaceId, input.files);
   await sql.query({
     name: 'insert-revision',
-    text: `INSERT INTO revision (workspace_id, seq, id, git_commit, tree_hash, manifest, plans, index, created_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    text: `INSERT INTO revision (workspace_id, seq, id, git_commit, tree_hash, manifest, plans, index, created_at, packed)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     values: [
       workspaceId,
       revision.seq,
@@ -53,6 +71,7 @@ export async function storeRevision(deps: Deps, sql: Sql, input: RevisionToStore
       JSON.stringify(input.plans),
       input.index,
       at,
+      input.commit !== undefined,
     ],
   });
   return { ...revision, manifest };
@@ -65,26 +84,39 @@ async function writeObjects(
 ): Promise<{ tree: string; commit: string }> {
   const repository = await openRepository(deps.config.dataDir, workspaceId);
   if (live.gitCommit !== null)
-    await ensureCommit(sql, repository, { workspaceId, seq: live.seq, commit: live.gitCommit });
+    await ensureCommit(deps, sql, repository, { workspaceId, seq: live.seq, commit: live.gitCommit });
   const known = new Set([...live.source.values()].map(({ sha }) => sha));
   const fresh = new Map([...files.values()].filter(({ sha }) => !known.has(sha)).map((f) => [f.sha, f.content]));
   await writeBlobs(repository, [...fresh.values()]);
   const tree = await writeTree(
     repository,
-    [...files].map(([path, { sha }]) => ({ path, sha })),
+    [...files].map(([path, { sha }]) => ({ path, sha, executable: live.source.get(path)?.executable })),
   );
   return { tree, commit: await writeCommit(repository, { tree, parent: live.gitCommit, by, message, at }) };
 }
 
-/** A file whose bytes stayed keeps the name and the time of who wrote it. */
-function nextManifest({ live, files, via, at }: RevisionToStore): Map<string, ManifestEntry> {
+/** A file whose bytes stayed keeps the name and the time of who wrote it; only git says what is a program. */
+function nextManifest({ live, files, via, at, commit }: RevisionToStore): Map<string, ManifestEntry> {
   const written = { by: via === 'edit' ? 'person' : 'deploy', at: at.toISOString() } as const;
   const manifest = new Map<string, ManifestEntry>();
   for (const [path, { sha, content }] of files) {
     const old = live.source.get(path);
-    manifest.set(path, old?.sha === sha ? old : { sha, size: content.byteLength, ...written });
+    const { executable, ...entry } =
+      old?.sha === sha ? old : { executable: old?.executable, sha, size: content.byteLength, ...written };
+    const isProgram = commit ? commit.executable.has(path) : executable === true;
+    manifest.set(path, isProgram ? { ...entry, executable: true } : entry);
   }
   return manifest;
+}
+
+/** The commit's own id, unless a deploy gave that name to a tree of its own. */
+async function freeId(sql: Sql, workspaceId: string, commit: string): Promise<string> {
+  const [taken] = await sql.query({
+    name: 'revision-id-taken',
+    text: 'SELECT 1 FROM revision WHERE workspace_id = $1 AND id = $2',
+    values: [workspaceId, commit],
+  });
+  return taken ? newId() : commit;
 }
 
 async function insertBlobs(sql: Sql, workspaceId: string, files: RevisionToStore['files']): Promise<void> {

@@ -8,7 +8,7 @@ import { type LiveTree, treeAfter, visibleTree } from './live-tree.js';
 import { diffTrees, type RevisionIndex, type TreeDiff } from './manifest.js';
 import type { PreparedTree } from './prepare-tree.js';
 import { storePlans } from './store-plan.js';
-import { storeRevision } from './store-revision.js';
+import { type ReadyCommit, storeRevision } from './store-revision.js';
 import { writeChange } from './write-change.js';
 
 export interface RevisionInput {
@@ -23,6 +23,8 @@ export interface RevisionInput {
   readonly by: Actor;
   readonly via: 'deploy' | 'push' | 'edit' | 'rollback';
   readonly message: string;
+  /** Stands for the one that would be made. */
+  readonly commit?: ReadyCommit | undefined;
 }
 
 export interface WrittenRevision {

@@ -6,13 +6,13 @@ import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import {
   blobId,
+  listTree,
   MAIN,
   moveRef,
   openRepository,
   type Repository,
-  readBlob,
   readCommit,
-  readCommitFiles,
+  readObjects,
   readRef,
   removeRepository,
   writeBlobs,
@@ -89,11 +89,15 @@ test('what was written is read back: the ref, the commit, its files and their by
   expect(await readRef(repository, MAIN)).toBe(id);
   expect(await readCommit(repository, id)).toMatchObject({ id, parents: [], message: 'One\n' });
   const sha = 'ce013625030ba8dba906f756967f9e9ca394464a';
-  expect(await readCommitFiles(repository, id)).toEqual([
-    { path: 'a.md', sha },
-    { path: 'b/c.md', sha },
-  ]);
-  expect(Buffer.from(await readBlob(repository, sha)).toString()).toBe('hello\n');
+  const listed = { sha, size: 6, executable: false };
+  expect(await listTree(repository, id, { maxFiles: 10, maxBytes: 100 })).toEqual({
+    files: [
+      { path: 'a.md', ...listed },
+      { path: 'b/c.md', ...listed },
+    ],
+    faults: [],
+  });
+  expect((await readObjects(repository, [sha], 100)).get(sha)?.toString()).toBe('hello\n');
 });
 
 test('a blob has the id that the real git gives it', () => {

@@ -14,6 +14,7 @@ export const files: Check = {
   async find({ deps, root }) {
     const rows = await deps.db.query<FileRow>(
       `SELECT DISTINCT ON (sha) sha, path, run FROM (SELECT sha, path, NULL::text AS run FROM storage_entry WHERE $1::text IS NULL
+          UNION ALL SELECT sha, format('a git pack of workspace %s', workspace_id), NULL FROM git_pack WHERE $1::text IS NULL AND seq IS NOT NULL
           UNION ALL SELECT f.sha, f.path, f.run_id FROM run_file f JOIN run r ON r.id = f.run_id
             WHERE $1::text IS NULL OR r.root_id = $1) x ORDER BY sha`,
       [root],

@@ -34,7 +34,7 @@ interface RevisionRow {
   readonly seq: number;
   readonly commit: string;
   readonly tree: string;
-  readonly manifest: Readonly<Record<string, { readonly sha: string }>>;
+  readonly manifest: Readonly<Record<string, { readonly sha: string; readonly executable?: true }>>;
 }
 
 async function trees({ deps }: Scene): Promise<Fault[]> {
@@ -54,7 +54,7 @@ async function trees({ deps }: Scene): Promise<Fault[]> {
 
 async function treeFaults(dataDir: string, row: RevisionRow): Promise<Fault[]> {
   const name = `Revision ${row.seq} of workspace ${row.workspace}`;
-  const files = Object.entries(row.manifest).map(([path, { sha }]) => ({ path, sha }));
+  const files = Object.entries(row.manifest).map(([path, { sha, executable }]) => ({ path, sha, executable }));
   if (treeId(files) !== row.tree)
     return [{ run: null, says: `${name} does not re-hash: its files are not those of its tree.` }];
   const gitdir = repositoryFolder(dataDir, row.workspace);

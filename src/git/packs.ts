@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import { access, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Repository } from './repository.js';
+import { endOf, spawnGit } from './run-git.js';
+
+/** A pack with its index, in a folder of its own beside the objects. */
+export interface KeptPack {
+  /** The checksum that the pack ends in: 40 hex digits, and the name of its file. */
+  readonly name: string;
+  readonly file: string;
+  readonly size: number;
+}
+
+/** Where objects lie until they are found to be good: git sees them there only when it is told to look. */
+export interface Quarantine {
+  readonly folder: string;
+  /** For git processes that must see them. */
+  readonly env: Readonly<Record<string, string>>;
+  remove(): Promise<void>;
+}
+
+const FOLDER = 'quarantine';
+
+export async function openQuarantine({ gitdir }: Repository): Promise<Quarantine> {
+  const folder = join(gitdir, FOLDER, randomBytes(8).toString('hex'));
+  await mkdir(join(folder, 'pack'), { recursive: true, mode: 0o700 });
+  return {
+    folder,
+    env: { GIT_OBJECT_DIRECTORY: folder, GIT_ALTERNATE_OBJECT_DIRECTORIES: join(gitdir, 'objects') },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+/** What a process that died left: nobody else can know its name, so what is older than an hour is nobody's. */
+export async function sweepQuarantine({ gitdir }: Repository, olderThanMs = 3_600_000): Promise<number> {
+  const root = join(gitdir, FOLDER);
+  const names = await readdir(root).catch(() => []);
+  let removed = 0;
+  for (const name of names) {
+    const folder = join(root, name);
+    const age = Date.now() - ((await stat(folder).catch(() => null))?.mtimeMs ?? 0);
+    if (age < olderThanMs) continue;
+    await rm(folder, { recursive: true, force: true });
+    removed += 1;
+  }
+  return removed;
+}
+
+/** The one pack in a quarantine, whole; null when there is none. */
+export async function packIn({ folder }: Quarantine): Promise<KeptPack | null> {
+  const names = await readdir(join(folder, 'pack'));
+  const index = names.find((name) => name.endsWith('.idx'));
+  if (index === undefined) return null;
+  const file = join(folder, 'pack', index.replace(/\.idx$/, '.pack'));
+  return { name: basename(file, '.pack').replace(/^pack-/, ''), file, size: (await stat(file)).size };
+}
+
+/** Gives a quarantine's pack to the repository: the index last, since git knows a pack by it. */
+export async function adoptPack({ gitdir }: Repository, { file }: KeptPack): Promise<void> {
+  const target = join(gitdir, 'objects', 'pack');
+  await mkdir(target, { recursive: true });
+  const stem = file.slice(0, -'.pack'.length);
+  for (const ending of ['.pack', '.rev', '.idx']) {
+    const from = `${stem}${ending}`;
+    const isThere = await access(from).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) await rename(from, join(target, basename(from)));
+  }
+}
+
+/** Indexes a pack that was kept whole, and gives it to the repository. Throws when it is not what it should be. */
+export async function loadPack(repository: Repository, bytes: Readable): Promise<void> {
+  const quarantine = await openQuarantine(repository);
+  try {
+    await adoptPack(repository, await indexPack(repository, quarantine, bytes));
+  } finally {
+    await quarantine.remove();
+  }
+}
+
+/**
+ * Writes what `wants` reach and `haves` do not as a pack, complete in itself, into a quarantine: for commits that the
+ * service makes on the disk alone, such as a merge's. The quarantine is the caller's to remove.
+ */
+export async function makePack(
+  repository: Repository,
+  quarantine: Quarantine,
+  { wants, haves }: { readonly wants: readonly string[]; readonly haves: readonly string[] },
+): Promise<KeptPack> {
+  const child = spawnGit(repository, ['pack-objects', '--revs', '--stdout', '--quiet', '--delta-base-offset']);
+  child.stderr.resume();
+  child.stdin.on('error', () => undefined);
+  child.stdin.end([...wants, ...haves.map((id) => `^${id}`), ''].join('\n'));
+  const [code, pack] = await Promise.all([endOf(child), indexPack(repository, quarantine, child.stdout)]);
+  if (code !== 0) throw new Error('the objects of a commit could not be packed');
+  return pack;
+}
+
+async function indexPack(repository: Repository, quarantine: Quarantine, bytes: Readable): Promise<KeptPack> {
+  const child = spawnGit(repository, ['index-pack', '--stdin'], { env: quarantine.env });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr = (stderr + text).slice(-2_000);
+  });
+  child.stdout.resume();
+  // A git that gives up closes its end first: what it said is the reason, and not the broken pipe.
+  const [code] = await Promise.all([endOf(child), pipeline(bytes, child.stdin).catch(() => undefined)]);
+  const pack = code === 0 ? await packIn(quarantine) : null;
+  if (!pack) throw new Error(`a pack cannot be read: ${stderr.trim()}`);
+  return pack;
+}

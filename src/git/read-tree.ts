@@ -1,0 +1,117 @@
+import type { Repository } from './repository.js';
+import { runGit } from './run-git.js';
+
+export interface TreeBudget {
+  /** Files, and as many folders again. */
+  readonly maxFiles: number;
+  /** Of all files together. */
+  readonly maxBytes: number;
+}
+
+export interface ListedFile {
+  readonly path: string;
+  readonly sha: string;
+  readonly size: number;
+  readonly executable: boolean;
+}
+
+/** What makes a tree one that we keep nothing of, with the place. */
+export interface TreeFault {
+  readonly path: string;
+  readonly kind: 'symlink' | 'submodule' | 'mode' | 'encoding' | 'too-large';
+  readonly message: string;
+}
+
+export interface TreeListing {
+  readonly files: readonly ListedFile[];
+  readonly faults: readonly TreeFault[];
+}
+
+/** A path is at most 1,024 bytes in a workspace; what is longer is read so far that it can be named. */
+const MAX_LINE = 8_192;
+
+/**
+ * Every file of a commit's tree. A tree of ten objects can describe 10^8 paths, empty folders alone among them: git is
+ * ended as soon as it says more than the budget has room for. Whether the paths are good ones is the checker's to say.
+ */
+export async function listTree(repository: Repository, commit: string, budget: TreeBudget): Promise<TreeListing> {
+  const most = budget.maxFiles * 2;
+  const { stdout, cut } = await runGit(
+    repository,
+    ['ls-tree', '-r', '-t', '-z', '--long', '--full-tree', '--end-of-options', commit],
+    { maxBytes: most * 320, limits: { cpuSeconds: 10 } },
+  );
+  const lines = splitAtNul(stdout);
+  if (cut || lines.length > most) return { files: [], faults: [tooLarge(budget)] };
+  const files: ListedFile[] = [];
+  const faults: TreeFault[] = [];
+  for (const line of lines) {
+    const entry = readEntry(line);
+    if ('kind' in entry) faults.push(entry);
+    else if (entry.sha !== '') files.push(entry);
+  }
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  if (files.length > budget.maxFiles || bytes > budget.maxBytes) faults.push(tooLarge(budget));
+  return { files, faults };
+}
+
+function splitAtNul(output: Buffer): Buffer[] {
+  const lines: Buffer[] = [];
+  for (let start = 0; start < output.byteLength; ) {
+    const found = output.indexOf(0, start);
+    const end = found < 0 ? output.byteLength : found;
+    lines.push(output.subarray(start, end));
+    start = end + 1;
+  }
+  return lines;
+}
+
+const KINDS = {
+  '120000': { kind: 'symlink', message: 'is a symbolic link; put the file itself there' },
+  '160000': { kind: 'submodule', message: 'is a submodule; put its files there' },
+} as const;
+
+/** `<mode> <type> <sha> <size>\t<path>`; a folder answers an empty sha, since only files are kept. */
+function readEntry(line: Buffer): ListedFile | TreeFault {
+  const tab = line.indexOf(9);
+  const [mode = '', type, sha = '', size = '0'] = line.subarray(0, tab).toString('latin1').split(/ +/);
+  const raw = line.subarray(tab + 1);
+  const path = raw.subarray(0, MAX_LINE).toString('utf8');
+  if (raw.byteLength <= MAX_LINE && !Buffer.from(path).equals(raw))
+    return { path, kind: 'encoding', message: 'is not UTF-8' };
+  if (mode === '120000' || mode === '160000') return { path, ...KINDS[mode] };
+  if (type === 'tree') return { path, sha: '', size: 0, executable: false };
+  if (mode !== '100644' && mode !== '100755')
+    return { path, kind: 'mode', message: `has the file mode ${mode}; git writes 100644 or 100755` };
+  return { path, sha, size: Number(size), executable: mode === '100755' };
+}
+
+function tooLarge({ maxFiles, maxBytes }: TreeBudget): TreeFault {
+  const message = `The tree has more than ${maxFiles} files, more folders than that, or more than ${maxBytes} bytes.`;
+  return { path: '', kind: 'too-large', message };
+}
+
+/** Blobs by their ids, as many as `maxBytes` hold. Throws when one is missing. */
+export async function readObjects(
+  repository: Repository,
+  shas: Iterable<string>,
+  maxBytes: number,
+): Promise<Map<string, Buffer>> {
+  const wanted = [...new Set(shas)];
+  const found = new Map<string, Buffer>();
+  if (wanted.length === 0) return found;
+  const { stdout, cut } = await runGit(repository, ['cat-file', '--batch', '--buffer'], {
+    input: wanted.map((sha) => `${sha}\n`).join(''),
+    maxBytes: maxBytes + wanted.length * 64,
+  });
+  if (cut) throw new Error(`the objects asked for are over ${maxBytes} bytes`);
+  let at = 0;
+  for (const sha of wanted) {
+    const end = stdout.indexOf(10, at);
+    const [id, type, size] = stdout.subarray(at, end).toString('latin1').split(' ');
+    if (id !== sha || type !== 'blob') throw new Error(`there is no blob ${sha}`);
+    at = end + 1 + Number(size) + 1;
+    found.set(sha, stdout.subarray(end + 1, at - 1));
+  }
+  return found;
+}

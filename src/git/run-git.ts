@@ -1,0 +1,143 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { Refusal } from '../shared/refusal.js';
+import type { Repository } from './repository.js';
+
+/** What one git process may use: address space (bytes), CPU (seconds), the largest file that it writes (bytes). */
+export interface GitLimits {
+  readonly memoryBytes: number;
+  readonly cpuSeconds: number;
+  readonly fileBytes: number;
+}
+
+const MIB = 1024 * 1024;
+const LIMITS: GitLimits = { memoryBytes: 2_048 * MIB, cpuSeconds: 60, fileBytes: 1_024 * MIB };
+
+/** Where git is looked for: an environment of ours and not that of whoever started the service. */
+const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin:/run/current-system/sw/bin';
+
+/**
+ * No configuration but this one, whatever a machine, a person or a repository says: no hooks, no helpers, no transport,
+ * and nothing that runs later by itself.
+ */
+const SETTINGS = [
+  'safe.directory=*',
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'core.attributesFile=/dev/null',
+  'core.excludesFile=/dev/null',
+  'core.pager=cat',
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'protocol.allow=never',
+  'pack.threads=1',
+  'pack.windowMemory=64m',
+  'core.packedGitLimit=256m',
+  'core.deltaBaseCacheLimit=64m',
+  'core.bigFileThreshold=8m',
+  'core.fsync=committed',
+];
+
+const ENVIRONMENT = {
+  PATH,
+  LC_ALL: 'C',
+  HOME: '/nonexistent',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_ATTR_NOSYSTEM: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_NO_REPLACE_OBJECTS: '1',
+};
+
+/** Sets what the shell can set; a system without one of these limits (macOS has no `-v`) goes without it. */
+const LIMITED = 'ulimit -v "$1" 2>/dev/null; ulimit -t "$2"; ulimit -f "$3"; ulimit -c 0; shift 3; exec git "$@"';
+
+export interface GitOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly config?: readonly string[];
+  readonly limits?: Partial<GitLimits>;
+  /** Ends the process, by SIGKILL. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Starts the real git on a repository, and leaves its streams to the caller. */
+export function spawnGit(
+  { gitdir }: Repository,
+  args: readonly string[],
+  { env = {}, config = [], limits = {}, signal }: GitOptions = {},
+): ChildProcessWithoutNullStreams {
+  const { memoryBytes, cpuSeconds, fileBytes } = { ...LIMITS, ...limits };
+  const settings = [...SETTINGS, ...config].flatMap((setting) => ['-c', setting]);
+  const figures = [Math.floor(memoryBytes / 1024), cpuSeconds, Math.floor(fileBytes / 512)].map(String);
+  const argv = ['-c', LIMITED, 'git', ...figures, ...settings, `--git-dir=${gitdir}`, ...args];
+  return spawn('/bin/sh', argv, {
+    cwd: gitdir,
+    env: { ...ENVIRONMENT, ...env },
+    killSignal: 'SIGKILL',
+    ...(signal && { signal }),
+  });
+}
+
+export interface GitRun extends GitOptions {
+  readonly input?: string | Uint8Array;
+  /** Exit codes that are an answer and no failure; 0 alone without it. */
+  readonly accept?: readonly number[];
+  /** What is over it ends the process, and the answer is `cut`. */
+  readonly maxBytes?: number;
+}
+
+export interface GitOutput {
+  readonly stdout: Buffer;
+  readonly code: number;
+  /** It said more than it may. */
+  readonly cut: boolean;
+}
+
+const DEFAULT_MAX = 32 * MIB;
+const MAX_STDERR = 8_192;
+
+/** Runs git to its end and answers what it said. Throws with the end of its stderr when it fails. */
+export async function runGit(repository: Repository, args: readonly string[], run: GitRun = {}): Promise<GitOutput> {
+  const { input, accept = [0], maxBytes = DEFAULT_MAX, ...options } = run;
+  const child = spawnGit(repository, args, options);
+  const parts: Buffer[] = [];
+  let size = 0;
+  let cut = false;
+  let stderr = '';
+  child.stdout.on('data', (part: Buffer) => {
+    size += part.byteLength;
+    if (size <= maxBytes) parts.push(part);
+    else if (!cut) {
+      cut = true;
+      child.kill('SIGKILL');
+    }
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr = (stderr + text).slice(-MAX_STDERR);
+  });
+  // Who stops reading has said why on stderr, or has heard enough.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(input);
+  const code = await endOf(child);
+  if (cut || (code !== null && accept.includes(code))) return { stdout: Buffer.concat(parts), code: code ?? -1, cut };
+  throw new Error(`git ${args[0]} failed (${code ?? 'killed'}): ${stderr.trim()}`);
+}
+
+/** The exit code; null when a signal ended it. Rejects when git cannot be started. */
+export function endOf(child: ChildProcessWithoutNullStreams): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.once('error', (error) => {
+      if (error.name === 'AbortError') resolve(null);
+      else reject(error);
+    });
+    // 127 is the shell's word for a program that is not there.
+    child.once('close', (code) => (code === 127 ? reject(noGit()) : resolve(code)));
+  });
+}
+
+function noGit(): Refusal {
+  return new Refusal(
+    'unavailable',
+    'the git program is not installed where the service runs: install git 2.38 or newer',
+  );
+}

@@ -1,0 +1,97 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import {
+  knownObjects,
+  listRefs,
+  MAIN,
+  moveRef,
+  openRepository,
+  type Repository,
+  readRef,
+  setRefs,
+} from '../git/index.js';
+import { ensureCommit } from './ensure-commit.js';
+import { loadPacks } from './packs.js';
+
+type Needs = Pick<Deps, 'db' | 'blobs' | 'config'>;
+
+/**
+ * Points `main` at the live revision; nothing for a workspace that is gone, or has none. Call it at every touch of the repository: a crash
+ * between the commit of a deploy and the move of its ref leaves the ref behind, and this is what heals it.
+ */
+export async function alignMain(deps: Needs, workspaceId: string): Promise<void> {
+  await deps.db.transaction(async (sql) => {
+    const live = await lockLive(sql, workspaceId);
+    if (!live || live.commit === null) return;
+    // Only under the lock: opening makes what is not there, and a delete may have just removed it.
+    const repository = await openRepository(deps.config.dataDir, workspaceId);
+    if ((await readRef(repository, MAIN)) === live.commit) return;
+    await ensureCommit(deps, sql, repository, { workspaceId, seq: live.seq, commit: live.commit });
+    await moveRef(repository, MAIN, live.commit);
+  });
+}
+
+/**
+ * The repository as git is to see it: `main` at the live revision, the other refs as their rows say, and no more. Null
+ * for a workspace that is gone. A library's id does as well.
+ */
+export async function alignRefs(deps: Needs, workspaceId: string): Promise<Repository | null> {
+  return deps.db.transaction(async (sql) => {
+    const live = await lockLive(sql, workspaceId);
+    if (!live) return null;
+    const repository = await openRepository(deps.config.dataDir, workspaceId);
+    if (live.commit !== null) {
+      await ensureCommit(deps, sql, repository, { workspaceId, seq: live.seq, commit: live.commit });
+    }
+    const wanted = await readRefs(sql, workspaceId);
+    if (live.commit !== null) wanted.set(MAIN, live.commit);
+    if (isSame(await listRefs(repository), wanted)) return repository;
+    const known = await knownObjects(repository, [...wanted.values()]);
+    if ([...wanted.values()].some((oid) => !known.has(oid))) await loadPacks(deps, sql, repository, workspaceId);
+    await setRefs(repository, wanted).catch(async (error: unknown) => {
+      // Another process may have done the very same in between.
+      if (!isSame(await listRefs(repository), wanted)) throw error;
+    });
+    return repository;
+  });
+}
+
+function isSame(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
+  return a.size === b.size && [...a].every(([name, oid]) => b.get(name) === oid);
+}
+
+/**
+ * What is live, under a share lock, so that no deploy can swap the pointer between the look at it and the move of the
+ * ref. Undefined when there is no such workspace; `commit` is null when nothing was ever deployed.
+ */
+async function lockLive(
+  sql: Sql,
+  id: string,
+): Promise<{ readonly seq: number; readonly commit: string | null } | undefined> {
+  const library = id.startsWith('library.');
+  // A statement of its own: the one that waited for the lock does not see the revision it waited for.
+  await sql.query({
+    name: `lock-live-${library}`,
+    text: library
+      ? `SELECT 1 FROM library WHERE 'library.' || tenant_id = $1 FOR SHARE`
+      : 'SELECT 1 FROM workspace WHERE id = $1 FOR SHARE',
+    values: [id],
+  });
+  const [live] = await sql.query<{ seq: number; commit: string | null }>({
+    name: `live-commit-${library}`,
+    text: `SELECT h.live_seq AS seq, r.git_commit AS commit
+      FROM ${library ? `(SELECT 'library.' || tenant_id AS id, live_seq FROM library) h` : 'workspace h'}
+      LEFT JOIN revision r ON r.workspace_id = h.id AND r.seq = h.live_seq WHERE h.id = $1`,
+    values: [id],
+  });
+  return live;
+}
+
+async function readRefs(sql: Sql, workspaceId: string): Promise<Map<string, string>> {
+  const rows = await sql.query<{ name: string; oid: string }>({
+    name: 'refs-of',
+    text: 'SELECT name, oid FROM git_ref WHERE workspace_id = $1',
+    values: [workspaceId],
+  });
+  return new Map(rows.map(({ name, oid }) => [name, oid]));
+}

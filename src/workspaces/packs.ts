@@ -1,0 +1,111 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { type KeptPack, loadPack, type Repository } from '../git/index.js';
+import { newId } from '../shared/ids.js';
+import { errorMessage } from '../shared/refusal.js';
+
+/** A pack in the object store, with its row; nothing refers to it until `takePack`. */
+export interface StoredPack {
+  readonly id: string;
+  readonly sha: string;
+}
+
+/**
+ * Keeps a pack in the object store, where every process finds it. Its row comes first, so that a crash leaves nothing
+ * that the sweep does not know of.
+ */
+export async function keepPack(
+  deps: Pick<Deps, 'db' | 'blobs'>,
+  workspaceId: string,
+  pack: KeptPack,
+): Promise<StoredPack> {
+  const id = newId();
+  const sha = await deps.blobs.shaOf(pack.file);
+  await deps.db.query({
+    name: 'keep-pack',
+    text: 'INSERT INTO git_pack (id, workspace_id, name, sha, size) VALUES ($1, $2, $3, $4, $5)',
+    values: [id, workspaceId, pack.name, sha, pack.size],
+  });
+  await deps.blobs.putFile(pack.file, sha);
+  return { id, sha };
+}
+
+/**
+ * Makes a kept pack part of the workspace's history, in the transaction that refers to its objects. Taking it twice is
+ * once. Throws when it is gone, with its workspace.
+ */
+export async function takePack(sql: Sql, workspaceId: string, id: string): Promise<void> {
+  await sql.query(`SELECT pg_advisory_xact_lock(hashtext('git_pack'), hashtext($1))`, [workspaceId]);
+  const [row] = await sql.query({
+    name: 'take-pack',
+    text: `UPDATE git_pack SET seq = coalesce(seq, (SELECT coalesce(max(seq), 0) + 1 FROM git_pack WHERE workspace_id = $1))
+      WHERE workspace_id = $1 AND id = $2 RETURNING seq`,
+    values: [workspaceId, id],
+  });
+  if (!row) throw new Error(`the pack ${id} of ${workspaceId} is gone`);
+}
+
+/** Gives up a pack that no transaction took. */
+export async function dropPack(deps: Pick<Deps, 'db' | 'blobs'>, { id, sha }: StoredPack): Promise<void> {
+  const [row] = await deps.db.query<{ free: boolean }>(
+    `WITH gone AS (DELETE FROM git_pack WHERE id = $1 AND seq IS NULL RETURNING id)
+     SELECT NOT EXISTS (SELECT 1 FROM git_pack WHERE sha = $2 AND id <> $1) AND ${UNUSED('$2')} AS free FROM gone`,
+    [id, sha],
+  );
+  if (row?.free) await deps.blobs.delete(sha);
+}
+
+/** SQL: nothing but packs refers to this blob. */
+const UNUSED = (sha: string): string => `NOT EXISTS (SELECT 1 FROM storage_entry e WHERE e.sha = ${sha})
+  AND NOT EXISTS (SELECT 1 FROM run_file f WHERE f.sha = ${sha})`;
+
+/** What died before its transaction is nobody's after so long: longer than any push may take. */
+const UNTAKEN_HOURS = 6;
+
+/** Removes packs that no transaction took, of processes that died. Answers how many. */
+export async function sweepPacks(deps: Pick<Deps, 'db' | 'blobs'>): Promise<number> {
+  const rows = await deps.db.query<StoredPack>(
+    `SELECT id, sha FROM git_pack WHERE seq IS NULL AND created_at < now() - ${UNTAKEN_HOURS} * interval '1 hour' LIMIT 100`,
+  );
+  for (const row of rows) await dropPack(deps, row);
+  return rows.length;
+}
+
+const LOADED = 'packs-loaded';
+
+/** Brings every pack of the workspace to the disk that was taken since the last one that is there. */
+export async function loadPacks(
+  deps: Pick<Deps, 'blobs'>,
+  sql: Sql,
+  repository: Repository,
+  workspaceId: string,
+): Promise<void> {
+  const rows = await sql.query<{ seq: number; sha: string }>({
+    name: 'packs-after',
+    text: 'SELECT seq, sha FROM git_pack WHERE workspace_id = $1 AND seq > $2 ORDER BY seq',
+    values: [workspaceId, await readLoaded(repository)],
+  });
+  for (const { seq, sha } of rows) {
+    const bytes = await deps.blobs.open(sha);
+    if (!bytes) throw new Error(`pack ${seq} of ${workspaceId} (${sha}) is not in the blob store`);
+    await loadPack(repository, bytes).catch((error: unknown) => {
+      throw new Error(`pack ${seq} of ${workspaceId}: ${errorMessage(error)}`);
+    });
+    await writeFile(join(repository.gitdir, LOADED), String(seq));
+  }
+}
+
+/** The number of the last pack that is on the disk with all before it. */
+async function readLoaded({ gitdir }: Repository): Promise<number> {
+  const text = await readFile(join(gitdir, LOADED), 'utf8').catch(() => '');
+  return /^\d{1,9}$/.test(text) ? Number(text) : 0;
+}
+
+/** Notes that a pack which was just taken is on the disk already. One that was passed over is fetched once more. */
+export async function noteLoaded(sql: Sql, repository: Repository, id: string): Promise<void> {
+  const [row] = await sql.query<{ seq: number }>('SELECT seq FROM git_pack WHERE id = $1 AND seq IS NOT NULL', [id]);
+  if (row && row.seq === (await readLoaded(repository)) + 1)
+    await writeFile(join(repository.gitdir, LOADED), String(row.seq));
+}
