@@ -6,7 +6,6 @@ export {
   loadPack,
   makePack,
   openQuarantine,
-  packIn,
   type Quarantine,
   sweepQuarantine,
 } from './packs.js';
@@ -21,7 +20,7 @@ export {
 } from './read-tree.js';
 export { isAncestor, knownObjects, listRefs, MAIN, moveRef, readRef, setRefs } from './refs.js';
 export { openRepository, type Repository, removeRepository, repositoryFolder } from './repository.js';
-export { endOf, type GitOptions, runGit, spawnGit } from './run-git.js';
+export { runGit } from './run-git.js';
 export { treeId } from './tree-id.js';
 export { writeCommit } from './write-commit.js';
 export { writeBlobs, writeTree } from './write-tree.js';

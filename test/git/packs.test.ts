@@ -1,17 +1,20 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { applyTree } from '../../src/deploys/index.js';
 import {
   adoptPack,
+  isAncestor,
   listTree,
   makePack,
   openQuarantine,
   openRepository,
   readCommit,
   repositoryFolder,
+  runGit,
+  sweepQuarantine,
 } from '../../src/git/index.js';
 import type { Caller } from '../../src/shared/roles.js';
 import {
@@ -19,6 +22,8 @@ import {
   deleteRef,
   dropPack,
   keepPack,
+  listStoredRefs,
+  noteLoaded,
   prepareTree,
   readInReach,
   type StoredPack,
@@ -175,6 +180,13 @@ test('refs on the disk are what the rows say, whatever stood there', async () =>
   await alignRefs(app.deps, id);
   const refs = () => git(folder, 'for-each-ref', '--format=%(refname)').split('\n');
   expect(refs()).toEqual(['refs/heads/a', 'refs/heads/main']);
+  expect(await listStoredRefs(app.deps.db, id)).toMatchObject([{ name: 'refs/heads/a', oid: commit }]);
+  const main = git(folder, 'rev-parse', 'main');
+  const repository = { gitdir: folder };
+  expect([await isAncestor(repository, main, commit), await isAncestor(repository, commit, main)]).toEqual([
+    true,
+    false,
+  ]);
   // A name that stood in the way of another one goes first.
   expect(await deleteRef(app.deps.db, { workspaceId: id, name: 'refs/heads/a', expect: 'f'.repeat(40) })).toBe(false);
   expect(await deleteRef(app.deps.db, { workspaceId: id, name: 'refs/heads/a', expect: commit })).toBe(true);
@@ -208,4 +220,40 @@ test('a pack that no transaction took is swept with its bytes, one that is used 
   );
   expect(rows).toEqual([]);
   expect(await alignRefs(app.deps, id)).toBeNull();
+});
+
+test('a pack that is on the disk already is not fetched again, and one that came from elsewhere is', async () => {
+  const at = await ground();
+  const { app, id, folder } = at;
+  const repository = { gitdir: folder };
+  const here = await commitBeside(at, (clone) => writeFileSync(join(clone, 'x.md'), 'x\n'));
+  await app.deps.db.transaction((sql) => takePack(sql, id, here.pack.id));
+  await noteLoaded(app.deps.db, repository, here.pack.id);
+  // What is fetched again would be seen: its bytes are gone.
+  const bytes = await app.deps.blobs.get(here.pack.sha);
+  await app.deps.blobs.delete(here.pack.sha);
+  const there = await commitBeside(at, (clone) => writeFileSync(join(clone, 'x.md'), 'y\n'));
+  await app.deps.db.transaction(async (sql) => {
+    await takePack(sql, id, there.pack.id);
+    await setRef(sql, { workspaceId: id, name: 'refs/heads/there', oid: there.commit, by });
+  });
+  const [index = ''] = readdirSync(join(folder, 'objects/pack'))
+    .filter((name) => name.endsWith('.idx'))
+    .filter((name) =>
+      execFileSync('git', ['show-index'], { input: readFileSync(join(folder, 'objects/pack', name)) }).includes(
+        there.commit,
+      ),
+    );
+  for (const ending of ['.idx', '.pack']) rmSync(join(folder, 'objects/pack', index.replace('.idx', ending)));
+  await alignRefs(app.deps, id);
+  expect((await runGit(repository, ['rev-parse', 'there'])).stdout.toString().trim()).toBe(there.commit);
+  await app.deps.blobs.put(bytes ?? new Uint8Array());
+});
+
+test('a quarantine that its process left is swept once it is old, and one in use is not', async () => {
+  const { app, id } = await ground();
+  const repository = await openRepository(app.deps.config.dataDir, id);
+  await openQuarantine(repository);
+  expect(await sweepQuarantine(repository)).toBe(0);
+  expect(await sweepQuarantine(repository, 0)).toBe(1);
 });
