@@ -120,7 +120,9 @@ async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: 
   closers.push({ name: 'sandbox', close: () => sandbox.close() });
   const switched = switchWorkflows(createWorkflows({ ...config.temporal, connection }));
   closers.push({ name: 'temporal', close: () => switched.workflows.close() });
-  const checker = createChecker({ workerPath: join(distDir, 'check-worker.js') });
+  // A worker alone checks no deploys: its first check may wait for a thread.
+  const ahead = config.role === 'worker' ? 0 : 1;
+  const checker = createChecker({ workerPath: join(distDir, 'check-worker.js'), ahead });
   closers.push({ name: 'checker', close: () => checker.close() });
   const models = createModels({ config, log, clock: systemClock });
   const deps: Deps = {

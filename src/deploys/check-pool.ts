@@ -20,6 +20,8 @@ export interface CheckPoolOptions {
   readonly workerPath: string;
   /** Workers, at least 2: one tree that is cut off must not hold up the next. */
   readonly size?: number;
+  /** How many of them start before they are asked for anything, 1 when left out: each costs a third of a second. */
+  readonly ahead?: number;
   /** What one check may take, from when a worker has it. */
   readonly timeoutMs?: number;
 }
@@ -36,11 +38,10 @@ interface Task {
  * answered with `tree/too-large`; its worker is replaced, and no other check notices. Rejects only when a
  * worker cannot be had, or after `close`.
  */
-export function createChecker({ workerPath, size = 2, timeoutMs = 2_000 }: CheckPoolOptions): Checker {
-  return new Pool(
-    Array.from({ length: Math.max(2, size) }, () => new CheckSlot(workerPath, timeoutMs)),
-    timeoutMs,
-  );
+export function createChecker({ workerPath, size = 2, ahead = 1, timeoutMs = 2_000 }: CheckPoolOptions): Checker {
+  const slots = Array.from({ length: Math.max(2, size) }, () => new CheckSlot(workerPath, timeoutMs));
+  for (const slot of slots.slice(0, ahead)) slot.warm();
+  return new Pool(slots, timeoutMs);
 }
 
 class Pool implements Checker {
@@ -109,12 +110,14 @@ class Pool implements Checker {
     this.#running.add(task);
     try {
       task.resolve(await slot.work(task.request, task.library));
+      // First in line, as it has a worker.
+      this.#idle.unshift(slot);
     } catch (error) {
       task.reject(error);
       if (!this.#closed) slot.warm();
+      this.#idle.push(slot);
     } finally {
       this.#running.delete(task);
-      this.#idle.push(slot);
       if (!this.#closed) this.#next();
     }
   }

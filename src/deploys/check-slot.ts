@@ -26,9 +26,7 @@ export class CheckSlot {
   constructor(
     private readonly workerPath: string,
     private readonly timeoutMs: number,
-  ) {
-    this.warm();
-  }
+  ) {}
 
   /** Starts a worker ahead of the next check, which will say so when that failed. */
   warm(): void {
