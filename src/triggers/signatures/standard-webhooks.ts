@@ -1,15 +1,23 @@
 import type { SignatureCheck, Signed } from './contract.js';
 import { fromBase64, isFresh, isMac, mac } from './digest.js';
 
-const HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const;
+/** The standard's own names, and those of the sender that it came from, who is behind many others. */
+const PREFIXES = ['webhook', 'svix'];
+const PARTS = ['id', 'timestamp', 'signature'];
 
-export function isStandard({ header }: Pick<Signed, 'header'>): boolean {
-  return HEADERS.every((name) => header(name) !== undefined);
+/** What its three headers say, where all of them are there. */
+function told({ header }: Pick<Signed, 'header'>): readonly string[] | null {
+  const all = PREFIXES.map((prefix) => PARTS.flatMap((part) => header(`${prefix}-${part}`) ?? []));
+  return all.find((values) => values.length === PARTS.length) ?? null;
+}
+
+export function isStandard(signed: Pick<Signed, 'header'>): boolean {
+  return told(signed) !== null;
 }
 
 /** Standard Webhooks 1.0: `v1,<base64>`, any of a list parted by spaces, over `<id>.<seconds>.<body>`. */
 export const standardWebhooks: SignatureCheck = ({ header, body, secret, nowMs }) => {
-  const [id = '', time = '', list = ''] = HEADERS.map((name) => header(name));
+  const [id = '', time = '', list = ''] = told({ header }) ?? [];
   if (!isFresh(time, nowMs)) return false;
   const given = list.split(' ').flatMap((one) => (one.startsWith('v1,') ? [fromBase64(one.slice(3))] : []));
   return keysOf(secret)
