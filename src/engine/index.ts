@@ -1,4 +1,5 @@
 export { advanceLane } from './advance.js';
+export { callDigest } from './agent/gated-calls.js';
 export { evalKeyOf } from './cases/lane-case.js';
 export { isPassing } from './errors.js';
 export { branchesOf, lanePlanOf, leavesOf } from './lane/lane-plan.js';

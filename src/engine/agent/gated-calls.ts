@@ -61,7 +61,7 @@ export async function runGatedCalls(
 function refusalOf({ decision, note, digests }: ParkRow, call: ToolCall): string | null {
   if (decision !== 'approve') return `not approved: ${note ?? 'no reason was given'}`;
   // A park from before digests were read with it has none.
-  if (!Array.isArray(digests) || digests.includes(digestOf(call))) return null;
+  if (!Array.isArray(digests) || digests.includes(callDigest(call))) return null;
   return 'not approved: these are not the arguments that were approved. Make the call again to ask anew.';
 }
 
@@ -97,7 +97,7 @@ function gateSpec({ step }: Session, asked: readonly ToolCall[]): GateSpec {
 /** What a person is shown of a call; the digest is of all of it. */
 export function gateCall(call: ToolCall): GateCall {
   const text = JSON.stringify(call.args);
-  const digest = digestOf(call);
+  const digest = callDigest(call);
   const isLong = text.length > SHOWN_CHARACTERS;
   const args = isLong ? `${text.slice(0, SHOWN_CHARACTERS)}…` : call.args;
   const question = call.name === ASK_HUMAN && isRecord(call.args) ? String(call.args.question ?? '') : undefined;
@@ -114,7 +114,8 @@ function argsText(args: Json): string {
   return typeof args === 'string' ? args : JSON.stringify(args);
 }
 
-function digestOf({ name, args }: ToolCall): string {
+/** SHA-256, hex, of a call's name and all of its arguments. */
+export function callDigest({ name, args }: Pick<ToolCall, 'name' | 'args'>): string {
   return createHash('sha256')
     .update(canonicalJson([name, args]))
     .digest('hex');

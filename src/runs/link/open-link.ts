@@ -16,6 +16,7 @@ import { formNonce } from './form-nonce.js';
 import { gateDigest } from './gate-digest.js';
 import { linkCaller } from './link-caller.js';
 import { type LinkedGate, type OpenLinkInput, requireLink } from './require-link.js';
+import { wholeCalls } from './whole-calls.js';
 
 /** How a gate was decided: by whom, and when. */
 export interface LinkDecision {
@@ -63,9 +64,11 @@ async function viewOf(deps: Deps, { sql, row, caller }: At, link: GateOf): Promi
   );
   const moment = { gate, openedAtMs: row.openedAt.getTime(), nowMs, starter: starterOf(row) };
   const digest = await gateDigest(sql, row.runId, { id: row.park, spec: row.spec, votes: row.votes });
+  const view = gateView(plan, { run: row, steps }, row, { caller, nowMs });
   const shown = {
     ...gateHead(row),
-    ...gateView(plan, { run: row, steps }, row, { caller, nowMs }),
+    ...view,
+    ...(view.calls === undefined ? {} : { calls: await wholeCalls(sql, row, view.calls) }),
     approvers: decidersAt(moment),
     mayDecide: row.decidedAt === null && mayDecide(moment, caller),
     decision: decisionOf(row),

@@ -1,0 +1,37 @@
+import type { Sql } from '../../db/contract.js';
+import { callDigest, type GateCall } from '../../engine/index.js';
+import type { JsonObject } from '../../shared/json.js';
+import type { GateRow } from '../gate-rows.js';
+
+/** How much of a call a page shows, in characters. No model writes more in one answer. */
+const MOST_CHARACTERS = 1_000_000;
+/** How many calls of the step are looked through, from the newest on. */
+const MOST_CALLS = 500;
+
+/**
+ * A gate's calls with all of their arguments, where the gate itself keeps the beginning: who decides by a link has
+ * nowhere else to read them. A call that is nowhere to be found stays as the gate has it.
+ */
+export async function wholeCalls(
+  sql: Sql,
+  { runId, step }: Pick<GateRow, 'runId' | 'step'>,
+  calls: readonly GateCall[],
+): Promise<readonly GateCall[]> {
+  const cut = calls.filter(({ characters }) => characters !== undefined);
+  if (cut.length === 0) return calls;
+  const said = await sql.query<{ name: string; args: JsonObject | null }>({
+    name: 'whole-calls',
+    text: `SELECT c.call->>'name' AS name, c.call->'args' AS args
+      FROM message m, jsonb_array_elements(CASE WHEN jsonb_typeof(m.content->'calls') = 'array' THEN m.content->'calls' ELSE '[]' END) AS c (call)
+      WHERE m.run_id = $1 AND m.step = $2 AND c.call->>'name' = ANY($3) AND octet_length((c.call->'args')::text) <= $4
+      ORDER BY m.round DESC, m.attempt DESC, m.seq DESC LIMIT $5`,
+    values: [runId, step, cut.map(({ name }) => name), 4 * MOST_CHARACTERS, MOST_CALLS],
+  });
+  const byDigest = new Map(said.map((call) => [callDigest(call), call.args]));
+  return calls.map((call) => {
+    const args = call.characters === undefined ? undefined : byDigest.get(call.digest);
+    if (!args || (call.characters ?? 0) > MOST_CHARACTERS) return call;
+    const { characters: _, ...rest } = call;
+    return { ...rest, args };
+  });
+}
