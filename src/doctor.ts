@@ -54,4 +54,4 @@ async function main(): Promise<void> {
   }
 }
 
-await main();
+void main();

@@ -267,4 +267,4 @@ async function main(): Promise<void> {
   }
 }
 
-await main();
+void main();

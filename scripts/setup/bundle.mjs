@@ -3,7 +3,10 @@ import { SetupError, withProgress } from '../lib/progress.mjs';
 import { runChild } from '../lib/run-child.mjs';
 import { hashOf, once } from '../lib/stamp.mjs';
 
-const outputs = ['main.js', 'doctor.js', 'check-worker.js', 'workflows.js'].map((name) => inRoot('dist', name));
+const outputs = ['main', 'doctor', 'rotate-keys', 'check-worker']
+  .flatMap((name) => [`${name}.js`, `${name}.cjs`])
+  .concat('workflows.js')
+  .map((name) => inRoot('dist', name));
 
 /** Builds dist/ when the sources or the packages changed. */
 export async function buildBundle() {
