@@ -6,8 +6,9 @@ import { blobId } from '../git/index.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { storableJson } from '../shared/storable-json.js';
-import type { CheckedShelf, Issue } from '../workspace/index.js';
+import type { CheckedShelf, Issue, SourceFile, Workspace } from '../workspace/index.js';
 import {
+  ACCOUNT_FILE,
   diffTrees,
   inTurn,
   isEmptyDiff,
@@ -22,6 +23,7 @@ import {
   type TreeDiff,
   writeChange,
 } from '../workspaces/index.js';
+import { checkAccountFile, requireAccountAdmin, touchesAccount, writeAccount } from './account-file.js';
 import { type CheckedWorkspace, recheckWorkspaces } from './recheck.js';
 import { storeChangedPlans } from './store-plans.js';
 
@@ -29,12 +31,16 @@ type Put = Uint8Array | { readonly sha: string };
 
 export interface ShelfChange {
   /** The files after the change. Called again when another change came first; throws what refuses it. */
-  readonly edit: (files: ReadonlyMap<string, { readonly sha: string }>) => ReadonlyMap<string, Put>;
+  readonly edit: (
+    files: ReadonlyMap<string, { readonly sha: string }>,
+    read: (path: string) => Promise<string | null>,
+  ) => ReadonlyMap<string, Put> | Promise<ReadonlyMap<string, Put>>;
   readonly via: 'edit' | 'push';
   readonly message: string;
   /** Of the audit's entry. */
   readonly action: string;
   readonly target: string;
+  readonly detail?: object | undefined;
   /** Keeps the answer with what was done. */
   readonly once?: Once | undefined;
 }
@@ -53,6 +59,8 @@ interface Draft {
   readonly files: ReadonlyMap<string, PreparedFile>;
   readonly diff: TreeDiff;
   readonly checked: CheckedShelf;
+  /** What the account's own file says now, where this changes it. */
+  readonly account: Workspace | null;
   /** Where the library goes, with what it would mean there. */
   readonly workspaces: ReadonlyMap<string, CheckedWorkspace>;
 }
@@ -60,13 +68,14 @@ interface Draft {
 /**
  * Changes the account's library, whole or not at all, as a deploy does a workspace: it is checked by itself and with
  * every workspace of the account, is a revision with a line in history, and counts for runs that begin from now on.
- * Refuses `refused` with its issues, or with those of each workspace that it would break.
+ * Refuses `refused` with its issues, or with those of each workspace that it would break, and `forbidden` for who may
+ * not change the account's own AGENTS.md with it.
  */
 export async function changeShelf(deps: Deps, caller: Caller, change: ShelfChange): Promise<ShelfResult> {
   requireWholeAccount(caller);
   const { tenant } = caller;
   const draft = await draftShelf(deps, deps.db, { tenant, change });
-  refuseFaults(draft);
+  refuse(caller, draft);
   if (isEmptyDiff(draft.diff)) return answer(draft, { applied: false });
   return inTurn(libraryId(tenant), () =>
     deps.db.transaction(async (sql) => {
@@ -75,8 +84,8 @@ export async function changeShelf(deps: Deps, caller: Caller, change: ShelfChang
       // Nobody deploys while the library is locked: what is read now stays until the commit.
       const current = isOld
         ? await draftShelf(deps, sql, { tenant, change })
-        : { ...draft, workspaces: await readWorkspaces(deps, sql, { tenant, ...draft }) };
-      refuseFaults(current);
+        : { ...draft, workspaces: await readAgain(deps, sql, { tenant, ...draft }) };
+      refuse(caller, current);
       if (isEmptyDiff(current.diff)) return answer(current, { applied: false });
       const result = await makeLive(deps, sql, { caller, change, draft: current });
       await change.once?.(sql, result);
@@ -99,15 +108,38 @@ async function draftShelf(
   { tenant, change }: { readonly tenant: string; readonly change: ShelfChange },
 ): Promise<Draft> {
   const live = await readLiveShelf(sql, tenant);
-  const files = await contentsOf(sql, live.id, change.edit(live.source));
+  const files = await contentsOf(sql, live.id, await change.edit(live.source, (path) => readText(sql, live, path)));
   const diff = diffTrees(live.source, files);
   const none = new Map<string, CheckedWorkspace>();
-  if (isEmptyDiff(diff))
-    return { live, files, diff, checked: { issues: live.index?.warnings ?? [], entries: [] }, workspaces: none };
-  const checked = await deps.checker.checkShelf([...files].map(([path, { content }]) => ({ path, content })));
-  const draft = { live, files, diff, checked, workspaces: none };
-  if (checked.issues.some(isError)) return draft;
-  return { ...draft, workspaces: await readWorkspaces(deps, sql, { tenant, ...draft }) };
+  const draft = { live, files, diff, account: null, workspaces: none };
+  const known: CheckedShelf = { issues: live.index?.warnings ?? [], entries: live.index?.entries ?? [] };
+  if (isEmptyDiff(diff)) return { ...draft, checked: known };
+  const { says: account, issues } = touchesAccount(live.source, files)
+    ? await checkAccountFile(deps, files)
+    : { says: null, issues: [] };
+  // What is wrong with the account's own file is told once, and it has no part in what workspaces read.
+  const others = isAccountAlone(diff) ? known : await deps.checker.checkShelf(filesOf(files));
+  const checked = { ...others, issues: [...issues, ...others.issues.filter((one) => !isAmong(issues, one))] };
+  if (checked.issues.some(isError) || isAccountAlone(diff)) return { ...draft, checked, account };
+  return { ...draft, checked, account, workspaces: await readWorkspaces(deps, sql, { tenant, ...draft }) };
+}
+
+function isAccountAlone({ added, changed, removed }: TreeDiff): boolean {
+  return [...added, ...changed, ...removed].every((path) => path === ACCOUNT_FILE);
+}
+
+function isAmong(issues: readonly Issue[], { path, line, code }: Issue): boolean {
+  return issues.some((one) => one.path === path && one.line === line && one.code === code);
+}
+
+function filesOf(files: Draft['files']): SourceFile[] {
+  return [...files].map(([path, { content }]) => ({ path, content }));
+}
+
+async function readText(sql: Sql, live: LiveShelf, path: string): Promise<string | null> {
+  const sha = live.source.get(path)?.sha;
+  if (sha === undefined) return null;
+  return new TextDecoder().decode((await readBlobs(sql, live.id, [sha])).get(sha));
 }
 
 async function contentsOf(sql: Sql, id: string, files: ReadonlyMap<string, Put>): Promise<Map<string, PreparedFile>> {
@@ -121,18 +153,30 @@ async function contentsOf(sql: Sql, id: string, files: ReadonlyMap<string, Put>)
   );
 }
 
+async function readAgain(
+  deps: Deps,
+  sql: Sql,
+  draft: { readonly tenant: string } & Draft,
+): Promise<Draft['workspaces']> {
+  return isAccountAlone(draft.diff) ? draft.workspaces : readWorkspaces(deps, sql, draft);
+}
+
 function readWorkspaces(
   deps: Deps,
   sql: Sql,
   { tenant, files, workspaces }: { readonly tenant: string } & Pick<Draft, 'files' | 'workspaces'>,
 ): Promise<ReadonlyMap<string, CheckedWorkspace>> {
   const digest = createHash('sha256');
-  for (const [path, { sha }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) digest.update(`${path}\0${sha}\0`);
-  const library = {
-    key: files.size === 0 ? '' : digest.digest('hex'),
-    files: [...files].map(([path, { content }]) => ({ path, content })),
-  };
+  const read = filesOf(files).filter(({ path }) => path !== ACCOUNT_FILE);
+  for (const { path } of read.sort((a, b) => (a.path < b.path ? -1 : 1)))
+    digest.update(`${path}\0${files.get(path)?.sha}\0`);
+  const library = { key: read.length === 0 ? '' : digest.digest('hex'), files: read };
   return recheckWorkspaces(deps, sql, { tenant, library, known: workspaces });
+}
+
+function refuse(caller: Caller, draft: Draft): void {
+  if (touchesAccount(draft.live.source, draft.files)) requireAccountAdmin(caller);
+  refuseFaults(draft);
 }
 
 function refuseFaults({ checked, diff, workspaces }: Draft): void {
@@ -195,7 +239,8 @@ async function makeLive(
     text: 'UPDATE library SET live_seq = $2, updated_at = $3 WHERE tenant_id = $1',
     values: [caller.tenant, stored.seq, at],
   });
-  await audit(sql, caller, change.action, change.target, { revision: stored.id, workspaces });
+  if (draft.account) await writeAccount(sql, caller.tenant, draft.account);
+  await audit(sql, caller, change.action, change.target, { ...change.detail, revision: stored.id, workspaces });
   return { ...answer(draft, { applied: true }), revision: stored.id, workspaces };
 }
 

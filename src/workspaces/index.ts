@@ -21,6 +21,7 @@ export { listRunFiles, type RunView, readRunBlobs, readRunFile } from './run-fil
 export { type IndexEntry, listIndexed } from './run-index.js';
 export { RUN_TABLES } from './run-tables.js';
 export {
+  ACCOUNT_FILE,
   type LiveShared,
   type LiveShelf,
   libraryId,

@@ -13,6 +13,9 @@ export function libraryId(tenant: string): string {
   return `library.${tenant}`;
 }
 
+/** The account's own file at the library's root: about the account, and nothing that workspaces and runs read. */
+export const ACCOUNT_FILE = 'AGENTS.md';
+
 /** What the library is now. */
 export interface LiveShelf {
   readonly id: string;
@@ -64,12 +67,13 @@ export async function readSharedFiles(sql: Sql, tenant: string): Promise<LiveSha
   if (known) return known;
   const live = await readLiveShelf(sql, tenant);
   if (live.seq !== seq) return readSharedFiles(sql, tenant);
+  const source = [...live.source].filter(([path]) => path !== ACCOUNT_FILE);
   const blobs = await readBlobs(
     sql,
     live.id,
-    [...live.source.values()].map(({ sha }) => sha),
+    source.map(([, { sha }]) => sha),
   );
-  const files = [...live.source].map(([path, { sha }]) => ({ path, content: blobs.get(sha) ?? new Uint8Array() }));
+  const files = source.map(([path, { sha }]) => ({ path, content: blobs.get(sha) ?? new Uint8Array() }));
   return shared.set(key, { seq, key, files });
 }
 

@@ -7,7 +7,8 @@ async function stage() {
   const app = await createTestApp({ deps: { checker: directChecker } });
   const text = async () => {
     const [file] = await app.deps.db.query<{ content: Uint8Array }>(
-      `SELECT content FROM library_file WHERE tenant_id = $1 AND path = 'AGENTS.md'`,
+      `SELECT b.content FROM library l JOIN revision r ON r.workspace_id = 'library.' || l.tenant_id AND r.seq = l.live_seq
+        JOIN blob b ON b.workspace_id = r.workspace_id AND b.sha = r.manifest->'AGENTS.md'->>'sha' WHERE l.tenant_id = $1`,
       [app.tenant],
     );
     return file ? Buffer.from(file.content).toString('utf8') : null;

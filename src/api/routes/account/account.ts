@@ -1,6 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
-import { changeAccount, readAccount } from '../../../accounts/index.js';
+import { readAccount } from '../../../accounts/index.js';
 import { AccountBody, ChangeAccount } from '../../../contract/account.js';
+import { changeAccount } from '../../../library/index.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, okResponse } from '../../schemas.js';
 

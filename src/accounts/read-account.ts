@@ -1,10 +1,10 @@
-import type { AccountBody } from '../../contract/account.js';
-import type { Sql } from '../../db/contract.js';
-import type { Json } from '../../shared/json.js';
-import { toUsd } from '../../shared/money.js';
-import { notFound } from '../../shared/refusal.js';
-import type { Caller } from '../../shared/roles.js';
-import { avatarPath } from '../avatar-path.js';
+import type { AccountBody } from '../contract/account.js';
+import type { Sql } from '../db/contract.js';
+import type { Json } from '../shared/json.js';
+import { toUsd } from '../shared/money.js';
+import { notFound } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { avatarPath } from './avatar-path.js';
 
 interface Row {
   readonly name: string;

@@ -1,2 +1,0 @@
-export { changeAccount } from './change-account.js';
-export { readAccount } from './read-account.js';

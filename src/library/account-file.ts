@@ -1,0 +1,50 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { toNano } from '../shared/money.js';
+import { Refusal } from '../shared/refusal.js';
+import { atLeast, type Caller } from '../shared/roles.js';
+import type { Issue, Workspace } from '../workspace/index.js';
+import { ACCOUNT_FILE, type PreparedFile } from '../workspaces/index.js';
+
+type Files = ReadonlyMap<string, { readonly sha: string }>;
+
+/** True when a change of the library changes the account's own file. */
+export function touchesAccount(before: Files, after: Files): boolean {
+  return before.get(ACCOUNT_FILE)?.sha !== after.get(ACCOUNT_FILE)?.sha;
+}
+
+/** The library is the editors' to change, and what the account itself says the admins'. */
+export function requireAccountAdmin(caller: Caller): void {
+  if (atLeast(caller.role, 'admin')) return;
+  throw new Refusal('forbidden', `needs role admin to change ${ACCOUNT_FILE}, which holds the account’s defaults`, {
+    need: 'admin',
+  });
+}
+
+/** What the account's file says, read as every file of a tree is: off the event loop, within limits. No file says nothing. */
+export async function checkAccountFile(
+  { checker }: Deps,
+  files: ReadonlyMap<string, PreparedFile>,
+): Promise<{ readonly says: Workspace | null; readonly issues: readonly Issue[] }> {
+  const content = files.get(ACCOUNT_FILE)?.content ?? new Uint8Array();
+  const { workspace, issues } = await checker.check([{ path: ACCOUNT_FILE, content }], {
+    livePaths: [],
+    secrets: null,
+    models: null,
+  });
+  return { says: workspace, issues: issues.filter(({ severity }) => severity === 'error') };
+}
+
+/** The columns that budgets, schedules and notifications read, with the file that says them. */
+export async function writeAccount(
+  sql: Sql,
+  tenant: string,
+  { timezone, budgetUsd, notify }: Workspace,
+): Promise<void> {
+  await sql.query('UPDATE tenant SET timezone = $2, budget_nano = $3, notify = $4 WHERE id = $1', [
+    tenant,
+    timezone,
+    budgetUsd === null ? null : toNano(budgetUsd),
+    notify === null ? null : JSON.stringify(notify),
+  ]);
+}

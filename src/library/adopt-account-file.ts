@@ -1,0 +1,34 @@
+import type { Deps } from '../deps.js';
+import type { Caller } from '../shared/roles.js';
+import { ACCOUNT_FILE } from '../workspaces/index.js';
+import { changeShelf } from './change-shelf.js';
+
+/**
+ * Takes the account's AGENTS.md into the library, where it was kept beside it: in accounts of before it had a row of
+ * its own. Whoever shows or changes it asks for this first; of two at once one does it.
+ */
+export async function adoptAccountFile(deps: Deps, tenant: string): Promise<void> {
+  const [file] = await deps.db.query<{ content: Uint8Array }>({
+    name: 'account-file-beside',
+    text: 'SELECT content FROM library_file WHERE tenant_id = $1 AND path = $2',
+    values: [tenant, ACCOUNT_FILE],
+  });
+  if (!file) return;
+  await changeShelf(deps, serviceOf(tenant), {
+    action: 'library.adopt',
+    target: ACCOUNT_FILE,
+    message: `Take ${ACCOUNT_FILE} into the library`,
+    via: 'edit',
+    // One that has come meanwhile is newer.
+    edit: (files) => {
+      const all = new Map<string, Uint8Array | { readonly sha: string }>(files);
+      return files.has(ACCOUNT_FILE) ? all : all.set(ACCOUNT_FILE, file.content);
+    },
+  });
+  await deps.db.query('DELETE FROM library_file WHERE tenant_id = $1 AND path = $2', [tenant, ACCOUNT_FILE]);
+}
+
+function serviceOf(tenant: string): Caller {
+  const actor = { kind: 'system', id: 'library', label: 'Signalbox' } as const;
+  return { tenant, role: 'owner', workspaces: null, actor, person: null, signedIn: false, address: null };
+}

@@ -1,0 +1,41 @@
+import { readAccount } from '../accounts/index.js';
+import type { AccountBody, ChangeAccount } from '../contract/account.js';
+import type { Deps } from '../deps.js';
+import type { Json } from '../shared/json.js';
+import { Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { setKeys } from '../workspace/index.js';
+import { ACCOUNT_FILE } from '../workspaces/index.js';
+import { adoptAccountFile } from './adopt-account-file.js';
+import { changeShelf } from './change-shelf.js';
+
+/**
+ * Sets keys of the account's AGENTS.md in place, as a change of the library: what is not meant stays byte for byte. The
+ * file and the columns that budgets and schedules read change together. A file that would not be sound is refused.
+ */
+export async function changeAccount(deps: Deps, caller: Caller, keys: ChangeAccount): Promise<AccountBody> {
+  const sent = sentKeys(keys);
+  await adoptAccountFile(deps, caller.tenant);
+  await changeShelf(deps, caller, {
+    action: 'account.change',
+    target: caller.tenant,
+    detail: keys,
+    message: `Set ${Object.keys(sent).join(', ')}`,
+    via: 'edit',
+    edit: async (files, read) => {
+      const edited = setKeys((await read(ACCOUNT_FILE)) ?? '', sent);
+      if (!edited.ok) throw new Refusal('refused', `${ACCOUNT_FILE} of the account: ${edited.reason}`);
+      return new Map<string, Uint8Array | { readonly sha: string }>(files).set(
+        ACCOUNT_FILE,
+        new TextEncoder().encode(edited.text),
+      );
+    },
+  });
+  return readAccount(deps, caller);
+}
+
+function sentKeys(keys: ChangeAccount): Record<string, Json> {
+  const sent = Object.entries(keys).filter(([, value]) => value !== undefined);
+  if (sent.length === 0) throw new Refusal('refused', 'the body is empty: give timezone, budget or notify');
+  return Object.fromEntries(sent) as Record<string, Json>;
+}
