@@ -1,3 +1,4 @@
+export { type AppendedCommit, appendCommits } from './append-commits.js';
 export { blobId } from './blob-id.js';
 export { unwritablePaths } from './check-paths.js';
 export {
@@ -14,11 +15,12 @@ export {
   type ListedFile,
   listTree,
   readObjects,
+  readTreePaths,
   type TreeBudget,
   type TreeFault,
   type TreeListing,
 } from './read-tree.js';
-export { isAncestor, knownObjects, listRefs, MAIN, moveRef, readRef, setRefs } from './refs.js';
+export { isAncestor, knownObjects, listRefs, MAIN, moveRef, readRef, removeRef, setRefs } from './refs.js';
 export { openRepository, type Repository, removeRepository, repositoryFolder } from './repository.js';
 export { runGit } from './run-git.js';
 export { treeId } from './tree-id.js';

@@ -115,3 +115,10 @@ export async function readObjects(
   }
   return found;
 }
+
+/** The paths of a commit's files: of one that we made ourselves, so that there is nothing to check. */
+export async function readTreePaths(repository: Repository, commit: string): Promise<readonly string[]> {
+  const args = ['ls-tree', '-r', '-z', '--name-only', '--full-tree', '--end-of-options', commit];
+  const { stdout } = await runGit(repository, args);
+  return splitAtNul(stdout).map((path) => path.toString('utf8'));
+}

@@ -45,6 +45,11 @@ export async function setRefs(repository: Repository, wanted: ReadonlyMap<string
     );
 }
 
+/** Takes one ref away, whatever it names. */
+export async function removeRef(repository: Repository, ref: string): Promise<void> {
+  await updateRefs(repository, [`delete ${ref}\0\0`]);
+}
+
 async function updateRefs(repository: Repository, lines: readonly string[]): Promise<void> {
   await runGit(repository, ['update-ref', '--no-deref', '-z', '--stdin'], { input: lines.join('') });
 }

@@ -33,7 +33,7 @@ export async function writeCommit(repository: Repository, input: CommitInput): P
 }
 
 /** What a commit's header can carry: git refuses angle brackets, line ends and NUL in a name. */
-function identity(by: Actor): { name: string; email: string } {
+export function identity(by: Actor): { name: string; email: string } {
   const name = clean(by.label) || by.kind;
   const email = /^[^\s@]+@[^\s@]+$/.test(clean(by.label))
     ? clean(by.label)
@@ -45,6 +45,6 @@ function clean(text: string): string {
   return text.replace(/[<>\p{Cc}]/gu, ' ').trim();
 }
 
-function cleanMessage(message: string): string {
+export function cleanMessage(message: string): string {
   return message.replace(/\r\n?/g, '\n').replaceAll('\0', '').trim() || 'No message';
 }

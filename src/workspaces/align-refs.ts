@@ -11,6 +11,7 @@ import {
   setRefs,
 } from '../git/index.js';
 import { ensureCommit } from './ensure-commit.js';
+import { alignMemory, MEMORY_REF } from './memory-ref.js';
 import { loadPacks } from './packs.js';
 
 type Needs = Pick<Deps, 'db' | 'blobs' | 'config'>;
@@ -32,10 +33,11 @@ export async function alignMain(deps: Needs, workspaceId: string): Promise<void>
 }
 
 /**
- * The repository as git is to see it: `main` at the live revision, the other refs as their rows say, and no more. Null
+ * The repository as git is to see it: `main` at the live revision, the other refs as their rows say, agents' memory as history does, and no more. Null
  * for a workspace that is gone. A library's id does as well.
  */
 export async function alignRefs(deps: Needs, workspaceId: string): Promise<Repository | null> {
+  const memory = await alignMemory(deps, workspaceId);
   return deps.db.transaction(async (sql) => {
     const live = await lockLive(sql, workspaceId);
     if (!live) return null;
@@ -45,6 +47,7 @@ export async function alignRefs(deps: Needs, workspaceId: string): Promise<Repos
     }
     const wanted = await readRefs(sql, workspaceId);
     if (live.commit !== null) wanted.set(MAIN, live.commit);
+    if (memory !== null) wanted.set(MEMORY_REF, memory);
     if (isSame(await listRefs(repository), wanted)) return repository;
     const known = await knownObjects(repository, [...wanted.values()]);
     if ([...wanted.values()].some((oid) => !known.has(oid))) await loadPacks(deps, sql, repository, workspaceId);

@@ -7,6 +7,7 @@ export { inTurn } from './in-turn.js';
 export { liveRuns } from './live-runs.js';
 export { type LiveTree, readLiveTree, treeAfter, visibleTree } from './live-tree.js';
 export { diffTrees, isEmptyDiff, type ManifestEntry, parseManifest, type TreeDiff, type Writer } from './manifest.js';
+export { MEMORY_REF } from './memory-ref.js';
 export { readPreview, requireNoPreview } from './of-preview.js';
 export { dropPack, keepPack, noteLoaded, type StoredPack, sweepPacks, takePack } from './packs.js';
 export { type LivePlan, livePlan, loadPlan, pinnedPlan } from './plans.js';
