@@ -9,6 +9,7 @@ const LONG: readonly string[] = [
   'e2e/demo',
   'e2e/failpoints',
   'e2e/chaos',
+  'e2e/fire-hooks',
   'workflows/upgrade',
   'workflows/costs-of-ends',
   'workflows/hard-cases',
