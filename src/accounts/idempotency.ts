@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Sql } from '../db/contract.js';
+import { sweepRows } from '../db/index.js';
 import type { Deps } from '../deps.js';
 import { Refusal } from '../shared/refusal.js';
 
@@ -129,5 +130,5 @@ export async function releaseIdempotencyKey(deps: Deps, { tenant, key, holder }:
 
 /** Removes what is older than the day for which keys are promised. */
 export async function sweepIdempotencyKeys(deps: Pick<Deps, 'db'>): Promise<void> {
-  await deps.db.query(`DELETE FROM idempotency_key WHERE created_at < now() - interval '24 hours'`);
+  await sweepRows(deps.db, 'idempotency_key', `created_at < now() - interval '24 hours'`);
 }

@@ -20,7 +20,7 @@ export function createActivities(deps: Deps): RunActivities & ToolTestActivities
       }
     },
     testTool: (id) => withPulse(() => runToolTest(deps, id, Context.current().cancellationSignal)),
-    fireSchedule: (ref, at) => fireSchedule(deps, ref, at),
+    fireSchedule: (ref, at) => withPulse(() => fireSchedule(deps, ref, at)),
     tick: (park) => tickPark(deps, park),
     async close(runId) {
       await deps.sandbox.kill(runId);

@@ -4,4 +4,5 @@ export { DatabaseUnavailable, isConnectionLost, isContention, isUniqueViolation 
 export { applyMigrations } from './migrate.js';
 export { distDir, packageRoot } from './package-root.js';
 export type { DbOptions } from './pool.js';
+export { sweepRows } from './sweep-rows.js';
 export { keepWorkerSeen, type WorkerEntry } from './worker-register.js';

@@ -11,11 +11,16 @@ export interface Mail {
   readonly id: string;
 }
 
-export type MailOutcome = { readonly sent: true } | { readonly sent: false; readonly reason: string };
+export type MailOutcome =
+  | { readonly sent: true }
+  /** `final`: this mail will not be taken at another time either, whatever is mended here. */
+  | { readonly sent: false; readonly reason: string; readonly final: boolean };
 
 /** The account's key for its mail provider. */
 const SECRET = 'EMAIL_API_KEY';
 const TIMEOUT_MS = 10_000;
+/** The mail itself is at fault, and not the key, the quota or the moment. */
+const FINAL = new Set([400, 413, 422]);
 
 /**
  * Sends one mail through the HTTP API of the account's mail provider, under the account's own key. The wire is that of
@@ -44,7 +49,7 @@ export async function sendMail(deps: Deps, tenant: string, mail: Mail): Promise<
   if (answer.kind === 'fault') return failed(`the mail provider could not be asked: ${answer.message}`);
   if (answer.status >= 200 && answer.status < 300) return { sent: true };
   const hint = answer.status === 401 || answer.status === 403 ? `: look at the secret ${SECRET}` : '';
-  return failed(`the mail provider answered ${answer.status}${hint}`);
+  return failed(`the mail provider answered ${answer.status}${hint}`, FINAL.has(answer.status));
 }
 
 type Key = { readonly key: string } | { readonly none: true } | (MailOutcome & { sent: false });
@@ -61,6 +66,6 @@ async function keyOf(deps: Deps, tenant: string): Promise<Key> {
   }
 }
 
-function failed(reason: string): MailOutcome & { sent: false } {
-  return { sent: false, reason };
+function failed(reason: string, final = false): MailOutcome & { sent: false } {
+  return { sent: false, reason, final };
 }

@@ -27,8 +27,19 @@ export async function sendSmtp(url: string, from: string, { id, to, subject, tex
     });
     return { sent: true };
   } catch (error) {
-    return { sent: false, reason: `the mail server did not take it: ${errorMessage(error).slice(0, 300)}` };
+    const reason = `the mail server did not take it: ${errorMessage(error).slice(0, 300)}`;
+    return { sent: false, reason, final: isFinal(error) };
   } finally {
     transport.close();
   }
+}
+
+/**
+ * A reply 5yz to the recipient or the message is for good (RFC 5321, 4.2.1). One of 53z is about the credentials, and
+ * one to the sender's address about what the operator has set: these can be mended, as can a server that is away.
+ */
+function isFinal(error: unknown): boolean {
+  const { command, responseCode } = error as { readonly command?: unknown; readonly responseCode?: unknown };
+  if (command !== 'RCPT TO' && command !== 'DATA') return false;
+  return typeof responseCode === 'number' && responseCode >= 500 && Math.floor(responseCode / 10) !== 53;
 }

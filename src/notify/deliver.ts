@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.js';
 import { sendMail } from '../mail/index.js';
 import { approveLinks, type LinkOf, WEBHOOK } from '../runs/index.js';
+import { failpoint } from '../shared/failpoint.js';
 import type { Json } from '../shared/json.js';
 import { errorMessage } from '../shared/refusal.js';
 import { type NotificationContent, readContent } from './content.js';
@@ -35,15 +36,21 @@ export async function deliverDue(deps: Deps): Promise<number> {
       RETURNING id, tenant_id AS "tenantId", run_id AS "runId", park, channel, target, content, tries`,
     values: [LEASE_MS, BATCH],
   });
+  if (rows.length > 0) failpoint('notification-claimed');
   await Promise.all(rows.map((row) => deliver(deps, row)));
   return rows.length;
 }
 
 async function deliver(deps: Deps, row: NotificationRow): Promise<void> {
   if (row.park !== null && !(await isOpen(deps, row.park))) return end(deps, row, 'dropped', 'it was decided before');
-  const outcome = await send(deps, row).catch((error: unknown): Sent => ({ sent: false, reason: errorMessage(error) }));
-  if (outcome.sent) return end(deps, row, 'sent', null);
-  const pause = PAUSES[row.tries - 1];
+  const outcome = await send(deps, row).catch(
+    (error: unknown): Sent => ({ sent: false, reason: errorMessage(error), final: false }),
+  );
+  if (outcome.sent) {
+    failpoint('notification-sent');
+    return end(deps, row, 'sent', null);
+  }
+  const pause = outcome.final ? undefined : PAUSES[row.tries - 1];
   if (pause === undefined) {
     deps.log.warn(
       { notification: row.id, tenant: row.tenantId, reason: outcome.reason },

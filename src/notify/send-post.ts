@@ -2,7 +2,10 @@ import type { Deps } from '../deps.js';
 import type { Json } from '../shared/json.js';
 import { signedHeaders } from './sign.js';
 
-export type Sent = { readonly sent: true } | { readonly sent: false; readonly reason: string };
+export type Sent =
+  | { readonly sent: true }
+  /** `final`: no later try can end otherwise. */
+  | { readonly sent: false; readonly reason: string; readonly final: boolean };
 
 const TIMEOUT_MS = 15_000;
 const ANSWER_BYTES = 64 * 1024;
@@ -22,7 +25,7 @@ export async function sendPost(
     text: 'SELECT notify_key AS version, notify_key_at AS since FROM tenant WHERE id = $1',
     values: [tenant],
   });
-  if (!signer) return { sent: false, reason: 'the account is gone' };
+  if (!signer) return { sent: false, reason: 'the account is gone', final: true };
   const text = JSON.stringify(body);
   const signed = signedHeaders(deps, { tenant, ...signer }, { id, nowMs: deps.clock.now(), body: text });
   const answer = await deps.net.request({
@@ -34,7 +37,8 @@ export async function sendPost(
     timeoutMs: TIMEOUT_MS,
     maxBytes: ANSWER_BYTES,
   });
-  if (answer.kind === 'fault') return { sent: false, reason: answer.message };
+  if (answer.kind === 'fault') return { sent: false, reason: answer.message, final: false };
   if (answer.status >= 200 && answer.status < 300) return { sent: true };
-  return { sent: false, reason: `${new URL(url).host} answered ${answer.status}` };
+  // "Gone" is how a receiver says that it wants no more; any other answer may be a receiver that is being mended.
+  return { sent: false, reason: `${new URL(url).host} answered ${answer.status}`, final: answer.status === 410 };
 }

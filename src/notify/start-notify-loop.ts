@@ -1,3 +1,4 @@
+import { sweepRows } from '../db/index.js';
 import type { Deps } from '../deps.js';
 import { repeat } from '../shared/repeat.js';
 import { deliverDue } from './deliver.js';
@@ -27,7 +28,6 @@ export async function notifyAll(deps: Deps): Promise<void> {
 }
 
 async function sweep({ db }: Pick<Deps, 'db'>): Promise<void> {
-  await db.query(`DELETE FROM notification WHERE created_at < now() - $1 * interval '1 day' AND state <> 'pending'`, [
-    KEPT_DAYS,
-  ]);
+  const isOld = `created_at < now() - $1 * interval '1 day' AND state <> 'pending'`;
+  await sweepRows(db, 'notification', isOld, [KEPT_DAYS]);
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { InstallKeys } from '../config/index.js';
 import type { Sql } from '../db/contract.js';
+import { sweepRows } from '../db/index.js';
 import { open, seal, statePlace } from '../secrets/index.js';
 
 export const STATE_MINUTES = 10;
@@ -32,7 +33,7 @@ export async function insertState(
   const hash = hashOf(state);
   const { keyId, wrappedKey, sealed } = seal(keys, statePlace({ tenant: pending.tenant, hash }), verifier);
   const { tenant, member, clientId, secret, workspace, redirectUri } = pending;
-  await sql.query("DELETE FROM oauth_state WHERE expires_at < now() - interval '1 day'");
+  await sweepRows(sql, 'oauth_state', `expires_at < now() - interval '1 day'`);
   const [row] = await sql.query<{ expiresAt: Date }>({
     name: 'oauth-state-insert',
     text: `INSERT INTO oauth_state (hash, nonce_hash, tenant_id, member_id, client_id, secret_name, workspace_id,

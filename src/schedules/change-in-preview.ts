@@ -16,7 +16,7 @@ import type { ScheduleView } from './list-schedules.js';
 export async function changeInPreview(
   deps: Deps,
   caller: Caller,
-  { workspace: name, flow, action }: ChangeScheduleInput,
+  { workspace: name, flow, action, once }: ChangeScheduleInput,
 ): Promise<ChangedSchedule | null> {
   const { id } = await findWorkspace(deps.db, caller, name);
   if (!(await readPreview(deps.db, id))) return null;
@@ -35,10 +35,12 @@ export async function changeInPreview(
         `flow ${flow} has as many runs at work as its concurrency allows: wait for one to end`,
       );
     await audit(sql, caller, 'schedule.run-now', flow, { workspace: name, run: run.runId });
-    return { run, schedule: neverFiring(workspace, flow, live.plan) };
+    const answer: ChangedSchedule = { ok: true, schedule: neverFiring(workspace, flow, live.plan), runId: run.runId };
+    await once?.(sql, answer);
+    return { run, answer };
   });
   tellBegun(deps, begun.run);
-  return { ok: true, schedule: begun.schedule, runId: begun.run.runId };
+  return begun.answer;
 }
 
 /** What its file says of it, and no time at which it fires. */

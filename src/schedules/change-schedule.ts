@@ -1,8 +1,8 @@
-import { audit } from '../accounts/index.js';
+import { audit, type Once } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { changeFlow } from '../documents/index.js';
-import { tellBegun } from '../runs/index.js';
+import { type BegunRun, tellBegun } from '../runs/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace, type WorkspaceRow } from '../workspaces/index.js';
@@ -17,6 +17,8 @@ export interface ChangeScheduleInput {
   readonly action: 'pause' | 'resume' | 'run-now' | 'set';
   readonly cron?: string | undefined;
   readonly timezone?: string | null | undefined;
+  /** Keeps the answer with what was done. */
+  readonly once?: Once | undefined;
 }
 
 export interface ChangedSchedule {
@@ -26,9 +28,9 @@ export interface ChangedSchedule {
   readonly runId: string | null;
 }
 
-type Act = (deps: Deps, caller: Caller, input: ChangeScheduleInput) => Promise<string | null>;
+type Act = (deps: Deps, caller: Caller, input: ChangeScheduleInput) => Promise<ChangedSchedule>;
 
-/** What each action does; answers the run that it started. */
+/** What each action does. */
 const ACTIONS = {
   pause: (deps, caller, input) => setPaused(deps, caller, input, true),
   resume: (deps, caller, input) => setPaused(deps, caller, input, false),
@@ -44,10 +46,7 @@ export async function changeSchedule(deps: Deps, caller: Caller, input: ChangeSc
     throw new Refusal('refused', `action: ${action} takes neither cron nor timezone: use set to change them`, {
       code: 'invalid',
     });
-  const runId = await ACTIONS[action](deps, caller, input);
-  const schedule = await readSchedule(deps, caller, workspace, flow);
-  if (!schedule) throw notFound('schedule');
-  return { ok: true, schedule, runId };
+  return ACTIONS[action](deps, caller, input);
 }
 
 /** There is no such schedule for the caller: what there may be is a preview's flow. */
@@ -61,23 +60,48 @@ async function elsewhere(deps: Deps, caller: Caller, input: ChangeScheduleInput)
   throw notFound('schedule');
 }
 
-async function found<T>(
+/** Refuses a schedule that is not there, or not for the caller. */
+async function viewOf(
+  { clock }: Pick<Deps, 'clock'>,
+  sql: Sql,
+  caller: Caller,
+  { workspace, flow }: Pick<ChangeScheduleInput, 'workspace' | 'flow'>,
+): Promise<ScheduleView> {
+  const schedule = await readSchedule({ clock, db: sql }, caller, workspace, flow);
+  if (!schedule) throw notFound('schedule');
+  return schedule;
+}
+
+interface Found {
+  readonly sql: Sql;
+  readonly workspace: WorkspaceRow;
+  readonly paused: boolean;
+}
+
+/** Does the work on the schedule under its lock, and answers with what it then is, in the same transaction. */
+async function change(
   deps: Deps,
   caller: Caller,
-  { workspace, flow }: ChangeScheduleInput,
-  work: (sql: Sql, at: { readonly workspace: WorkspaceRow; readonly paused: boolean }) => Promise<T>,
-): Promise<T> {
-  return deps.db.transaction(async (sql) => {
-    const { id } = await findWorkspace(sql, caller, workspace);
-    const locked = await lockSchedule(sql, { workspace: id, flow });
+  input: ChangeScheduleInput,
+  work: (at: Found) => Promise<BegunRun | null>,
+): Promise<ChangedSchedule> {
+  const { answer, begun } = await deps.db.transaction(async (sql) => {
+    const { id } = await findWorkspace(sql, caller, input.workspace);
+    const locked = await lockSchedule(sql, { workspace: id, flow: input.flow });
     if (!locked) throw notFound('schedule');
-    return work(sql, { workspace: locked.workspace, paused: locked.schedule.paused });
+    const run = await work({ sql, workspace: locked.workspace, paused: locked.schedule.paused });
+    const schedule = await viewOf(deps, sql, caller, input);
+    const changed: ChangedSchedule = { ok: true, schedule, runId: run?.runId ?? null };
+    await input.once?.(sql, changed);
+    return { answer: changed, begun: run };
   });
+  if (begun) tellBegun(deps, begun);
+  return answer;
 }
 
 /** Times that pass while it is paused are not made up for. */
-function setPaused(deps: Deps, caller: Caller, input: ChangeScheduleInput, paused: boolean): Promise<null> {
-  return found(deps, caller, input, async (sql, at) => {
+function setPaused(deps: Deps, caller: Caller, input: ChangeScheduleInput, paused: boolean): Promise<ChangedSchedule> {
+  return change(deps, caller, input, async ({ sql, ...at }) => {
     if (at.paused === paused) return null;
     await sql.query(
       `UPDATE schedule SET paused = $3, told = false, version = nextval('schedule_version_seq'),
@@ -90,8 +114,8 @@ function setPaused(deps: Deps, caller: Caller, input: ChangeScheduleInput, pause
   });
 }
 
-async function runNow(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<string> {
-  const run = await found(deps, caller, input, async (sql, { workspace }) => {
+function runNow(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ChangedSchedule> {
+  return change(deps, caller, input, async ({ sql, workspace }) => {
     const begun = await beginScheduled(deps, sql, { caller, workspace, flow: input.flow, at: deps.clock.now() });
     if (!begun)
       throw new Refusal(
@@ -101,20 +125,26 @@ async function runNow(deps: Deps, caller: Caller, input: ChangeScheduleInput): P
     await audit(sql, caller, 'schedule.run-now', input.flow, { workspace: input.workspace, run: begun.runId });
     return begun;
   });
-  tellBegun(deps, run);
-  return run.runId;
 }
 
 /** Edits the flow's own keys where they stand, as a deploy: what is wrong with them is refused as a deploy's issues are. */
-async function setTimes(
-  deps: Deps,
-  caller: Caller,
-  { workspace, flow, cron, timezone }: ChangeScheduleInput,
-): Promise<null> {
+async function setTimes(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ChangedSchedule> {
+  const { workspace, flow, cron, timezone } = input;
   const trigger = { ...(cron === undefined ? {} : { cron }), ...(timezone === undefined ? {} : { timezone }) };
   if (Object.keys(trigger).length === 0)
     throw new Refusal('refused', 'action: set needs cron, timezone or both', { code: 'invalid' });
-  await changeFlow(deps, caller, { workspace, flow, changes: [{ kind: 'trigger', trigger }], expect: {} });
-  await audit(deps.db, caller, 'schedule.set', flow, { workspace, ...trigger });
-  return null;
+  let answer: ChangedSchedule | undefined;
+  await changeFlow(deps, caller, {
+    workspace,
+    flow,
+    changes: [{ kind: 'trigger', trigger }],
+    expect: {},
+    once: async (sql) => {
+      await audit(sql, caller, 'schedule.set', flow, { workspace, ...trigger });
+      answer = { ok: true, schedule: await viewOf(deps, sql, caller, input), runId: null };
+      await input.once?.(sql, answer);
+    },
+  });
+  // Nothing had to be written when the flow says so already.
+  return answer ?? { ok: true, schedule: await viewOf(deps, deps.db, caller, input), runId: null };
 }

@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.js';
 import { abortLive, endRuns, tellRuns } from '../engine/index.js';
+import { failpoint } from '../shared/failpoint.js';
 import type { FlowRef } from '../workflows/contract.js';
 import { dueTimes } from './due-times.js';
 import { isFiring, liveScheduled, lockSchedule } from './schedule-row.js';
@@ -21,6 +22,7 @@ export async function endLast(deps: Deps, ref: FlowRef, now: number): Promise<vo
       stopped: true,
     });
   });
+  if (ended.length > 0) failpoint('last-ended');
   for (const id of ended) abortLive(id);
   void tellRuns(deps, ended);
 }

@@ -1,6 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { type BegunRun, tellBegun } from '../runs/index.js';
+import { failpoint } from '../shared/failpoint.js';
 import type { FlowRef } from '../workflows/contract.js';
 import type { WorkspaceRow } from '../workspaces/index.js';
 import { beginFiring } from './begin-firing.js';
@@ -26,9 +27,11 @@ export async function fireSchedule(deps: Deps, ref: FlowRef, at: number): Promis
     if (!found || !isFiring(found.schedule)) return [];
     const due = dueTimes(found.schedule, now);
     const runs = await fireAll(deps, sql, { ref, ...found, due });
+    if (runs.length > 0) failpoint('firing-written');
     await settle(sql, ref, found.schedule, now);
     return runs;
   });
+  if (begun.length > 0) failpoint('firing-committed');
   for (const run of begun) tellBegun(deps, run);
   await tellSchedules(deps, ref);
 }

@@ -1,7 +1,8 @@
+export { auditSchedules } from './audit-schedules.js';
 export { type ChangedSchedule, type ChangeScheduleInput, changeSchedule } from './change-schedule.js';
 export { fireSchedule } from './fire-schedule.js';
 export { listSchedules, type ScheduleView } from './list-schedules.js';
-export { findDrift, reconcileSchedules } from './reconcile-schedules.js';
+export { reconcileSchedules } from './reconcile-schedules.js';
 export { startScheduleLoops } from './start-schedule-loops.js';
 export { startWaiting } from './start-waiting.js';
 export { tellSchedules } from './tell-schedules.js';

@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.js';
+import { failpoint } from '../shared/failpoint.js';
 import { errorMessage } from '../shared/refusal.js';
 import type { FlowRef } from '../workflows/contract.js';
 import { cronTimes } from '../workspace/index.js';
@@ -65,6 +66,7 @@ async function tellOne(deps: Deps, row: ScheduleRow): Promise<boolean> {
         paused: row.paused,
         wake: isLate(row, now),
       });
+    failpoint('schedule-told');
     await markTold(deps, row, times.at(-1) ?? null);
     return true;
   } catch (error) {

@@ -29,6 +29,16 @@ export const FAILPOINTS = {
   'objects-written': 'a deploy: git has the commit, and no row is written',
   'revision-written': 'a deploy: the revision’s rows are written, and it is not live',
   'pointer-swapped': 'a deploy: the revision is live, and the branch in git is not moved',
+  'delivery-written': 'a delivery: its key, its run and its files are written, and nothing is committed',
+  'delivery-committed': 'a delivery: all of it is committed, and neither its sender nor Temporal has been told',
+  'burst-taken': 'a burst that is quiet: it is taken up and its run is written, and nothing is committed',
+  'event-taken': 'an event of a workspace: it is taken up and its runs are written, and nothing is committed',
+  'schedule-told': 'a schedule: Temporal has it, and its row still asks for that',
+  'last-ended': 'a schedule with overlap: cancel: its last run is ended, and the next one is not begun',
+  'firing-written': 'a schedule’s time: its run and what became of it are written, and nothing is committed',
+  'firing-committed': 'a schedule’s time: all of it is committed, and Temporal knows of no run',
+  'notification-claimed': 'a notification: it is taken to be sent, and has not left',
+  'notification-sent': 'a notification: its receiver has it, and it is not noted as sent',
   'refresh-answered': 'an OAuth token: the provider has answered, and the answer is not stored',
 } as const satisfies Record<string, string>;
 export type Failpoint = keyof typeof FAILPOINTS;

@@ -2,6 +2,7 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { findTarget, tellBegun } from '../runs/index.js';
 import { eachByItself } from '../shared/each-by-itself.js';
+import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -114,5 +115,6 @@ async function startBurst(deps: Deps, sql: Sql, { id: burstId, tenant, workspace
     `UPDATE delivery SET outcome = $2, run_id = $3, burst_id = NULL, input = NULL, trigger = NULL WHERE burst_id = $1`,
     [burstId, begun ? 'started' : 'skipped', begun ? id : null],
   );
+  failpoint('burst-taken');
   return begun;
 }

@@ -1,6 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { type BegunRun, findTarget, tellBegun } from '../runs/index.js';
+import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -27,7 +28,7 @@ export interface Arrival {
   /** What belongs to one burst under `debounce`. */
   readonly burstKey: string | null;
   readonly address: string | null;
-  /** Writes what the delivery brought besides, with its run or its burst. */
+  /** Keeps what the delivery brought besides: with its run, its burst, or the row by which it can be made again. */
   readonly fill?: (sql: Sql) => Promise<void>;
 }
 
@@ -48,7 +49,12 @@ interface Taken {
  */
 export async function deliver(deps: Deps, arrival: Arrival): Promise<Delivered> {
   try {
-    const { answer, begun } = await deps.db.transaction((sql) => take(deps, sql, arrival));
+    const { answer, begun } = await deps.db.transaction(async (sql) => {
+      const taken = await take(deps, sql, arrival);
+      failpoint('delivery-written');
+      return taken;
+    });
+    failpoint('delivery-committed');
     if (begun) tellBegun(deps, begun);
     return answer;
   } catch (error) {
@@ -126,7 +132,11 @@ async function accept(deps: Deps, sql: Sql, { arrival, workspace, live }: Accept
   }
   const begun = await startDelivered(deps, sql, { ...arrival, id, workspace, live, trigger: kept });
   const answer: Delivered = begun ? { ok: true, runId: id } : { ok: true, skipped: true };
-  if (!begun && claim) await settleDelivery(sql, claim, answer);
+  if (!begun) {
+    if (claim) await settleDelivery(sql, claim, answer);
+    // It may be delivered again by an admin, and then has all that it brought.
+    await arrival.fill?.(sql);
+  }
   await noteDelivery(sql, {
     ...noteOf(arrival),
     ...(begun ? { outcome: 'started', runId: id, content: undefined } : { outcome: 'skipped' }),

@@ -1,4 +1,5 @@
 import type { Sql } from '../db/contract.js';
+import { sweepRows } from '../db/index.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import { storableJson, storableText } from '../shared/storable-json.js';
@@ -67,11 +68,9 @@ const KEPT = 100;
 
 /** Removes what the lists do not show any more, and keys that had their day. */
 export async function sweepDeliveries(sql: Sql): Promise<void> {
-  await sql.query(
-    `DELETE FROM delivery d USING (
-        SELECT id, row_number() OVER (PARTITION BY workspace_id, flow ORDER BY id DESC) AS place FROM delivery) AS old
-      WHERE d.id = old.id AND old.place > $1 AND d.burst_id IS NULL`,
-    [KEPT],
-  );
-  await sql.query(`DELETE FROM delivery_key WHERE at < now() - interval '24 hours'`);
+  const isOld = `burst_id IS NULL AND id IN (SELECT id FROM (
+      SELECT id, row_number() OVER (PARTITION BY workspace_id, flow ORDER BY id DESC) AS place FROM delivery) AS old
+    WHERE place > $1)`;
+  await sweepRows(sql, 'delivery', isOld, [KEPT]);
+  await sweepRows(sql, 'delivery_key', `at < now() - interval '24 hours'`);
 }

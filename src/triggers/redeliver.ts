@@ -2,7 +2,7 @@ import { audit } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { beginRun, checkEnabled, findTarget, type SkippedRun, tellBegun } from '../runs/index.js';
-import type { Json, JsonObject } from '../shared/json.js';
+import { isRecord, type Json, type JsonObject } from '../shared/json.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { type DeliveryOutcome, noteDelivery } from './delivery-rows.js';
@@ -38,6 +38,7 @@ export async function redeliver(
     const trigger = { ...contentOf(row), redeliveryOf: id };
     checkEnabled(live.plan);
     checkDelivered(live.plan, input);
+    await requireFiles(sql, workspace.id, row);
     const run = await beginRun(deps, sql, { caller, workspace, ...live, input, trigger, from: 1, tags: [] });
     const note = { workspaceId: workspace.id, flow, kind, deliveryId, address: caller.address, redeliveryOf: id };
     const outcome = run ? 'started' : 'skipped';
@@ -87,4 +88,17 @@ function contentOf({ trigger, outcome }: Row): JsonObject {
   if (trigger) return trigger;
   const why = outcome === 'invalid-signature' ? 'it proved nothing, so nothing of it was kept' : 'it is not kept';
   throw new Refusal('conflict', `this delivery cannot be made again: ${why}`);
+}
+
+/** A mail that was refused or filtered left no files, and without them it is another mail. */
+async function requireFiles(sql: Sql, workspaceId: string, { kind, input }: Row): Promise<void> {
+  const told = kind === 'email' && isRecord(input) && Array.isArray(input.attachments) ? input.attachments : [];
+  const paths = told.map((one) => (isRecord(one) ? String(one.path) : ''));
+  const there = await sql.query('SELECT 1 FROM storage_entry WHERE workspace_id = $1 AND path = ANY($2)', [
+    workspaceId,
+    paths,
+  ]);
+  if (there.length < paths.length) {
+    throw new Refusal('conflict', 'this mail cannot be made again: its files are not kept, so have it sent again');
+  }
 }

@@ -2,6 +2,7 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { type BegunRun, tellBegun } from '../runs/index.js';
 import { eachByItself } from '../shared/each-by-itself.js';
+import { failpoint } from '../shared/failpoint.js';
 import type { JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { livePlan, readLiveTree, type WorkspaceRow } from '../workspaces/index.js';
@@ -58,6 +59,7 @@ async function startListeners(
     const run = await startListener(deps, sql, { workspace, event, flow: name });
     if (run) begun.push(run);
   }
+  if (begun.length > 0) failpoint('event-taken');
   return begun;
 }
 

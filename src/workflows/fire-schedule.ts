@@ -4,6 +4,8 @@ import type { FlowRef, ScheduleActivities } from './contract.js';
 const activities = proxyActivities<ScheduleActivities>({
   // It writes rows and ends; with the database away it is made again until that is back.
   startToCloseTimeout: '1 minute',
+  // A worker that dies over it costs these seconds, and not the minute.
+  heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
 });
 

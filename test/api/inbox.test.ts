@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { routes } from '../../src/api/routes/index.js';
 import type { Workflows } from '../../src/temporal/contract.js';
@@ -64,6 +65,48 @@ describe('mail', () => {
     );
     expect(rows.map(({ path }) => path)).toEqual(files.map(({ path }) => path).sort());
     expect(Buffer.from((await app.deps.blobs.get(rows[0]?.sha ?? '')) ?? []).toString()).toBe('hi');
+  });
+
+  test('that is refused or comes twice stores no file; one left out by its concurrency has its files when it is made again', async () => {
+    const box = await inbox("concurrency: { limit: 1, on_limit: skip }\nfilter: input.subject != 'no'");
+    const file = (text: string) => [{ filename: 'a.txt', content: Buffer.from(text).toString('base64') }];
+    const has = (text: string) => app.deps.blobs.has(createHash('sha256').update(text).digest('hex'));
+    const again = (one: { id: string }) =>
+      app.post(`/api/workspaces/${box.name}/hooks/hooked/deliveries/${one.id}/redeliver`);
+    const texts = ['kept', 'repeated', 'left out', 'filtered', 'refused'].map((text) => `${text} ${box.name}`);
+    const [kept = '', repeated = '', leftOut = '', filtered = '', refused = ''] = texts;
+    expect((await box.send({ ...MAIL, ...id('<1@acme.test>'), attachments: file(kept) }))[0]).toBe(202);
+    const twice = await box.send({ ...MAIL, ...id('<1@acme.test>'), attachments: file(repeated) });
+    expect(twice[1]).toMatchObject({ duplicate: true });
+    expect((await box.send({ ...MAIL, attachments: file(leftOut) }))[1]).toEqual({ ok: true, skipped: true });
+    expect((await box.send({ ...MAIL, subject: 'no', attachments: file(filtered) }))[1]).toMatchObject({
+      filtered: true,
+    });
+    await app.deps.db.query(
+      `INSERT INTO usage (tenant_id, workspace_id, run_id, step, meter, nano, source)
+        SELECT tenant_id, id, 'r', 's', 'model', 20000000, 'test' FROM workspace WHERE name = $1`,
+      [box.name],
+    );
+    await app.patch(`/api/workspaces/${box.name}`, { budget: 0.01 });
+    expect((await box.send({ ...MAIL, attachments: file(refused) }))[0]).toBe(402);
+    expect(await Promise.all(texts.map(has))).toEqual([true, false, true, false, false]);
+    await app.patch(`/api/workspaces/${box.name}`, { budget: null });
+    await app.deps.db.query('UPDATE run SET finished_at = now() WHERE id = ANY($1)', [
+      (await box.runs()).map((run) => run.id),
+    ]);
+    await app.deps.db.query('DELETE FROM slot WHERE run_id = ANY($1)', [(await box.runs()).map((run) => run.id)]);
+    const [no, left, skipped] = await box.deliveries();
+    expect([(await again(no)).status, (await again(left)).status, (await again(skipped)).status]).toEqual([
+      409, 409, 202,
+    ]);
+    const paths = (await box.runs()).map(
+      ({ input }) => (input as { attachments: { path: string }[] }).attachments[0]?.path,
+    );
+    const entries = await app.deps.db.query<{ path: string }>(
+      'SELECT e.path FROM storage_entry e JOIN workspace w ON w.id = e.workspace_id WHERE w.name = $1 ORDER BY path',
+      [box.name],
+    );
+    expect(entries.map(({ path }) => path)).toEqual(paths.sort());
   });
 
   test('of a loop and of others starts nothing, is taken, and told to the admin', async () => {

@@ -29,7 +29,7 @@ beforeAll(async () => {
   ).flat();
   await provider.close();
   console.log(`${ROWS.length} kills at ${Object.keys(JOBS).length} failpoints: ${Date.now() - began} ms`);
-}, 600_000);
+}, 900_000);
 
 test.each(ROWS.map((row) => [row.point, row.job.name, row] as const))(
   'killed at %s (%s), a new process ends the job: nothing recorded is done twice',

@@ -13,14 +13,15 @@ export interface ReceivedMail extends ParsedMail {
 export interface MailServer {
   readonly url: string;
   readonly mails: readonly ReceivedMail[];
-  /** Refuses what comes next, so many times. */
-  refuse(times: number): void;
+  /** Refuses what comes next, so many times: with 451, try later, or another code. */
+  refuse(times: number, code?: number): void;
 }
 
 /** A real SMTP server, whose mails are read by a parser of others. */
 export async function startMailServer(): Promise<MailServer> {
   const mails: ReceivedMail[] = [];
   let refusing = 0;
+  let code = 451;
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
@@ -30,7 +31,7 @@ export async function startMailServer(): Promise<MailServer> {
       stream.on('end', () => {
         if (refusing > 0) {
           refusing -= 1;
-          return done(Object.assign(new Error('try later'), { responseCode: 451 }));
+          return done(Object.assign(new Error('try later'), { responseCode: code }));
         }
         const raw = Buffer.concat(chunks).toString('utf8');
         const recipients = session.envelope.rcptTo.map(({ address }) => address);
@@ -48,8 +49,9 @@ export async function startMailServer(): Promise<MailServer> {
   return {
     url: `smtp://127.0.0.1:${port}`,
     mails,
-    refuse: (times) => {
+    refuse: (times, withCode = 451) => {
       refusing = times;
+      code = withCode;
     },
   };
 }

@@ -124,6 +124,66 @@ const BREAKS = [
     `INSERT INTO run_file (run_id, agent, path, step, sha, size) VALUES ($1, 'worker', 'p', 's', repeat('a', 64), 1)`,
     /has lost its file p/,
   ],
+  [
+    'done',
+    `INSERT INTO burst (id, workspace_id, flow, key, kind, input, trigger, due_at) SELECT 'b', workspace_id, flow, 'k', 'webhook', '{}', '{}',
+      now() - interval '2 minutes' FROM run WHERE id = $1`,
+    /The burst k of flow g \(workspace \S+\) was due at .*, and its run is not begun/,
+  ],
+  [
+    'done',
+    `INSERT INTO delivery (id, workspace_id, flow, kind, outcome, burst_id) SELECT 'd', workspace_id, flow, 'webhook', 'debounced', 'gone' FROM run WHERE id = $1`,
+    /The delivery d of flow g \(workspace \S+\) waits for a burst that is gone/,
+  ],
+  [
+    'done',
+    `INSERT INTO raised_event (workspace_id, kind, body, at) SELECT workspace_id, 'run.completed', '{}', now() - interval '2 minutes' FROM run WHERE id = $1`,
+    /1 events of workspace \S+ wait since .* to start who listens/,
+  ],
+  [
+    'done',
+    `INSERT INTO delivery_key (workspace_id, flow, key, answer) SELECT workspace_id, flow, 'k', '{"ok":true,"runId":"lost"}' FROM run WHERE id = $1`,
+    /was answered with the run lost, which is not there/,
+  ],
+  [
+    'done',
+    `UPDATE run SET trigger = '{"kind":"webhook","deliveryId":"m1"}' WHERE $1 <> '' AND flow = 'g'`,
+    /was started by the delivery m1, as \S+ was/,
+  ],
+  [
+    'done',
+    `INSERT INTO notice (tenant_id, event, data, at) SELECT tenant_id, 'run.failed', '{}', now() - interval '2 minutes' FROM run WHERE id = $1`,
+    /1 times "run.failed" waits since .* to be told/,
+  ],
+  [
+    'done',
+    `INSERT INTO notification (id, tenant_id, event, channel, target, content, due_at)
+      SELECT 'n', tenant_id, 'run.failed', 'mail', 'a@x.test', '{}', now() - interval '2 minutes' FROM run WHERE id = $1`,
+    /The notification n \(run.failed\) was due at .*, and is not tried/,
+  ],
+  [
+    'done',
+    `INSERT INTO schedule (workspace_id, flow, tenant_id, cron, timezone, catch_up, overlap, enabled, settled_until)
+      SELECT workspace_id, flow, tenant_id, '* * * * *', 'UTC', 'last', 'skip', true, now() FROM run WHERE id = $1`,
+    /Flow g .* has a row of a schedule that its live revision does not ask for/,
+  ],
+  [
+    'done',
+    `INSERT INTO schedule (workspace_id, flow, tenant_id, cron, timezone, catch_up, overlap, enabled, settled_until)
+      SELECT workspace_id, flow, tenant_id, '* * * * *', 'UTC', 'last', 'skip', true, now() - interval '1 hour' FROM run WHERE id = $1`,
+    /Flow g .* was due at \S+, and nothing became of it/,
+  ],
+  [
+    'done',
+    `INSERT INTO firing (workspace_id, flow, scheduled_for, outcome, at)
+      SELECT workspace_id, 'inner', now(), 'waiting', now() - interval '2 minutes' FROM run WHERE id = $1`,
+    /Flow inner .* has a time, .*, that waits for a run before it, and none is at work/,
+  ],
+  [
+    'done',
+    `UPDATE run SET trigger = '{"kind":"schedule","scheduled_for":"then"}', started_by = '{"kind":"clock"}' WHERE $1 <> '' AND flow = 'g'`,
+    /Flow g .* was started 3 times by its schedule for then/,
+  ],
 ] as const;
 
 test('security 1-5, 8: each promise that was broken behind the engine’s back is told with its run, a sentence and what to do', {

@@ -153,6 +153,30 @@ test('security 1: a worker that dies over a mail leaves it to the next one, and 
   expect(await rowsOf(id)).toMatchObject([{ state: 'sent', tries: 3 }]);
 });
 
+test.each([
+  ['a mail that its server refuses for good', 'mail', 550],
+  ['a mail that its server puts off', 'mail', 451],
+  ['a POST to a receiver that says it is gone', 'post', 410],
+  ['a POST to a receiver that fails', 'post', 404],
+])('%s: what is for good ends at once and is told to admins, the rest is tried again', async (_what, channel, code) => {
+  const server = await receiver(() => code);
+  const to = `for-good-${code}@mail.example`;
+  const notify = channel === 'mail' ? `{ email: ${to} }` : `{ url: "${server.url}" }`;
+  if (channel === 'mail') mail.refuse(1, code);
+  const { workspace, id } = await started('## Boom @worker\n\nBreak.', `notify: ${notify}\n`);
+  await app.ended(workspace, id);
+  await notifyAll(app.deps);
+  const isFinal = code === 550 || code === 410;
+  const list = (await (await app.get('/api/notifications?limit=50')).json()) as { notifications: { run: string }[] };
+  expect(list.notifications.find(({ run }) => run === id)).toMatchObject({
+    channel,
+    state: isFinal ? 'failed' : 'pending',
+    tries: 1,
+    nextAt: isFinal ? null : expect.any(String),
+    lastError: expect.stringContaining(channel === 'mail' ? 'did not take it' : `answered ${code}`),
+  });
+});
+
 test('events are told as they were chosen; a gate that is decided is told no more', async () => {
   const failed = await started('## Boom @worker\n\nBreak.', 'notify: { email: ops@mail.example }\n');
   await app.ended(failed.workspace, failed.id);

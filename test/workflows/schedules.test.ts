@@ -158,13 +158,12 @@ test('security 7: Temporal’s word starts exactly one run, whose input is the t
   expect(fired).toMatchObject({ outcome: 'started', runId: run?.id });
   expect(missed).toMatchObject({ outcome: 'skipped', times: 9, until: new Date(at - 60_000).toISOString() });
 
-  const before = (await runsOf(workspace)).length;
+  const another = await app.workspace(files({ 'flows/f.md': scheduled('cron: "* * * * *"\n') }));
   const now = Math.floor(Date.now() / 60_000) * 60_000;
-  const of = await ref(workspace);
-  await app.deps.db.query('DELETE FROM firing WHERE workspace_id = $1', [of.workspace]);
-  await settledAt(workspace, now - 1);
+  await settledAt(another, now - 1);
+  const of = await ref(another);
   await Promise.all(Array.from({ length: 40 }, () => fireSchedule(app.deps, of, now)));
-  const times = (await runsOf(workspace)).slice(before).map((one) => one.input.scheduled_for);
+  const times = (await runsOf(another)).map((one) => one.input.scheduled_for);
   expect(new Set(times).size).toBe(times.length);
   expect(times.length).toBeGreaterThan(0);
 });
@@ -246,6 +245,25 @@ test('a flow that is paused or switched off never fires; one whose month is spen
   const [latest] = (await view(workspace))?.firings ?? [];
   expect(latest).toMatchObject({ outcome: 'refused', reason: expect.stringContaining('budget'), runId: null });
   expect((await change(workspace, { action: 'run-now' })).status).toBe(402);
+});
+
+test('run-now under one Idempotency-Key starts one run, and what was set is audited in the transaction of its deploy', async () => {
+  const workspace = await app.workspace(files({ 'flows/f.md': scheduled('cron: "0 9 * * *"\n') }));
+  const keyed = (body: object) => change(workspace, body, { headers: { 'idempotency-key': `once-${workspace}` } });
+  const [first, again] = [await keyed({ action: 'run-now' }), await keyed({ action: 'run-now' })];
+  expect(again.headers.get('idempotency-replayed')).toBe('true');
+  expect(await again.json()).toEqual(await first.json());
+  expect(await runsOf(workspace)).toHaveLength(1);
+  expect((await keyed({ action: 'pause' })).status).toBe(422);
+  expect((await change(workspace, { action: 'set', cron: '0 10 * * *' })).status).toBe(200);
+  expect((await change(workspace, { action: 'set', cron: '@every 1s' })).status).toBe(422);
+  const entries = await app.deps.db.query<{ cron: string; together: boolean }>(
+    `SELECT a.detail->>'cron' AS cron, a.xmin = r.xmin AS together FROM audit_entry a, workspace w
+      JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq
+      WHERE w.name = $1 AND a.action = 'schedule.set' AND a.detail->>'workspace' = $1`,
+    [workspace],
+  );
+  expect(entries).toEqual([{ cron: '0 10 * * *', together: true }]);
 });
 
 test('run-now starts a run of the person’s; scoped members see their own schedules, viewers change none', async () => {

@@ -4,6 +4,7 @@ import { events } from './checks/events.js';
 import { files } from './checks/files.js';
 import { journal } from './checks/journal.js';
 import { money } from './checks/money.js';
+import { notifications } from './checks/notifications.js';
 import { orphans } from './checks/orphans.js';
 import { outbox } from './checks/outbox.js';
 import { owners } from './checks/owners.js';
@@ -14,6 +15,7 @@ import { schedules } from './checks/schedules.js';
 import { secrets } from './checks/secrets.js';
 import { slots } from './checks/slots.js';
 import { steps } from './checks/steps.js';
+import { triggers } from './checks/triggers.js';
 import { workflows } from './checks/workflows.js';
 
 /** Everything that is audited, by the name under which it is reported. */
@@ -24,6 +26,8 @@ const CHECKS = {
   steps,
   slots,
   schedules,
+  triggers,
+  notifications,
   journal,
   money,
   events,

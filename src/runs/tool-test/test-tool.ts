@@ -1,5 +1,6 @@
 import { audit } from '../../accounts/index.js';
 import type { Sql } from '../../db/contract.js';
+import { sweepRows } from '../../db/index.js';
 import type { Deps } from '../../deps.js';
 import type { ToolTestResult, ToolTestSpec } from '../../engine/index.js';
 import { newId } from '../../shared/ids.js';
@@ -78,7 +79,7 @@ interface NewTest {
 /** Counted under a lock of the workspace's tests alone. What an API that died left behind is swept along. */
 async function insertTest(sql: Sql, { id, tenant, workspaceId, spec }: NewTest): Promise<void> {
   await sql.query("SELECT pg_advisory_xact_lock(hashtextextended('tool-test/' || $1, 0))", [workspaceId]);
-  await sql.query(`DELETE FROM tool_test WHERE created_at < now() - interval '10 minutes'`);
+  await sweepRows(sql, 'tool_test', `created_at < now() - interval '10 minutes'`);
   const [row] = await sql.query<{ count: bigint }>('SELECT count(*) AS count FROM tool_test WHERE workspace_id = $1', [
     workspaceId,
   ]);

@@ -15,23 +15,28 @@ export interface KeptAttachment {
 
 export interface KeptAttachments {
   readonly list: readonly KeptAttachment[];
-  /** Makes them files of the workspace, in the transaction of what they came for. */
-  readonly index: (sql: Sql, workspaceId: string) => Promise<void>;
+  /**
+   * Stores the bytes and makes them files of the workspace, in the transaction of what they came for: a mail that is
+   * refused, or comes twice, leaves nothing in the store.
+   */
+  readonly keep: (sql: Sql, workspaceId: string) => Promise<void>;
 }
 
-/** Stores the bytes of a mail's files, each under `files/inbox/<a new id>/`, so that no mail writes over another's. */
-export async function keepAttachments(deps: Deps, attachments: readonly Attachment[]): Promise<KeptAttachments> {
+/** The files of a mail, each under `files/inbox/<a new id>/`, so that no mail writes over another's. */
+export function attachmentsOf(deps: Deps, attachments: readonly Attachment[]): KeptAttachments {
   const folder = `files/inbox/${newId(deps.clock.now())}`;
   const names = attachmentNames(attachments.map(({ name }) => name));
-  const kept: (KeptAttachment & { readonly sha: string })[] = [];
-  for (const [index, { type, content }] of attachments.entries()) {
+  const files = attachments.map(({ type, content }, index) => {
     const name = names[index] ?? '';
-    const sha = await deps.blobs.put(content);
-    kept.push({ name, type: plainType(type), size: content.byteLength, path: `${folder}/${name}`, sha });
-  }
+    return { told: { name, type: plainType(type), size: content.byteLength, path: `${folder}/${name}` }, content };
+  });
   return {
-    list: kept.map(({ name, type, size, path }) => ({ name, type, size, path })),
-    index: (sql, workspaceId) => indexFiles(sql, workspaceId, kept),
+    list: files.map(({ told }) => told),
+    keep: async (sql, workspaceId) => {
+      const kept: StoredFile[] = [];
+      for (const { told, content } of files) kept.push({ ...told, sha: await deps.blobs.put(content) });
+      await indexFiles(sql, workspaceId, kept);
+    },
   };
 }
 
@@ -43,11 +48,14 @@ function plainType(type: string): string {
 
 const BY = { kind: 'event', id: 'email', label: 'email' };
 
-async function indexFiles(
-  sql: Sql,
-  workspaceId: string,
-  files: readonly (KeptAttachment & { readonly sha: string })[],
-): Promise<void> {
+interface StoredFile {
+  readonly path: string;
+  readonly sha: string;
+  readonly size: number;
+  readonly type: string;
+}
+
+async function indexFiles(sql: Sql, workspaceId: string, files: readonly StoredFile[]): Promise<void> {
   if (files.length === 0) return;
   await sql.query({
     name: 'keep-attachments',

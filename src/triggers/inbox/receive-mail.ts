@@ -11,7 +11,7 @@ import { settingsOf } from '../settings.js';
 import { requireTrigger } from '../start-delivered.js';
 import { triggerData } from '../trigger-data.js';
 import { addressOf, isMeant } from './address.js';
-import { keepAttachments } from './keep-attachments.js';
+import { attachmentsOf } from './keep-attachments.js';
 import { loopOf } from './loop.js';
 import type { InboundMail } from './mail.js';
 import { readMail } from './read-mail.js';
@@ -45,7 +45,7 @@ interface Received {
 
 async function deliverMail(deps: Deps, hook: FoundHook, { mail, from, sent }: Received): Promise<Delivered> {
   const { workspace, flow, live } = hook;
-  const attachments = await keepAttachments(deps, mail.attachments);
+  const attachments = attachmentsOf(deps, mail.attachments);
   const { from: fromLine, to, subject, text, html } = mail;
   const input = storable({ from: fromLine, to, subject, text, html, attachments: attachments.list });
   const { debounceMs, dedupe } = settingsOf(live.plan);
@@ -62,7 +62,7 @@ async function deliverMail(deps: Deps, hook: FoundHook, { mail, from, sent }: Re
     deliveryId: own,
     burstKey: dedupe === undefined ? null : dedupeKey(dedupe, at),
     address: sent.address,
-    fill: (sql) => attachments.index(sql, workspace.id),
+    fill: (sql) => attachments.keep(sql, workspace.id),
   });
 }
 

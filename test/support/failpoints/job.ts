@@ -1,4 +1,5 @@
 import type { RunView } from '../../../src/runs/index.js';
+import type { Tree } from '../workspace-app.js';
 
 /** Who asks: the account's owner, or a second person who may decide. */
 export type Person = 'owner' | 'second';
@@ -15,6 +16,8 @@ export interface Ask {
  * can be done again on another service, and gives the same answers.
  */
 export interface Doing {
+  readonly workspace: string;
+  readonly outside: Outside;
   post(ask: Ask): Promise<Readonly<Record<string, unknown>>>;
   /** Starts a run of flows/it.md and answers its id. */
   start(): Promise<string>;
@@ -26,12 +29,34 @@ export interface Doing {
   evaluate(): Promise<readonly string[]>;
 }
 
+/** What comes to the workspace without a credential, when its clock says that it is time, and what leaves it. */
+export interface Outside {
+  /** A delivery under that id of its sender's: the answer, with `runId` where a run was begun. */
+  hook(id: string, body: object): Promise<Readonly<Record<string, unknown>>>;
+  mail(id: string, mail: object): Promise<Readonly<Record<string, unknown>>>;
+  /** All runs of the workspace, the oldest first, once there are so many. */
+  runs(count: number): Promise<readonly string[]>;
+  /** As if nothing had fired for thirteen hours: one time of the schedule is due. */
+  makeDue(): Promise<void>;
+  /** Until Temporal has been told of the schedule. */
+  told(): Promise<void>;
+  /** Once every notification of the workspace's runs is sent: what is noted of them, and the ids that were received. */
+  received(): Promise<{
+    readonly sent: readonly { readonly id: string; readonly tries: number }[];
+    readonly received: readonly string[];
+  }>;
+  /** The paths of the files that the workspace keeps. */
+  files(): Promise<readonly string[]>;
+}
+
 /** Work that comes by a failpoint, and what must be true once it was cut there and done again. */
 export interface Job {
   readonly name: string;
-  /** Of flows/it.md, below its frontmatter; further lines of that. */
+  /** Of flows/it.md, below its frontmatter; further lines of that, with `{receiver}` and `{half a day away}` filled in. */
   readonly flow?: string;
   readonly keys?: string;
+  /** Beside it. */
+  readonly files?: Tree;
   /** evals/it.md, below its frontmatter. */
   readonly cases?: string;
   /** The how-manieth time the process comes by; the first when left out. */

@@ -1,5 +1,6 @@
 import type { Failpoint } from '../../../src/shared/failpoint.js';
 import type { Ask, Doing, Job, Killed, KilledElsewhere } from './job.js';
+import { burst, cancels, event, fires, hook, mail, notifies, runsNow, tells } from './outside-jobs.js';
 
 const ACT = '## Act @worker\n\nAct.\n\n## After @worker\n\nAfter.';
 const GATE = '## First @worker\n\n1.\n\n## Sign\n\n- approve: human\n\nOK?\n\n## Last @worker\n\n3.';
@@ -200,6 +201,7 @@ export const KEYED: readonly Job[] = [
   evaluates('POST /api/workspaces/{ws}/evals/{eval}/run', 2),
   shelves('POST /api/library/{kind}'),
   promotes('POST /api/workspaces/{ws}/runs/{id}/promote'),
+  runsNow('POST /api/schedule', 2),
   writes('POST /api/workspaces/{ws}/agents', { path: 'agents', body: { name: 'clerk' } }, 'agent.create'),
   writes(
     'POST /api/workspaces/{ws}/assets',
@@ -261,5 +263,15 @@ export const JOBS = {
   'objects-written': { in: 'api', jobs: [creates('the first revision'), deploys('a deploy', 2)] },
   'revision-written': { in: 'api', jobs: [deploys('a deploy', 2)] },
   'pointer-swapped': { in: 'api', jobs: [deploys('a deploy', 1)] },
+  'delivery-written': { in: 'api', jobs: [mail] },
+  'delivery-committed': { in: 'api', jobs: [hook, burst(1)] },
+  'burst-taken': { in: 'worker', jobs: [burst(2)] },
+  'event-taken': { in: 'worker', jobs: [event] },
+  'schedule-told': { in: 'worker', jobs: [tells] },
+  'last-ended': { in: 'worker', jobs: [cancels] },
+  'firing-written': { in: 'worker', jobs: [fires] },
+  'firing-committed': { in: 'worker', jobs: [fires] },
+  'notification-claimed': { in: 'worker', jobs: [notifies(1)] },
+  'notification-sent': { in: 'worker', jobs: [notifies(2)] },
   'refresh-answered': { elsewhere: 'test/api/live-token.test.ts' },
 } as const satisfies Record<Failpoint, Killed | KilledElsewhere>;

@@ -5,8 +5,17 @@ import { flow } from '../flows.js';
 import { type DrivenService, release } from '../service.js';
 import { fileList } from '../workspace-app.js';
 import type { Ask, Doing, Job, Person } from './job.js';
+import { HALF_A_DAY_AWAY, outsideOf } from './outside.js';
+import type { Receiver } from './receiver.js';
 
 export type Keys = Readonly<Record<Person, string>>;
+
+/** Where a job is played. */
+export interface Place {
+  readonly service: DrivenService;
+  readonly keys: Keys;
+  readonly receiver: Receiver;
+}
 
 /** Longer than all workers of the table take, one after the other, on a machine that is busy. */
 const ENDS_WITHIN_MS = 300_000;
@@ -14,8 +23,9 @@ const ENDS_WITHIN_MS = 300_000;
 /** The whole job of a row, from the making of its workspace on. Answers the ids of its runs. */
 export async function play(
   { job, workspace }: { readonly job: Job; readonly workspace: string },
-  { service, keys }: { readonly service: DrivenService; readonly keys: Keys },
+  place: Place,
 ): Promise<readonly string[]> {
+  const { service, keys, receiver } = place;
   const until = async (id: string, holds: (run: RunView) => Promise<boolean>): Promise<RunView> => {
     for (const end = Date.now() + ENDS_WITHIN_MS; ; await sleep(100)) {
       const view = await service.run(workspace, id);
@@ -25,6 +35,8 @@ export async function play(
   };
   const post = poster(`${service.url}/api/workspaces`, { workspace, keys });
   const doing: Doing = {
+    workspace,
+    outside: outsideOf(workspace, place),
     post,
     start: async () => String((await post({ path: 'flows/it/run', body: { task: 'go' } })).runId),
     untilWaiting: (id) =>
@@ -48,7 +60,7 @@ export async function play(
       if (stayed) throw new Error(`the eval run stayed: ${JSON.stringify(run, null, 1).slice(0, 4_000)}`);
     }
   };
-  await post({ path: null, body: { name: workspace, files: filesOf(job) } });
+  await post({ path: null, body: { name: workspace, files: filesOf(job, `${receiver.url}/${workspace}`) } });
   return job.does(doing);
 }
 
@@ -73,13 +85,15 @@ function poster(url: string, { workspace, keys }: { readonly workspace: string; 
   };
 }
 
-function filesOf({ flow: text, keys = '', cases }: Job) {
+function filesOf({ flow: text, keys = '', cases, files = {} }: Job, receiver: string) {
+  const filled = keys.replace('{receiver}', receiver).replace('{half a day away}', HALF_A_DAY_AWAY);
   return fileList({
     'AGENTS.md': '# Shop\n\nBe brief.\n',
     'agents/worker.md': '---\nname: worker\ndescription: Works.\n---\n\nYou work.\n',
     'agents/counter.md': '---\nname: counter\ndescription: Counts.\nmodel: small\n---\n\nYou count.\n',
     'agents/lead.md': '---\nname: lead\ndescription: Leads.\nagents: [worker]\n---\n\nYou lead.\n',
-    ...(text === undefined ? {} : { 'flows/it.md': flow(text, keys) }),
+    ...(text === undefined ? {} : { 'flows/it.md': flow(text, filled) }),
     ...(cases === undefined ? {} : { 'evals/it.md': `---\ntarget: flows/it\ntrigger: manual\n---\n\n${cases}` }),
+    ...files,
   });
 }

@@ -16,6 +16,7 @@ import { createServices, type DrivenService } from '../service.js';
 import { testTemporal } from '../temporal.js';
 import type { Job } from './job.js';
 import { type Keys, play } from './play.js';
+import { startReceiver } from './receiver.js';
 
 export interface Row {
   readonly point: string;
@@ -36,6 +37,7 @@ export type Outcomes = Map<Row, Outcome | Error>;
 /** An installation of its own, on the servers that all tests share. */
 async function createStage(provider: FakeProvider) {
   const services = await createServices(provider);
+  const receiver = await startReceiver();
   const database = await freshDatabase();
   const dataDir = await services.folder();
   const temporal = testTemporal();
@@ -45,11 +47,13 @@ async function createStage(provider: FakeProvider) {
     TEMPORAL_ADDRESS: temporal.address,
     TEMPORAL_NAMESPACE: temporal.namespace,
     TEMPORAL_TASK_QUEUE: taskQueue,
+    SERVICE_ALLOW_HOSTS: '127.0.0.1',
     SERVICE_MODELS_FILE: await writeModels(dataDir, provider.url),
   };
   const start = (role: 'all' | 'api', more: Readonly<Record<string, string>> = {}) =>
     services.startService({ dataDir, env: { ...env, SERVICE_ROLE: role, ...more } });
   return {
+    receiver,
     start,
     startWorker: (more: Readonly<Record<string, string>> = {}) => services.startWorker(dataDir, { ...env, ...more }),
     keys: (db: Db) => keysOf(db, dataDir),
@@ -65,6 +69,7 @@ async function createStage(provider: FakeProvider) {
     doctor: (db: Db) => doctor(db, dataDir, taskQueue),
     async close() {
       await services.close();
+      await receiver.close();
       await database.drop();
     },
   };
@@ -76,11 +81,12 @@ export async function killApis(provider: FakeProvider, rows: readonly Row[], out
   try {
     const service = await stage.start('all');
     const keys = await stage.keys(service.db);
+    const { receiver } = stage;
     const perform = async (row: Row): Promise<Outcome> => {
       const armed = await stage.start('api', armedWith(row));
-      const playing = play(row, { service: armed, keys });
+      const playing = play(row, { service: armed, keys, receiver });
       await untilKilled(armed, playing, row.point);
-      return stage.judge(service, row, await play(row, { service, keys }));
+      return stage.judge(service, row, await play(row, { service, keys, receiver }));
     };
     const next = rows.values();
     const work = async () => {
@@ -102,13 +108,16 @@ export async function killWorkers(provider: FakeProvider, rows: readonly Row[], 
   try {
     const service = await stage.start('api');
     const keys = await stage.keys(service.db);
+    const { receiver } = stage;
     const begun: { row: Row; playing: Promise<readonly string[]> }[] = [];
     for (const row of rows) {
       const armed = await stage.startWorker(armedWith(row));
-      const playing = play(row, { service, keys });
+      const playing = play(row, { service, keys, receiver });
       begun.push({ row, playing });
       await untilKilled(armed, playing, row.point).catch((error: Error) => outcomes.set(row, error));
     }
+    // The leases of dead workers end by themselves; the last worker need not wait for that.
+    await service.db.query(`UPDATE notification SET due_at = now() WHERE state = 'pending'`);
     await stage.startWorker();
     await Promise.all(
       begun.map(async ({ row, playing }) => {

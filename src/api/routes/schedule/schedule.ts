@@ -22,6 +22,7 @@ export const getSchedules = defineRoute({
 
 export const postSchedule = defineRoute({
   access: { role: 'editor' },
+  idempotent: 'settled',
   route: createRoute({
     method: 'post',
     path,
@@ -30,5 +31,8 @@ export const postSchedule = defineRoute({
     request: { body: jsonBody(ChangeSchedule) },
     responses: okResponse(ScheduleChanged, 'The schedule as it is now'),
   }),
-  handle: async (c) => c.json((await changeSchedule(c.var.deps, c.var.caller, c.req.valid('json'))) as never, 200),
+  handle: async (c) => {
+    const input = { ...c.req.valid('json'), once: c.var.once?.(200) };
+    return c.json((await changeSchedule(c.var.deps, c.var.caller, input)) as never, 200);
+  },
 });

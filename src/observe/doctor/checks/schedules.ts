@@ -1,13 +1,14 @@
-import { findDrift } from '../../../schedules/index.js';
+import { auditSchedules } from '../../../schedules/index.js';
 import type { Check } from '../check.js';
 
-/** A schedule in Temporal for each live flow that fires and none else, at the moments that its cron line means. */
+/** A schedule for each live flow that asks for one and none else, in rows and in Temporal; each time is settled, and fired once. */
 export const schedules: Check = {
-  remedy: 'A worker’s loop makes it again within ten minutes: see that one lives, and look again then.',
+  remedy:
+    'A worker’s loops mend this within ten minutes, but not what was started twice: see that one lives, look again then, and report what stays.',
   async find({ deps, root }) {
     if (root !== null) return [];
-    const drift = await findDrift(deps, Date.now());
-    return drift.map(({ workspace, flow, says }) => ({
+    const faults = await auditSchedules(deps, Date.now());
+    return faults.map(({ workspace, flow, says }) => ({
       run: null,
       says: `Flow ${flow} of the workspace with the id ${workspace} ${says}.`,
     }));

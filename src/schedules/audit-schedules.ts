@@ -1,0 +1,62 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { nextTimes } from '../workspace/index.js';
+import { findDrift } from './reconcile-schedules.js';
+import { isFiring, SCHEDULE_COLUMNS, type ScheduleRow } from './schedule-row.js';
+
+/** A time that is so late is one that nobody fires. */
+const LATE_MS = 120_000;
+
+/**
+ * Where rows are not what the live revisions say. The lists of what is scheduled and of its rows meet by flow; a
+ * row that is `gone` is on its way out, and none for this.
+ */
+const UNLIKE = `SELECT coalesce(l.workspace_id, s.workspace_id) AS workspace, coalesce(l.flow, s.flow) AS flow,
+    CASE WHEN s.flow IS NULL THEN 'is scheduled in its live revision, and has no row of a schedule'
+      WHEN l.flow IS NULL THEN 'has a row of a schedule that its live revision does not ask for'
+      ELSE 'has a row of a schedule that differs from its live revision' END AS says
+  FROM scheduled_flows(ARRAY(SELECT id FROM workspace WHERE preview_of IS NULL)) l
+    FULL JOIN (SELECT * FROM schedule WHERE NOT gone) s ON s.workspace_id = l.workspace_id AND s.flow = l.flow
+  WHERE (l.cron, l.timezone, l.catch_up, l.overlap, l.enabled)
+    IS DISTINCT FROM (s.cron, s.timezone, s.catch_up, s.overlap, s.enabled)`;
+
+const STUCK = `SELECT f.workspace_id AS workspace, f.flow,
+    format('has a time, %s, that waits for a run before it, and none is at work', to_char(min(f.scheduled_for) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')) AS says
+  FROM firing f WHERE f.outcome = 'waiting' AND f.at < now() - interval '1 minute'
+    AND NOT EXISTS (SELECT 1 FROM run r WHERE r.workspace_id = f.workspace_id AND r.flow = f.flow
+      AND r.trigger->>'kind' = 'schedule' AND r.parent_id IS NULL
+      AND (r.finished_at IS NULL OR r.finished_at > now() - interval '1 minute'))
+  GROUP BY f.workspace_id, f.flow`;
+
+const TWICE = `SELECT r.workspace_id AS workspace, r.flow,
+    format('was started %s times by its schedule for %s', count(*), r.trigger->>'scheduled_for') AS says
+  FROM run r WHERE r.trigger->>'kind' = 'schedule' AND r.started_by->>'kind' = 'clock' AND r.parent_id IS NULL
+    AND r.rerun_of IS NULL GROUP BY r.workspace_id, r.flow, r.trigger->>'scheduled_for' HAVING count(*) > 1`;
+
+export interface ScheduleFault {
+  /** By its id. */
+  readonly workspace: string;
+  readonly flow: string;
+  /** The rest of a sentence that begins with the flow. */
+  readonly says: string;
+}
+
+/** What is wrong with schedules: rows against live revisions, Temporal against rows, and times against what became of them. */
+export async function auditSchedules(
+  deps: Pick<Deps, 'db' | 'workflows'>,
+  now: number,
+): Promise<readonly ScheduleFault[]> {
+  const faults: ScheduleFault[] = [];
+  for (const query of [UNLIKE, STUCK, TWICE]) faults.push(...(await deps.db.query<ScheduleFault>(query)));
+  return [...faults, ...(await unfired(deps.db, now)), ...(await findDrift(deps, now))];
+}
+
+async function unfired(sql: Sql, now: number): Promise<ScheduleFault[]> {
+  const rows = await sql.query<ScheduleRow>(`SELECT ${SCHEDULE_COLUMNS} FROM schedule s`);
+  return rows.filter(isFiring).flatMap((row) => {
+    const [due] = nextTimes(row, row.settledUntil.getTime(), 1, now - LATE_MS);
+    if (due === undefined) return [];
+    const { workspace, flow } = row;
+    return [{ workspace, flow, says: `was due at ${new Date(due).toISOString()}, and nothing became of it` }];
+  });
+}
