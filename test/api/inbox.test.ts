@@ -109,6 +109,56 @@ describe('mail', () => {
     expect(entries.map(({ path }) => path)).toEqual(paths.sort());
   });
 
+  test('may be raw: as itself or in an inbound parser’s form, once a Message-ID, with its files', async () => {
+    const box = await inbox("from: ['@acme.test']");
+    const mail = [
+      ...['From: Ada <ada@acme.test>', 'To: in@x.test', 'Subject: =?utf-8?q?H=C3=A9?=', 'Message-ID: <raw@acme.test>'],
+      ...['MIME-Version: 1.0', 'Content-Type: multipart/mixed; boundary=x', '', '--x', '', 'Hello', '--x'],
+      ...['Content-Type: text/csv', 'Content-Transfer-Encoding: base64'],
+      ...[
+        'Content-Disposition: attachment; filename="../../a.csv"',
+        '',
+        Buffer.from('1,2').toString('base64'),
+        '--x--',
+        '',
+      ],
+    ].join('\r\n');
+    const [status, answer] = await box.send(mail, { type: 'message/rfc822' });
+    const form = new FormData();
+    for (const [name, value] of Object.entries({ email: mail, envelope: '{"from":"ada@acme.test"}', to: 'in@x.test' }))
+      form.append(name, value);
+    const again = await app.request(box.inboxUrl, { as: null, method: 'POST', body: form });
+    const [run, ...more] = await box.runs();
+    expect([status, answer, again.status, await again.json(), more]).toEqual([
+      ...[202, { ok: true, runId: run?.id }, 202, { ok: true, runId: run?.id, duplicate: true }, []],
+    ]);
+    expect(run?.input).toMatchObject({
+      ...{ from: '"Ada" <ada@acme.test>', to: 'in@x.test', subject: 'Hé', text: 'Hello', html: '' },
+      attachments: [
+        { name: 'a.csv', type: 'text/csv', size: 3, path: expect.stringMatching(/^files\/inbox\/\w+\/a\.csv$/) },
+      ],
+    });
+    expect(run?.trigger).toMatchObject({ kind: 'email', from: 'ada@acme.test', deliveryId: '<raw@acme.test>' });
+    const other = mail.replace('From: Ada <ada@acme.test>', 'From: evil@x.test\r\nFrom: ada@acme.test');
+    expect(await box.send(other, { type: 'message/rfc822' })).toEqual([200, { ok: true, filtered: true }]);
+    const automatic = `Auto-Submitted: auto-replied\r\n${mail}`;
+    expect(await box.send(automatic, { type: 'message/rfc822' })).toEqual([200, { ok: true, filtered: true }]);
+    for (const [bad, said] of [
+      ['', 'no from'],
+      [`${'X: y\r\n'.repeat(20_000)}\r\n`, 'cannot be read: Max header size'],
+      [
+        `Content-Type: multipart/mixed; boundary=x\r\n\r\n${'--x\r\n\r\na\r\n'.repeat(100)}`,
+        'cannot be read: Max allowed child',
+      ],
+      [`From: a@acme.test\r\n\r\n${'\n'.repeat(600_000)}`, 'more than 500000 lines'],
+    ] as const)
+      expect(await box.send(bad, { type: 'message/rfc822' })).toEqual([422, { error: expect.stringContaining(said) }]);
+    expect((await box.deliveries()).slice(0, 4).map(({ outcome }: { outcome: string }) => outcome)).toEqual(
+      Array.from({ length: 4 }, () => 'refused'),
+    );
+    expect(await box.runs()).toHaveLength(1);
+  });
+
   test('of a loop and of others starts nothing, is taken, and told to the admin', async () => {
     const box = await inbox("from: ['@acme.test']");
     const left = [200, { ok: true, filtered: true }];

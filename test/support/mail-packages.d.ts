@@ -1,4 +1,4 @@
-/** The parts of the mail packages that the tests use; they ship no types. */
+/** The part of smtp-server that the tests use; it ships no types. */
 declare module 'smtp-server' {
   import type { Server } from 'node:net';
   import type { Readable } from 'node:stream';
@@ -15,14 +15,4 @@ declare module 'smtp-server' {
     listen(port: number, host: string): Server;
     close(done: () => void): void;
   }
-}
-declare module 'mailparser' {
-  export interface ParsedMail {
-    readonly subject?: string;
-    readonly text?: string;
-    readonly html?: string | false;
-    readonly messageId?: string;
-    readonly headers: ReadonlyMap<string, unknown>;
-  }
-  export function simpleParser(source: string): Promise<ParsedMail>;
 }

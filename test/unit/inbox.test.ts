@@ -109,6 +109,185 @@ describe('a mail is read', () => {
   });
 });
 
+const lines = (...all: readonly string[]) => all.join('\r\n');
+const raw = (mail: string | Uint8Array) => ({ type: 'message/rfc822', body: Buffer.from(mail as string) });
+const HEAD = [
+  'From: =?utf-8?q?Ad=C3=A9?= <Ada@acme.test>',
+  'To: in@x.test, "B, C" <b@x.test>',
+  'Message-ID: <1@acme.test>',
+];
+const MIXED = lines(
+  ...HEAD,
+  'Subject: =?iso-8859-2?B?v/Oztg==?=',
+  'Received: from a',
+  '\tby b',
+  'MIME-Version: 1.0',
+  'Content-Type: multipart/mixed; boundary=o',
+  '',
+  '--o',
+  'Content-Type: multipart/alternative; boundary=i',
+  '',
+  '--i',
+  'Content-Type: text/plain; charset=windows-1250',
+  'Content-Transfer-Encoding: quoted-printable',
+  '',
+  'za=BF=F3=B3=E6',
+  '--i',
+  'Content-Type: text/html; charset=utf-8',
+  'Content-Transfer-Encoding: base64',
+  '',
+  Buffer.from('<p>Zażółć</p>').toString('base64'),
+  '--i--',
+  '--o',
+  'Content-Type: application/pdf; name="../a.pdf"',
+  'Content-Transfer-Encoding: base64',
+  'Content-Disposition: attachment; filename="../a.pdf"',
+  '',
+  'aGk=',
+  '--o--',
+  '',
+);
+
+describe('a raw mail', () => {
+  test.each<[string, () => Promise<{ type: string; body: Uint8Array }>]>([
+    ['as itself', async () => raw(MIXED)],
+    ['as itself with bare line ends', async () => raw(MIXED.replaceAll('\r\n', '\n'))],
+    ['in the field email of a form', () => form({ email: MIXED, to: 'x@x.test', envelope: '{"from":"e@x.test"}' })],
+    ['in the field body-mime of a form', () => form({ 'body-mime': MIXED, from: 'else@x.test' })],
+    ['in the field raw of JSON', async () => json({ raw: MIXED })],
+    ['in the field RawEmail of JSON', async () => json({ data: { RawEmail: MIXED } })],
+  ])('is read %s', async (_name, sent) => {
+    const mail = await readMail(await sent());
+    expect(mail).toMatchObject({
+      from: '"Adé" <Ada@acme.test>',
+      to: 'in@x.test, "B, C" <b@x.test>',
+      subject: 'żółś',
+      text: 'zażółć',
+      html: '<p>Zażółć</p>',
+    });
+    expect(mail.headers).toMatchObject({ 'message-id': '<1@acme.test>', received: 'from a by b' });
+    expect(mail.attachments.map(({ name, type, content }) => [name, type, Buffer.from(content).toString()])).toEqual([
+      [expect.stringContaining('a.pdf'), 'application/pdf', 'hi'],
+    ]);
+    expect(addressOf(mail.from)).toBe('ada@acme.test');
+  });
+
+  test('is not read where the provider has parsed it, and the envelope is the provider’s', async () => {
+    const parsed = await readMail(json({ from: 'a@b.test', text: 'parsed', RawEmail: MIXED }));
+    expect([parsed.from, parsed.text]).toEqual(['a@b.test', 'parsed']);
+    expect(loopOf(await readMail(await form({ email: MIXED, envelope: '{"from":""}' })), null)).toContain('bounce');
+  });
+
+  test.each<[string, string, string | null]>([
+    ['two From lines', lines('From: ada@acme.test', 'From: evil@x.test', '', 'x'), null],
+    ['two addresses', lines('From: ada@acme.test, evil@x.test', '', 'x'), null],
+    [
+      'an address in the name',
+      lines('From: =?utf-8?q?=22ada=40acme.test=22_=3Cada=40acme.test=3E?= <evil@x.test>', '', 'x'),
+      'evil@x.test',
+    ],
+    ['an address in a comment', lines('From: evil@x.test (ada@acme.test)', '', 'x'), 'evil@x.test'],
+    ['nobody', lines('From: nobody', '', 'x'), null],
+  ])('of %s is from nobody else', async (_name, mail, address) => {
+    expect(addressOf((await readMail(raw(mail))).from)).toBe(address);
+  });
+
+  test('is a loop by its own headers', async () => {
+    for (const header of [
+      'Auto-Submitted: auto-replied',
+      'Precedence: bulk',
+      'Content-Type: multipart/report; boundary=x',
+    ])
+      expect(loopOf(await readMail(raw(lines(...HEAD, header, '', '--x'))), null)).not.toBe(null);
+  });
+
+  test('has a mail that it forwards as a file or as its text, and nothing of it is lost', async () => {
+    const inner = lines('From: inner@x.test', 'Subject: Inner', '', 'inner text');
+    const mail = await readMail(
+      raw(
+        lines(
+          ...HEAD,
+          'Content-Type: multipart/mixed; boundary=o',
+          '',
+          '--o',
+          '',
+          'see below',
+          '--o',
+          'Content-Type: message/rfc822',
+          '',
+          inner,
+          '--o--',
+          '',
+        ),
+      ),
+    );
+    expect(addressOf(mail.from)).toBe('ada@acme.test');
+    const all = [mail.text, ...mail.attachments.map(({ content }) => Buffer.from(content).toString())].join();
+    for (const part of ['see below', 'inner text']) expect(all).toContain(part);
+  });
+
+  test('of a text that is too long for an input is a file as well', async () => {
+    const long = 'x'.repeat(1_500_000);
+    for (const sent of [raw(lines(...HEAD, '', long)), json({ from: 'a@b.test', text: long, html: long })]) {
+      const { text, attachments } = await readMail(sent);
+      expect([text.length, attachments[0]?.name, attachments[0]?.content.byteLength]).toEqual([
+        1_000_000,
+        'mail.txt',
+        1_500_000,
+      ]);
+    }
+  });
+
+  const nested = (depth: number) =>
+    Array.from({ length: depth }, (_, at) => `Content-Type: multipart/mixed; boundary=b${at}\r\n\r\n--b${at}\r\n`).join(
+      '',
+    );
+  const typed = (type: string, body: string, more = '') => lines(...HEAD, `Content-Type: ${type}${more}`, '', body);
+  const hostile: Readonly<Record<string, string>> = {
+    'a million lines': typed('text/plain', '\n'.repeat(1_000_000)),
+    'as many lines as are read': typed('text/plain', '\n'.repeat(499_000)),
+    'headers in each part': typed(
+      'multipart/mixed; boundary=x',
+      `--x\r\nContent-Type: text/plain; ${Array.from({ length: 6_000 }, (_, at) => `a${at}=x`).join('; ')}\r\n\r\na\r\n`.repeat(
+        100,
+      ),
+    ),
+    'one line of 20 MB': typed('text/plain', 'x'.repeat(20_000_000)),
+    'parts in parts': `${HEAD.join('\r\n')}\r\n${nested(5_000)}${'a\r\n'.repeat(50_000)}`,
+    'parts without end': typed('multipart/mixed; boundary=x', '--x\r\n\r\na\r\n'.repeat(100_000)),
+    'mails in mails': lines(
+      ...HEAD,
+      ...Array.from({ length: 2_000 }, () => 'Content-Type: message/rfc822\r\n\r\nFrom: x@x.test'),
+      '',
+      'x',
+    ),
+    'headers without end': `${'X: y\r\n'.repeat(500_000)}\r\n`,
+    'one header of 5 MB': `From: ${'a@b.test, '.repeat(500_000)}\r\n\r\nx`,
+    'quotes that stay open': `From: ${'"<'.repeat(100_000)}\r\n\r\nx`,
+    'groups in groups': `From: ${'g:'.repeat(100_000)}\r\n\r\nx`,
+    'comments in comments': `From: ${'('.repeat(100_000)}\r\n\r\nx`,
+    'encoded words': lines(...HEAD, `Subject: ${'=?utf-8?q?a?= '.repeat(20_000)}`, '', 'x'),
+    'words half encoded': lines(...HEAD, `Subject: ${'=?'.repeat(200_000)}`, '', 'x'),
+    'parameters in pieces': typed(
+      'text/plain',
+      'x',
+      `; ${Array.from({ length: 20_000 }, (_, at) => `a*${at}*=x`).join('; ')}`,
+    ),
+    'a charset that nobody knows': typed('text/plain; charset="../../x"', 'x'),
+    'escapes alone': lines(...HEAD, 'Content-Transfer-Encoding: quoted-printable', '', '=41'.repeat(2_000_000)),
+    'broken base64': lines(...HEAD, 'Content-Transfer-Encoding: base64', '', '=!='.repeat(1_000_000)),
+    'tags alone': typed('text/html', '<'.repeat(3_000_000)),
+    'flowed lines': typed('text/plain; format=flowed', 'x \r\n'.repeat(499_000)),
+    'NUL and no text': `\0\0\0${'\uFFFF'.repeat(1000)}`,
+    nothing: '',
+  };
+  test.each(Object.entries(hostile))('security 16: of %s is read or refused', async (_name, mail) => {
+    const outcome = await readMail(raw(mail)).catch((error: unknown) => error);
+    if (outcome instanceof Error) expect(outcome).toMatchObject({ name: 'Refusal' });
+    else expect(outcome).toMatchObject({ text: expect.any(String) });
+  });
+});
+
 describe('names of attachments', () => {
   test.each<[string, string]>([
     ['report.pdf', 'report.pdf'],

@@ -22,6 +22,11 @@ export function jsonFields(mail: Readonly<Record<string, unknown>>): Fields {
   };
 }
 
+/** A raw mail: the names that others give its parts are given to what was parsed. */
+export function parsedFields(mail: Readonly<Record<string, unknown>>, files: readonly Attachment[]): Fields {
+  return { ...jsonFields(mail), files: () => files };
+}
+
 export async function formFields(form: FormData): Promise<Fields> {
   const all = new Map<string, unknown>();
   const files: Attachment[] = [];

@@ -2,16 +2,37 @@ import { isRecord } from '../../shared/json.js';
 import { jsonShapeFault } from '../../shared/json-shape.js';
 import { errorMessage, Refusal } from '../../shared/refusal.js';
 import { type Fields, formFields, jsonFields } from './fields.js';
-import type { InboundMail } from './mail.js';
+import type { Attachment, InboundMail } from './mail.js';
 import { mailHeaders } from './mail-headers.js';
+import { rawFields } from './raw-fields.js';
 
 const MAX_ATTACHMENTS = 50;
 
-/** Reads a mail as a provider posts it: JSON, perhaps under `data`, or the form of an inbound parser. */
+/** How much of a text a run's input holds, in characters; all of a longer one is a file of the mail. */
+const MAX_TEXT = 1_000_000;
+
+/**
+ * Reads a mail as a provider posts it: JSON, perhaps under `data`, the form of an inbound parser, or the mail itself
+ * (`message/rfc822`), which those forms may hold too.
+ */
 export async function readMail({ type: header, body }: { type: string; body: Uint8Array }): Promise<InboundMail> {
   const type = header.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (type === 'message/rfc822') return mailOf(await rawFields(body));
   const isForm = type === 'multipart/form-data' || type === 'application/x-www-form-urlencoded';
-  return mailOf(isForm ? await readForm(header, body) : readJson(body));
+  const fields = isForm ? await readForm(header, body) : readJson(body);
+  const raw = rawIn(fields);
+  if (raw === null) return mailOf(fields);
+  // The envelope is what only the provider knows.
+  return mailOf({ ...(await rawFields(Buffer.from(raw))), envelopeFrom: fields.envelopeFrom });
+}
+
+/** Where inbound parsers put a mail that they were told not to parse. */
+const RAW_FIELDS = ['email', 'bodymime', 'raw', 'rawemail'];
+
+function rawIn({ text }: Fields): string | null {
+  if (['text', 'html', 'textbody', 'htmlbody', 'bodyplain', 'bodyhtml'].some((name) => text(name) !== '')) return null;
+  const isRaw = (value: string) => /^[!-9;-~]{1,100}:[^\n]*\r?\n/.test(value);
+  return RAW_FIELDS.map(text).find(isRaw) ?? null;
 }
 
 async function readForm(type: string, body: Uint8Array): Promise<Fields> {
@@ -43,7 +64,7 @@ function mailOf(fields: Fields): InboundMail {
   const headers = mailHeaders(fields);
   const from = text('from') || headers.from || text('sender');
   if (from === '') {
-    throw new Refusal('refused', 'the mail has no from: send from, to, subject, and text or html, parsed and not raw');
+    throw new Refusal('refused', 'the mail has no from: send from, to, subject, and text or html, or the mail itself');
   }
   const attachments = fields.files();
   if (attachments.length > MAX_ATTACHMENTS) {
@@ -52,15 +73,28 @@ function mailOf(fields: Fields): InboundMail {
       `the mail has ${attachments.length} attachments, and at most ${MAX_ATTACHMENTS} are taken`,
     );
   }
+  const bodies = {
+    text: text('text') || text('textbody') || text('bodyplain') || text('plain'),
+    html: text('html') || text('htmlbody') || text('bodyhtml'),
+  };
   return {
     from,
     to: text('to') || text('recipient') || headers.to || '',
     subject: text('subject') || headers.subject || '',
-    text: text('text') || text('textbody') || text('bodyplain') || text('plain'),
-    html: text('html') || text('htmlbody') || text('bodyhtml'),
+    text: shown(bodies.text),
+    html: shown(bodies.html),
     headers,
     envelopeFrom: fields.envelopeFrom(),
     providerId: text('messageid') || text('emailid') || null,
-    attachments,
+    attachments: [...attachments, ...fileOf('text', bodies.text), ...fileOf('html', bodies.html)],
   };
+}
+
+const shown = (text: string): string => (text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text);
+
+/** What is too long for the input, whole. */
+function fileOf(kind: 'text' | 'html', text: string): readonly Attachment[] {
+  if (text.length <= MAX_TEXT) return [];
+  const [name, type] = kind === 'text' ? ['mail.txt', 'text/plain'] : ['mail.html', 'text/html'];
+  return [{ name, type, content: new Uint8Array(Buffer.from(text)) }];
 }

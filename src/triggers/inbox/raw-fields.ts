@@ -1,0 +1,63 @@
+import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { type ParsedMail, simpleParser } from 'mailparser';
+import { errorMessage, Refusal } from '../../shared/refusal.js';
+import { type Fields, parsedFields } from './fields.js';
+
+const CHUNK_BYTES = 64 * 1024;
+
+/** Bytes of 25 MiB in base64 have 350,000 lines. */
+const MAX_LINES = 500_000;
+
+const OPTIONS = {
+  // Nothing is made of what is not there: no text of the HTML, no links.
+  ...{ skipHtmlToText: true, skipTextToHtml: true, skipTextLinks: true, skipImageLinks: true, keepCidLinks: true },
+  // Of each part, in bytes, and parts in all.
+  ...{ maxHeadSize: 64 * 1024, maxChildNodes: 64 },
+};
+
+/**
+ * A mail as it came over the wire (RFC 5322 and MIME), as the fields that providers tell of one. What has too many
+ * lines, parts or headers is refused, since reading it would hold up others.
+ */
+export async function rawFields(raw: Uint8Array): Promise<Fields> {
+  if (hasMoreLines(raw, MAX_LINES)) throw new Refusal('refused', `the mail has more than ${MAX_LINES} lines`);
+  const mail = await simpleParser(Readable.from(chunksOf(raw)), OPTIONS).catch((error: unknown) => {
+    throw new Refusal('refused', `the mail cannot be read: ${errorMessage(error)}`);
+  });
+  const { subject, text, html, headerLines, attachments } = mail;
+  const files = attachments.map(({ filename = '', contentType: type, content }) => ({ name: filename, type, content }));
+  const headers = headerLines.map(({ key, line }) => [key, headerText(line)]);
+  const to = [mail.to ?? []].flat().flatMap(({ value }) => value);
+  return parsedFields({ from: fromOf(mail), to, subject, text, html: html || '', headers }, files);
+}
+
+function hasMoreLines(raw: Uint8Array, most: number): boolean {
+  let at = -1;
+  for (let count = 0; count <= most; count += 1) {
+    at = raw.indexOf(0x0a, at + 1);
+    if (at < 0) return false;
+  }
+  return true;
+}
+
+/** In pieces, between which others have their turn. */
+async function* chunksOf(raw: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < raw.byteLength; at += CHUNK_BYTES) {
+    yield raw.subarray(at, at + CHUNK_BYTES);
+    await setImmediate();
+  }
+}
+
+/** With more than one From line nobody can say who it is from: then all of them are told, and no address is found. */
+function fromOf({ from, headerLines }: ParsedMail): unknown {
+  const lines = headerLines.filter(({ key }) => key === 'from');
+  return lines.length === 1 ? from?.value : lines.map(({ line }) => headerText(line)).join(', ');
+}
+
+function headerText(line: string): string {
+  return line
+    .slice(line.indexOf(':') + 1)
+    .replace(/\r?\n[ \t]+/g, ' ')
+    .trim();
+}
