@@ -24,6 +24,8 @@ const SERVICES = [
   'mail',
   'notify',
   'triggers',
+  'code-host',
+  'repo',
 ];
 
 const floor = [whole('shared'), 'deps.ts'];

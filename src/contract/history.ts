@@ -23,7 +23,7 @@ const Change = z
 export const ChangeListBody = z.object({ changes: z.array(Change), next: Next }).meta({ id: 'ChangeList' });
 export type ChangeListBody = z.infer<typeof ChangeListBody>;
 
-const FileChangeBody = z.object({
+export const FileChangeBody = z.object({
   path: z.string(),
   before: z.string().nullable(),
   after: z.string().nullable(),

@@ -34,6 +34,8 @@ export interface Proposal {
   readonly mentions: ReadonlySet<string>;
   /** Holds these files, and comes after what is live; without it a commit is made. Its pack is taken by `also`. */
   readonly commit?: ReadyCommit | undefined;
+  /** The paths that are marked as programs; without it a file stays what it was. */
+  readonly executable?: ReadonlySet<string> | undefined;
 }
 
 export interface TreeRequest {
@@ -192,6 +194,7 @@ async function makeLive(
     via: request.via,
     message: request.message(current.diff),
     commit: current.commit,
+    executable: current.executable,
   });
   await audit(sql, caller, request.via === 'edit' ? 'source.edit' : 'workspace.deploy', request.workspace, {
     revision: written.id,

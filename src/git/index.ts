@@ -1,6 +1,8 @@
 export { type AppendedCommit, appendCommits } from './append-commits.js';
 export { blobId } from './blob-id.js';
 export { unwritablePaths } from './check-paths.js';
+export { type Apart, countApart, diffCommits, mergeBase, objectSizes, readTags } from './compare.js';
+export { mergeCommits } from './merge.js';
 export {
   adoptPack,
   type KeptPack,
@@ -10,6 +12,7 @@ export {
   type Quarantine,
   sweepQuarantine,
 } from './packs.js';
+export { type MirrorCredential, pushMirror } from './push-mirror.js';
 export { readCommit } from './read-commit.js';
 export {
   type ListedFile,

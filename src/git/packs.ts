@@ -92,7 +92,8 @@ export async function makePack(
   quarantine: Quarantine,
   { wants, haves }: { readonly wants: readonly string[]; readonly haves: readonly string[] },
 ): Promise<KeptPack> {
-  const child = spawnGit(repository, ['pack-objects', '--revs', '--stdout', '--quiet', '--delta-base-offset']);
+  const args = ['pack-objects', '--revs', '--stdout', '--quiet', '--delta-base-offset'];
+  const child = spawnGit(repository, args, { env: quarantine.env });
   child.stderr.resume();
   child.stdin.on('error', () => undefined);
   child.stdin.end([...wants, ...haves.map((id) => `^${id}`), ''].join('\n'));

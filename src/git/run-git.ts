@@ -58,24 +58,47 @@ export interface GitOptions {
   readonly limits?: Partial<GitLimits>;
   /** Ends the process, by SIGKILL. */
   readonly signal?: AbortSignal | undefined;
+  /** The signal ends what git has started as well. */
+  readonly isGroup?: boolean;
+  /** One more pipe to it, its descriptor 3. */
+  readonly extraPipe?: boolean;
 }
 
 /** Starts the real git on a repository, and leaves its streams to the caller. */
 export function spawnGit(
   { gitdir }: Repository,
   args: readonly string[],
-  { env = {}, config = [], limits = {}, signal }: GitOptions = {},
+  { env = {}, config = [], limits = {}, signal, isGroup = false, extraPipe = false }: GitOptions = {},
 ): ChildProcessWithoutNullStreams {
   const { memoryBytes, cpuSeconds, fileBytes } = { ...LIMITS, ...limits };
   const settings = [...SETTINGS, ...config].flatMap((setting) => ['-c', setting]);
   const figures = [Math.floor(memoryBytes / 1024), cpuSeconds, Math.floor(fileBytes / 512)].map(String);
   const argv = ['-c', LIMITED, 'git', ...figures, ...settings, `--git-dir=${gitdir}`, ...args];
-  return spawn('/bin/sh', argv, {
+  const child = spawn('/bin/sh', argv, {
     cwd: gitdir,
     env: { ...ENVIRONMENT, ...env },
     killSignal: 'SIGKILL',
+    detached: isGroup,
+    stdio: ['pipe', 'pipe', 'pipe', ...(extraPipe ? (['pipe'] as const) : [])],
     ...(signal && { signal }),
-  });
+  }) as ChildProcessWithoutNullStreams;
+  if (isGroup && signal) endWith(child, signal);
+  return child;
+}
+
+/** Only while it lives: later its number may be another's. */
+function endWith(child: ChildProcessWithoutNullStreams, signal: AbortSignal): void {
+  const end = () => endGroup(child.pid);
+  signal.addEventListener('abort', end, { once: true });
+  child.once('close', () => signal.removeEventListener('abort', end));
+}
+
+function endGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
 }
 
 export interface GitRun extends GitOptions {

@@ -11,7 +11,7 @@ export interface NetRequest {
   readonly body?: string | Uint8Array;
   /** Refuses `http`, but for hosts that the operator opened with SERVICE_ALLOW_HOSTS. */
   readonly httpsOnly?: boolean;
-  /** How many redirects are followed, default 5. With 0 a redirect is an answer like any other. */
+  /** How many redirects are followed, default 5 (of a stream none). With 0 a redirect is an answer like any other. */
   readonly redirects?: number;
   /** For the whole of it, all redirects included; default 30 s. */
   readonly timeoutMs?: number;
@@ -82,8 +82,13 @@ export interface Net {
   request(request: NetRequest): Promise<NetAnswer | NetFault>;
   /** A TCP connection under the same rules: the addresses that were checked are those that are connected to. Never throws. */
   connect(target: NetTarget): Promise<{ readonly kind: 'connected'; readonly socket: Socket } | NetFault>;
-  /** As `request`, for an answer that may not end: `timeoutMs` is for its head, `signal` for all of it, and no redirect is followed. */
+  /** As `request`, for an answer that may not end: `timeoutMs` is for its head, `signal` for all of it; `redirects` is 0 without it. */
   open(request: NetRequest): Promise<NetStream | NetFault>;
+  /** The addresses of a URL's host, all of them checked: for a program that connects for itself, and is held to these. Never throws. */
+  resolve(
+    url: string,
+    options?: Pick<NetRequest, 'httpsOnly'>,
+  ): Promise<{ readonly kind: 'resolved'; readonly url: URL; readonly addresses: readonly string[] } | NetFault>;
   /** What can be told of an address before it is asked: its form, its scheme, a literal's range. Null: nothing is wrong. */
   check(url: string, options?: Pick<NetRequest, 'httpsOnly'>): NetFault | null;
 }

@@ -1,8 +1,9 @@
 import type { Config } from '../config/index.js';
 import { type AllowHosts, checkUrl } from './check-url.js';
 import { connect } from './connect.js';
-import { type Resolve, systemResolve } from './connector.js';
+import { checkedAddresses, type Resolve, systemResolve } from './connector.js';
 import type { Net, NetAnswer, NetFault, NetRequest, NetStream } from './contract.js';
+import { toNetError } from './failure.js';
 import { messageOf } from './message.js';
 import { NetError, toFault } from './net-error.js';
 import { openStream } from './open-stream.js';
@@ -31,6 +32,7 @@ export function createNet({ config, resolve = systemResolve }: NetOptions): Net 
     request: (request) => withDeadline(guard, request),
     connect: (target) => connect(guard, target),
     open: (request) => openInTime(guard, request),
+    resolve: (url, options = {}) => resolveChecked(guard, url, options),
     check(url, options = {}) {
       try {
         checkUrl(url, guard.allow, options);
@@ -40,6 +42,17 @@ export function createNet({ config, resolve = systemResolve }: NetOptions): Net 
       }
     },
   };
+}
+
+async function resolveChecked(guard: Guard, text: string, options: Pick<NetRequest, 'httpsOnly'>) {
+  try {
+    const url = checkUrl(text, guard.allow, options);
+    const addresses = await checkedAddresses(url, guard.allow, guard.resolve);
+    return { kind: 'resolved' as const, url, addresses: addresses.map(({ address }) => address) };
+  } catch (error) {
+    const host = URL.canParse(text) ? new URL(text).host : 'the address';
+    return toFault(toNetError(error, { host, connected: false }));
+  }
 }
 
 /** Everything within one time. */

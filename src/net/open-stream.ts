@@ -3,18 +3,41 @@ import { checkUrl } from './check-url.js';
 import type { NetRequest, NetStream } from './contract.js';
 import { toNetError } from './failure.js';
 import { messageOf } from './message.js';
+import { NetError } from './net-error.js';
 import { unpack } from './read-body.js';
-import { type HopRules, openHop } from './send-hop.js';
+import { locationOf, type Message, nextHop } from './redirect.js';
+import { type HopRules, type OpenHop, openHop } from './send-hop.js';
 import { requireWithin } from './within.js';
 
 export type StreamRules = Omit<HopRules, 'readsRedirects'> & { readonly agent: string };
 
-/** One request whose answer is handed over as it comes; its connection ends with the body. Throws NetError. */
+/**
+ * One request whose answer is handed over as it comes; its connection ends with the body. Redirects are followed as far
+ * as the request asks for it, each hop checked anew. Throws NetError.
+ */
 export async function openStream(request: NetRequest, rules: StreamRules): Promise<NetStream> {
-  const url = checkUrl(request.url, rules.allow, request);
+  const { redirects = 0 } = request;
+  let url = checkUrl(request.url, rules.allow, request);
   if (request.within !== undefined) requireWithin(url, request.within, 'the address');
-  const { host } = url;
-  const { status, headers, hasBody, body: packed, end } = await openHop(url, messageOf(request, rules.agent), rules);
+  let message: Message = messageOf(request, rules.agent);
+  for (let hop = 0; ; hop += 1) {
+    const answer = await openHop(url, message, rules);
+    const location = redirects === 0 ? null : locationOf(answer.status, answer.headers);
+    if (location === null) return streamOf(answer, url.host, rules);
+    answer.end();
+    if (hop === redirects) throw new NetError('redirect', `${url.host} redirects more than ${redirects} times`, true);
+    const next = nextHop(url, message, { status: answer.status, location });
+    if (request.within !== undefined) requireWithin(next.url, request.within, `the redirect of ${url.host}`);
+    message = next.message;
+    url = checkUrl(next.url.href, rules.allow, request);
+  }
+}
+
+function streamOf(
+  { status, headers, hasBody, body: packed, end }: OpenHop,
+  host: string,
+  rules: StreamRules,
+): NetStream {
   try {
     const encoding = headers.get('content-encoding');
     const maxBytes = typeof rules.maxBytes === 'number' ? rules.maxBytes : rules.maxBytes(headers);

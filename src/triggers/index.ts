@@ -1,8 +1,12 @@
 export type { Delivered } from './deliver.js';
+export { deliveryId } from './delivery-id.js';
 export { receiveMail } from './inbox/receive-mail.js';
 export { listDeliveries } from './list-deliveries.js';
+export { readDelivered } from './read-body.js';
 export { receiveHook } from './receive-hook.js';
 export { findDelivery, redeliver } from './redeliver.js';
 export { rotateHook } from './rotate-hook.js';
 export { shownAddresses } from './shown-addresses.js';
+export { fromHex, isMac, mac } from './signatures/digest.js';
+export { isStandard, standardWebhooks } from './signatures/standard-webhooks.js';
 export { startTriggerLoops, type TriggerLoops } from './trigger-loops.js';

@@ -29,6 +29,9 @@ const OF_WORKSPACE = [
   'git_pack',
   'git_ref',
   'pending_push',
+  'code_push',
+  'code_source',
+  'mirror',
 ];
 
 /** What has to be done outside the database, once the rows are gone for good. */

@@ -23,6 +23,7 @@ const INSTEAD = {
   name: ({ branch, of }: Preview) => `it has the name of the branch ${branch} of ${of}: rename that`,
   itself: ({ of, branch }: Preview) => `it goes with the branch ${branch} of ${of}: delete that branch`,
   secrets: ({ of }: Preview) => `it reads the secrets of ${of}: name that workspace`,
+  mirror: ({ of }: Preview) => `it is a branch of ${of}: mirror that workspace`,
   keys: ({ of }: Preview) => `its files are those of a branch of ${of}: a deploy key is for that workspace`,
 } as const;
 

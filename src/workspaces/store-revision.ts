@@ -28,6 +28,8 @@ export interface RevisionToStore {
   readonly via: 'deploy' | 'push' | 'edit' | 'rollback';
   /** Stands for the one that would be made. */
   readonly commit?: ReadyCommit | undefined;
+  /** The paths that are marked as programs, where no commit says it; without it a file stays what it was. */
+  readonly executable?: ReadonlySet<string> | undefined;
   readonly message: string;
   readonly at: Date;
   /** Target to plan id. */
@@ -77,11 +79,8 @@ export async function storeRevision(deps: Deps, sql: Sql, input: RevisionToStore
   return { ...revision, manifest };
 }
 
-async function writeObjects(
-  deps: Deps,
-  sql: Sql,
-  { workspaceId, live, files, by, message, at }: RevisionToStore,
-): Promise<{ tree: string; commit: string }> {
+async function writeObjects(deps: Deps, sql: Sql, input: RevisionToStore): Promise<{ tree: string; commit: string }> {
+  const { workspaceId, live, files, by, message, at } = input;
   const repository = await openRepository(deps.config.dataDir, workspaceId);
   if (live.gitCommit !== null)
     await ensureCommit(deps, sql, repository, { workspaceId, seq: live.seq, commit: live.gitCommit });
@@ -90,21 +89,26 @@ async function writeObjects(
   await writeBlobs(repository, [...fresh.values()]);
   const tree = await writeTree(
     repository,
-    [...files].map(([path, { sha }]) => ({ path, sha, executable: live.source.get(path)?.executable })),
+    [...files].map(([path, { sha }]) => ({ path, sha, executable: isProgram(input, path) || undefined })),
   );
   return { tree, commit: await writeCommit(repository, { tree, parent: live.gitCommit, by, message, at }) };
 }
 
-/** A file whose bytes stayed keeps the name and the time of who wrote it; only git says what is a program. */
-function nextManifest({ live, files, via, at, commit }: RevisionToStore): Map<string, ManifestEntry> {
+/** Only git says what is a program. */
+function isProgram({ commit, executable, live }: RevisionToStore, path: string): boolean {
+  return (commit?.executable ?? executable)?.has(path) ?? live.source.get(path)?.executable === true;
+}
+
+/** A file whose bytes stayed keeps the name and the time of who wrote it. */
+function nextManifest(input: RevisionToStore): Map<string, ManifestEntry> {
+  const { live, files, via, at } = input;
   const written = { by: via === 'edit' ? 'person' : 'deploy', at: at.toISOString() } as const;
   const manifest = new Map<string, ManifestEntry>();
   for (const [path, { sha, content }] of files) {
     const old = live.source.get(path);
-    const { executable, ...entry } =
-      old?.sha === sha ? old : { executable: old?.executable, sha, size: content.byteLength, ...written };
-    const isProgram = commit ? commit.executable.has(path) : executable === true;
-    manifest.set(path, isProgram ? { ...entry, executable: true } : entry);
+    const { executable: _, ...entry } =
+      old?.sha === sha ? old : { sha, size: content.byteLength, ...written, executable: undefined };
+    manifest.set(path, isProgram(input, path) ? { ...entry, executable: true } : entry);
   }
   return manifest;
 }

@@ -25,6 +25,8 @@ export interface RevisionInput {
   readonly message: string;
   /** Stands for the one that would be made. */
   readonly commit?: ReadyCommit | undefined;
+  /** The paths that are marked as programs, where no commit says it; without it a file stays what it was. */
+  readonly executable?: ReadonlySet<string> | undefined;
 }
 
 export interface WrittenRevision {

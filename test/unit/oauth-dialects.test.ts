@@ -12,6 +12,7 @@ function netOf(body: unknown, type = 'application/json', status = 200) {
     check: () => null,
     connect: () => Promise.reject(new Error('nothing is connected to')),
     open: () => Promise.reject(new Error('nothing is streamed')),
+    resolve: () => Promise.reject(new Error('nothing is resolved')),
     async request(request) {
       asked.push(request);
       if (asked.length > 1) throw new Error('asked more than once');

@@ -17,6 +17,7 @@ import { keyRoutes } from './keys/index.js';
 import { libraryRoutes } from './library/index.js';
 import { notificationRoutes } from './notifications/index.js';
 import { oauthRoutes } from './oauth/index.js';
+import { repoRoutes } from './repo/index.js';
 import { runRoutes } from './runs/index.js';
 import { scheduleRoutes } from './schedule/index.js';
 import { secretRoutes } from './secrets/index.js';
@@ -31,6 +32,7 @@ export const routes: readonly Route[] = [
   ...sourceRoutes,
   ...deployRoutes,
   ...historyRoutes,
+  ...repoRoutes,
   ...libraryRoutes,
   ...runRoutes,
   ...evalRoutes,

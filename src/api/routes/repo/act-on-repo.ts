@@ -1,0 +1,47 @@
+import { createRoute } from '@hono/zod-openapi';
+import type { Once } from '../../../accounts/index.js';
+import { RefusedDeployBody } from '../../../contract/deploys.js';
+import { RepoActed, RepoAction } from '../../../contract/repo.js';
+import type { Deps } from '../../../deps.js';
+import { deleteBranch, deployRef, mergeBranch, mirrorNow, setMirror } from '../../../repo/index.js';
+import type { Caller } from '../../../shared/roles.js';
+import { defineRoute } from '../../define-route.js';
+import { jsonBody, jsonResponse, okResponse, WorkspaceParams } from '../../schemas.js';
+
+export const postRepo = defineRoute({
+  access: { role: 'editor' },
+  idempotent: 'settled',
+  route: createRoute({
+    method: 'post',
+    path: '/api/workspaces/{ws}/repo',
+    summary: 'Deploy a ref, merge or delete a branch, set the mirror (for admins) or bring it up to date',
+    tags: ['Repo'],
+    request: { params: WorkspaceParams, body: jsonBody(RepoAction) },
+    responses: {
+      ...okResponse(RepoActed, 'What was done'),
+      422: jsonResponse(RefusedDeployBody, 'The tree has errors, and nothing of it was applied'),
+    },
+  }),
+  handle: async (c) => {
+    const { ws: workspace } = c.req.valid('param');
+    const { action, ...input } = c.req.valid('json');
+    const act = ACTIONS[action] as Act;
+    return c.json(await act(c.var.deps, c.var.caller, { ...input, workspace, once: c.var.once?.(200) }), 200);
+  },
+});
+
+type Input<A extends RepoAction['action']> = Omit<Extract<RepoAction, { action: A }>, 'action'> & {
+  readonly workspace: string;
+  readonly once: Once | undefined;
+};
+type Act = (deps: Deps, caller: Caller, input: object) => Promise<RepoActed>;
+
+const ACTIONS = {
+  deploy: deployRef,
+  merge: mergeBranch,
+  'delete-branch': deleteBranch,
+  mirror: setMirror,
+  'mirror-now': mirrorNow,
+} as const satisfies {
+  readonly [A in RepoAction['action']]: (deps: Deps, caller: Caller, input: Input<A>) => Promise<object>;
+};

@@ -1,0 +1,45 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { receivePush } from '../../../code-host/index.js';
+import { PushKept, PushParams, PushPassed, PushQuery } from '../../../contract/code-host.js';
+import { clientAddress } from '../../auth/client-address.js';
+import { defineRoute } from '../../define-route.js';
+import { acceptedResponse, okResponse } from '../../schemas.js';
+
+/** GitHub's own limit of a payload. */
+const PAYLOAD_BYTES = 25 * 1024 * 1024;
+
+export const postCodePush = defineRoute({
+  access: 'token',
+  maxBodyBytes: PAYLOAD_BYTES,
+  route: createRoute({
+    method: 'post',
+    path: '/api/git/{tenant}/{ws}',
+    summary: 'A code host tells of a push: the archive of its commit is fetched and deployed',
+    tags: ['Triggers'],
+    request: {
+      params: PushParams,
+      query: PushQuery,
+      // Of any type: the bytes are what is signed, so nothing parses them before the signature is checked.
+      body: { content: { '*/*': { schema: z.unknown() } } },
+    },
+    responses: {
+      ...acceptedResponse(PushKept, 'The push is kept, and deployed by itself'),
+      ...okResponse(PushPassed, 'Nothing is to be done: a ping, another event, another branch'),
+    },
+  }),
+  handle: async (c) => {
+    const { tenant, ws: workspace } = c.req.valid('param');
+    const { branch, dir } = c.req.valid('query');
+    const answer = await receivePush(c.var.deps, {
+      tenant,
+      workspace,
+      branch,
+      dir,
+      headers: c.req.header(),
+      body: new Uint8Array(await c.req.arrayBuffer()),
+      address: clientAddress(c),
+    });
+    c.header('Cache-Control', 'no-store');
+    return 'id' in answer ? c.json(answer, 202) : c.json(answer, 200);
+  },
+});

@@ -1,0 +1,69 @@
+import type { Deps } from '../deps.js';
+import type { SourceFile } from '../workspace/model.js';
+import { ArchiveFault } from './archive/archive-fault.js';
+import { treeOfArchive } from './archive/tree-of-archive.js';
+import { type CodeHostKind, HOSTS } from './hosts/index.js';
+
+export interface Wanted {
+  readonly host: CodeHostKind;
+  readonly archiveUrl: string;
+  readonly commit: string;
+  readonly dir: string;
+  /** Of the repository's own host; null asks as anybody does. */
+  readonly token: string | null;
+}
+
+export type Fetched =
+  | { readonly kind: 'files'; readonly files: readonly SourceFile[] }
+  /** `again`: the same may work later. */
+  | { readonly kind: 'fault'; readonly message: string; readonly again: boolean };
+
+const HEAD_MS = 30_000;
+const WHOLE_MS = 180_000;
+const MIB = 1_048_576;
+const PACKED_BYTES = 256 * MIB;
+const LIMITS = { maxBytes: 1_024 * MIB, maxEntries: 200_000, maxFiles: 10_000, maxFileBytes: 32 * MIB };
+
+/**
+ * The files of a commit, by the archive that its code host makes of it. Over https alone, but for hosts that the
+ * operator opened; a redirect to another origin, as to a host's store of archives, takes no token along.
+ */
+export async function fetchTree({ net }: Pick<Deps, 'net'>, wanted: Wanted): Promise<Fetched> {
+  const { host, archiveUrl, commit, dir, token } = wanted;
+  const late = AbortSignal.timeout(WHOLE_MS);
+  const answer = await net.open({
+    url: archiveUrl,
+    headers: { accept: '*/*', ...(token !== null && HOSTS[host].tokenHeader(token)) },
+    httpsOnly: true,
+    redirects: 4,
+    timeoutMs: HEAD_MS,
+    maxBytes: PACKED_BYTES,
+    signal: late,
+  });
+  if (answer.kind === 'fault') return { kind: 'fault', message: answer.message, again: AGAIN.has(answer.fault) };
+  if (answer.status !== 200) {
+    await answer.body.cancel();
+    return refusedBy(new URL(archiveUrl).host, answer.status, token !== null);
+  }
+  try {
+    return { kind: 'files', files: await treeOfArchive(answer.body, { dir, commit, limits: LIMITS }) };
+  } catch (error) {
+    if (error instanceof ArchiveFault) return { kind: 'fault', message: error.message, again: false };
+    const what = late.aborted ? 'did not come in time' : 'broke off';
+    return { kind: 'fault', message: `the archive of ${new URL(archiveUrl).host} ${what}`, again: true };
+  }
+}
+
+const AGAIN: ReadonlySet<string> = new Set(['unresolved', 'unreachable', 'timeout', 'tls', 'broken', 'stopped']);
+
+function refusedBy(host: string, status: number, withToken: boolean): Fetched {
+  const hint =
+    status === 404 || status === 401 || status === 403
+      ? withToken
+        ? ': see whether GIT_FETCH_TOKEN may read this repository'
+        : ': a private repository needs the secret GIT_FETCH_TOKEN'
+      : '';
+  // Hosts tell 404 for a while of what was pushed just now.
+  const again = status === 404 || status === 429 || status >= 500;
+  return { kind: 'fault', message: `${host} answered ${status} when asked for the commit’s archive${hint}`, again };
+}

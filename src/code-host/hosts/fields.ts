@@ -1,0 +1,50 @@
+import { isRecord } from '../../shared/json.js';
+import { PayloadFault } from './contract.js';
+
+/** The value at a path of keys; undefined where there is none. */
+export function at(payload: unknown, ...keys: readonly string[]): unknown {
+  return keys.reduce<unknown>(
+    (value, key) => (isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined),
+    payload,
+  );
+}
+
+export function textAt(payload: unknown, ...keys: readonly string[]): string | null {
+  const value = at(payload, ...keys);
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+export function needText(payload: unknown, ...keys: readonly string[]): string {
+  const text = textAt(payload, ...keys);
+  if (text === null) throw new PayloadFault(`the payload has no ${keys.join('.')}`);
+  return text;
+}
+
+const NOTHING = /^0{40,64}$/;
+
+/** A commit by its full hash; null for the zeros that stand for none. */
+export function commitAt(payload: unknown, ...keys: readonly string[]): string | null {
+  const hash = needText(payload, ...keys);
+  if (NOTHING.test(hash)) return null;
+  if (/^[0-9a-f]{40}$/.test(hash)) return hash;
+  throw new PayloadFault(`${keys.join('.')} is no full hash of 40 hex digits`);
+}
+
+/** The address of a repository and what lies before its path: hosts may be installed below a folder. */
+export function placeOf(address: string, path: string): { readonly url: string; readonly root: string } {
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    throw new PayloadFault('the repository’s address is none that can be asked over https');
+  if (!/^[\w.-]+(\/[\w.-]+)+$/.test(path) || path.split('/').some((part) => /^\.+$/.test(part)))
+    throw new PayloadFault('the repository’s name is none');
+  const whole = `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\.git$/, '')}`;
+  if (!whole.endsWith(`/${path}`)) throw new PayloadFault('the repository’s address does not end in its name');
+  return { url: whole, root: whole.slice(0, -path.length - 1) };
+}
+
+/** The names of who wrote the commits of a push, the head's author first; no more than people read. */
+export function authorsOf(head: unknown, commits: unknown): readonly string[] {
+  const all = [head, ...(Array.isArray(commits) ? commits.slice(0, 2_000).reverse() : [])];
+  const names = all.map((commit) => textAt(commit, 'author', 'name') ?? textAt(commit, 'author', 'username'));
+  return [...new Set(names.filter((name) => name !== null).map((name) => name.slice(0, 100)))].slice(0, 20);
+}

@@ -1,0 +1,44 @@
+import type { Deps } from '../deps.js';
+import type { Caller } from '../shared/roles.js';
+import { findWorkspace } from '../workspaces/index.js';
+import type { CodeHostKind } from './hosts/index.js';
+import type { PushState } from './push-rows.js';
+
+export interface PushView {
+  readonly id: string;
+  readonly at: Date;
+  readonly state: PushState;
+  /** Why it waits, was refused or failed. */
+  readonly detail: string | null;
+  /** Null, like what follows, for the request that was not signed. */
+  readonly host: CodeHostKind | null;
+  readonly repository: string | null;
+  readonly branch: string | null;
+  readonly dir: string | null;
+  readonly commit: string | null;
+  readonly message: string | null;
+  readonly authors: readonly string[];
+  /** The revision in history. */
+  readonly revision: string | null;
+  readonly tries: number;
+  /** When it is tried again. */
+  readonly nextAt: Date | null;
+  readonly address: string | null;
+}
+
+/** The last hundred pushes of code hosts, the newest first, with what became of each. */
+export async function listPushes(
+  deps: Deps,
+  caller: Caller,
+  input: { readonly workspace: string },
+): Promise<{ readonly pushes: readonly PushView[] }> {
+  const { id } = await findWorkspace(deps.db, caller, input.workspace);
+  const pushes = await deps.db.query<PushView>({
+    name: 'list-code-pushes',
+    text: `SELECT id, at, state, detail, host, repository, branch, dir, commit, message, authors, revision, tries, address,
+        CASE WHEN ended_at IS NULL THEN due_at END AS "nextAt"
+      FROM code_push WHERE workspace_id = $1 ORDER BY at DESC, id DESC LIMIT 100`,
+    values: [id],
+  });
+  return { pushes };
+}

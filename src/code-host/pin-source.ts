@@ -1,0 +1,28 @@
+import type { Sql } from '../db/contract.js';
+import type { OpenedSecret } from '../secrets/index.js';
+
+/**
+ * A token goes to the repository that it was first used for, until it is stored anew: who has the webhook's secret alone
+ * could otherwise name a server of their own in a payload, and be sent the token. Answers why not; null when it may go.
+ */
+export async function pinSource(
+  sql: Sql,
+  workspaceId: string,
+  { token, repository }: { readonly token: Pick<OpenedSecret, 'id' | 'version' | 'name'>; readonly repository: string },
+): Promise<string | null> {
+  await sql.query({
+    name: 'pin-code-source',
+    text: `INSERT INTO code_source AS s (workspace_id, repository, secret_id, secret_version) VALUES ($1, $2, $3, $4)
+      ON CONFLICT (workspace_id) DO UPDATE SET repository = excluded.repository, secret_id = excluded.secret_id,
+        secret_version = excluded.secret_version, at = now()
+      WHERE s.secret_id <> excluded.secret_id OR s.secret_version < excluded.secret_version`,
+    values: [workspaceId, repository, token.id, token.version],
+  });
+  const [pinned] = await sql.query<{ repository: string }>({
+    name: 'pinned-code-source',
+    text: 'SELECT repository FROM code_source WHERE workspace_id = $1',
+    values: [workspaceId],
+  });
+  if (pinned?.repository === repository) return null;
+  return `${token.name} is used for ${pinned?.repository}, and this push is of ${repository}: store the secret again to use it there`;
+}

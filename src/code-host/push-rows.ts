@@ -1,0 +1,112 @@
+import type { Sql } from '../db/contract.js';
+import { newId } from '../shared/ids.js';
+import { storableText } from '../shared/storable-json.js';
+import type { CodeHostKind } from './hosts/index.js';
+
+export const PUSH_STATES = [
+  'pending',
+  'waiting',
+  'applied',
+  'unchanged',
+  'refused',
+  'failed',
+  'superseded',
+  'invalid-signature',
+] as const;
+/**
+ * `pending` and `waiting` (for live runs to end) have an end to come; `superseded` had a newer one come first. The last
+ * is no push: the latest request that was not signed with the secret.
+ */
+export type PushState = (typeof PUSH_STATES)[number];
+
+/** A push of a code host as it is kept: what the work needs, whichever worker does it. */
+export interface NewPush {
+  readonly workspaceId: string;
+  readonly host: CodeHostKind;
+  /** What makes two deliveries the same. */
+  readonly deliveryKey: string | null;
+  readonly repository: string;
+  readonly archiveUrl: string;
+  readonly branch: string;
+  readonly dir: string;
+  readonly commit: string;
+  readonly message: string;
+  readonly authors: readonly string[];
+  readonly address: string | null;
+}
+
+export interface KeptPush {
+  readonly id: string;
+  readonly duplicate: boolean;
+}
+
+/**
+ * Keeps a push, once a delivery, in one transaction with the end of those of the same branch and folder that it comes
+ * after: of two that wait the last is the one that counts.
+ */
+export async function keepPush(sql: Sql, push: NewPush): Promise<KeptPush> {
+  const id = newId();
+  const made = await sql.query({
+    name: 'keep-code-push',
+    text: `INSERT INTO code_push
+        (id, workspace_id, host, delivery_key, repository, archive_url, branch, dir, commit, message, authors, address)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+      ON CONFLICT (workspace_id, delivery_key) DO NOTHING RETURNING 1`,
+    values: [
+      id,
+      push.workspaceId,
+      push.host,
+      push.deliveryKey,
+      push.repository,
+      push.archiveUrl,
+      push.branch,
+      push.dir,
+      push.commit,
+      storableText(push.message.slice(0, 10_000)),
+      push.authors.map(storableText),
+      push.address,
+    ],
+  });
+  if (made.length === 0) return { id: await firstOf(sql, push), duplicate: true };
+  await sql.query({
+    name: 'supersede-code-pushes',
+    text: `UPDATE code_push SET state = 'superseded', ended_at = now(), detail = $5
+      WHERE workspace_id = $1 AND branch = $2 AND dir = $3 AND id <> $4 AND state IN ('pending', 'waiting')`,
+    values: [push.workspaceId, push.branch, push.dir, id, `${push.commit} was pushed after it`],
+  });
+  return { id, duplicate: false };
+}
+
+async function firstOf(sql: Sql, push: NewPush): Promise<string> {
+  const [row] = await sql.query<{ id: string }>({
+    name: 'find-code-push',
+    text: 'SELECT id FROM code_push WHERE workspace_id = $1 AND delivery_key = $2',
+    values: [push.workspaceId, push.deliveryKey],
+  });
+  if (!row) throw new Error('a code host’s delivery was there and is gone');
+  return row.id;
+}
+
+/** Notes that a request was not signed with the secret: one row a workspace, since anybody can send one. */
+export async function noteUnsigned(sql: Sql, workspaceId: string, address: string | null): Promise<void> {
+  await sql.query({
+    name: 'note-unsigned-push',
+    text: `INSERT INTO code_push (id, workspace_id, state, detail, address, tries, ended_at)
+      VALUES ($1, $2, 'invalid-signature', 'it is not signed with GIT_WEBHOOK_SECRET', $3, 1, now())
+      ON CONFLICT (id) DO UPDATE SET at = now(), ended_at = now(), address = excluded.address, tries = code_push.tries + 1`,
+    values: [`unsigned.${workspaceId}`, workspaceId, address],
+  });
+}
+
+const KEPT = 100;
+
+/** Removes what the list does not show any more; a delivery is known for as long as its row is there. */
+export async function sweepPushes(sql: Sql): Promise<void> {
+  await sql.query(
+    `DELETE FROM code_push p USING (
+        SELECT id, row_number() OVER (PARTITION BY workspace_id ORDER BY id DESC) AS place FROM code_push
+          WHERE state <> 'invalid-signature') AS old
+      WHERE p.id = old.id AND old.place > $1 AND p.ended_at < now() - interval '24 hours'`,
+    [KEPT],
+  );
+}

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import type { Deps } from '../deps.js';
+import { openSecret } from '../secrets/index.js';
+import type { Json } from '../shared/json.js';
+import { pathFault } from '../shared/path-fault.js';
+import { Refusal } from '../shared/refusal.js';
+import { deliveryId, readDelivered } from '../triggers/index.js';
+import { type CodePush, HOSTS, hostOf, PayloadFault } from './hosts/index.js';
+import { isProven } from './prove-push.js';
+import { keepPush, noteUnsigned } from './push-rows.js';
+import { secretText } from './secret-text.js';
+
+const WEBHOOK_SECRET = 'GIT_WEBHOOK_SECRET';
+
+export interface PushDelivery {
+  readonly tenant: string;
+  readonly workspace: string;
+  /** The branch that is deployed. */
+  readonly branch: string;
+  /** The folder of the repository that is the workspace; empty for all of it. */
+  readonly dir: string;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  readonly address: string | null;
+}
+
+export type Received =
+  | { readonly ok: true; readonly id: string; readonly commit: string; readonly duplicate?: true }
+  | { readonly ok: true; readonly ping: true }
+  | { readonly ok: true; readonly skipped: string };
+
+/**
+ * A code host's word of a push: proven by the workspace's secret over the raw bytes before anything is read, kept, and
+ * answered before any work, since code hosts wait ten seconds and no more. `takePushes` does the work.
+ */
+export async function receivePush(deps: Deps, sent: PushDelivery): Promise<Received> {
+  const header = (name: string) => sent.headers[name];
+  const workspaceId = await proveWorkspace(deps, sent);
+  const dir = readDir(sent.dir);
+  const host = hostOf(header);
+  if (host === null)
+    throw new Refusal('refused', 'this is no event of GitHub, GitLab or Gitea: no header names its kind');
+  const payload = readDelivered({ type: header('content-type') ?? '', body: sent.body });
+  const event = readEvent(host, payload);
+  if (event.kind === 'ping') return { ok: true, ping: true };
+  if (event.kind === 'other') return { ok: true, skipped: `${event.name} is no push` };
+  if (event.ref !== `refs/heads/${sent.branch}`)
+    return { ok: true, skipped: `${event.ref} is not the branch ${sent.branch}` };
+  if (event.commit === null) return { ok: true, skipped: `the branch ${sent.branch} was deleted` };
+  const id = deliveryId({ dedupe: undefined, signature: null }, { header, input: payload });
+  return keep(deps, { ...sent, dir }, { workspaceId, host: host.kind, push: event, commit: event.commit, id });
+}
+
+interface Accepted {
+  readonly workspaceId: string;
+  readonly host: keyof typeof HOSTS;
+  readonly push: CodePush;
+  readonly commit: string;
+  readonly id: string | null;
+}
+
+async function keep(
+  deps: Deps,
+  sent: PushDelivery,
+  { workspaceId, host, push, commit, id }: Accepted,
+): Promise<Received> {
+  const { message, authors, repository } = push;
+  const kept = await deps.db.transaction(async (sql) => {
+    await sql.query('SELECT 1 FROM workspace WHERE id = $1 FOR SHARE', [workspaceId]);
+    return keepPush(sql, {
+      workspaceId,
+      host,
+      // One host may tell several addresses of one workspace under one id.
+      deliveryKey: id === null ? null : digest([sent.branch, sent.dir, id]),
+      repository: repository.url,
+      archiveUrl: repository.archiveUrl(commit),
+      branch: sent.branch,
+      dir: sent.dir,
+      commit,
+      message,
+      authors,
+      address: sent.address,
+    });
+  });
+  return { ok: true, id: kept.id, commit, ...(kept.duplicate && { duplicate: true }) };
+}
+
+function digest(parts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}
+
+/** A wrong signature, an unknown workspace and account, a preview, and a workspace without the secret are one refusal. */
+async function proveWorkspace(deps: Deps, sent: PushDelivery): Promise<string> {
+  const workspace = await findByPath(deps, sent);
+  const secret = workspace === null ? null : await openText(deps, { ...workspace, name: WEBHOOK_SECRET });
+  const header = (name: string) => sent.headers[name];
+  if (isProven({ header, body: sent.body, nowMs: deps.clock.now() }, secret) && workspace !== null) return workspace.id;
+  if (workspace !== null) {
+    deps.log.warn({ tenant: sent.tenant, workspace: sent.workspace, address: sent.address }, 'invalid-signature');
+    await noteUnsigned(deps.db, workspace.id, sent.address);
+  }
+  throw new Refusal('unauthenticated', 'the signature is not valid here', { code: 'invalid-signature' });
+}
+
+async function findByPath(
+  { db }: Pick<Deps, 'db'>,
+  { tenant, workspace }: PushDelivery,
+): Promise<{ readonly id: string; readonly tenant: string } | null> {
+  // The database cannot even be asked for some names: NUL among them.
+  if ([tenant, workspace].some((name) => !/^[\w.-]{1,255}$/.test(name))) return null;
+  const [row] = await db.query<{ id: string; tenant: string }>({
+    name: 'find-pushed-workspace',
+    text: 'SELECT id, tenant_id AS tenant FROM workspace WHERE tenant_id = $1 AND name = $2 AND preview_of IS NULL',
+    values: [tenant, workspace],
+  });
+  return row ?? null;
+}
+
+/** A secret's text; null when there is none, when it cannot be opened or is no text. The log says which. */
+async function openText(
+  deps: Deps,
+  at: { readonly id: string; readonly tenant: string; readonly name: string },
+): Promise<string | null> {
+  const place = { tenant: at.tenant, workspace: at.id, name: at.name };
+  const opened = await openSecret(deps.db, deps.keys, place).catch((error: unknown) => {
+    deps.log.warn({ error, workspaceId: at.id, secret: at.name }, 'a code host’s push could not be checked');
+    return null;
+  });
+  return opened === null ? null : secretText(opened);
+}
+
+function readDir(dir: string): string {
+  const path = dir.replace(/^\/+|\/+$/g, '');
+  const fault = path === '' ? null : pathFault(path);
+  if (fault !== null) throw new Refusal('refused', `dir: the path ${fault}`, { code: 'file/bad-path' });
+  return path;
+}
+
+function readEvent({ kind, event }: NonNullable<ReturnType<typeof hostOf>>, payload: Json) {
+  try {
+    return HOSTS[kind].read(event, payload);
+  } catch (error) {
+    if (error instanceof PayloadFault)
+      throw new Refusal('refused', `this is no ${event} of ${HOSTS[kind].label}: ${error.message}`);
+    throw error;
+  }
+}

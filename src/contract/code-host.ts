@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { Time } from './common.js';
+
+const Name = z.string().max(255);
+
+export const PushParams = z.object({ tenant: Name, ws: Name });
+/** Loose: a code host's address may carry more, and nothing is told before the signature is checked. */
+export const PushQuery = z.looseObject({
+  branch: z.string().min(1).max(1_000).default('main').describe('The branch that is deployed'),
+  dir: z.string().max(1_000).default('').describe('The folder of the repository that is the workspace'),
+});
+
+const duplicate = z.literal(true).optional().describe('It came before');
+
+export const PushKept = z
+  .object({ ok: z.literal(true), id: z.string(), commit: z.string(), duplicate })
+  .meta({ id: 'CodePushKept' });
+export const PushPassed = z
+  .union([
+    z.object({ ok: z.literal(true), ping: z.literal(true) }),
+    z.object({ ok: z.literal(true), skipped: z.string().describe('Why nothing is to be done') }),
+  ])
+  .meta({ id: 'CodePushPassed' });
+
+const CodePush = z
+  .object({
+    id: z.string(),
+    at: Time,
+    state: z.enum([
+      'pending',
+      'waiting',
+      'applied',
+      'unchanged',
+      'refused',
+      'failed',
+      'superseded',
+      'invalid-signature',
+    ]),
+    detail: z.string().nullable().describe('Why it waits, was refused or failed'),
+    host: z.enum(['github', 'gitlab', 'gitea']).nullable(),
+    repository: z.string().nullable(),
+    branch: z.string().nullable(),
+    dir: z.string().nullable(),
+    commit: z.string().nullable(),
+    message: z.string().nullable(),
+    authors: z.array(z.string()),
+    revision: z.string().nullable().describe('The revision in history'),
+    tries: z.number().int(),
+    nextAt: Time.nullable().describe('When it is tried again'),
+    address: z.string().nullable(),
+  })
+  .meta({ id: 'CodePush' });
+
+export const CodePushes = z.object({ pushes: z.array(CodePush) }).meta({ id: 'CodePushes' });

@@ -1,0 +1,81 @@
+import { type DiffLine, diffText } from '../shared/line-diff.js';
+
+export interface FileChange {
+  readonly path: string;
+  /** The text before; null when there was no file, or when it is not text (then `binary`). */
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly diff: readonly DiffLine[];
+  readonly binary: boolean;
+  /** True when the answer was full before this file: ask for it by `path`. */
+  readonly truncated: boolean;
+}
+
+export interface FileShas {
+  readonly path: string;
+  /** Its blob; null when there is none. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** Where the bytes of blobs are. */
+export interface BlobSource {
+  readonly sizes: (shas: readonly string[]) => Promise<ReadonlyMap<string, number>>;
+  readonly read: (shas: readonly string[]) => Promise<ReadonlyMap<string, Uint8Array>>;
+}
+
+/** As many bytes of text, before and after together, and as many lines of diff as one answer carries. */
+const MAX_BYTES = 4 * 1024 * 1024;
+const MAX_LINES = 20_000;
+
+/** The files with their texts and line diffs, as far as one answer carries them: those after are marked `truncated`. */
+export async function readFileChanges(files: readonly FileShas[], blobs: BlobSource): Promise<FileChange[]> {
+  const fitting = await fittingFiles(files, blobs);
+  const contents = await blobs.read([...new Set(fitting.flatMap(shasOf))]);
+  const carried = new Set(fitting);
+  const changes: FileChange[] = [];
+  let lines = 0;
+  for (const file of files) {
+    const change =
+      carried.has(file) && lines <= MAX_LINES
+        ? await readFile(file, contents)
+        : { path: file.path, ...NOTHING, truncated: true };
+    lines += change.diff.length;
+    changes.push(change);
+  }
+  return changes;
+}
+
+async function readFile(file: FileShas, blobs: ReadonlyMap<string, Uint8Array>): Promise<FileChange> {
+  const before = decode(file.before, blobs);
+  const after = decode(file.after, blobs);
+  if (before === BINARY || after === BINARY) return { path: file.path, ...NOTHING, binary: true };
+  return { path: file.path, ...NOTHING, before, after, diff: await diffText(before ?? '', after ?? '') };
+}
+
+const NOTHING = { before: null, after: null, diff: [], binary: false, truncated: false } as const;
+const BINARY = Symbol('binary');
+
+/** The files, from the first on, whose bytes fit into one answer. */
+async function fittingFiles(files: readonly FileShas[], { sizes }: BlobSource): Promise<FileShas[]> {
+  const found = await sizes([...new Set(files.flatMap(shasOf))]);
+  let total = 0;
+  return files.filter((file) => {
+    for (const sha of shasOf(file)) total += found.get(sha) ?? 0;
+    return total <= MAX_BYTES;
+  });
+}
+
+function shasOf({ before, after }: FileShas): string[] {
+  return [before, after].filter((sha) => sha !== null);
+}
+
+function decode(sha: string | null, blobs: ReadonlyMap<string, Uint8Array>): string | null | typeof BINARY {
+  if (sha === null) return null;
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(blobs.get(sha));
+    return text.includes('\0') ? BINARY : text;
+  } catch {
+    return BINARY;
+  }
+}

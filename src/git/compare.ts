@@ -1,0 +1,85 @@
+import type { Repository } from './repository.js';
+import { runGit } from './run-git.js';
+
+/** How many commits a branch has that the other has not, and the other way round. */
+export interface Apart {
+  readonly ahead: number;
+  readonly behind: number;
+}
+
+export async function countApart(repository: Repository, base: string, commit: string): Promise<Apart> {
+  const args = ['rev-list', '--left-right', '--count', '--end-of-options', `${base}...${commit}`];
+  const [behind = 0, ahead = 0] = (await runGit(repository, args)).stdout.toString().trim().split('\t').map(Number);
+  return { ahead, behind };
+}
+
+/** The newest commit that both come from; null when there is none. */
+export async function mergeBase(repository: Repository, a: string, b: string): Promise<string | null> {
+  const { stdout, code } = await runGit(repository, ['merge-base', '--end-of-options', a, b], { accept: [0, 1] });
+  return code === 0 ? stdout.toString().trim() : null;
+}
+
+/** The commits that tags stand for, by the tag's name without `refs/tags/`; null for a tag of something else. */
+export async function readTags(repository: Repository): Promise<ReadonlyMap<string, string | null>> {
+  const format = '%(objecttype) %(objectname) %(*objecttype) %(*objectname) %(refname:strip=2)';
+  const { stdout } = await runGit(repository, ['for-each-ref', `--format=${format}`, 'refs/tags/']);
+  const lines = stdout.toString('utf8').split('\n').filter(Boolean);
+  return new Map(
+    lines.map((line) => {
+      const [type, oid = '', innerType, innerOid = '', ...name] = line.split(' ');
+      const commit = type === 'commit' ? oid : innerType === 'commit' ? innerOid : null;
+      return [name.join(' '), commit];
+    }),
+  );
+}
+
+export interface ChangedBlob {
+  readonly path: string;
+  /** The blob before and after; null where there is no file. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** git's name of the tree without files. */
+const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
+const MAX_DIFF_BYTES = 16 * 1024 * 1024;
+
+/** The files whose bytes differ between two commits, by path; `before` null is nothing at all. Null: more than can be told. */
+export async function diffCommits(
+  repository: Repository,
+  before: string | null,
+  after: string,
+): Promise<readonly ChangedBlob[] | null> {
+  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', '--end-of-options'];
+  const { stdout, cut } = await runGit(repository, [...args, before ?? EMPTY_TREE, after], {
+    maxBytes: MAX_DIFF_BYTES,
+  });
+  if (cut) return null;
+  const parts = stdout.toString('utf8').split('\0');
+  const changed: ChangedBlob[] = [];
+  for (let at = 0; at + 1 < parts.length; at += 2) {
+    const [, , from = '', to = ''] = (parts[at] ?? '').split(' ');
+    if (from !== to) changed.push({ path: parts[at + 1] ?? '', before: blobOrNull(from), after: blobOrNull(to) });
+  }
+  return changed;
+}
+
+function blobOrNull(oid: string): string | null {
+  return /^0+$/.test(oid) ? null : oid;
+}
+
+/** The sizes of objects, by their ids; one that is not there is left out. */
+export async function objectSizes(
+  repository: Repository,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (ids.length === 0) return new Map();
+  const { stdout } = await runGit(repository, ['cat-file', '--batch-check=%(objectname) %(objectsize)', '--buffer'], {
+    input: ids.map((id) => `${id}\n`).join(''),
+  });
+  const rows = stdout
+    .toString('latin1')
+    .split('\n')
+    .filter((line) => /^[0-9a-f]{40} \d+$/.test(line));
+  return new Map(rows.map((row) => [row.slice(0, 40), Number(row.slice(41))]));
+}

@@ -1,0 +1,87 @@
+import type { Actor } from '../shared/roles.js';
+import { type KeptPack, makePack, openQuarantine, type Quarantine } from './packs.js';
+import type { Repository } from './repository.js';
+import { runGit } from './run-git.js';
+import { cleanMessage, identity } from './write-commit.js';
+
+export interface MergeInput {
+  /** The commit that is merged into, and the first parent. */
+  readonly into: string;
+  readonly commit: string;
+  readonly by: Actor;
+  readonly message: string;
+  readonly at: Date;
+}
+
+export type Merge =
+  | {
+      readonly kind: 'merged';
+      readonly commit: string;
+      readonly tree: string;
+      readonly pack: KeptPack;
+      readonly quarantine: Quarantine;
+    }
+  | { readonly kind: 'conflict'; readonly paths: readonly string[] };
+
+const MAX_CONFLICT_BYTES = 1024 * 1024;
+
+/**
+ * A merge commit of two parents, its objects as one pack in a quarantine that is the caller's to remove; or the paths
+ * that both sides changed. Two commits that have nothing in common are merged as if they came from nothing.
+ */
+export async function mergeCommits(repository: Repository, input: MergeInput): Promise<Merge> {
+  const quarantine = await openQuarantine(repository);
+  try {
+    const tree = await mergeTrees(repository, quarantine, input);
+    if (typeof tree !== 'string') {
+      await quarantine.remove();
+      return { kind: 'conflict', paths: tree };
+    }
+    const commit = await commitTree(repository, quarantine, { ...input, tree });
+    const wants = { wants: [commit], haves: [input.into, input.commit] };
+    const pack = await makePack(repository, quarantine, wants);
+    return { kind: 'merged', commit, tree, pack, quarantine };
+  } catch (error) {
+    await quarantine.remove();
+    throw error;
+  }
+}
+
+/** The id of the merged tree, or the paths in conflict. */
+async function mergeTrees(
+  repository: Repository,
+  { env }: Quarantine,
+  { into, commit }: MergeInput,
+): Promise<string | readonly string[]> {
+  const { stdout, code, cut } = await runGit(
+    repository,
+    ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', '--allow-unrelated-histories', into, commit],
+    { env, accept: [0, 1], maxBytes: MAX_CONFLICT_BYTES },
+  );
+  if (cut) throw new Error('a merge has more conflicts than can be told');
+  const [tree = '', ...paths] = stdout.toString('utf8').split('\0').filter(Boolean);
+  return code === 0 ? tree.trim() : [...new Set(paths)];
+}
+
+async function commitTree(
+  repository: Repository,
+  { env }: Quarantine,
+  { tree, into, commit, by, message, at }: MergeInput & { readonly tree: string },
+): Promise<string> {
+  const { name, email } = identity(by);
+  const date = `${Math.floor(at.getTime() / 1_000)} +0000`;
+  const who = {
+    GIT_AUTHOR_NAME: name,
+    GIT_AUTHOR_EMAIL: email,
+    GIT_AUTHOR_DATE: date,
+    GIT_COMMITTER_NAME: name,
+    GIT_COMMITTER_EMAIL: email,
+    GIT_COMMITTER_DATE: date,
+  };
+  const { stdout } = await runGit(repository, ['commit-tree', '-p', into, '-p', commit, '-F', '-', tree], {
+    env: { ...env, ...who },
+    config: ['commit.gpgSign=false'],
+    input: `${cleanMessage(message)}\n`,
+  });
+  return stdout.toString().trim();
+}

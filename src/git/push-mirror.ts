@@ -1,0 +1,132 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { dirname, join, resolve } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import type { Repository } from './repository.js';
+import { endOf, spawnGit } from './run-git.js';
+
+export interface MirrorCredential {
+  readonly username: string;
+  readonly password: string;
+}
+
+export interface MirrorPush {
+  /** What the other side is to have below `refs/heads/` and `refs/tags/`, and no more. Their objects are there. */
+  readonly refs: ReadonlyMap<string, string>;
+  /** Without a user or a password in it. */
+  readonly url: URL;
+  /** Those of its host, checked: git connects to no other. */
+  readonly addresses: readonly string[];
+  readonly credential: MirrorCredential | null;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type MirrorPushed = { readonly ok: true } | { readonly ok: false; readonly message: string };
+
+/** The descriptor that the credential comes by: no command line, no environment and no file ever holds it. */
+const CREDENTIAL_FD = 3;
+
+/**
+ * Pushes these refs to another repository and removes there what is not among them, by the real git. It follows no
+ * redirect, connects to the given addresses alone, and reads no configuration of anybody's.
+ */
+export async function pushMirror(repository: Repository, push: MirrorPush): Promise<MirrorPushed> {
+  const view = await makeView(repository, push.refs);
+  const late = AbortSignal.timeout(push.timeoutMs);
+  try {
+    const { code, stdout, stderr } = await run(view, push, late);
+    if (late.aborted)
+      return { ok: false, message: `${push.url.host} did not take it all within ${push.timeoutMs / 1_000} s` };
+    return code === 0 ? { ok: true } : { ok: false, message: reasonOf(stdout, stderr, push) };
+  } finally {
+    await rm(view.gitdir, { recursive: true, force: true });
+  }
+}
+
+/**
+ * A repository of its own that has these refs, and the objects of the real one: whatever moves there meanwhile, what is
+ * pushed, and what is removed on the other side, is what was asked for.
+ */
+async function makeView({ gitdir }: Repository, refs: ReadonlyMap<string, string>): Promise<Repository> {
+  const view = await mkdtemp(join(dirname(gitdir), '.mirror-'));
+  await mkdir(join(view, 'objects', 'info'), { recursive: true });
+  await mkdir(join(view, 'refs'));
+  await writeFile(join(view, 'objects', 'info', 'alternates'), `${resolve(gitdir, 'objects')}\n`);
+  await writeFile(join(view, 'packed-refs'), [...refs].map(([name, oid]) => `${oid} ${name}\n`).join(''));
+  await writeFile(join(view, 'HEAD'), 'ref: refs/heads/main\n');
+  await writeFile(join(view, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = true\n');
+  return { gitdir: view };
+}
+
+interface Run {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const MAX_OUTPUT = 65_536;
+
+async function run(view: Repository, push: MirrorPush, late: AbortSignal): Promise<Run> {
+  const args = ['push', '--porcelain', '--prune', '--no-verify', '--signed=false', '--end-of-options', push.url.href];
+  const child = spawnGit(view, [...args, '+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'], {
+    config: settingsOf(push),
+    isGroup: true,
+    extraPipe: true,
+    signal: push.signal ? AbortSignal.any([push.signal, late]) : late,
+  });
+  child.stdin.end();
+  const secret = child.stdio[CREDENTIAL_FD] as Writable;
+  // A push that never asks for it leaves without reading it.
+  secret.on('error', () => undefined);
+  secret.end(push.credential ? `username=${push.credential.username}\npassword=${push.credential.password}\n` : '');
+  const stdout = collect(child.stdout);
+  const stderr = collect(child.stderr);
+  const code = await endOf(child);
+  return { code, stdout: stdout(), stderr: stderr() };
+}
+
+function collect(stream: Readable): () => string {
+  let text = '';
+  stream.setEncoding('utf8').on('data', (part: string) => {
+    text = (text + part).slice(-MAX_OUTPUT);
+  });
+  return () => text;
+}
+
+function settingsOf({ url, addresses }: MirrorPush): string[] {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
+  const pinned = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join(',');
+  return [
+    `protocol.${url.protocol.slice(0, -1)}.allow=always`,
+    // Cleared first, then the one: what it prints is what is on the descriptor, once.
+    'credential.helper=',
+    `credential.helper=!cat <&${CREDENTIAL_FD} #`,
+    'core.askPass=',
+    'http.followRedirects=false',
+    'http.proxy=',
+    'http.sslVerify=true',
+    'http.lowSpeedLimit=1',
+    'http.lowSpeedTime=60',
+    'push.recurseSubmodules=no',
+    // A literal is no name that could be resolved to another one.
+    ...(isIP(host) > 0 ? [] : [`http.curloptResolve=${host}:${port}:${pinned}`]),
+  ];
+}
+
+/** What was refused, ref by ref, or the last thing that git said. */
+function reasonOf(stdout: string, stderr: string, { url }: MirrorPush): string {
+  const refused = stdout.split('\n').flatMap((line) => {
+    const [, to = '', why = ''] = /^!\t[^:\t]*:([^\t]*)\t(.*)$/.exec(line) ?? [];
+    return to === '' ? [] : [`${to} ${why}`];
+  });
+  if (refused.length > 0) return `${url.host} did not take ${refused.join(', ')}`;
+  const said = stderr
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => /^(fatal|error|remote): ./.test(line));
+  if (said.some((line) => /could not read (Username|Password)|Authentication failed/i.test(line)))
+    return `${url.host} does not let the mirror be pushed to: see whether the secret MIRROR_TOKEN is good for it`;
+  return said.length === 0 ? `git could not push to ${url.host}` : said.join(' ');
+}

@@ -1,0 +1,70 @@
+import type { Once } from '../accounts/index.js';
+import { applyTree, type DeployResult, type TreeRequest } from '../deploys/index.js';
+import type { Deps } from '../deps.js';
+import { Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { diffTrees, inTurn, type PreparedTree, prepareTree, readInReach } from '../workspaces/index.js';
+import type { CommitTree } from './tree-of-commit.js';
+
+/** Another deploy came first: what was thought out for the main before it has to be thought out again. */
+export class MainMoved extends Error {
+  override readonly name = 'MainMoved';
+}
+
+export interface CommitToApply {
+  readonly workspace: string;
+  readonly tree: CommitTree;
+  /** The commit of main that it comes after; null for none. */
+  readonly onto: string | null;
+  readonly message: string;
+  readonly via: TreeRequest['via'];
+  readonly force: boolean;
+  readonly once?: Once | undefined;
+  readonly also?: TreeRequest['also'];
+}
+
+/** Makes a commit of the repository main's, as it is. Throws MainMoved, and refuses as a deploy does. */
+export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApply): Promise<DeployResult> {
+  const { tree, onto } = input;
+  let last: PreparedTree | undefined;
+  return applyTree(deps, caller, {
+    workspace: input.workspace,
+    propose: async (sql, workspaceId, live) => {
+      if (live.gitCommit !== onto) throw new MainMoved(`${live.gitCommit} is live, and not ${onto}`);
+      const reach = await readInReach(sql, caller.tenant, workspaceId);
+      // The same files are read once, and again only when another library came in between.
+      if (last?.librarySeq !== reach.library.seq) last = await prepareTree(deps, tree.files, reach);
+      const { added, changed } = diffTrees(live.source, last.files);
+      const commit = { id: tree.commit, tree: tree.tree, executable: tree.executable };
+      // What agents wrote stays, but for the files that the commit brings or changes.
+      return { prepared: last, mentions: new Set([...added, ...changed]), commit };
+    },
+    id: null,
+    via: input.via,
+    message: () => input.message,
+    base: null,
+    overLiveRuns: input.force,
+    dryRun: false,
+    once: input.once,
+    also: input.also,
+  });
+}
+
+/** As often as other deploys may come first. */
+const TRIES = 10;
+
+/** Thinks it out anew whenever main has moved meanwhile; one after the other, so that two do not overtake each other for ever. */
+export async function untilStill<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
+  return inTurn(`repo/${workspaceId}`, async () => {
+    for (let left = TRIES; left > 0; left -= 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof MainMoved)) throw error;
+      }
+    }
+    throw new Refusal('conflict', 'main moved on again and again meanwhile: try it once more', {
+      code: 'repo/main-moved',
+    });
+  });
+}

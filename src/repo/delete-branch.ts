@@ -1,0 +1,45 @@
+import { audit, type Once } from '../accounts/index.js';
+import type { Deps } from '../deps.js';
+import { dropPreview } from '../previews/index.js';
+import { notFound, Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { clearErased, deleteRef, findWorkspace } from '../workspaces/index.js';
+import { branchRef } from './branch-refs.js';
+import { openAligned } from './read-repo.js';
+
+export interface DeletedBranch {
+  readonly ok: true;
+  readonly branch: string;
+  /** The name of the preview that went with it. */
+  readonly preview: string | null;
+}
+
+export interface DeleteBranchInput {
+  readonly workspace: string;
+  readonly branch: string;
+  readonly once?: Once | undefined;
+}
+
+/** Deletes a branch, and its preview with all that is in it. */
+export async function deleteBranch(
+  deps: Deps,
+  caller: Caller,
+  { workspace, branch, once }: DeleteBranchInput,
+): Promise<DeletedBranch> {
+  if (branch === 'main') throw new Refusal('refused', 'main is what is live, and stays', { code: 'repo/main' });
+  const { id, answer, erased } = await deps.db.transaction(async (sql) => {
+    const { id: workspaceId } = await findWorkspace(sql, caller, workspace, 'share');
+    const gone = await dropPreview(sql, caller, { workspace, branch });
+    if (!(await deleteRef(sql, { workspaceId, name: branchRef(branch) }))) throw notFound('branch');
+    await audit(sql, caller, 'repo.delete-branch', workspace, { branch });
+    const deleted: DeletedBranch = { ok: true, branch, preview: gone?.name ?? null };
+    await once?.(sql, deleted);
+    return { id: workspaceId, answer: deleted, erased: gone };
+  });
+  if (erased) await clearErased(deps, erased);
+  // A ref that cannot be removed from the disk now is removed at the next touch.
+  await openAligned(deps, id).catch((error: unknown) =>
+    deps.log.warn({ error, workspaceId: id }, 'a branch’s ref could not be removed yet'),
+  );
+  return answer;
+}

@@ -1,0 +1,47 @@
+import type { Once } from '../accounts/index.js';
+import { type DeployResult, deployTree } from '../deploys/index.js';
+import type { Deps } from '../deps.js';
+import type { Caller } from '../shared/roles.js';
+import { findWorkspace } from '../workspaces/index.js';
+import { deployPending } from './deploy-pending.js';
+import { openAligned } from './read-repo.js';
+import { type ResolvedRef, resolveRef } from './resolve-ref.js';
+import { type CommitTree, treeOfCommit } from './tree-of-commit.js';
+
+export interface DeployRefInput {
+  readonly workspace: string;
+  readonly ref: string;
+  /** Over live runs. */
+  readonly force: boolean;
+  readonly once?: Once | undefined;
+}
+
+/**
+ * Makes the tree of a ref live as a new commit on main: going back is going on. The push that waits is the exception,
+ * since it is a commit on main already. Refuses as a deploy does.
+ */
+export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInput): Promise<DeployResult> {
+  const { workspace, force, once } = input;
+  const { id } = await findWorkspace(deps.db, caller, workspace);
+  const repository = await openAligned(deps, id);
+  const found = await resolveRef(deps.db, repository, { workspaceId: id, ref: input.ref });
+  if (found.kind === 'pending') return deployPending(deps, caller, { ...input, workspaceId: id, commit: found.commit });
+  const tree = await treeOfCommit(repository, found.commit);
+  return deployTree(deps, caller, {
+    workspace,
+    files: tree.files,
+    executable: tree.executable,
+    // What agents wrote since stays, but for files that the ref has otherwise than they were deployed.
+    mentions: 'changed',
+    message: messageOf(found, tree),
+    via: found.kind === 'revision' ? 'rollback' : 'deploy',
+    force,
+    once,
+  });
+}
+
+function messageOf({ kind, label }: ResolvedRef, { message, commit }: CommitTree): string {
+  const [subject = ''] = message.split('\n');
+  const of = subject === '' ? '' : `: ${subject}`;
+  return kind === 'revision' ? `Roll back to ${label}${of}` : `Deploy ${label} (${commit.slice(0, 10)})${of}`;
+}

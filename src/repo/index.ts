@@ -1,0 +1,7 @@
+export { deleteBranch } from './delete-branch.js';
+export { deployRef } from './deploy-ref.js';
+export { mergeBranch } from './merge-branch.js';
+export { mirrorNow, setMirror } from './mirror/set-mirror.js';
+export { startMirrorLoop } from './mirror/start-mirror-loop.js';
+export { readBranch } from './read-branch.js';
+export { readRepo } from './read-repo.js';

@@ -1,0 +1,126 @@
+import type { Once } from '../accounts/index.js';
+import { type DeployResult, deployTree } from '../deploys/index.js';
+import type { Deps } from '../deps.js';
+import { adoptPack, isAncestor, MAIN, mergeCommits, type Repository, readRef } from '../git/index.js';
+import { Refusal } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { dropPack, findWorkspace, keepPack, noteLoaded, type StoredPack, takePack } from '../workspaces/index.js';
+import { applyCommit, MainMoved, untilStill } from './apply-commit.js';
+import { needBranch } from './branch-refs.js';
+import { openAligned } from './read-repo.js';
+import { treeOfCommit } from './tree-of-commit.js';
+
+export interface MergeBranchInput {
+  readonly workspace: string;
+  readonly branch: string;
+  /** Over live runs. */
+  readonly force: boolean;
+  readonly once?: Once | undefined;
+}
+
+interface Place extends MergeBranchInput {
+  readonly workspaceId: string;
+  readonly repository: Repository;
+  /** The commit of main; null when nothing is live. */
+  readonly main: string | null;
+  readonly commit: string;
+}
+
+/**
+ * Merges a branch into main and makes it live: main moves on to the branch where it can, else by a commit of two
+ * parents. Refuses `conflict` with the paths that both sides changed, and as a deploy does; then nothing has moved.
+ */
+export async function mergeBranch(deps: Deps, caller: Caller, input: MergeBranchInput): Promise<DeployResult> {
+  if (input.branch === 'main')
+    throw new Refusal('refused', 'main is what a branch is merged into: name another branch');
+  const { id: workspaceId } = await findWorkspace(deps.db, caller, input.workspace);
+  return untilStill(workspaceId, async () => {
+    const commit = await needBranch(deps.db, workspaceId, input.branch);
+    const repository = await openAligned(deps, workspaceId);
+    const main = await readRef(repository, MAIN);
+    const place = { ...input, workspaceId, repository, main, commit };
+    if (main === null || (await isAncestor(repository, main, commit))) return moveOn(deps, caller, place);
+    if (await isAncestor(repository, commit, main)) return nothingToDo(deps, caller, { ...place, main });
+    return mergeBoth(deps, caller, { ...place, main });
+  });
+}
+
+async function moveOn(deps: Deps, caller: Caller, place: Place): Promise<DeployResult> {
+  const tree = await treeOfCommit(place.repository, place.commit);
+  return applyCommit(deps, caller, {
+    ...place,
+    tree,
+    onto: place.main,
+    message: subjectOf(place.branch),
+    via: 'deploy',
+  });
+}
+
+/** Main has it all: answered as a deploy of what is live is. */
+async function nothingToDo(
+  deps: Deps,
+  caller: Caller,
+  place: Place & { readonly main: string },
+): Promise<DeployResult> {
+  const { files, executable } = await treeOfCommit(place.repository, place.main);
+  const { workspace, force, once, main } = place;
+  const message = subjectOf(place.branch);
+  return deployTree(deps, caller, {
+    workspace,
+    files,
+    executable,
+    mentions: 'changed',
+    message,
+    base: main,
+    via: 'deploy',
+    force,
+    once,
+  });
+}
+
+async function mergeBoth(deps: Deps, caller: Caller, place: Place & { readonly main: string }): Promise<DeployResult> {
+  const { repository, workspaceId, main, commit, branch } = place;
+  const message = subjectOf(branch);
+  const at = new Date(deps.clock.now());
+  const merge = await mergeCommits(repository, { into: main, commit, by: caller.actor, message, at });
+  if (merge.kind === 'conflict') throw conflictOf(branch, merge.paths);
+  try {
+    const pack = await keepPack(deps, workspaceId, merge.pack);
+    await adoptPack(repository, merge.pack);
+    return await applyPacked(deps, caller, { ...place, commit: merge.commit, message, pack });
+  } finally {
+    await merge.quarantine.remove();
+  }
+}
+
+/** A pack that no transaction takes is given up. */
+async function applyPacked(
+  deps: Deps,
+  caller: Caller,
+  place: Place & { readonly message: string; readonly pack: StoredPack },
+): Promise<DeployResult> {
+  const { workspaceId, repository, pack, main: onto } = place;
+  try {
+    const tree = await treeOfCommit(repository, place.commit);
+    const also = (sql: Parameters<typeof takePack>[0]) => takePack(sql, workspaceId, pack.id);
+    const result = await applyCommit(deps, caller, { ...place, tree, onto, via: 'deploy', also });
+    await noteLoaded(deps.db, repository, pack.id);
+    return result;
+  } catch (error) {
+    if (error instanceof Refusal || error instanceof MainMoved) await dropPack(deps, pack);
+    throw error;
+  }
+}
+
+/** As many as an answer names. */
+const NAMED = 100;
+
+function conflictOf(branch: string, paths: readonly string[]): Refusal {
+  const what = paths.length === 1 ? 'a file' : `${paths.length} files`;
+  const message = `${branch} and main both changed ${what}: merge main into ${branch} with git, push it, and merge again`;
+  return new Refusal('conflict', message, { code: 'repo/merge-conflict', paths: paths.slice(0, NAMED) });
+}
+
+function subjectOf(branch: string): string {
+  return `Merge branch ${branch}`;
+}

@@ -1,0 +1,89 @@
+import type { Sql } from '../../db/contract.js';
+
+/** A mirror as readers see it. */
+export interface MirrorView {
+  readonly url: string;
+  readonly https: boolean;
+  /** When it last went well. */
+  readonly lastAt: Date | null;
+  /** Why it did not, the last time; null when it did. */
+  readonly lastError: string | null;
+  /** There is something that it has not got yet, or not for sure. */
+  readonly pending: boolean;
+  /** When that is tried. */
+  readonly nextAt: Date | null;
+}
+
+export async function readMirror(sql: Sql, workspaceId: string): Promise<MirrorView | null> {
+  const [row] = await sql.query<MirrorView>({
+    name: 'read-mirror',
+    text: `SELECT url, https, last_at AS "lastAt", last_error AS "lastError", done < wanted AS pending,
+        CASE WHEN done < wanted THEN due_at END AS "nextAt" FROM mirror WHERE workspace_id = $1`,
+    values: [workspaceId],
+  });
+  return row ?? null;
+}
+
+/** Sets where to, and begins anew: the other side may have nothing of it. */
+export async function writeMirror(
+  sql: Sql,
+  { workspaceId, url, https }: { readonly workspaceId: string; readonly url: string; readonly https: boolean },
+): Promise<void> {
+  await sql.query(
+    `INSERT INTO mirror (workspace_id, url, https) VALUES ($1, $2, $3)
+      ON CONFLICT (workspace_id) DO UPDATE SET url = $2, https = $3, wanted = mirror.wanted + 1, claim = mirror.claim + 1,
+        tries = 0, due_at = now(), last_at = CASE WHEN mirror.url = $2 THEN mirror.last_at END, last_error = NULL`,
+    [workspaceId, url, https],
+  );
+}
+
+/** A mirror that a worker has in hand. */
+export interface MirrorTask {
+  readonly workspaceId: string;
+  readonly tenant: string;
+  readonly url: string;
+  readonly https: boolean;
+  /** The changes that it will have when this goes well. */
+  readonly wanted: number;
+  /** Failures before this try. */
+  readonly tries: number;
+  readonly claim: number;
+}
+
+export async function claimMirrors(
+  sql: Sql,
+  { batch, leaseMs }: { readonly batch: number; readonly leaseMs: number },
+): Promise<readonly MirrorTask[]> {
+  return sql.query<MirrorTask>({
+    name: 'claim-mirrors',
+    text: `UPDATE mirror m SET claim = m.claim + 1, due_at = now() + $2 * interval '1 ms'
+      FROM workspace w WHERE w.id = m.workspace_id AND m.workspace_id IN (
+        SELECT workspace_id FROM mirror WHERE done < wanted AND due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+      RETURNING m.workspace_id AS "workspaceId", w.tenant_id AS tenant, m.url, m.https, m.wanted, m.tries, m.claim`,
+    values: [batch, leaseMs],
+  });
+}
+
+/** A change that came meanwhile is sent at once; who was overtaken says nothing. */
+export async function settleMirror(sql: Sql, { workspaceId, claim, wanted }: MirrorTask): Promise<void> {
+  await sql.query({
+    name: 'settle-mirror',
+    text: `UPDATE mirror SET done = $3, tries = 0, last_at = now(), last_error = NULL, due_at = now()
+      WHERE workspace_id = $1 AND claim = $2`,
+    values: [workspaceId, claim, wanted],
+  });
+}
+
+export async function putOffMirror(
+  sql: Sql,
+  { workspaceId, claim, wanted }: MirrorTask,
+  { reason, afterMs }: { readonly reason: string | null; readonly afterMs: number },
+): Promise<void> {
+  await sql.query({
+    name: 'put-off-mirror',
+    text: `UPDATE mirror SET last_error = coalesce($3, last_error), tries = tries + CASE WHEN wanted = $5 AND $3 IS NOT NULL THEN 1 ELSE 0 END,
+        due_at = CASE WHEN wanted = $5 THEN now() + $4 * interval '1 ms' ELSE now() END
+      WHERE workspace_id = $1 AND claim = $2`,
+    values: [workspaceId, claim, reason, afterMs, wanted],
+  });
+}

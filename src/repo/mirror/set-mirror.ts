@@ -1,0 +1,72 @@
+import { audit, type Once } from '../../accounts/index.js';
+import type { Deps } from '../../deps.js';
+import { Refusal } from '../../shared/refusal.js';
+import { atLeast, type Caller } from '../../shared/roles.js';
+import { findWorkspace, requireNoPreview } from '../../workspaces/index.js';
+import { type MirrorView, readMirror, writeMirror } from './mirror-rows.js';
+
+export interface MirrorSet {
+  readonly ok: true;
+  readonly mirror: MirrorView | null;
+}
+
+export interface SetMirrorInput {
+  readonly workspace: string;
+  /** Null: there is none any more. */
+  readonly url: string | null;
+  /** False lets `http` through, to hosts that the operator opened. */
+  readonly https: boolean;
+  readonly once?: Once | undefined;
+}
+
+/** Says where the repository is pushed to after each change. For admins. */
+export async function setMirror(deps: Deps, caller: Caller, input: SetMirrorInput): Promise<MirrorSet> {
+  const { workspace, https, once } = input;
+  if (!atLeast(caller.role, 'admin'))
+    throw new Refusal('forbidden', 'needs role admin to set a mirror', { need: 'admin' });
+  const url = input.url === null ? null : checkUrl(deps, input.url, https);
+  return deps.db.transaction(async (sql) => {
+    const { id: workspaceId } = await findWorkspace(sql, caller, workspace, 'share');
+    await requireNoPreview(sql, workspaceId, 'mirror');
+    if (url === null) await sql.query('DELETE FROM mirror WHERE workspace_id = $1', [workspaceId]);
+    else await writeMirror(sql, { workspaceId, url, https });
+    await audit(sql, caller, 'repo.mirror', workspace, { url });
+    const answer: MirrorSet = { ok: true, mirror: await readMirror(sql, workspaceId) };
+    await once?.(sql, answer);
+    return answer;
+  });
+}
+
+/** Brings the mirror up to date now, however often it has failed. */
+export async function mirrorNow(
+  deps: Deps,
+  caller: Caller,
+  { workspace, once }: { readonly workspace: string; readonly once?: Once | undefined },
+): Promise<MirrorSet> {
+  return deps.db.transaction(async (sql) => {
+    const { id } = await findWorkspace(sql, caller, workspace, 'share');
+    const set = await sql.query(
+      'UPDATE mirror SET wanted = wanted + 1, tries = 0, due_at = least(due_at, now()) WHERE workspace_id = $1 RETURNING 1',
+      [id],
+    );
+    if (set.length === 0)
+      throw new Refusal('conflict', 'the workspace has no mirror: set one first', { code: 'repo/no-mirror' });
+    const answer: MirrorSet = { ok: true, mirror: await readMirror(sql, id) };
+    await once?.(sql, answer);
+    return answer;
+  });
+}
+
+/** As git is given it. Without a user, a query or a fragment, and of a host that may be asked. */
+function checkUrl({ net }: Pick<Deps, 'net'>, text: string, https: boolean): string {
+  const refused = (message: string) => new Refusal('refused', `url: ${message}`, { code: 'repo/mirror-url' });
+  if (/^[\w.-]+@[\w.-]+:/.test(text) || /^ssh:/i.test(text))
+    throw refused('a mirror is pushed to over https: write https://<host>/<path>.git');
+  const fault = net.check(text, { httpsOnly: true });
+  if (fault) throw refused(fault.message);
+  const url = new URL(text);
+  if (url.protocol === 'http:' && https) throw refused('this is plain http: say https: false as well to mean it');
+  if (url.search !== '' || url.hash !== '') throw refused('it has a query or a fragment: leave it out');
+  if (url.pathname === '/') throw refused('it names no repository: write https://<host>/<path>.git');
+  return url.href;
+}

@@ -1,0 +1,65 @@
+import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
+import { type Apart, countApart, MAIN, type Repository, readRef, readTags } from '../git/index.js';
+import { Lru } from '../shared/lru.js';
+import { notFound } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
+import { alignRefs, findWorkspace, listStoredRefs } from '../workspaces/index.js';
+import { branchOf } from './branch-refs.js';
+import { type MirrorView, readMirror } from './mirror/mirror-rows.js';
+
+export interface BranchView extends Apart {
+  readonly name: string;
+  /** Null for a main that nothing was deployed to yet. */
+  readonly commit: string | null;
+  /** The name of its preview. */
+  readonly preview: string | null;
+}
+
+export interface RepoView {
+  /** Main first, then by name. */
+  readonly branches: readonly BranchView[];
+  readonly tags: readonly { readonly name: string; readonly commit: string | null }[];
+  readonly mirror: MirrorView | null;
+}
+
+/** The branches and tags of a workspace's repository, how far each branch is from main, and the mirror. */
+export async function readRepo(deps: Deps, caller: Caller, input: { readonly workspace: string }): Promise<RepoView> {
+  const { id } = await findWorkspace(deps.db, caller, input.workspace);
+  const repository = await openAligned(deps, id);
+  const main = await readRef(repository, MAIN);
+  const previews = await previewsOf(deps.db, id);
+  const branches: BranchView[] = [{ name: 'main', commit: main, ahead: 0, behind: 0, preview: null }];
+  for (const { name: ref, oid } of await listStoredRefs(deps.db, id)) {
+    const name = branchOf(ref);
+    if (name === null) continue;
+    const apart = main === null ? { ahead: 0, behind: 0 } : await apartOf(repository, main, oid);
+    branches.push({ name, commit: oid, ...apart, preview: previews.get(name) ?? null });
+  }
+  const tags = [...(await readTags(repository))].map(([name, commit]) => ({ name, commit }));
+  return { branches, tags, mirror: await readMirror(deps.db, id) };
+}
+
+/** The repository with its refs as the rows say. Refuses `not_found` when the workspace has just gone. */
+export async function openAligned(deps: Deps, workspaceId: string): Promise<Repository> {
+  const repository = await alignRefs(deps, workspaceId);
+  if (!repository) throw notFound('workspace');
+  return repository;
+}
+
+/** Two commits are as far apart for good. */
+const known = new Lru<string, Apart>(10_000);
+
+export async function apartOf(repository: Repository, main: string, commit: string): Promise<Apart> {
+  const key = `${main}...${commit}`;
+  return known.get(key) ?? known.set(key, await countApart(repository, main, commit));
+}
+
+async function previewsOf(sql: Sql, workspaceId: string): Promise<ReadonlyMap<string, string>> {
+  const rows = await sql.query<{ branch: string; name: string }>({
+    name: 'previews-of',
+    text: 'SELECT preview_branch AS branch, name FROM workspace WHERE preview_of = $1',
+    values: [workspaceId],
+  });
+  return new Map(rows.map(({ branch, name }) => [branch, name]));
+}
