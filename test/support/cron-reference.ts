@@ -15,11 +15,18 @@ export interface Calendar {
   readonly last: number;
 }
 
-/** What the clock of a zone shows, minute by minute: walked with Intl alone, a formatted look each half hour. */
+/** Moments, and what the clock shows at each: minutes since 1970, of real time and of wall time read as UTC. */
+interface Minutes {
+  readonly real: readonly number[];
+  readonly wall: readonly number[];
+}
+
+/** What the clock of a zone does, minute by minute: walked with Intl alone, a formatted look each half hour. */
 export interface Walk {
-  readonly start: number;
-  /** The wall time (ms, read as UTC) at each real minute. */
-  readonly walls: readonly number[];
+  /** What it shows at each real minute. */
+  readonly shown: Minutes;
+  /** Each wall time at the real minute at which it comes, or is passed, the first time: the left-out ones too. */
+  readonly first: Minutes;
 }
 
 const MINUTE = 60_000;
@@ -28,12 +35,29 @@ const LOOK = 30;
 
 export function walkZone(timezone: string, start: number, end: number): Walk {
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short', timeStyle: 'medium' });
-  const walls: number[] = [];
+  const real: number[] = [];
+  const wall: number[] = [];
   for (let at = start; at < end; at += LOOK * MINUTE) {
     const shown = Date.parse(`${format.format(at).replace(' ', 'T')}Z`);
-    for (let minute = 0; minute < LOOK; minute += 1) walls.push(shown + minute * MINUTE);
+    for (let minute = 0; minute < LOOK; minute += 1) {
+      real.push(at / MINUTE + minute);
+      wall.push(shown / MINUTE + minute);
+    }
   }
-  return { start, walls };
+  return { shown: { real, wall }, first: firstOf({ real, wall }) };
+}
+
+function firstOf({ real, wall }: Minutes): Minutes {
+  const first = { real: [] as number[], wall: [] as number[] };
+  let furthest = (wall[0] ?? 0) - 1;
+  for (const [index, shown] of wall.entries()) {
+    while (furthest < shown) {
+      furthest += 1;
+      first.real.push(real[index] ?? 0);
+      first.wall.push(furthest);
+    }
+  }
+  return first;
 }
 
 function flags(length: number, named: readonly number[] | undefined): readonly boolean[] {
@@ -51,34 +75,26 @@ function calendarOf(wall: number): Calendar {
 }
 
 /**
- * When the line fires: each real minute asks which wall times have come since the one before, the left-out ones too. A
- * line of every hour takes what the clock shows; another takes each wall time the first time that it comes or is passed.
+ * When the line fires: at each real minute whose wall time it names. A line of every hour takes what the clock shows;
+ * another takes each wall time the first time that it comes or is passed.
  */
-export function referenceTimes({ start, walls }: Walk, line: Reference): number[] {
+export function referenceTimes(walk: Walk, line: Reference): number[] {
   const minutes = flags(60, line.minute);
-  const hours = line.hour && flags(24, line.hour);
+  const hours = flags(24, line.hour);
+  const { real, wall } = line.hour ? walk.first : walk.shown;
   const dates = new Map<number, boolean>();
-  const names = (wall: number): boolean => {
-    const minute = Math.floor(wall / MINUTE) % 60;
-    if (!minutes[minute]) return false;
-    if (hours && !hours[Math.floor(wall / (60 * MINUTE)) % 24]) return false;
-    const day = Math.floor(wall / (24 * 60 * MINUTE));
-    const known = dates.get(day) ?? line.date?.(calendarOf(wall)) ?? true;
+  const namesDate = (at: number): boolean => {
+    const day = Math.floor(at / (24 * 60));
+    const known = dates.get(day) ?? line.date?.(calendarOf(at * MINUTE)) ?? true;
     dates.set(day, known);
     return known;
   };
   const found: number[] = [];
-  let furthest = (walls[0] ?? 0) - MINUTE;
-  walls.forEach((wall, index) => {
-    const at = start + index * MINUTE;
-    if (!hours) {
-      if (names(wall)) found.push(at);
-      return;
-    }
-    let due = false;
-    for (let passed = furthest + MINUTE; passed <= wall; passed += MINUTE) due ||= names(passed);
-    if (due) found.push(at);
-    furthest = Math.max(furthest, wall);
-  });
+  for (let index = 0; index < wall.length; index += 1) {
+    const at = wall[index] ?? 0;
+    if (!minutes[at % 60] || !hours[Math.floor(at / 60) % 24] || !namesDate(at)) continue;
+    const moment = (real[index] ?? 0) * MINUTE;
+    if (found.at(-1) !== moment) found.push(moment);
+  }
   return found;
 }

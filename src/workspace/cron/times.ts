@@ -53,21 +53,40 @@ function* inRealTime(pattern: Pattern, zone: Zone, after: number): Generator<num
   let from = after;
   for (;;) {
     const offset = zone.offsetAt(from + 1);
-    const { value: wall } = walls(pattern, from + offset).next();
-    if (wall === undefined) return;
-    const at = wall - offset;
-    const sure = Math.min(at, from + DAY);
-    if (zone.offsetAt(sure) !== offset) {
-      // The clock changes before that: from there on it shows other times.
-      from = zone.changeIn(from + 1, sure) - 1;
-    } else if (at === sure) {
-      yield at;
-      from = at;
-    } else {
-      // Nothing until then, whatever the clock does between; it is asked again from shortly before.
-      from = Math.max(from + DAY, at - DAY - 12 * HOUR);
-    }
+    const beyond = yield* whileSame(pattern, { zone, offset }, from);
+    if (beyond === null) return;
+    from = beyond.from;
+    const sure = Math.min(beyond.at, from + DAY);
+    // The clock changes before that: from there on it shows other times. Or nothing is due until then, whatever the
+    // clock does between; it is asked again from shortly before.
+    from =
+      zone.offsetAt(sure) === offset
+        ? Math.max(from + DAY, beyond.at - DAY - 12 * HOUR)
+        : zone.changeIn(from + 1, sure) - 1;
   }
+}
+
+interface Beyond {
+  /** The last moment that is settled. */
+  readonly from: number;
+  /** When the next would be if the clock kept its offset. */
+  readonly at: number;
+}
+
+/** Those after `from` while the clock keeps the offset, each within a day of the one before; null when there are no more. */
+function* whileSame(
+  pattern: Pattern,
+  { zone, offset }: { readonly zone: Zone; readonly offset: number },
+  from: number,
+): Generator<number, Beyond | null> {
+  let last = from;
+  for (const wall of walls(pattern, from + offset)) {
+    const at = wall - offset;
+    if (at > last + DAY || zone.offsetAt(at) !== offset) return { from: last, at };
+    yield at;
+    last = at;
+  }
+  return null;
 }
 
 /** The wall times after `after` that it names. */
