@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection } from '@temporalio/worker';
 import { createActivities } from '../../src/activities/index.js';
 import type { Config } from '../../src/config/index.js';
@@ -168,6 +169,15 @@ function verbs(app: TestApp) {
     if (response.status !== 200) throw new Error(`run: ${response.status} ${await response.text()}`);
     return (await response.json()) as RunView;
   }
+  /** As a client should: told by a busy machine to come back later it does, with the same key. */
+  async function post(path: string, body: object): Promise<Response> {
+    const headers = { 'idempotency-key': newId() };
+    for (;;) {
+      const response = await app.post(path, body, { headers });
+      if (response.status !== 503) return response;
+      await sleep(Number(response.headers.get('retry-after')) * 1_000);
+    }
+  }
   async function until(
     workspace: string,
     id: string,
@@ -189,12 +199,12 @@ function verbs(app: TestApp) {
     ended: (workspace: string, id: string) => until(workspace, id, (view) => view.finishedAt !== null),
     workspace: async (files: Tree) => {
       const name = `w-${newId().slice(-12)}`;
-      const response = await app.post('/api/workspaces', { name, files: fileList(files) });
+      const response = await post('/api/workspaces', { name, files: fileList(files) });
       if (response.status !== 201) throw new Error(`no workspace: ${response.status} ${await response.text()}`);
       return name;
     },
     start: async (workspace: string, flow: string, body: object = {}) => {
-      const response = await app.post(`/api/workspaces/${workspace}/flows/${flow}/run`, body);
+      const response = await post(`/api/workspaces/${workspace}/flows/${flow}/run`, body);
       if (response.status !== 202) throw new Error(`not started: ${response.status} ${await response.text()}`);
       return ((await response.json()) as { runId: string }).runId;
     },
