@@ -14,9 +14,8 @@ export default defineConfig({
       test: {
         name,
         pool: 'forks',
-        // To import the service costs seconds: a worker's next file has the modules of the one before, but where tests
-        // start servers and workers of Temporal.
-        isolate: name === 'e2e' || name === 'workflows',
+        // To import the service costs seconds: a worker's next file has the modules of the one before.
+        isolate: name === 'e2e',
         setupFiles: ['test/support/file-setup.ts'],
         include: [`test/${name}/**/*.test.ts`],
         testTimeout: name === 'unit' ? 10_000 : 60_000,
