@@ -2,10 +2,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findingsOf } from '../support/doctor.js';
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
-import { createServices, type DrivenService, driveRun, temporalAddress } from '../support/service.js';
+import { createServices, type DrivenService, driveRun } from '../support/service.js';
+import { sharedServers } from '../support/shared-servers.js';
 
 let provider: FakeProvider;
 let services: Awaited<ReturnType<typeof createServices>>;
+let servers: Awaited<ReturnType<typeof sharedServers>>;
 /** How often each call was asked for: the second answer of each breaks off. */
 const asked = new Map<string, number>();
 beforeAll(async () => {
@@ -21,10 +23,12 @@ beforeAll(async () => {
     return { calls: [{ name: 'Glob', args: { pattern: `*${turn}` } }], usage };
   });
   services = await createServices(provider);
+  servers = await sharedServers();
 });
 afterAll(async () => {
   await services.close();
   await provider.close();
+  await servers.drop();
 });
 
 const FILES = {
@@ -59,7 +63,8 @@ test('security 31: killed at every write that is about money, what was spent add
     service.start(workspace, 'money', { tags: ['a', 'b', 'c'] }).catch(() => null);
   for (const { failpoint, nth } of POINTS) {
     const point = `${failpoint}*${nth}`;
-    const service = await services.startService({ dataDir, env: { SERVICE_FAILPOINT: point } }).catch(unlessKilled);
+    const env = { ...servers.env, SERVICE_FAILPOINT: point };
+    const service = await services.startService({ dataDir, env }).catch(unlessKilled);
     if (service === null) {
       killed += 1;
       continue;
@@ -75,7 +80,7 @@ test('security 31: killed at every write that is about money, what was spent add
     await service.exited;
     killed += 1;
   }
-  const last = await services.startService({ dataDir });
+  const last = await services.startService({ dataDir, env: servers.env });
   const runs = await last.db.query<{ id: string }>('SELECT id FROM run WHERE parent_id IS NULL ORDER BY created_at');
   for (const run of runs) {
     const view = await driveRun(last, { workspace, id: run.id });
@@ -97,7 +102,7 @@ test('security 31: killed at every write that is about money, what was spent add
     `SELECT nano, (SELECT sum(nano)::bigint FROM usage) AS used FROM spent WHERE key LIKE 'month/%'`,
   );
   expect(months.map(({ nano, used }) => nano === used)).toEqual([true]);
-  const installation = { db: last.db, dataDir, temporal: await temporalAddress(dataDir) };
+  const installation = { db: last.db, dataDir, temporal: servers.temporal };
   expect(await findingsOf(installation, null)).toEqual([]);
 });
 

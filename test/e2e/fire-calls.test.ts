@@ -3,7 +3,7 @@ import { createFire } from '../support/fire.js';
 
 let fire: Awaited<ReturnType<typeof createFire>>;
 beforeAll(async () => {
-  fire = await createFire();
+  fire = await createFire('shared');
 });
 afterAll(() => fire.close());
 

@@ -4,12 +4,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { audit } from '../support/doctor.js';
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
-import { createServices, driveRun, temporalAddress } from '../support/service.js';
+import { createServices, driveRun } from '../support/service.js';
+import { sharedServers } from '../support/shared-servers.js';
 import { placeOfKey } from '../support/small-model.js';
 
 const CONTEXT = 8_000;
 let provider: FakeProvider;
 let services: Awaited<ReturnType<typeof createServices>>;
+let servers: Awaited<ReturnType<typeof sharedServers>>;
 beforeAll(async () => {
   provider = await startFakeProvider((call) => {
     const { turn, isSummary } = placeOfKey(call.idempotencyKey);
@@ -21,10 +23,12 @@ beforeAll(async () => {
     return { text: 'A note of mine. '.repeat(30), calls: [{ name: 'Bash', args: { command } }], usage };
   });
   services = await createServices(provider);
+  servers = await sharedServers();
 });
 afterAll(async () => {
   await services.close();
   await provider.close();
+  await servers.drop();
 });
 
 const FILES = {
@@ -48,7 +52,7 @@ test('security 4: a service that is killed in the midst of a compaction goes on 
     models,
     JSON.stringify({ default: 'small', models: { small: { ...small, priceIn: 1, priceOut: 10 } } }),
   );
-  const env = { SERVICE_MODELS_FILE: models, SMALL_KEY: 'k' };
+  const env = { ...servers.env, SERVICE_MODELS_FILE: models, SMALL_KEY: 'k' };
   const start = (point?: string) =>
     services.startService({ dataDir, env: point === undefined ? env : { ...env, SERVICE_FAILPOINT: point } });
 
@@ -65,7 +69,7 @@ test('security 4: a service that is killed in the midst of a compaction goes on 
   const faults = await audit({
     db: last.db,
     dataDir,
-    temporal: await temporalAddress(dataDir),
+    temporal: servers.temporal,
     runId: id,
     calls: provider.byKey(),
   });

@@ -12,7 +12,7 @@ const GRACE = { timeout: 90_000 };
 let fire: Awaited<ReturnType<typeof createFire>>;
 beforeAll(async () => {
   // Half a second a model call, so that there is a middle of a step to be killed in.
-  fire = await createFire(500);
+  fire = await createFire('own', 500);
 });
 afterAll(() => fire.close());
 

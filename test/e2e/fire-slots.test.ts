@@ -6,7 +6,7 @@ import { mostCalling } from '../support/slots.js';
 
 let fire: Awaited<ReturnType<typeof createFire>>;
 beforeAll(async () => {
-  fire = await createFire(60);
+  fire = await createFire('shared', 60);
 });
 afterAll(() => fire.close());
 

@@ -4,7 +4,7 @@ import { runDoctor } from '../support/run-doctor.js';
 
 let fire: Awaited<ReturnType<typeof createFire>>;
 beforeAll(async () => {
-  fire = await createFire();
+  fire = await createFire('shared');
 });
 afterAll(() => fire.close());
 
@@ -22,5 +22,5 @@ test(`security 1, 2, 4: a run whose service is killed at ${POINTS.join(', ')} co
     expect(run).toMatchObject({ status: 'completed', error: null });
     expect(await fire.audit(service, id)).toEqual([]);
   }
-  expect(await runDoctor({ SERVICE_DATA_DIR: fire.dataDir })).toEqual({ code: 0, findings: [] });
+  expect(await runDoctor(fire.env)).toEqual({ code: 0, findings: [] });
 });

@@ -1,29 +1,23 @@
-import { createHost } from './embedded-host.js';
 import type { FakeProvider } from './fake-provider.js';
 import { createServices } from './service.js';
+import { sharedServers } from './shared-servers.js';
 
 type Env = Readonly<Record<string, string>>;
 
-/** Servers of their own, an API on them, and workers in processes of their own that come and go. */
+/** An API on the shared servers, and workers in processes of their own that come and go. */
 export async function startCrew(provider: FakeProvider, more: Env = {}) {
-  const [servers, services] = await Promise.all([createHost(), createServices(provider)]);
+  const [servers, services] = await Promise.all([sharedServers(), createServices(provider)]);
   const close = async () => {
     await services.close();
-    await servers.close();
     await provider.close();
+    await servers.drop();
   };
   try {
-    const embedded = await servers.start(await servers.folder());
-    const env = {
-      DATABASE_URL: embedded.databaseUrl,
-      TEMPORAL_ADDRESS: embedded.temporal.address,
-      TEMPORAL_NAMESPACE: embedded.temporal.namespace,
-      ...more,
-    };
+    const env = { ...servers.env, ...more };
     const dataDir = await services.folder();
     const api = await services.startService({ dataDir, env: { ...env, SERVICE_ROLE: 'api' } });
     const startWorker = (own: Env = {}) => services.startWorker(dataDir, { ...env, ...own });
-    return { api, temporal: embedded.temporal.address, startWorker, close };
+    return { api, temporal: servers.temporal, startWorker, close };
   } catch (error) {
     await close();
     throw error;

@@ -1,16 +1,21 @@
 import { audit } from './doctor.js';
 import { FIRE, startFireProvider } from './fire-flow.js';
 import { createServices, type DrivenService, driveRun, temporalAddress } from './service.js';
+import { sharedServers } from './shared-servers.js';
 
-/** A data folder, its provider and its workspace, over which services come and go. */
-export async function createFire(delayMs = 0) {
+/**
+ * A data folder, its provider and its workspace, over which services come and go. Their servers are those that all tests
+ * share, or their `own`: embedded ones, which lose their parent when it is killed, and are started again with the next.
+ */
+export async function createFire(servers: 'shared' | 'own', delayMs = 0) {
+  const shared = servers === 'shared' ? await sharedServers() : null;
   const provider = await startFireProvider(delayMs);
   const services = await createServices(provider);
   const dataDir = await services.folder();
   let workspace = '';
 
   async function start(env: Readonly<Record<string, string>> = {}): Promise<DrivenService> {
-    const service = await services.startService({ dataDir, env });
+    const service = await services.startService({ dataDir, env: { ...shared?.env, ...env } });
     if (workspace === '') workspace = await service.workspace(FIRE);
     return service;
   }
@@ -19,6 +24,8 @@ export async function createFire(delayMs = 0) {
     provider,
     services,
     dataDir,
+    /** What a program must know to find the installation. */
+    env: { ...shared?.env, SERVICE_DATA_DIR: dataDir },
     workspace: () => workspace,
     start,
     /** What the doctor finds wrong with a completed run. */
@@ -26,7 +33,7 @@ export async function createFire(delayMs = 0) {
       audit({
         db: service.db,
         dataDir,
-        temporal: await temporalAddress(dataDir),
+        temporal: shared?.temporal ?? (await temporalAddress(dataDir)),
         runId,
         calls: provider.byKey(),
       }),
@@ -66,6 +73,7 @@ export async function createFire(delayMs = 0) {
     async close() {
       await services.close();
       await provider.close();
+      await shared?.drop();
     },
   };
 }
