@@ -15,7 +15,7 @@ export default defineConfig({
         name,
         pool: 'forks',
         // To import the service costs seconds: a worker's next file has the modules of the one before.
-        isolate: name === 'e2e',
+        isolate: false,
         setupFiles: ['test/support/file-setup.ts'],
         include: [`test/${name}/**/*.test.ts`],
         testTimeout: name === 'unit' ? 10_000 : 60_000,

@@ -22,6 +22,7 @@ import { startTriggerLoops } from '../../src/triggers/index.js';
 import { createKey, createTestApp, createTestDeps, type TestApp } from './create-test-app.js';
 import { atFileEnd } from './file-end.js';
 import { freshDatabase, testDatabase } from './postgres.js';
+import { lastEvent, untilNews } from './run-news.js';
 import { silentLog } from './silent-log.js';
 import { testTemporal } from './temporal.js';
 import { directChecker, fileList, noModels, type Tree } from './workspace-app.js';
@@ -186,11 +187,12 @@ function verbs(app: TestApp) {
   ): Promise<RunView> {
     const end = Date.now() + timeoutMs;
     for (;;) {
+      const last = await lastEvent(app.deps.db, id);
       const view = await run(workspace, id);
       if (holds(view)) return view;
       if (Date.now() > end)
         throw new Error(`the run stayed ${view.status}: ${JSON.stringify(view, null, 1).slice(0, 6_000)}`);
-      await new Promise((resolve) => setTimeout(resolve, 25));
+      await untilNews(app.deps.db, { run: id, last });
     }
   }
   return {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createDb, type Db } from '../../src/db/index.js';
 import type { RunView } from '../../src/runs/index.js';
 import type { FakeProvider } from './fake-provider.js';
+import { lastEvent, untilNews } from './run-news.js';
 import { createServiceHost, type Service } from './service-host.js';
 import { silentLog } from './silent-log.js';
 import { fileList, type Tree } from './workspace-app.js';
@@ -73,13 +74,18 @@ export async function temporalAddress(dataDir: string): Promise<string> {
 }
 
 function drive(service: Service, { dataDir, db }: { dataDir: string; db: Db }): DrivenService {
-  /** As a client should: told to come back later it does, with the same key, so that nothing is done twice. */
+  /**
+   * As a client should: told to come back later it does, and so when an idle connection was closed under its request,
+   * with the same key, so that nothing is done twice. A service that is gone refuses the next connection.
+   */
   async function post(path: string, body: object): Promise<Response> {
     const headers = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
     for (;;) {
-      const response = await service.request(path, { method: 'POST', body: JSON.stringify(body), headers });
-      if (response.status !== 503) return response;
-      await sleep(Number(response.headers.get('retry-after')) * 1_000);
+      const response = await service
+        .request(path, { method: 'POST', body: JSON.stringify(body), headers })
+        .catch(unlessReset);
+      if (response && response.status !== 503) return response;
+      await sleep(Number(response?.headers.get('retry-after') ?? 0) * 1_000);
     }
   }
   return {
@@ -103,6 +109,11 @@ function drive(service: Service, { dataDir, db }: { dataDir: string; db: Db }): 
       return (await response.json()) as RunView;
     },
   };
+}
+
+function unlessReset(error: Error): null {
+  if ((error.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNRESET') return null;
+  throw error;
 }
 
 async function expectStatus(asking: Promise<Response>, status: number): Promise<Response> {
@@ -139,11 +150,12 @@ export async function driveRun(
   const until = Date.now() + timeoutMs;
   for (;;) {
     if (died) return 'died';
+    const last = await lastEvent(service.db, id);
     // The service may die under a request: what counts is that it did.
     const run = await service.run(workspace, id).catch(() => null);
     if (run?.finishedAt) return run;
     if (run) await release(service, workspace, run).catch(() => undefined);
     if (Date.now() > until) throw new Error(`the run stayed: ${JSON.stringify(run, null, 1).slice(0, 6_000)}`);
-    await sleep(50);
+    await untilNews(service.db, { run: id, last });
   }
 }

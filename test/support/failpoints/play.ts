@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WholeEvalRun } from '../../../src/evals/index.js';
 import type { RunView } from '../../../src/runs/index.js';
 import { flow } from '../flows.js';
+import { lastEvent, untilNews } from '../run-news.js';
 import { type DrivenService, release } from '../service.js';
 import { fileList } from '../workspace-app.js';
 import type { Ask, Doing, Job, Person } from './job.js';
@@ -19,6 +20,8 @@ export interface Place {
 
 /** Longer than all workers of the table take, one after the other, on a machine that is busy. */
 const ENDS_WITHIN_MS = 300_000;
+/** Many jobs are looked at at once. */
+const PACE = { lookMs: 100, atMostMs: 500 };
 
 /** The whole job of a row, from the making of its workspace on. Answers the ids of its runs. */
 export async function play(
@@ -27,10 +30,12 @@ export async function play(
 ): Promise<readonly string[]> {
   const { service, keys, receiver } = place;
   const until = async (id: string, holds: (run: RunView) => Promise<boolean>): Promise<RunView> => {
-    for (const end = Date.now() + ENDS_WITHIN_MS; ; await sleep(100)) {
+    for (const end = Date.now() + ENDS_WITHIN_MS; ; ) {
+      const last = await lastEvent(service.db, id);
       const view = await service.run(workspace, id);
       if (await holds(view)) return view;
       if (Date.now() > end) throw new Error(`the run stayed: ${JSON.stringify(view, null, 1).slice(0, 4_000)}`);
+      await untilNews(service.db, { run: id, last }, PACE);
     }
   };
   const post = poster(`${service.url}/api/workspaces`, { workspace, keys });
