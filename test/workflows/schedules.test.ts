@@ -12,7 +12,7 @@ import {
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
 import { pushBranch } from '../support/previews.js';
-import { createPerson } from '../support/sessions.js';
+import { createPerson, type SignedIn, signIn } from '../support/sessions.js';
 import { testTemporal } from '../support/temporal.js';
 import { bodyOf, fileList, type Tree } from '../support/workspace-app.js';
 
@@ -73,6 +73,9 @@ async function runsOf(workspace: string) {
 async function ref(workspace: string) {
   return { workspace: await idOf(workspace), flow: 'f' };
 }
+
+const hourIn = (timeZone: string, at: string) =>
+  Number(new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', hourCycle: 'h23' }).format(new Date(at)));
 
 test('security 7: a deploy makes the schedule in Temporal, at the times that are shown; each later one, pause and delete move it', async () => {
   const workspace = await app.workspace(
@@ -141,6 +144,39 @@ test('the zone is the flow’s, the workspace’s, the account’s, the owner’
   expect(await zone()).toBe('Europe/Paris');
   await app.deps.db.query('UPDATE member SET timezone = NULL WHERE id = $1', [app.owner.id]);
   await app.deps.db.query('UPDATE tenant SET timezone = NULL WHERE id = $1', [app.tenant]);
+});
+
+test('security 7: a transfer of the account moves what fires in the owner’s own zone, here and in Temporal, and nothing else', async () => {
+  const [plain, own] = await Promise.all([
+    app.workspace(files({ 'flows/f.md': scheduled('cron: "0 9 * * *"\n') })),
+    app.workspace(files({ 'flows/f.md': scheduled('cron: "0 9 * * *"\ntimezone: Europe/Paris\n') })),
+  ]);
+  const before = await signIn(app, await createPerson(app, 'owner'));
+  const heir = await createPerson(app, 'admin');
+  const next = await signIn(app, heir);
+  const zoneOf = async (person: SignedIn, timezone: string | null) =>
+    expect((await person.call('POST', '/api/auth/timezone', { timezone })).status).toBe(200);
+  const shown = async (workspace: string, timezone: string) => {
+    const { timezone: zone, next: times = [] } = (await view(workspace)) ?? {};
+    expect([zone, new Set(times.map((at) => hourIn(timezone, at)))]).toEqual([timezone, new Set([9])]);
+    await tellSchedules(app.deps);
+    expect(await nextOf(workspace)).toEqual(times);
+    return times;
+  };
+  await zoneOf(before, 'Asia/Tokyo');
+  await zoneOf(next, 'America/New_York');
+  const [tokyo, paris] = [await shown(plain, 'Asia/Tokyo'), await shown(own, 'Europe/Paris')];
+  expect((await before.call('POST', '/api/team/transfer', { to: heir.id })).status).toBe(200);
+  expect(await shown(plain, 'America/New_York')).not.toEqual(tokyo);
+  expect(await shown(own, 'Europe/Paris')).toEqual(paris);
+  // Who was the owner moves nothing any more.
+  await zoneOf(before, 'Australia/Sydney');
+  await shown(plain, 'America/New_York');
+  await zoneOf(next, null);
+  await shown(plain, 'UTC');
+  expect((await next.call('POST', '/api/team/transfer', { to: app.owner.id })).status).toBe(200);
+  await shown(plain, 'Australia/Sydney');
+  await zoneOf(before, null);
 });
 
 test('security 7: Temporal’s word starts exactly one run, whose input is the time; the same word again, and forty at once, start none', async () => {
