@@ -16,6 +16,7 @@ import { startEvalLoop } from './evals/index.js';
 import { createModels } from './models/index.js';
 import { createNet } from './net/index.js';
 import { startNotifyLoop } from './notify/index.js';
+import { startGitSweep } from './remotes/index.js';
 import { startMirrorLoop } from './repo/index.js';
 import { createSandbox } from './sandbox/index.js';
 import { startScheduleLoops } from './schedules/index.js';
@@ -222,6 +223,8 @@ async function settlesWithin(work: Promise<void>, ms: number): Promise<boolean> 
 async function startApi(deps: Deps, closers: Closers): Promise<string> {
   const { dataDir } = deps.config;
   const server = await serveApi(deps, createApp(deps));
+  const endSweep = startGitSweep(deps);
+  closers.push({ name: 'sweep of git', close: async () => endSweep() });
   closers.push({ name: 'api', close: () => server.close() });
   const file = join(dataDir, 'bootstrap.json');
   const made = await bootstrapAccount(deps, async (account) => {

@@ -26,6 +26,7 @@ const SERVICES = [
   'triggers',
   'code-host',
   'repo',
+  'remotes',
 ];
 
 const floor = [whole('shared'), 'deps.ts'];

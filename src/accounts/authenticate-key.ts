@@ -29,15 +29,32 @@ interface KeyRow {
  * member's role and workspaces down, and ends with the member.
  */
 export async function authenticateKey(deps: Deps, key: string, address: string | null): Promise<Caller> {
+  const row = await authenticRow(deps, key);
+  if (row.workspace !== null)
+    throw new Refusal('forbidden', 'a deploy key works for git clone and push only', { code: 'deploy-key' });
+  return toCaller(row, address);
+}
+
+/** Who comes by git; `workspace` is the id of the one that a deploy key is for, and null for any other key. */
+export interface GitCaller {
+  readonly caller: Caller;
+  readonly workspace: string | null;
+}
+
+/** As `authenticateKey`, for git: there a deploy key is good as well, as a viewer (read) or an editor (write). */
+export async function authenticateGitKey(deps: Deps, key: string, address: string | null): Promise<GitCaller> {
+  const row = await authenticRow(deps, key);
+  return { caller: toCaller(row, address), workspace: row.workspace };
+}
+
+async function authenticRow(deps: Deps, key: string): Promise<KeyRow> {
   const prefix = prefixOf(key);
   if (prefix === undefined) throw new Refusal('unauthenticated', 'this is not an API key: it is mistyped or cut off');
   const row = await findKey(deps, prefix);
   if (!row || !equalSecrets(row.hash, hashKey(key))) throw new Refusal('unauthenticated', 'no such API key');
   refuseDead(row);
-  if (row.workspace !== null)
-    throw new Refusal('forbidden', 'a deploy key works for git clone and push only', { code: 'deploy-key' });
   if (row.stale) await touch(deps, row.id);
-  return toCaller(row, address);
+  return row;
 }
 
 async function findKey(deps: Deps, prefix: string): Promise<KeyRow | undefined> {

@@ -1,5 +1,5 @@
 export { audit } from './audit.js';
-export { authenticateKey } from './authenticate-key.js';
+export { authenticateGitKey, authenticateKey, type GitCaller } from './authenticate-key.js';
 export { authenticateSession } from './authenticate-session.js';
 export { avatarPath } from './avatar-path.js';
 export { bootstrapAccount } from './bootstrap-account.js';

@@ -2,14 +2,23 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Deps } from '../deps.js';
 import { advanceLane, closeRun, isPassing, runToolTest, tellEvents, tickPark } from '../engine/index.js';
 import { evalWork } from '../evals/index.js';
+import { applyPendingPush } from '../remotes/index.js';
 import { fireSchedule } from '../schedules/index.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
-import type { EvalActivities, RunActivities, ScheduleActivities, ToolTestActivities } from '../workflows/contract.js';
+import type {
+  EvalActivities,
+  PushActivities,
+  RunActivities,
+  ScheduleActivities,
+  ToolTestActivities,
+} from '../workflows/contract.js';
 
 const HEARTBEAT_MS = 1_000;
 
 /** What the workflows may ask of this house. */
-export function createActivities(deps: Deps): RunActivities & ToolTestActivities & EvalActivities & ScheduleActivities {
+export function createActivities(
+  deps: Deps,
+): RunActivities & ToolTestActivities & EvalActivities & ScheduleActivities & PushActivities {
   return {
     async advance(turn) {
       const { cancellationSignal, info } = Context.current();
@@ -21,6 +30,7 @@ export function createActivities(deps: Deps): RunActivities & ToolTestActivities
     },
     testTool: (id) => withPulse(() => runToolTest(deps, id, Context.current().cancellationSignal)),
     fireSchedule: (ref, at) => withPulse(() => fireSchedule(deps, ref, at)),
+    applyPendingPush: (workspaceId) => withPulse(() => applyPendingPush(deps, workspaceId)),
     tick: (park) => tickPark(deps, park),
     async close(runId) {
       await deps.sandbox.kill(runId);

@@ -34,8 +34,8 @@ export interface RouteDefinition<R extends RouteConfig, A extends Access> {
    * `c.var.once` in its transaction: when its process has died the same call under the same key may take over.
    */
   readonly idempotent?: true | 'settled';
-  /** 1 MiB unless it says otherwise. */
-  readonly maxBodyBytes?: number;
+  /** 1 MiB unless it says otherwise; `stream` leaves the body, whatever its size, to the handler. */
+  readonly maxBodyBytes?: number | 'stream';
   /**
    * A page as well, for whom `Accept` prefers HTML: who is not signed in is sent to sign in, a refusal is a page, and its
    * form carries a nonce, which the handler checks.
@@ -79,7 +79,10 @@ export function defineRoute<R extends RouteConfig, const A extends Access>(defin
     ...(idempotent && { parameters: [idempotencyHeader] }),
     security: securityOf(access),
     responses: { ...errorResponses(access, route), ...route.responses },
-    middleware: [createGuard({ access, find, page }), readBody(route, maxBodyBytes)] as MiddlewareHandler[],
+    middleware: [
+      createGuard({ access, find, page }),
+      ...(maxBodyBytes === 'stream' ? [] : [readBody(route, maxBodyBytes)]),
+    ] as MiddlewareHandler[],
   };
   return {
     access,

@@ -6,7 +6,7 @@ import type { AppEnv } from './env.js';
 import { refusalPage } from './pages/refusal-page.js';
 import { isUnstorableText } from './unstorable-text.js';
 
-const STATUS = {
+export const STATUS = {
   malformed: 400,
   unauthenticated: 401,
   out_of_credit: 402,

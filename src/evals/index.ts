@@ -1,3 +1,4 @@
+export { awaitPushEvals } from './await-push-evals.js';
 export { type CreatedEval, type CreateEvalInput, createEval } from './create-eval.js';
 export type { EvalRunSummary } from './eval-run-rows.js';
 export { evalWork } from './eval-work.js';

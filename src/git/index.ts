@@ -9,10 +9,13 @@ export {
   loadPack,
   makePack,
   openQuarantine,
+  packIn,
   type Quarantine,
   sweepQuarantine,
 } from './packs.js';
+export { FLUSH, pktLine, WireFault } from './pkt-line.js';
 export { type MirrorCredential, pushMirror } from './push-mirror.js';
+export { type PushRequest, type RefCommand, readPushRequest } from './push-request.js';
 export { readCommit } from './read-commit.js';
 export {
   type ListedFile,
@@ -25,7 +28,8 @@ export {
 } from './read-tree.js';
 export { isAncestor, knownObjects, listRefs, MAIN, moveRef, readRef, removeRef, setRefs } from './refs.js';
 export { openRepository, type Repository, removeRepository, repositoryFolder } from './repository.js';
-export { runGit } from './run-git.js';
+export { endOf, runGit, spawnGit } from './run-git.js';
+export { takePushedPack } from './take-pack.js';
 export { treeId } from './tree-id.js';
 export { writeCommit } from './write-commit.js';
 export { writeBlobs, writeTree } from './write-tree.js';

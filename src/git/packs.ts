@@ -19,6 +19,8 @@ export interface Quarantine {
   readonly folder: string;
   /** For git processes that must see them. */
   readonly env: Readonly<Record<string, string>>;
+  /** The repository as it would be with them; new objects go into the quarantine. */
+  readonly inside: Repository;
   remove(): Promise<void>;
 }
 
@@ -27,9 +29,11 @@ const FOLDER = 'quarantine';
 export async function openQuarantine({ gitdir }: Repository): Promise<Quarantine> {
   const folder = join(gitdir, FOLDER, randomBytes(8).toString('hex'));
   await mkdir(join(folder, 'pack'), { recursive: true, mode: 0o700 });
+  const env = { GIT_OBJECT_DIRECTORY: folder, GIT_ALTERNATE_OBJECT_DIRECTORIES: join(gitdir, 'objects') };
   return {
     folder,
-    env: { GIT_OBJECT_DIRECTORY: folder, GIT_ALTERNATE_OBJECT_DIRECTORIES: join(gitdir, 'objects') },
+    env,
+    inside: { gitdir, env },
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }

@@ -18,7 +18,7 @@ export interface ListedFile {
 /** What makes a tree one that we keep nothing of, with the place. */
 export interface TreeFault {
   readonly path: string;
-  readonly kind: 'symlink' | 'submodule' | 'mode' | 'encoding' | 'too-large';
+  readonly kind: 'symlink' | 'submodule' | 'encoding' | 'too-large';
   readonly message: string;
 }
 
@@ -81,8 +81,6 @@ function readEntry(line: Buffer): ListedFile | TreeFault {
     return { path, kind: 'encoding', message: 'is not UTF-8' };
   if (mode === '120000' || mode === '160000') return { path, ...KINDS[mode] };
   if (type === 'tree') return { path, sha: '', size: 0, executable: false };
-  if (mode !== '100644' && mode !== '100755')
-    return { path, kind: 'mode', message: `has the file mode ${mode}; git writes 100644 or 100755` };
   return { path, sha, size: Number(size), executable: mode === '100755' };
 }
 

@@ -6,6 +6,8 @@ import { gitFs } from './git-fs.js';
 /** A bare repository on disk, readable by the real git. */
 export interface Repository {
   readonly gitdir: string;
+  /** What git is told besides: where it looks for objects. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export function repositoryFolder(dataDir: string, workspaceId: string): string {

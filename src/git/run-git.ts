@@ -32,6 +32,7 @@ const SETTINGS = [
   'pack.threads=1',
   'pack.windowMemory=64m',
   'core.packedGitLimit=256m',
+  'core.packedGitWindowSize=32m',
   'core.deltaBaseCacheLimit=64m',
   'core.bigFileThreshold=8m',
   'core.fsync=committed',
@@ -66,7 +67,7 @@ export interface GitOptions {
 
 /** Starts the real git on a repository, and leaves its streams to the caller. */
 export function spawnGit(
-  { gitdir }: Repository,
+  { gitdir, env: own = {} }: Repository,
   args: readonly string[],
   { env = {}, config = [], limits = {}, signal, isGroup = false, extraPipe = false }: GitOptions = {},
 ): ChildProcessWithoutNullStreams {
@@ -76,7 +77,7 @@ export function spawnGit(
   const argv = ['-c', LIMITED, 'git', ...figures, ...settings, `--git-dir=${gitdir}`, ...args];
   const child = spawn('/bin/sh', argv, {
     cwd: gitdir,
-    env: { ...ENVIRONMENT, ...env },
+    env: { ...ENVIRONMENT, ...own, ...env },
     killSignal: 'SIGKILL',
     detached: isGroup,
     stdio: ['pipe', 'pipe', 'pipe', ...(extraPipe ? (['pipe'] as const) : [])],

@@ -39,6 +39,10 @@ export const FAILPOINTS = {
   'firing-committed': 'a schedule’s time: all of it is committed, and Temporal knows of no run',
   'notification-claimed': 'a notification: it is taken to be sent, and has not left',
   'notification-sent': 'a notification: its receiver has it, and it is not noted as sent',
+  'push-received': 'a push: its pack is checked in a quarantine, and nothing else knows of it',
+  'pack-stored': 'a push: its pack is in the object store, and no ref has moved',
+  'push-parked': 'a push over live runs: it waits, and its workflow is not started',
+  'push-merged': 'a push that waited: its merge is made and kept, and it is not live',
   'refresh-answered': 'an OAuth token: the provider has answered, and the answer is not stored',
 } as const satisfies Record<string, string>;
 export type Failpoint = keyof typeof FAILPOINTS;

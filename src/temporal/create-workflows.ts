@@ -22,6 +22,7 @@ const RUN_FLOW = 'runFlow';
 /** And the one that calls a tool for a test. */
 const TEST_TOOL = 'testTool';
 const EVAL_RUN = 'evalRun';
+const APPLY_PUSH = 'applyPush';
 const CALL_TIMEOUT_MS = 10_000;
 const PING_TIMEOUT_MS = 2_000;
 
@@ -49,6 +50,22 @@ export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsO
   return {
     startRun: (runId) => start(RUN_FLOW, runId, { runId }),
     startEval: (evalRunId) => start(EVAL_RUN, evalRunId, { evalRunId }),
+    whenEvalEnds: (evalRunId, signal) =>
+      client
+        .withAbortSignal(signal, () => client.workflow.getHandle(evalRunId).result())
+        .then(
+          () => undefined,
+          () => undefined,
+        ),
+    applyPush: (workspaceId) =>
+      call(() =>
+        client.workflow.signalWithStart(APPLY_PUSH, {
+          workflowId: `apply-push-${workspaceId}`,
+          args: [{ workspaceId }],
+          signal: 'look',
+          taskQueue,
+        }),
+      ).then(() => undefined),
     signalRun: (runId, signal, park) => tell(runId, (handle) => handle.signal(signal, park)),
     cancelRun: (runId) => tell(runId, (handle) => handle.cancel()),
     describeRun: (runId) =>

@@ -13,6 +13,8 @@ export function switchWorkflows(first: Workflows): SwitchedWorkflows {
     workflows: {
       startRun: (runId) => current.startRun(runId),
       startEval: (evalRunId) => current.startEval(evalRunId),
+      whenEvalEnds: (evalRunId, signal) => current.whenEvalEnds(evalRunId, signal),
+      applyPush: (workspaceId) => current.applyPush(workspaceId),
       signalRun: (runId, signal, park) => current.signalRun(runId, signal, park),
       cancelRun: (runId) => current.cancelRun(runId),
       describeRun: (runId) => current.describeRun(runId),

@@ -75,6 +75,20 @@ export const event = defineSignal<[park: string]>('event');
 /** The parks that hold the run now: for the doctor and for people who look at Temporal's own page. */
 export const waiting = defineQuery<readonly string[]>('waiting');
 
+/** A push that waits may be applied now, or another one waits in its place. Repeats are harmless. */
+export const look = defineSignal('look');
+
+export interface ApplyPushInput {
+  readonly workspaceId: string;
+  /** How often it looked in vain. Kept over continue-as-new. */
+  readonly looks?: number;
+}
+
+export interface PushActivities {
+  /** Applies the push that waits in this workspace. `waiting` while runs are live; `done` when none waits any more. */
+  applyPendingPush(workspaceId: string): Promise<'waiting' | 'done'>;
+}
+
 export interface EvalInput {
   readonly evalRunId: string;
   /** The next attempt to begin. Kept over continue-as-new. */

@@ -1,4 +1,5 @@
 /** What the worker's bundle holds: every workflow by its type's name. */
+export { applyPush } from './apply-push.js';
 export { evalRun } from './eval-run.js';
 export { fireSchedule } from './fire-schedule.js';
 export { runFlow } from './run-flow.js';

@@ -1,5 +1,6 @@
 export * from './assertions/index.js';
 export { evaluateCel } from './cel/index.js';
+export { MAX_FILES, MAX_TREE_BYTES } from './check/check-paths.js';
 export { checkTree } from './check-tree.js';
 export type { Checker, OtherJob, SharedFiles } from './checker.js';
 export { cronTimes, nextTimes } from './cron/index.js';

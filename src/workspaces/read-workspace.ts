@@ -19,7 +19,7 @@ export interface WorkspaceSummary {
   readonly updatedAt: Date;
   readonly preview: { readonly of: string; readonly branch: string } | null;
   /** A push that waits for live runs; null when none does. */
-  readonly pending: null;
+  readonly pending: { readonly revision: string; readonly reason: string } | null;
   readonly counts: Workspace['counts'];
   /** How many runs are live. */
   readonly live: number;
@@ -35,6 +35,8 @@ interface Row
   readonly of: string | null;
   readonly branch: string | null;
   readonly live: bigint;
+  readonly waits: string | null;
+  readonly reason: string | null;
   readonly picture: string | null;
 }
 
@@ -42,13 +44,14 @@ const COLUMNS = `
   w.name, w.created_at AS "createdAt", w.updated_at AS "updatedAt", r.id AS revision,
   r.index->>'description' AS description, r.index->>'timezone' AS timezone,
   (r.index->>'budgetUsd')::float8 AS budget, r.index->'notify' AS notify, r.index->'counts' AS counts,
-  o.name AS of, w.preview_branch AS branch,
+  o.name AS of, p.oid AS waits, p.reason, w.preview_branch AS branch,
   (SELECT count(*) FROM run WHERE run.workspace_id = w.id AND run.finished_at IS NULL
     AND run.mode = 'normal' AND run.parent_id IS NULL) AS live,
   (SELECT a.sha FROM avatar a WHERE a.tenant_id = w.tenant_id AND a.kind = 'workspace' AND a.id = w.id) AS picture
   FROM workspace w
   LEFT JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq
-  LEFT JOIN workspace o ON o.id = w.preview_of`;
+  LEFT JOIN workspace o ON o.id = w.preview_of
+  LEFT JOIN pending_push p ON p.workspace_id = w.id`;
 
 export interface WorkspaceList {
   readonly workspaces: readonly WorkspaceSummary[];
@@ -89,13 +92,24 @@ export async function readWorkspace(
 
 const NO_COUNTS = { agents: 0, flows: 0, evals: 0, tools: 0, skills: 0 };
 
-function toSummary({ of, branch, live, picture, counts, description, notify, ...row }: Row): WorkspaceSummary {
+function toSummary({
+  of,
+  branch,
+  live,
+  waits,
+  reason,
+  picture,
+  counts,
+  description,
+  notify,
+  ...row
+}: Row): WorkspaceSummary {
   return {
     ...row,
     description: description ?? '',
     notify: notify ?? null,
     preview: of === null ? null : { of, branch: branch ?? '' },
-    pending: null,
+    pending: waits === null ? null : { revision: waits, reason: reason ?? '' },
     counts: counts ?? NO_COUNTS,
     live: Number(live),
     avatar: avatarPath('workspace', row.name, picture),

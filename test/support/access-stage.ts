@@ -119,6 +119,7 @@ async function pathOf(app: WorkspaceApp, workspace: string, path: string): Promi
   const ws = usesUp ? (await app.workspace()).name : workspace;
   const filled = path
     .replace('{ws}', ws)
+    .replace('{repo}', `${ws}.git`)
     .replace('{tenant}', app.tenant)
     .replace('{flow}', 'hello')
     .replace('{agent}', 'writer')

@@ -40,7 +40,7 @@ async function byBearerKey(c: Context<AppEnv>): Promise<Caller | null> {
   return authenticateKey(c.var.deps, key, clientAddress(c));
 }
 
-async function byDevelopment(c: Context<AppEnv>): Promise<Caller | null> {
+export async function byDevelopment(c: Context<AppEnv>): Promise<Caller | null> {
   if (!c.var.deps.config.devNoAuth || !isLoopbackHost(c.req.header('host'))) return null;
   return devCaller(c.var.deps, clientAddress(c));
 }

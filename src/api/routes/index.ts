@@ -10,6 +10,7 @@ import { docsRoutes } from './docs/index.js';
 import { evalRoutes } from './evals/index.js';
 import { eventRoutes } from './events/index.js';
 import { flowRoutes } from './flows/index.js';
+import { gitRoutes } from './git/index.js';
 import { healthRoutes } from './health/index.js';
 import { historyRoutes } from './history/index.js';
 import { hookRoutes } from './hooks/index.js';
@@ -34,6 +35,7 @@ export const routes: readonly Route[] = [
   ...historyRoutes,
   ...repoRoutes,
   ...libraryRoutes,
+  ...gitRoutes,
   ...runRoutes,
   ...evalRoutes,
   ...eventRoutes,

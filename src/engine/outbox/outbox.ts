@@ -4,7 +4,7 @@ import { failpoint } from '../../shared/failpoint.js';
 import { errorMessage } from '../../shared/refusal.js';
 import type { Workflows } from '../../temporal/contract.js';
 
-export type OutboxKind = 'start' | 'start-eval' | 'approval' | 'event' | 'cancel';
+export type OutboxKind = 'start' | 'start-eval' | 'approval' | 'event' | 'cancel' | 'apply-push';
 
 interface OutboxRow {
   readonly id: bigint;
@@ -19,6 +19,7 @@ const SEND = {
   'start-eval': (workflows, row) => workflows.startEval(row.runId),
   approval: (workflows, row) => workflows.signalRun(row.runId, 'approval', row.arg ?? ''),
   event: (workflows, row) => workflows.signalRun(row.runId, 'event', row.arg ?? ''),
+  'apply-push': (workflows, row) => workflows.applyPush(row.runId),
   cancel: (workflows, row) => workflows.cancelRun(row.runId),
 } as const satisfies Record<OutboxKind, (workflows: Workflows, row: OutboxRow) => Promise<void>>;
 

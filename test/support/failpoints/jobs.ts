@@ -273,5 +273,9 @@ export const JOBS = {
   'firing-committed': { in: 'worker', jobs: [fires] },
   'notification-claimed': { in: 'worker', jobs: [notifies(1)] },
   'notification-sent': { in: 'worker', jobs: [notifies(2)] },
+  'push-received': { elsewhere: 'test/git/push-crash.test.ts' },
+  'pack-stored': { elsewhere: 'test/git/push-crash.test.ts' },
+  'push-parked': { elsewhere: 'test/git/push-crash.test.ts' },
+  'push-merged': { elsewhere: 'test/git/push-crash.test.ts' },
   'refresh-answered': { elsewhere: 'test/api/live-token.test.ts' },
 } as const satisfies Record<Failpoint, Killed | KilledElsewhere>;

@@ -1,0 +1,92 @@
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { Context } from 'hono';
+import { authenticateGitKey, type GitCaller } from '../../../accounts/index.js';
+import { findRemote, type GitService, type Remote } from '../../../remotes/index.js';
+import { Refusal } from '../../../shared/refusal.js';
+import { answerWithin } from '../../answer-within.js';
+import { byDevelopment } from '../../auth/authenticate.js';
+import { clientAddress } from '../../auth/client-address.js';
+import type { AppEnv } from '../../env.js';
+import { STATUS } from '../../errors.js';
+
+/** Longer than any key: what is longer is none, and is not hashed. */
+const MAX_HEADER = 2_048;
+
+/** What caches must not keep, as git's own servers say it. */
+export const NO_CACHE = {
+  'Cache-Control': 'no-cache, max-age=0, must-revalidate',
+  Expires: 'Fri, 01 Jan 1980 00:00:00 GMT',
+  Pragma: 'no-cache',
+};
+
+/** The remote that the path names, for whom the key may. A session's cookie is not looked at. */
+export async function remoteOf(c: Context<AppEnv>, service: GitService): Promise<Remote> {
+  const who = await answerWithin(authenticate(c), 'the database');
+  c.set('caller', who.caller);
+  return findRemote(c.var.deps, who, { tenant: c.req.param('tenant') ?? '', repo: c.req.param('repo') ?? '', service });
+}
+
+/** HTTP Basic with any user name, and the API key as the password. */
+async function authenticate(c: Context<AppEnv>): Promise<GitCaller> {
+  const header = c.req.header('authorization');
+  if (header === undefined) {
+    const caller = await byDevelopment(c);
+    if (caller) return { caller, workspace: null };
+    throw new Refusal('unauthenticated', 'no credential: give an API key as the password, with any user name');
+  }
+  const encoded = header.length > MAX_HEADER ? undefined : /^Basic +([\w+/=-]+) *$/i.exec(header)?.[1];
+  const pair = Buffer.from(encoded ?? '', 'base64').toString('utf8');
+  const colon = pair.indexOf(':');
+  if (colon < 0) throw new Refusal('unauthenticated', 'the credential must be HTTP Basic: any user name, an API key');
+  return authenticateGitKey(c.var.deps, pair.slice(colon + 1), clientAddress(c));
+}
+
+/** A refusal as git shows it: its text, which the client prints behind `remote: `. */
+export async function forGit(c: Context<AppEnv>, work: () => Promise<Response>): Promise<Response> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const headers: Record<string, string> = { ...NO_CACHE, 'Content-Type': 'text/plain; charset=utf-8' };
+    if (error.kind === 'unauthenticated') headers['WWW-Authenticate'] = 'Basic realm="Signalbox", charset="UTF-8"';
+    if (typeof error.details.retryAfter === 'number') headers['Retry-After'] = String(error.details.retryAfter);
+    return c.body(`${error.message}\n`, STATUS[error.kind], headers);
+  }
+}
+
+/** A stalled client must not hold a place in line for good. */
+const IDLE_MS = 60_000;
+const LONGEST_MS = 900_000;
+
+export interface GitBody {
+  readonly body: Readable;
+  /** Aborted when the client leaves, falls silent or takes too long. */
+  readonly signal: AbortSignal;
+}
+
+/** The request's bytes as they come, unpacked where the client packed them. */
+export function bodyOf(c: Context<AppEnv>): GitBody {
+  const encoding = c.req.header('content-encoding');
+  if (encoding !== undefined && !/^(x-)?gzip$/i.test(encoding))
+    throw new Refusal('unsupported_type', 'a body may be packed with gzip, and with nothing else');
+  const raw = c.req.raw.body ? Readable.fromWeb(c.req.raw.body as never) : Readable.from([]);
+  const idle = new AbortController();
+  let timer = setTimeout(() => idle.abort(), IDLE_MS);
+  raw.on('data', () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => idle.abort(), IDLE_MS);
+  });
+  raw.once('close', () => clearTimeout(timer));
+  raw.pause();
+  const signal = AbortSignal.any([c.req.raw.signal, idle.signal, AbortSignal.timeout(LONGEST_MS)]);
+  const body = encoding === undefined ? raw : raw.pipe(createGunzip());
+  raw.once('error', (error) => body !== raw && body.destroy(error));
+  signal.addEventListener('abort', () => body.destroy(new Error('the client has left')), { once: true });
+  return { body, signal };
+}
+
+/** A stream of ours as an answer. */
+export function streamed(c: Context<AppEnv>, stream: Readable, type: string): Response {
+  return c.body(Readable.toWeb(stream) as ReadableStream, 200, { ...NO_CACHE, 'Content-Type': type });
+}

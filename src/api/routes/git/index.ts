@@ -1,0 +1,3 @@
+import { getRefs, postFetch, postPush } from './git.js';
+
+export const gitRoutes = [getRefs, postFetch, postPush];

@@ -1,0 +1,29 @@
+import type { Deps } from '../deps.js';
+import { tellRuns } from '../engine/index.js';
+import { EVAL_RUNS, type EvalRunRow, type EvalRunSummary, summaryOf } from './eval-run-rows.js';
+
+/**
+ * The evals that began with a revision, by a push: waits for their ends, and for `withinMs` at most. One that goes on
+ * has no `finishedAt`.
+ */
+export async function awaitPushEvals(
+  deps: Deps,
+  {
+    workspaceId,
+    revision,
+    withinMs,
+  }: { readonly workspaceId: string; readonly revision: string; readonly withinMs: number },
+): Promise<readonly EvalRunSummary[]> {
+  const read = () =>
+    deps.db.query<EvalRunRow>(
+      `${EVAL_RUNS} WHERE e.workspace_id = $1 AND e.revision = $2 AND e.trigger = 'push' ORDER BY e.eval, e.id`,
+      [workspaceId, revision],
+    );
+  const begun = await read();
+  const open = begun.filter(({ finishedAt }) => finishedAt === null).map(({ id }) => id);
+  if (open.length === 0) return begun.map(summaryOf);
+  await tellRuns(deps, open);
+  const signal = AbortSignal.timeout(withinMs);
+  await Promise.all(open.map((id) => deps.workflows.whenEvalEnds(id, signal)));
+  return (await read()).map(summaryOf);
+}

@@ -1,0 +1,76 @@
+import type { Readable } from 'node:stream';
+import { PktReader, WireFault } from './pkt-line.js';
+
+/** One ref of a push (gitprotocol-pack, "Reference Update Request"). Null is no ref: it is made, or deleted. */
+export interface RefCommand {
+  readonly ref: string;
+  readonly old: string | null;
+  readonly new: string | null;
+}
+
+export interface PushRequest {
+  readonly commands: readonly RefCommand[];
+  readonly capabilities: ReadonlySet<string>;
+  /** The pack's bytes; null when none came, or one without objects. */
+  readonly pack: AsyncIterable<Buffer> | null;
+}
+
+const MAX_COMMANDS = 500;
+const MAX_OBJECTS = 300_000;
+const NONE = '0'.repeat(40);
+const COMMAND = /^([0-9a-f]{40}) ([0-9a-f]{40}) ([^\0\n]+)\n?$/;
+
+/** Reads a push up to its pack, whose bytes are left to the caller. Throws `WireFault` on what is none. */
+export async function readPushRequest(body: Readable): Promise<PushRequest> {
+  const reader = new PktReader(body);
+  const commands: RefCommand[] = [];
+  let capabilities: ReadonlySet<string> = new Set();
+  for (let line = await reader.line(); line; line = await reader.line()) {
+    const zero = line.indexOf(0);
+    if (zero >= 0)
+      capabilities = new Set(
+        line
+          .subarray(zero + 1)
+          .toString('utf8')
+          .trim()
+          .split(' '),
+      );
+    const text = utf8(zero >= 0 ? line.subarray(0, zero) : line);
+    if (/^shallow [0-9a-f]{40}\n?$/.test(text)) continue;
+    if (text.startsWith('push-cert')) throw new WireFault('signed pushes are not taken: push without --signed');
+    commands.push(parseCommand(text));
+    if (commands.length > MAX_COMMANDS) throw new WireFault(`more than ${MAX_COMMANDS} refs in one push: push fewer`);
+  }
+  if (!commands.some((command) => command.new !== null)) return { commands, capabilities, pack: null };
+  return { commands, capabilities, pack: await openPack(reader) };
+}
+
+function parseCommand(text: string): RefCommand {
+  const [, old = '', next = '', ref = ''] = COMMAND.exec(text) ?? [];
+  if (ref === '') throw new WireFault('a line of the push is no ref to update');
+  return { ref, old: old === NONE ? null : old, new: next === NONE ? null : next };
+}
+
+function utf8(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new WireFault('the name of a ref is not UTF-8');
+  }
+}
+
+/** `PACK`, the version and the number of objects come first (gitformat-pack). */
+async function openPack(reader: PktReader): Promise<AsyncIterable<Buffer> | null> {
+  const head = await reader.bytes(12);
+  if (head?.subarray(0, 4).toString('latin1') !== 'PACK') throw new WireFault('the push has no pack');
+  const count = head.readUInt32BE(8);
+  if (count > MAX_OBJECTS) throw new WireFault(`the push has ${count} objects, the most is ${MAX_OBJECTS}`);
+  if (count > 0) return joined(head, reader);
+  for await (const _ of reader.rest()) void _;
+  return null;
+}
+
+async function* joined(head: Buffer, reader: PktReader): AsyncGenerator<Buffer> {
+  yield head;
+  yield* reader.rest();
+}

@@ -1,0 +1,75 @@
+import { type Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Deps } from '../deps.js';
+import { endOf, FLUSH, pktLine, type Repository, runGit, spawnGit } from '../git/index.js';
+import { notFound } from '../shared/refusal.js';
+import { createSlots } from '../shared/slots.js';
+import { alignRefs } from '../workspaces/index.js';
+import type { Remote } from './find-remote.js';
+
+/** As many clones and fetches one process serves at once; each is a git of its own. */
+const slots = createSlots(8, 100);
+
+/** Partial clones are served, and their later wants; nothing else that a client may ask is left to chance. */
+const CONFIG = ['uploadpack.allowFilter=true', 'uploadpack.allowAnySHA1InWant=true', 'uploadpack.keepAlive=5'];
+const LIMITS = { cpuSeconds: 600 };
+
+export interface FetchRequest {
+  /** The header `Git-Protocol`. */
+  readonly protocol: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** What is there to be fetched, as a client asks it first (gitprotocol-http, "Smart Clients"). */
+export async function advertiseFetch(deps: Deps, remote: Remote, { protocol, signal }: FetchRequest): Promise<Buffer> {
+  const repository = await alignedRepository(deps, remote);
+  const args = ['upload-pack', '--stateless-rpc', '--advertise-refs', '--end-of-options', repository.gitdir];
+  const env = envOf(protocol);
+  const { stdout } = await runGit(repository, args, { config: CONFIG, env, signal });
+  if (env.GIT_PROTOCOL === 'version=2') return stdout;
+  return Buffer.concat([pktLine('# service=git-upload-pack\n'), FLUSH, stdout]);
+}
+
+/** Answers a fetch, as a stream: the client's request goes in as it comes, and the pack comes out as it is made. */
+export async function serveFetch(
+  deps: Deps,
+  remote: Remote,
+  { protocol, signal, body }: FetchRequest & { readonly body: Readable },
+): Promise<Readable> {
+  const release = await slots.take();
+  try {
+    const repository = await alignedRepository(deps, remote);
+    return startUpload(deps, repository, { protocol, signal, body, release });
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+function startUpload(
+  deps: Deps,
+  repository: Repository,
+  { protocol, signal, body, release }: FetchRequest & { readonly body: Readable; readonly release: () => void },
+): Readable {
+  const args = ['upload-pack', '--stateless-rpc', '--strict', '--end-of-options', repository.gitdir];
+  const child = spawnGit(repository, args, { config: CONFIG, env: envOf(protocol), limits: LIMITS, signal });
+  child.stderr.resume();
+  const out = new Transform({ transform: (chunk, _encoding, done) => done(null, chunk) });
+  // A client that leaves ends both; git has said what it found wrong in its own answer.
+  pipeline(body, child.stdin).catch(() => undefined);
+  pipeline(child.stdout, out).catch(() => child.kill('SIGKILL'));
+  endOf(child)
+    .catch((err: unknown) => deps.log.error({ err }, 'git could not be started'))
+    .finally(release);
+  return out;
+}
+
+async function alignedRepository(deps: Deps, remote: Remote): Promise<Repository> {
+  const repository = await alignRefs(deps, remote.id);
+  if (!repository) throw notFound('repository');
+  return repository;
+}
+
+function envOf(protocol: string | undefined): Readonly<Record<string, string>> {
+  return protocol !== undefined && /^version=[012]$/.test(protocol) ? { GIT_PROTOCOL: protocol } : {};
+}

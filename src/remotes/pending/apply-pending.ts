@@ -1,0 +1,131 @@
+import { applyTree, type DeployResult, noteRefused } from '../../deploys/index.js';
+import type { Deps } from '../../deps.js';
+import { adoptPack, isAncestor, mergeCommits, type Repository } from '../../git/index.js';
+import { failpoint } from '../../shared/failpoint.js';
+import { Refusal } from '../../shared/refusal.js';
+import { alignRefs, dropPack, keepPack, readLiveTree, refusedTree, takePack } from '../../workspaces/index.js';
+import { createProposal, requireNewest } from '../receive/propose-commit.js';
+import { type PushedTree, readPushedTree } from '../receive/pushed-tree.js';
+import { raisePush } from '../receive/raise-push.js';
+import { endPending, PENDING, type PendingPush, readPending } from './pending-rows.js';
+
+/** What became of a push that waited; `none` when none waits. */
+export type Applied =
+  | { readonly kind: 'applied'; readonly result: DeployResult }
+  | { readonly kind: 'waiting' | 'none' }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+/** For the workflow: applies the push that waits in a workspace, unless runs are live. Safe to repeat. */
+export async function applyPendingPush(deps: Deps, workspaceId: string): Promise<'waiting' | 'done'> {
+  const { kind } = await applyPending(deps, workspaceId, { overLiveRuns: false });
+  return kind === 'waiting' ? 'waiting' : 'done';
+}
+
+/**
+ * Applies the push that waits: fast-forward while what is live comes before it, else as a merge with what came since.
+ * One that conflicts, or whose tree no longer checks, is refused, told as `deploy.refused`, and left at
+ * `refs/service/pending` to be fetched.
+ */
+export async function applyPending(
+  deps: Deps,
+  workspaceId: string,
+  { overLiveRuns }: { readonly overLiveRuns: boolean },
+): Promise<Applied> {
+  for (;;) {
+    const pending = await readPending(deps.db, workspaceId);
+    const repository = pending && (await alignRefs(deps, workspaceId));
+    if (!pending || !repository) return { kind: 'none' };
+    try {
+      const result = await apply(deps, repository, { pending, overLiveRuns });
+      return result ? { kind: 'applied', result } : { kind: 'none' };
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const { code } = error.details;
+      if (code === 'deploy/live-runs') return { kind: 'waiting' };
+      // Somebody wrote in between, or pushed anew: with what is live now.
+      if (code === 'push/fetch-first' || code === 'push/superseded') continue;
+      if (error.kind !== 'refused') throw error;
+      await deps.db.transaction((sql) => endPending(sql, pending, { keep: true }));
+      await noteRefused(deps, pending.caller, { workspace: pending.workspace, via: 'push' }, error);
+      return { kind: 'refused', refusal: error };
+    }
+  }
+}
+
+interface Work {
+  readonly pending: PendingPush;
+  readonly overLiveRuns: boolean;
+}
+
+async function apply(
+  deps: Deps,
+  repository: Repository,
+  { pending, overLiveRuns }: Work,
+): Promise<DeployResult | null> {
+  const { workspaceId, oid, caller } = pending;
+  const live = await readLiveTree(deps.db, workspaceId);
+  if (live.gitCommit !== null && (await isAncestor(repository, oid, live.gitCommit))) {
+    await deps.db.transaction((sql) => endPending(sql, pending, { keep: false }));
+    return null;
+  }
+  const ready = await readyCommit(deps, repository, { pending, live: live.gitCommit, at: new Date(deps.clock.now()) });
+  failpoint('push-merged');
+  const propose = createProposal(deps, caller.tenant, ready.tree);
+  try {
+    const { prepared } = await propose(deps.db, workspaceId, live);
+    if (!prepared.workspace) throw refusedTree('the push that waited', prepared.issues);
+    return await applyTree(deps, caller, {
+      workspace: pending.workspace,
+      propose: async (sql, id, now) => {
+        requireNewest(now, live.gitCommit);
+        return propose(sql, id, now);
+      },
+      ...{ id: null, via: 'push', base: null, overLiveRuns, dryRun: false },
+      message: () => ready.tree.message,
+      also: async (sql) => {
+        if (!(await endPending(sql, pending, { keep: false })))
+          throw new Refusal('conflict', 'another push waits in its place', { code: 'push/superseded' });
+        if (ready.pack) await takePack(sql, workspaceId, ready.pack.id);
+        const moved = { ref: 'refs/heads/main', before: live.gitCommit, after: ready.tree.commit.id };
+        await raisePush(sql, { id: workspaceId, caller }, moved);
+      },
+    });
+  } finally {
+    // One that was taken stays.
+    if (ready.pack) await dropPack(deps, ready.pack);
+  }
+}
+
+interface Ready {
+  readonly tree: PushedTree;
+  /** Of a merge: what it made. */
+  readonly pack: Awaited<ReturnType<typeof keepPack>> | null;
+}
+
+/** The commit itself while it comes after what is live, else its merge with that. */
+async function readyCommit(
+  deps: Deps,
+  repository: Repository,
+  { pending, live, at }: { readonly pending: PendingPush; readonly live: string | null; readonly at: Date },
+): Promise<Ready> {
+  const { oid, caller, workspaceId } = pending;
+  if (live === null || (await isAncestor(repository, live, oid)))
+    return { tree: await readPushedTree(repository, oid), pack: null };
+  const message = `Merge the push ${oid.slice(0, 12)} that waited`;
+  const merge = await mergeCommits(repository, { into: live, commit: oid, by: caller.actor, message, at });
+  if (merge.kind === 'conflict') {
+    const where = merge.paths.slice(0, 20).join(', ');
+    throw new Refusal(
+      'refused',
+      `the push ${oid.slice(0, 12)} that waited conflicts with what was changed meanwhile, in ${where}; fetch ${PENDING}, merge, and push again`,
+      { code: 'push/conflict', paths: merge.paths },
+    );
+  }
+  try {
+    const pack = await keepPack(deps, workspaceId, merge.pack);
+    await adoptPack(repository, merge.pack);
+    return { tree: await readPushedTree(repository, merge.commit), pack };
+  } finally {
+    await merge.quarantine.remove();
+  }
+}

@@ -1,0 +1,53 @@
+import { audit } from '../../accounts/index.js';
+import type { Deps } from '../../deps.js';
+import { post, tellRuns } from '../../engine/index.js';
+import type { RefCommand } from '../../git/index.js';
+import { failpoint } from '../../shared/failpoint.js';
+import { findWorkspace, liveRuns, readLiveTree, setRef } from '../../workspaces/index.js';
+import { requireNewest } from '../receive/propose-commit.js';
+import type { PushContext } from '../receive/push-context.js';
+import type { Outcome } from '../receive/report.js';
+import { PENDING, writePending } from './pending-rows.js';
+
+/** As many runs a push names as what it waits for. */
+const NAMED = 5;
+
+/**
+ * Keeps a checked push to `main` that came over live runs. `main` stays where it is, so that a clone is what is live; the
+ * client is told that `refs/service/pending` moved in its place. A workflow applies it when the runs have ended. Null
+ * when they ended in between: then it can go live at once.
+ */
+export async function parkPush(deps: Deps, context: PushContext, command: RefCommand): Promise<Outcome | null> {
+  const { remote, pack, say } = context;
+  const oid = command.new ?? '';
+  const parked = await deps.db.transaction(async (sql) => {
+    await findWorkspace(sql, remote.caller, remote.name, 'update');
+    requireNewest(await readLiveTree(sql, remote.id), command.old);
+    const { count, runs } = await liveRuns(sql, remote.id);
+    if (count === 0) return null;
+    const [before] = await sql.query<{ oid: string }>('SELECT oid FROM git_ref WHERE workspace_id = $1 AND name = $2', [
+      remote.id,
+      PENDING,
+    ]);
+    const reason = `waits for ${count === 1 ? 'a live run' : `${count} live runs`}`;
+    await pack.take(sql);
+    await setRef(sql, { workspaceId: remote.id, name: PENDING, oid, by: remote.caller.actor });
+    await writePending(sql, { workspaceId: remote.id, oid, caller: remote.caller, reason });
+    await post(sql, remote.id, 'apply-push');
+    await audit(sql, remote.caller, 'git.push', remote.name, { ref: PENDING, before: command.old, after: oid });
+    return { count, runs, before: before?.oid ?? null };
+  });
+  if (!parked) return null;
+  failpoint('push-parked');
+  void tellRuns(deps, [remote.id]);
+  const named = parked.runs.slice(0, NAMED).map(({ id, flow, status }) => `  ${flow} ${id} (${status})`);
+  const more = parked.count - named.length;
+  say(
+    `Accepted, and not live yet: it waits for the end of ${parked.count === 1 ? 'a live run' : `${parked.count} live runs`}:`,
+    ...named,
+    ...(more > 0 ? [`  and ${more} more`] : []),
+    `Then it is applied by itself. Until then main stays as it is, and your commit is ${PENDING}.`,
+    `To apply it now: POST /api/workspaces/${remote.name}/repo {"action":"deploy","ref":"${PENDING}","force":true}`,
+  );
+  return { kind: 'ok', instead: { ref: PENDING, old: parked.before } };
+}

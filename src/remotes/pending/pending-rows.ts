@@ -1,0 +1,53 @@
+import type { Sql } from '../../db/contract.js';
+import type { Caller } from '../../shared/roles.js';
+import { deleteRef } from '../../workspaces/index.js';
+
+/** Where the commit of a push is that waits, or that was refused after it had waited. */
+export const PENDING = 'refs/service/pending';
+
+export interface PendingPush {
+  readonly workspaceId: string;
+  /** The workspace's name now. */
+  readonly workspace: string;
+  readonly oid: string;
+  /** Who pushed. What they may was asked when they did. */
+  readonly caller: Caller;
+}
+
+export async function readPending(sql: Sql, workspaceId: string): Promise<PendingPush | null> {
+  const [row] = await sql.query<{ name: string; oid: string; caller: Caller }>({
+    name: 'read-pending-push',
+    text: 'SELECT w.name, p.oid, p.caller FROM pending_push p JOIN workspace w ON w.id = p.workspace_id WHERE w.id = $1',
+    values: [workspaceId],
+  });
+  if (!row) return null;
+  // A workspace may be renamed while it waits.
+  return { workspaceId, workspace: row.name, oid: row.oid, caller: { ...row.caller, workspaces: null } };
+}
+
+/** Of two that wait the last wins. */
+export async function writePending(
+  sql: Sql,
+  { workspaceId, oid, caller, reason }: Omit<PendingPush, 'workspace'> & { readonly reason: string },
+): Promise<void> {
+  await sql.query({
+    name: 'write-pending-push',
+    text: `INSERT INTO pending_push (workspace_id, oid, caller, reason) VALUES ($1, $2, $3, $4)
+      ON CONFLICT (workspace_id) DO UPDATE SET oid = $2, caller = $3, reason = $4, at = now()`,
+    values: [workspaceId, oid, JSON.stringify(caller), reason],
+  });
+}
+
+/** Takes it out of waiting; false when another one waits in its place. `keep` leaves its commit to be fetched. */
+export async function endPending(
+  sql: Sql,
+  { workspaceId, oid }: Pick<PendingPush, 'workspaceId' | 'oid'>,
+  { keep }: { readonly keep: boolean },
+): Promise<boolean> {
+  const rows = await sql.query('DELETE FROM pending_push WHERE workspace_id = $1 AND oid = $2 RETURNING 1', [
+    workspaceId,
+    oid,
+  ]);
+  if (rows.length > 0 && !keep) await deleteRef(sql, { workspaceId, name: PENDING, expect: oid });
+  return rows.length > 0;
+}

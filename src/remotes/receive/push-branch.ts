@@ -1,0 +1,87 @@
+import { audit } from '../../accounts/index.js';
+import type { Deps } from '../../deps.js';
+import { isAncestor, type RefCommand } from '../../git/index.js';
+import { dropPreview, type PutPreview, putPreview } from '../../previews/index.js';
+import { Refusal } from '../../shared/refusal.js';
+import { clearErased, deleteRef, findWorkspace, refusedTree, setRef } from '../../workspaces/index.js';
+import { issueLines, type PushContext, type UpdateRef } from './push-context.js';
+import { readPushedTree } from './pushed-tree.js';
+import { raisePush } from './raise-push.js';
+import type { Outcome } from './report.js';
+import { sayEvals } from './say-evals.js';
+
+/** A push to another branch makes its preview, or brings it to the branch's tree; the branch's deletion deletes it. */
+export const pushBranch: UpdateRef = (deps, context, command) =>
+  command.new === null
+    ? dropBranch(deps, context, command)
+    : putBranch(deps, context, { ...command, new: command.new });
+
+async function putBranch(
+  deps: Deps,
+  { remote, inside, pack, say }: PushContext,
+  command: RefCommand & { readonly new: string },
+): Promise<Outcome> {
+  const { ref: name, old: expect, new: oid } = command;
+  const tree = await readPushedTree(inside, oid);
+  if (tree.issues.length > 0) throw refusedTree('the tree', tree.issues);
+  await pack.keep();
+  const put: PutPreview = await putPreview(deps, remote.caller, {
+    workspace: remote.name,
+    branch: branchOf(name),
+    files: tree.files,
+    commit: oid,
+    message: tree.message,
+    moveRef: async (sql) => {
+      await pack.take(sql);
+      const change = { workspaceId: remote.id, name, expect, oid, by: remote.caller.actor };
+      if (!(await setRef(sql, change))) throw moved();
+      await audit(sql, remote.caller, 'git.push', remote.name, { ref: name, before: expect, after: oid });
+      await raisePush(sql, remote, { ref: name, before: expect, after: oid });
+    },
+  });
+  say(
+    ...issueLines(put.issues),
+    `The preview ${put.name} ${put.created ? 'was made' : put.applied ? 'was brought up to date' : 'has this tree already'}.`,
+  );
+  if (put.applied) await sayPreviewEvals(deps, { remote, put, say });
+  const forced = expect !== null && !(await isAncestor(inside, expect, oid));
+  return { kind: 'ok', ...(forced && { forced }) };
+}
+
+async function sayPreviewEvals(
+  deps: Deps,
+  { remote, put, say }: Pick<PushContext, 'remote' | 'say'> & { readonly put: PutPreview },
+): Promise<void> {
+  const [row] = await deps.db.query<{ id: string; revision: string }>(
+    `SELECT w.id, r.id AS revision FROM workspace w JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq
+      WHERE w.tenant_id = $1 AND w.name = $2`,
+    [remote.caller.tenant, put.name],
+  );
+  if (row && put.evals.length > 0)
+    await sayEvals(deps, { workspaceId: row.id, name: put.name, revision: row.revision, say });
+}
+
+async function dropBranch(deps: Deps, { remote, say }: PushContext, command: RefCommand): Promise<Outcome> {
+  const { ref: name, old: expect } = command;
+  const dropped = await deps.db.transaction(async (sql) => {
+    await findWorkspace(sql, remote.caller, remote.name, 'share');
+    const preview = await dropPreview(sql, remote.caller, { workspace: remote.name, branch: branchOf(name) });
+    if (!(await deleteRef(sql, { workspaceId: remote.id, name, expect }))) throw moved();
+    await audit(sql, remote.caller, 'git.push', remote.name, { ref: name, before: expect, after: null });
+    await raisePush(sql, remote, { ref: name, before: expect, after: null });
+    return preview;
+  });
+  if (dropped) {
+    await clearErased(deps, dropped);
+    say(`The preview ${dropped.name} was deleted.`);
+  }
+  return { kind: 'ok' };
+}
+
+function branchOf(ref: string): string {
+  return ref.replace(/^refs\/heads\//, '');
+}
+
+function moved(): Refusal {
+  return new Refusal('conflict', 'it was moved by somebody else; fetch, then push again');
+}

@@ -1,0 +1,28 @@
+import type { Deps } from '../../deps.js';
+import type { RefCommand, Repository } from '../../git/index.js';
+import type { Issue } from '../../workspace/index.js';
+import type { Remote } from '../find-remote.js';
+import type { Outcome } from './report.js';
+import type { PackTaker } from './take-once.js';
+
+export interface PushContext {
+  readonly remote: Remote;
+  /** The repository with the push's objects. */
+  readonly inside: Repository;
+  readonly pack: PackTaker;
+  readonly say: (...lines: readonly string[]) => void;
+}
+
+export type UpdateRef = (deps: Deps, context: PushContext, command: RefCommand) => Promise<Outcome>;
+
+const MAX_LINES = 1_000;
+
+/** Each issue as `path:line:column code message`; a warning says that it is one. */
+export function issueLines(issues: readonly Issue[]): readonly string[] {
+  const lines = issues.slice(0, MAX_LINES).map(({ path, line, column, code, severity, message, hint }) => {
+    const what = severity === 'warning' ? 'warning: ' : '';
+    return `${path || '.'}:${line}:${column} ${code} ${what}${message}${hint ? ` ${hint}` : ''}`;
+  });
+  const more = issues.length - lines.length;
+  return more > 0 ? [...lines, `… and ${more} more`] : lines;
+}

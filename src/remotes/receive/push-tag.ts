@@ -1,0 +1,37 @@
+import { audit } from '../../accounts/index.js';
+import { runGit, unwritablePaths } from '../../git/index.js';
+import { Refusal } from '../../shared/refusal.js';
+import type { Issue } from '../../workspace/index.js';
+import { deleteRef, findWorkspace, refusedTree, setRef } from '../../workspaces/index.js';
+import type { UpdateRef } from './push-context.js';
+import { readPushedTree } from './pushed-tree.js';
+import { raisePush } from './raise-push.js';
+
+/** A tag is kept as it is. Its tree need not deploy, but whoever checks it out must get no links and no strange names. */
+export const pushTag: UpdateRef = async (deps, { remote, inside, pack }, command) => {
+  const { ref: name, old: expect, new: oid } = command;
+  const change = { workspaceId: remote.id, name, expect };
+  if (oid !== null) {
+    const { stdout } = await runGit(inside, ['rev-parse', '--verify', '--end-of-options', `${oid}^{commit}`]);
+    const { issues, files } = await readPushedTree(inside, stdout.toString('latin1').trim());
+    const all = [...issues, ...pathIssues(files.map(({ path }) => path))];
+    if (all.length > 0) throw refusedTree('the tree of the tag', all);
+    await pack.keep();
+  }
+  await deps.db.transaction(async (sql) => {
+    await findWorkspace(sql, remote.caller, remote.name, 'share');
+    if (oid !== null) await pack.take(sql);
+    const by = remote.caller.actor;
+    const moved = oid === null ? await deleteRef(sql, change) : await setRef(sql, { ...change, oid, by });
+    if (!moved) throw new Refusal('conflict', 'it was moved by somebody else; fetch, then push again');
+    await audit(sql, remote.caller, 'git.push', remote.name, { ref: name, before: expect, after: oid });
+    await raisePush(sql, remote, { ref: name, before: expect, after: oid });
+  });
+  return { kind: 'ok' };
+};
+
+function pathIssues(paths: readonly string[]): Issue[] {
+  return [...unwritablePaths(paths)].map(([path, message]) => {
+    return { path, line: 1, column: 1, code: 'file/bad-path', severity: 'error', message };
+  });
+}

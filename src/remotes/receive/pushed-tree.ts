@@ -1,0 +1,74 @@
+import {
+  blobId,
+  listTree,
+  type Repository,
+  readCommit,
+  readObjects,
+  type TreeFault,
+  treeId,
+  unwritablePaths,
+} from '../../git/index.js';
+import { type Issue, MAX_FILES, MAX_TREE_BYTES, type SourceFile } from '../../workspace/index.js';
+import type { ReadyCommit } from '../../workspaces/index.js';
+
+/** A commit's tree, as a deploy would bring it. */
+export interface PushedTree {
+  readonly commit: ReadyCommit;
+  readonly message: string;
+  readonly files: readonly SourceFile[];
+  /** What a deploy cannot even say: links, submodules, names that are no text. */
+  readonly issues: readonly Issue[];
+}
+
+const CODES = {
+  symlink: 'file/symlink',
+  submodule: 'file/submodule',
+  encoding: 'file/bad-path',
+  'too-large': 'tree/too-large',
+} as const satisfies Record<TreeFault['kind'], string>;
+
+const MAX_MESSAGE = 10_000;
+const LFS = 'version https://git-lfs.github.com/spec/';
+
+/** Reads a commit's tree within the limits of a deploy. The commit is there. */
+export async function readPushedTree(repository: Repository, id: string): Promise<PushedTree> {
+  const commit = await readCommit(repository, id);
+  if (!commit) throw new Error(`there is no commit ${id}`);
+  const listed = await listTree(repository, id, { maxFiles: MAX_FILES, maxBytes: MAX_TREE_BYTES });
+  const issues = listed.faults.map(({ path, kind, message }) => toIssue(path, CODES[kind], message));
+  const isTooLarge = listed.faults.some(({ kind }) => kind === 'too-large');
+  const kept = isTooLarge ? [] : listed.files;
+  const blobs = await readObjects(
+    repository,
+    kept.map(({ sha }) => sha),
+    MAX_TREE_BYTES,
+  );
+  const files = kept.map(({ path, sha }) => ({ path, content: blobs.get(sha) ?? Buffer.alloc(0) }));
+  issues.push(...files.filter(isPointer).map(({ path }) => toIssue(path, 'file/lfs-pointer', POINTER)));
+  // What lists like these files and is another tree could not be made again from them. Bad paths are the checker's to tell.
+  const isSound = issues.length === 0 && unwritablePaths(kept.map(({ path }) => path)).size === 0;
+  if (isSound && treeId(kept) !== commit.tree) issues.push(toIssue('', 'tree/not-files', NOT_FILES));
+  const executable = new Set(kept.filter((file) => file.executable).map(({ path }) => path));
+  return {
+    commit: { id, tree: commit.tree, executable },
+    message: commit.message.replaceAll('\0', '').trim().slice(0, MAX_MESSAGE) || 'No message',
+    files,
+    issues,
+  };
+}
+
+const POINTER = 'is a pointer of git LFS, which is not served here; put the file itself there.';
+const NOT_FILES = 'The tree holds an empty folder, or a file mode that git no longer writes; commit it again with git.';
+
+function isPointer({ content }: { readonly content: Uint8Array }): boolean {
+  return content.byteLength < 1_024 && Buffer.from(content.subarray(0, LFS.length)).toString('latin1') === LFS;
+}
+
+function toIssue(path: string, code: string, message: string): Issue {
+  return { path, line: 1, column: 1, code, severity: 'error', message };
+}
+
+/** The ids that the files have, by path. */
+export function shasOf(files: readonly SourceFile[]): Map<string, { readonly sha: string }> {
+  return new Map(files.map(({ path, content }) => [path, { sha: blobId(content) }]));
+}

@@ -1,0 +1,15 @@
+import type { Sql } from '../../db/contract.js';
+import { raiseEvent } from '../../workspaces/index.js';
+import type { Remote } from '../find-remote.js';
+
+/** Raises `push` in the workspace, in the transaction that moves the ref; flows that listen are started by it. */
+export async function raisePush(
+  sql: Sql,
+  remote: Pick<Remote, 'id' | 'caller'>,
+  moved: { readonly ref: string; readonly before: string | null; readonly after: string | null },
+): Promise<void> {
+  const { ref, before, after } = moved;
+  const kind = ref.startsWith('refs/tags/') ? 'tag' : 'branch';
+  const body = { ref, [kind]: ref.replace(/^refs\/(heads|tags)\//, ''), before, after, by: remote.caller.actor.label };
+  await raiseEvent(sql, { workspaceId: remote.id, kind: 'push', body, runId: null });
+}

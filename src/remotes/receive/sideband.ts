@@ -1,0 +1,43 @@
+import { PassThrough, type Readable } from 'node:stream';
+import { FLUSH, pktLine } from '../../git/index.js';
+
+const MAX_BAND = 65_515;
+const KEEP_ALIVE_MS = 5_000;
+
+/** What a push is answered while it is worked on (gitprotocol-pack, "Reporting Status" and the sideband). */
+export interface Answer {
+  readonly stream: Readable;
+  /** Lines that git shows to the person, each behind `remote: `. */
+  say(...lines: readonly string[]): void;
+  /** The report, and the end. */
+  end(report: Buffer | null): void;
+}
+
+/** `sideband` is whether the client can tell words from the report; without it there are no words. */
+export function createAnswer(sideband: boolean): Answer {
+  const stream = new PassThrough();
+  // Who waits through the checks of a large tree is told that somebody is there.
+  const pulse = setInterval(() => sideband && stream.write(pktLine(Buffer.from([2]))), KEEP_ALIVE_MS);
+  stream.once('close', () => clearInterval(pulse));
+  const send = (band: number, bytes: Buffer): void => {
+    for (let at = 0; at < bytes.byteLength; at += MAX_BAND)
+      stream.write(pktLine(Buffer.concat([Buffer.from([band]), bytes.subarray(at, at + MAX_BAND)])));
+  };
+  return {
+    stream,
+    say: (...lines) => {
+      if (sideband) send(2, Buffer.from(lines.map((line) => `${plain(line)}\n`).join('')));
+    },
+    end: (report) => {
+      clearInterval(pulse);
+      if (report && sideband) send(1, report);
+      else if (report) stream.write(report);
+      stream.end(sideband ? FLUSH : undefined);
+    },
+  };
+}
+
+/** A path or a message must not steer the terminal that shows it. */
+export function plain(line: string): string {
+  return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
+}

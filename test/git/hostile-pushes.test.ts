@@ -1,0 +1,251 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { deflateSync } from 'node:zlib';
+import { beforeAll, expect, test } from 'vitest';
+import { repositoryFolder } from '../../src/git/index.js';
+import { commitAll, createRemoteApp, git, type RemoteApp, runGit } from '../support/git-remote.js';
+import { SMALL } from '../support/workspace-app.js';
+
+let app: RemoteApp;
+let at: { readonly name: string; readonly id: string; readonly clone: string };
+beforeAll(async () => {
+  app = await createRemoteApp();
+  at = await app.start();
+});
+
+interface Entry {
+  readonly mode: string;
+  readonly name: string | Buffer;
+  readonly id: string;
+}
+
+/** Writes an object whatever is in it, as no git of a person would. */
+function writeObject(kind: 'blob' | 'tree' | 'commit', body: Buffer | string): string {
+  const whole = Buffer.concat([Buffer.from(`${kind} ${Buffer.byteLength(body)}\0`), Buffer.from(body as string)]);
+  const id = createHash('sha1').update(whole).digest('hex');
+  const folder = join(at.clone, '.git/objects', id.slice(0, 2));
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, id.slice(2)), deflateSync(whole), { flag: 'w', mode: 0o644 });
+  return id;
+}
+
+function writeTree(entries: readonly Entry[]): string {
+  const body = entries.flatMap(({ mode, name, id }) => [
+    Buffer.from(`${mode} `),
+    Buffer.from(name as string),
+    Buffer.from([0]),
+    Buffer.from(id, 'hex'),
+  ]);
+  return writeObject('tree', Buffer.concat(body));
+}
+
+async function writeCommit(tree: string): Promise<string> {
+  const parent = await git(at.clone, 'rev-parse', 'origin/main');
+  const who = 'Eve <eve@example.com> 1700000000 +0000';
+  return writeObject('commit', `tree ${tree}\nparent ${parent}\nauthor ${who}\ncommitter ${who}\n\nHostile\n`);
+}
+
+const file = (name: string | Buffer, text = 'x\n', mode = '100644'): Entry => ({
+  mode,
+  name,
+  id: writeObject('blob', text),
+});
+
+/** The plain files of the workspace and these. */
+async function treeWith(...more: readonly Entry[]): Promise<string> {
+  const lines = (await git(at.clone, 'ls-tree', 'origin/main')).split('\n');
+  const plain = lines.map((line): Entry => {
+    const [, mode = '', id = '', name = ''] = /^(\d+) \w+ ([0-9a-f]+)\t(.*)$/.exec(line) ?? [];
+    return { mode: mode.replace(/^0/, ''), id, name };
+  });
+  const key = ({ mode, name }: Entry) =>
+    Buffer.concat([Buffer.from(name as string), Buffer.from(mode === '40000' ? '/' : '')]);
+  return writeTree([...plain, ...more].sort((a, b) => Buffer.compare(key(a), key(b))));
+}
+
+async function pushTree(tree: string, ref = 'main'): Promise<{ readonly code: number; readonly err: string }> {
+  const commit = await writeCommit(tree);
+  return runGit(at.clone, 'push', 'origin', `${commit}:refs/heads/${ref}`);
+}
+
+/** After each push the workspace is what it was, the repository whole, and the next good push works. */
+async function expectUsable(): Promise<void> {
+  const live = await app.readTree(at.name);
+  expect(live).toMatchObject(SMALL);
+  const repository = repositoryFolder(app.deps.config.dataDir, at.id);
+  expect(await git(repository, 'fsck', '--full', '--strict', '--no-dangling')).toBe('');
+  expect(await git(repository, 'for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+  await git(at.clone, 'fetch', '-q', 'origin');
+  await git(at.clone, 'reset', '-q', '--hard', 'origin/main');
+  await commitAll(at.clone, 'Next');
+  expect((await runGit(at.clone, 'push', 'origin', 'HEAD:main')).err).toMatch(/main -> main|HEAD -> main/);
+  await expect.poll(() => readdirSync(join(repository, 'quarantine'))).toEqual([]);
+}
+
+const LONG = 'n'.repeat(5_000);
+const HOSTILE: readonly (readonly [string, RegExp, () => readonly Entry[]])[] = [
+  ['a symbolic link', /link.md:1:1 file\/symlink/, () => [file('link.md', '/etc/passwd', '120000')]],
+  ['a submodule', /sub:1:1 file\/submodule/, () => [{ mode: '160000', name: 'sub', id: '1'.repeat(40) }]],
+  ['a backslash', /file\/bad-path.*backslash/, () => [file('a\\b.md')]],
+  [
+    'a control character, which does not reach the terminal',
+    /a\\u\{1b\}\[31mb\.md:1:1 file\/bad-path.*control/,
+    () => [file('a\u001b[31mb.md')],
+  ],
+  ['a line end', /a\\u\{a\}remote: b\.md:1:1 file\/bad-path/, () => [file('a\nremote: b.md')]],
+  ['twins but for case', /tree\/case-twin/, () => [file('Notes.md'), file('notes.md')]],
+  ['twins but for Unicode form', /file\/bad-path.*NFC/, () => [file('e\u0301.md'), file('\u00e9.md')]],
+  ['a name of 5,000 bytes', /file\/bad-path.*bytes/, () => [file(LONG)]],
+  ['a name that is no UTF-8', /file\/bad-path.*UTF-8/, () => [file(Buffer.from([0x61, 0xff, 0x2e, 0x6d, 0x64]))]],
+  [
+    'a folder for git',
+    /hasDotgit|contains .*\.git/i,
+    () => [{ mode: '40000', name: '.git', id: writeTree([file('config')]) }],
+  ],
+  ['a file mode of long ago', /tree\/not-files.*file mode/, () => [file('old.md', 'x\n', '100664')]],
+  ['two entries of one name', /duplicateEntries|duplicate/i, () => [file('twice.md', '1\n'), file('twice.md', '2\n')]],
+  ['an empty folder', /tree\/not-files.*empty folder/, () => [{ mode: '40000', name: 'empty', id: writeTree([]) }]],
+  [
+    'a pointer of git LFS',
+    /big\.md:1:1 file\/lfs-pointer/,
+    () => [file('big.md', 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n')],
+  ],
+  ['a path that is the service’s', /tree\/protected-path/, () => [file('secrets.json', '{}')]],
+  ['a file of 300 KiB', /file\/too-large/, () => [file('large.md', 'x'.repeat(300 * 1024))]],
+  [
+    'a file of YAML that goes round in circles',
+    /yaml\/alias|bad-value|yaml/,
+    () => [
+      file('AGENTS.md2', 'x'),
+      { mode: '40000', name: 'evals', id: writeTree([file('x.md', '---\na: &a [*a]\n---\n')]) },
+    ],
+  ],
+];
+
+test.each(HOSTILE)(
+  'security 13: a tree with %s is refused, and the repository stays usable',
+  async (_what, says, entries) => {
+    const { code, err } = await pushTree(await treeWith(...entries()));
+    expect(code).toBe(1);
+    expect(err).toMatch(says);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not come
+    expect(err).not.toMatch(/\u001b\[31m/);
+    const branch = await pushTree(await treeWith(...entries()), 'other');
+    expect(branch.code).toBe(1);
+    await expectUsable();
+  },
+);
+
+test.each(['file', 'folder'])(
+  'security 13: a tree of ten objects that describes 10^8 paths of a %s is refused at once',
+  async (what) => {
+    const leaf: Entry = what === 'file' ? file('a.md') : { mode: '40000', name: 'a', id: writeTree([]) };
+    let tree = writeTree(Array.from({ length: 10 }, (_, i): Entry => ({ ...leaf, name: `a${i}` })));
+    for (let depth = 0; depth < 7; depth += 1)
+      tree = writeTree(Array.from({ length: 10 }, (_, i): Entry => ({ mode: '40000', name: `d${i}`, id: tree })));
+    for (const ref of ['main', 'other']) {
+      const { code, err } = await pushTree(await treeWith({ mode: '40000', name: 'bomb', id: tree }), ref);
+      expect([code, err]).toEqual([1, expect.stringMatching(/tree\/too-large/)]);
+    }
+    const commit = await writeCommit(await treeWith({ mode: '40000', name: 'bomb', id: tree }));
+    expect((await runGit(at.clone, 'push', 'origin', `${commit}:refs/tags/bomb`)).err).toMatch(/tree\/too-large/);
+    await expectUsable();
+  },
+);
+
+test('security 13: 300 MiB that come in as 300 KiB are refused by their size unpacked', async () => {
+  const big = writeObject('blob', Buffer.alloc(300 * 1024 * 1024));
+  const { code, err } = await pushTree(await treeWith({ mode: '100644', name: 'zeros.bin', id: big }));
+  expect(code).toBe(1);
+  expect(err).toMatch(/bytes unpacked; the most is/);
+  await expectUsable();
+});
+
+/** What no git would send, over a plain socket of curl's kind. */
+async function post(body: Buffer, headers: Record<string, string> = {}): Promise<{ status: number; text: string }> {
+  const authorization = `Basic ${Buffer.from(`x:${app.key}`).toString('base64')}`;
+  const response = await fetch(`${app.base}/git/${app.tenant}/${at.name}.git/git-receive-pack`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/x-git-receive-pack-request', ...headers },
+    body: new Uint8Array(body),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+const line = (text: string): string => (Buffer.byteLength(text) + 4).toString(16).padStart(4, '0') + text;
+const NONE = '0'.repeat(40);
+
+test('security 13: what is no push is refused with a reason, cut, too long, or made up', async () => {
+  const head = line(`${NONE} ${'1'.repeat(40)} refs/heads/x\0report-status side-band-64k`);
+  const cases: readonly (readonly [string, Buffer, RegExp])[] = [
+    ['words', Buffer.from('hello there'), /git’s protocol/],
+    ['a cut packet', Buffer.from('00ffabc'), /cut off/],
+    ['no pack', Buffer.from(`${head}0000`), /no pack/],
+    [
+      'a pack that is none',
+      Buffer.from(`${head}0000PACK\0\0\0\x02\0\0\0\x01rubbish-rubbish-rubbish-rubbish`),
+      /unpack .*(pack|object|inflate)/,
+    ],
+    [
+      'a pack with a million objects',
+      Buffer.concat([Buffer.from(`${head}0000PACK\0\0\0\x02`), Buffer.from([0, 16, 0, 0])]),
+      /the most is/,
+    ],
+    ['a ref that is none', Buffer.from(`${line(`${NONE} ${'1'.repeat(40)} `)}0000`), /no ref/],
+  ];
+  for (const [what, body, says] of cases) {
+    const { status, text } = await post(body);
+    expect([what, status < 500, text]).toEqual([what, true, expect.stringMatching(says)]);
+  }
+  // What git sends to see whether it is let in.
+  expect(await post(Buffer.from('0000'))).toMatchObject({ status: 200 });
+  expect((await post(Buffer.from('0000'), { 'content-encoding': 'br' })).status).toBe(415);
+  await expectUsable();
+});
+
+test('security 13: a ref may be none that a disk, a terminal or another git takes for something else', async () => {
+  const commit = await git(at.clone, 'rev-parse', 'origin/main');
+  const names = [
+    'refs/heads/../main',
+    'refs/heads/a..b',
+    'refs/heads/.a',
+    'refs/heads/a.lock',
+    'refs/heads/a//b',
+    'refs/heads/-\u001b[31m',
+    `refs/heads/${'x'.repeat(300)}`,
+    'refs/heads/main/x',
+    'refs/heads/HEAD',
+    'refs/heads/e\u0301',
+    'HEAD',
+    'refs/service/memory',
+    'config',
+    'hooks/pre-receive',
+  ];
+  for (const name of names) {
+    const pack = Buffer.from('5041434b0000000200000000029d08823bd8a8eab510ad6ac75c823cfd3ed31e', 'hex');
+    const { status, text } = await post(
+      Buffer.concat([Buffer.from(`${line(`${NONE} ${commit} ${name}\0report-status`)}0000`), pack]),
+    );
+    expect([name, status, text]).toEqual([name, 200, expect.stringContaining('ng ')]);
+  }
+  await expectUsable();
+});
+
+test('security 13: a client that leaves half-way holds nothing', async () => {
+  const { port } = new URL(app.base);
+  const authorization = `Basic ${Buffer.from(`x:${app.key}`).toString('base64')}`;
+  const head = `POST /git/${app.tenant}/${at.name}.git/git-receive-pack HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nContent-Length: 100000\r\n\r\n`;
+  const body = `${line(`${NONE} ${'1'.repeat(40)} refs/heads/x\0report-status`)}0000PACK\0\0\0\x02\0\0\0\x05abc`;
+  const children = Array.from({ length: 6 }, () => {
+    const child = spawn(process.execPath, [
+      '-e',
+      `const s=require('net').connect(${port},'127.0.0.1');s.write(Buffer.from(process.argv[1],'base64'),()=>setTimeout(()=>process.exit(),300))`,
+      Buffer.from(head + body, 'latin1').toString('base64'),
+    ]);
+    return new Promise((resolve) => child.once('close', resolve));
+  });
+  await Promise.all(children);
+  await expectUsable();
+});

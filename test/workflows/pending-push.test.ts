@@ -1,0 +1,149 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { applyPending } from '../../src/remotes/index.js';
+import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
+import { commitAll, git, type Remotes, readFolder, runGit, serveRemotes } from '../support/git-remote.js';
+import { bodyOf, type Tree } from '../support/workspace-app.js';
+
+const FILES: Tree = {
+  'AGENTS.md': '---\ndescription: Waits\nmodels:\n  default: scripted/demo\n---\n',
+  'agents/writer.md': '---\ndescription: Writes\n---\nYou write.\n',
+  'flows/gate.md': '---\ndescription: Waits for a person\n---\n\n## Sign\n\n- approve: human\n\nOK?\n',
+  'knowledge/a.md': 'one\ntwo\nthree\nfour\nfive\nsix\nseven\n',
+};
+
+let app: EngineApp;
+let remotes: Remotes;
+beforeAll(async () => {
+  app = await createEngineApp();
+  remotes = await serveRemotes(app);
+});
+
+interface Stage {
+  readonly name: string;
+  readonly clone: string;
+  readonly run: string;
+}
+
+/** A workspace with a run that waits for a person, and a clone of it. */
+async function stage(files: Tree = FILES): Promise<Stage> {
+  const name = await app.workspace(files);
+  const run = await app.start(name, 'gate');
+  await app.until(name, run, ({ status }) => status === 'awaiting-approval');
+  return { name, run, clone: await remotes.clone(name) };
+}
+
+const put = (folder: string, path: string, content: string): void => {
+  mkdirSync(join(folder, path, '..'), { recursive: true });
+  writeFileSync(join(folder, path), content);
+};
+
+const read = (name: string) => bodyOf(app.get(`/api/workspaces/${name}`));
+const approve = async ({ name, run }: Stage) =>
+  expect((await app.post(`/api/workspaces/${name}/runs/${run}/approve`, { decision: 'approve' })).status).toBe(200);
+const waits = (name: string) => expect.poll(async () => (await read(name)).pending, { timeout: 30_000 }).toBeNull();
+
+test('a push over a live run is accepted and waits, a clone stays what is live, and the end of the run applies it', async () => {
+  const at = await stage();
+  const { name, clone, run } = at;
+  put(clone, 'knowledge/new.md', 'new\n');
+  const commit = await commitAll(clone);
+  const { code, err } = await runGit(clone, 'push', 'origin', 'main');
+  expect(code).toBe(0);
+  expect(err).toMatch(/waits for the end of a live run/);
+  expect(err).toContain(`gate ${run} (awaiting-approval)`);
+  expect(err).toMatch(/main -> refs\/service\/pending/);
+  expect(await read(name)).toMatchObject({ pending: { revision: commit, reason: 'waits for a live run' } });
+  expect(await git(clone, 'rev-parse', 'origin/main')).not.toBe(commit);
+  expect(readFolder(await remotes.clone(name))).toEqual(FILES);
+  expect(await git(clone, 'ls-remote', 'origin', 'refs/service/pending')).toContain(commit);
+
+  await approve(at);
+  await waits(name);
+  expect(await read(name)).toMatchObject({ revision: commit });
+  expect(readFolder(await remotes.clone(name))).toEqual({ ...FILES, 'knowledge/new.md': 'new\n' });
+  expect(await git(clone, 'ls-remote', 'origin', 'refs/service/pending')).toBe('');
+});
+
+test('of two that wait the last wins, and what was edited meanwhile is merged with it', async () => {
+  const at = await stage();
+  const { name, clone } = at;
+  put(clone, 'knowledge/first.md', 'first\n');
+  await commitAll(clone, 'First');
+  expect((await runGit(clone, 'push', 'origin', 'main')).code).toBe(0);
+  await git(clone, 'reset', '-q', '--hard', 'origin/main');
+  put(clone, 'knowledge/second.md', 'second\n');
+  put(clone, 'knowledge/a.md', (FILES['knowledge/a.md'] ?? '').replace('seven', 'SEVEN'));
+  const second = await commitAll(clone, 'Second');
+  expect((await runGit(clone, 'push', 'origin', 'main')).code).toBe(0);
+  expect((await read(name)).pending.revision).toBe(second);
+  const edit = { path: 'knowledge/a.md', content: (FILES['knowledge/a.md'] ?? '').replace('one', 'ONE') };
+  expect((await app.put(`/api/workspaces/${name}/source`, edit)).status).toBe(200);
+
+  await approve(at);
+  await waits(name);
+  const after = readFolder(await remotes.clone(name));
+  expect(after['knowledge/a.md']).toBe('ONE\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n');
+  expect(after['knowledge/second.md']).toBe('second\n');
+  expect(after).not.toHaveProperty(['knowledge/first.md']);
+  const fresh = await remotes.clone(name);
+  expect((await git(fresh, 'log', '-1', '--format=%P')).split(' ')).toContain(second);
+  expect(await git(fresh, 'fsck', '--full', '--strict')).toBe('');
+});
+
+test('one that conflicts with what came meanwhile is refused, told, and left to be fetched; the next push works', async () => {
+  const at = await stage();
+  const { name, clone } = at;
+  put(clone, 'knowledge/a.md', 'mine\n');
+  const commit = await commitAll(clone);
+  expect((await runGit(clone, 'push', 'origin', 'main')).code).toBe(0);
+  await app.put(`/api/workspaces/${name}/source`, { path: 'knowledge/a.md', content: 'theirs\n' });
+  await approve(at);
+  await waits(name);
+  const notices = await app.deps.db.query<{ data: { reason: string } }>(
+    `SELECT n.data FROM notice n JOIN workspace w ON w.id = n.workspace_id WHERE w.name = $1 AND n.event = 'deploy.refused'`,
+    [name],
+  );
+  expect(notices.map(({ data }) => data.reason)).toEqual([expect.stringMatching(/conflicts.*knowledge\/a\.md/)]);
+  await git(clone, 'fetch', '-q', 'origin', 'main', 'refs/service/pending:refs/heads/refused');
+  expect(await git(clone, 'rev-parse', 'refused')).toBe(commit);
+  await git(clone, 'reset', '-q', '--hard', 'origin/main');
+  put(clone, 'knowledge/a.md', 'both\n');
+  await commitAll(clone);
+  expect((await runGit(clone, 'push', 'origin', 'main')).code).toBe(0);
+  expect(readFolder(await remotes.clone(name))['knowledge/a.md']).toBe('both\n');
+});
+
+test('a push that waits can be applied over the live runs, which go on as they began', async () => {
+  const at = await stage();
+  const { name, clone } = at;
+  put(clone, 'knowledge/now.md', 'now\n');
+  const commit = await commitAll(clone);
+  await runGit(clone, 'push', 'origin', 'main');
+  const [row] = await app.deps.db.query<{ id: string }>('SELECT id FROM workspace WHERE name = $1', [name]);
+  const id = row?.id ?? '';
+  expect(await applyPending(app.deps, id, { overLiveRuns: false })).toMatchObject({ kind: 'waiting' });
+  expect(await applyPending(app.deps, id, { overLiveRuns: true })).toMatchObject({
+    kind: 'applied',
+    result: { applied: true },
+  });
+  expect(await read(name)).toMatchObject({ revision: commit, pending: null });
+  await approve(at);
+  await app.ended(name, at.run);
+});
+
+test('a push tells what its evals said', async () => {
+  const flow = '---\ndescription: Says hello.\n---\n\n## Say it @writer\n\nSay hello.\n';
+  const check = (name: string, expectation: string) =>
+    `---\nname: ${name}\ndescription: Checks.\ntarget: flows/hello\n---\n\n## One\n\nHello.\n\n### Expect\n\n- ${expectation}\n`;
+  const name = await app.workspace({ ...FILES, 'flows/hello.md': flow });
+  const clone = await remotes.clone(name);
+  put(clone, 'evals/good.md', check('good', 'status: completed'));
+  put(clone, 'evals/poor.md', check('poor', 'status: failed'));
+  await commitAll(clone);
+  const { code, err } = await runGit(clone, 'push', 'origin', 'main');
+  expect(code).toBe(0);
+  expect(err).toMatch(/^remote: eval good: (passed, 1 of 1 cases|still running)/m);
+  expect(err).toMatch(/^remote: eval poor: (failed, 1 of 1 cases|still running).*GET \/api\/workspaces/m);
+}, 60_000);
