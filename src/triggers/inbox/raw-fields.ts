@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { type ParsedMail, simpleParser } from 'mailparser';
+import type { ParsedMail } from 'mailparser';
 import { errorMessage, Refusal } from '../../shared/refusal.js';
 import { type Fields, parsedFields } from './fields.js';
 
@@ -22,6 +22,8 @@ const OPTIONS = {
  */
 export async function rawFields(raw: Uint8Array): Promise<Fields> {
   if (hasMoreLines(raw, MAX_LINES)) throw new Refusal('refused', `the mail has more than ${MAX_LINES} lines`);
+  // 30 MB, of which most installations have no use.
+  const { simpleParser } = await import('mailparser');
   const mail = await simpleParser(Readable.from(chunksOf(raw)), OPTIONS).catch((error: unknown) => {
     throw new Refusal('refused', `the mail cannot be read: ${errorMessage(error)}`);
   });

@@ -42,7 +42,7 @@ export const postMail = defineRoute({
   route: createRoute({
     method: 'post',
     path: '/api/inbox/{tenant}/{ws}/{flow}',
-    summary: 'Start a flow by mail: JSON, or the form of an inbound parser',
+    summary: 'Start a flow by mail: JSON, the form of an inbound parser, or the mail itself as message/rfc822',
     tags: ['Triggers'],
     request: { params: HookParams, query: HookQuery, body: { content: { '*/*': { schema: z.unknown() } } } },
     responses: {
