@@ -23,7 +23,8 @@ export interface Cast {
   killNow(): void;
 }
 
-export async function startCast(folder: string, providerUrl: string): Promise<Cast> {
+/** `apart`: each process has a session of its own, as on a server, so that its callers do not have its time. */
+export async function startCast(folder: string, providerUrl: string, apart = false): Promise<Cast> {
   const environment = readEnvironment();
   const servers = join(folder, 'servers');
   const dataDir = join(folder, 'data');
@@ -37,9 +38,9 @@ export async function startCast(folder: string, providerUrl: string): Promise<Ca
   const env = serviceEnv(embedded, { dataDir, providerUrl });
   const logOf = (name: string) => (text: string) => appendFileSync(join(folder, 'logs', `${name}.log`), text);
   const services = {
-    api: new ServiceProcess({ ...env, SERVICE_ROLE: 'api', SERVICE_PORT: port }, logOf('api')),
-    'worker-1': new ServiceProcess({ ...env, SERVICE_ROLE: 'worker', SERVICE_PORT: port }, logOf('worker-1')),
-    'worker-2': new ServiceProcess({ ...env, SERVICE_ROLE: 'worker', SERVICE_PORT: port }, logOf('worker-2')),
+    api: new ServiceProcess({ ...env, SERVICE_ROLE: 'api', SERVICE_PORT: port }, logOf('api'), apart),
+    'worker-1': new ServiceProcess({ ...env, SERVICE_ROLE: 'worker', SERVICE_PORT: port }, logOf('worker-1'), apart),
+    'worker-2': new ServiceProcess({ ...env, SERVICE_ROLE: 'worker', SERVICE_PORT: port }, logOf('worker-2'), apart),
   };
   const all = Object.values(services);
   // The first one brings the database up to date.

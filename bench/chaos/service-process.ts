@@ -17,6 +17,8 @@ export class ServiceProcess {
   constructor(
     private readonly env: Readonly<Record<string, string>>,
     private readonly log: (text: string) => void,
+    /** In a session of its own: Linux shares a busy machine's time among sessions. */
+    private readonly apart = false,
   ) {}
 
   get pid(): number | null {
@@ -38,6 +40,7 @@ export class ServiceProcess {
       const child = spawn(process.execPath, ['--enable-source-maps', join(distDir, 'main.js')], {
         env: { PATH, HOME, SERVICE_LOG_LEVEL: 'warn', ...this.env },
         stdio: ['ignore', 'pipe', 'pipe'],
+        detached: this.apart,
       });
       this.child = child;
       child.stdout.on('data', (chunk) => this.log(String(chunk)));

@@ -3,9 +3,9 @@ import { constants, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { distDir } from '../../src/db/index.js';
-import { type Cast, processesOf, removeFolder, startCast } from '../chaos/cast.js';
+import { type ActorName, type Cast, processesOf, removeFolder, startCast } from '../chaos/cast.js';
 import { askDoctor } from '../chaos/doctor.js';
-import { forkReady } from '../processes.js';
+import { cpuMs, forkReady } from '../processes.js';
 import { type Options, readOptions } from './options.js';
 import { idsOf, Sender, steadily } from './sender.js';
 import { judge } from './verdict.js';
@@ -31,7 +31,7 @@ async function main(options: Options): Promise<number> {
   endOnSignal(folder, () => cast);
   const mock = await forkReady(join(distDir, 'bench/mock-provider.js'));
   try {
-    cast = await startCast(folder, `http://127.0.0.1:${mock.word.port}/v1`);
+    cast = await startCast(folder, `http://127.0.0.1:${mock.word.port}/v1`, true);
     return await perform(cast, options);
   } finally {
     await cast?.close();
@@ -52,21 +52,26 @@ async function perform(cast: Cast, { seconds, rate }: Options): Promise<number> 
   const load = loadavg()[0] ?? 0;
   const from = Date.now();
   const ids = idsOf(Math.round((rate * seconds) / 60));
-  const kills: string[] = [];
+  const kills: Kill[] = [];
+  let cpu = -apiCpu(cast);
   await Promise.all([
     steadily({ rate, count: ids.length }, (n) => hooks.send(ids[n] ?? '', { n, order: `o-${n}` })),
     steadily({ rate: BURSTS_A_MINUTE, count: Math.round((BURSTS_A_MINUTE * seconds) / 60) }, (n) =>
       bursts.send(`b-${n}`, { n, order: n % BURST_KEYS }),
     ),
-    killInTime(cast, seconds * 1_000, kills),
+    killInTime(cast, seconds * 1_000, (actor) => {
+      if (actor === 'api') cpu += apiCpu(cast);
+      kills.push({ actor, at: performance.now() });
+    }),
   ]);
+  cpu += apiCpu(cast);
   const answered = Date.now();
   const open = await untilQuiet(cast, answered + CALM_MS);
   const calm = Date.now() - answered;
   const faults = [...open, ...(await judge({ db: cast.db, hooks, bursts, from, to: answered }))];
   const doctor = await askDoctor(cast.env);
   if (doctor.code !== 0) faults.push(`the doctor says:\n${doctor.said}`);
-  tell({ ids, hooks, bursts, kills, calm, load });
+  tell({ ids, hooks, bursts, kills, calm, load, cpu });
   say(faults.length === 0 ? 'nothing was lost, doubled or stuck' : `${faults.length} faults:`);
   for (const fault of faults.slice(0, 40)) say(`  ${fault}`);
   return faults.length === 0 ? 0 : 1;
@@ -86,14 +91,16 @@ async function makeWorkspace({ url, key }: Cast): Promise<readonly [string, stri
   return [await addressOf('hook'), await addressOf('burst')];
 }
 
+const apiCpu = (cast: Cast): number => cpuMs([cast.pid('api') ?? 0]);
+
 /** kill -9 of the API after a third of the time, of a worker after another third; both are started again. */
-async function killInTime(cast: Cast, lengthMs: number, kills: string[]): Promise<void> {
+async function killInTime(cast: Cast, lengthMs: number, onKill: (actor: ActorName) => void): Promise<void> {
   for (const actor of ['api', 'worker-1'] as const) {
     await wait(lengthMs / 3);
     const pid = cast.pid(actor);
     if (pid === null) throw new Error(`${actor} is down by itself`);
+    onKill(actor);
     process.kill(pid, 'SIGKILL');
-    kills.push(actor);
   }
 }
 
@@ -110,30 +117,42 @@ async function untilQuiet(cast: Cast, until: number): Promise<string[]> {
   }
 }
 
+interface Kill {
+  readonly actor: ActorName;
+  /** By `performance.now()`. */
+  readonly at: number;
+}
+
 interface Told {
   readonly ids: readonly string[];
   readonly hooks: Sender;
   readonly bursts: Sender;
-  readonly kills: readonly string[];
+  readonly kills: readonly Kill[];
   readonly calm: number;
   readonly load: number;
+  /** Of the API, its new start included, in ms. */
+  readonly cpu: number;
 }
 
-function tell({ ids, hooks, bursts, kills, calm, load }: Told): void {
-  const at = (share: number, of: 'ms' | 'wholeMs'): string => {
-    const sorted = hooks.answers.map((answer) => answer[of]).sort((a, b) => a - b);
+function tell({ ids, hooks, bursts, kills, calm, load, cpu }: Told): void {
+  const at = (share: number, of: 'ms' | 'wholeMs', until = Number.POSITIVE_INFINITY): string => {
+    const meant = hooks.answers.filter((answer) => answer.at + answer.wholeMs < until);
+    const sorted = meant.map((answer) => answer[of]).sort((a, b) => a - b);
     return `${(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(0)} ms`;
   };
+  const three = (until?: number): string => [0.5, 0.95, 0.99].map((share) => at(share, 'ms', until)).join(' / ');
   const distinct = new Set(ids).size;
   const rows = [
     ['deliveries', `${ids.length}, of which ${ids.length - distinct} are sent again`],
-    ['killed with kill -9, and started again', kills.join(', ')],
-    ['answer: p50 / p95 / p99', `${at(0.5, 'ms')} / ${at(0.95, 'ms')} / ${at(0.99, 'ms')}`],
+    ['killed with kill -9, and started again', kills.map(({ actor }) => actor).join(', ')],
+    ['answer: p50 / p95 / p99', three()],
+    ['the same until the first kill', three(kills[0]?.at)],
     ['requests without an answer, sent again', String(hooks.broken + bursts.broken)],
     ['requests told to come later, sent again', String(hooks.putOff + bursts.putOff)],
     ['longest from the first request to the answer', at(1, 'wholeMs')],
     ['bursts beside them', `${bursts.answers.length} deliveries`],
     ['from the last answer to the last run’s end', `${(calm / 1_000).toFixed(1)} s`],
+    ['CPU of the API, its new start included', `${(cpu / 1_000).toFixed(1)} s`],
     ['load of the machine, before and after', `${load.toFixed(1)}, ${(loadavg()[0] ?? 0).toFixed(1)}`],
   ];
   say('| figure | |\n|---|---|');

@@ -5,6 +5,8 @@ export interface Answer {
   readonly id: string;
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
+  /** When the first request left, by `performance.now()`. */
+  readonly at: number;
   /** Of the request that was answered. */
   readonly ms: number;
   /** From the first request on. */
@@ -35,7 +37,7 @@ export class Sender {
       else if (response.status >= 500 || response.status === 429) this.putOff += 1;
       else {
         const now = performance.now();
-        this.answers.push({ id, ...response, ms: now - since, wholeMs: now - began });
+        this.answers.push({ id, ...response, at: began, ms: now - since, wholeMs: now - began });
         return;
       }
       await wait(pause);
