@@ -7,7 +7,8 @@ const PROJECTS = ['e2e', 'workflows', 'api', 'git', 'replay', 'unit'] as const;
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
-    maxWorkers: 2,
+    // One more than the cores of the smallest machine: most files wait for a database, a timer or a process half the time.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // A project that extended the root would run the global setup again beside it.
     projects: PROJECTS.map((name) => ({
