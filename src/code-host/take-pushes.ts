@@ -2,6 +2,7 @@ import type { Sql } from '../db/contract.js';
 import { deployTree, noteRefused } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { CannotOpen, openSecret } from '../secrets/index.js';
+import type { InFlight } from '../shared/in-flight.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { liveRuns, raiseEvent } from '../workspaces/index.js';
@@ -44,41 +45,45 @@ type Outcome =
     }
   | { readonly state: 'pending' | 'waiting'; readonly detail: string; readonly afterMs: number };
 
-const BATCH = 2;
 /** How long an attempt may take before another worker makes it; longer than an archive's patience. */
 const LEASE_MS = 240_000;
 /** Pauses after each fetch that failed, in seconds: two hours in all. */
 const PAUSES = [5, 30, 120, 600, 1_800, 3_600] as const;
 const LOOK_AGAIN_MS = 3_000;
 
-/** Deploys the pushes that are due, one of a workspace at a time, each under a lease. Answers how many it had in hand. */
-export async function takePushes(deps: Deps): Promise<number> {
-  const rows = await claimDue(deps.db);
-  await Promise.all(
-    rows.map(async (row) => {
-      const outcome = await attempt(deps, row).catch((error: unknown) => afterError(deps, row, error));
-      if (outcome) await settle(deps, row, outcome);
-    }),
-  );
+/** Begins to deploy the pushes that are due, one of a workspace at a time, each under a lease, as far as there is room. Answers how many it began. */
+export async function beginPushes(deps: Deps, at: InFlight): Promise<number> {
+  if (at.room <= 0) return 0;
+  const rows = await claimDue(deps.db, at);
+  for (const row of rows) at.begin(row.tenant, () => take(deps, row));
   return rows.length;
 }
 
-/** Under a lock of the workspaces, so that two workers never have two pushes of one in hand. */
-async function claimDue(sql: Sql): Promise<readonly PushRow[]> {
+async function take(deps: Deps, row: PushRow): Promise<void> {
+  const outcome = await attempt(deps, row).catch((error: unknown) => afterError(deps, row, error));
+  if (outcome) await settle(deps, row, outcome);
+}
+
+/**
+ * Under a lock of the workspaces, so that two workers never have two pushes of one in hand. Times are kept in whole
+ * milliseconds: one that is now may be a little later.
+ */
+async function claimDue(sql: Sql, { room, busy }: Pick<InFlight, 'room' | 'busy'>): Promise<readonly PushRow[]> {
   return sql.query<PushRow>({
     name: 'claim-code-pushes',
     text: `WITH due AS (
         SELECT p.id FROM code_push p JOIN workspace w ON w.id = p.workspace_id
-        WHERE p.state IN ('pending', 'waiting') AND p.due_at <= now() AND NOT EXISTS (
+        WHERE p.state IN ('pending', 'waiting') AND p.due_at <= now() + interval '1 ms' AND NOT EXISTS (
           SELECT 1 FROM code_push o WHERE o.workspace_id = p.workspace_id AND o.id <> p.id AND o.leased_until > now()
             AND o.state IN ('pending', 'waiting'))
+          AND w.tenant_id <> ALL ($3)
         ORDER BY p.due_at LIMIT $1 FOR UPDATE OF p, w SKIP LOCKED),
       mine AS (SELECT DISTINCT ON (p.workspace_id) p.id FROM code_push p JOIN due USING (id) ORDER BY p.workspace_id, p.id)
       UPDATE code_push p SET claim = p.claim + 1, due_at = now() + $2 * interval '1 ms', leased_until = now() + $2 * interval '1 ms'
       FROM mine, workspace w WHERE p.id = mine.id AND w.id = p.workspace_id
       RETURNING p.id, p.workspace_id AS "workspaceId", w.name AS workspace, w.tenant_id AS tenant, p.host, p.repository,
         p.archive_url AS "archiveUrl", p.branch, p.dir, p.commit, p.message, p.authors, p.address, p.state, p.tries, p.claim`,
-    values: [BATCH, LEASE_MS],
+    values: [room, LEASE_MS, busy],
   });
 }
 

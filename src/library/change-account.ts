@@ -14,6 +14,10 @@ import { changeShelf } from './change-shelf.js';
  * file and the columns that budgets and schedules read change together. A file that would not be sound is refused.
  */
 export async function changeAccount(deps: Deps, caller: Caller, keys: ChangeAccount): Promise<AccountBody> {
+  if (caller.workspaces !== null)
+    throw new Refusal('forbidden', 'the account’s defaults hold for every workspace, and you are narrowed to some', {
+      need: 'every workspace',
+    });
   const sent = sentKeys(keys);
   await adoptAccountFile(deps, caller.tenant);
   await changeShelf(deps, caller, {

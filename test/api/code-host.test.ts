@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { takePushes } from '../../src/code-host/take-pushes.js';
+import { beginPushes } from '../../src/code-host/take-pushes.js';
 import type { Net } from '../../src/net/contract.js';
+import { InFlight } from '../../src/shared/in-flight.js';
 import { KINDS, SECRET, sendPush, startCodeHost } from '../support/code-host.js';
 import { startLocalServer } from '../support/local-server.js';
 import { opened, stagePushes } from '../support/push-stage.js';
@@ -16,7 +17,8 @@ const live = async () => Object.keys(await stage.app.readTree(stage.ws.name)).so
 
 /** All that can be done now. */
 async function work(net: Net = stage.app.deps.net): Promise<void> {
-  while ((await takePushes({ ...stage.app.deps, net })) > 0);
+  const at = new InFlight({ atOnce: 4, each: 4 }, () => undefined);
+  while ((await beginPushes({ ...stage.app.deps, net }, at)) > 0) await at.idle();
 }
 
 /** As if its time had come. */

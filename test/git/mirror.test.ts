@@ -4,7 +4,8 @@ import { createLog } from '../../src/api/log.js';
 import { routes } from '../../src/api/routes/index.js';
 import type { Net } from '../../src/net/contract.js';
 import { createNet } from '../../src/net/index.js';
-import { mirrorDue } from '../../src/repo/mirror/mirror-due.js';
+import { beginMirrors } from '../../src/repo/mirror/mirror-due.js';
+import { InFlight } from '../../src/shared/in-flight.js';
 import { commitTo, git } from '../support/branches.js';
 import { type GitServer, startGitServer } from '../support/git-http.js';
 import { bodyOf, createWorkspaceApp, type WorkspaceApp } from '../support/workspace-app.js';
@@ -20,6 +21,10 @@ beforeAll(async () => {
   app = await createWorkspaceApp({ routes, deps: { log, net: opened() } });
 });
 beforeEach(async () => {
+  // Those of the tests before, some of which are to be tried again.
+  await app.deps.db.query('DELETE FROM mirror m USING workspace w WHERE w.id = m.workspace_id AND w.tenant_id = $1', [
+    app.tenant,
+  ]);
   ws = await app.workspace();
   server = await startGitServer(TOKEN);
 });
@@ -40,7 +45,16 @@ const repo = () => bodyOf(app.get(`/api/workspaces/${ws.name}/repo`));
 const set = (url = server.url) => act({ action: 'mirror', url, https: false });
 const store = (value: string, workspace: string | undefined = ws.name) =>
   app.put('/api/secrets', { name: 'MIRROR_TOKEN', workspace, value });
-const work = (net: Net = app.deps.net) => mirrorDue({ ...app.deps, net });
+
+/** All that is due now, to its end; answers how many that was. */
+async function work(net: Net = app.deps.net, signal?: AbortSignal): Promise<number> {
+  const at = new InFlight({ atOnce: 4, each: 4 }, (error) => {
+    throw error;
+  });
+  const begun = await beginMirrors({ ...app.deps, net }, at, signal);
+  await at.idle();
+  return begun;
+}
 
 /** As if its time had come. */
 async function hurry(net?: Net): Promise<void> {
@@ -187,7 +201,7 @@ describe('a mirror that fails', () => {
       stop.abort();
       return true;
     };
-    await mirrorDue(app.deps, stop.signal);
+    await work(app.deps.net, stop.signal);
     expect((await repo()).mirror).toMatchObject({ lastError: null, pending: true });
     server.intercept = null;
     await work();
@@ -306,6 +320,34 @@ describe('security 21', () => {
     expect((await repo()).mirror).toMatchObject({ pending: true, lastError: expect.any(String) });
     expect(other.credentials).toEqual([]);
   });
+});
+
+test('a mirror whose host is silent holds up no other, and an account has no more at once than one may', async () => {
+  await store(TOKEN);
+  await set();
+  const quiet = ws;
+  let hang: () => void = () => undefined;
+  const isAsked = new Promise<void>((resolve) => {
+    server.intercept = (_request, response) => {
+      hang = () => void response.writeHead(500).end();
+      resolve();
+      return true;
+    };
+  });
+  const at = new InFlight({ atOnce: 4, each: 1 }, () => undefined);
+  expect(await beginMirrors(app.deps, at)).toBe(1);
+  await isAsked;
+  ws = await app.workspace();
+  await set((await startGitServer(null)).url);
+  expect([await beginMirrors(app.deps, at), at.busy, at.room]).toEqual([0, [app.tenant], 3]);
+  const wide = new InFlight({ atOnce: 4, each: 2 }, () => undefined);
+  expect(await beginMirrors(app.deps, wide)).toBe(1);
+  await wide.idle();
+  expect((await repo()).mirror).toMatchObject({ lastError: null, pending: false });
+  hang();
+  await at.idle();
+  ws = quiet;
+  expect((await repo()).mirror.pending).toBe(true);
 });
 
 test('a mirror that is taken away is pushed to no more', async () => {

@@ -55,6 +55,16 @@ test('security 21: a name that leads to a private address is refused, and one am
   expect(JSON.stringify(results)).not.toMatch(/10\.0\.0\.7|192\.168|fd00/);
 });
 
+test('security 21: what another program is to connect to is checked as well, every address of it', async () => {
+  const names = { 'good.test': ['93.184.216.34', '2606:2800:220:1::1'], 'mixed.test': ['93.184.216.34', '10.0.0.7'] };
+  const net = client({ names });
+  expect(await net.resolve('https://good.test/a')).toMatchObject({ kind: 'resolved', addresses: names['good.test'] });
+  expect(await net.resolve('https://mixed.test/a')).toMatchObject({ kind: 'fault', fault: 'denied' });
+  expect(await net.resolve('http://good.test/a', { httpsOnly: true })).toMatchObject({ fault: 'denied' });
+  expect(await net.resolve('https://169.254.169.254/')).toMatchObject({ fault: 'denied' });
+  expect(await net.resolve('ftp://good.test/')).toMatchObject({ fault: 'bad-url' });
+});
+
 test('security 21: a name is resolved once a connection, so it cannot be public when checked and private when used', async () => {
   const server = await startLocalServer((_request, response) => void response.end('reached'));
   let asked = 0;

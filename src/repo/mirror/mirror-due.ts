@@ -2,13 +2,13 @@ import { secretText } from '../../code-host/index.js';
 import type { Deps } from '../../deps.js';
 import { type MirrorCredential, pushMirror } from '../../git/index.js';
 import { CannotOpen, openSecret } from '../../secrets/index.js';
+import type { InFlight } from '../../shared/in-flight.js';
 import { redactor } from '../../shared/redact.js';
 import { alignRefs, listStoredRefs } from '../../workspaces/index.js';
 import { PENDING } from '../branch-refs.js';
 import { claimMirrors, type MirrorTask, putOffMirror, settleMirror } from './mirror-rows.js';
 
 const MIRROR_TOKEN = 'MIRROR_TOKEN';
-const BATCH = 2;
 const PUSH_MS = 300_000;
 /** How long a try may take before another worker makes it. */
 const LEASE_MS = PUSH_MS + 60_000;
@@ -16,10 +16,11 @@ const LEASE_MS = PUSH_MS + 60_000;
 const PAUSES = [5, 30, 120, 600, 1_800, 3_600] as const;
 const MAX_REASON = 500;
 
-/** Pushes the mirrors that are behind, each under a lease. Answers how many it had in hand. */
-export async function mirrorDue(deps: Deps, signal?: AbortSignal): Promise<number> {
-  const tasks = await claimMirrors(deps.db, { batch: BATCH, leaseMs: LEASE_MS });
-  await Promise.all(tasks.map((task) => attempt(deps, task, signal)));
+/** Begins to push mirrors that are behind, each under a lease, as far as there is room. Answers how many it began. */
+export async function beginMirrors(deps: Deps, at: InFlight, signal?: AbortSignal): Promise<number> {
+  if (at.room <= 0) return 0;
+  const tasks = await claimMirrors(deps.db, { batch: at.room, leaseMs: LEASE_MS, except: at.busy });
+  for (const task of tasks) at.begin(task.tenant, () => attempt(deps, task, signal));
   return tasks.length;
 }
 

@@ -50,17 +50,20 @@ export interface MirrorTask {
   readonly claim: number;
 }
 
+/** Times are kept in whole milliseconds: one that is now may be a little later. */
 export async function claimMirrors(
   sql: Sql,
-  { batch, leaseMs }: { readonly batch: number; readonly leaseMs: number },
+  { batch, leaseMs, except }: { readonly batch: number; readonly leaseMs: number; readonly except: readonly string[] },
 ): Promise<readonly MirrorTask[]> {
   return sql.query<MirrorTask>({
     name: 'claim-mirrors',
     text: `UPDATE mirror m SET claim = m.claim + 1, due_at = now() + $2 * interval '1 ms'
       FROM workspace w WHERE w.id = m.workspace_id AND m.workspace_id IN (
-        SELECT workspace_id FROM mirror WHERE done < wanted AND due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+        SELECT d.workspace_id FROM mirror d JOIN workspace o ON o.id = d.workspace_id
+          WHERE d.done < d.wanted AND d.due_at <= now() + interval '1 ms' AND o.tenant_id <> ALL ($3)
+          ORDER BY d.due_at LIMIT $1 FOR UPDATE OF d SKIP LOCKED)
       RETURNING m.workspace_id AS "workspaceId", w.tenant_id AS tenant, m.url, m.https, m.wanted, m.tries, m.claim`,
-    values: [batch, leaseMs],
+    values: [batch, leaseMs, except],
   });
 }
 
