@@ -3,8 +3,6 @@ import { notFound } from '../shared/refusal.js';
 
 const BRANCHES = 'refs/heads/';
 export const TAGS = 'refs/tags/';
-/** A push to main that waits for live runs to end. */
-export const PENDING = 'refs/service/pending';
 
 export function branchRef(branch: string): string {
   return `${BRANCHES}${branch}`;

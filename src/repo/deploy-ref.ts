@@ -25,7 +25,7 @@ export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInpu
   const { id } = await findWorkspace(deps.db, caller, workspace);
   const repository = await openAligned(deps, id);
   const found = await resolveRef(deps.db, repository, { workspaceId: id, ref: input.ref });
-  if (found.kind === 'pending') return deployPending(deps, caller, { ...input, workspaceId: id, commit: found.commit });
+  if (found.kind === 'pending') return deployPending(deps, caller, { ...input, workspaceId: id });
   const tree = await treeOfCommit(repository, found.commit);
   return deployTree(deps, caller, {
     workspace,

@@ -1,7 +1,8 @@
 import type { Sql } from '../db/contract.js';
 import { isAncestor, knownObjects, MAIN, type Repository, readRef, readTags } from '../git/index.js';
+import { PENDING } from '../remotes/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
-import { branchRef, PENDING, readStoredRef, TAGS } from './branch-refs.js';
+import { branchRef, readStoredRef, TAGS } from './branch-refs.js';
 
 /** What a ref names, and how people call it. */
 export interface ResolvedRef {

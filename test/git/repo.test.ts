@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { FileChange } from '../../src/deploys/index.js';
 import { removeRepository } from '../../src/git/index.js';
 import { putPreview } from '../../src/previews/index.js';
+import type { Caller } from '../../src/shared/roles.js';
 import { setRef } from '../../src/workspaces/index.js';
 import { commitTo, git } from '../support/branches.js';
 import { createKey } from '../support/create-test-app.js';
@@ -12,6 +13,19 @@ import { AGENT, agentWrites, bodyOf, FLOW, insertRun, SMALL } from '../support/w
 
 const stage = stageRepo();
 const { path, repo, live, history, head, act, branch, cloned } = stage;
+
+/** A key of this account, as verbs see it. */
+function editor(): Caller {
+  return {
+    tenant: stage.app.tenant,
+    role: 'editor',
+    workspaces: null,
+    actor: { kind: 'key', id: 'k', label: 'k' },
+    person: null,
+    signedIn: false,
+    address: null,
+  };
+}
 
 test('a workspace that nobody pushed to has main alone', async () => {
   const [change] = await history();
@@ -225,8 +239,8 @@ describe('deploying a ref', () => {
       commits: [{ 'knowledge/b.md': 'B' }],
     });
     await stage.app.deps.db.query(
-      `INSERT INTO pending_push (workspace_id, oid, caller, reason) VALUES ($1, $2, '{}', 'a run')`,
-      [stage.ws.id, commit],
+      `INSERT INTO pending_push (workspace_id, oid, caller, reason) VALUES ($1, $2, $3, 'a run')`,
+      [stage.ws.id, commit, JSON.stringify(editor())],
     );
     expect((await act({ action: 'deploy', ref: 'refs/service/pending' }))[0]).toBe(409);
     expect(await act({ action: 'deploy', ref: 'refs/service/pending', force: true })).toMatchObject([
@@ -244,15 +258,7 @@ describe('deploying a ref', () => {
 describe('deleting a branch', () => {
   test('takes its preview with it, with all that is in it', async () => {
     const commit = await branch('next', { 'knowledge/b.md': 'B' });
-    const caller = {
-      tenant: stage.app.tenant,
-      role: 'editor',
-      workspaces: null,
-      actor: { kind: 'key', id: 'k', label: 'k' },
-      person: null,
-      signedIn: false,
-      address: null,
-    } as const;
+    const caller = editor();
     const files = Object.entries({ ...SMALL, 'knowledge/b.md': 'B' }).map(([file, text]) => ({
       path: file,
       content: Buffer.from(text),

@@ -1,3 +1,4 @@
+import type { Once } from '../../accounts/index.js';
 import { applyTree, type DeployResult, noteRefused } from '../../deploys/index.js';
 import type { Deps } from '../../deps.js';
 import { adoptPack, isAncestor, mergeCommits, type Repository } from '../../git/index.js';
@@ -29,14 +30,14 @@ export async function applyPendingPush(deps: Deps, workspaceId: string): Promise
 export async function applyPending(
   deps: Deps,
   workspaceId: string,
-  { overLiveRuns }: { readonly overLiveRuns: boolean },
+  { overLiveRuns, once }: { readonly overLiveRuns: boolean; readonly once?: Once | undefined },
 ): Promise<Applied> {
   for (;;) {
     const pending = await readPending(deps.db, workspaceId);
     const repository = pending && (await alignRefs(deps, workspaceId));
     if (!pending || !repository) return { kind: 'none' };
     try {
-      const result = await apply(deps, repository, { pending, overLiveRuns });
+      const result = await apply(deps, repository, { pending, overLiveRuns, once });
       return result ? { kind: 'applied', result } : { kind: 'none' };
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -55,12 +56,14 @@ export async function applyPending(
 interface Work {
   readonly pending: PendingPush;
   readonly overLiveRuns: boolean;
+  /** Keeps the answer with what was done. */
+  readonly once: Once | undefined;
 }
 
 async function apply(
   deps: Deps,
   repository: Repository,
-  { pending, overLiveRuns }: Work,
+  { pending, overLiveRuns, once }: Work,
 ): Promise<DeployResult | null> {
   const { workspaceId, oid, caller } = pending;
   const live = await readLiveTree(deps.db, workspaceId);
@@ -80,7 +83,7 @@ async function apply(
         requireNewest(now, live.gitCommit);
         return propose(sql, id, now);
       },
-      ...{ id: null, via: 'push', base: null, overLiveRuns, dryRun: false },
+      ...{ id: null, via: 'push', base: null, overLiveRuns, dryRun: false, once },
       message: () => ready.tree.message,
       also: async (sql) => {
         if (!(await endPending(sql, pending, { keep: false })))

@@ -5,7 +5,6 @@ import { CannotOpen, openSecret } from '../../secrets/index.js';
 import type { InFlight } from '../../shared/in-flight.js';
 import { redactor } from '../../shared/redact.js';
 import { alignRefs, listStoredRefs } from '../../workspaces/index.js';
-import { PENDING } from '../branch-refs.js';
 import { claimMirrors, type MirrorTask, putOffMirror, settleMirror } from './mirror-rows.js';
 
 const MIRROR_TOKEN = 'MIRROR_TOKEN';
@@ -76,7 +75,8 @@ async function refsOf(deps: Deps, workspaceId: string): Promise<ReadonlyMap<stri
   });
 }
 
-const SERVICE = PENDING.slice(0, PENDING.lastIndexOf('/') + 1);
+/** What is no branch and no tag. */
+const SERVICE = 'refs/service/';
 
 type Token =
   | { readonly kind: 'token'; readonly token: string | null }
