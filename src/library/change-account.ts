@@ -26,7 +26,7 @@ export async function changeAccount(deps: Deps, caller: Caller, keys: ChangeAcco
     detail: keys,
     message: `Set ${Object.keys(sent).join(', ')}`,
     via: 'edit',
-    edit: async (files, read) => {
+    edit: async (files, { read }) => {
       const edited = setKeys((await read(ACCOUNT_FILE)) ?? '', sent);
       if (!edited.ok) throw new Refusal('refused', `${ACCOUNT_FILE} of the account: ${edited.reason}`);
       return new Map<string, Uint8Array | { readonly sha: string }>(files).set(

@@ -16,6 +16,7 @@ import {
   libraryId,
   lockShelf,
   type PreparedFile,
+  type ReadyCommit,
   readBlobs,
   readLiveShelf,
   type ShelfIndex,
@@ -29,13 +30,24 @@ import { storeChangedPlans } from './store-plans.js';
 
 type Put = Uint8Array | { readonly sha: string };
 
+/** What is live while a change is thought out. */
+export interface EditedShelf {
+  readonly gitCommit: string | null;
+  /** A file's text; null when there is none. */
+  readonly read: (path: string) => Promise<string | null>;
+}
+
 export interface ShelfChange {
   /** The files after the change. Called again when another change came first; throws what refuses it. */
   readonly edit: (
     files: ReadonlyMap<string, { readonly sha: string }>,
-    read: (path: string) => Promise<string | null>,
+    live: EditedShelf,
   ) => ReadonlyMap<string, Put> | Promise<ReadonlyMap<string, Put>>;
   readonly via: 'edit' | 'push';
+  /** Holds these files, and comes after what is live; without it a commit is made. Its pack is taken by `also`. */
+  readonly commit?: ReadyCommit | undefined;
+  /** What is written with it, in its transaction. Not called when nothing had to be written. */
+  readonly also?: ((sql: Sql) => Promise<void>) | undefined;
   readonly message: string;
   /** Of the audit's entry. */
   readonly action: string;
@@ -76,7 +88,7 @@ export async function changeShelf(deps: Deps, caller: Caller, change: ShelfChang
   const { tenant } = caller;
   const draft = await draftShelf(deps, deps.db, { tenant, change });
   refuse(caller, draft);
-  if (isEmptyDiff(draft.diff)) return answer(draft, { applied: false });
+  if (isLive(change, draft)) return answer(draft, { applied: false });
   return inTurn(libraryId(tenant), () =>
     deps.db.transaction(async (sql) => {
       const seq = await lockShelf(sql, tenant, 'update');
@@ -86,12 +98,18 @@ export async function changeShelf(deps: Deps, caller: Caller, change: ShelfChang
         ? await draftShelf(deps, sql, { tenant, change })
         : { ...draft, workspaces: await readAgain(deps, sql, { tenant, ...draft }) };
       refuse(caller, current);
-      if (isEmptyDiff(current.diff)) return answer(current, { applied: false });
+      if (isLive(change, current)) return answer(current, { applied: false });
       const result = await makeLive(deps, sql, { caller, change, draft: current });
+      await change.also?.(sql);
       await change.once?.(sql, result);
       return result;
     }),
   );
+}
+
+/** Nothing would move: the same files, and no commit of its own that is to be the live one. */
+function isLive({ commit }: ShelfChange, { diff, live }: Draft): boolean {
+  return isEmptyDiff(diff) && (commit === undefined || commit.id === live.gitCommit);
 }
 
 /** What holds for every workspace is for those who see every workspace. */
@@ -108,7 +126,8 @@ async function draftShelf(
   { tenant, change }: { readonly tenant: string; readonly change: ShelfChange },
 ): Promise<Draft> {
   const live = await readLiveShelf(sql, tenant);
-  const files = await contentsOf(sql, live.id, await change.edit(live.source, (path) => readText(sql, live, path)));
+  const edited: EditedShelf = { gitCommit: live.gitCommit, read: (path) => readText(sql, live, path) };
+  const files = await contentsOf(sql, live.id, await change.edit(live.source, edited));
   const diff = diffTrees(live.source, files);
   const none = new Map<string, CheckedWorkspace>();
   const draft = { live, files, diff, account: null, workspaces: none };
@@ -207,7 +226,7 @@ async function makeLive(
 ): Promise<ShelfResult> {
   const { live, files, checked } = draft;
   const at = new Date(deps.clock.now());
-  const { message, via } = change;
+  const { message, via, commit } = change;
   const index: ShelfIndex = { entries: checked.entries, warnings: checked.issues };
   const stored = await storeRevision(deps, sql, {
     workspaceId: live.id,
@@ -216,6 +235,7 @@ async function makeLive(
     id: null,
     by: caller.actor,
     via,
+    commit,
     message,
     at,
     plans: {},
