@@ -5,7 +5,7 @@ import { endOf, FLUSH, pktLine, type Repository, runGit, spawnGit } from '../git
 import { notFound } from '../shared/refusal.js';
 import { createSlots } from '../shared/slots.js';
 import { alignRefs } from '../workspaces/index.js';
-import type { Remote } from './find-remote.js';
+import type { Remote } from './remote.js';
 
 /** As many clones and fetches one process serves at once; each is a git of its own. */
 const slots = createSlots(8, 100);

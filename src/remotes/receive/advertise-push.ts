@@ -1,13 +1,13 @@
 import type { Deps } from '../../deps.js';
 import { FLUSH, MAIN, pktLine } from '../../git/index.js';
-import { listStoredRefs, readLiveTree } from '../../workspaces/index.js';
-import type { Remote } from '../find-remote.js';
+import { listStoredRefs, readLiveShelf, readLiveTree } from '../../workspaces/index.js';
+import type { Remote } from '../remote.js';
 
 const NONE = '0'.repeat(40);
 
 /** What a push may begin from (gitprotocol-http). Refs of the service's own are nobody's to push, and not named. */
-export async function advertisePush(deps: Deps, { id }: Remote): Promise<Buffer> {
-  const { gitCommit } = await readLiveTree(deps.db, id);
+export async function advertisePush(deps: Deps, { id, isLibrary, caller }: Remote): Promise<Buffer> {
+  const { gitCommit } = isLibrary ? await readLiveShelf(deps.db, caller.tenant) : await readLiveTree(deps.db, id);
   const stored = await listStoredRefs(deps.db, id);
   const refs = stored
     .filter(({ name }) => !name.startsWith('refs/service/'))

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.js';
 import type { RefCommand, Repository } from '../../git/index.js';
 import type { Issue } from '../../workspace/index.js';
-import type { Remote } from '../find-remote.js';
+import type { Remote } from '../remote.js';
 import type { Outcome } from './report.js';
 import type { PackTaker } from './take-once.js';
 

@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/contract.js';
 import { raiseEvent } from '../../workspaces/index.js';
-import type { Remote } from '../find-remote.js';
+import type { Remote } from '../remote.js';
 
 /** Raises `push` in the workspace, in the transaction that moves the ref; flows that listen are started by it. */
 export async function raisePush(

@@ -15,7 +15,7 @@ import { failpoint } from '../../shared/failpoint.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import { createSlots } from '../../shared/slots.js';
 import { alignRefs, listStoredRefs } from '../../workspaces/index.js';
-import type { Remote } from '../find-remote.js';
+import type { Remote } from '../remote.js';
 import { checkObjects } from './check-objects.js';
 import type { PushContext } from './push-context.js';
 import { refFaults } from './ref-rules.js';

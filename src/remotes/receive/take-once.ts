@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.js';
 import { adoptPack, packIn, type Quarantine, type Repository } from '../../git/index.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { dropPack, keepPack, noteLoaded, type StoredPack, takePack } from '../../workspaces/index.js';
-import type { Remote } from '../find-remote.js';
+import type { Remote } from '../remote.js';
 
 /** The one pack of a push, whose refs may be several: kept when the first of them is found to be good. */
 export interface PackTaker {

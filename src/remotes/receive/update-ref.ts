@@ -2,16 +2,18 @@ import type { Deps } from '../../deps.js';
 import { MAIN, type RefCommand } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Issue } from '../../workspace/index.js';
+import type { Remote } from '../remote.js';
 import { pushBranch } from './push-branch.js';
 import { issueLines, type PushContext, type UpdateRef } from './push-context.js';
 import { pushMain } from './push-main.js';
+import { pushShelf } from './push-shelf.js';
 import { pushTag } from './push-tag.js';
 import type { Outcome } from './report.js';
 
 /** Moves one ref by the rules of what it is. A refusal is its outcome, with all issues as words for the person. */
 export async function updateRef(deps: Deps, context: PushContext, command: RefCommand): Promise<Outcome> {
   try {
-    return await kindOf(command.ref)(deps, context, command);
+    return await kindOf(context.remote, command.ref)(deps, context, command);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const { issues } = error.details as { readonly issues?: readonly Issue[] };
@@ -20,7 +22,8 @@ export async function updateRef(deps: Deps, context: PushContext, command: RefCo
   }
 }
 
-function kindOf(ref: string): UpdateRef {
+function kindOf({ isLibrary }: Remote, ref: string): UpdateRef {
+  if (isLibrary) return pushShelf;
   if (ref === MAIN) return pushMain;
   return ref.startsWith('refs/heads/') ? pushBranch : pushTag;
 }

@@ -1,0 +1,44 @@
+import { isAncestor, MAIN } from '../../git/index.js';
+import { pushLibrary } from '../../library/index.js';
+import { Refusal } from '../../shared/refusal.js';
+import type { Issue } from '../../workspace/index.js';
+import { readLiveShelf, refusedTree } from '../../workspaces/index.js';
+import { requireNewest } from './propose-commit.js';
+import { issueLines, type UpdateRef } from './push-context.js';
+import { readPushedTree } from './pushed-tree.js';
+
+/**
+ * A push to the library's `main` replaces the library by its newest commit, checked by itself and with every workspace.
+ * There are no other branches and no tags: nothing previews a library.
+ */
+export const pushShelf: UpdateRef = async (deps, { remote, inside, pack, say }, command) => {
+  if (command.ref !== MAIN)
+    return { kind: 'no', reason: 'the library has one branch, main, and no tags: push to main' };
+  const id = command.new ?? '';
+  const { caller } = remote;
+  requireNewest(await readLiveShelf(deps.db, caller.tenant), command.old);
+  if (command.old !== null && !(await isAncestor(inside, command.old, id)))
+    return { kind: 'no', reason: 'non-fast-forward: main only grows; pull, then push again' };
+  const tree = await readPushedTree(inside, id);
+  if (tree.issues.length > 0) throw refusedTree('the tree', tree.issues);
+  await pack.keep();
+  try {
+    const { commit, files, message } = tree;
+    const { issues, workspaces } = await pushLibrary(deps, caller, {
+      ...{ commit, files, message, also: pack.take },
+      requireNewest: (gitCommit) => requireNewest({ gitCommit }, command.old),
+    });
+    const where = workspaces.length === 0 ? '' : `; new runs go by it in ${workspaces.join(', ')}`;
+    say(...issueLines(issues), `The library is live at ${id.slice(0, 12)}${where}.`);
+    return { kind: 'ok' };
+  } catch (error) {
+    if (error instanceof Refusal) say(...brokenLines(error));
+    throw error;
+  }
+};
+
+/** What would be wrong in the workspaces that it would break, each line with the workspace in front. */
+function brokenLines({ details }: Refusal): readonly string[] {
+  const { breaks = [] } = details as { breaks?: readonly { workspace: string; issues: readonly Issue[] }[] };
+  return breaks.flatMap(({ workspace, issues }) => issueLines(issues).map((line) => `${workspace}: ${line}`));
+}
