@@ -16,6 +16,8 @@ export interface PushRequest {
 }
 
 const MAX_COMMANDS = 500;
+/** Shallow clones name where they end; each line is one of these or a ref. */
+const MAX_LINES = 10_000;
 const MAX_OBJECTS = 300_000;
 const NONE = '0'.repeat(40);
 const COMMAND = /^([0-9a-f]{40}) ([0-9a-f]{40}) ([^\0\n]+)\n?$/;
@@ -25,7 +27,10 @@ export async function readPushRequest(body: Readable): Promise<PushRequest> {
   const reader = new PktReader(body);
   const commands: RefCommand[] = [];
   let capabilities: ReadonlySet<string> = new Set();
+  let lines = 0;
   for (let line = await reader.line(); line; line = await reader.line()) {
+    lines += 1;
+    if (lines > MAX_LINES) throw new WireFault(`more than ${MAX_LINES} lines before the pack`);
     const zero = line.indexOf(0);
     if (zero >= 0)
       capabilities = new Set(

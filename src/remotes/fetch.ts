@@ -13,6 +13,8 @@ const slots = createSlots(8, 100);
 /** Partial clones are served, and their later wants; nothing else that a client may ask is left to chance. */
 const CONFIG = ['uploadpack.allowFilter=true', 'uploadpack.allowAnySHA1InWant=true', 'uploadpack.keepAlive=5'];
 const LIMITS = { cpuSeconds: 600 };
+/** Of what a client says it has and wants, unpacked: some hundred thousand commits. */
+const MAX_REQUEST = 16 * 1024 * 1024;
 
 export interface FetchRequest {
   /** The header `Git-Protocol`. */
@@ -56,7 +58,10 @@ function startUpload(
   child.stderr.resume();
   const out = new Transform({ transform: (chunk, _encoding, done) => done(null, chunk) });
   // A client that leaves ends both; git has said what it found wrong in its own answer.
-  pipeline(body, child.stdin).catch(() => undefined);
+  pipeline(body, atMost(MAX_REQUEST), child.stdin).catch((error: NodeJS.ErrnoException) => {
+    // A git that has read enough has shut its end, and goes on.
+    if (error.code !== 'EPIPE') child.kill('SIGKILL');
+  });
   pipeline(child.stdout, out).catch(() => child.kill('SIGKILL'));
   endOf(child)
     .catch((err: unknown) => deps.log.error({ err }, 'git could not be started'))
@@ -72,4 +77,15 @@ async function alignedRepository(deps: Deps, remote: Remote): Promise<Repository
 
 function envOf(protocol: string | undefined): Readonly<Record<string, string>> {
   return protocol !== undefined && /^version=[012]$/.test(protocol) ? { GIT_PROTOCOL: protocol } : {};
+}
+
+/** Lets so many bytes through, and fails at the next. */
+function atMost(bytes: number): Transform {
+  let size = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      size += chunk.byteLength;
+      done(size > bytes ? new Error('the request is too long') : null, chunk);
+    },
+  });
 }

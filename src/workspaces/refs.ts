@@ -1,4 +1,5 @@
 import type { Sql } from '../db/contract.js';
+import { Refusal } from '../shared/refusal.js';
 import type { Actor } from '../shared/roles.js';
 
 /** A ref of a workspace other than `main`. */
@@ -17,9 +18,13 @@ interface RefChange {
   readonly expect?: string | null | undefined;
 }
 
-/** Sets a ref's row, as the caller's transaction goes; false when it is not what was expected. `alignRefs` moves it on the disk. */
+/**
+ * Sets a ref's row, as the caller's transaction goes; false when it is not what was expected. `alignRefs` moves it on the
+ * disk. Refuses `conflict` when another ref is in its way there.
+ */
 export async function setRef(sql: Sql, { oid, ...change }: RefChange & { readonly oid: string }): Promise<boolean> {
   const { workspaceId, name, by, expect } = change;
+  await requireRoom(sql, workspaceId, name);
   const values = [workspaceId, name, oid, JSON.stringify(by)];
   const insert = 'INSERT INTO git_ref (workspace_id, name, oid, by) VALUES ($1, $2, $3, $4)';
   const set = 'oid = $3, by = $4, updated_at = now()';
@@ -52,4 +57,14 @@ export function listStoredRefs(sql: Sql, workspaceId: string): Promise<readonly 
     text: 'SELECT name, oid, updated_at AS "updatedAt" FROM git_ref WHERE workspace_id = $1 ORDER BY name COLLATE "C"',
     values: [workspaceId],
   });
+}
+
+/** A name that is a folder of another one has no place on a disk; of two that come at once the second is told. */
+async function requireRoom(sql: Sql, workspaceId: string, name: string): Promise<void> {
+  await sql.query(`SELECT pg_advisory_xact_lock(hashtext('git_ref'), hashtext($1))`, [workspaceId]);
+  const [other] = await sql.query<{ name: string }>(
+    `SELECT name FROM git_ref WHERE workspace_id = $1 AND (starts_with(name, $2 || '/') OR starts_with($2, name || '/')) LIMIT 1`,
+    [workspaceId, name],
+  );
+  if (other) throw new Refusal('conflict', `there is ${other.name} in its way`, { code: 'git/ref-in-the-way' });
 }

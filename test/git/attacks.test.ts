@@ -1,0 +1,60 @@
+import { gzipSync } from 'node:zlib';
+import { beforeAll, expect, test } from 'vitest';
+import { createRemoteApp, git, type RemoteApp, runGit } from '../support/git-remote.js';
+
+let app: RemoteApp;
+beforeAll(async () => {
+  app = await createRemoteApp();
+});
+
+const NONE = '0'.repeat(40);
+const line = (text: string): string => (Buffer.byteLength(text) + 4).toString(16).padStart(4, '0') + text;
+const EMPTY_PACK = Buffer.from('5041434b0000000200000000029d08823bd8a8eab510ad6ac75c823cfd3ed31e', 'hex');
+
+async function post(name: string, service: string, body: Buffer, headers: Record<string, string> = {}) {
+  const authorization = `Basic ${Buffer.from(`x:${app.key}`).toString('base64')}`;
+  const response = await fetch(`${app.base}/git/${app.tenant}/${name}.git/${service}`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': `application/x-${service}-request`, ...headers },
+    body: new Uint8Array(body),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+test('security 13: names that stand in each other’s way, pushed at once: one of them is taken, and the remote goes on', async () => {
+  const { name, clone } = await app.start();
+  const commit = await git(clone, 'rev-parse', 'HEAD');
+  for (let round = 0; round < 2; round += 1) {
+    for (const kind of ['heads', 'tags']) {
+      const names = [`refs/${kind}/r${round}`, `refs/${kind}/r${round}/x`, `refs/${kind}/r${round}/x/y`];
+      const said = await Promise.all(
+        names.map((ref) =>
+          post(
+            name,
+            'git-receive-pack',
+            Buffer.concat([Buffer.from(`${line(`${NONE} ${commit} ${ref}\0report-status`)}0000`), EMPTY_PACK]),
+          ),
+        ),
+      );
+      expect(said.filter(({ text }) => text.includes('ok refs/'))).toHaveLength(1);
+      const fetched = await runGit(clone, 'fetch', '-q', 'origin', '--tags', '--prune');
+      expect([round, kind, fetched.code, fetched.err]).toEqual([round, kind, 0, '']);
+    }
+  }
+});
+
+test('security 13: a request to fetch that unpacks without end is cut, and so is one of endless lines to a push', async () => {
+  const { name, clone } = await app.start();
+  const haves = Buffer.from(line(`have ${'1'.repeat(40)}\n`).repeat(20_000));
+  const want = Buffer.from(`${line(`want ${await git(clone, 'rev-parse', 'HEAD')}\n`)}0000`);
+  const done = Buffer.from(line('done\n'));
+  const short = await post(name, 'git-upload-pack', Buffer.concat([want, haves, done]));
+  expect([short.status, short.text]).toEqual([200, expect.stringContaining('PACK')]);
+  const body = Buffer.concat([want, ...Array.from({ length: 40 }, () => haves), done]);
+  const fetched = await post(name, 'git-upload-pack', gzipSync(body), { 'content-encoding': 'gzip' });
+  expect(fetched.text).not.toContain('PACK');
+  const shallow = Buffer.from(line(`shallow ${'1'.repeat(40)}`).repeat(11_000));
+  const pushed = await post(name, 'git-receive-pack', gzipSync(shallow), { 'content-encoding': 'gzip' });
+  expect([pushed.status, pushed.text]).toEqual([400, expect.stringMatching(/lines/)]);
+  expect((await runGit(clone, 'fetch', 'origin')).code).toBe(0);
+});
