@@ -47,6 +47,20 @@ const deploys = (name: string, nth: number): Job => ({
   did: { 'workspace.create': 1, 'workspace.deploy': 1 },
 });
 
+/** Back to the first of two deploys: done twice there would be one commit more. */
+const goesBackTo = (name: string): Job => ({
+  name,
+  nth: 4,
+  async does({ post }) {
+    const tree = (text: string) => [{ path: 'AGENTS.md', content: `# Shop\n\n${text}\n` }];
+    const { commit } = await post({ path: 'deploy', body: { files: tree('First.') } });
+    await post({ path: 'deploy', body: { files: tree('Second.') } });
+    await post({ path: 'repo', body: { action: 'deploy', ref: commit } });
+    return [];
+  },
+  did: { 'workspace.create': 1, 'workspace.deploy': 3 },
+});
+
 const creates = (name: string): Job => ({ name, does: async () => [], did: { 'workspace.create': 1 } });
 
 const reruns = (name: string, nth: number): Job => ({
@@ -194,6 +208,7 @@ const promotes = (name: string): Job => ({
 export const KEYED: readonly Job[] = [
   creates('POST /api/workspaces'),
   deploys('POST /api/workspaces/{ws}/deploy', 2),
+  goesBackTo('POST /api/workspaces/{ws}/repo'),
   run('POST /api/workspaces/{ws}/flows/{flow}/run', ACT, { nth: 2 }),
   agentRuns(2),
   reruns('POST /api/workspaces/{ws}/runs/{id}/rerun', 3),
