@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunView } from '../../../src/runs/index.js';
+import { newId } from '../../../src/shared/ids.js';
 import { audit } from '../doctor.js';
 import type { FakeCall } from '../fake-provider.js';
 import { flow } from '../flows.js';
@@ -38,7 +39,7 @@ export async function startOptionService(model: OptionModel) {
     DATABASE_URL: database.url,
     TEMPORAL_ADDRESS: temporal.address,
     TEMPORAL_NAMESPACE: temporal.namespace,
-    TEMPORAL_TASK_QUEUE: `options-${process.pid}`,
+    TEMPORAL_TASK_QUEUE: `options-${newId()}`,
     SERVICE_MODELS_FILE: models,
   };
   const api = await services.startService({ dataDir, env: { ...env, SERVICE_ROLE: 'api' } });
