@@ -1,6 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, expect, test } from 'vitest';
-import { createRemoteApp, git, type RemoteApp, runGit } from '../support/git-remote.js';
+import type { Deps } from '../../src/deps.js';
+import { commitAll, createRemoteApp, git, type RemoteApp, runGit } from '../support/git-remote.js';
+import { bodyOf, EVAL, SMALL } from '../support/workspace-app.js';
 
 let app: RemoteApp;
 beforeAll(async () => {
@@ -57,4 +61,36 @@ test('security 13: a request to fetch that unpacks without end is cut, and so is
   const pushed = await post(name, 'git-receive-pack', gzipSync(shallow), { 'content-encoding': 'gzip' });
   expect([pushed.status, pushed.text]).toEqual([400, expect.stringMatching(/lines/)]);
   expect((await runGit(clone, 'fetch', 'origin')).code).toBe(0);
+});
+
+test('pushes that wait for what their evals say keep nobody from pushing', async () => {
+  const evals = { ...SMALL, 'evals/checks.md': EVAL.replace('trigger: manual', 'trigger: push') };
+  // Evals that never end: each push is told of them when its patience does.
+  const held = new AbortController();
+  const whenEvalEnds = (): Promise<void> =>
+    new Promise((resolve) => held.signal.addEventListener('abort', () => resolve()));
+  const workflows = { whenEvalEnds, start: async () => undefined } as unknown as Deps['workflows'];
+  const own = await createRemoteApp({ deps: { workflows } });
+  const { clone: plain } = await own.start();
+  const clones = await Promise.all(Array.from({ length: 4 }, () => own.start(evals)));
+  let ended = 0;
+  const waiting = await Promise.all(
+    clones.map(async ({ name, clone }) => {
+      const commit = await commitAll(clone);
+      const child = spawn('git', ['-C', clone, 'push', 'origin', 'HEAD:main', 'HEAD:refs/heads/b'], {
+        env: { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null' },
+        stdio: 'ignore',
+      });
+      child.once('exit', () => (ended += 1));
+      const revision = async () => (await bodyOf(own.get(`/api/workspaces/${name}`))).revision;
+      await expect.poll(revision).toBe(commit);
+      await expect.poll(async () => (await own.get(`/api/workspaces/${name}-preview-b`)).status).toBe(200);
+      return child;
+    }),
+  );
+  await commitAll(plain);
+  expect((await runGit(plain, 'push', 'origin', 'main')).code).toBe(0);
+  expect(ended).toBe(0);
+  held.abort();
+  await Promise.all(waiting.map((child) => once(child, 'exit')));
 });

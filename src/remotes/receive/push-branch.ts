@@ -18,7 +18,7 @@ export const pushBranch: UpdateRef = (deps, context, command) =>
 
 async function putBranch(
   deps: Deps,
-  { remote, inside, pack, say }: PushContext,
+  { remote, inside, pack, say, later }: PushContext,
   command: RefCommand & { readonly new: string },
 ): Promise<Outcome> {
   const { ref: name, old: expect, new: oid } = command;
@@ -43,7 +43,7 @@ async function putBranch(
     ...issueLines(put.issues),
     `The preview ${put.name} ${put.created ? 'was made' : put.applied ? 'was brought up to date' : 'has this tree already'}.`,
   );
-  if (put.applied) await sayPreviewEvals(deps, { remote, put, say });
+  if (put.applied && put.evals.length > 0) later.push(() => sayPreviewEvals(deps, { remote, put, say }));
   const forced = expect !== null && !(await isAncestor(inside, expect, oid));
   return { kind: 'ok', ...(forced && { forced }) };
 }
@@ -52,13 +52,17 @@ async function sayPreviewEvals(
   deps: Deps,
   { remote, put, say }: Pick<PushContext, 'remote' | 'say'> & { readonly put: PutPreview },
 ): Promise<void> {
-  const [row] = await deps.db.query<{ id: string; revision: string }>(
-    `SELECT w.id, r.id AS revision FROM workspace w JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq
-      WHERE w.tenant_id = $1 AND w.name = $2`,
-    [remote.caller.tenant, put.name],
-  );
-  if (row && put.evals.length > 0)
-    await sayEvals(deps, { workspaceId: row.id, name: put.name, revision: row.revision, say });
+  const [row] = await deps.db
+    .query<{ id: string; revision: string }>(
+      `SELECT w.id, r.id AS revision FROM workspace w JOIN revision r ON r.workspace_id = w.id AND r.seq = w.live_seq
+        WHERE w.tenant_id = $1 AND w.name = $2`,
+      [remote.caller.tenant, put.name],
+    )
+    .catch((err: unknown) => {
+      deps.log.warn({ err }, 'what the evals of a push said could not be read');
+      return [];
+    });
+  if (row) await sayEvals(deps, { workspaceId: row.id, name: put.name, revision: row.revision, say });
 }
 
 async function dropBranch(deps: Deps, { remote, say }: PushContext, command: RefCommand): Promise<Outcome> {

@@ -11,6 +11,8 @@ export interface PushContext {
   readonly inside: Repository;
   readonly pack: PackTaker;
   readonly say: (...lines: readonly string[]) => void;
+  /** What is told when all refs have moved, at once. */
+  readonly later: (() => Promise<void>)[];
 }
 
 export type UpdateRef = (deps: Deps, context: PushContext, command: RefCommand) => Promise<Outcome>;

@@ -14,7 +14,7 @@ import { sayEvals } from './say-evals.js';
  * not at all. Over live runs it is kept, and waits for their end.
  */
 export const pushMain: UpdateRef = async (deps, context, command) => {
-  const { remote, inside, pack, say } = context;
+  const { remote, inside, pack, say, later } = context;
   const id = command.new ?? '';
   const live = await readLiveTree(deps.db, remote.id);
   requireNewest(live, command.old);
@@ -40,7 +40,8 @@ export const pushMain: UpdateRef = async (deps, context, command) => {
       },
     });
     say(...issueLines(result.issues), `${remote.name} is live at ${id.slice(0, 12)}.`);
-    await sayEvals(deps, { workspaceId: remote.id, name: remote.name, revision: result.revision, say });
+    const { revision } = result;
+    later.push(() => sayEvals(deps, { workspaceId: remote.id, name: remote.name, revision, say }));
     return { kind: 'ok' };
   } catch (error) {
     if (isOverLiveRuns(error)) return (await parkPush(deps, context, command)) ?? pushMain(deps, context, command);

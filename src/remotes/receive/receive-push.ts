@@ -39,26 +39,21 @@ export interface PushInput {
  */
 export async function receivePush(deps: Deps, remote: Remote, { body, signal }: PushInput): Promise<Readable> {
   const release = await slots.take();
-  const repository = await alignRefs(deps, remote.id).catch((error: unknown) => {
-    release();
-    throw error;
-  });
-  if (!repository) {
-    release();
-    throw notFound('repository');
-  }
-  const quarantine = await openQuarantine(repository);
+  let quarantine: Quarantine | undefined;
   const finish = async (): Promise<void> => {
-    await quarantine.remove().catch((err: unknown) => deps.log.warn({ err }, 'a quarantine stayed'));
+    await quarantine?.remove().catch((err: unknown) => deps.log.warn({ err }, 'a quarantine stayed'));
     release();
   };
   try {
+    const repository = await alignRefs(deps, remote.id);
+    if (!repository) throw notFound('repository');
+    quarantine = await openQuarantine(repository);
     const request = await readPushRequest(body);
     const fault = await takeObjects(quarantine, request, signal);
     failpoint('push-received');
     const answer = createAnswer(request.capabilities.has('side-band-64k'));
     // The client has sent all; from here on it is told, whatever happens.
-    void answerPush(deps, { remote, repository, quarantine, request, answer, fault }).finally(finish);
+    void answerPush(deps, { remote, repository, quarantine, request, answer, fault, finish }).finally(finish);
     return answer.stream;
   } catch (error) {
     await finish();
@@ -88,24 +83,34 @@ interface Push {
   readonly request: PushRequest;
   readonly answer: Answer;
   readonly fault: string | null;
+  /** Gives its place in line to the next. */
+  readonly finish: () => Promise<void>;
 }
 
 async function answerPush(deps: Deps, push: Push): Promise<void> {
   const { request, answer, fault } = push;
   const { capabilities, commands } = request;
+  const later: (() => Promise<void>)[] = [];
   let outcomes: (readonly [RefCommand, Outcome])[];
   try {
-    outcomes = await updateRefs(deps, push);
+    outcomes = await updateRefs(deps, push, later);
   } catch (err) {
     deps.log.error({ err, workspaceId: push.remote.id }, 'a push broke off');
     outcomes = commands.map((command) => [command, { kind: 'no', reason: 'internal error; push again' }]);
   }
+  // What evals say is waited for by this client alone, and for all of its refs at once.
+  await push.finish();
+  await Promise.all(later.map((work) => work()));
   const wants = capabilities.has('report-status') || capabilities.has('report-status-v2');
   const report = writeReport(outcomes, { unpack: fault, v2: capabilities.has('report-status-v2') });
   answer.end(wants && commands.length > 0 ? report : null);
 }
 
-async function updateRefs(deps: Deps, push: Push): Promise<(readonly [RefCommand, Outcome])[]> {
+async function updateRefs(
+  deps: Deps,
+  push: Push,
+  later: (() => Promise<void>)[],
+): Promise<(readonly [RefCommand, Outcome])[]> {
   const { remote, repository, quarantine, request, answer, fault } = push;
   const { commands } = request;
   if (fault !== null) return commands.map((command) => [command, { kind: 'no', reason: 'the pack was not taken' }]);
@@ -115,11 +120,11 @@ async function updateRefs(deps: Deps, push: Push): Promise<(readonly [RefCommand
   const left = commands.filter((command) => !faults.has(command));
   for (const [command, reason] of await checkObjects(quarantine.inside, left)) faults.set(command, reason);
   const pack = createPackTaker(deps, { remote, repository, quarantine });
-  const context: PushContext = { remote, inside: quarantine.inside, pack, say: answer.say };
+  const context: PushContext = { remote, inside: quarantine.inside, pack, say: answer.say, later };
   const outcomes: (readonly [RefCommand, Outcome])[] = [];
   for (const command of commands) {
     const reason = faults.get(command);
-    outcomes.push([command, reason === undefined ? await updateRef(deps, context, command) : { kind: 'no', reason }]);
+    outcomes.push([command, reason === undefined ? await tryRef(deps, context, command) : { kind: 'no', reason }]);
   }
   await pack.settle();
   // Refs on the disk follow the rows at once, so that a git that looks there sees them.
@@ -127,4 +132,14 @@ async function updateRefs(deps: Deps, push: Push): Promise<(readonly [RefCommand
     deps.log.warn({ err, workspaceId: remote.id }, 'the refs of a push could not be moved yet'),
   );
   return outcomes;
+}
+
+/** What breaks off over one ref says nothing of those before it, which stand. */
+async function tryRef(deps: Deps, context: PushContext, command: RefCommand): Promise<Outcome> {
+  try {
+    return await updateRef(deps, context, command);
+  } catch (err) {
+    deps.log.error({ err, workspaceId: context.remote.id }, 'a push broke off');
+    return { kind: 'no', reason: 'internal error; push again' };
+  }
 }
