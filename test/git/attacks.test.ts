@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, expect, test } from 'vitest';
 import type { Deps } from '../../src/deps.js';
@@ -93,4 +95,14 @@ test('pushes that wait for what their evals say keep nobody from pushing', async
   expect(ended).toBe(0);
   held.abort();
   await Promise.all(waiting.map((child) => once(child, 'exit')));
+});
+
+test('security 13: a tag whose files differ in case only is refused, as a branch with them is', async () => {
+  const { clone } = await app.start();
+  for (const name of ['Notes.txt', 'notes.txt']) writeFileSync(join(clone, name), name);
+  await commitAll(clone, 'Twins');
+  for (const ref of ['refs/tags/twins', 'refs/heads/twins']) {
+    const { code, err } = await runGit(clone, 'push', 'origin', `HEAD:${ref}`);
+    expect([ref, code, err]).toEqual([ref, 1, expect.stringContaining('notes.txt:1:1 tree/case-twin')]);
+  }
 });

@@ -1,7 +1,7 @@
 import { audit } from '../../accounts/index.js';
 import { runGit, unwritablePaths } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';
-import type { Issue } from '../../workspace/index.js';
+import { foldPath, type Issue } from '../../workspace/index.js';
 import { deleteRef, findWorkspace, refusedTree, setRef } from '../../workspaces/index.js';
 import type { UpdateRef } from './push-context.js';
 import { readPushedTree } from './pushed-tree.js';
@@ -31,7 +31,17 @@ export const pushTag: UpdateRef = async (deps, { remote, inside, pack }, command
 };
 
 function pathIssues(paths: readonly string[]): Issue[] {
-  return [...unwritablePaths(paths)].map(([path, message]) => {
-    return { path, line: 1, column: 1, code: 'file/bad-path', severity: 'error', message };
-  });
+  const faults = [...unwritablePaths(paths)].map(([path, message]) => toIssue(path, 'file/bad-path', message));
+  const seen = new Map<string, string>();
+  for (const path of paths) {
+    const twin = seen.get(foldPath(path));
+    // A disk that does not tell capitals apart has room for one of them.
+    if (twin !== undefined) faults.push(toIssue(path, 'tree/case-twin', `differs from ${twin} in case only`));
+    else seen.set(foldPath(path), path);
+  }
+  return faults;
+}
+
+function toIssue(path: string, code: string, message: string): Issue {
+  return { path, line: 1, column: 1, code, severity: 'error', message };
 }
