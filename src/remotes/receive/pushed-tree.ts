@@ -8,6 +8,7 @@ import {
   treeId,
   unwritablePaths,
 } from '../../git/index.js';
+import { Lru } from '../../shared/lru.js';
 import { type Issue, MAX_FILES, MAX_TREE_BYTES, type SourceFile } from '../../workspace/index.js';
 import type { ReadyCommit } from '../../workspaces/index.js';
 
@@ -32,17 +33,13 @@ const LFS = 'version https://git-lfs.github.com/spec/';
 
 /** Reads a commit's tree within the limits of a deploy. The commit is there. */
 export async function readPushedTree(repository: Repository, id: string): Promise<PushedTree> {
-  const commit = await readCommit(repository, id);
+  const budget = { maxFiles: MAX_FILES, maxBytes: MAX_TREE_BYTES };
+  const [commit, listed] = await Promise.all([readCommit(repository, id), listTree(repository, id, budget)]);
   if (!commit) throw new Error(`there is no commit ${id}`);
-  const listed = await listTree(repository, id, { maxFiles: MAX_FILES, maxBytes: MAX_TREE_BYTES });
   const issues = listed.faults.map(({ path, kind, message }) => toIssue(path, CODES[kind], message));
   const isTooLarge = listed.faults.some(({ kind }) => kind === 'too-large');
   const kept = isTooLarge ? [] : listed.files;
-  const blobs = await readObjects(
-    repository,
-    kept.map(({ sha }) => sha),
-    MAX_TREE_BYTES,
-  );
+  const blobs = await readBlobs(repository, kept);
   const files = kept.map(({ path, sha }) => ({ path, content: blobs.get(sha) ?? Buffer.alloc(0) }));
   issues.push(...files.filter(isPointer).map(({ path }) => toIssue(path, 'file/lfs-pointer', POINTER)));
   // What lists like these files and is another tree could not be made again from them. Bad paths are the checker's to tell.
@@ -55,6 +52,27 @@ export async function readPushedTree(repository: Repository, id: string): Promis
     files,
     issues,
   };
+}
+
+/** The blobs of the last tree that was read of a repository: the next one has nearly all of them. */
+const lastRead = new Lru<string, ReadonlyMap<string, Uint8Array>>(4);
+
+async function readBlobs(
+  repository: Repository,
+  files: readonly { readonly sha: string }[],
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const before = lastRead.get(repository.gitdir);
+  const blobs = new Map<string, Uint8Array>();
+  const fresh: string[] = [];
+  for (const { sha } of files) {
+    const known = before?.get(sha);
+    if (known) blobs.set(sha, known);
+    else fresh.push(sha);
+  }
+  // Copied, since each is a part of one large answer.
+  for (const [sha, content] of await readObjects(repository, fresh, MAX_TREE_BYTES))
+    blobs.set(sha, Buffer.from(content));
+  return lastRead.set(repository.gitdir, blobs);
 }
 
 const POINTER = 'is a pointer of git LFS, which is not served here; put the file itself there.';

@@ -21,7 +21,7 @@ import type { PushContext } from './push-context.js';
 import { refFaults } from './ref-rules.js';
 import { type Outcome, writeReport } from './report.js';
 import { type Answer, createAnswer } from './sideband.js';
-import { createPackTaker } from './take-once.js';
+import { createPackTaker, type PackTaker } from './take-once.js';
 import { updateRef } from './update-ref.js';
 
 /** As many pushes one process takes in at once: each has a git that reads what a stranger sent. */
@@ -91,27 +91,37 @@ async function answerPush(deps: Deps, push: Push): Promise<void> {
   const { request, answer, fault } = push;
   const { capabilities, commands } = request;
   const later: (() => Promise<void>)[] = [];
+  const pack = createPackTaker(deps, push);
   let outcomes: (readonly [RefCommand, Outcome])[];
   try {
-    outcomes = await updateRefs(deps, push, later);
+    outcomes = await updateRefs(deps, push, { pack, later });
   } catch (err) {
     deps.log.error({ err, workspaceId: push.remote.id }, 'a push broke off');
     outcomes = commands.map((command) => [command, { kind: 'no', reason: 'internal error; push again' }]);
   }
+  const tidied = tidy(deps, push, pack);
   // What evals say is waited for by this client alone, and for all of its refs at once.
-  await push.finish();
   await Promise.all(later.map((work) => work()));
   const wants = capabilities.has('report-status') || capabilities.has('report-status-v2');
   const report = writeReport(outcomes, { unpack: fault, v2: capabilities.has('report-status-v2') });
   answer.end(wants && commands.length > 0 ? report : null);
+  await tidied;
+}
+
+/** What no client waits for. Refs on the disk follow the rows, so that a git that looks there sees them. */
+async function tidy(deps: Deps, { remote, finish }: Push, pack: PackTaker): Promise<void> {
+  const warn = (what: string) => (err: unknown) => deps.log.warn({ err, workspaceId: remote.id }, what);
+  await pack.settle().catch(warn('the pack of a push was not given up'));
+  await finish();
+  await alignRefs(deps, remote.id).catch(warn('the refs of a push could not be moved yet'));
 }
 
 async function updateRefs(
   deps: Deps,
   push: Push,
-  later: (() => Promise<void>)[],
+  { pack, later }: Pick<PushContext, 'pack' | 'later'>,
 ): Promise<(readonly [RefCommand, Outcome])[]> {
-  const { remote, repository, quarantine, request, answer, fault } = push;
+  const { remote, quarantine, request, answer, fault } = push;
   const { commands } = request;
   if (fault !== null) return commands.map((command) => [command, { kind: 'no', reason: 'the pack was not taken' }]);
   const refs = new Map((await listStoredRefs(deps.db, remote.id)).map(({ name, oid }) => [name, oid]));
@@ -119,18 +129,12 @@ async function updateRefs(
   const faults = new Map(refFaults(commands, new Map([...refs, [MAIN, '']])));
   const left = commands.filter((command) => !faults.has(command));
   for (const [command, reason] of await checkObjects(quarantine.inside, left)) faults.set(command, reason);
-  const pack = createPackTaker(deps, { remote, repository, quarantine });
   const context: PushContext = { remote, inside: quarantine.inside, pack, say: answer.say, later };
   const outcomes: (readonly [RefCommand, Outcome])[] = [];
   for (const command of commands) {
     const reason = faults.get(command);
     outcomes.push([command, reason === undefined ? await tryRef(deps, context, command) : { kind: 'no', reason }]);
   }
-  await pack.settle();
-  // Refs on the disk follow the rows at once, so that a git that looks there sees them.
-  await alignRefs(deps, remote.id).catch((err: unknown) =>
-    deps.log.warn({ err, workspaceId: remote.id }, 'the refs of a push could not be moved yet'),
-  );
   return outcomes;
 }
 
