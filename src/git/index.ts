@@ -30,6 +30,7 @@ export { isAncestor, knownObjects, listRefs, MAIN, moveRef, readRef, removeRef, 
 export { openRepository, type Repository, removeRepository, repositoryFolder } from './repository.js';
 export { endOf, runGit, spawnGit } from './run-git.js';
 export { takePushedPack } from './take-pack.js';
+export { countObjects, tidyRepository } from './tidy.js';
 export { treeId } from './tree-id.js';
 export { writeCommit } from './write-commit.js';
 export { writeBlobs, writeTree } from './write-tree.js';

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import {
   blobId,
+  countObjects,
   listTree,
   MAIN,
   moveRef,
@@ -15,6 +16,7 @@ import {
   readObjects,
   readRef,
   removeRepository,
+  tidyRepository,
   writeBlobs,
   writeCommit,
   writeTree,
@@ -180,4 +182,30 @@ test('a file that is being written never stands under its own name', async () =>
   const drafts = [...seen].map((name) => basename(name));
   expect(drafts.some((name) => name.startsWith('tmp_obj_'))).toBe(true);
   expect(drafts.some((name) => /^main\.[0-9a-f]{12}\.lock$/.test(name))).toBe(true);
+});
+
+test('what many writes left is gathered into few packs, and nothing of it is lost', async () => {
+  const repository = await openRepository(home, 'many');
+  const most = { loose: 50, packs: 3 };
+  expect(await tidyRepository(repository, most)).toBe(false);
+  const files = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`knowledge/${n}.md`, text(`no ${n}\n`)]));
+  const first = await commit(repository, files, null);
+  // No ref leads to it: it may be what a push is about to take.
+  const [loose] = [blobId(text('of nobody yet'))];
+  await writeBlobs(repository, [text('of nobody yet')]);
+  expect(await tidyRepository(repository, most)).toBe(true);
+  expect(await countObjects(repository)).toEqual({ loose: 0, packs: 1 });
+  expect(await readCommit(repository, first)).not.toBeNull();
+  expect((await readObjects(repository, [loose], 1_000)).get(loose)?.toString()).toBe('of nobody yet');
+  const second = await commit(repository, { ...files, 'AGENTS.md': text('# Hi\n') }, first, 'Two');
+  git('-C', repository.gitdir, 'fsck', '--full', '--strict');
+  git('clone', '-q', repository.gitdir, join(home, 'many-clone'));
+  expect(git('-C', join(home, 'many-clone'), 'rev-parse', 'HEAD').trim()).toBe(second);
+  for (let n = 0; n < 4; n += 1) {
+    await commit(repository, { 'AGENTS.md': text(`# ${n}\n`) }, null);
+    git('-C', repository.gitdir, 'repack', '-d', '-q');
+  }
+  expect(await tidyRepository(repository, most)).toBe(true);
+  expect((await countObjects(repository)).packs).toBeLessThan(4);
+  git('-C', repository.gitdir, 'fsck', '--full', '--strict');
 });

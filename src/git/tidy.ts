@@ -1,0 +1,30 @@
+import type { Repository } from './repository.js';
+import { runGit } from './run-git.js';
+
+/** More files than that make every clone and push slower. */
+const MOST = { loose: 1_000, packs: 20 };
+
+/**
+ * Gathers what many small writes left into few packs, once it is much; answers whether it was. Nothing is lost by it, reachable
+ * or not, and readers and writers may go on beside it: a new pack stands before what is in it goes.
+ */
+export async function tidyRepository(repository: Repository, most = MOST): Promise<boolean> {
+  const { loose, packs } = await countObjects(repository);
+  if (loose <= most.loose && packs <= most.packs) return false;
+  await runGit(repository, ['repack', '--geometric=2', '-d', '-l', '--quiet'], { limits: { cpuSeconds: 600 } });
+  return true;
+}
+
+/** Objects that are files of their own, and packs. */
+export async function countObjects(
+  repository: Repository,
+): Promise<{ readonly loose: number; readonly packs: number }> {
+  const { stdout } = await runGit(repository, ['count-objects', '-v']);
+  const said = new Map(
+    stdout
+      .toString('latin1')
+      .split('\n')
+      .map((line) => line.split(': ') as [string, string]),
+  );
+  return { loose: Number(said.get('count') ?? 0), packs: Number(said.get('packs') ?? 0) };
+}
