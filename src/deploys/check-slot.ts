@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { Lru } from '../shared/lru.js';
 import { type JobName, type JobOutput, SHELVES, type SharedFiles } from '../workspace/index.js';
 import type { WorkReply, WorkRequest } from './check-worker.js';
+import { afterCpuTime } from './cpu-timer.js';
 
 /** Why a check has no result of its own. */
 export class CheckCut extends Error {
@@ -10,9 +11,9 @@ export class CheckCut extends Error {
   }
 }
 
-const START_MS = 30_000;
+const START_MS = 10_000;
 /** A library was read within the limit of a check when it was stored; a busy machine may need longer for it. */
-const SHELF_MS = 20_000;
+const SHELF_MS = 5_000;
 /** A tree is 16 MiB at most; what it is parsed to stays well below this. */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64, stackSizeMb: 4 };
 
@@ -104,13 +105,14 @@ export class CheckSlot {
 /** The worker's next message; rejects when it takes too long, runs out of memory or ends. */
 function within(worker: Worker, ms: number): Promise<WorkReply> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => end(() => reject(new CheckCut('time'))), ms);
+    // A busy machine may give the worker little of that time, whatever it is asked.
+    const stopTimer = afterCpuTime(ms, () => end(() => reject(new CheckCut('time'))));
     const onMessage = (reply: WorkReply) => end(() => resolve(reply));
     const onError = (error: Error & { code?: string }) =>
       end(() => reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new CheckCut('memory') : error));
     const onExit = (code: number) => end(() => reject(new Error(`the check worker ended with ${code}`)));
     function end(settle: () => void): void {
-      clearTimeout(timer);
+      stopTimer();
       worker.off('message', onMessage).off('error', onError).off('exit', onExit);
       settle();
     }
