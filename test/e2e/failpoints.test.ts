@@ -48,7 +48,7 @@ test('after all these kills the doctor finds nothing wrong', () => {
 
 test.each(ELSEWHERE)('%s is killed by a test of its own, %s', (point, file) => {
   const text = readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
-  expect(text).toMatch(new RegExp(`failpoint: '${point}'`));
+  expect(text).toContain(`'${point}'`);
 });
 
 test('every route whose answer is written with its effect is killed before it answers', () => {
