@@ -15,8 +15,9 @@ export default defineConfig({
       test: {
         name,
         pool: 'forks',
-        // To import the service costs seconds: a worker's next file has the modules of the one before.
-        isolate: false,
+        // To import the service costs seconds: a worker's next file has the modules of the one before, but where tests have
+        // workers of Temporal in their own process.
+        isolate: name === 'workflows',
         setupFiles: ['test/support/file-setup.ts'],
         include: [`test/${name}/**/*.test.ts`],
         testTimeout: name === 'unit' ? 10_000 : 60_000,

@@ -32,6 +32,12 @@ test('a clone is what is live; a push goes live with its author, and a write tha
     message: 'Add a\n\nWith words.',
     paths: ['knowledge/a.md'],
   });
+  const { entries } = await bodyOf(app.get('/api/audit?limit=1'));
+  expect(entries[0]).toMatchObject({
+    action: 'workspace.deploy',
+    target: name,
+    detail: { revision: commit, via: 'push' },
+  });
 
   await app.put(`/api/workspaces/${name}/source`, { path: 'knowledge/b.md', content: 'edited\n' });
   put(clone, 'knowledge/c.md', 'more\n');

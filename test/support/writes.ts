@@ -97,6 +97,9 @@ export const WRITES: Readonly<Record<string, Prepare>> = {
   'POST /api/workspaces/{ws}/deploy': () => ({
     json: { force: true, files: fileList({ ...SMALL, 'evals/checks.md': EVAL, [someFile()]: '# A\n' }) },
   }),
+  'POST /api/workspaces/{ws}/repo': () => ({
+    json: { action: 'mirror', url: 'https://example.com/mirror.git', https: true },
+  }),
   'POST /api/workspaces/{ws}/flows/{flow}/run': () => ({ json: {} }),
   'POST /api/workspaces/{ws}/agents/{agent}/run': () => ({ json: { task: 'Write.' } }),
   'DELETE /api/workspaces/{ws}/runs/{id}': async (stage) => {
@@ -233,4 +236,8 @@ export const WRITES: Readonly<Record<string, Prepare>> = {
 /** Routes that write and leave no entry, and why. */
 export const UNTOLD: Readonly<Record<string, string>> = {
   'POST /api/cli/login': 'nobody has said yet whose account it is about; the decision and the key are told',
+  'POST /api/git/{tenant}/{ws}': 'a code host says that there is something new; the deploy that comes of it is told',
+  'POST /git/{tenant}/{repo}/git-upload-pack': 'a fetch changes nothing',
+  'POST /git/{tenant}/{repo}/git-receive-pack':
+    'its body is made by git: test/git/remote.test.ts reads what a push tells',
 };
