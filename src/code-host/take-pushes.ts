@@ -7,27 +7,17 @@ import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { liveRuns, raiseEvent } from '../workspaces/index.js';
 import { type Fetched, fetchTree } from './fetch-tree.js';
-import { type CodeHostKind, HOSTS } from './hosts/index.js';
+import { HOSTS } from './hosts/index.js';
 import { pinSource } from './pin-source.js';
-import type { PushState } from './push-rows.js';
+import type { NewPush, PushState } from './push-rows.js';
 import { secretText } from './secret-text.js';
 
 export const FETCH_TOKEN = 'GIT_FETCH_TOKEN';
 
-interface PushRow {
+interface PushRow extends Omit<NewPush, 'deliveryKey'> {
   readonly id: string;
-  readonly workspaceId: string;
   readonly workspace: string;
   readonly tenant: string;
-  readonly host: CodeHostKind;
-  readonly repository: string;
-  readonly archiveUrl: string;
-  readonly branch: string;
-  readonly dir: string;
-  readonly commit: string;
-  readonly message: string;
-  readonly authors: readonly string[];
-  readonly address: string | null;
   readonly state: 'pending' | 'waiting';
   /** Fetches that failed, this one not included. */
   readonly tries: number;

@@ -1,5 +1,5 @@
 import { isRecord } from '../../shared/json.js';
-import { PayloadFault } from './contract.js';
+import { type CodePush, PayloadFault } from './contract.js';
 
 /** The value at a path of keys; undefined where there is none. */
 export function at(payload: unknown, ...keys: readonly string[]): unknown {
@@ -47,4 +47,24 @@ export function authorsOf(head: unknown, commits: unknown): readonly string[] {
   const all = [head, ...(Array.isArray(commits) ? commits.slice(0, 2_000).reverse() : [])];
   const names = all.map((commit) => textAt(commit, 'author', 'name') ?? textAt(commit, 'author', 'username'));
   return [...new Set(names.filter((name) => name !== null).map((name) => name.slice(0, 100)))].slice(0, 20);
+}
+
+/**
+ * A push as GitHub says it, and those who took that over. `archiveUrl` gives a commit's archive from the repository's
+ * path and what lies before it.
+ */
+export function hubPush(
+  payload: unknown,
+  archiveUrl: (place: { readonly root: string; readonly path: string }, commit: string) => string,
+): CodePush {
+  const path = needText(payload, 'repository', 'full_name');
+  const { url, root } = placeOf(needText(payload, 'repository', 'html_url'), path);
+  return {
+    kind: 'push',
+    ref: needText(payload, 'ref'),
+    commit: commitAt(payload, 'after'),
+    message: textAt(payload, 'head_commit', 'message') ?? '',
+    authors: authorsOf(at(payload, 'head_commit'), at(payload, 'commits')),
+    repository: { url, archiveUrl: (commit) => archiveUrl({ root, path }, commit) },
+  };
 }
