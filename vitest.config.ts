@@ -1,8 +1,10 @@
 import { defineConfig } from 'vitest/config';
+import { TIMES } from './test/support/exploring.js';
 import { LongestFirst } from './test/support/longest-first.js';
+import { NEED_POSTGRES, PROJECTS } from './test/support/projects.js';
 
-/** A folder of test/ each: what it may need is started once by the global setup. */
-const PROJECTS = ['e2e', 'workflows', 'api', 'git', 'replay', 'unit'] as const;
+/** What is awaited is the event, not the time: a test that waits longer than this on the busiest machine is stuck. */
+const PATIENCE_MS = { test: 180_000, poll: 60_000 };
 
 export default defineConfig({
   test: {
@@ -10,20 +12,23 @@ export default defineConfig({
     // One more than the cores of the smallest machine: most files wait for a database, a timer or a process half the time.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
+    // Each project has a transformer of its own: what one has made of a source the next ones need not make again.
+    experimental: { fsModuleCache: true },
     // A project that extended the root would run the global setup again beside it.
     projects: PROJECTS.map((name) => ({
       test: {
         name,
         pool: 'forks',
-        // To import the service costs seconds: a worker's next file has the modules of the one before, but where tests have
-        // workers of Temporal in their own process.
-        isolate: name === 'workflows',
-        setupFiles: ['test/support/file-setup.ts'],
+        // To import the service costs seconds: a worker's next file has the modules of the one before.
+        isolate: false,
+        setupFiles: [
+          'test/support/file-setup.ts',
+          ...(NEED_POSTGRES.has(name) ? ['test/support/database-setup.ts'] : []),
+        ],
         include: [`test/${name}/**/*.test.ts`],
-        testTimeout: name === 'unit' ? 10_000 : 60_000,
-        hookTimeout: 60_000,
-        // The machine may be busy with other tests: what is awaited is the event, not the time.
-        expect: { poll: { timeout: 10_000 } },
+        testTimeout: PATIENCE_MS.test * TIMES,
+        hookTimeout: PATIENCE_MS.test,
+        expect: { poll: { timeout: PATIENCE_MS.poll } },
       },
     })),
   },

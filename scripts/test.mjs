@@ -1,10 +1,10 @@
 // npm test: set up what is missing, then run the tests. The last line is always `N passed, N failed`.
-import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { countTests } from './lib/count-tests.mjs';
 import { inRoot, root } from './lib/paths.mjs';
+import { runTree } from './lib/process-tree.mjs';
 import { setUp } from './lib/setup.mjs';
 
 let count = { passed: 0, failed: 0 };
@@ -16,18 +16,13 @@ const folder = mkdtempSync(join(tmpdir(), 'signalbox-test-'));
 const report = join(folder, 'report.json');
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
 const vitest = inRoot('node_modules/vitest/vitest.mjs');
-const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...process.argv.slice(2)], {
+const { code, left } = await runTree(process.execPath, [vitest, 'run', ...reporters, ...process.argv.slice(2)], {
   cwd: root,
-  stdio: ['ignore', 'inherit', 'inherit'],
 });
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
-  process.on(signal, () => child.kill(signal));
-
-child.on('close', (code) => {
-  count = countTests(readReport(), code ?? 1);
-  rmSync(folder, { recursive: true, force: true });
-  process.exitCode = count.failed > 0 || count.passed === 0 ? code || 1 : 0;
-});
+if (left > 0) process.stderr.write(`${left} processes that the tests had started were ended\n`);
+count = countTests(readReport(), code);
+rmSync(folder, { recursive: true, force: true });
+process.exitCode = count.failed > 0 || count.passed === 0 ? code || 1 : 0;
 
 function readReport() {
   try {

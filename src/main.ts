@@ -25,7 +25,7 @@ import { armFailpoint, FAILPOINT_FLAG } from './shared/failpoint.js';
 import { newId } from './shared/ids.js';
 import type { Log } from './shared/log.js';
 import { errorMessage } from './shared/refusal.js';
-import { createBlobStore } from './storage/index.js';
+import { createBlobStore, startBlobSweep } from './storage/index.js';
 import {
   buildOf,
   connectTemporal,
@@ -182,11 +182,13 @@ async function startWorker(
   const version = `${config.version}+${await buildOf(bundlePath)}`;
   const entry = { id: workerId, version, sandbox: sandbox.driver, models: () => models.failing() };
   const seen = await keepWorkerSeen(db, entry, log);
+  // SIGTERM: lanes stop at their next border, and another worker goes on.
+  let isLeaving = false;
   const worker = keepWorker({
     target,
     namespace,
     taskQueue,
-    activities: createActivities(deps),
+    activities: createActivities(deps, () => isLeaving),
     bundlePath,
     isOnlyBuild: () => seen.isOnlyBuild(),
     log,
@@ -195,7 +197,7 @@ async function startWorker(
   closers.push({
     name: 'worker',
     async close() {
-      loops.leave();
+      isLeaving = true;
       await worker.close();
       await triggers.close();
       await pushes.close();
@@ -224,7 +226,9 @@ async function startApi(deps: Deps, closers: Closers): Promise<string> {
   const { dataDir } = deps.config;
   const server = await serveApi(deps, createApp(deps));
   const endSweep = startGitSweep(deps);
+  const endBlobSweep = startBlobSweep(deps);
   closers.push({ name: 'sweep of git', close: async () => endSweep() });
+  closers.push({ name: 'sweep of blobs', close: async () => endBlobSweep() });
   closers.push({ name: 'api', close: () => server.close() });
   const file = join(dataDir, 'bootstrap.json');
   const made = await bootstrapAccount(deps, async (account) => {

@@ -15,15 +15,18 @@ import type {
 
 const HEARTBEAT_MS = 1_000;
 
-/** What the workflows may ask of this house. */
+/** What the workflows may ask of this house; `isLeaving` is of the worker that they are made for. */
 export function createActivities(
   deps: Deps,
+  isLeaving: () => boolean = () => false,
 ): RunActivities & ToolTestActivities & EvalActivities & ScheduleActivities & PushActivities {
   return {
     async advance(turn) {
       const { cancellationSignal, info } = Context.current();
       try {
-        return await withPulse(() => advanceLane(deps, turn, info.attempt, cancellationSignal));
+        return await withPulse(() =>
+          advanceLane(deps, turn, { attempt: info.attempt, cancelled: cancellationSignal, isLeaving }),
+        );
       } catch (error) {
         throw asFailure(error, cancellationSignal);
       }

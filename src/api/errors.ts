@@ -2,6 +2,7 @@ import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { Refusal, type RefusalKind } from '../shared/refusal.js';
+import { StorageUnavailable, toStorageError } from '../shared/storage-unavailable.js';
 import type { AppEnv } from './env.js';
 import { refusalPage } from './pages/refusal-page.js';
 import { isUnstorableText } from './unstorable-text.js';
@@ -32,7 +33,7 @@ const HEADERS = {
 export function onError(error: Error, c: Context<AppEnv>): Response | Promise<Response> {
   const refusal = asRefusal(error);
   if (refusal) {
-    if (refusal !== error) c.var.log.warn({ err: error }, refusal.message);
+    if (refusal !== error || refusal instanceof StorageUnavailable) c.var.log.warn({ err: error }, refusal.message);
     if (refusal.kind === 'unauthenticated') c.header('WWW-Authenticate', 'Bearer');
     for (const [name, header] of Object.entries(HEADERS)) {
       if (refusal.details[name] !== undefined) c.header(...header(refusal.details[name]));
@@ -44,7 +45,8 @@ export function onError(error: Error, c: Context<AppEnv>): Response | Promise<Re
   return c.json({ error: 'internal error', requestId: c.var.requestId }, 500);
 }
 
-function asRefusal(error: Error): Refusal | null {
+function asRefusal(thrown: Error): Refusal | null {
+  const error = toStorageError(thrown) as Error;
   if (error instanceof Refusal) return error;
   if (error instanceof HTTPException) return fromFramework(error);
   if (isUnstorableText(error))

@@ -17,7 +17,11 @@ const GRACE_MS = 3_000;
 
 const HOUR_MS = 3_600_000;
 
-export async function serveApi(deps: Pick<Deps, 'config' | 'db' | 'log'>, app: App): Promise<ApiServer> {
+export async function serveApi(
+  deps: Pick<Deps, 'config' | 'db' | 'log'>,
+  app: App,
+  graceMs: number = GRACE_MS,
+): Promise<ApiServer> {
   const { host, port } = deps.config;
   // Streams end only when somebody ends them, so a stopping service must know which answers they are.
   const streams = new Set<ServerResponse>();
@@ -36,7 +40,7 @@ export async function serveApi(deps: Pick<Deps, 'config' | 'db' | 'log'>, app: A
     sweepAccounts(deps).catch((err: unknown) => deps.log.warn({ err }, 'what has had its time was not removed'));
   }, HOUR_MS);
   server.once('close', () => clearInterval(sweep));
-  return { url: urlOf(server, host), close: () => close(server, streams) };
+  return { url: urlOf(server, host), close: () => close(server, streams, graceMs) };
 }
 
 function urlOf(server: Server, host: string): string {
@@ -66,9 +70,9 @@ function sayWhy(error: NodeJS.ErrnoException, host: string, port: number): strin
   return REASONS[error.code ?? '']?.(host, port) ?? `cannot listen on ${host}:${port}: ${error.message}`;
 }
 
-function close(server: Server, streams: ReadonlySet<ServerResponse>): Promise<void> {
+function close(server: Server, streams: ReadonlySet<ServerResponse>, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const force = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+    const force = setTimeout(() => server.closeAllConnections(), graceMs);
     server.close(() => {
       clearTimeout(force);
       resolve();

@@ -1,8 +1,8 @@
+import type { PushState } from '../contract/code-host.js';
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 import type { CodeHostKind } from './hosts/index.js';
-import type { PushState } from './push-rows.js';
 
 export interface PushView {
   readonly id: string;

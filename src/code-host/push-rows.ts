@@ -3,22 +3,6 @@ import { newId } from '../shared/ids.js';
 import { storableText } from '../shared/storable-json.js';
 import type { CodeHostKind } from './hosts/index.js';
 
-export const PUSH_STATES = [
-  'pending',
-  'waiting',
-  'applied',
-  'unchanged',
-  'refused',
-  'failed',
-  'superseded',
-  'invalid-signature',
-] as const;
-/**
- * `pending` and `waiting` (for live runs to end) have an end to come; `superseded` had a newer one come first. The last
- * is no push: the latest request that was not signed with the secret.
- */
-export type PushState = (typeof PUSH_STATES)[number];
-
 /** A push of a code host as it is kept: what the work needs, whichever worker does it. */
 export interface NewPush {
   readonly workspaceId: string;

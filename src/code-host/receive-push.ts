@@ -41,7 +41,7 @@ export async function receivePush(deps: Deps, sent: PushDelivery): Promise<Recei
   const host = hostOf(header);
   if (host === null)
     throw new Refusal('refused', 'this is no event of GitHub, GitLab or Gitea: no header names its kind');
-  const payload = readDelivered({ type: header('content-type') ?? '', body: sent.body });
+  const payload = await readDelivered({ type: header('content-type') ?? '', body: sent.body });
   const event = readEvent(host, payload);
   if (event.kind === 'ping') return { ok: true, ping: true };
   if (event.kind === 'other') return { ok: true, skipped: `${event.name} is no push` };

@@ -1,3 +1,4 @@
+import type { PushState } from '../contract/code-host.js';
 import type { Sql } from '../db/contract.js';
 import { deployTree, noteRefused } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
@@ -5,11 +6,12 @@ import { CannotOpen, openSecret } from '../secrets/index.js';
 import type { InFlight } from '../shared/in-flight.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
+import { StorageUnavailable, toStorageError } from '../shared/storage-unavailable.js';
 import { liveRuns, raiseEvent } from '../workspaces/index.js';
 import { type Fetched, fetchTree } from './fetch-tree.js';
 import { HOSTS } from './hosts/index.js';
 import { pinSource } from './pin-source.js';
-import type { NewPush, PushState } from './push-rows.js';
+import type { NewPush } from './push-rows.js';
 import { secretText } from './secret-text.js';
 
 export const FETCH_TOKEN = 'GIT_FETCH_TOKEN';
@@ -89,6 +91,8 @@ async function attempt(deps: Deps, row: PushRow): Promise<Outcome> {
 /** What nobody foresaw is tried again as well; a database that is away is told by whoever asks it next. */
 function afterError({ log }: Pick<Deps, 'log'>, row: PushRow, error: unknown): Outcome | null {
   if (error instanceof Overtaken) return null;
+  if (toStorageError(error) instanceof StorageUnavailable)
+    return afterFault(row, { kind: 'fault', message: 'the storage does not answer', again: true });
   if (error instanceof Refusal && error.kind === 'unavailable') throw error;
   log.error({ error, push: row.id, workspaceId: row.workspaceId }, 'a code host’s push could not be worked on');
   return afterFault(row, { kind: 'fault', message: 'internal error', again: true });

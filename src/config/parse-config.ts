@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { foldName } from '../shared/ids.js';
+import { isLoopback } from '../shared/is-loopback.js';
 import { parseAllowHosts } from './allow-hosts.js';
 import type { Config } from './config.js';
 import { ConfigError } from './config-error.js';
@@ -96,10 +97,6 @@ function checkTogether(config: Config, reader: Reader): void {
       );
     }
   }
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 function freeze<T>(value: T): T {

@@ -22,20 +22,27 @@ export const PushPassed = z
   ])
   .meta({ id: 'CodePushPassed' });
 
+/**
+ * `pending` and `waiting` (for live runs to end) have an end to come; `superseded` had a newer one come first. The last
+ * is no push: the latest request that was not signed with the secret.
+ */
+const PushState = z.enum([
+  'pending',
+  'waiting',
+  'applied',
+  'unchanged',
+  'refused',
+  'failed',
+  'superseded',
+  'invalid-signature',
+]);
+export type PushState = z.infer<typeof PushState>;
+
 const CodePush = z
   .object({
     id: z.string(),
     at: Time,
-    state: z.enum([
-      'pending',
-      'waiting',
-      'applied',
-      'unchanged',
-      'refused',
-      'failed',
-      'superseded',
-      'invalid-signature',
-    ]),
+    state: PushState,
     detail: z.string().nullable().describe('Why it waits, was refused or failed'),
     host: z.enum(['github', 'gitlab', 'gitea']).nullable(),
     repository: z.string().nullable(),

@@ -30,8 +30,8 @@ export const RepoBody = z
       z.object({
         name: z.string(),
         commit: z.string().nullable(),
-        ahead: count.describe('Commits that main has not'),
-        behind: count.describe('Commits of main that it has not'),
+        ahead: count.nullable().describe('Commits that main has not; null where that cannot be counted'),
+        behind: count.nullable().describe('Commits of main that it has not; null as well'),
         preview: z.string().nullable().describe('The workspace that shows it'),
       }),
     ),

@@ -40,6 +40,8 @@ export interface Proposal {
 
 export interface TreeRequest {
   readonly workspace: string;
+  /** What a refusal calls it; `the tree` without it. */
+  readonly what?: string | undefined;
   /** The tree to make live, given what is live. Called again when that moved on meanwhile; throws what refuses it. */
   readonly propose: (sql: Sql, workspaceId: string, live: LiveTree) => Promise<Proposal>;
   /** A full hash to be known by; null takes the git commit's. */
@@ -52,6 +54,10 @@ export interface TreeRequest {
   readonly dryRun: boolean;
   /** Keeps the answer with what was done. */
   readonly once?: Once | undefined;
+  /** What its transaction refers to, once nothing refuses the tree: done before it, and harmless when it fails. */
+  readonly before?: (() => Promise<void>) | undefined;
+  /** The caller moves the ref of `main` itself, with others. */
+  readonly leavesMain?: boolean | undefined;
   /** What is written with it, in its transaction. Not called when nothing had to be written. */
   readonly also?: ((sql: Sql, applied: DeployResult) => Promise<void>) | undefined;
 }
@@ -83,6 +89,7 @@ export async function applyTree(deps: Deps, caller: Caller, request: TreeRequest
   const draft = await draftTree(deps.db, workspaceId, request);
   const early = await settle(deps.db, workspaceId, request, draft);
   if (early) return early;
+  await request.before?.();
   const result = await inTurn(workspaceId, () =>
     deps.db.transaction(async (sql) => {
       const librarySeq = await lockShelf(sql, caller.tenant, 'share');
@@ -98,9 +105,10 @@ export async function applyTree(deps: Deps, caller: Caller, request: TreeRequest
   );
   failpoint('pointer-swapped');
   // What is live is settled. A ref that cannot be moved now is moved at the next touch.
-  await alignMain(deps, workspaceId).catch((error: unknown) =>
-    deps.log.warn({ workspaceId, error: errorMessage(error) }, 'the ref of a deploy could not be moved yet'),
-  );
+  if (!request.leavesMain)
+    await alignMain(deps, workspaceId).catch((error: unknown) =>
+      deps.log.warn({ workspaceId, error: errorMessage(error) }, 'the ref of a deploy could not be moved yet'),
+    );
   return result;
 }
 
@@ -121,7 +129,7 @@ async function settle(sql: Sql, workspaceId: string, request: TreeRequest, draft
   const { live, prepared } = draft;
   const repeat = await findRepeat(sql, workspaceId, { id: request.id, files: prepared.files });
   if (repeat) return { ...answer(draft, repeat), added: [], changed: [], removed: [], issues: repeat.warnings };
-  if (!prepared.workspace) throw refusedTree('the tree', prepared.issues, draft.diff);
+  if (!prepared.workspace) throw refusedTree(request.what ?? 'the tree', prepared.issues, draft.diff);
   if (request.base !== null && request.base !== live.revision && request.base !== live.gitCommit) {
     throw new Refusal('conflict', 'another revision is live than the one named in base; read it, then deploy over it', {
       code: 'deploy/stale-base',

@@ -1,14 +1,31 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** A port of 127.0.0.1 that nobody listens on now. */
-export function freePort(): Promise<number> {
+/**
+ * Below what systems give to outgoing connections (32768 on Linux, 49152 elsewhere): of those any may be taken again by
+ * some connection before a server that has yet to start listens on it.
+ */
+const FROM = 20_000;
+const TO = 32_768;
+const TRIES = 20;
+
+/** A TCP port of 127.0.0.1 on which nobody listens. */
+export async function freePort(): Promise<number> {
+  for (let left = TRIES; left > 0; left -= 1) {
+    const port = await listenOnce(randomInt(FROM, TO)).catch(() => null);
+    if (port !== null) return port;
+  }
+  return listenOnce(0);
+}
+
+/** Listens on the port and stops; answers which one it was. */
+function listenOnce(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
+    server.listen(port, '127.0.0.1', () => {
       const address = server.address();
-      const port = typeof address === 'object' && address ? address.port : 0;
-      server.close(() => resolve(port));
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
     });
   });
 }

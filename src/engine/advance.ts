@@ -13,7 +13,7 @@ import { LaneWriter } from './journal/lane-writer.js';
 import { endOf, indexSteps, type Lane } from './lane/lane.js';
 import { lanePlanOf } from './lane/lane-plan.js';
 import { walk } from './lane/walk.js';
-import { enterLive, worker } from './live.js';
+import { enterLive } from './live.js';
 import { closeRun } from './rows/close-run.js';
 import { tellEvents } from './rows/tell-events.js';
 import { Hidden } from './secrets/hidden.js';
@@ -22,12 +22,21 @@ import { watchLane } from './watch-lane.js';
 
 const LAST_ATTEMPT = 5;
 
+/** One try at a turn. */
+export interface Attempt {
+  /** Counts from 1. */
+  readonly attempt: number;
+  readonly cancelled: AbortSignal;
+  /** True once the worker that makes it is to end: the lane stops at its next border, and another worker goes on. */
+  readonly isLeaving: () => boolean;
+}
+
 /**
  * Runs a lane's steps to its next stop. Safe to repeat: the journal names every call that was made, so another
  * attempt, on whatever worker, goes on where this one was cut and pays for nothing that was recorded twice.
- * `attempt` counts from 1. It throws when the attempt is to be made again.
+ * It throws when the attempt is to be made again.
  */
-export async function advanceLane(deps: Deps, turn: Turn, attempt: number, cancelled: AbortSignal): Promise<Stop> {
+export async function advanceLane(deps: Deps, turn: Turn, { attempt, cancelled, isLeaving }: Attempt): Promise<Stop> {
   const live = enterLive(turn.runId);
   const signal = AbortSignal.any([cancelled, live.controller.signal]);
   const hidden = new Hidden();
@@ -37,7 +46,7 @@ export async function advanceLane(deps: Deps, turn: Turn, attempt: number, cance
     const view = await readLane(deps.db, turn, claimed.state);
     if (!view || view.run.ended) return { kind: 'failed' };
     if (claimed.state === 'failed') return await rest(deps, view, { kind: 'failed' });
-    const lane = await openLaneState(deps, turn, { claimed, view, signal, hidden });
+    const lane = await openLaneState(deps, turn, { claimed, view, signal, hidden, isLeaving });
     if (claimed.state === 'done') return await rest(deps, view, { kind: endOf(lane) });
     const watch = watchLane(deps, turn, claimed.fence, live.controller);
     try {
@@ -71,9 +80,11 @@ interface Opening {
   readonly view: LaneView;
   readonly signal: AbortSignal;
   readonly hidden: Hidden;
+  readonly isLeaving: Attempt['isLeaving'];
 }
 
-async function openLaneState(deps: Deps, turn: Turn, { claimed, view, signal, hidden }: Opening): Promise<Lane> {
+async function openLaneState(deps: Deps, turn: Turn, opening: Opening): Promise<Lane> {
+  const { claimed, view, signal, hidden, isLeaving } = opening;
   const plan = await loadPlan(deps, view.run.workspaceId, view.run.planId);
   const { runId, lane } = turn;
   const own = { ...deps, log: hidden.log(deps.log) };
@@ -103,7 +114,7 @@ async function openLaneState(deps: Deps, turn: Turn, { claimed, view, signal, hi
     parks: new Map(view.parks.map((park) => [park.id, park])),
     children: view.lanes,
     signal,
-    leaving: () => worker.leaving,
+    leaving: isLeaving,
   };
 }
 

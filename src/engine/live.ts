@@ -23,6 +23,3 @@ export function enterLive(runId: string): { readonly controller: AbortController
 export function abortLive(runId: string): void {
   for (const controller of live.get(runId) ?? []) controller.abort(new Ended());
 }
-
-/** Set once, at SIGTERM: lanes stop at their next border, and the next worker goes on. */
-export const worker = { leaving: false };

@@ -23,7 +23,6 @@ export async function awaitPushEvals(
   const open = begun.filter(({ finishedAt }) => finishedAt === null).map(({ id }) => id);
   if (open.length === 0) return begun.map(summaryOf);
   await tellRuns(deps, open);
-  const signal = AbortSignal.timeout(withinMs);
-  await Promise.all(open.map((id) => deps.workflows.whenEvalEnds(id, signal)));
+  await Promise.all(open.map((id) => deps.workflows.whenEvalEnds(id, withinMs)));
   return (await read()).map(summaryOf);
 }

@@ -1,5 +1,7 @@
+import { Refusal } from '../shared/refusal.js';
+import { isHugeTree } from './read-tree.js';
 import type { Repository } from './repository.js';
-import { runGit } from './run-git.js';
+import { GitFailed, type GitRun, runGit } from './run-git.js';
 
 /** How many commits a branch has that the other has not, and the other way round. */
 export interface Apart {
@@ -7,15 +9,48 @@ export interface Apart {
   readonly behind: number;
 }
 
+/** What two commits may cost that are compared: ordinary ones take a hundredth of it. */
+const LIMITS = { memoryBytes: 1_024 * 1024 * 1024, cpuSeconds: 20 };
+
+/** Runs git over what lies between two commits. Refuses `refused` where that is more than git may take. */
+export async function runCompare(repository: Repository, args: readonly string[], run: GitRun = {}) {
+  try {
+    return await runGit(repository, args, { ...run, limits: LIMITS });
+  } catch (error) {
+    if (!(error instanceof GitFailed) || !error.isOverLimits) throw error;
+    const refusal = incomparable('what lies between the two takes more memory or time than a comparison may');
+    refusal.cause = error;
+    throw refusal;
+  }
+}
+
+/** That two commits cannot be compared; `because` is how a sentence goes on. */
+export function incomparable(because: string, code = 'repo/incomparable'): Refusal {
+  return new Refusal(
+    'refused',
+    `the two cannot be compared, because ${because}: rebase the branch onto main with git, and push it again`,
+    { code },
+  );
+}
+
+/** Refuses `refused` where that cannot be counted. */
 export async function countApart(repository: Repository, base: string, commit: string): Promise<Apart> {
   const args = ['rev-list', '--left-right', '--count', '--end-of-options', `${base}...${commit}`];
-  const [behind = 0, ahead = 0] = (await runGit(repository, args)).stdout.toString().trim().split('\t').map(Number);
+  const { stdout } = await runCompare(repository, args);
+  const [behind = 0, ahead = 0] = stdout.toString().trim().split('\t').map(Number);
   return { ahead, behind };
+}
+
+/** The commits that both come from and that no other such comes after: one, or several after merges of each other. */
+export async function mergeBases(repository: Repository, a: string, b: string): Promise<readonly string[]> {
+  const args = ['merge-base', '--all', '--end-of-options', a, b];
+  const { stdout } = await runCompare(repository, args, { accept: [0, 1] });
+  return stdout.toString('latin1').split('\n').filter(Boolean);
 }
 
 /** The newest commit that both come from; null when there is none. */
 export async function mergeBase(repository: Repository, a: string, b: string): Promise<string | null> {
-  const { stdout, code } = await runGit(repository, ['merge-base', '--end-of-options', a, b], { accept: [0, 1] });
+  const { stdout, code } = await runCompare(repository, ['merge-base', '--end-of-options', a, b], { accept: [0, 1] });
   return code === 0 ? stdout.toString().trim() : null;
 }
 
@@ -50,8 +85,9 @@ export async function diffCommits(
   before: string | null,
   after: string,
 ): Promise<readonly ChangedBlob[] | null> {
+  if (before !== null && (await isHugeTree(repository, before))) return null;
   const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', '--end-of-options'];
-  const { stdout, cut } = await runGit(repository, [...args, before ?? EMPTY_TREE, after], {
+  const { stdout, cut } = await runCompare(repository, [...args, before ?? EMPTY_TREE, after], {
     maxBytes: MAX_DIFF_BYTES,
   });
   if (cut) return null;

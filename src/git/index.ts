@@ -2,6 +2,8 @@ export { type AppendedCommit, appendCommits } from './append-commits.js';
 export { blobId } from './blob-id.js';
 export { unwritablePaths } from './check-paths.js';
 export { type Apart, countApart, diffCommits, mergeBase, objectSizes, readTags } from './compare.js';
+export { type KnownFile, readKnownCommit } from './known-commit.js';
+export { listRefs } from './list-refs.js';
 export { mergeCommits } from './merge.js';
 export {
   adoptPack,
@@ -16,7 +18,7 @@ export {
 export { FLUSH, pktLine, WireFault } from './pkt-line.js';
 export { type MirrorCredential, pushMirror } from './push-mirror.js';
 export { type PushRequest, type RefCommand, readPushRequest } from './push-request.js';
-export { readCommit } from './read-commit.js';
+export { type Commit, hasCommit, readCommit } from './read-commit.js';
 export {
   type ListedFile,
   listTree,
@@ -26,11 +28,11 @@ export {
   type TreeFault,
   type TreeListing,
 } from './read-tree.js';
-export { isAncestor, knownObjects, listRefs, MAIN, moveRef, readRef, removeRef, setRefs } from './refs.js';
-export { openRepository, type Repository, removeRepository, repositoryFolder } from './repository.js';
-export { endOf, runGit, spawnGit } from './run-git.js';
-export { takePushedPack } from './take-pack.js';
-export { countObjects, tidyRepository } from './tidy.js';
+export { isAncestor, knownObjects, MAIN, moveRef, readRef, removeRef, setRefs } from './refs.js';
+export { type GitObject, openRepository, type Repository, removeRepository, repositoryFolder } from './repository.js';
+export { endOf, GitFailed, runGit, spawnGit } from './run-git.js';
+export { discardPack, takePushedPack } from './take-pack.js';
+export { countObjects, looksUntidy, tidyRepository } from './tidy.js';
 export { treeId } from './tree-id.js';
 export { writeCommit } from './write-commit.js';
 export { writeBlobs, writeTree } from './write-tree.js';

@@ -1,5 +1,7 @@
 import type { Actor } from '../shared/roles.js';
+import { incomparable, mergeBases, runCompare } from './compare.js';
 import { type KeptPack, makePack, openQuarantine, type Quarantine } from './packs.js';
+import { isHugeTree } from './read-tree.js';
 import type { Repository } from './repository.js';
 import { runGit } from './run-git.js';
 import { cleanMessage, identity } from './write-commit.js';
@@ -27,9 +29,11 @@ const MAX_CONFLICT_BYTES = 1024 * 1024;
 
 /**
  * A merge commit of two parents, its objects as one pack in a quarantine that is the caller's to remove; or the paths
- * that both sides changed. Two commits that have nothing in common are merged as if they came from nothing.
+ * that both sides changed. Two commits that have nothing in common are merged as if they came from nothing. Refuses
+ * `refused` where what they come from is more than can be compared.
  */
 export async function mergeCommits(repository: Repository, input: MergeInput): Promise<Merge> {
+  await checkBases(repository, await mergeBases(repository, input.into, input.commit));
   const quarantine = await openQuarantine(repository);
   try {
     const tree = await mergeTrees(repository, quarantine, input);
@@ -47,18 +51,36 @@ export async function mergeCommits(repository: Repository, input: MergeInput): P
   }
 }
 
+/** As many newest commits two branches may both come from: merges of each other, again and again, make them. */
+const MAX_BASES = 16;
+
+/**
+ * Refuses what a merge would walk in vain. Several bases are merged into one first, over what those come from: trees
+ * that nobody lists here, and that are left to the limits of the merge itself.
+ */
+async function checkBases(repository: Repository, bases: readonly string[]): Promise<void> {
+  if (bases.length > MAX_BASES)
+    throw incomparable(`they have merged each other so often that both come from ${bases.length} commits`);
+  for (const base of bases)
+    if (await isHugeTree(repository, base))
+      throw incomparable(
+        `the commit ${base.slice(0, 12)}, which both come from, has more files than can be compared`,
+        'repo/base-too-large',
+      );
+}
+
 /** The id of the merged tree, or the paths in conflict. */
 async function mergeTrees(
   repository: Repository,
   { env }: Quarantine,
   { into, commit }: MergeInput,
 ): Promise<string | readonly string[]> {
-  const { stdout, code, cut } = await runGit(
+  const { stdout, code, cut } = await runCompare(
     repository,
     ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', '--allow-unrelated-histories', into, commit],
     { env, accept: [0, 1], maxBytes: MAX_CONFLICT_BYTES },
   );
-  if (cut) throw new Error('a merge has more conflicts than can be told');
+  if (cut) throw incomparable('their changes are in conflict in more files than can be told');
   const [tree = '', ...paths] = stdout.toString('utf8').split('\0').filter(Boolean);
   return code === 0 ? tree.trim() : [...new Set(paths)];
 }

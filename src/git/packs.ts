@@ -3,6 +3,7 @@ import { access, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { Refusal } from '../shared/refusal.js';
 import type { Repository } from './repository.js';
 import { endOf, spawnGit } from './run-git.js';
 
@@ -38,15 +39,18 @@ export async function openQuarantine({ gitdir }: Repository): Promise<Quarantine
   };
 }
 
-/** What a process that died left: nobody else can know its name, so what is older than an hour is nobody's. */
-export async function sweepQuarantine({ gitdir }: Repository, olderThanMs = 3_600_000): Promise<number> {
+/** What a process that died left: nobody else can know its name, so what was made more than an hour ago is nobody's. */
+export async function sweepQuarantine(
+  { gitdir }: Repository,
+  madeBefore = new Date(Date.now() - 3_600_000),
+): Promise<number> {
   const root = join(gitdir, FOLDER);
   const names = await readdir(root).catch(() => []);
   let removed = 0;
   for (const name of names) {
     const folder = join(root, name);
-    const age = Date.now() - ((await stat(folder).catch(() => null))?.mtimeMs ?? 0);
-    if (age < olderThanMs) continue;
+    const made = (await stat(folder).catch(() => null))?.mtimeMs ?? 0;
+    if (made >= madeBefore.getTime()) continue;
     await rm(folder, { recursive: true, force: true });
     removed += 1;
   }
@@ -116,6 +120,8 @@ async function indexPack(repository: Repository, quarantine: Quarantine, bytes: 
   // A git that gives up closes its end first: what it said is the reason, and not the broken pipe.
   const [code] = await Promise.all([endOf(child), pipeline(bytes, child.stdin).catch(() => undefined)]);
   const pack = code === 0 ? await packIn(quarantine) : null;
+  // What it came from may have broken off: that is the reason then.
+  if (!pack && bytes.errored instanceof Refusal) throw bytes.errored;
   if (!pack) throw new Error(`a pack cannot be read: ${stderr.trim()}`);
   return pack;
 }

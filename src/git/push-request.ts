@@ -11,6 +11,8 @@ export interface RefCommand {
 export interface PushRequest {
   readonly commands: readonly RefCommand[];
   readonly capabilities: ReadonlySet<string>;
+  /** What is too much of it, known before the pack; null when nothing is. */
+  readonly fault: string | null;
   /** The pack's bytes; null when none came, or one without objects. */
   readonly pack: AsyncIterable<Buffer> | null;
 }
@@ -44,10 +46,13 @@ export async function readPushRequest(body: Readable): Promise<PushRequest> {
     if (/^shallow [0-9a-f]{40}\n?$/.test(text)) continue;
     if (text.startsWith('push-cert')) throw new WireFault('signed pushes are not taken: push without --signed');
     commands.push(parseCommand(text));
-    if (commands.length > MAX_COMMANDS) throw new WireFault(`more than ${MAX_COMMANDS} refs in one push: push fewer`);
   }
-  if (!commands.some((command) => command.new !== null)) return { commands, capabilities, pack: null };
-  return { commands, capabilities, pack: await openPack(reader) };
+  if (commands.length > MAX_COMMANDS) {
+    const fault = `the push has ${commands.length} refs, the most is ${MAX_COMMANDS}: push fewer at once`;
+    return { commands, capabilities, fault, pack: reader.rest() };
+  }
+  if (!commands.some((command) => command.new !== null)) return { commands, capabilities, fault: null, pack: null };
+  return { commands, capabilities, ...(await openPack(reader)) };
 }
 
 function parseCommand(text: string): RefCommand {
@@ -65,14 +70,14 @@ function utf8(bytes: Buffer): string {
 }
 
 /** `PACK`, the version and the number of objects come first (gitformat-pack). */
-async function openPack(reader: PktReader): Promise<AsyncIterable<Buffer> | null> {
+async function openPack(reader: PktReader): Promise<Pick<PushRequest, 'fault' | 'pack'>> {
   const head = await reader.bytes(12);
   if (head?.subarray(0, 4).toString('latin1') !== 'PACK') throw new WireFault('the push has no pack');
   const count = head.readUInt32BE(8);
-  if (count > MAX_OBJECTS) throw new WireFault(`the push has ${count} objects, the most is ${MAX_OBJECTS}`);
-  if (count > 0) return joined(head, reader);
+  const fault = count > MAX_OBJECTS ? `the push has ${count} objects, the most is ${MAX_OBJECTS}` : null;
+  if (count > 0) return { fault, pack: joined(head, reader) };
   for await (const _ of reader.rest()) void _;
-  return null;
+  return { fault, pack: null };
 }
 
 async function* joined(head: Buffer, reader: PktReader): AsyncGenerator<Buffer> {

@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { inflate } from 'node:zlib';
+import { Lru } from '../shared/lru.js';
 import type { Repository } from './repository.js';
 import { runGit } from './run-git.js';
 
@@ -17,8 +18,29 @@ export interface Commit {
 
 /** Null when the repository has no such commit. */
 export async function readCommit(repository: Repository, id: string): Promise<Commit | null> {
+  const known = repository.objects?.get(id);
+  if (known) return known.type === 'commit' ? parseCommit(id, known.content.toString('utf8')) : null;
   const text = (await readLoose(repository, id)) ?? (await readByGit(repository, id));
   return text === null ? null : parseCommit(id, text);
+}
+
+/** Commits that were seen in packs, with the state in which the folder of packs was before the look. */
+const seen = new Lru<string, string>(1_000);
+
+/** Whether the repository has this commit. A packed one is looked for again when the packs are not the same any more. */
+export async function hasCommit(repository: Repository, id: string): Promise<boolean> {
+  if ((await readLoose(repository, id)) !== null) return true;
+  const key = `${repository.gitdir} ${id}`;
+  const packs = await stateOfPacks(repository);
+  if (packs !== '' && seen.get(key) === packs) return true;
+  if ((await readByGit(repository, id)) === null) return false;
+  seen.set(key, packs);
+  return true;
+}
+
+async function stateOfPacks({ gitdir }: Repository): Promise<string> {
+  const found = await stat(join(gitdir, 'objects', 'pack'), { bigint: true }).catch(() => null);
+  return found ? `${found.ino} ${found.mtimeNs}` : '';
 }
 
 /** A commit that we wrote ourselves lies in a file of its own: no process is needed for it. */
@@ -43,7 +65,7 @@ async function readByGit(repository: Repository, id: string): Promise<string | n
   return cut || type !== 'commit' ? null : stdout.subarray(end + 1, -1).toString('utf8');
 }
 
-function parseCommit(id: string, text: string): Commit {
+export function parseCommit(id: string, text: string): Commit {
   const blank = text.indexOf('\n\n');
   const head = (blank < 0 ? text : text.slice(0, blank)).split('\n');
   const values = (name: string) =>

@@ -1,5 +1,6 @@
+import { readBatch } from './read-batch.js';
 import type { Repository } from './repository.js';
-import { runGit } from './run-git.js';
+import { GitFailed, runGit } from './run-git.js';
 
 export interface TreeBudget {
   /** Files, and as many folders again. */
@@ -55,6 +56,22 @@ export async function listTree(repository: Repository, commit: string, budget: T
   return { files, faults };
 }
 
+const MAX_PATHS_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Whether a commit's tree has more paths than can be walked: some hundred thousand. Of a push only the newest commit's
+ * was listed, and whatever compares an older one must not begin with 10^8 paths.
+ */
+export async function isHugeTree(repository: Repository, commit: string): Promise<boolean> {
+  const args = ['ls-tree', '-r', '-t', '-z', '--name-only', '--full-tree', '--end-of-options', commit];
+  try {
+    return (await runGit(repository, args, { maxBytes: MAX_PATHS_BYTES, limits: { cpuSeconds: 10 } })).cut;
+  } catch (error) {
+    if (error instanceof GitFailed && error.isOverLimits) return true;
+    throw error;
+  }
+}
+
 function splitAtNul(output: Buffer): Buffer[] {
   const lines: Buffer[] = [];
   for (let start = 0; start < output.byteLength; ) {
@@ -95,21 +112,24 @@ export async function readObjects(
   shas: Iterable<string>,
   maxBytes: number,
 ): Promise<Map<string, Buffer>> {
-  const wanted = [...new Set(shas)];
   const found = new Map<string, Buffer>();
+  const wanted: string[] = [];
+  for (const sha of new Set(shas)) {
+    const known = repository.objects?.get(sha);
+    if (known?.type === 'blob') found.set(sha, known.content);
+    else wanted.push(sha);
+  }
   if (wanted.length === 0) return found;
   const { stdout, cut } = await runGit(repository, ['cat-file', '--batch', '--buffer'], {
     input: wanted.map((sha) => `${sha}\n`).join(''),
     maxBytes: maxBytes + wanted.length * 64,
   });
   if (cut) throw new Error(`the objects asked for are over ${maxBytes} bytes`);
-  let at = 0;
+  const objects = readBatch(stdout);
   for (const sha of wanted) {
-    const end = stdout.indexOf(10, at);
-    const [id, type, size] = stdout.subarray(at, end).toString('latin1').split(' ');
-    if (id !== sha || type !== 'blob') throw new Error(`there is no blob ${sha}`);
-    at = end + 1 + Number(size) + 1;
-    found.set(sha, stdout.subarray(end + 1, at - 1));
+    const object = objects.get(sha);
+    if (object?.type !== 'blob') throw new Error(`there is no blob ${sha}`);
+    found.set(sha, object.content);
   }
   return found;
 }

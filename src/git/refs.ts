@@ -1,5 +1,7 @@
 import { Errors, resolveRef, writeRef } from 'isomorphic-git';
+import { runCompare } from './compare.js';
 import { gitFs } from './git-fs.js';
+import { listRefs } from './list-refs.js';
 import type { Repository } from './repository.js';
 import { runGit } from './run-git.js';
 
@@ -18,13 +20,6 @@ export async function readRef(repository: Repository, ref: string): Promise<stri
 /** Points a ref at a commit, wherever it pointed before. Who may move it, and when, is the caller's to know. */
 export async function moveRef(repository: Repository, ref: string, commit: string): Promise<void> {
   await writeRef({ fs: gitFs, gitdir: repository.gitdir, ref, value: commit, force: true });
-}
-
-/** All refs of the repository on the disk, whole names. */
-export async function listRefs(repository: Repository): Promise<Map<string, string>> {
-  const { stdout } = await runGit(repository, ['for-each-ref', '--format=%(objectname) %(refname)']);
-  const lines = stdout.toString('utf8').split('\n').filter(Boolean);
-  return new Map(lines.map((line) => [line.slice(41), line.slice(0, 40)]));
 }
 
 /** Makes the refs on the disk these and no others, all or none of them. Their objects are there. */
@@ -71,5 +66,5 @@ export async function knownObjects(repository: Repository, ids: readonly string[
 /** True when `ancestor` is `commit` or comes before it. Both are there. */
 export async function isAncestor(repository: Repository, ancestor: string, commit: string): Promise<boolean> {
   const args = ['merge-base', '--is-ancestor', '--end-of-options', ancestor, commit];
-  return (await runGit(repository, args, { accept: [0, 1] })).code === 0;
+  return (await runCompare(repository, args, { accept: [0, 1] })).code === 0;
 }

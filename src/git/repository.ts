@@ -8,6 +8,13 @@ export interface Repository {
   readonly gitdir: string;
   /** What git is told besides: where it looks for objects. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Objects that were read already, by their ids: what of them is asked for needs no process of git. */
+  readonly objects?: ReadonlyMap<string, GitObject>;
+}
+
+export interface GitObject {
+  readonly type: string;
+  readonly content: Buffer;
 }
 
 export function repositoryFolder(dataDir: string, workspaceId: string): string {

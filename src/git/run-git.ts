@@ -120,7 +120,23 @@ export interface GitOutput {
 const DEFAULT_MAX = 32 * MIB;
 const MAX_STDERR = 8_192;
 
-/** Runs git to its end and answers what it said. Throws with the end of its stderr when it fails. */
+/** git ended with a failure. */
+export class GitFailed extends Error {
+  override readonly name = 'GitFailed';
+
+  constructor(
+    message: string,
+    /** It asked for more memory, time or disk than it may use: what it was to do is too much, and nothing is broken. */
+    readonly isOverLimits: boolean,
+  ) {
+    super(message);
+  }
+}
+
+/** What git says when it is given no more memory. */
+const NO_MEMORY = /out of memory|cannot allocate memory|mmap failed/i;
+
+/** Runs git to its end and answers what it said. Throws `GitFailed` with the end of its stderr when it fails. */
 export async function runGit(repository: Repository, args: readonly string[], run: GitRun = {}): Promise<GitOutput> {
   const { input, accept = [0], maxBytes = DEFAULT_MAX, ...options } = run;
   const child = spawnGit(repository, args, options);
@@ -144,7 +160,8 @@ export async function runGit(repository: Repository, args: readonly string[], ru
   child.stdin.end(input);
   const code = await endOf(child);
   if (cut || (code !== null && accept.includes(code))) return { stdout: Buffer.concat(parts), code: code ?? -1, cut };
-  throw new Error(`git ${args[0]} failed (${code ?? 'killed'}): ${stderr.trim()}`);
+  const isOverLimits = (code === null && !run.signal?.aborted) || NO_MEMORY.test(stderr);
+  throw new GitFailed(`git ${args[0]} failed (${code ?? 'killed'}): ${stderr.trim()}`, isOverLimits);
 }
 
 /** The exit code; null when a signal ended it. Rejects when git cannot be started. */

@@ -1,7 +1,9 @@
-import { Readable, Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import type { Writable } from 'node:stream';
+import { toStorageError } from '../shared/storage-unavailable.js';
 import { type KeptPack, packIn, type Quarantine } from './packs.js';
 import { WireFault } from './pkt-line.js';
+import { readBatch } from './read-batch.js';
+import type { GitObject, Repository } from './repository.js';
 import { endOf, runGit, spawnGit } from './run-git.js';
 
 const MIB = 1024 * 1024;
@@ -17,18 +19,21 @@ export interface PushLimits {
 
 export const PUSH_LIMITS: PushLimits = { packBytes: 256 * MIB, objectBytes: 32 * MIB, totalBytes: 1_024 * MIB };
 
+/** A push of so little is read as a whole at once: what is asked of its objects later needs no process of git. */
+const SMALL = { packBytes: 256 * 1024, saidBytes: 4 * MIB };
+
 /** Memory and CPU of the git that reads what a stranger sent. */
 const CHILD = { memoryBytes: 1_024 * MIB, cpuSeconds: 90 };
 
 /**
- * Takes a pushed pack into the quarantine, checked object for object as `receive.fsckObjects` does. Throws `WireFault`
- * with what is wrong with it; then the quarantine is to be removed.
+ * Takes a pushed pack into the quarantine, checked object for object as `receive.fsckObjects` does, and answers the
+ * repository as it would be with it. Throws `WireFault` with what is wrong with it; then the quarantine is to be removed.
  */
 export async function takePushedPack(
   quarantine: Quarantine,
   pack: AsyncIterable<Buffer>,
   { limits = PUSH_LIMITS, signal }: { readonly limits?: PushLimits; readonly signal?: AbortSignal } = {},
-): Promise<KeptPack> {
+): Promise<Repository> {
   const args = ['index-pack', '--stdin', '--fix-thin', '--strict', `--max-input-size=${limits.packBytes}`];
   const child = spawnGit(quarantine.inside, args, {
     limits: { ...CHILD, fileBytes: limits.packBytes + 64 * MIB },
@@ -39,30 +44,71 @@ export async function takePushedPack(
     said = (said + text).slice(-8_000);
   });
   child.stdout.resume();
-  let tooLong = false;
-  const counted = countBytes(limits.packBytes, () => {
-    tooLong = true;
-  });
-  const fed = pipeline(Readable.from(pack), counted, child.stdin).catch((error: unknown) => error);
-  const [code, fault] = await Promise.all([endOf(child), fed]);
-  if (tooLong) throw new WireFault(`the push has more than ${limits.packBytes / MIB} MiB; the most is that`);
+  const [code, fault] = await Promise.all([endOf(child), feed(pack, child.stdin, limits.packBytes)]);
   if (fault instanceof WireFault) throw fault;
   const taken = code === 0 ? await packIn(quarantine) : null;
-  if (!taken) throw new WireFault(reasonOf(said, code));
+  if (!taken) throw toStorageError(new WireFault(reasonOf(said, code)));
+  const objects = await readSmall(quarantine, taken);
+  if (objects) return { ...quarantine.inside, objects };
   await checkSizes(quarantine, limits);
-  return taken;
+  return quarantine.inside;
 }
 
-function countBytes(most: number, onMore: () => void): Transform {
+/** All objects of a small pack; null when they are not small. */
+async function readSmall(quarantine: Quarantine, { size }: KeptPack): Promise<ReadonlyMap<string, GitObject> | null> {
+  if (size > SMALL.packBytes) return null;
+  const args = ['cat-file', '--batch-all-objects', '--unordered', '--buffer', '--batch'];
+  const { stdout, cut } = await runGit(alone(quarantine), args, { maxBytes: SMALL.saidBytes, limits: CHILD });
+  return cut ? null : readBatch(stdout);
+}
+
+/** The quarantine without the repository behind it. */
+function alone({ folder, inside: { gitdir } }: Quarantine): Repository {
+  return { gitdir, env: { GIT_OBJECT_DIRECTORY: folder } };
+}
+
+/** As much is read, and thrown away, to tell its sender what is wrong with it. */
+const READ_ON = 1_024 * MIB;
+
+/** Reads what is not wanted to its end: who sends it comes to the answer by sending all of it. */
+export async function discardPack(pack: AsyncIterable<Buffer>): Promise<void> {
   let size = 0;
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      size += chunk.byteLength;
-      if (size <= most) return done(null, chunk);
-      onMore();
-      done(new WireFault('too long'));
-    },
+  for await (const chunk of pack) {
+    size += chunk.byteLength;
+    if (size > READ_ON) return;
+  }
+}
+
+/**
+ * Feeds git as fast as it reads. The body is read to its end, whatever git makes of it: a client that nobody listens to
+ * is cut off while it sends, and never comes to the answer. Answers what was wrong with the body.
+ */
+async function feed(pack: AsyncIterable<Buffer>, git: Writable, most: number): Promise<unknown> {
+  let isOpen = true;
+  const closed = new Promise<void>((resolve) => git.once('close', resolve));
+  git.on('error', () => undefined);
+  void closed.then(() => {
+    isOpen = false;
   });
+  const fault = new WireFault(`the push has more than ${most / MIB} MiB; the most is that`);
+  let size = 0;
+  try {
+    for await (const chunk of pack) {
+      size += chunk.byteLength;
+      if (size > READ_ON) break;
+      if (size > most) git.destroy();
+      else if (isOpen && !git.write(chunk)) await Promise.race([drained(git), closed]);
+    }
+    git.end();
+    return size > most ? fault : null;
+  } catch (error) {
+    git.destroy();
+    return error;
+  }
+}
+
+function drained(stream: Writable): Promise<void> {
+  return new Promise((resolve) => stream.once('drain', resolve));
 }
 
 /** A git that was ended by a limit has said nothing; one that found a fault says it last. */
@@ -75,9 +121,8 @@ function reasonOf(said: string, code: number | null): string {
 }
 
 /** What the objects are when they are unpacked, without unpacking them. */
-async function checkSizes({ folder, inside }: Quarantine, limits: PushLimits): Promise<void> {
-  const alone = { ...inside, env: { GIT_OBJECT_DIRECTORY: folder } };
-  const { stdout } = await runGit(alone, [
+async function checkSizes(quarantine: Quarantine, limits: PushLimits): Promise<void> {
+  const { stdout } = await runGit(alone(quarantine), [
     'cat-file',
     '--batch-all-objects',
     '--unordered',

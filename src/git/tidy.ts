@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Repository } from './repository.js';
 import { runGit } from './run-git.js';
 
@@ -8,11 +10,24 @@ const MOST = { loose: 1_000, packs: 20 };
  * Gathers what many small writes left into few packs, once it is much; answers whether it was. Nothing is lost by it, reachable
  * or not, and readers and writers may go on beside it: a new pack stands before what is in it goes.
  */
-export async function tidyRepository(repository: Repository, most = MOST): Promise<boolean> {
+export async function tidyRepository(
+  repository: Repository,
+  { most = MOST, signal }: { readonly most?: typeof MOST; readonly signal?: AbortSignal } = {},
+): Promise<boolean> {
   const { loose, packs } = await countObjects(repository);
   if (loose <= most.loose && packs <= most.packs) return false;
-  await runGit(repository, ['repack', '--geometric=2', '-d', '-l', '--quiet'], { limits: { cpuSeconds: 600 } });
+  await runGit(repository, ['repack', '--geometric=2', '-d', '-l', '--quiet'], {
+    limits: { cpuSeconds: 600 },
+    ...{ signal, isGroup: true },
+  });
   return true;
+}
+
+/** Whether it is worth counting: of the 256 folders of files one stands for all, as git's own `gc --auto` has it. */
+export async function looksUntidy({ gitdir }: Repository): Promise<boolean> {
+  const names = (folder: string) => readdir(join(gitdir, 'objects', folder)).catch(() => []);
+  const [loose, packs] = await Promise.all([names('17'), names('pack')]);
+  return loose.length * 256 > MOST.loose || packs.filter((name) => name.endsWith('.pack')).length > MOST.packs;
 }
 
 /** Objects that are files of their own, and packs. */

@@ -3,6 +3,7 @@ import { audit, type Once } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { blobId } from '../git/index.js';
+import { failpoint } from '../shared/failpoint.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { storableJson } from '../shared/storable-json.js';
@@ -89,7 +90,7 @@ export async function changeShelf(deps: Deps, caller: Caller, change: ShelfChang
   const draft = await draftShelf(deps, deps.db, { tenant, change });
   refuse(caller, draft);
   if (isLive(change, draft)) return answer(draft, { applied: false });
-  return inTurn(libraryId(tenant), () =>
+  const changed = await inTurn(libraryId(tenant), () =>
     deps.db.transaction(async (sql) => {
       const seq = await lockShelf(sql, tenant, 'update');
       const isOld = seq !== draft.live.seq;
@@ -105,6 +106,8 @@ export async function changeShelf(deps: Deps, caller: Caller, change: ShelfChang
       return result;
     }),
   );
+  failpoint('pointer-swapped');
+  return changed;
 }
 
 /** Nothing would move: the same files, and no commit of its own that is to be the live one. */

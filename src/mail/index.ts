@@ -1,2 +1,3 @@
 export { escapeHtml } from './escape-html.js';
-export { type MailOutcome, sendMail } from './send-mail.js';
+export type { MailOutcome } from './mail.js';
+export { sendMail } from './send-mail.js';

@@ -5,6 +5,7 @@ declare module 'nodemailer' {
     readonly connectionTimeout: number;
     readonly greetingTimeout: number;
     readonly socketTimeout: number;
+    readonly requireTLS: boolean;
     readonly disableFileAccess: boolean;
     readonly disableUrlAccess: boolean;
   }

@@ -1,20 +1,7 @@
 import type { Deps } from '../deps.js';
 import { openSecret } from '../secrets/index.js';
+import { MAIL_HEADERS, type Mail, type MailOutcome } from './mail.js';
 import { sendSmtp } from './send-smtp.js';
-
-export interface Mail {
-  readonly to: string;
-  readonly subject: string;
-  readonly text: string;
-  readonly html: string;
-  /** The same for the same mail: a provider that knows it sends that once. */
-  readonly id: string;
-}
-
-export type MailOutcome =
-  | { readonly sent: true }
-  /** `final`: this mail will not be taken at another time either, whatever is mended here. */
-  | { readonly sent: false; readonly reason: string; readonly final: boolean };
 
 /** The account's key for its mail provider. */
 const SECRET = 'EMAIL_API_KEY';
@@ -41,7 +28,7 @@ export async function sendMail(deps: Deps, tenant: string, mail: Mail): Promise<
     url: apiUrl,
     method: 'POST',
     headers: { authorization: `Bearer ${key.key}`, 'content-type': 'application/json', 'idempotency-key': id },
-    body: JSON.stringify({ from, to: [to], subject, text, html }),
+    body: JSON.stringify({ from, to: [to], subject, text, html, headers: MAIL_HEADERS }),
     httpsOnly: true,
     redirects: 0,
     timeoutMs: TIMEOUT_MS,

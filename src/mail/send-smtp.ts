@@ -1,6 +1,7 @@
 import { createTransport } from 'nodemailer';
+import { isLoopback } from '../shared/is-loopback.js';
 import { errorMessage } from '../shared/refusal.js';
-import type { Mail, MailOutcome } from './send-mail.js';
+import { MAIL_HEADERS, type Mail, type MailOutcome } from './mail.js';
 
 const TIMEOUT_MS = 15_000;
 
@@ -11,6 +12,7 @@ export async function sendSmtp(url: string, from: string, { id, to, subject, tex
     connectionTimeout: TIMEOUT_MS,
     greetingTimeout: TIMEOUT_MS,
     socketTimeout: TIMEOUT_MS,
+    requireTLS: needsTls(url),
     disableFileAccess: true,
     disableUrlAccess: true,
   });
@@ -23,7 +25,7 @@ export async function sendSmtp(url: string, from: string, { id, to, subject, tex
       text,
       html,
       messageId: `<${id}@${domain}>`,
-      headers: { 'Auto-Submitted': 'auto-generated' },
+      headers: MAIL_HEADERS,
     });
     return { sent: true };
   } catch (error) {
@@ -32,6 +34,12 @@ export async function sendSmtp(url: string, from: string, { id, to, subject, tex
   } finally {
     transport.close();
   }
+}
+
+/** Whether a password would cross a network: then the server must offer STARTTLS, which who listens could strip. */
+export function needsTls(url: string): boolean {
+  const { protocol, username, hostname } = new URL(url);
+  return protocol === 'smtp:' && username !== '' && !isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'));
 }
 
 /**

@@ -21,27 +21,36 @@ export interface NotificationRow {
   readonly tries: number;
 }
 
-const BATCH = 10;
 /** How long a try may take before another worker makes it; longer than both channels' patience. */
 const LEASE_MS = 120_000;
 /** Pauses after each try that failed, in seconds: a day in all. */
 const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800] as const;
 
-/** Sends what is due, each under a lease. Answers how many it tried. */
-export async function deliverDue(deps: Deps): Promise<number> {
-  const rows = await deps.db.query<NotificationRow>({
-    name: 'claim-notifications',
-    text: `UPDATE notification SET tries = tries + 1, due_at = now() + $1 * interval '1 ms' WHERE id IN (
-        SELECT id FROM notification WHERE state = 'pending' AND due_at <= now() ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED)
-      RETURNING id, tenant_id AS "tenantId", run_id AS "runId", park, channel, target, content, tries`,
-    values: [LEASE_MS, BATCH],
-  });
-  if (rows.length > 0) failpoint('notification-claimed');
-  await Promise.all(rows.map((row) => deliver(deps, row)));
-  return rows.length;
+/** To whom as much is being sent as may be at once. */
+export interface Full {
+  readonly tenants: readonly string[];
+  readonly targets: readonly string[];
 }
 
-async function deliver(deps: Deps, row: NotificationRow): Promise<void> {
+/** Takes the oldest one that is due, under a lease; null when there is none but for those who are full. */
+export async function claimNotification(
+  { db }: Pick<Deps, 'db'>,
+  { tenants, targets }: Full,
+): Promise<NotificationRow | null> {
+  const [row] = await db.query<NotificationRow>({
+    name: 'claim-notification',
+    text: `UPDATE notification SET tries = tries + 1, due_at = now() + $1 * interval '1 ms' WHERE id = (
+        SELECT id FROM notification WHERE state = 'pending' AND due_at <= now() AND tenant_id <> ALL ($2) AND target <> ALL ($3)
+        ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+      RETURNING id, tenant_id AS "tenantId", run_id AS "runId", park, channel, target, content, tries`,
+    values: [LEASE_MS, tenants, targets],
+  });
+  if (row) failpoint('notification-claimed');
+  return row ?? null;
+}
+
+/** Makes one try of it, and writes down what became of that. */
+export async function deliver(deps: Deps, row: NotificationRow): Promise<void> {
   if (row.park !== null && !(await isOpen(deps, row.park))) return end(deps, row, 'dropped', 'it was decided before');
   const outcome = await send(deps, row).catch(
     (error: unknown): Sent => ({ sent: false, reason: errorMessage(error), final: false }),

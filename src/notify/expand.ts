@@ -1,17 +1,19 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import type { GateSpec } from '../engine/index.js';
-import { decidersAt, targetsIn } from '../runs/index.js';
+import { decidersAt, hideTokens, targetsIn } from '../runs/index.js';
 import { eachByItself } from '../shared/each-by-itself.js';
 import { newId } from '../shared/ids.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { storableJson } from '../shared/storable-json.js';
-import { contentOf } from './content.js';
+import { contentOf, type Facts } from './content.js';
 import { eventOf, type NoticeData } from './events.js';
 import { type MemberOf, recipientsOf } from './recipients.js';
 
 const BATCH = 50;
+
+type Told = Pick<Deps, 'db' | 'keys'>;
 
 interface NoticeRow {
   readonly id: bigint;
@@ -27,7 +29,7 @@ interface NoticeRow {
  * Makes of each thing that happened what is to be sent to whom. One transaction takes it away and writes that, so that
  * a worker that dies loses nothing and doubles nothing. Answers how many there were.
  */
-export async function expandNotices(deps: Pick<Deps, 'db'>): Promise<number> {
+export async function expandNotices(deps: Told): Promise<number> {
   try {
     return await expandBatch(deps, null);
   } catch (error) {
@@ -40,7 +42,7 @@ export async function expandNotices(deps: Pick<Deps, 'db'>): Promise<number> {
 }
 
 /** Of the oldest, or of the one with this id. */
-async function expandBatch(deps: Pick<Deps, 'db'>, only: bigint | null): Promise<number> {
+async function expandBatch(deps: Told, only: bigint | null): Promise<number> {
   return deps.db.transaction(async (sql) => {
     const notices = await sql.query<NoticeRow>({
       name: 'take-notices',
@@ -49,7 +51,7 @@ async function expandBatch(deps: Pick<Deps, 'db'>, only: bigint | null): Promise
         RETURNING id, tenant_id AS "tenantId", workspace_id AS "workspaceId", run_id AS "runId", event, data, at`,
       values: [BATCH, only],
     });
-    for (const notice of notices) await expand(sql, notice);
+    for (const notice of notices) await expand(deps, sql, notice);
     return notices.length;
   });
 }
@@ -69,9 +71,11 @@ interface Context {
   readonly isDecided: boolean;
   readonly openedAt: Date | null;
   readonly due: Date | null;
+  readonly parentId: string | null;
+  readonly rootId: string | null;
 }
 
-async function expand(sql: Sql, notice: NoticeRow): Promise<void> {
+async function expand(deps: Told, sql: Sql, notice: NoticeRow): Promise<void> {
   const event = eventOf(notice.event);
   const data = (isRecord(notice.data) ? notice.data : {}) as NoticeData;
   const context = await readContext(sql, notice, typeof data.park === 'string' ? data.park : null);
@@ -87,7 +91,9 @@ async function expand(sql: Sql, notice: NoticeRow): Promise<void> {
   const members = gate === null ? [] : await readMembers(sql, notice.tenantId, context.workspace);
   const recipients = recipientsOf({ event, targets, deciders, members, onlyDeciders });
   if (recipients.length === 0) return;
-  const content = contentOf({
+  // A mail is forwarded: a run's release address is none of its business, whatever the run says.
+  const show = hideTokens(deps, { role: 'viewer' }, [notice.runId, context.parentId, context.rootId]);
+  const facts = {
     ...context,
     event,
     data,
@@ -97,7 +103,8 @@ async function expand(sql: Sql, notice: NoticeRow): Promise<void> {
     due: context.due?.toISOString() ?? null,
     error: event === 'run.failed' ? context.error : null,
     at: notice.at.toISOString(),
-  });
+  };
+  const content = contentOf({ ...facts, ...show(pick(facts)) });
   for (const { channel, target } of recipients) {
     await sql.query({
       name: 'write-notification',
@@ -117,6 +124,17 @@ async function expand(sql: Sql, notice: NoticeRow): Promise<void> {
   }
 }
 
+/** What a run says in its own words. */
+function pick({
+  title,
+  ask,
+  error,
+  summary,
+  data,
+}: Facts): Pick<Facts, 'title' | 'ask' | 'error' | 'summary' | 'data'> {
+  return { title, ask, error, summary, data };
+}
+
 function namedBy(gate: GateSpec | null, openedAt: Date | null, at: Date): readonly string[] {
   if (gate === null || openedAt === null) return [];
   return decidersAt({ gate, openedAtMs: openedAt.getTime(), nowMs: at.getTime() });
@@ -126,9 +144,10 @@ async function readContext(sql: Sql, notice: NoticeRow, park: string | null): Pr
   const [row] = await sql.query<Context>({
     name: 'notice-context',
     text: `SELECT t.name AS account, t.notify AS "accountNotify", w.name AS workspace, w.preview_of IS NOT NULL AS "isPreview", v.index->'notify' AS "workspaceNotify",
-        r.flow, p.body->'notify' AS "flowNotify", r.error, coalesce(r.summary, (SELECT left(split_part(ltrim(s.result, E' \\t\\r\\n'), E'\\n', 1), 300)
+        r.flow, p.body->'notify' AS "flowNotify", r.error, coalesce(r.summary, (SELECT left(split_part(ltrim(s.result, E' \\t\\r\\n'), E'\\n', 1), 1000)
           FROM step s WHERE s.run_id = r.id AND s.result ~ '\\S' ORDER BY s.finished_at DESC NULLS FIRST, s.started_at DESC LIMIT 1)) AS summary,
-        g.step, g.spec AS gate, g.decided_at IS NOT NULL AS "isDecided", g.opened_at AS "openedAt", g.due_at AS due
+        g.step, g.spec AS gate, g.decided_at IS NOT NULL AS "isDecided", g.opened_at AS "openedAt", g.due_at AS due,
+        r.parent_id AS "parentId", r.root_id AS "rootId"
       FROM tenant t LEFT JOIN workspace w ON w.id = $2 AND w.tenant_id = t.id
         LEFT JOIN revision v ON v.workspace_id = w.id AND v.seq = w.live_seq
         LEFT JOIN run r ON r.id = $3 AND r.workspace_id = w.id

@@ -1,8 +1,8 @@
 import { sweepRows } from '../db/index.js';
 import type { Deps } from '../deps.js';
 import { repeat } from '../shared/repeat.js';
-import { deliverDue } from './deliver.js';
 import { expandNotices } from './expand.js';
+import { createSender } from './sender.js';
 
 const EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 3_600_000;
@@ -12,18 +12,40 @@ const ROUNDS = 20;
 
 /** Finds out who is told of what happened, and tells them, beside the worker. */
 export function startNotifyLoop(deps: Deps): { close(): Promise<void> } {
+  const sender = createSender(deps);
   const loops = [
-    repeat(deps.log, { name: 'notifications', everyMs: EVERY_MS, atLeastMs: EVERY_MS }, () => notifyAll(deps)),
+    repeat(deps.log, { name: 'notifications', everyMs: EVERY_MS, atLeastMs: EVERY_MS }, async () => {
+      await expandAll(deps);
+      await sender.start();
+    }),
     repeat(deps.log, { name: 'old notifications', everyMs: SWEEP_EVERY_MS }, () => sweep(deps)),
   ];
-  return { close: async () => void (await Promise.all(loops.map((loop) => loop.end()))) };
+  return {
+    close: async () => {
+      await Promise.all(loops.map((loop) => loop.end()));
+      await sender.end();
+    },
+  };
 }
 
-/** All that is due now. */
-export async function notifyAll(deps: Deps): Promise<void> {
+/** Answers how many there were. */
+async function expandAll(deps: Deps): Promise<number> {
+  let all = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
-    const [noticed, tried] = [await expandNotices(deps), await deliverDue(deps)];
-    if (noticed + tried === 0) return;
+    const count = await expandNotices(deps);
+    if (count === 0) break;
+    all += count;
+  }
+  return all;
+}
+
+/** All that is due now, to its end. */
+export async function notifyAll(deps: Deps): Promise<void> {
+  const sender = createSender(deps);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const [noticed, begun] = [await expandAll(deps), await sender.start()];
+    await sender.idle();
+    if (noticed + begun === 0) return;
   }
 }
 

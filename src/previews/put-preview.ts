@@ -2,6 +2,8 @@ import { audit } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { beginPushEvals } from '../evals/contract.js';
+import { removeRepository } from '../git/index.js';
+import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -60,6 +62,8 @@ export interface PutPreview {
 export async function putPreview(deps: Deps, caller: Caller, push: BranchPush): Promise<PutPreview> {
   const source = await findWorkspace(deps.db, caller, push.workspace);
   const draft = await prepareSound(deps, deps.db, source, push);
+  /** Of the preview, if there is none yet. */
+  const fresh = newId();
   const put = await inTurn(`previews/${source.id}`, () =>
     deps.db.transaction(async (sql) => {
       const isOld = (await lockShelf(sql, caller.tenant, 'share')) !== draft.librarySeq;
@@ -68,7 +72,8 @@ export async function putPreview(deps: Deps, caller: Caller, push: BranchPush): 
       if (id !== source.id) throw new Refusal('conflict', `${push.workspace} was made anew meanwhile: push again`);
       await lockPreviews(sql, source.id);
       const prepared = isOld ? await prepareSound(deps, sql, source, push) : draft;
-      const at = (await findPreview(sql, source.id, push.branch)) ?? (await insertPreview(sql, source, push.branch));
+      const at =
+        (await findPreview(sql, source.id, push.branch)) ?? (await insertPreview(sql, source, { fresh, push }));
       const written = await writePreview(deps, sql, { caller, push, prepared, id: at.id });
       const { name, created } = at;
       await push.moveRef(sql);
@@ -77,7 +82,12 @@ export async function putPreview(deps: Deps, caller: Caller, push: BranchPush): 
       });
       return { id: at.id, name, created, issues: prepared.issues, ...written };
     }),
-  );
+  ).catch(async (error: unknown) => {
+    // What it was to hold in git was written before it was refused.
+    await removeRepository(deps.config.dataDir, fresh);
+    throw error;
+  });
+  failpoint('pointer-swapped');
   await alignMain(deps, put.id).catch((error: unknown) =>
     deps.log.warn({ workspaceId: put.id, error: errorMessage(error) }, 'the ref of a preview could not be moved yet'),
   );
@@ -99,7 +109,7 @@ async function prepareSound(deps: Deps, sql: Sql, source: WorkspaceRow, push: Br
 async function insertPreview(
   sql: Sql,
   source: WorkspaceRow,
-  branch: string,
+  { fresh: id, push: { branch } }: { readonly fresh: string; readonly push: BranchPush },
 ): Promise<{ readonly id: string; readonly name: string; readonly created: true }> {
   const { id: of, tenantId: tenant, name: workspace } = source;
   const [row] = await sql.query<{ count: bigint }>('SELECT count(*) AS count FROM workspace WHERE preview_of = $1', [
@@ -112,7 +122,6 @@ async function insertPreview(
       { code: 'preview/too-many' },
     );
   }
-  const id = newId();
   for (;;) {
     const name = await freePreviewName(sql, { tenant, workspace, branch, id });
     const made = await sql.query(

@@ -3,12 +3,17 @@ import { pipeline } from 'node:stream/promises';
 import type { Deps } from '../deps.js';
 import { endOf, FLUSH, pktLine, type Repository, runGit, spawnGit } from '../git/index.js';
 import { notFound } from '../shared/refusal.js';
-import { createSlots } from '../shared/slots.js';
+import { createSharedSlots, createSlots } from '../shared/slots.js';
 import { alignRefs } from '../workspaces/index.js';
 import type { Remote } from './remote.js';
+import { whileTaken } from './while-taken.js';
 
-/** As many clones and fetches one process serves at once; each is a git of its own. */
-const slots = createSlots(8, 100);
+/** As many clones and fetches one process serves at once; each is a git of its own. One account has half of them at most. */
+const slots = createSharedSlots(createSlots(8, 100), 4, 100);
+/** Longer than the buffers on the way take to empty over a slow line. */
+const STALLED_MS = 120_000;
+/** Who has had a place for so long gives it to those who wait. */
+const LONG_MS = 900_000;
 
 /** Partial clones are served, and their later wants; nothing else that a client may ask is left to chance. */
 const CONFIG = ['uploadpack.allowFilter=true', 'uploadpack.allowAnySHA1InWant=true', 'uploadpack.keepAlive=5'];
@@ -38,31 +43,44 @@ export async function serveFetch(
   remote: Remote,
   { protocol, signal, body }: FetchRequest & { readonly body: Readable },
 ): Promise<Readable> {
-  const release = await slots.take();
+  const release = await slots.take(remote.caller.tenant);
   try {
     const repository = await alignedRepository(deps, remote);
-    return startUpload(deps, repository, { protocol, signal, body, release });
+    const isWaited = () => slots.waiting(remote.caller.tenant) > 0;
+    return startUpload(deps, repository, { protocol, signal, body, release, isWaited });
   } catch (error) {
     release();
     throw error;
   }
 }
 
+interface Upload extends FetchRequest {
+  readonly body: Readable;
+  readonly release: () => void;
+  /** Others wait for its place. */
+  readonly isWaited: () => boolean;
+}
+
 function startUpload(
   deps: Deps,
   repository: Repository,
-  { protocol, signal, body, release }: FetchRequest & { readonly body: Readable; readonly release: () => void },
+  { protocol, signal, body, release, isWaited }: Upload,
 ): Readable {
   const args = ['upload-pack', '--stateless-rpc', '--strict', '--end-of-options', repository.gitdir];
   const child = spawnGit(repository, args, { config: CONFIG, env: envOf(protocol), limits: LIMITS, signal });
   child.stderr.resume();
-  const out = new Transform({ transform: (chunk, _encoding, done) => done(null, chunk) });
+  const began = Date.now();
+  const out = whileTaken(child.stdout, {
+    stalledMs: STALLED_MS,
+    isOver: () => isWaited() && Date.now() - began > LONG_MS,
+    giveUp: () => out.destroy(new Error('the client does not take what it asked for')),
+  });
+  out.once('close', () => child.kill('SIGKILL'));
   // A client that leaves ends both; git has said what it found wrong in its own answer.
   pipeline(body, atMost(MAX_REQUEST), child.stdin).catch((error: NodeJS.ErrnoException) => {
     // A git that has read enough has shut its end, and goes on.
     if (error.code !== 'EPIPE') child.kill('SIGKILL');
   });
-  pipeline(child.stdout, out).catch(() => child.kill('SIGKILL'));
   endOf(child)
     .catch((err: unknown) => deps.log.error({ err }, 'git could not be started'))
     .finally(release);

@@ -3,6 +3,8 @@ export { findRemote } from './find-remote.js';
 export { type Applied, applyPending, applyPendingPush } from './pending/apply-pending.js';
 export { PENDING } from './pending/pending-rows.js';
 export { advertisePush } from './receive/advertise-push.js';
+export { createProposal } from './receive/propose-commit.js';
+export { type PushedTree, readPushedTree } from './receive/pushed-tree.js';
 export { receivePush } from './receive/receive-push.js';
 export type { GitService, Remote } from './remote.js';
 export { startGitSweep } from './sweep.js';

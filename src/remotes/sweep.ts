@@ -1,39 +1,87 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Deps } from '../deps.js';
-import { sweepQuarantine, tidyRepository } from '../git/index.js';
+import { looksUntidy, removeRepository, sweepQuarantine, tidyRepository } from '../git/index.js';
 import { eachByItself } from '../shared/each-by-itself.js';
-import { sweepPacks } from '../workspaces/index.js';
+import { findGone, sweepPacks } from '../workspaces/index.js';
+import { repeatPending } from './pending/pending-rows.js';
 
 const HOUR_MS = 3_600_000;
+/** A thousand edits in a row would make clones slow until the hour is over. */
+const MINUTE_MS = 60_000;
 /** Longer than a push, a repository's making or a merge may take. */
 const OLD_MS = 1_800_000;
 
-/** Removes what processes that died left of pushes, and packs what many writes left: now and each hour. Answers how to end it. */
+/**
+ * Removes what processes that died left, now and each hour, and packs what many writes left, each minute. Answers how to
+ * end it, with the git that may be at it.
+ */
 export function startGitSweep(deps: Pick<Deps, 'config' | 'db' | 'blobs' | 'log'>): () => void {
+  const ended = new AbortController();
   const sweep = (): void => {
     sweepGit(deps).catch((err: unknown) => deps.log.warn({ err }, 'what pushes left was not removed'));
   };
-  const timer = setInterval(sweep, HOUR_MS);
-  timer.unref();
+  let isAtIt = false;
+  const tidy = async (): Promise<void> => {
+    if (isAtIt) return;
+    isAtIt = true;
+    await tidyAll(deps.config.dataDir, ended.signal).catch((err: unknown) => {
+      if (!ended.signal.aborted) deps.log.warn({ err }, 'repositories were not packed');
+    });
+    isAtIt = false;
+  };
+  const timers = [setInterval(sweep, HOUR_MS), setInterval(() => void tidy(), MINUTE_MS)];
+  for (const timer of timers) timer.unref();
   sweep();
-  return () => clearInterval(timer);
+  return () => {
+    for (const timer of timers) clearInterval(timer);
+    ended.abort();
+  };
 }
 
-export async function sweepGit(deps: Pick<Deps, 'config' | 'db' | 'blobs'>, olderThanMs = OLD_MS): Promise<void> {
+/** Packs the repositories that many small writes made slow. Nobody waits for it. */
+export async function tidyAll(dataDir: string, signal?: AbortSignal): Promise<void> {
+  const root = join(dataDir, 'git');
+  const names = await readdir(root).catch(() => []);
+  await eachByItself(names, async (name) => {
+    const repository = { gitdir: join(root, name) };
+    if (signal?.aborted || idOf(name) === null || !(await looksUntidy(repository))) return;
+    await tidyRepository(repository, { ...(signal && { signal }) });
+  });
+}
+
+/** Removes what no process can be at any more, as it was made before `madeBefore`. */
+export async function sweepGit(
+  deps: Pick<Deps, 'config' | 'db' | 'blobs'>,
+  madeBefore = new Date(Date.now() - OLD_MS),
+): Promise<void> {
+  await repeatPending(deps.db);
   await sweepPacks(deps);
   const root = join(deps.config.dataDir, 'git');
-  await eachByItself(await readdir(root).catch(() => []), async (name) => {
+  const names = await readdir(root).catch(() => []);
+  const gone = await findGone(
+    deps.db,
+    names.map(idOf).filter((id) => id !== null),
+  );
+  await eachByItself(names, async (name) => {
     const folder = join(root, name);
-    if (name.endsWith('.git')) {
-      await sweepQuarantine({ gitdir: folder }, olderThanMs);
-      await tidyRepository({ gitdir: folder });
-    } else if (name.startsWith('.new-') && (await ageOf(folder)) > olderThanMs)
+    const id = idOf(name);
+    if (id !== null && gone.has(id)) {
+      // A new one's rows are not to be seen before they are committed.
+      if (await isOlder(folder, madeBefore)) await removeRepository(deps.config.dataDir, id);
+    } else if (id !== null) {
+      await sweepQuarantine({ gitdir: folder }, madeBefore);
+    } else if (name.startsWith('.new-') && (await isOlder(folder, madeBefore)))
       await rm(folder, { recursive: true, force: true });
   });
 }
 
-async function ageOf(folder: string): Promise<number> {
+/** Whose repository this folder is; null for a folder that is none. */
+function idOf(name: string): string | null {
+  return name.endsWith('.git') ? name.slice(0, -'.git'.length) : null;
+}
+
+async function isOlder(folder: string, date: Date): Promise<boolean> {
   const found = await stat(folder).catch(() => null);
-  return found ? Date.now() - found.mtimeMs : 0;
+  return found !== null && found.mtimeMs < date.getTime();
 }

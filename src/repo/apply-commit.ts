@@ -1,10 +1,10 @@
 import type { Once } from '../accounts/index.js';
 import { applyTree, type DeployResult, type TreeRequest } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
+import { createProposal, type PushedTree } from '../remotes/index.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { diffTrees, inTurn, type PreparedTree, prepareTree, readInReach } from '../workspaces/index.js';
-import type { CommitTree } from './tree-of-commit.js';
+import { inTurn } from '../workspaces/index.js';
 
 /** Another deploy came first: what was thought out for the main before it has to be thought out again. */
 export class MainMoved extends Error {
@@ -13,7 +13,7 @@ export class MainMoved extends Error {
 
 export interface CommitToApply {
   readonly workspace: string;
-  readonly tree: CommitTree;
+  readonly tree: PushedTree;
   /** The commit of main that it comes after; null for none. */
   readonly onto: string | null;
   readonly message: string;
@@ -26,18 +26,12 @@ export interface CommitToApply {
 /** Makes a commit of the repository main's, as it is. Throws MainMoved, and refuses as a deploy does. */
 export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApply): Promise<DeployResult> {
   const { tree, onto } = input;
-  let last: PreparedTree | undefined;
+  const propose = createProposal(deps, caller.tenant, tree);
   return applyTree(deps, caller, {
     workspace: input.workspace,
     propose: async (sql, workspaceId, live) => {
       if (live.gitCommit !== onto) throw new MainMoved(`${live.gitCommit} is live, and not ${onto}`);
-      const reach = await readInReach(sql, caller.tenant, workspaceId);
-      // The same files are read once, and again only when another library came in between.
-      if (last?.librarySeq !== reach.library.seq) last = await prepareTree(deps, tree.files, reach);
-      const { added, changed } = diffTrees(live.source, last.files);
-      const commit = { id: tree.commit, tree: tree.tree, executable: tree.executable };
-      // What agents wrote stays, but for the files that the commit brings or changes.
-      return { prepared: last, mentions: new Set([...added, ...changed]), commit };
+      return propose(sql, workspaceId, live);
     },
     id: null,
     via: input.via,

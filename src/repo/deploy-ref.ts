@@ -1,12 +1,13 @@
 import type { Once } from '../accounts/index.js';
 import { type DeployResult, deployTree } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
+import type { PushedTree } from '../remotes/index.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 import { deployPending } from './deploy-pending.js';
 import { openAligned } from './read-repo.js';
 import { type ResolvedRef, resolveRef } from './resolve-ref.js';
-import { type CommitTree, treeOfCommit } from './tree-of-commit.js';
+import { treeOfCommit } from './tree-of-commit.js';
 
 export interface DeployRefInput {
   readonly workspace: string;
@@ -30,7 +31,7 @@ export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInpu
   return deployTree(deps, caller, {
     workspace,
     files: tree.files,
-    executable: tree.executable,
+    executable: tree.commit.executable,
     // What agents wrote since stays, but for files that the ref has otherwise than they were deployed.
     mentions: 'changed',
     message: messageOf(found, tree),
@@ -40,8 +41,8 @@ export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInpu
   });
 }
 
-function messageOf({ kind, label }: ResolvedRef, { message, commit }: CommitTree): string {
+function messageOf({ kind, label }: ResolvedRef, { message, commit }: PushedTree): string {
   const [subject = ''] = message.split('\n');
   const of = subject === '' ? '' : `: ${subject}`;
-  return kind === 'revision' ? `Roll back to ${label}${of}` : `Deploy ${label} (${commit.slice(0, 10)})${of}`;
+  return kind === 'revision' ? `Roll back to ${label}${of}` : `Deploy ${label} (${commit.id.slice(0, 10)})${of}`;
 }

@@ -62,13 +62,13 @@ async function nothingToDo(
   caller: Caller,
   place: Place & { readonly main: string },
 ): Promise<DeployResult> {
-  const { files, executable } = await treeOfCommit(place.repository, place.main);
+  const { files, commit } = await treeOfCommit(place.repository, place.main);
   const { workspace, force, once, main } = place;
   const message = subjectOf(place.branch);
   return deployTree(deps, caller, {
     workspace,
     files,
-    executable,
+    executable: commit.executable,
     mentions: 'changed',
     message,
     base: main,

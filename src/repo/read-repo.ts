@@ -1,15 +1,18 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { type Apart, countApart, MAIN, type Repository, readRef, readTags } from '../git/index.js';
+import { type Apart, countApart, GitFailed, MAIN, type Repository, readRef, readTags } from '../git/index.js';
 import { Lru } from '../shared/lru.js';
-import { notFound } from '../shared/refusal.js';
+import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { alignRefs, findWorkspace, listStoredRefs } from '../workspaces/index.js';
 import { branchOf } from './branch-refs.js';
 import { type MirrorView, readMirror } from './mirror/mirror-rows.js';
 
-export interface BranchView extends Apart {
+export interface BranchView {
   readonly name: string;
+  /** Null where they cannot be counted, for what lies between. */
+  readonly ahead: number | null;
+  readonly behind: number | null;
   /** Null for a main that nothing was deployed to yet. */
   readonly commit: string | null;
   /** The name of its preview. */
@@ -33,7 +36,7 @@ export async function readRepo(deps: Deps, caller: Caller, input: { readonly wor
   for (const { name: ref, oid } of await listStoredRefs(deps.db, id)) {
     const name = branchOf(ref);
     if (name === null) continue;
-    const apart = main === null ? { ahead: 0, behind: 0 } : await apartOf(repository, main, oid);
+    const apart = main === null ? { ahead: 0, behind: 0 } : await apartIfKnown(deps, repository, { main, oid });
     branches.push({ name, commit: oid, ...apart, preview: previews.get(name) ?? null });
   }
   const tags = [...(await readTags(repository))].map(([name, commit]) => ({ name, commit }));
@@ -53,6 +56,21 @@ const known = new Lru<string, Apart>(10_000);
 export async function apartOf(repository: Repository, main: string, commit: string): Promise<Apart> {
   const key = `${main}...${commit}`;
   return known.get(key) ?? known.set(key, await countApart(repository, main, commit));
+}
+
+/** One branch that cannot be compared, or that is broken, takes nothing from the others. */
+async function apartIfKnown(
+  deps: Pick<Deps, 'log'>,
+  repository: Repository,
+  { main, oid }: { readonly main: string; readonly oid: string },
+): Promise<Pick<BranchView, 'ahead' | 'behind'>> {
+  try {
+    return await apartOf(repository, main, oid);
+  } catch (err) {
+    if (!(err instanceof GitFailed) && !(err instanceof Refusal)) throw err;
+    deps.log.warn({ err, main, commit: oid }, 'how far a branch is from main cannot be counted');
+    return { ahead: null, behind: null };
+  }
 }
 
 async function previewsOf(sql: Sql, workspaceId: string): Promise<ReadonlyMap<string, string>> {

@@ -19,8 +19,12 @@ import { type LockedRun, lockRun, type OpenPark, starterOf } from './run-rows.js
 import { readWork } from './step-work.js';
 import { approvalsIn, readVotes, type Vote, withVote } from './votes.js';
 
-export interface DecideRunInput {
+export interface DecideRunInput extends Decision {
   readonly workspace: string;
+}
+
+/** What is said of a run's gate. */
+export interface Decision {
   readonly runId: string;
   readonly decision: 'approve' | 'reject';
   readonly step?: number | undefined;
@@ -55,10 +59,26 @@ const TEXTS = {
  * Decides an open gate. The first decision stands: a late click, a second channel or a timeout gets `conflict` with
  * who decided what and when. The workflow, not this call, moves the run on.
  */
-export async function decideRun(deps: Deps, caller: Caller, input: DecideRunInput): Promise<Decided> {
+export async function decideRun(deps: Deps, caller: Caller, { workspace, ...input }: DecideRunInput): Promise<Decided> {
+  return decide(deps, caller, { ...input, find: async (sql) => (await findWorkspace(sql, caller, workspace)).id });
+}
+
+/** The same in a workspace that is known by its id already, and may be renamed at any moment. */
+export async function decideRunIn(
+  deps: Deps,
+  caller: Caller,
+  { workspaceId, ...input }: Decision & { readonly workspaceId: string },
+): Promise<Decided> {
+  return decide(deps, caller, { ...input, find: async () => workspaceId });
+}
+
+async function decide(
+  deps: Deps,
+  caller: Caller,
+  { find, ...input }: Decision & { readonly find: (sql: Sql) => Promise<string> },
+): Promise<Decided> {
   const decided = await deps.db.transaction(async (sql) => {
-    const workspace = await findWorkspace(sql, caller, input.workspace);
-    const run = await lockRun(sql, workspace.id, input.runId);
+    const run = await lockRun(sql, await find(sql), input.runId);
     refuseEval(run);
     const park = await pickGate(sql, run, input);
     const nowMs = deps.clock.now();
@@ -92,7 +112,7 @@ function refuseEval({ mode }: LockedRun): void {
   throw new Refusal('conflict', 'the run is an eval’s: decisions come from its case, under ### Decisions');
 }
 
-function voteOf(who: string, actor: Actor, input: DecideRunInput, nowMs: number): Vote {
+function voteOf(who: string, actor: Actor, input: Decision, nowMs: number): Vote {
   const { decision, form, edits } = input;
   return {
     who,

@@ -10,8 +10,12 @@ export type Show = <T>(value: T) => T;
  * An agent that was given its release address says it in results and calls, and hands it to child runs. The address
  * lets whoever has it release the run, which a viewer may not.
  */
-export function hideTokens(deps: Pick<Deps, 'keys'>, caller: Caller, runIds: readonly (string | null)[]): Show {
-  if (atLeast(caller.role, 'editor')) return (value) => value;
+export function hideTokens(
+  deps: Pick<Deps, 'keys'>,
+  { role }: Pick<Caller, 'role'>,
+  runIds: readonly (string | null)[],
+): Show {
+  if (atLeast(role, 'editor')) return (value) => value;
   const tokens = runIds.flatMap((id) => (id === null ? [] : [deriveToken(deps.keys.signing, 'event', [id])]));
   const hide = (text: string): string => tokens.reduce((shown, token) => shown.replaceAll(token, '…'), text);
   const show = (value: unknown): unknown => {

@@ -7,10 +7,14 @@ import { Refusal } from '../shared/refusal.js';
 import { checkToken } from '../shared/tokens.js';
 import { type OpenPark, openParks, parkTitle } from './run-rows.js';
 
-export interface ReleaseEventInput {
+/** An address at which a run waits for an event, as it says itself. */
+export interface EventAddress {
   readonly tenant: string;
   readonly runId: string;
   readonly token: string;
+}
+
+export interface ReleaseEventInput extends EventAddress {
   /** A step's id or number; without it the one open event step is meant. */
   readonly step?: string | undefined;
   readonly payload: Json;
@@ -22,6 +26,15 @@ const BY = { kind: 'event', id: 'event', label: 'an external event' } as const;
 /** The text of the trace, to the letter (spec, section 2). */
 const RELEASED = 'approved by an external event';
 
+const refused = (): Refusal => new Refusal('unauthenticated', 'the token is not valid here');
+
+/** Refuses an address whose token is not that of a run of its account; whatever is wrong with it, in the same words. */
+export async function requireEventToken(deps: Deps, { tenant, runId, token }: EventAddress): Promise<void> {
+  if (!checkToken(deps.keys.signing, 'event', [runId], token)) throw refused();
+  const run = await deps.db.query('SELECT 1 FROM run WHERE id = $1 AND tenant_id = $2', [runId, tenant]);
+  if (run.length === 0) throw refused();
+}
+
 /**
  * Releases a run that waits for an event; the payload becomes the step's `eventPayload`. A wrong token, an unknown
  * run and an unknown account are one and the same refusal; the name of the workspace in the address may have changed. An event to a run that does not wait is a conflict.
@@ -30,15 +43,14 @@ export async function releaseEvent(
   deps: Deps,
   input: ReleaseEventInput,
 ): Promise<{ ok: true; runId: string; step: string }> {
-  const refused = new Refusal('unauthenticated', 'the token is not valid here');
-  if (!checkToken(deps.keys.signing, 'event', [input.runId], input.token)) throw refused;
+  if (!checkToken(deps.keys.signing, 'event', [input.runId], input.token)) throw refused();
   const step = await deps.db.transaction(async (sql) => {
     const [run] = await sql.query<{ ended: boolean; workspace: string }>(
       `SELECT r.finished_at IS NOT NULL OR r.mode = 'eval' AS ended, w.name AS workspace FROM run r JOIN workspace w ON w.id = r.workspace_id
         WHERE r.id = $1 AND r.tenant_id = $2 FOR UPDATE OF r`,
       [input.runId, input.tenant],
     );
-    if (!run) throw refused;
+    if (!run) throw refused();
     const park = pickPark(run.ended ? [] : await openParks(sql, input.runId, 'event'), input.step);
     await sql.query(
       `UPDATE park SET decided_at = now(), decision = 'event', payload = $2,

@@ -7,7 +7,13 @@ export interface CapturedOutput {
   readonly text: string;
 }
 
-/** Keeps the first and the last half of `kept` bytes of a stream, for the cause and the end of a story are there. */
+/** What stands in a captured text where its middle was. */
+export const LEFT_OUT = /\n\[… \d+ bytes left out …\]\n/;
+
+/**
+ * Keeps the first and the last half of `kept` bytes of a stream, for the cause and the end of a story are there; less
+ * by what a border would leave of a character of UTF-8.
+ */
 export class OutputCapture {
   #head: Buffer[] = [];
   #tail: Buffer[] = [];
@@ -42,13 +48,34 @@ export class OutputCapture {
 
   end(): CapturedOutput {
     const tail = Buffer.concat(this.#tail);
-    const last = tail.subarray(Math.max(0, tail.length - this.#half));
-    const cut = this.#seen - this.#headBytes - last.length;
-    const head = Buffer.concat(this.#head);
-    if (cut === 0) return { seen: this.#seen, truncated: false, text: Buffer.concat([head, last]).toString('utf8') };
+    const kept = tail.subarray(Math.max(0, tail.length - this.#half));
+    const begun = Buffer.concat(this.#head);
+    if (this.#seen === begun.length + kept.length)
+      return { seen: this.#seen, truncated: false, text: Buffer.concat([begun, kept]).toString('utf8') };
+    const head = begun.subarray(0, begun.length - beginningAtEnd(begun));
+    const last = kept.subarray(restAtStart(kept));
+    const cut = this.#seen - head.length - last.length;
     const text = `${head.toString('utf8')}\n[… ${cut} bytes left out …]\n${last.toString('utf8')}`;
     return { seen: this.#seen, truncated: true, text };
   }
+}
+
+const isRest = (byte: number | undefined): boolean => byte !== undefined && byte >> 6 === 0b10;
+
+/** How many bytes at the end begin a character that is longer. */
+function beginningAtEnd(bytes: Buffer): number {
+  let rest = 0;
+  while (rest < 3 && isRest(bytes.at(-1 - rest))) rest += 1;
+  const first = bytes.at(-1 - rest) ?? 0;
+  const wanted = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
+  return rest < wanted ? rest + 1 : 0;
+}
+
+/** How many bytes at the start end a character that began before. */
+function restAtStart(bytes: Buffer): number {
+  let rest = 0;
+  while (rest < 3 && isRest(bytes[rest])) rest += 1;
+  return rest;
 }
 
 /** Text of byte chunks, with characters that lie over a border of two chunks kept whole. */

@@ -1,4 +1,5 @@
 export { PROGRAM_PATH } from './bubblewrap-argv.js';
+export { LEFT_OUT } from './capture-output.js';
 export type { Killed, ProgramPipes, ProgramResult, ProgramSpec, Sandbox } from './contract.js';
 export { createSandbox } from './create-sandbox.js';
 export type { Limits } from './limits.js';

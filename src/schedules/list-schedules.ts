@@ -46,7 +46,7 @@ const LIST = `SELECT ${SCHEDULE_COLUMNS}, w.name,
     (SELECT jsonb_build_object('id', r.id, 'status', r.status, 'scheduledFor', r.trigger->>'scheduled_for',
         'createdAt', ${iso('r.created_at')}, 'finishedAt', ${iso('r.finished_at')})
       FROM run r WHERE r.workspace_id = s.workspace_id AND r.flow = s.flow AND r.trigger->>'kind' = 'schedule'
-        AND r.parent_id IS NULL ORDER BY r.created_at DESC, r.id DESC LIMIT 1) AS "lastRun",
+        AND r.parent_id IS NULL AND r.rerun_of IS NULL ORDER BY r.created_at DESC, r.id DESC LIMIT 1) AS "lastRun",
     (SELECT coalesce(jsonb_agg(jsonb_build_object('scheduledFor', ${iso('f.scheduled_for')}, 'until', ${iso('f.until')}, 'times', f.times,
         'outcome', f.outcome, 'reason', f.reason, 'runId', f.run_id) ORDER BY f.scheduled_for DESC), '[]')
       FROM (SELECT * FROM firing WHERE workspace_id = s.workspace_id AND flow = s.flow ORDER BY scheduled_for DESC LIMIT 5) f) AS firings

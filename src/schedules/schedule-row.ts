@@ -55,7 +55,7 @@ export async function liveScheduled(sql: Sql, { workspace, flow }: FlowRef): Pro
   const rows = await sql.query<{ id: string }>({
     name: 'live-scheduled',
     text: `SELECT id FROM run WHERE workspace_id = $1 AND flow = $2 AND finished_at IS NULL
-      AND trigger->>'kind' = 'schedule' AND parent_id IS NULL ORDER BY id`,
+      AND trigger->>'kind' = 'schedule' AND parent_id IS NULL AND rerun_of IS NULL ORDER BY id`,
     values: [workspace, flow],
   });
   return rows.map(({ id }) => id);

@@ -22,11 +22,19 @@ const FAULTS: readonly (readonly [fault: string, found: (path: string) => boolea
   ],
 ];
 
+const PLAIN = /^(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*\/)*[A-Za-z0-9_-][A-Za-z0-9_.-]*$/;
+
+/** Nearly every path: nothing can be wrong with one that is short and looks so. A tree has thousands, checked often. */
+export function isPlainPath(path: string): boolean {
+  return path.length <= MAX_PART_BYTES && PLAIN.test(path);
+}
+
 /**
  * What is wrong with a path of a workspace, to be read after the path: `holds a backslash`; null when it is canonical.
  * Nothing is ever repaired: one file has one spelling, in every route, tree and store.
  */
 export function pathFault(path: string): string | null {
+  if (isPlainPath(path)) return null;
   return FAULTS.find(([, found]) => found(path))?.[0] ?? null;
 }
 

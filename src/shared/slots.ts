@@ -4,6 +4,8 @@ import { Refusal } from './refusal.js';
 export interface Slots {
   /** Waits for a slot and answers how to give it back. Refuses `unavailable` when too many wait. */
   take(): Promise<() => void>;
+  /** How many wait. */
+  waiting(): number;
 }
 
 export function createSlots(atOnce: number, waiting: number): Slots {
@@ -29,5 +31,44 @@ export function createSlots(atOnce: number, waiting: number): Slots {
       else await new Promise<void>((resolve) => line.push(resolve));
       return once();
     },
+    waiting: () => line.length,
+  };
+}
+
+/** Slots of which each key has so many at most, and a line of its own for more. */
+export interface SharedSlots {
+  /** As `Slots.take`, for one key. */
+  take(key: string): Promise<() => void>;
+  /** How many wait for what this key holds. */
+  waiting(key: string): number;
+}
+
+export function createSharedSlots(slots: Slots, atOnce: number, waiting: number): SharedSlots {
+  const lines = new Map<string, { readonly own: Slots; users: number }>();
+  return {
+    async take(key) {
+      const line = lines.get(key) ?? { own: createSlots(atOnce, waiting), users: 0 };
+      lines.set(key, line);
+      line.users += 1;
+      const leave = (): void => {
+        line.users -= 1;
+        if (line.users === 0) lines.delete(key);
+      };
+      const given: (() => void)[] = [leave];
+      let held = true;
+      const release = (): void => {
+        if (held) for (const give of given.toReversed()) give();
+        held = false;
+      };
+      try {
+        given.push(await line.own.take());
+        given.push(await slots.take());
+        return release;
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    waiting: (key) => slots.waiting() + (lines.get(key)?.own.waiting() ?? 0),
   };
 }

@@ -16,9 +16,13 @@ export async function fileSha(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
+export function isSha(text: string): boolean {
+  return /^[0-9a-f]{64}$/.test(text);
+}
+
 /** `ab/<sha>`: 256 folders, so that none grows too big to list. What is no SHA-256 in hex can be no key. */
 export function blobKey(sha: string): string {
-  if (!/^[0-9a-f]{64}$/.test(sha)) throw new Refusal('malformed', 'a blob is named by its SHA-256: 64 hex digits');
+  if (!isSha(sha)) throw new Refusal('malformed', 'a blob is named by its SHA-256: 64 hex digits');
   return `${sha.slice(0, 2)}/${sha}`;
 }
 
@@ -43,6 +47,10 @@ export function checkedStream(sha: string, bytes: Readable): Readable {
   return checked;
 }
 
-function notItsOwn(sha: string): Error {
-  return new Error(`the stored bytes of blob ${sha} are not its own: restore it from a backup of the blob store`);
+export class DamagedBlob extends Error {
+  override readonly name = 'DamagedBlob';
+}
+
+function notItsOwn(sha: string): DamagedBlob {
+  return new DamagedBlob(`the stored bytes of blob ${sha} are not its own: restore it from a backup of the blob store`);
 }

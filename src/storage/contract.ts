@@ -14,4 +14,6 @@ export interface BlobStore {
   open(sha: string): Promise<Readable | null>;
   has(sha: string): Promise<boolean>;
   delete(sha: string): Promise<void>;
+  /** The keys of all blobs that are whole, in no order. */
+  list(): AsyncIterable<string>;
 }

@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
-import { access, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { access, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { newId } from '../shared/ids.js';
-import { blobKey, blobSha, checkedBlob, checkedStream, fileSha } from './blob-key.js';
+import { blobKey, blobSha, checkedBlob, checkedStream, fileSha, isSha } from './blob-key.js';
 import type { BlobStore } from './contract.js';
 
 /** Blobs as files `<root>/ab/<sha>`. A blob is either whole and on the disk, or not there. */
@@ -34,7 +34,17 @@ export function createFileStore(root: string): BlobStore {
     },
     has,
     delete: (sha) => rm(pathOf(sha), { force: true }),
+    list: () => listFiles(root),
   };
+}
+
+async function* listFiles(root: string): AsyncGenerator<string> {
+  const folders = (await readdir(root).catch(unlessMissing)) ?? [];
+  for (const folder of folders) {
+    const names = (await readdir(join(root, folder)).catch(unlessMissing)) ?? [];
+    // What is being written has a name of its own.
+    yield* names.filter(isSha);
+  }
 }
 
 /** Writes under a name of its own, to the disk, and only then under the real name; then the folder, which holds the name. */

@@ -1,10 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import http from 'node:http';
+import https from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import { Client } from 'minio';
 import type { Config } from '../config/index.js';
 import { Refusal } from '../shared/refusal.js';
-import { blobKey, blobSha, checkedBlob, checkedStream, fileSha } from './blob-key.js';
+import { blobKey, blobSha, checkedBlob, checkedStream, fileSha, isSha } from './blob-key.js';
 import type { BlobStore } from './contract.js';
 
 type S3 = Exclude<Config['s3'], null>;
@@ -54,6 +56,7 @@ export function createS3Store(s3: S3): BlobStore {
     delete: async (sha) => {
       await client.removeObject(bucket, blobKey(sha)).catch(unlessMissing);
     },
+    list: () => listObjects(client, bucket),
   };
 }
 
@@ -71,7 +74,31 @@ function createClient({ endpoint, accessKey, secretKey, region }: S3): Client {
     secretKey,
     region,
     pathStyle: true,
+    transport: { request: impatient((useSSL ? https : http).request) } as typeof http,
   });
+}
+
+async function* listObjects(client: Client, bucket: string): AsyncGenerator<string> {
+  try {
+    for await (const { name = '' } of client.listObjectsV2(bucket, '', true) as AsyncIterable<{ name?: string }>) {
+      const sha = name.slice('ab/'.length);
+      if (isSha(sha) && name === blobKey(sha)) yield sha;
+    }
+  } catch (error) {
+    unlessMissing(error);
+  }
+}
+
+/** A server that takes a connection and says nothing for so long is away. */
+const SILENT_MS = 30_000;
+
+/** Requests that wait for the beginning of an answer, and no longer; how fast an answer is read is the reader's. */
+function impatient(send: typeof http.request): typeof http.request {
+  return ((...args: Parameters<typeof http.request>) => {
+    const request = send(...args);
+    request.setTimeout(SILENT_MS, () => request.destroy(new Error('the S3 server says nothing')));
+    return request.once('response', () => request.setTimeout(0));
+  }) as typeof http.request;
 }
 
 async function makeBucket(client: Client, { bucket, region }: S3): Promise<void> {

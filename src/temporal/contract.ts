@@ -33,8 +33,8 @@ export interface Workflows extends Schedules {
   startRun(runId: string): Promise<void>;
   /** The workflow of an eval's run, whose id is that run's. */
   startEval(evalRunId: string): Promise<void>;
-  /** Resolves when that workflow has ended, good or bad, or with the signal; also when Temporal cannot say. */
-  whenEvalEnds(evalRunId: string, signal: AbortSignal): Promise<void>;
+  /** Resolves when that workflow has ended, good or bad, or after so long; also when Temporal cannot say. */
+  whenEvalEnds(evalRunId: string, withinMs: number): Promise<void>;
   /** Starts the workflow that applies a workspace's waiting push, or wakes the one that waits. */
   applyPush(workspaceId: string): Promise<void>;
   signalRun(runId: string, signal: 'approval' | 'event', park: string): Promise<void>;

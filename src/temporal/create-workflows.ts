@@ -50,13 +50,10 @@ export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsO
   return {
     startRun: (runId) => start(RUN_FLOW, runId, { runId }),
     startEval: (evalRunId) => start(EVAL_RUN, evalRunId, { evalRunId }),
-    whenEvalEnds: (evalRunId, signal) =>
-      client
-        .withAbortSignal(signal, () => client.workflow.getHandle(evalRunId).result())
-        .then(
-          () => undefined,
-          () => undefined,
-        ),
+    whenEvalEnds: (evalRunId, withinMs) =>
+      atMost(withinMs, () =>
+        connection.withDeadline(Date.now() + withinMs, () => client.workflow.getHandle(evalRunId).result()),
+      ),
     applyPush: (workspaceId) =>
       call(() =>
         client.workflow.signalWithStart(APPLY_PUSH, {
@@ -149,16 +146,24 @@ function toRefusal(error: unknown): unknown {
   return refusal;
 }
 
-async function ping(connection: WorkflowsOptions['connection']): Promise<boolean> {
+/** Settles when the work does, however it ends, or when the time is over: a worker's own connection knows no abort signal (SDK 1.24). */
+async function atMost(ms: number, work: () => Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), PING_TIMEOUT_MS);
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
   });
-  const answered = connection
-    .withDeadline(Date.now() + PING_TIMEOUT_MS, () => connection.workflowService.getSystemInfo({}))
-    .then(
-      () => true,
-      () => false,
-    );
-  return Promise.race([answered, late]).finally(() => clearTimeout(timer));
+  const ended = work().then(
+    () => undefined,
+    () => undefined,
+  );
+  await Promise.race([ended, over]).finally(() => clearTimeout(timer));
+}
+
+async function ping(connection: WorkflowsOptions['connection']): Promise<boolean> {
+  let isThere = false;
+  await atMost(PING_TIMEOUT_MS, async () => {
+    await connection.withDeadline(Date.now() + PING_TIMEOUT_MS, () => connection.workflowService.getSystemInfo({}));
+    isThere = true;
+  });
+  return isThere;
 }

@@ -13,7 +13,7 @@ export function switchWorkflows(first: Workflows): SwitchedWorkflows {
     workflows: {
       startRun: (runId) => current.startRun(runId),
       startEval: (evalRunId) => current.startEval(evalRunId),
-      whenEvalEnds: (evalRunId, signal) => current.whenEvalEnds(evalRunId, signal),
+      whenEvalEnds: (evalRunId, withinMs) => current.whenEvalEnds(evalRunId, withinMs),
       applyPush: (workspaceId) => current.applyPush(workspaceId),
       signalRun: (runId, signal, park) => current.signalRun(runId, signal, park),
       cancelRun: (runId) => current.cancelRun(runId),

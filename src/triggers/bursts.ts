@@ -1,12 +1,13 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { findTarget, tellBegun } from '../runs/index.js';
+import { tellBegun } from '../runs/index.js';
 import { eachByItself } from '../shared/each-by-itself.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
-import { outside, type TriggerKind } from './outside.js';
+import { lockTarget } from './lock-target.js';
+import type { TriggerKind } from './outside.js';
 import { checkDelivered, requireTrigger, startDelivered } from './start-delivered.js';
 
 export interface BurstDelivery {
@@ -60,8 +61,7 @@ interface DueBurst extends Omit<BurstDelivery, 'quietMs'> {
 
 interface Place {
   readonly id: string;
-  readonly tenant: string;
-  readonly workspace: string;
+  readonly workspaceId: string;
   readonly flow: string;
 }
 
@@ -69,8 +69,8 @@ interface Place {
 export async function sweepBursts(deps: Deps): Promise<number> {
   const due = await deps.db.query<Place>({
     name: 'due-bursts',
-    text: `SELECT b.id, w.tenant_id AS tenant, w.name AS workspace, b.flow FROM burst b
-      JOIN workspace w ON w.id = b.workspace_id WHERE b.due_at <= clock_timestamp() ORDER BY b.due_at LIMIT 100`,
+    text: `SELECT id, workspace_id AS "workspaceId", flow FROM burst
+      WHERE due_at <= clock_timestamp() ORDER BY due_at LIMIT 100`,
   });
   await eachByItself(due, (place) => endBurst(deps, place));
   return due.length;
@@ -94,13 +94,8 @@ async function endBurst(deps: Deps, place: Place): Promise<void> {
 }
 
 /** The burst's row goes with its run: whoever else saw it due finds nothing, and what comes now opens another one. */
-async function startBurst(deps: Deps, sql: Sql, { id: burstId, tenant, workspace: name, flow }: Place) {
-  const caller = outside('webhook', { tenant, address: null });
-  const { workspace, live } = await findTarget(sql, caller, {
-    workspace: name,
-    target: `flows/${flow}`,
-    lock: 'share',
-  });
+async function startBurst(deps: Deps, sql: Sql, { id: burstId, workspaceId, flow }: Place) {
+  const { workspace, live } = await lockTarget(sql, workspaceId, flow);
   const [burst] = await sql.query<DueBurst>(
     `DELETE FROM burst WHERE id = $1 AND due_at <= clock_timestamp() RETURNING kind, input, trigger, address, count`,
     [burstId],
@@ -111,10 +106,12 @@ async function startBurst(deps: Deps, sql: Sql, { id: burstId, tenant, workspace
   const id = newId(deps.clock.now());
   const trigger = { ...burst.trigger, deliveries: burst.count };
   const begun = await startDelivered(deps, sql, { ...burst, id, workspace, live, trigger });
-  await sql.query(
-    `UPDATE delivery SET outcome = $2, run_id = $3, burst_id = NULL, input = NULL, trigger = NULL WHERE burst_id = $1`,
-    [burstId, begun ? 'started' : 'skipped', begun ? id : null],
-  );
+  // Each keeps what it brought, since the run has only the last one's.
+  await sql.query(`UPDATE delivery SET outcome = $2, run_id = $3, burst_id = NULL WHERE burst_id = $1`, [
+    burstId,
+    begun ? 'started' : 'skipped',
+    begun ? id : null,
+  ]);
   failpoint('burst-taken');
   return begun;
 }

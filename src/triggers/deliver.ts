@@ -1,6 +1,6 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { type BegunRun, findTarget, tellBegun } from '../runs/index.js';
+import { type BegunRun, tellBegun } from '../runs/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
@@ -10,7 +10,8 @@ import type { LivePlan, WorkspaceRow } from '../workspaces/index.js';
 import { joinBurst } from './bursts.js';
 import { claimDelivery, keyOf, settleDelivery } from './claim-delivery.js';
 import { type DeliveryNote, noteDelivery } from './delivery-rows.js';
-import { outside, type TriggerKind } from './outside.js';
+import { lockTarget } from './lock-target.js';
+import type { TriggerKind } from './outside.js';
 import { settingsOf } from './settings.js';
 import { checkDelivered, requireTrigger, startDelivered } from './start-delivered.js';
 import { withoutCredentials } from './trigger-data.js';
@@ -71,13 +72,7 @@ export async function noteRefused(sql: Sql, arrival: Arrival, refusal: Refusal):
 /** The delivery in the caller's transaction, which is to tell of `begun` once it stands. */
 export async function take(deps: Deps, sql: Sql, arrival: Arrival): Promise<Taken> {
   const { kind, flow } = arrival;
-  const tenant = arrival.workspace.tenantId;
-  const caller = outside(kind, { tenant, address: arrival.address });
-  const { workspace, live } = await findTarget(sql, caller, {
-    workspace: arrival.workspace.name,
-    target: `flows/${flow}`,
-    lock: 'share',
-  });
+  const { workspace, live } = await lockTarget(sql, arrival.workspace.id, flow);
   requireTrigger(live.plan, kind);
   if (!passes(live.plan, arrival)) {
     await noteDelivery(sql, { ...noteOf(arrival), outcome: 'filtered' });

@@ -1,5 +1,6 @@
 export type { Delivered } from './deliver.js';
 export { deliveryId } from './delivery-id.js';
+export { findHook } from './find-hook.js';
 export { receiveMail } from './inbox/receive-mail.js';
 export { listDeliveries } from './list-deliveries.js';
 export { readDelivered } from './read-body.js';

@@ -2,15 +2,17 @@ import type { Json } from '../shared/json.js';
 import { jsonShapeFault } from '../shared/json-shape.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
 import { storableJson } from '../shared/storable-json.js';
+import { formValue, readTexts } from './read-form.js';
 
 const JSON_TYPE = /^application\/([\w.+-]+\+)?json$/;
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 /** What was sent, as conditions and steps read it: JSON, a form's fields, or a text. Null for an empty body. */
-export function readDelivered({ type: header, body }: { readonly type: string; readonly body: Uint8Array }): Json {
+export async function readDelivered({ type: header, body }: { type: string; body: Uint8Array }): Promise<Json> {
   const type = header.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (type === 'multipart/form-data') return ofForm(await readTexts(header, body));
   if (type.startsWith('multipart/')) {
-    throw new Refusal('unsupported_type', 'send the delivery as JSON, as a plain form or as text');
+    throw new Refusal('unsupported_type', 'the body is in parts of another kind: send JSON, a form or text');
   }
   const text = decode(body);
   if (text.trim() === '') return null;
@@ -47,22 +49,15 @@ function tryParse(text: string): Json | undefined {
   }
 }
 
-/** Code hosts and chats may send their JSON as the field `payload` of a form. */
 function readForm(text: string): Json {
   // What curl sends by default: taken as a form, the JSON would become a key.
-  if (/^\s*[{[]/.test(text)) return parse(text);
-  const fields = new URLSearchParams(text);
-  const names = [...new Set(fields.keys())];
-  const payload = fields.get('payload');
-  if (names.length === 1 && payload !== null && /^\s*[{[]/.test(payload)) return parse(payload);
-  return storable(
-    Object.fromEntries(
-      names.map((name) => {
-        const [first = '', ...more] = fields.getAll(name);
-        return [name, more.length === 0 ? first : [first, ...more]];
-      }),
-    ),
-  );
+  return /^\s*[{[]/.test(text) ? parse(text) : ofForm([...new URLSearchParams(text)]);
+}
+
+/** Code hosts and chats may send their JSON as the field `payload` of a form. */
+function ofForm(entries: readonly (readonly [string, string])[]): Json {
+  const payload = entries.length === 1 && entries[0]?.[0] === 'payload' ? entries[0][1] : null;
+  return payload !== null && /^\s*[{[]/.test(payload) ? parse(payload) : storable(formValue(entries));
 }
 
 /** Without what Postgres cannot hold: a sender cannot be told to leave it out. */

@@ -1,4 +1,4 @@
-import { audit } from '../accounts/index.js';
+import { audit, type Once } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { beginRun, checkEnabled, findTarget, type SkippedRun, tellBegun } from '../runs/index.js';
@@ -18,6 +18,15 @@ interface Row {
   readonly trigger: JsonObject | null;
 }
 
+export interface RedeliverInput extends OfFlow {
+  /** The delivery's. */
+  readonly id: string;
+  /** Keeps the answer, under its status, with what was done. */
+  readonly once?: ((status: 200 | 202) => Once) | undefined;
+}
+
+type Redelivered = { readonly ok: true; readonly runId: string } | SkippedRun;
+
 /**
  * Starts the flow as it is now with what a delivery brought, whatever became of that one: neither its filter nor its
  * dedupe key holds the admin back who asks for it. Refuses one that proved nothing, and one whose content is gone.
@@ -25,9 +34,9 @@ interface Row {
 export async function redeliver(
   deps: Deps,
   caller: Caller,
-  { workspace: name, flow, id }: OfFlow & { readonly id: string },
-): Promise<{ readonly ok: true; readonly runId: string } | SkippedRun> {
-  const begun = await deps.db.transaction(async (sql) => {
+  { workspace: name, flow, id, once }: RedeliverInput,
+): Promise<Redelivered> {
+  const { begun, answer } = await deps.db.transaction(async (sql) => {
     const { workspace, live } = await findTarget(sql, caller, {
       workspace: name,
       target: `flows/${flow}`,
@@ -49,11 +58,12 @@ export async function redeliver(
       ...(!run && { content: { input, trigger } }),
     });
     await audit(sql, caller, 'hook.redeliver', flow, { workspace: name, delivery: id, run: run?.runId ?? null });
-    return run;
+    const told: Redelivered = run ? { ok: true, runId: run.runId } : { ok: true, skipped: true };
+    await once?.(run ? 202 : 200)(sql, told);
+    return { begun: run, answer: told };
   });
-  if (!begun) return { ok: true, skipped: true };
-  tellBegun(deps, begun);
-  return { ok: true, runId: begun.runId };
+  if (begun) tellBegun(deps, begun);
+  return answer;
 }
 
 /** Whether the flow and the delivery are there. */
@@ -73,8 +83,8 @@ async function readDelivery(
   const known = /^[\w-]{1,64}$/.test(at.id);
   const [row] = known
     ? await sql.query<Row>(
-        `SELECT d.kind, d.outcome, d.delivery_id AS "deliveryId", coalesce(r.input, d.input) AS input,
-            coalesce(r.trigger, d.trigger) AS trigger
+        `SELECT d.kind, d.outcome, d.delivery_id AS "deliveryId", coalesce(d.input, r.input) AS input,
+            coalesce(d.trigger, r.trigger) AS trigger
           FROM delivery d LEFT JOIN run r ON r.id = d.run_id AND r.workspace_id = d.workspace_id
           WHERE d.workspace_id = $1 AND d.flow = $2 AND d.id = $3`,
         [at.workspaceId, at.flow, at.id],

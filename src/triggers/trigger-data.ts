@@ -9,14 +9,20 @@ export interface Arrived {
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** What conditions read as `trigger`: header names in lower case with `_`, and never the hook's own token. */
+/**
+ * What conditions read as `trigger`: header names in lower case with `_`, and never the hook's own token, which proxies
+ * repeat in headers that tell the address they were asked for.
+ */
 export function triggerData(kind: string, { headers, query }: Arrived, at: number): JsonObject {
-  const { token: _, ...rest } = query;
+  const { token = '', ...rest } = query;
+  const hide = (value: string): string => (token === '' ? value : value.replaceAll(token, '…'));
+  const shown = (values: Readonly<Record<string, string>>, named: (name: string) => string = (name) => name) =>
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [named(name), hide(value)]));
   return {
     kind,
     at: new Date(at).toISOString(),
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.replaceAll('-', '_'), value])),
-    query: rest,
+    headers: shown(headers, (name) => name.replaceAll('-', '_')),
+    query: shown(rest),
   };
 }
 

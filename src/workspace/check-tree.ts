@@ -12,8 +12,8 @@ import { compileWorkspace } from './compile/compile-workspace.js';
 import { inOrder } from './in-order.js';
 import type { CheckContext, Checked, Issue, SourceFile } from './model.js';
 import { placeOf } from './parse/place.js';
-import { type ReadFile, readFile } from './parse/read-file.js';
-import { decodeSource } from './parse/source.js';
+import type { ReadFile } from './parse/read-file.js';
+import { Reader } from './parse/read-once.js';
 import { type Catalog, catalogOf, LIBRARY } from './resolve/catalog.js';
 import { EMPTY_SHELF, type Shelf } from './shelf.js';
 
@@ -26,6 +26,7 @@ export function checkTree(tree: readonly SourceFile[], context: CheckContext, sh
   const issues = checkPaths(files);
   // Beyond the limits nothing is read: that is what they are for.
   if (issues.some(({ code }) => code === 'tree/too-large')) return { workspace: null, issues: issues.sort(inOrder) };
+  reader.next();
   const refused = new Set(issues.filter(({ severity }) => severity === 'error').map(({ path }) => path));
   const read = files.filter(({ path }) => !refused.has(path)).flatMap((file) => readTreeFile(file, issues));
   for (const file of read) for (const issue of file.issues) issues.push(issue);
@@ -38,12 +39,14 @@ export function checkTree(tree: readonly SourceFile[], context: CheckContext, sh
   return { workspace: sound ? compileWorkspace(catalog) : null, issues };
 }
 
+const reader = new Reader();
+
 /** Files that nothing reads may hold any bytes. */
 function readTreeFile(file: SourceFile, issues: Issue[]): ReadFile[] {
   const place = placeOf(file.path);
   if (place.kind === 'other') return [];
-  const source = decodeSource(file.path, file.content);
-  if (source) return [readFile(source, place)];
+  const read = reader.read(file, place);
+  if (read) return [read];
   const message = 'The file is no UTF-8 text.';
   issues.push({
     path: file.path,

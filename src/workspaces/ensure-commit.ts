@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { type Repository, readCommit, writeBlobs, writeCommit, writeTree } from '../git/index.js';
+import { hasCommit, type Repository, writeBlobs, writeCommit, writeTree } from '../git/index.js';
 import type { Actor } from '../shared/roles.js';
 import { parseManifest } from './manifest.js';
 import { loadPacks } from './packs.js';
@@ -42,7 +42,7 @@ export async function ensureCommit(
   wanted: Wanted,
 ): Promise<void> {
   const filling = await readFilling(repository);
-  if (filling === null && (await readCommit(repository, wanted.commit))) return;
+  if (filling === null && (await hasCommit(repository, wanted.commit))) return;
   const whole = filling ?? (await lastWhole(sql, repository, wanted));
   await writeFile(join(repository.gitdir, FILLING), String(whole));
   await loadPacks(deps, sql, repository, wanted.workspaceId);
@@ -60,7 +60,7 @@ async function readFilling({ gitdir }: Repository): Promise<number | null> {
 async function lastWhole(sql: Sql, repository: Repository, { workspaceId, seq }: Wanted): Promise<number> {
   for (let at = seq - 1; at > 0; at -= 1) {
     const commit = await commitOf(sql, workspaceId, at);
-    if (commit !== null && (await readCommit(repository, commit))) return at;
+    if (commit !== null && (await hasCommit(repository, commit))) return at;
   }
   return 0;
 }
@@ -95,7 +95,7 @@ async function readRevision(sql: Sql, workspaceId: string, seq: number): Promise
 }
 
 async function packedCommit(repository: Repository, { gitCommit }: RevisionRow): Promise<string | null> {
-  return (await readCommit(repository, gitCommit)) ? gitCommit : null;
+  return (await hasCommit(repository, gitCommit)) ? gitCommit : null;
 }
 
 interface Rewrite {

@@ -1,7 +1,9 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { removeRepository } from '../git/index.js';
+import { failpoint } from '../shared/failpoint.js';
 import { errorMessage } from '../shared/refusal.js';
+import { freeBlobs } from '../storage/index.js';
 import { RUN_TABLES } from './run-tables.js';
 
 /** What hangs on a run, and what on the workspace; usage and audit are the account's, and stay. */
@@ -130,16 +132,25 @@ async function forgetNames(sql: Sql, ids: readonly string[]): Promise<void> {
 
 /** After the commit: their repositories and blobs. What cannot be removed is logged, and in nobody's way. */
 export async function clearErased(deps: Deps, { ids, orphans }: Erased): Promise<void> {
+  failpoint('rows-erased');
   for (const id of ids) {
     await removeRepository(deps.config.dataDir, id).catch((error: unknown) =>
       deps.log.warn({ workspaceId: id, error: errorMessage(error) }, 'a repository could not be removed'),
     );
   }
-  for (const sha of orphans) {
-    await deps.blobs
-      .delete(sha)
-      .catch((error: unknown) =>
-        deps.log.warn({ sha, error: errorMessage(error) }, 'a blob of a deleted workspace could not be freed'),
-      );
-  }
+  await freeBlobs(deps, orphans).catch((error: unknown) =>
+    deps.log.warn({ error: errorMessage(error) }, 'the blobs of a deleted workspace are left to the sweep'),
+  );
+}
+
+/** Which of these ids no workspace and no library has: of ones that were deleted, or never came to be. */
+export async function findGone(sql: Sql, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await sql.query<{ id: string }>({
+    name: 'find-gone',
+    text: `SELECT id FROM unnest($1::text[]) AS known (id)
+      WHERE NOT EXISTS (SELECT 1 FROM workspace w WHERE w.id = known.id)
+        AND NOT EXISTS (SELECT 1 FROM library l WHERE 'library.' || l.tenant_id = known.id)`,
+    values: [ids],
+  });
+  return new Set(rows.map(({ id }) => id));
 }

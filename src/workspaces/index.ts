@@ -1,11 +1,11 @@
 export { alignMain, alignRefs } from './align-refs.js';
 export { checkWorkspaceName, createWorkspace } from './create-workspace.js';
 export { deleteWorkspace } from './delete-workspace.js';
-export { clearErased, type Erased, eraseWorkspaces } from './erase-workspaces.js';
+export { clearErased, type Erased, eraseWorkspaces, findGone } from './erase-workspaces.js';
 export { findWorkspace, type WorkspaceRow } from './find-workspace.js';
 export { inTurn } from './in-turn.js';
 export { liveRuns } from './live-runs.js';
-export { type LiveTree, readLiveTree, treeAfter, visibleTree } from './live-tree.js';
+export { type LiveTree, readLiveCommit, readLiveTree, treeAfter, visibleTree } from './live-tree.js';
 export { diffTrees, isEmptyDiff, type ManifestEntry, parseManifest, type TreeDiff, type Writer } from './manifest.js';
 export { MEMORY_REF } from './memory-ref.js';
 export { readPreview, requireNoPreview } from './of-preview.js';

@@ -4,7 +4,9 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { type KeptPack, loadPack, type Repository } from '../git/index.js';
 import { newId } from '../shared/ids.js';
-import { errorMessage } from '../shared/refusal.js';
+import { errorMessage, Refusal } from '../shared/refusal.js';
+import { StorageUnavailable } from '../shared/storage-unavailable.js';
+import { freeBlobs, holding } from '../storage/index.js';
 
 /** A pack in the object store, with its row; nothing refers to it until `takePack`. */
 export interface StoredPack {
@@ -25,7 +27,7 @@ export async function keepPack(
   const sha = await deps.blobs.shaOf(pack.file);
   await deps.db.query({
     name: 'keep-pack',
-    text: 'INSERT INTO git_pack (id, workspace_id, name, sha, size) VALUES ($1, $2, $3, $4, $5)',
+    text: `${holding('$4')} INSERT INTO git_pack (id, workspace_id, name, sha, size) SELECT $1, $2, $3, $4, $5 FROM held`,
     values: [id, workspaceId, pack.name, sha, pack.size],
   });
   await deps.blobs.putFile(pack.file, sha);
@@ -47,19 +49,15 @@ export async function takePack(sql: Sql, workspaceId: string, id: string): Promi
   if (!row) throw new Error(`the pack ${id} of ${workspaceId} is gone`);
 }
 
-/** Gives up a pack that no transaction took. */
+/** Gives up a pack that no transaction took. What cannot be freed now is left to the sweep. */
 export async function dropPack(deps: Pick<Deps, 'db' | 'blobs'>, { id, sha }: StoredPack): Promise<void> {
-  const [row] = await deps.db.query<{ free: boolean }>(
-    `WITH gone AS (DELETE FROM git_pack WHERE id = $1 AND seq IS NULL RETURNING id)
-     SELECT NOT EXISTS (SELECT 1 FROM git_pack WHERE sha = $2 AND id <> $1) AND ${UNUSED('$2')} AS free FROM gone`,
-    [id, sha],
-  );
-  if (row?.free) await deps.blobs.delete(sha);
+  const gone = await deps.db.query('DELETE FROM git_pack WHERE id = $1 AND seq IS NULL RETURNING 1', [id]);
+  if (gone.length > 0) await freeBlobs(deps, [sha]).catch(unlessAway);
 }
 
-/** SQL: nothing but packs refers to this blob. */
-const UNUSED = (sha: string): string => `NOT EXISTS (SELECT 1 FROM storage_entry e WHERE e.sha = ${sha})
-  AND NOT EXISTS (SELECT 1 FROM run_file f WHERE f.sha = ${sha})`;
+function unlessAway(error: unknown): void {
+  if (!(error instanceof StorageUnavailable)) throw error;
+}
 
 /** What died before its transaction is nobody's after so long: longer than any push may take. */
 const UNTAKEN_HOURS = 6;
@@ -91,6 +89,7 @@ export async function loadPacks(
     const bytes = await deps.blobs.open(sha);
     if (!bytes) throw new Error(`pack ${seq} of ${workspaceId} (${sha}) is not in the blob store`);
     await loadPack(repository, bytes).catch((error: unknown) => {
+      if (error instanceof Refusal) throw error;
       throw new Error(`pack ${seq} of ${workspaceId}: ${errorMessage(error)}`);
     });
     await writeFile(join(repository.gitdir, LOADED), String(seq));

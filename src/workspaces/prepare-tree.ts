@@ -26,14 +26,14 @@ export interface InReach extends Pick<CheckContext, 'livePaths' | 'secrets'> {
 /** Reads and checks a whole tree. Changes nothing. */
 export async function prepareTree(
   deps: Pick<Deps, 'checker' | 'models'>,
-  files: readonly SourceFile[],
+  files: readonly (SourceFile & { readonly sha?: string })[],
   { livePaths, secrets, library }: InReach,
 ): Promise<PreparedTree> {
   const context = { livePaths, secrets, models: deps.models.known() };
   const checked = await deps.checker.check(files, context, library);
   const issues = [...checked.issues, ...unwritable(files, checked.issues)].sort(byPlace);
   return {
-    files: new Map(files.map(({ path, content }) => [path, { sha: blobId(content), content }])),
+    files: new Map(files.map(({ path, content, sha = blobId(content) }) => [path, { sha, content }])),
     issues,
     workspace: issues.some(isError) ? null : checked.workspace,
     librarySeq: library.seq,

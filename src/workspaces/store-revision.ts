@@ -58,7 +58,7 @@ export async function storeRevision(deps: Deps, sql: Sql, input: RevisionToStore
     gitCommit: git.commit,
   };
   const manifest = nextManifest(input);
-  await insertBlobs(sql, workspaceId, input.files);
+  await insertBlobs(sql, workspaceId, freshFiles(input));
   await sql.query({
     name: 'insert-revision',
     text: `INSERT INTO revision (workspace_id, seq, id, git_commit, tree_hash, manifest, plans, index, created_at, packed)
@@ -84,14 +84,18 @@ async function writeObjects(deps: Deps, sql: Sql, input: RevisionToStore): Promi
   const repository = await openRepository(deps.config.dataDir, workspaceId);
   if (live.gitCommit !== null)
     await ensureCommit(deps, sql, repository, { workspaceId, seq: live.seq, commit: live.gitCommit });
-  const known = new Set([...live.source.values()].map(({ sha }) => sha));
-  const fresh = new Map([...files.values()].filter(({ sha }) => !known.has(sha)).map((f) => [f.sha, f.content]));
-  await writeBlobs(repository, [...fresh.values()]);
+  await writeBlobs(repository, [...freshFiles(input).values()]);
   const tree = await writeTree(
     repository,
     [...files].map(([path, { sha }]) => ({ path, sha, executable: isProgram(input, path) || undefined })),
   );
   return { tree, commit: await writeCommit(repository, { tree, parent: live.gitCommit, by, message, at }) };
+}
+
+/** The contents that the live revision does not have, by their ids: what it has, its rows keep. */
+function freshFiles({ live, files }: RevisionToStore): Map<string, Uint8Array> {
+  const known = new Set([...live.source.values()].map(({ sha }) => sha));
+  return new Map([...files.values()].filter(({ sha }) => !known.has(sha)).map(({ sha, content }) => [sha, content]));
 }
 
 /** Only git says what is a program. */
@@ -123,8 +127,7 @@ async function freeId(sql: Sql, workspaceId: string, commit: string): Promise<st
   return taken ? newId() : commit;
 }
 
-async function insertBlobs(sql: Sql, workspaceId: string, files: RevisionToStore['files']): Promise<void> {
-  const blobs = new Map([...files.values()].map(({ sha, content }) => [sha, content]));
+async function insertBlobs(sql: Sql, workspaceId: string, blobs: Map<string, Uint8Array>): Promise<void> {
   const there = await sql.query<{ sha: string }>({
     name: 'known-blobs',
     text: 'SELECT sha FROM blob WHERE workspace_id = $1 AND sha = ANY($2)',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createAccessStage, startRun } from '../support/access-stage.js';
 import { createKey, createTenant, createTestApp } from '../support/create-test-app.js';
-import { directChecker } from '../support/workspace-app.js';
+import { directChecker } from '../support/direct-checker.js';
 
 async function stage() {
   const app = await createTestApp({ deps: { checker: directChecker } });

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { repositoryFolder } from '../../src/git/index.js';
+import { readLiveTree } from '../../src/workspaces/index.js';
 import { createKey } from '../support/create-test-app.js';
 import {
   AGENT,
@@ -32,6 +33,28 @@ test('a deploy says what it added, changed and removed, and all of it is live', 
   expect(result.commit).toBe(result.revision);
   expect(await app.readTree(name)).toEqual(next);
   expect((await bodyOf(app.get(`/api/workspaces/${name}`))).revision).toBe(result.revision);
+});
+
+test('a revision whose transaction was given up is never what anybody sees, though the next one has its number', async () => {
+  const app = await createWorkspaceApp();
+  const { name, id } = await app.workspace();
+  const { db } = app.deps;
+  const given = db.transaction(async (sql) => {
+    await sql.query(
+      `INSERT INTO revision (workspace_id, seq, id, git_commit, tree_hash, manifest, plans, index, created_at, packed)
+        SELECT workspace_id, seq + 1, 'given-up', git_commit, tree_hash, '{}', plans, index, created_at, packed
+        FROM revision WHERE workspace_id = $1`,
+      [id],
+    );
+    await sql.query('UPDATE workspace SET live_seq = live_seq + 1 WHERE id = $1', [id]);
+    expect(await readLiveTree(sql, id)).toMatchObject({ revision: 'given-up', source: new Map() });
+    throw new Error('given up');
+  });
+  await expect(given).rejects.toThrow('given up');
+  expect(await app.readTree(name)).toEqual(SMALL);
+  const next = { ...SMALL, 'knowledge/a.md': 'a\n' };
+  await app.deploy(name, next);
+  expect(await app.readTree(name)).toEqual(next);
 });
 
 test('a dry run answers what a deploy would, also over live runs, and changes nothing', async () => {

@@ -4,6 +4,7 @@ import { createDb, type Db } from '../../src/db/index.js';
 import type { Deps } from '../../src/deps.js';
 import { newId } from '../../src/shared/ids.js';
 import { createTestApp, createTestDeps } from '../support/create-test-app.js';
+import { endsWithin } from '../support/in-time.js';
 import { startPausableProxy } from '../support/pausable-proxy.js';
 import { testDatabase } from '../support/postgres.js';
 import { silentLog } from '../support/silent-log.js';
@@ -35,9 +36,10 @@ async function proxiedDb() {
   return { proxy, db };
 }
 
-async function timed<T>(work: Promise<T>): Promise<[T, number]> {
-  const startedAt = performance.now();
-  return [await work, performance.now() - startedAt];
+/** What the promise of 2 s is about: an answer that comes within them. */
+async function soon<T>(work: Promise<T>): Promise<T> {
+  expect(await endsWithin(2_000, work)).toBe(true);
+  return work;
 }
 
 test('health is open, and names each part', async () => {
@@ -118,26 +120,24 @@ test('an API on its own tells what its workers know of the endpoints, once each'
 test('a Temporal that hangs or throws is down, within 2 s, and the rest is as it is', async () => {
   for (const ping of [() => hanging, () => Promise.reject(new Error('gone'))]) {
     const { get } = await createTestApp({ deps: withTemporal(ping) });
-    const [response, ms] = await timed(get('/api/healthz', { as: null }));
+    const response = await soon(get('/api/healthz', { as: null }));
     expect([response.status, await response.json()]).toEqual([
       200,
       expect.objectContaining({ ok: false, temporal: 'down', database: 'ok' }),
     ]);
-    expect(ms).toBeLessThan(2_000);
   }
 });
 
 test('security 1: with nobody at Postgres’s port health is 200 and says so, and the rest is 503 with Retry-After, within 2 s', async () => {
   const { key } = await createTestApp();
   const down = await appOn(dbAt(1));
-  const [health, healthMs] = await timed(down('/api/healthz', null));
+  const health = await soon(down('/api/healthz', null));
   expect([health.status, await health.json()]).toEqual([
     200,
     expect.objectContaining({ ok: false, database: 'down', workerAlive: false }),
   ]);
-  const [me, meMs] = await timed(down('/api/me', key));
+  const me = await soon(down('/api/me', key));
   expect([me.status, Number(me.headers.get('retry-after')) > 0]).toEqual([503, true]);
-  expect(Math.max(healthMs, meMs)).toBeLessThan(2_000);
 });
 
 test('security 1: with a Postgres that hangs on living connections the same is true, and it recovers by itself', async () => {
@@ -146,15 +146,11 @@ test('security 1: with a Postgres that hangs on living connections the same is t
   const call = await appOn(db);
   expect((await call('/api/me', key)).status).toBe(200);
   proxy.pause();
-  const [[health, healthMs], [me, meMs]] = await Promise.all([
-    timed(call('/api/healthz', null)),
-    timed(call('/api/me', key)),
-  ]);
+  const [health, me] = await Promise.all([soon(call('/api/healthz', null)), soon(call('/api/me', key))]);
   expect([health.status, await health.json()]).toEqual([200, expect.objectContaining({ database: 'down' })]);
   expect([me.status, me.headers.get('retry-after')]).toEqual([503, '5']);
-  expect(Math.max(healthMs, meMs)).toBeLessThan(2_000);
   proxy.resume();
-  await expect.poll(async () => (await call('/api/me', key)).status, { timeout: 10_000 }).toBe(200);
+  await expect.poll(async () => (await call('/api/me', key)).status).toBe(200);
 });
 
 /** An app on that database; its tenant is in the real one. */

@@ -4,10 +4,8 @@ import { createLog } from '../../src/api/log.js';
 import { routes } from '../../src/api/routes/index.js';
 import { deriveToken } from '../../src/shared/tokens.js';
 import type { Workflows } from '../../src/temporal/contract.js';
-import { sweepBursts } from '../../src/triggers/bursts.js';
-import { sweepDeliveries } from '../../src/triggers/delivery-rows.js';
 import { createKey } from '../support/create-test-app.js';
-import { hooked, hookOf, runsOf, type Sent, send } from '../support/hooks.js';
+import { hooked, hookOf, type Sent, send, startHook } from '../support/hooks.js';
 import { AGENT, bodyOf, createWorkspaceApp, type WorkspaceApp } from '../support/workspace-app.js';
 
 const SECRET = "It's a Secret to Everybody";
@@ -24,18 +22,7 @@ beforeEach(() => {
   lines.length = 0;
 });
 
-async function started(frontmatter: string) {
-  const { name } = await app.workspace({ 'agents/writer.md': AGENT, 'flows/hooked.md': hooked(frontmatter) });
-  const { hookUrl } = await hookOf(app, name);
-  return {
-    name,
-    hookUrl,
-    send: (body: unknown, more?: Sent) => send(app, hookUrl, body, more),
-    runs: () => runsOf(app, name),
-    deliveries: async () => (await bodyOf(app.get(`/api/workspaces/${name}/hooks/hooked/deliveries`))).deliveries,
-  };
-}
-
+const started = (frontmatter: string) => startHook(app, frontmatter);
 const HOOK = 'trigger: webhook';
 const signed = (kind: string) => `trigger: webhook\nsignature: ${kind}\nsigning_secret: SIGNING`;
 const hex = (text: string) => createHmac('sha256', SECRET).update(text).digest('hex');
@@ -58,6 +45,10 @@ test('a delivery starts the flow, is answered before any work, and its body is t
   expect(run?.startedBy).toEqual({ kind: 'event', id: 'webhook', label: 'webhook', person: null });
 });
 
+const part = (name: string, text: string) =>
+  `--x\r\ncontent-disposition: form-data; name=${name.replace(/^\w+/, '"$&"')}\r\n\r\n${text}\r\n`;
+const PARTS = `${part('a', '1')}${part('b', '2')}${part('b', '3')}${part('c; filename=""', '')}--x--\r\n`;
+
 test.each<[string, string, string, unknown]>([
   ['a form', 'application/x-www-form-urlencoded', 'a=1&b=2&b=3', { a: '1', b: ['2', '3'] }],
   ['a form that holds JSON', 'application/x-www-form-urlencoded', `payload=${encodeURIComponent('{"a":1}')}`, { a: 1 }],
@@ -67,6 +58,7 @@ test.each<[string, string, string, unknown]>([
   ['nothing', 'application/json', '', null],
   ['a vendor’s JSON', 'application/vnd.acme+json; charset=utf-8', '[1]', [1]],
   ['what no row can hold', 'application/json', '{"a":"\\u0000\\ud83d\\ude00\\ud83d"}', { a: '\uFFFD😀\uFFFD' }],
+  ['a form in parts', 'multipart/form-data; boundary=x', PARTS, { a: '1', b: ['2', '3'] }],
   ['a hostile key', 'application/x-www-form-urlencoded', '__proto__=1', JSON.parse('{"__proto__":"1"}')],
 ])('a body may be %s', async (_name, type, body, input) => {
   const hook = await started(HOOK);
@@ -77,7 +69,9 @@ test.each<[string, string, string, unknown]>([
 test.each<[string, string | Uint8Array, string, number]>([
   ['no JSON', '{', 'application/json', 400],
   ['no text', new Uint8Array([0xff, 0xfe]), 'text/plain', 400],
-  ['files', '--x\r\n\r\n--x--', 'multipart/form-data; boundary=x', 415],
+  ['no form', 'a=1', 'multipart/form-data; boundary=x', 400],
+  ['a form with a file', `${part('a; filename="a.txt"', '1')}--x--\r\n`, 'multipart/form-data; boundary=x', 415],
+  ['parts of another kind', '--x\r\n\r\n--x--', 'multipart/mixed; boundary=x', 415],
   ['nested too deep', '['.repeat(100) + ']'.repeat(100), 'application/json', 422],
   ['over the limit', `"${'x'.repeat(1024 * 1024)}"`, 'application/json', 413],
 ])('a body of %s is refused and starts nothing', async (_name, body, type, status) => {
@@ -101,9 +95,15 @@ test('security 10: a wrong token, an unknown flow, workspace and account are one
     `/api/hooks/other/other/hooked?token=${deriveToken(app.deps.keys.signing, 'hook', ['', 'hooked', '0'])}`,
     `${path}?token=${deriveToken(randomBytes(32), 'hook', ['', 'hooked', '0'])}`,
     `${path}?token=${'x'.repeat(43)}`,
+    `${path}?token=${'x'.repeat(300)}`,
+    `${path}?token=a&token=b`,
+    `${path.replace('/hooked', `/${'h'.repeat(300)}`)}?token=${token}`,
   ];
-  const answers = await Promise.all(places.map((place) => send(app, place, '{broken')));
-  for (const answer of answers) expect(answer).toEqual([401, { error: 'the token is not valid here' }]);
+  const bodies = ['{broken', 'x'.repeat(2 * 1024 * 1024)];
+  for (const place of places.flatMap((one) => [one, one.replace('/api/hooks/', '/api/inbox/')])) {
+    const answers = await Promise.all(bodies.map((body) => send(app, place, body)));
+    for (const answer of answers) expect(answer).toEqual([401, { error: 'the token is not valid here' }]);
+  }
   expect(await hook.runs()).toEqual([]);
 });
 
@@ -139,12 +139,16 @@ test('editors see a flow’s addresses, of the triggers that it has, and viewers
 test('security 11: no log line and no other answer has a token or a secret', async () => {
   const hook = await started(signed('hmac'));
   const token = new URL(hook.hookUrl, 'http://x').searchParams.get('token') ?? 'none';
-  await hook.send({}, { headers: { 'x-signature': hex('{}') } });
+  const seen = { 'x-original-uri': hook.hookUrl, 'x-forwarded-uri': `${hook.hookUrl}&a=1`, referer: hook.hookUrl };
+  await hook.send({}, { headers: { ...seen, 'x-signature': hex('{}') } });
   await hook.send({});
+  const [, answer] = await send(app, `${hook.hookUrl.replace('token', 't%6Fken')}`, {});
+  expect(answer).toMatchObject({ code: 'invalid-signature' });
   const told = [lines.join(''), JSON.stringify(await hook.deliveries()), JSON.stringify(await hook.runs())].join('\n');
   expect(told).not.toContain(token);
   expect(told).not.toContain(SECRET);
   expect(told).toContain('invalid-signature');
+  expect(told).toContain('"x_original_uri":"/api/hooks/');
 });
 
 describe('signed flows', () => {
@@ -272,112 +276,4 @@ test('over its concurrency, on_limit: skip is told as such, also to who sends it
   expect(await hook.send({}, { headers })).toEqual([200, { ok: true, skipped: true }]);
   expect(await hook.send({}, { headers })).toEqual([200, { ok: true, skipped: true, duplicate: true }]);
   expect(await hook.runs()).toHaveLength(1);
-});
-
-describe('debounce', () => {
-  const DEBOUNCED = `${HOOK}\ndedupe: body.thread\ndebounce: 30s`;
-  const dueNow = (name: string) =>
-    app.deps.db.query(
-      `UPDATE burst SET due_at = now() - interval '1 s' WHERE workspace_id = (SELECT id FROM workspace WHERE name = $1)`,
-      [name],
-    );
-
-  test('a burst of one key is one run of its last body, begun once however many look', async () => {
-    const hook = await started(DEBOUNCED);
-    for (const n of [1, 2, 3]) {
-      const [status, answer] = await hook.send({ thread: 'a', n });
-      expect([status, answer]).toEqual([202, { ok: true, debounced: true, startsAt: expect.any(String) }]);
-    }
-    await hook.send({ thread: 'b', n: 4 });
-    await sweepBursts(app.deps);
-    expect(await hook.runs()).toEqual([]);
-    await dueNow(hook.name);
-    await Promise.all([1, 2, 3].map(() => sweepBursts(app.deps)));
-    const inputs = (await hook.runs()).map(({ input, trigger }) => [input, trigger.deliveries]);
-    expect(inputs).toHaveLength(2);
-    expect(inputs).toEqual(
-      expect.arrayContaining([
-        [{ thread: 'a', n: 3 }, 3],
-        [{ thread: 'b', n: 4 }, 1],
-      ]),
-    );
-    const list = await hook.deliveries();
-    expect(
-      new Set(list.map((one: { runId: string; outcome: string }) => `${one.outcome} ${one.runId !== null}`)),
-    ).toEqual(new Set(['started true']));
-    await hook.send({ thread: 'a', n: 5 });
-    await dueNow(hook.name);
-    await sweepBursts(app.deps);
-    expect((await hook.runs()).map(({ input }) => input)).toContainEqual({ thread: 'a', n: 5 });
-  });
-
-  test('the same delivery twice is one of the burst, and a burst without end is cut at ten times its quiet', async () => {
-    const hook = await started(DEBOUNCED);
-    const headers = { 'webhook-id': 'm' };
-    await hook.send({ thread: 'a' }, { headers });
-    expect((await hook.send({ thread: 'a' }, { headers }))[1]).toMatchObject({ debounced: true, duplicate: true });
-    const where = 'WHERE workspace_id = (SELECT id FROM workspace WHERE name = $1)';
-    expect(await app.deps.db.query(`SELECT count FROM burst ${where}`, [hook.name])).toEqual([{ count: 1 }]);
-    await app.deps.db.query(`UPDATE burst SET opened_at = now() - interval '295 s' ${where}`, [hook.name]);
-    await hook.send({ thread: 'a' });
-    const [row] = await app.deps.db.query<{ late: boolean }>(
-      `SELECT due_at > now() + interval '10 s' AS late FROM burst ${where}`,
-      [hook.name],
-    );
-    expect(row).toEqual({ late: false });
-  });
-
-  test('a flow that was switched off meanwhile starts nothing, and the admin reads why', async () => {
-    const hook = await started(DEBOUNCED);
-    await hook.send({ thread: 'a' });
-    await app.deploy(hook.name, {
-      'agents/writer.md': AGENT,
-      'flows/hooked.md': hooked(`${DEBOUNCED}\nenabled: false`),
-    });
-    await dueNow(hook.name);
-    await sweepBursts(app.deps);
-    expect(await hook.runs()).toEqual([]);
-    expect(await hook.deliveries()).toMatchObject([
-      { outcome: 'refused', detail: expect.stringContaining('switched off') },
-    ]);
-    expect(await sweepBursts(app.deps)).toBe(0);
-  });
-});
-
-describe('deliveries', () => {
-  test('one is made again by an admin, as the flow is now; one that proved nothing is not', async () => {
-    const hook = await started(signed('hmac'));
-    await hook.send('{"a":1}', { headers: { 'x-signature': hex('{"a":1}'), 'webhook-id': 'm' } });
-    await hook.send('{"a":2}', { headers: { 'x-signature': 'no' } });
-    const [bad, good] = await hook.deliveries();
-    const again = (id: string) => app.post(`/api/workspaces/${hook.name}/hooks/hooked/deliveries/${id}/redeliver`);
-    const answer = await again(good.id);
-    expect(answer.status).toBe(202);
-    expect((await hook.runs()).map((run) => [run.input, run.trigger.redeliveryOf])).toEqual([
-      [{ a: 1 }, undefined],
-      [{ a: 1 }, good.id],
-    ]);
-    expect((await hook.deliveries())[0]).toMatchObject({ outcome: 'started', redeliveryOf: good.id });
-    expect((await again(bad.id)).status).toBe(409);
-    expect((await again('no-such')).status).toBe(404);
-    const as = await createKey(app.deps, { ...app, role: 'editor' });
-    expect((await app.get(`/api/workspaces/${hook.name}/hooks/hooked/deliveries`, { as })).status).toBe(403);
-  });
-
-  test('the last hundred of a flow are kept', async () => {
-    const hook = await started(HOOK);
-    await app.deps.db.query(
-      `INSERT INTO delivery (id, workspace_id, flow, kind, outcome)
-        SELECT lpad(n::text, 26, '0'), w.id, 'hooked', 'webhook', 'filtered' FROM workspace w, generate_series(1, 150) n
-        WHERE w.name = $1`,
-      [hook.name],
-    );
-    await sweepDeliveries(app.deps.db);
-    const rows = await app.deps.db.query<{ id: string }>(
-      'SELECT d.id FROM delivery d JOIN workspace w ON w.id = d.workspace_id WHERE w.name = $1 ORDER BY d.id',
-      [hook.name],
-    );
-    expect([rows.length, rows[0]?.id]).toEqual([100, '51'.padStart(26, '0')]);
-    expect(await hook.deliveries()).toHaveLength(100);
-  });
 });

@@ -141,6 +141,7 @@ test('an invite is mailed to its address under the account’s own key', async (
     from: 'Signalbox <box@x.test>',
     to: ['d@x.test'],
     text: expect.stringContaining(made.link),
+    headers: { 'Auto-Submitted': 'auto-generated' },
   });
   expect(mail.html).toContain('Accept the invite');
   expect(mail.subject).toBe(`owner@${app.tenant}.test invites you to ${app.tenant} on Signalbox`);

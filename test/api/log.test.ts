@@ -43,6 +43,8 @@ test('a silent log is silent', () => {
 test.each([
   ['/api/hooks/t/w/f?token=abc', '/api/hooks/t/w/f?token=[redacted]'],
   ['/api/events/t/w/r?step=a&token=abc&x=1', '/api/events/t/w/r?step=a&token=[redacted]&x=1'],
+  ['/api/hooks/t/w/f?%74o%6Ben=abc', '/api/hooks/t/w/f?token=[redacted]'],
+  ['/sign-in?next=%2Fapi%2Fx%3Ftoken%3Dabc%26b%3D1', '/sign-in?next=%2Fapi%2Fx%3Ftoken%3D[redacted]%26b%3D1'],
   ['/x?access_token=abc', '/x?access_token=[redacted]'],
   ['/api/cli/login/0123456789abcdefghij?x=1', '/api/cli/login/[redacted]?x=1'],
   ['/api/oauth/callback?state=abc&code=def', '/api/oauth/callback?[redacted]'],

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { applyMigrations } from '../../src/db/index.js';
 import { diffToSchema } from '../../src/db/migrate.js';
 import { freshDatabase, testDatabase } from '../support/postgres.js';
@@ -50,7 +50,7 @@ async function onDatabase(url: string, statement: string): Promise<{ relname: st
 }
 
 test('the migrations table is the one that `prisma migrate deploy` reads', async () => {
-  const client = new pg.Client({ connectionString: inject('databaseUrl') });
+  const client = new pg.Client({ connectionString: testDatabase() });
   await client.connect();
   const { rows } = await client.query('SELECT migration_name, finished_at IS NOT NULL AS done FROM _prisma_migrations');
   await client.end();

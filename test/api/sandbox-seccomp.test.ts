@@ -1,3 +1,4 @@
+import { getPriority } from 'node:os';
 import { expect, test } from 'vitest';
 import { seccompFilter } from '../../src/sandbox/seccomp.js';
 import { createTestSandbox } from '../support/test-sandbox.js';
@@ -99,5 +100,7 @@ test('the filter is made for the CPUs whose numbers are known, and for no other'
 
 test('the host’s memory killer and its scheduler take programs before the worker', async () => {
   const { bash } = await createTestSandbox();
-  expect((await bash('cat /proc/self/oom_score_adj; nice')).stdout).toBe('1000\n10\n');
+  // As low as it goes, where the tests themselves were begun lower.
+  const nice = Math.min(19, getPriority() + 10);
+  expect((await bash('cat /proc/self/oom_score_adj; nice')).stdout).toBe(`1000\n${nice}\n`);
 });

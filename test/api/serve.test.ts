@@ -7,6 +7,7 @@ import { defineRoute } from '../../src/api/define-route.js';
 import { jsonBody, okResponse, rawResponse } from '../../src/api/schemas.js';
 import { type ApiServer, serveApi } from '../../src/api/serve.js';
 import { createTestApp, createTestDeps } from '../support/create-test-app.js';
+import { endsWithin } from '../support/in-time.js';
 
 const servers: ApiServer[] = [];
 afterEach(async () => {
@@ -57,9 +58,9 @@ const keep = defineRoute({
   },
 });
 
-async function start(port = 0): Promise<ApiServer> {
+async function start({ port = 0, graceMs }: { port?: number; graceMs?: number } = {}): Promise<ApiServer> {
   const deps = await createTestDeps({ config: { port } });
-  const server = await serveApi(deps, createApp(deps, [slow, stream]));
+  const server = await serveApi(deps, createApp(deps, [slow, stream]), graceMs);
   servers.push(server);
   return server;
 }
@@ -73,37 +74,34 @@ test('port 0 takes a free port and says which', async () => {
 test('a taken port is a sentence that says what to do', async () => {
   const { url } = await start();
   const port = Number(new URL(url).port);
-  await expect(start(port)).rejects.toThrow(
+  await expect(start({ port })).rejects.toThrow(
     `port ${port} on 127.0.0.1 is taken: stop what listens there, or set SERVICE_PORT`,
   );
 });
 
-test('closing ends streams and idle connections within 5 s, lets an answer be finished, and frees the port', async () => {
-  const server = await start();
+test('closing ends streams and idle connections at once, lets an answer be finished, and frees the port', async () => {
+  // Longer than this test may take: nothing here is ended because its time was up.
+  const server = await start({ graceMs: 3_600_000 });
   const port = Number(new URL(server.url).port);
   const events = (await fetch(`${server.url}/stream`)).body?.getReader();
   await events?.read();
   await (await fetch(`${server.url}/idle`)).text();
   const answer = fetch(`${server.url}/slow`);
   await arrived;
-  const startedAt = performance.now();
   const closed = server.close();
   await expect(Promise.resolve(events?.read())).rejects.toThrow();
   release();
   expect(await (await answer).json()).toEqual({ ok: true });
   await closed;
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
-  expect(await start(port)).toMatchObject({ url: server.url });
+  expect(await start({ port })).toMatchObject({ url: server.url });
 });
 
-test('closing does not wait for an answer that never comes', async () => {
+test('closing waits no 5 s for an answer that never comes', async () => {
   const server = await start();
   const answer = fetch(`${server.url}/slow`).catch((error: unknown) => error);
   await arrived;
-  const startedAt = performance.now();
-  await server.close();
+  expect(await endsWithin(5_000, server.close())).toBe(true);
   expect(await answer).toBeInstanceOf(Error);
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
 
 test('over a real connection the caller’s address is known, and a refused big body is answered, not cut', async () => {

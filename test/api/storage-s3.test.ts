@@ -18,6 +18,10 @@ test('the S3 store makes its bucket and keeps blobs as the file store does', { t
 
   const another = createBlobStore({ dataDir: '/nowhere', s3 });
   expect(await another.has(SHA)).toBe(true);
+  const listed: string[] = [];
+  for await (const sha of another.list()) listed.push(sha);
+  expect(listed).toHaveLength(3);
+  expect(listed).toContain(SHA);
   await another.delete(SHA);
   await another.delete(SHA);
   expect(await store.get(SHA)).toBeNull();
@@ -38,6 +42,10 @@ test('the S3 store makes its bucket and keeps blobs as the file store does', { t
 test('a wrong key of the S3 server is an error, not an empty store', { timeout: 300_000 }, async () => {
   const s3 = await startS3();
   const store = createBlobStore({ dataDir: '/nowhere', s3: { ...s3, secretKey: 'wrong' } });
-  await expect(store.put(Buffer.from('abc'))).rejects.toThrow(/signature|credentials|denied/i);
-  await expect(store.get(SHA)).rejects.toThrow(/signature|credentials|denied/i);
+  const told = {
+    details: { code: 'storage-unavailable' },
+    cause: { message: expect.stringMatching(/signature|credentials|denied/i) },
+  };
+  await expect(store.put(Buffer.from('abc'))).rejects.toMatchObject(told);
+  await expect(store.get(SHA)).rejects.toMatchObject(told);
 });

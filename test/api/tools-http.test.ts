@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { HOSTILE_URLS } from '../support/hostile-urls.js';
 import { createHttpLane, httpPlan, httpTools } from '../support/http-tools.js';
 import { startLocalServer } from '../support/local-server.js';
+import { noise } from '../support/noise.js';
 import { createToolLane, type ToolLane } from '../support/tool-lane.js';
 
 let lane: ToolLane;
@@ -259,15 +259,15 @@ test('a hostile server: each of its tricks is a clear tool error, nothing is lea
     expect([path, isError, text]).toEqual([path, true, expect.stringMatching(sentence)]);
     told.set(path, text);
   }
-  told.set('/echo', (await call('shop', { path: '/echo' })).text);
-  const file = await call('shop', { path: '/bytes-as-text' });
+  told.set('/echo', (await patient.call('shop', { path: '/echo' })).text);
+  const file = await patient.call('shop', { path: '/bytes-as-text' });
   expect(file).toMatchObject({ isError: false, left: true });
   for (const [path, text] of told) {
     for (const form of [secret, Buffer.from(secret).toString('base64').slice(0, 16)])
       expect([path, text]).not.toContain(form);
     expect(text.length).toBeLessThan(5_000);
   }
-  expect((await call('shop', { path: '/well' })).text).toBe('200 OK\n\nwell');
+  expect((await patient.call('shop', { path: '/well' })).text).toBe('200 OK\n\nwell');
 });
 
 test('an acting call that was cut may have partly run, and says so; a reading one does not', async () => {
@@ -283,7 +283,7 @@ test('an acting call that was cut may have partly run, and says so; a reading on
 });
 
 test('an answer of bytes is a file under files/, the same when the call is made again, without a secret in it', async () => {
-  const png = randomBytes(2_000);
+  const png = noise(2_000);
   const server = await startLocalServer(({ path }, response) => {
     if (path === '/named') response.setHeader('content-disposition', 'attachment; filename="../../Report 1.pdf"');
     response.setHeader('content-type', path === '/named' ? 'application/pdf' : 'image/png');

@@ -172,7 +172,7 @@ test.each([
     words += chunk.toString('utf8');
   });
   const gone = once(child, 'exit').then(() => true);
-  await expect.poll(() => words, { timeout: 15_000 }).toContain(`port ${port}`);
+  await expect.poll(() => words).toContain(`port ${port}`);
   const { ok } = await lane(`http://127.0.0.1:${port}${path}`);
   expect(await ok('far__echo', { message: 'hello' })).toBe('Echo: hello');
   const told: string[] = [];

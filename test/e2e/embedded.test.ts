@@ -52,7 +52,7 @@ test('a Postgres or a Temporal that dies comes back on its port', async () => {
   process.kill(recorded.postgres.pid, 'SIGKILL');
   process.kill(recorded.temporal.pid, 'SIGKILL');
   const now = () => stored(service).catch((error: Error) => error.message);
-  await expect.poll(now, { timeout: 40_000, interval: 200 }).toEqual({ rows: ['before'], workflows: ['RUNNING'] });
+  await expect.poll(now, { interval: 200 }).toEqual({ rows: ['before'], workflows: ['RUNNING'] });
   expect(service.stderr()).toContain('postgres ended by itself and is started again');
   expect(service.stderr()).toContain('temporal ended by itself and is started again');
   expect(await service.end('SIGTERM')).toBe(0);

@@ -11,7 +11,7 @@ let crew: Crew;
 beforeAll(async () => {
   provider = await startFakeProvider();
   crew = await startCrew(provider);
-}, 180_000);
+});
 afterAll(() => crew.close(), 60_000);
 
 const FILES = {
@@ -39,11 +39,11 @@ test(
     const killed = await crew.startWorker();
     const { at, ended } = await begin();
     const stream = readStream((init) => crew.api.request(`${at}/stream`, init));
-    await expect.poll(() => stream.text(), { timeout: 20_000 }).toContain('half of');
+    await expect.poll(() => stream.text()).toContain('half of');
     await killed.end('SIGKILL');
     const next = await crew.startWorker();
     await expect.poll(ended, { timeout: 90_000 }).toBe('completed');
-    await expect.poll(() => stream.items.at(-1)?.event, { timeout: 10_000 }).toBe('end');
+    await expect.poll(() => stream.items.at(-1)?.event).toBe('end');
     expect([stream.text(), stream.resets()]).toEqual(['all of what the second one said', 1]);
     await next.end('SIGTERM');
   },
@@ -65,11 +65,11 @@ test(
       );
       return row?.waits ?? 0;
     };
-    await expect.poll(waits, { timeout: 30_000 }).toBe(1);
+    await expect.poll(waits).toBe(1);
     await killed.end('SIGKILL');
     const next = await crew.startWorker();
-    await expect.poll(waits, { timeout: 60_000 }).toBe(2);
-    await expect.poll(ended, { timeout: 60_000 }).toBe('completed');
+    await expect.poll(waits).toBe(2);
+    await expect.poll(ended).toBe('completed');
     await next.end('SIGTERM');
   },
 );
@@ -81,11 +81,11 @@ test(
     provider.respond(() => ({ status: 503, body: '{"error":{"message":"the secret prompt"}}' }));
     const worker = await crew.startWorker();
     const first = await begin();
-    await expect.poll(first.ended, { timeout: 30_000 }).toBe('failed');
+    await expect.poll(first.ended).toBe('failed');
     await begin();
     const health = async () => (await crew.api.request('/api/healthz')).json();
     const endpoint = `openai-compatible at ${provider.url}`;
-    await expect.poll(health, { timeout: 30_000, interval: 500 }).toMatchObject({
+    await expect.poll(health, { interval: 500 }).toMatchObject({
       circuits: [{ provider: endpoint }],
       models: [{ endpoint, open: true, lastError: 'answered 503' }],
     });

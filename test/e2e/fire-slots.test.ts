@@ -62,5 +62,5 @@ test('killed at every point of its life, a service keeps no slot that nobody nee
   expect(ended.length).toBeGreaterThan(POINTS.length);
   expect(new Set(ended.map((run) => run.status))).toEqual(new Set(['completed']));
   expect(await mostCalling(service.db, 'slots')).toBe(2);
-  await expect.poll(async () => (await rows(service)).length, { timeout: 10_000 }).toBe(0);
+  await expect.poll(async () => (await rows(service)).length).toBe(0);
 }, 400_000);

@@ -20,7 +20,7 @@ beforeAll(async () => {
     'agents/worker.md': '---\nname: worker\ndescription: Works.\nsecrets: [SHOP]\n---\n\nYou work.\n',
     'flows/use.md': flow('## Use @worker\n\nUse it.'),
   });
-}, 180_000);
+});
 afterAll(() => crew.close(), 60_000);
 
 /** A hash tells which token the program had, and passes where the token itself is hidden. */

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, expect, test } from 'vitest';
 import type { Deps } from '../../src/deps.js';
-import { commitAll, createRemoteApp, git, type RemoteApp, runGit } from '../support/git-remote.js';
+import { commitAll, createRemoteApp, git, type RemoteApp, readFolder, runGit } from '../support/git-remote.js';
+import { noise } from '../support/noise.js';
 import { bodyOf, EVAL, SMALL } from '../support/workspace-app.js';
 
 let app: RemoteApp;
@@ -86,7 +88,8 @@ test('pushes that wait for what their evals say keep nobody from pushing', async
       child.once('exit', () => (ended += 1));
       const revision = async () => (await bodyOf(own.get(`/api/workspaces/${name}`))).revision;
       await expect.poll(revision).toBe(commit);
-      await expect.poll(async () => (await own.get(`/api/workspaces/${name}-preview-b`)).status).toBe(200);
+      const preview = async () => (await own.get(`/api/workspaces/${name}-preview-b`)).status;
+      await expect.poll(preview).toBe(200);
       return child;
     }),
   );
@@ -95,6 +98,38 @@ test('pushes that wait for what their evals say keep nobody from pushing', async
   expect(ended).toBe(0);
   held.abort();
   await Promise.all(waiting.map((child) => once(child, 'exit')));
+});
+
+test('clients that ask and do not read hold their own account’s places alone, and once they are gone it has them again', async () => {
+  const { name, clone } = await app.start();
+  // In the history alone, so that the tree is an ordinary one: more than the sockets on the way hold.
+  writeFileSync(join(clone, 'long.bin'), noise(16 * 1024 * 1024));
+  await git(clone, 'config', 'core.compression', '0');
+  await git(clone, 'config', 'core.bigFileThreshold', '1m');
+  await commitAll(clone);
+  await git(clone, 'rm', '-q', 'long.bin');
+  const head = await commitAll(clone);
+  expect(await runGit(clone, 'push', 'origin', 'main')).toMatchObject({ code: 0 });
+  const { port } = new URL(app.base);
+  const body = `${line(`want ${head}\n`)}0000${line('done\n')}`;
+  const authorization = `Basic ${Buffer.from(`x:${app.key}`).toString('base64')}`;
+  const sockets = Array.from({ length: 10 }, () => {
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(
+      `POST /git/${app.tenant}/${name}.git/git-upload-pack HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n` +
+        `Content-Type: application/x-git-upload-pack-request\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    return socket;
+  });
+  // Some of them are answered, and from then on read nothing.
+  await Promise.race(sockets.map((socket) => once(socket, 'readable')));
+
+  const other = await createRemoteApp();
+  const { clone: theirs } = await other.start();
+  expect(readFolder(theirs)).toEqual(SMALL);
+  const own = app.clone(name);
+  for (const socket of sockets) socket.destroy();
+  expect(readFolder(await own)).toEqual(SMALL);
 });
 
 test('security 13: a tag whose files differ in case only is refused, as a branch with them is', async () => {

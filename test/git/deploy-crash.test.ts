@@ -1,31 +1,16 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { MAIN, openRepository, readRef, repositoryFolder } from '../../src/git/index.js';
 import { alignMain } from '../../src/workspaces/index.js';
-import type { DeployOrder } from '../support/deploy-process.js';
-import { testDatabase } from '../support/postgres.js';
+import { type GitProcess, stageGitProcesses } from '../support/git-processes.js';
 import { bodyOf, createWorkspaceApp, SMALL, type Tree, type WorkspaceApp } from '../support/workspace-app.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const outfile = join(root, 'dist', `.deploy-test-${process.pid}.mjs`);
+const start = stageGitProcesses();
 const home = mkdtempSync(join(tmpdir(), 'deploy-crash-'));
-
-beforeAll(async () => {
-  await build({
-    entryPoints: [join(root, 'test/support/deploy-process.ts')],
-    ...{ outfile, bundle: true, packages: 'external', platform: 'node', format: 'esm' },
-  });
-});
-afterAll(() => {
-  rmSync(outfile, { force: true });
-  rmSync(home, { recursive: true, force: true });
-});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 const OLD: Tree = { ...SMALL, 'knowledge/a.md': 'old a\n', 'knowledge/z.md': 'old z\n' };
 const NEW: Tree = { ...SMALL, 'knowledge/a.md': 'new a\n', 'knowledge/deep/er/b.md': 'new b\n' };
@@ -34,28 +19,21 @@ interface Crash {
   readonly app: WorkspaceApp;
   readonly name: string;
   readonly id: string;
-  readonly signal: NodeJS.Signals | null;
+  readonly ended: Awaited<GitProcess['ended']>;
 }
 
 /** Deploys NEW over OLD in another process, which dies at the failpoint or after so many ms of work. */
 async function crash(failpoint: string | null, killAfterMs: number | null): Promise<Crash> {
   const app = await createWorkspaceApp();
   const { name, id } = await app.workspace(OLD);
-  const child = deployElsewhere(app, name, { files: NEW, failpoint });
-  const exit = once(child, 'exit');
-  await once(child.stdout, 'data');
-  child.stdout.resume();
+  const { child, ended } = await deployElsewhere(app, name, failpoint);
   if (killAfterMs !== null) setTimeout(() => child.kill('SIGKILL'), killAfterMs);
-  const [, signal] = (await exit) as [number | null, NodeJS.Signals | null];
-  return { app, name, id, signal };
+  return { app, name, id, ended: await ended };
 }
 
-function deployElsewhere(app: WorkspaceApp, workspace: string, more: Pick<DeployOrder, 'files' | 'failpoint'>) {
-  const order: DeployOrder = {
-    ...{ databaseUrl: testDatabase(), dataDir: app.deps.config.dataDir, tenant: app.tenant, workspace },
-    ...more,
-  };
-  return spawn(process.execPath, [outfile, JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit'] });
+function deployElsewhere(app: WorkspaceApp, workspace: string, failpoint: string | null): Promise<GitProcess> {
+  const work = { kind: 'deploy', tenant: app.tenant, workspace, files: NEW } as const;
+  return start({ dataDir: app.deps.config.dataDir, work, failpoint });
 }
 
 function git(...args: string[]): string {
@@ -101,7 +79,7 @@ test.each([
   async (at, left) => {
     const crashed = await crash(at, null);
     const { app, name } = crashed;
-    expect(crashed.signal).toBe('SIGKILL');
+    expect(crashed.ended).toBe('SIGKILL');
     expect(await audit(crashed)).toBe(left);
     expect(await app.readTree(name)).toEqual(left === 'old' ? OLD : NEW);
     const next = await bodyOf(app.deploy(name, { ...SMALL, 'AGENTS.md': 'after the crash' }));
@@ -139,12 +117,9 @@ test.each([5, 30, 90])('security 15: killed %i ms into a deploy, the workspace i
 test('security 15: deploys of two processes at once grow one from the other, and edits between them are kept whole', async () => {
   const app = await createWorkspaceApp();
   const { name, id } = await app.workspace(OLD);
-  const child = deployElsewhere(app, name, { files: NEW, failpoint: null });
-  const exit = once(child, 'exit');
-  await once(child.stdout, 'data');
-  child.stdout.resume();
+  const { ended } = await deployElsewhere(app, name, null);
   let elsewhere = true;
-  void exit.then(() => {
+  void ended.then(() => {
     elsewhere = false;
   });
   let edits = 0;
@@ -153,7 +128,7 @@ test('security 15: deploys of two processes at once grow one from the other, and
     expect((await app.put(`/api/workspaces/${name}/source`, { path, content: 'x' })).status).toBe(200);
     edits += 1;
   }
-  expect((await exit)[0]).toBe(0);
+  expect(await ended).toBe(0);
   const live = await app.readTree(name);
   expect(live).toMatchObject(NEW);
   expect(live).not.toHaveProperty(['knowledge/z.md']);

@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { beforeAll, expect, test } from 'vitest';
-import { repositoryFolder } from '../../src/git/index.js';
+import { openQuarantine, repositoryFolder, takePushedPack } from '../../src/git/index.js';
+import { PUSH_LIMITS } from '../../src/git/take-pack.js';
 import { commitAll, createRemoteApp, git, type RemoteApp, runGit } from '../support/git-remote.js';
-import { SMALL } from '../support/workspace-app.js';
+import { noise } from '../support/noise.js';
+import { bodyOf, SMALL } from '../support/workspace-app.js';
 
 let app: RemoteApp;
 let at: { readonly name: string; readonly id: string; readonly clone: string };
@@ -41,10 +43,11 @@ function writeTree(entries: readonly Entry[]): string {
   return writeObject('tree', Buffer.concat(body));
 }
 
-async function writeCommit(tree: string): Promise<string> {
-  const parent = await git(at.clone, 'rev-parse', 'origin/main');
+async function writeCommit(tree: string, ...parents: readonly string[]): Promise<string> {
   const who = 'Eve <eve@example.com> 1700000000 +0000';
-  return writeObject('commit', `tree ${tree}\nparent ${parent}\nauthor ${who}\ncommitter ${who}\n\nHostile\n`);
+  const before = parents.length > 0 ? parents : [await git(at.clone, 'rev-parse', 'origin/main')];
+  const lines = before.map((parent) => `parent ${parent}\n`).join('');
+  return writeObject('commit', `tree ${tree}\n${lines}author ${who}\ncommitter ${who}\n\nHostile\n`);
 }
 
 const file = (name: string | Buffer, text = 'x\n', mode = '100644'): Entry => ({
@@ -95,7 +98,7 @@ const HOSTILE: readonly (readonly [string, RegExp, () => readonly Entry[]])[] = 
     () => [file('a\u001b[31mb.md')],
   ],
   ['a line end', /a\\u\{a\}remote: b\.md:1:1 file\/bad-path/, () => [file('a\nremote: b.md')]],
-  ['twins but for case', /tree\/case-twin/, () => [file('Notes.md'), file('notes.md')]],
+  ['twins but for case', /tree\/case-twin/, () => [file('Twin.md'), file('twin.md')]],
   ['twins but for Unicode form', /file\/bad-path.*NFC/, () => [file('e\u0301.md'), file('\u00e9.md')]],
   ['a name of 5,000 bytes', /file\/bad-path.*bytes/, () => [file(LONG)]],
   ['a name that is no UTF-8', /file\/bad-path.*UTF-8/, () => [file(Buffer.from([0x61, 0xff, 0x2e, 0x6d, 0x64]))]],
@@ -138,28 +141,130 @@ test.each(HOSTILE)(
   },
 );
 
+/** Ten objects that describe 10^8 paths. */
+function bombOf(leaf: Entry): Entry {
+  let tree = writeTree(Array.from({ length: 10 }, (_, i): Entry => ({ ...leaf, name: `a${i}` })));
+  for (let depth = 0; depth < 7; depth += 1)
+    tree = writeTree(Array.from({ length: 10 }, (_, i): Entry => ({ mode: '40000', name: `d${i}`, id: tree })));
+  return { mode: '40000', name: 'bomb', id: tree };
+}
+
 test.each(['file', 'folder'])(
   'security 13: a tree of ten objects that describes 10^8 paths of a %s is refused at once',
   async (what) => {
     const leaf: Entry = what === 'file' ? file('a.md') : { mode: '40000', name: 'a', id: writeTree([]) };
-    let tree = writeTree(Array.from({ length: 10 }, (_, i): Entry => ({ ...leaf, name: `a${i}` })));
-    for (let depth = 0; depth < 7; depth += 1)
-      tree = writeTree(Array.from({ length: 10 }, (_, i): Entry => ({ mode: '40000', name: `d${i}`, id: tree })));
     for (const ref of ['main', 'other']) {
-      const { code, err } = await pushTree(await treeWith({ mode: '40000', name: 'bomb', id: tree }), ref);
+      const { code, err } = await pushTree(await treeWith(bombOf(leaf)), ref);
       expect([code, err]).toEqual([1, expect.stringMatching(/tree\/too-large/)]);
     }
-    const commit = await writeCommit(await treeWith({ mode: '40000', name: 'bomb', id: tree }));
+    const commit = await writeCommit(await treeWith(bombOf(leaf)));
     expect((await runGit(at.clone, 'push', 'origin', `${commit}:refs/tags/bomb`)).err).toMatch(/tree\/too-large/);
     await expectUsable();
   },
 );
+
+test('security 13: what older commits of a push hold no door takes: not by their hash, as a branch or a tag, compared or merged', async () => {
+  const bomb = await writeCommit(await treeWith(bombOf(file('a.md'))));
+  const link = await writeCommit(await treeWith(file('link.md', '/etc/passwd', '120000')), bomb);
+  const newest = await writeCommit(await treeWith(file('notes.md', 'main')), link);
+  expect((await runGit(at.clone, 'push', 'origin', `${newest}:refs/heads/main`)).code).toBe(0);
+  const repo = `/api/workspaces/${at.name}/repo`;
+  const act = async (body: object) => {
+    const response = await app.post(repo, body);
+    return [response.status, await bodyOf(response)] as const;
+  };
+  for (const [ref, code] of [
+    [bomb, 'tree/too-large'],
+    [link, 'file/symlink'],
+  ] as const) {
+    expect(await act({ action: 'deploy', ref })).toMatchObject([422, { issues: [{ code }] }]);
+    for (const name of ['refs/heads/old', 'refs/tags/old']) {
+      const pushed = await runGit(at.clone, 'push', 'origin', `${ref}:${name}`);
+      expect([name, pushed.code, pushed.err]).toEqual([name, 1, expect.stringContaining(code)]);
+    }
+  }
+  // A branch that parted there: what they have in common is the tree of 10^8 paths.
+  const side = await writeCommit(await treeWith(file('side.md', 'side')), bomb);
+  expect((await runGit(at.clone, 'push', 'origin', `${side}:refs/heads/side`)).code).toBe(0);
+  const compared = await app.get(`${repo}?branch=side`);
+  expect([compared.status, await bodyOf(compared)]).toMatchObject([413, { error: expect.stringMatching(/fetch it/) }]);
+  expect(await act({ action: 'merge', branch: 'side' })).toMatchObject([422, { code: 'repo/base-too-large' }]);
+  expect((await act({ action: 'delete-branch', branch: 'side' }))[0]).toBe(200);
+  await expectUsable();
+});
+
+test('security 13: branches that have merged each other over a tree of 10^8 paths are told why they cannot be merged, and the others go on', async () => {
+  const base = await git(at.clone, 'rev-parse', 'origin/main');
+  // Each merge has two newest commits that it shares with the other: git merges those first, over what they come from.
+  const bomb = await writeCommit(await treeWith(bombOf(file('a.md'))), base);
+  const clean = (name: string) => treeWith(file(`${name}.md`, name));
+  const [left, right] = [await writeCommit(await clean('left'), bomb), await writeCommit(await clean('right'), bomb)];
+  const main = await writeCommit(await treeWith(file('left.md', 'left'), file('right.md', 'main')), left, right);
+  const side = await writeCommit(await treeWith(file('left.md', 'side'), file('right.md', 'right')), right, left);
+  const ordinary = await writeCommit(await treeWith(file('ordinary.md')), main);
+  const refs = [`${main}:refs/heads/main`, `${side}:refs/heads/side`, `${ordinary}:refs/heads/ordinary`];
+  for (const ref of refs) expect(await runGit(at.clone, 'push', 'origin', ref)).toMatchObject({ code: 0 });
+  const repo = `/api/workspaces/${at.name}/repo`;
+  const merged = await app.post(repo, { action: 'merge', branch: 'side' });
+  expect([merged.status, await bodyOf(merged)]).toEqual([
+    422,
+    { code: 'repo/incomparable', error: expect.stringMatching(/^the two cannot be compared, because .*: rebase/) },
+  ]);
+  const compared = await app.get(`${repo}?branch=side`);
+  expect([compared.status, await bodyOf(compared)]).toMatchObject([200, { ahead: 1, behind: 1 }]);
+  expect(await bodyOf(app.get(repo))).toMatchObject({
+    branches: [
+      { name: 'main', commit: main },
+      { name: 'ordinary', ahead: 1, behind: 0 },
+      { name: 'side', ahead: 1, behind: 1 },
+    ],
+  });
+  expect((await app.post(repo, { action: 'merge', branch: 'ordinary' })).status).toBe(200);
+  for (const branch of ['side', 'ordinary'])
+    expect((await app.post(repo, { action: 'delete-branch', branch })).status).toBe(200);
+  await expectUsable();
+});
 
 test('security 13: 300 MiB that come in as 300 KiB are refused by their size unpacked', async () => {
   const big = writeObject('blob', Buffer.alloc(300 * 1024 * 1024));
   const { code, err } = await pushTree(await treeWith({ mode: '100644', name: 'zeros.bin', id: big }));
   expect(code).toBe(1);
   expect(err).toMatch(/bytes unpacked; the most is/);
+  await expectUsable();
+});
+
+test('a push that is too long is read to its end and told so', async () => {
+  const clone = await app.clone(at.name);
+  writeFileSync(join(clone, 'long.bin'), noise(3 * 1024 * 1024));
+  await commitAll(clone);
+  await git(clone, 'repack', '-q', '-a', '-d');
+  const folder = join(clone, '.git/objects/pack');
+  const pack = readFileSync(join(folder, readdirSync(folder).find((name) => name.endsWith('.pack')) ?? ''));
+  let read = 0;
+  async function* body(): AsyncGenerator<Buffer> {
+    for (; read < pack.byteLength; read += 65_536) yield pack.subarray(read, read + 65_536);
+  }
+  const quarantine = await openQuarantine({ gitdir: repositoryFolder(app.deps.config.dataDir, at.id) });
+  const limits = { ...PUSH_LIMITS, packBytes: 1024 * 1024 };
+  const taken = takePushedPack(quarantine, body(), { limits });
+  await expect(taken).rejects.toThrow('the push has more than 1 MiB; the most is that');
+  expect(read).toBeGreaterThanOrEqual(pack.byteLength);
+  await quarantine.remove();
+});
+
+test('a push of too many refs is told so', async () => {
+  const commit = await git(at.clone, 'rev-parse', 'origin/main');
+  const refs = Array.from({ length: 600 }, (_, n) => `create refs/tags/many-${n} ${commit}\n`);
+  writeFileSync(join(at.clone, '.git/refs.txt'), refs.join(''));
+  await git(at.clone, '-c', `alias.make=!git update-ref --stdin < .git/refs.txt`, 'make');
+  const many = await runGit(at.clone, 'push', 'origin', '--tags');
+  await git(
+    at.clone,
+    '-c',
+    `alias.drop=!sed -E 's/^create ([^ ]+) .*/delete \\1/' .git/refs.txt | git update-ref --stdin`,
+    'drop',
+  );
+  expect([many.code, many.err]).toEqual([1, expect.stringContaining('the push has 600 refs, the most is 500')]);
   await expectUsable();
 });
 
@@ -179,6 +284,8 @@ const NONE = '0'.repeat(40);
 
 test('security 13: what is no push is refused with a reason, cut, too long, or made up', async () => {
   const head = line(`${NONE} ${'1'.repeat(40)} refs/heads/x\0report-status side-band-64k`);
+  // More than the sockets between hold: whoever is not read to the end never hears why.
+  const long = Buffer.alloc(24 * 1024 * 1024, 'x');
   const cases: readonly (readonly [string, Buffer, RegExp])[] = [
     ['words', Buffer.from('hello there'), /git’s protocol/],
     ['a cut packet', Buffer.from('00ffabc'), /cut off/],
@@ -190,8 +297,13 @@ test('security 13: what is no push is refused with a reason, cut, too long, or m
     ],
     [
       'a pack with a million objects',
-      Buffer.concat([Buffer.from(`${head}0000PACK\0\0\0\x02`), Buffer.from([0, 16, 0, 0])]),
-      /the most is/,
+      Buffer.concat([Buffer.from(`${head}0000PACK\0\0\0\x02`), Buffer.from([0, 16, 0, 0]), long]),
+      /unpack the push has 1048576 objects, the most is/,
+    ],
+    [
+      'a long pack that is none from its first object on',
+      Buffer.concat([Buffer.from(`${head}0000PACK\0\0\0\x02\0\0\0\x01`), long]),
+      /unpack .*(pack|object|inflate)/,
     ],
     ['a ref that is none', Buffer.from(`${line(`${NONE} ${'1'.repeat(40)} `)}0000`), /no ref/],
   ];

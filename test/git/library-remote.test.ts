@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { LIBRARY_KINDS } from '../../src/library/index.js';
 import { libraryId } from '../../src/workspaces/index.js';
 import { createKey, createTenant } from '../support/create-test-app.js';
@@ -12,7 +12,7 @@ const TOOL = (name: string, text = 'hi') =>
   `---\nname: ${name}\ndescription: Says it.\n---\n\n\`\`\`bash\necho ${text}\n\`\`\`\n`;
 
 let app: RemoteApp;
-beforeAll(async () => {
+beforeEach(async () => {
   app = await createRemoteApp();
 });
 
@@ -33,6 +33,17 @@ async function listed(): Promise<Record<string, string>> {
 }
 
 const push = (folder: string, ...args: string[]) => runGit(folder, 'push', ...args);
+
+/** A clone of a library that has a first commit. */
+async function stocked(): Promise<string> {
+  const clone = await app.clone(REPO);
+  write(clone, 'tools/crm.md', TOOL('crm'));
+  write(clone, 'knowledge/prices.md', '---\ntitle: Prices\n---\n\nTea: 3.\n');
+  await commitAll(clone, 'The first shelf');
+  expect((await push(clone, 'origin', 'main')).code).toBe(0);
+  return clone;
+}
+
 const history = async () => (await bodyOf(app.get('/api/library/history?limit=200'))).changes;
 
 test('an empty library is cloned, filled by a push, and a clone of it is what the API lists', async () => {
@@ -50,7 +61,7 @@ test('an empty library is cloned, filled by a push, and a clone of it is what th
 });
 
 test('edits by the API and pushes are one line, and a push from before is told to fetch first', async () => {
-  const clone = await app.clone(REPO);
+  const clone = await stocked();
   expect((await app.post('/api/library/skills', { name: 'plain' })).status).toBe(201);
   write(clone, 'tools/other.md', TOOL('other'));
   await commitAll(clone);
@@ -69,8 +80,8 @@ test('edits by the API and pushes are one line, and a push from before is told t
 
 test('a push that would break workspaces is refused whole, with what would be wrong in each of them', async () => {
   const agent = SMALL['agents/writer.md']?.replace('description:', 'tools: [crm]\ndescription:') ?? '';
+  const clone = await stocked();
   const uses = await app.workspace({ ...SMALL, 'agents/writer.md': agent });
-  const clone = await app.clone(REPO);
   rmSync(join(clone, 'tools/crm.md'));
   await commitAll(clone, 'No more crm');
   const refused = await push(clone, 'origin', 'main');
@@ -84,7 +95,7 @@ test('a push that would break workspaces is refused whole, with what would be wr
 });
 
 test('a fault of the library itself is told by file and line, and nothing is applied', async () => {
-  const clone = await app.clone(REPO);
+  const clone = await stocked();
   write(clone, 'tools/bad.md', '---\nname: [\n---\n');
   write(clone, 'runs/x.md', 'no');
   await commitAll(clone);
@@ -96,7 +107,7 @@ test('a fault of the library itself is told by file and line, and nothing is app
 });
 
 test('the library has one branch and no tags, and main stays', async () => {
-  const clone = await app.clone(REPO);
+  const clone = await stocked();
   for (const ref of ['HEAD:refs/heads/try', 'HEAD:refs/tags/v1', 'HEAD:refs/service/x', ':refs/heads/main']) {
     const refused = await push(clone, 'origin', ref);
     expect([ref, refused.code, refused.err]).toEqual([
@@ -109,7 +120,7 @@ test('the library has one branch and no tags, and main stays', async () => {
 });
 
 test('five pushes at once: one line, each in it once, and the clone is what the API lists', async () => {
-  const before = Number(await git(await app.clone(REPO), 'rev-list', '--count', 'HEAD'));
+  const before = Number(await git(await stocked(), 'rev-list', '--count', 'HEAD'));
   const clones = await Promise.all([1, 2, 3, 4, 5].map(() => app.clone(REPO)));
   await Promise.all(
     clones.map(async (clone, n) => {
@@ -131,8 +142,12 @@ test('five pushes at once: one line, each in it once, and the clone is what the 
 });
 
 test('a library whose repository was lost is cloned as it was, commit for commit', async () => {
-  const tip = await git(await app.clone(REPO), 'rev-parse', 'HEAD');
-  rmSync(join(app.deps.config.dataDir, 'git', `${libraryId(app.tenant)}.git`), { recursive: true });
+  const tip = await git(await stocked(), 'rev-parse', 'HEAD');
+  rmSync(join(app.deps.config.dataDir, 'git', `${libraryId(app.tenant)}.git`), {
+    recursive: true,
+    // What the push left there to be tidied may be on its way out.
+    maxRetries: 10,
+  });
   const clone = await app.clone(REPO);
   expect(await git(clone, 'rev-parse', 'HEAD')).toBe(tip);
   expect(readFolder(clone)).toEqual(await listed());

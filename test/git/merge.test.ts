@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { removeRepository } from '../../src/git/index.js';
 import { commitTo, git } from '../support/branches.js';
 import { stageRepo } from '../support/repo-stage.js';
-import { AGENT, FLOW, insertRun, SMALL } from '../support/workspace-app.js';
+import { AGENT, agentWrites, FLOW, insertRun, SMALL } from '../support/workspace-app.js';
 
 const stage = stageRepo();
 const { path, repo, live, history, head, act, branch, cloned } = stage;
@@ -111,4 +111,17 @@ test('five merges at once and deploys between end in one history that git finds 
     expect(git(folder, 'ls-files').split('\n').sort()).toEqual(files.sort());
     for (const name of names) git(folder, 'merge-base', '--is-ancestor', `origin/${name}`, 'HEAD');
   });
+});
+
+test('a merge leaves memory that agents wrote, but for what the branch itself changes or removes, as a push of it does', async () => {
+  const files = { 'memory/writer/a.md': 'old', 'memory/writer/b.md': 'old', 'memory/writer/c.md': 'old' };
+  await stage.app.deploy(stage.ws.name, { ...SMALL, ...files });
+  await branch('next', { 'memory/writer/a.md': 'by hand', 'memory/writer/b.md': null });
+  for (const name of Object.keys(files))
+    await agentWrites(stage.app, { id: stage.ws.id, path: name, content: 'by the agent', seen: 'old' });
+  await stage.app.put(`/api/workspaces/${stage.ws.name}/source`, { path: 'knowledge/new.md', content: 'new' });
+  expect((await act({ action: 'merge', branch: 'next' }))[0]).toBe(200);
+  const tree = await live();
+  expect(tree).toMatchObject({ 'memory/writer/a.md': 'by hand', 'memory/writer/c.md': 'by the agent' });
+  expect(tree).not.toHaveProperty(['memory/writer/b.md']);
 });

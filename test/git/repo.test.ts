@@ -224,7 +224,7 @@ describe('deploying a ref', () => {
     ]);
     expect(await act({ action: 'deploy', ref: 'linked' })).toMatchObject([
       422,
-      { ok: false, issues: [{ path: 'knowledge/link.md', code: 'git/symlink' }] },
+      { ok: false, issues: [{ path: 'knowledge/link.md', code: 'file/symlink' }] },
     ]);
     expect(await act({ action: 'deploy', ref: 'nothing' })).toEqual([404, { error: 'no such ref' }]);
     expect(await act({ action: 'deploy', ref: '0'.repeat(40) })).toEqual([404, { error: 'no such ref' }]);

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { blobId, openRepository, treeId, writeTree } from '../../src/git/index.js';
+import { fc, runs } from '../support/properties.js';
 
 const home = mkdtempSync(join(tmpdir(), 'tree-id-'));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
@@ -11,7 +11,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 test('the id of a tree that is only computed is the one that git gives it when it is written', async () => {
   const repository = await openRepository(home, 'w');
   // Names that sort differently as a file and as a folder are what a tree's order is about.
-  const name = fc.constantFrom('a', 'a-b', 'a.b', 'a0', 'A', 'b', 'ä', 'z z');
+  const name = fc.constantFrom('a', 'a-b', 'a.b', 'a0', 'A', 'b', 'ä', 'z z', '\uff5a', '😀');
   const paths = fc.uniqueArray(fc.array(name, { minLength: 1, maxLength: 3 }), {
     maxLength: 12,
     selector: (parts) => parts.join('/'),
@@ -24,6 +24,6 @@ test('the id of a tree that is only computed is the one that git gives it when i
         .map((path) => ({ path, sha: blobId(Buffer.from(path)) }));
       expect(treeId(files)).toBe(await writeTree(repository, files));
     }),
-    { numRuns: 60 },
+    runs(60),
   );
 });

@@ -20,12 +20,13 @@ import { createBlobStore } from '../../src/storage/index.js';
 import { createRunWorker, createWorkflows, installRuntime, type RunWorkerOptions } from '../../src/temporal/index.js';
 import { startTriggerLoops } from '../../src/triggers/index.js';
 import { createKey, createTestApp, createTestDeps, type TestApp } from './create-test-app.js';
+import { directChecker } from './direct-checker.js';
 import { atFileEnd } from './file-end.js';
 import { freshDatabase, testDatabase } from './postgres.js';
 import { lastEvent, untilNews } from './run-news.js';
 import { silentLog } from './silent-log.js';
 import { testTemporal } from './temporal.js';
-import { directChecker, fileList, noModels, type Tree } from './workspace-app.js';
+import { fileList, noModels, type Tree } from './workspace-app.js';
 
 export interface EngineApp extends TestApp {
   readonly taskQueue: string;
@@ -130,7 +131,7 @@ async function engineDb(options: EngineOptions): Promise<{ db: Db; close: () => 
   return { db: wrapDb(db), close };
 }
 
-/** Its worker would take up the runs that other test files left in the shared one, and ask its provider for them. */
+/** Its worker would take up the runs that other apps of the test file left in the file's, and ask its provider for them. */
 async function refuseSharedDatabase(db: Db): Promise<void> {
   const [row] = await db.query<{ name: string }>('SELECT current_database() AS name');
   if (new URL(testDatabase()).pathname === `/${row?.name}`)
@@ -146,16 +147,16 @@ interface At extends WorkerBuild {
 async function startWorker(deps: Deps, at: At): Promise<() => Promise<void>> {
   const bundlePath = at.bundlePath ?? join(distDir, 'workflows.js');
   if (!existsSync(bundlePath)) throw new Error('run npm run build first');
-  const worker = await createRunWorker({ ...at, activities: createActivities(deps), bundlePath });
+  let stopped = false;
+  const activities = createActivities(deps, () => stopped);
+  const worker = await createRunWorker({ ...at, activities, bundlePath });
   const loops: EngineLoops = startEngineLoops(deps);
   const triggers = startTriggerLoops(deps);
   const evals = startEvalLoop(deps);
   const running = worker.run();
-  let stopped = false;
   return async () => {
     if (stopped) return;
     stopped = true;
-    loops.leave();
     worker.shutdown();
     await running;
     await triggers.close();
@@ -183,7 +184,7 @@ function verbs(app: TestApp) {
     workspace: string,
     id: string,
     holds: (run: RunView) => boolean,
-    timeoutMs = 30_000,
+    timeoutMs = 120_000,
   ): Promise<RunView> {
     const end = Date.now() + timeoutMs;
     for (;;) {

@@ -46,8 +46,8 @@ export interface TestApp {
 }
 
 /**
- * The real app on the real database, in a tenant of its own: tests share the database and never each other's rows.
- * Its data folder is removed when the test file is done.
+ * The real app on the real database, in a tenant of its own: tests of a file share the database and never each other's
+ * rows. Its data folder is removed when the test file is done.
  */
 export async function createTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const deps = await createTestDeps(options);

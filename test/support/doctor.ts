@@ -119,7 +119,10 @@ async function lateProcesses({ dataDir, runId }: AuditInput): Promise<string[]> 
   return processesWith(`${dataDir}/scratch/${runId}`).map((pid) => `a program of the run is alive: ${pid}`);
 }
 
-/** A call reaches the provider once for each time that its row says it was started, at most; and once at least. */
+/**
+ * A call reaches the provider once for each time that its row says it was started, at most; and once at least when it was
+ * answered: one that a timeout cuts off may not have left yet.
+ */
 async function providerFaults({ calls: seen, db, runId }: AuditInput, calls: readonly CallRow[]): Promise<string[]> {
   const models = calls.filter((call) => call.kind === 'model');
   const known = new Set(models.map((call) => call.key));
@@ -130,7 +133,10 @@ async function providerFaults({ calls: seen, db, runId }: AuditInput, calls: rea
   return [
     ...strangers.map((key) => `the provider was asked ${key}, which the journal does not know`),
     ...models
-      .filter(({ key, starts }) => (seen.get(key) ?? 0) > starts || (seen.get(key) ?? 0) < 1)
+      .filter(({ key, starts, state }) => {
+        const asked = seen.get(key) ?? 0;
+        return asked > starts || (asked < 1 && state === 'finished');
+      })
       .map(({ key, starts }) => `the provider was asked ${key} ${seen.get(key) ?? 0} times for ${starts} starts`),
   ];
 }

@@ -7,12 +7,11 @@ import { dataFolder } from '../../src/embedded/data-folder.js';
 import { takeLock } from '../../src/embedded/instance-lock.js';
 import { endOrphans } from '../../src/embedded/process-records.js';
 import { startTestPostgres } from './postgres-server.js';
+import { NEED_POSTGRES } from './projects.js';
 import { startTestTemporal } from './temporal-server.js';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The shared, migrated database. Each test mints its own tenants in it. */
-    databaseUrl: string;
     /** Of the server itself, for CREATE DATABASE. */
     adminDatabaseUrl: string;
     temporalAddress: string;
@@ -20,7 +19,6 @@ declare module 'vitest' {
 }
 
 const PREFIX = 'signalbox-test-';
-const NEED_POSTGRES = new Set(['api', 'workflows', 'git', 'e2e']);
 const NEED_TEMPORAL = new Set(['api', 'workflows', 'e2e']);
 
 /** Starts what the selected projects need, once for all of them; answers how to end it. */
@@ -37,7 +35,6 @@ export async function setup(root: TestProject): Promise<() => Promise<void>> {
     if (selected.some((name) => NEED_POSTGRES.has(name))) {
       const postgres = await startTestPostgres(folder);
       stops.push(postgres.stop);
-      root.provide('databaseUrl', postgres.databaseUrl);
       root.provide('adminDatabaseUrl', postgres.adminDatabaseUrl);
     }
     if (selected.some((name) => NEED_TEMPORAL.has(name))) {

@@ -1,4 +1,5 @@
 import type { TestApp } from './create-test-app.js';
+import { AGENT, bodyOf, type WorkspaceApp } from './workspace-app.js';
 
 export interface Hook {
   readonly hookUrl: string;
@@ -55,4 +56,17 @@ export function runsOf(app: TestApp, workspace: string): Promise<readonly RunRow
       WHERE w.tenant_id = $1 AND w.name = $2 ORDER BY r.created_at, r.id`,
     [app.tenant, workspace],
   );
+}
+
+/** A workspace with the flow `hooked`, and what comes to it and of it. */
+export async function startHook(app: WorkspaceApp, frontmatter: string) {
+  const { name } = await app.workspace({ 'agents/writer.md': AGENT, 'flows/hooked.md': hooked(frontmatter) });
+  const { hookUrl } = await hookOf(app, name);
+  return {
+    name,
+    hookUrl,
+    send: (body: unknown, more?: Sent) => send(app, hookUrl, body, more),
+    runs: () => runsOf(app, name),
+    deliveries: async () => (await bodyOf(app.get(`/api/workspaces/${name}/hooks/hooked/deliveries`))).deliveries,
+  };
 }

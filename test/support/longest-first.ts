@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -17,19 +18,36 @@ const LONG: readonly string[] = [
   'e2e/live-tokens',
   'e2e/fire-calls',
   'e2e/fire-hooks',
+  'e2e/fire-compaction',
+  'e2e/fire-providers',
+  'e2e/embedded-faults',
   'workflows/upgrade',
-  'workflows/costs-of-ends',
-  'workflows/hard-cases',
-  'workflows/provider-errors',
   'workflows/long-flows',
+  'workflows/continue-as-new',
   'workflows/slots',
   'workflows/long-runs',
-  'api/storage-s3',
+  'workflows/histories',
+  'workflows/each-rounds',
+  'workflows/provider-errors',
+  'workflows/approve-links',
+  'workflows/approve-links-gates',
+  'workflows/event-triggers',
+  'workflows/costs-of-ends',
+  'workflows/hard-cases',
+  'api/tools-runtime',
+  'api/tools-mcp-local',
+  'api/tools-openapi',
   'api/access',
+  'api/storage-s3',
   'api/sandbox-hogs',
   'api/database',
+  'git/hostile-pushes',
+  'git/push-crash',
+  'git/deploy-crash',
   'unit/workspace/hostile',
   'unit/workspace/edit-steps',
+  'unit/workspace/cron-year',
+  'unit/check-pool',
 ];
 
 const tests = fileURLToPath(new URL('..', import.meta.url));
@@ -38,13 +56,19 @@ const placeOf = ({ moduleId }: TestSpecification): number => {
   return place < 0 ? LONG.length : place;
 };
 
-/** One project after the other, as a worker goes on with the modules of its own project only; in each the longest first. */
+/**
+ * One project after the other, as a worker goes on with the modules of its own project only; in each the longest first,
+ * or in the order that a seed gives when tests are shuffled.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(specs: TestSpecification[]): Promise<TestSpecification[]> {
     const projects = this.ctx.projects.map(({ name }) => name);
     const project = (spec: TestSpecification) => projects.indexOf(spec.project.name);
-    return specs.toSorted(
-      (a, b) => project(a) - project(b) || placeOf(a) - placeOf(b) || a.moduleId.localeCompare(b.moduleId),
-    );
+    const { shuffle, seed } = this.ctx.config.sequence;
+    const drawn = ({ moduleId }: TestSpecification) => createHash('sha256').update(`${seed} ${moduleId}`).digest('hex');
+    return specs.toSorted((a, b) => {
+      if (shuffle) return project(a) - project(b) || drawn(a).localeCompare(drawn(b));
+      return project(a) - project(b) || placeOf(a) - placeOf(b) || a.moduleId.localeCompare(b.moduleId);
+    });
   }
 }

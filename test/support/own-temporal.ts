@@ -7,13 +7,22 @@ import { startTestTemporal } from './temporal-server.js';
 /** A Temporal of the test's own, whose limits it sets, and a client of it. */
 export async function ownTemporal(limits: Readonly<Record<string, number>>) {
   const folder = await mkdtemp(join(tmpdir(), 'signalbox-own-temporal-'));
-  const server = await startTestTemporal(folder, undefined, limits);
+  let server = await startTestTemporal(folder, undefined, limits);
   const { address } = server;
   const namespace = 'signalbox';
   const client = new Client({ connection: await Connection.connect({ address }), namespace });
   return {
     at: { address, namespace },
     client,
+    /** Ends the server, and starts it again on its data and its port when the work is done. */
+    async whileAway(work: () => Promise<void>): Promise<void> {
+      await server.stop();
+      try {
+        await work();
+      } finally {
+        server = await startTestTemporal(folder, Number(address.split(':').at(-1)), limits);
+      }
+    },
     async close(): Promise<void> {
       await client.connection.close();
       await server.stop();

@@ -7,19 +7,21 @@ import { startPostgres } from '../../src/embedded/postgres.js';
 
 export const TEMPLATE = 'signalbox_template';
 
-/** A real Postgres with a migrated template and one shared database made from it. */
+/** A test's data need not survive a power cut, and the disk is shared. */
+const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '400' };
+
+/** A real Postgres with a migrated template, of which each test file's database is made. */
 export async function startTestPostgres(folder: string) {
   const data = dataFolder(join(folder, 'postgres'));
   await prepareDataFolder(data);
-  // A test's data need not survive a power cut, and the disk is shared.
-  const server = await startPostgres(data, await freePort(), { fsync: 'off', max_connections: '400' });
+  const server = await startPostgres(data, await freePort(), SETTINGS);
   try {
-    await createDatabases(server.url);
+    await createTemplate(server.url);
   } catch (error) {
     await server.stop();
     throw error;
   }
-  return { adminDatabaseUrl: server.url, databaseUrl: databaseAt(server.url, 'signalbox'), stop: server.stop };
+  return { adminDatabaseUrl: server.url, stop: server.stop };
 }
 
 export function databaseAt(url: string, name: string): string {
@@ -28,13 +30,12 @@ export function databaseAt(url: string, name: string): string {
   return other.href;
 }
 
-async function createDatabases(adminUrl: string): Promise<void> {
+async function createTemplate(adminUrl: string): Promise<void> {
   const admin = new pg.Client({ connectionString: adminUrl });
   await admin.connect();
   try {
     await admin.query(`CREATE DATABASE ${TEMPLATE}`);
     await applyMigrations(databaseAt(adminUrl, TEMPLATE));
-    await admin.query(`CREATE DATABASE signalbox TEMPLATE ${TEMPLATE}`);
   } finally {
     await admin.end();
   }

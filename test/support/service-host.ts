@@ -1,12 +1,12 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { readEnvironment } from '../../src/config/index.js';
+import { packageRoot } from '../../src/db/index.js';
 import { FAILPOINT_FLAG } from '../../src/shared/failpoint.js';
+import { buildService, MAIN, NODE_FLAGS } from './build-service.js';
 import { serversOf } from './embedded-host.js';
 
 export interface Service {
@@ -23,13 +23,11 @@ export interface Service {
 
 type Env = Readonly<Record<string, string>>;
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const READY = /is ready at (\S+)|The worker is ready/;
 
 /** The built service as a user starts it, in processes and folders that end with the test file. */
 export async function createServiceHost() {
-  const build = "const { buildBundle } = await import('./scripts/setup/bundle.mjs'); await buildBundle();";
-  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', build], { cwd: root });
+  await buildService();
   const children: ChildProcess[] = [];
   const folders: string[] = [];
 
@@ -64,8 +62,8 @@ const flagsFor = (env: Env): readonly string[] => ('SERVICE_FAILPOINT' in env ? 
 
 function spawnService(dataDir: string, env: Env, flags: readonly string[]): ChildProcess {
   const { PATH = '', HOME = '' } = readEnvironment();
-  return spawn(process.execPath, [join(root, 'dist/main.js'), ...flags], {
-    cwd: root,
+  return spawn(process.execPath, [...NODE_FLAGS, MAIN, ...flags], {
+    cwd: packageRoot,
     env: { PATH, HOME, SERVICE_DATA_DIR: dataDir, SERVICE_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { hashPassword } from '../../src/accounts/passwords.js';
 import { newId } from '../../src/shared/ids.js';
 import type { TestApp, TestRequest } from './create-test-app.js';
@@ -6,9 +5,13 @@ import type { TestApp, TestRequest } from './create-test-app.js';
 export const PASSWORD = 'correct horse battery';
 let hashed: Promise<string> | undefined;
 
+let addresses = 0;
+
 /** An IPv4 address that no other test counts attempts for. */
 export function someAddress(): string {
-  return ['10', ...randomBytes(3)].join('.');
+  addresses += 1;
+  const number = (Number(process.env.VITEST_WORKER_ID) << 14) | addresses;
+  return [10, (number >> 16) & 255, (number >> 8) & 255, number & 255].join('.');
 }
 
 export interface Person {

@@ -9,17 +9,9 @@ import { createModels } from '../../src/models/index.js';
 import { systemClock } from '../../src/shared/clock.js';
 import { newId } from '../../src/shared/ids.js';
 import { createBlobStore } from '../../src/storage/index.js';
-import { type Checker, checkShelf, checkTree, readShelf, runJob } from '../../src/workspace/index.js';
 import { createTestApp, createTestDeps, type TestApp, type TestAppOptions } from './create-test-app.js';
+import { directChecker } from './direct-checker.js';
 import { silentLog } from './silent-log.js';
-
-/** The real reader of trees, in this thread. */
-export const directChecker: Checker = {
-  check: async (files, context, library) => checkTree(files, context, readShelf(library?.files ?? [])),
-  checkShelf: async (files) => checkShelf(files),
-  work: async (name, input) => runJob(name, input),
-  close: async () => undefined,
-};
 
 export const noModels: Config['models'] = { file: null, single: null, apiKeys: {}, env: () => undefined };
 

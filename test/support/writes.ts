@@ -35,7 +35,10 @@ async function invited(stage: AccessStage): Promise<string> {
 }
 
 /** A run that waits at its first step, for a person or for an event. */
-async function parked(stage: AccessStage, kind: 'approval' | 'event'): Promise<string> {
+export async function parked(
+  stage: Pick<AccessStage, 'app' | 'workspace'>,
+  kind: 'approval' | 'event',
+): Promise<string> {
   const run = await startRun(stage.app, stage.workspace);
   const spec = {
     n: 1,

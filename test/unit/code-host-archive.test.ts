@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { treeOfArchive } from '../../src/code-host/archive/tree-of-archive.js';
+import { noise } from '../support/noise.js';
+import { fc, runs } from '../support/properties.js';
 import { archiveOf, gzippedTar, pax, type TarPart, tarOf } from '../support/tar.js';
 
 const COMMIT = 'a'.repeat(40);
@@ -68,7 +68,7 @@ test('an archive is the same in whatever pieces it comes, packed or not', () =>
       const parts = Object.entries(FILES).map(([path, content]) => ({ path: `top/${path}`, content }));
       expect(await read(isPacked ? gzippedTar(parts) : tarOf(parts), { piece })).toEqual(FILES);
     }),
-    { numRuns: 30 },
+    runs(30),
   ));
 
 test('names come by ustar’s prefix, by pax and by GNU’s long names', async () => {
@@ -135,7 +135,7 @@ test('security 17: entries are counted, and bytes as they are unpacked, wanted o
 });
 
 test('security 17: what is packed twice is not unpacked twice', async () => {
-  const inner = gzippedTar([{ path: 'top/a', content: randomBytes(5_000) }]);
+  const inner = gzippedTar([{ path: 'top/a', content: noise(5_000) }]);
   await expect(read(gzipSync(inner))).rejects.toThrow('no tar');
 });
 
@@ -151,7 +151,7 @@ test('an archive that ends early, wherever, is refused', async () => {
 
 test('what is no archive is refused', async () => {
   await expect(read(Buffer.from('<html>Not found</html>'.padEnd(600)))).rejects.toThrow('no tar');
-  await expect(read(randomBytes(5_000))).rejects.toThrow();
+  await expect(read(noise(5_000))).rejects.toThrow();
 });
 
 test('outside of the folder that is wanted nothing is looked at but names', async () => {

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Config, ConfigError, parseConfig } from '../../src/config/index.js';
+import { fc } from '../support/properties.js';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 

@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseSavedPath, type Shown, savedPath, showEntries } from '../../src/engine/agent/compaction/apply.js';
 import { compacted, markerText, NO_PAST, readTranscript } from '../../src/engine/agent/compaction/marker.js';
 import { planCompaction } from '../../src/engine/agent/compaction/plan.js';
 import { guessTokens, sizeOf } from '../../src/engine/agent/compaction/size.js';
 import type { Entry } from '../../src/engine/agent/session.js';
+import { fc } from '../support/properties.js';
 
 const words = fc.oneof(
   fc.string({ maxLength: 40 }),

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { wasReached } from '../../src/engine/agent/stuck.js';
+import { fc } from '../support/properties.js';
 
 test('a row of equal calls is told once, in the turn that brought it to three, however many calls the turn had', () => {
   const turns = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 6 });

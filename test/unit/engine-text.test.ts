@@ -1,7 +1,8 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { withoutFence } from '../../src/engine/agent/answer.js';
 import { section, withoutFrontmatter } from '../../src/engine/text/document.js';
 import { fenced, newReferences, promptText } from '../../src/engine/text/prompt-text.js';
+import { fc } from '../support/properties.js';
 
 const value = (path: string) => [{ kind: 'value' as const, path }];
 
@@ -56,4 +57,24 @@ test.each(['Limits & more', 'limits--more'])(
 test('a section that is not there is null, and frontmatter is never part of a document', () => {
   expect(section(POLICY, 'nothing')).toBe(null);
   expect(withoutFrontmatter(POLICY).startsWith('# Policy')).toBe(true);
+});
+
+test.each<[string, string]>([
+  ['```json\n{"a":1}\n```', '{"a":1}'],
+  ['  ~~~\n{"a":1}~~~\n ', '{"a":1}'],
+  ['````json\n```\n1\n```\n````', '```\n1\n```'],
+  ['```\n```', ''],
+  ['```json\n{"a":1}', '```json\n{"a":1}'],
+  ['```json\n{"a":1}\n~~~', '```json\n{"a":1}\n~~~'],
+  ['Here:\n```\n1\n```', 'Here:\n```\n1\n```'],
+  ['```', '```'],
+  ['{"a":1}', '{"a":1}'],
+])('%j without its fence is %j', (text, inside) => {
+  expect(withoutFence(text)).toBe(inside);
+});
+
+test('a fence of a hundred thousand marks that nothing closes is looked at once', () => {
+  // Each mark tried anew, this would take days.
+  const text = `${'`'.repeat(100_000)}\n${'`'.repeat(100_000)}x`;
+  expect(withoutFence(text)).toBe(text);
 });

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { createGate } from '../../src/shared/gate.js';
+import { fc } from '../support/properties.js';
 
 const full = () => new Error('full');
 const tick = () => new Promise<void>((resolve) => setImmediate(resolve));

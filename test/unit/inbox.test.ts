@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addressOf, isMeant } from '../../src/triggers/inbox/address.js';
 import { attachmentNames } from '../../src/triggers/inbox/attachment-names.js';
 import { loopOf } from '../../src/triggers/inbox/loop.js';
 import { readMail } from '../../src/triggers/inbox/read-mail.js';
 import { checkPath, foldPath } from '../../src/workspace/index.js';
+import { fc } from '../support/properties.js';
 
 const json = (mail: unknown) => ({ type: 'application/json', body: Buffer.from(JSON.stringify(mail)) });
 
@@ -31,6 +31,15 @@ describe('a From line', () => {
     ['', null],
   ])('%s is from %s', (line, address) => {
     expect(addressOf(line)).toBe(address);
+  });
+
+  // Each of these would take minutes, were its length squared.
+  test.each<[string, string]>([
+    ['quotes in quotes', `"${'\\"'.repeat(500_000)} <a@b.test>`],
+    ['commas', `${','.repeat(500_000)}" <a@b.test>`],
+    ['angles', `${'<'.repeat(500_000)}a@b.test>`],
+  ])('security 16: of half a million %s is nobody’s', (_name, line) => {
+    expect(addressOf(line)).toBeNull();
   });
 
   test('from: names whole addresses and whole domains', () => {
@@ -85,6 +94,29 @@ describe('a mail is read', () => {
     expect(mail.attachments).toEqual([{ name: 'a.bin', type: 'image/png', content: new Uint8Array([1, 2, 3]) }]);
   });
 
+  test('from a form in which each field has the charset that it had in the mail', async () => {
+    const part = (name: string, bytes: Uint8Array | string, more = '') => [
+      Buffer.from(`--zzz\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n`),
+      Buffer.from(bytes as string),
+      Buffer.from('\r\n'),
+    ];
+    const binary = Uint8Array.from({ length: 256 }, (_, at) => at);
+    const body = Buffer.concat([
+      ...part('charsets', '{"from":"UTF-8","text":"windows-1250","html":"no-such","subject":"iso-8859-2"}'),
+      ...part('from', 'Zoë <a@b.test>'),
+      ...part('subject', Uint8Array.of(0xbf, 0xf3, 0xb6)),
+      ...part('text', Uint8Array.of(0x7a, 0x61, 0xbf, 0xf3, 0xb3, 0xe6)),
+      ...part('html', '<p>żółć</p>'),
+      ...part('attachment1', binary, '; filename="żółć.bin"'),
+      Buffer.from('--zzz--\r\n'),
+    ]);
+    const { attachments, ...mail } = await readMail({ type: 'multipart/form-data; boundary=zzz', body });
+    expect(mail).toMatchObject({ from: 'Zoë <a@b.test>', subject: 'żóś', text: 'zażółć', html: '<p>żółć</p>' });
+    expect(attachments.map(({ name, content }) => [name, Buffer.from(content)])).toEqual([
+      ['żółć.bin', Buffer.from(binary)],
+    ]);
+  });
+
   test('with files in base64, and none is fetched', async () => {
     const attachments = [
       { filename: 'a.txt', content_type: 'text/plain', content: 'aGk=' },
@@ -102,6 +134,7 @@ describe('a mail is read', () => {
     ['no JSON', { type: 'application/json', body: Buffer.from('{') }, 'malformed'],
     ['a list', json([]), 'refused'],
     ['nobody’s', json({ subject: 'x' }), 'refused'],
+    ['a subject of a million characters', json({ ...wanted, subject: 'x'.repeat(1_000_000) }), 'refused'],
     ['a broken form', { type: 'multipart/form-data; boundary=x', body: Buffer.from('--y') }, 'malformed'],
     ['51 files', json({ ...wanted, attachments: Array.from({ length: 51 }, () => ({ content: 'aGk=' })) }), 'refused'],
   ])('not when it is %s', async (_name, sent, kind) => {
@@ -170,6 +203,22 @@ describe('a raw mail', () => {
       [expect.stringContaining('a.pdf'), 'application/pdf', 'hi'],
     ]);
     expect(addressOf(mail.from)).toBe('ada@acme.test');
+  });
+
+  test('of eight bits in the form of an inbound parser is read by its own charset', async () => {
+    const mail = lines(
+      'From: a@b.test',
+      'Content-Type: text/plain; charset=windows-1250',
+      'Content-Transfer-Encoding: 8bit',
+      '',
+      'za',
+    );
+    const body = Buffer.concat([
+      Buffer.from(`--zzz\r\ncontent-disposition: form-data; name="email"\r\n\r\n${mail}`),
+      Uint8Array.of(0xbf, 0xf3, 0xb3, 0xe6),
+      Buffer.from('\r\n--zzz--\r\n'),
+    ]);
+    expect((await readMail({ type: 'multipart/form-data; boundary=zzz', body })).text.trim()).toBe('zażółć');
   });
 
   test('is not read where the provider has parsed it, and the envelope is the provider’s', async () => {
@@ -303,6 +352,12 @@ describe('names of attachments', () => {
     [`${'é'.repeat(300)}.pdf`, `${'é'.repeat(58)}.pdf`],
   ])('%j becomes %s', (name, plain) => {
     expect(attachmentNames([name])).toEqual([plain]);
+  });
+
+  test('security 16: of a million characters are read at once', () => {
+    // Each would take minutes, were its length squared.
+    const long = [`a${' '.repeat(1_000_000)}b.txt`, `a${' .'.repeat(500_000)}`];
+    expect(attachmentNames(long)).toEqual([`a${' '.repeat(115)}.txt`, 'a']);
   });
 
   test('no two are one', () => {

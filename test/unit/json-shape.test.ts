@@ -1,7 +1,9 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jsonShapeFault } from '../../src/shared/json-shape.js';
-import { cpuMs } from '../support/cpu-ms.js';
+import { cpuUnit, expectCpu } from '../support/cpu-cost.js';
+import { fc } from '../support/properties.js';
+
+const MIB = 1_048_576;
 
 test('a text of 64 levels may be parsed and one of 65 may not, whatever its strings hold', () => {
   const nested = (levels: number) => `${'{"]\\"[\\\\":['.repeat(levels / 2)}${']}'.repeat(levels / 2)}`;
@@ -24,11 +26,12 @@ test('no JSON of an ordinary shape has a fault, and no text makes it throw', () 
   );
 });
 
-test('security 16: thirty-two mebibytes of brackets cost less than the two seconds of their own refusal', () => {
-  const brackets = JSON.stringify(`${'[],'.repeat(11_000_000)}`).slice(1, -1);
-  const quotes = Buffer.from(`"${'\\"'.repeat(16_000_000)}`).toString();
-  const started = cpuMs();
-  expect(jsonShapeFault(brackets)).toBe('holds more than 200000 values');
-  expect(jsonShapeFault(quotes)).toBeNull();
-  expect(cpuMs() - started).toBeLessThan(2_000);
+test('security 16: thirty-two mebibytes of quotes cost about eight times what four do, and of brackets no more', async () => {
+  const brackets = (length: number) => '[],'.repeat(length / 3);
+  const quotes = (length: number) => Buffer.from(`"${'\\"'.repeat(length / 2)}`).toString();
+  const [small, large] = [4, 32].map((mib) => [brackets(mib * MIB), quotes(mib * MIB)] as const);
+  const refuse = (text = '') => expect(jsonShapeFault(text)).toBe('holds more than 200000 values');
+  const pass = (text = '') => expect(jsonShapeFault(text)).toBeNull();
+  await expectCpu(() => pass(large?.[1]), { atMost: 24, unit: cpuUnit(() => pass(small?.[1])) });
+  await expectCpu(() => refuse(large?.[0]), { atMost: 3, unit: cpuUnit(() => refuse(small?.[0])) });
 });

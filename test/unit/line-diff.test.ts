@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type DiffLine, diffText } from '../../src/shared/line-diff.js';
+import { fc } from '../support/properties.js';
 
 const pick = (diff: readonly DiffLine[], op: '+' | '-'): string[] =>
   diff.filter((line) => line.op === ' ' || line.op === op).map(({ text }) => text);

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { test } from 'vitest';
 import { contentFinder } from '../../src/models/calling/find-content.js';
+import { fc } from '../support/properties.js';
 
 /** Feeds a stream in pieces, and answers whether any of them was content. */
 function hear(stream: string, cuts: readonly number[] = []): boolean {

@@ -1,8 +1,8 @@
 import { Ajv } from 'ajv';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { exampleOf } from '../../src/models/index.js';
 import type { JsonObject } from '../../src/shared/json.js';
+import { fc, runs } from '../support/properties.js';
 
 const object = (properties: JsonObject, required = Object.keys(properties)): JsonObject => ({
   type: 'object',
@@ -86,6 +86,6 @@ test('what it finds validates, and for the common shapes it finds something', ()
       expect(example).not.toBeUndefined();
       expect(ajv.validate(schema, example)).toBe(true);
     }),
-    { numRuns: 100 },
+    runs(100),
   );
 });

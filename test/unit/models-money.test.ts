@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ModelEntry } from '../../src/models/catalogue/entry.js';
 import { costOf } from '../../src/models/pricing/cost-of.js';
 import { type FakeAnswer, type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
 import { ask, modelsOf, modelsOfFile, single } from '../support/models-fixture.js';
+import { fc, runs } from '../support/properties.js';
 
 let provider: FakeProvider;
 beforeEach(async () => {
@@ -112,7 +112,7 @@ test('security 31: whatever a provider tells, cost is a whole number of nano-USD
       expect(Object.values(reply.usage).every((tokens) => Number.isSafeInteger(tokens) && tokens >= 0)).toBe(true);
       expect(reply.usage.cached).toBeLessThanOrEqual(reply.usage.input);
     }),
-    { numRuns: 60 },
+    runs(60),
   );
 });
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { monthAt } from '../../src/shared/month.js';
+import { fc } from '../support/properties.js';
 
 test.each([
   ['2026-11-28T12:00:00Z', 'UTC', '2026-11', '2026-11-01T00:00:00Z', '2026-12-01T00:00:00Z'],

@@ -119,15 +119,16 @@ test.each([
   const bomb = pack(Buffer.alloc(64 * KIB * KIB));
   expect(bomb.length).toBeLessThan(100 * KIB);
   const server = await startLocalServer(({ path }, response) => {
-    response.writeHead(200, { 'content-encoding': encoding }).end(path === '/bomb' ? bomb : pack('hello'));
+    response.writeHead(200, { 'content-encoding': encoding });
+    if (path !== '/bomb') return void response.end(pack('hello'));
+    // The rest of it never comes: what it says it is too large by is what it has unpacked so far.
+    response.write(bomb.subarray(0, bomb.length / 2));
   });
   expect(textOf(await net.request({ url: server.url }))).toBe('hello');
-  const before = process.memoryUsage().rss;
   expect(await net.request({ url: `${server.url}/bomb`, maxBytes: 100 * KIB })).toMatchObject({
     fault: 'too-large',
     message: expect.stringContaining('more than 100 KiB'),
   });
-  expect(process.memoryUsage().rss - before, 'the bomb was never held').toBeLessThan(48 * KIB * KIB);
 });
 
 test('security 21: a body without an end stops at its limit, and one at the limit passes', async () => {

@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
 import { contentOf, type Facts, oneLine } from '../../src/notify/content.js';
 import { recipientsOf } from '../../src/notify/recipients.js';
 import { signature, signedHeaders, signingSecret } from '../../src/notify/sign.js';
 import { targetsIn } from '../../src/runs/index.js';
+import { fc } from '../support/properties.js';
 
 test('the public vector of Standard Webhooks', () => {
   const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', seconds: 1_614_265_330, body: '{"test": 2432232314}' };

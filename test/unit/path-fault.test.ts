@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pathFault } from '../../src/shared/path-fault.js';
+import { isPlainPath, pathFault } from '../../src/shared/path-fault.js';
 import { checkPath } from '../../src/workspace/index.js';
+import { fc, runs } from '../support/properties.js';
 
 test.each([
   'AGENTS.md',
@@ -70,7 +70,7 @@ test('security 29: what passes here passes at the door of a deploy, spelt as it 
       fc.pre(pathFault(path) === null);
       expect(checkPath(path)).toEqual({ ok: true, path });
     }),
-    { numRuns: 2_000 },
+    runs(2_000),
   );
 });
 
@@ -87,4 +87,26 @@ test('security 29: whatever passes has no part that climbs, starts at the root o
       expect(path.normalize('NFC')).toBe(path);
     }),
   );
+});
+
+test('security 29: a path that is taken for good at a glance has nothing that any rule looks for', () => {
+  const text = fc.string({
+    unit: fc.constantFrom('.', '/', '-', '_', 'a', 'Z', '9', 'git', '~1', ' ', '%2e', ':', 'é', '\0', '.git'),
+    maxLength: 10,
+  });
+  let plain = 0;
+  fc.assert(
+    fc.property(text, (path) => {
+      if (!isPlainPath(path)) return;
+      plain += 1;
+      expect(path).toMatch(/^[\w./-]+$/);
+      for (const part of path.split('/')) expect(part).toMatch(/^[^.]/);
+      expect(checkPath(path)).toEqual({ ok: true, path });
+    }),
+    runs(2_000),
+  );
+  expect(plain).toBeGreaterThan(20);
+  expect(isPlainPath('a'.repeat(255))).toBe(true);
+  expect(isPlainPath('a'.repeat(256))).toBe(false);
+  expect(pathFault(`${'a'.repeat(256)}/b`)).toContain('part over');
 });

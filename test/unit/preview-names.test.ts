@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isName } from '../../src/shared/ids.js';
 import { previewNames } from '../../src/workspaces/index.js';
+import { fc } from '../support/properties.js';
 
 const first = (workspace: string, branch: string): string => previewNames(workspace, branch).next().value;
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { OutputCapture, textOf } from '../../src/sandbox/capture-output.js';
+import { fc } from '../support/properties.js';
 
 const chunks = fc.array(fc.uint8Array({ minLength: 1, maxLength: 40 }), { maxLength: 30 });
 
@@ -19,6 +19,21 @@ test('output that fits is kept whole; longer output keeps its first and its last
       expect(text).toBe(
         truncated ? `${whole.slice(0, half)}\n[… ${cut} bytes left out …]\n${whole.slice(-half)}` : whole,
       );
+    }),
+  );
+});
+
+test('longer output has no halves of characters beside what was left out, and counts them to it', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'ä', '€', '\u{10000}'), minLength: 20, maxLength: 60 });
+  fc.assert(
+    fc.property(text, fc.integer({ min: 2, max: 18 }), (whole, kept) => {
+      const capture = new OutputCapture(kept);
+      capture.push(Buffer.from(whole));
+      const [, head = '', cut, last = ''] =
+        /^(.*)\n\[… (\d+) bytes left out …\]\n(.*)$/s.exec(capture.end().text) ?? [];
+      expect(whole.startsWith(head) && whole.endsWith(last)).toBe(true);
+      expect(Buffer.byteLength(head + last) + Number(cut)).toBe(Buffer.byteLength(whole));
+      for (const half of [head, last]) expect(Buffer.byteLength(half)).toBeGreaterThan(Math.floor(kept / 2) - 4);
     }),
   );
 });

@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { runChild } from '../../scripts/lib/run-child.mjs';
+import { isAlive, lines } from '../support/child-programs.js';
 
 const module = new URL('../../scripts/lib/run-child.mjs', import.meta.url).href;
 
@@ -38,21 +39,4 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     expect(code).toBe(signal === 'SIGTERM' ? 143 : 130);
     await expect.poll(() => pids.map(isAlive)).toEqual([false, false]);
   },
-  15_000,
 );
-
-async function lines(from: ChildProcess, count: number): Promise<string[]> {
-  let text = '';
-  from.stdout?.on('data', (chunk) => {
-    text += chunk;
-  });
-  const read = () => text.split('\n').slice(0, -1);
-  await expect.poll(() => read().length, { timeout: 5_000 }).toBe(count);
-  return read();
-}
-
-/** A zombie is dead: who is to wait for it is not ours to say, and in a container it may be nobody. */
-function isAlive(pid: number): boolean {
-  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
-  return /^[^Z]/.test(stdout.trim());
-}

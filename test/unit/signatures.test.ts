@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { SignatureKind, Signed } from '../../src/triggers/signatures/contract.js';
 import { isSigned } from '../../src/triggers/signatures/index.js';
+import { fc } from '../support/properties.js';
 
 type Headers = Readonly<Record<string, string>>;
 const NOW_S = 1_614_265_330;

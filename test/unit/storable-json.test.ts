@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { storableJson } from '../../src/shared/storable-json.js';
+import { fc } from '../support/properties.js';
 
 test('NUL and lone surrogates become U+FFFD, and their spelling in text stays text', () => {
   expect(JSON.parse(storableJson({ 'a\0': 'b\0c\ud800', d: 'C:\\u0000', e: '\\\0' }))).toEqual({

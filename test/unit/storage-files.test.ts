@@ -21,6 +21,10 @@ test('a blob is stored once by its SHA-256 and answered byte for byte', async ()
   expect(await readdir(join(dataDir, 'blobs', 'ba')), 'no temporary file is left').toEqual([SHA]);
   expect((await stat(file)).mode & 0o077, 'nobody else may read it').toBe(0);
   expect(await store.has(SHA)).toBe(true);
+  await writeFile(join(dataDir, 'blobs', 'ba', '.draft'), 'half of it');
+  const listed: string[] = [];
+  for await (const sha of store.list()) listed.push(sha);
+  expect(listed).toEqual([SHA]);
   await store.delete(SHA);
   await store.delete(SHA);
   expect([await store.has(SHA), await store.get(SHA)]).toEqual([false, null]);

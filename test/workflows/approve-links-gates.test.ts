@@ -312,7 +312,7 @@ test('a link of a run that was stopped, timed out or was run again says so, and 
   expect(await page(next.link())).toContain(`Approved by ${ANN}`);
   expect(await read(copied.link())).toMatchObject({ decision: null, runId: copied.id });
 
-  const timed = await parked(SIGN(`- approve: [${ANN}]\n- timeout: 1s`));
+  const timed = await parked(SIGN(`- approve: [${ANN}]\n- timeout: 4s`));
   await app.ended(timed.workspace, timed.id);
   expect(await page(timed.link())).toMatch(/Timed out[\s\S]*Timed out[\s\S]* on <time/);
   expect((await post(timed.link(), { decision: 'approve' }))[0]).toBe(409);

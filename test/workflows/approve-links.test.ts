@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
 import { createApp } from '../../src/api/app.js';
 import { type ApiServer, serveApi } from '../../src/api/serve.js';
+import type { Db } from '../../src/db/index.js';
 import type { OpenedLink } from '../../src/runs/index.js';
 import { browserPath, startBrowser } from '../support/browser.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
@@ -212,6 +213,27 @@ test('security 11: a link that was mailed before its workspace had another name 
   expect([released.status, await released.json()]).toEqual([200, { ok: true, runId: id, step: 'hear' }]);
   expect((await app.ended(`${waits}-new`, id)).steps[0]).toMatchObject({ eventPayload: { ok: true } });
 });
+
+test.each(['find-linked-gate', 'find-link-member'])(
+  'a link decides though its workspace gets another name just after %s',
+  async (after) => {
+    const { workspace, id, link } = await parked('- approve: [role:admin]');
+    const { id: member, email } = await createPerson(app, 'admin');
+    const narrow = 'UPDATE member SET all_workspaces = false, workspaces = ARRAY[$2] WHERE id = $1';
+    await app.deps.db.query(narrow, [member, workspace]);
+    const query: Db['query'] = async (asked, values) => {
+      const rows = await app.deps.db.query(asked, values);
+      if (typeof asked !== 'string' && asked.name === after)
+        expect((await app.patch(`/api/workspaces/${workspace}`, { name: `${workspace}-new` })).status).toBe(200);
+      return rows as never;
+    };
+    const renaming = createApp({ ...app.deps, db: { ...app.deps.db, query } });
+    const headers = { ...JSON_ONLY, 'content-type': 'application/json' };
+    const answer = await renaming.request(link(email), { method: 'POST', headers, body: '{"decision":"approve"}' });
+    expect([answer.status, await answer.json()]).toEqual([200, { ok: true, decided: 1, need: 1 }]);
+    expect((await app.ended(`${workspace}-new`, id)).status).toBe('completed');
+  },
+);
 
 test('a link is good for its gate alone: not for the next round, nor for another gate that is open', async () => {
   const { workspace, id, link } = await parked(`- approve: [${BOSS}]\n- on_reject: draft\n- max_rounds: 3`);

@@ -159,6 +159,6 @@ test('a stop ends a run that began anew', SLOW, async () => {
   await decideGates(app, { workspace, id, isFar }, decide);
   expect((await executions(id)).length).toBeGreaterThan(1);
   expect((await app.post(`/api/workspaces/${workspace}/runs/${id}/stop`)).status).toBe(200);
-  await expect.poll(() => app.deps.workflows.describeRun(id), { timeout: 20_000 }).toBe('closed');
+  await expect.poll(() => app.deps.workflows.describeRun(id)).toBe('closed');
   expect((await app.run(workspace, id)).stopped).toBe(true);
 });

@@ -86,7 +86,7 @@ test('what the subflow of a race’s loser had spent counts as its step’s, onc
 test('a refused call that is waited with in place costs nothing when the step’s timeout cuts the wait', async () => {
   const workspace = await app.workspace({
     ...AGENT,
-    'flows/f.md': flow('## Work @worker\n\n- timeout: 1s\n\nBUSY', 'budget: 1\n'),
+    'flows/f.md': flow('## Work @worker\n\n- timeout: 3s\n\nBUSY', 'budget: 1\n'),
   });
   const run = await app.ended(workspace, await app.start(workspace, 'f'));
   expect(run.error).toContain('timeout');
@@ -101,7 +101,7 @@ test('what a subflow had spent counts as its step’s when the time of the run a
   const workspace = await app.workspace({
     ...AGENT,
     ...INNER,
-    'flows/f.md': flow('## Call\n\n- subflow: inner\n- on_fail: continue\n\n## After @worker\n\nGo.', 'timeout: 2s\n'),
+    'flows/f.md': flow('## Call\n\n- subflow: inner\n- on_fail: continue\n\n## After @worker\n\nGo.', 'timeout: 5s\n'),
   });
   const run = await app.ended(workspace, await app.start(workspace, 'f'));
   expect(run.error).toContain('timeout');

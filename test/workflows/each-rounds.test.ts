@@ -152,6 +152,6 @@ async function tuplesRead(): Promise<number> {
     last = Number(row?.n);
     return same;
   };
-  await expect.poll(look, { timeout: 20_000, interval: 1_500 }).toBe(true);
+  await expect.poll(look, { interval: 1_500 }).toBe(true);
   return last;
 }

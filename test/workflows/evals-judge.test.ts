@@ -89,12 +89,12 @@ test('a judge that is asked when the eval run is stopped or its workspace delete
   const { workspace } = await evaluate('- It is a poem.', 'budget: 1\n');
   const heldBy = (id: string) =>
     app.deps.db.query<{ held: bigint }>(`SELECT held FROM spent WHERE key = 'eval/' || $1`, [id]);
-  const givenUp = () => expect.poll(() => judged[0]?.hungUp(), { timeout: 20_000 }).toBe(true);
+  const givenUp = () => expect.poll(() => judged[0]?.hungUp()).toBe(true);
   const begin = async () => {
     judged.length = 0;
     judge = () => ({ delayMs: 60_000, text: verdicts(true) });
     const { evalRunId } = await evals.start(workspace, 'e');
-    await expect.poll(() => judged.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => judged.length).toBe(1);
     expect((await heldBy(evalRunId))[0]?.held).toBeGreaterThan(0n);
     return evalRunId;
   };

@@ -80,27 +80,29 @@ test('security 2: a tick that comes after the decision, or with it, changes noth
 });
 
 test('escalate adds its decider after the time, tells once, and the gate still expires', async () => {
+  const gate = (after: string, timeout: string) =>
+    `## Sign\n\n- approve: [boss@else.example]\n- escalate: { after: ${after}, to: role:admin }\n- timeout: ${timeout}\n\nRight?`;
   const workspace = await app.workspace({
     ...scripted('- { text: "a draft" }\n'),
-    'flows/g.md': flow(
-      '## Sign\n\n- approve: [boss@else.example]\n- escalate: { after: 1s, to: role:admin }\n- timeout: 3s\n\nRight?',
-    ),
+    'flows/early.md': flow(gate('1h', '2h')),
+    'flows/told.md': flow(gate('1s', '1h')),
+    'flows/over.md': flow(gate('1s', '2s')),
   });
-  const id = await app.start(workspace, 'g');
-  await app.until(workspace, id, (run) => run.status === 'awaiting-approval');
-  const at = `/api/workspaces/${workspace}/runs/${id}/approve`;
-  expect((await app.post(at, { decision: 'approve' })).status).toBe(403);
+  const over = await app.start(workspace, 'over');
+  const early = await app.start(workspace, 'early');
+  await app.until(workspace, early, (run) => run.status === 'awaiting-approval');
+  const at = (id: string) => `/api/workspaces/${workspace}/runs/${id}/approve`;
+  expect((await app.post(at(early), { decision: 'approve' })).status).toBe(403);
+  const id = await app.start(workspace, 'told');
   await app.until(workspace, id, (run) => kinds(run, 'approval.escalated').length === 1);
   const editor = await app.keyFor('editor');
-  const refused = await app.post(at, { decision: 'approve' }, { as: editor });
+  const refused = await app.post(at(id), { decision: 'approve' }, { as: editor });
   expect([refused.status, ((await refused.json()) as { error: string }).error]).toEqual([
     403,
     'this gate is decided by boss@else.example or role:admin',
   ]);
-  const second = await app.start(workspace, 'g');
-  await app.until(workspace, second, (run) => kinds(run, 'approval.escalated').length === 1);
-  expect((await app.post(at.replace(id, second), { decision: 'approve' })).status).toBe(200);
-  expect((await app.ended(workspace, second)).status).toBe('completed');
-  const run = await app.ended(workspace, id);
+  expect((await app.post(at(id), { decision: 'approve' })).status).toBe(200);
+  expect((await app.ended(workspace, id)).status).toBe('completed');
+  const run = await app.ended(workspace, over);
   expect([run.error, kinds(run, 'approval.escalated').length]).toEqual(['rejected: nobody decided in time', 1]);
 });

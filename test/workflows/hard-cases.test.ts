@@ -5,6 +5,7 @@ import { advanceLane, closeRun } from '../../src/engine/index.js';
 import { streamRun } from '../../src/runs/index.js';
 import { Refusal } from '../../src/shared/refusal.js';
 import type { Caller } from '../../src/shared/roles.js';
+import { attemptOf } from '../support/attempt.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { type FakeAnswer, type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
@@ -139,9 +140,7 @@ test('a database that is away never ends a run, however often it was asked', asy
         : idle.deps.db.query(query, values),
   };
   const turn = { runId: id, lane: 'main', turn: 1 };
-  await expect(advanceLane({ ...idle.deps, db: away }, turn, 7, new AbortController().signal)).rejects.toThrow(
-    'database',
-  );
+  await expect(advanceLane({ ...idle.deps, db: away }, turn, attemptOf(7))).rejects.toThrow('database');
   const [row] = await idle.deps.db.query<{ ended: boolean }>(
     'SELECT finished_at IS NOT NULL AS ended FROM run WHERE id = $1',
     [id],
@@ -159,7 +158,7 @@ test('a refusal that no repeat will change ends the run with its sentence', asyn
         : idle.deps.db.query(query, values),
   };
   const turn = { runId: id, lane: 'main', turn: 1 };
-  const stop = await advanceLane({ ...idle.deps, db: broken }, turn, 1, new AbortController().signal);
+  const stop = await advanceLane({ ...idle.deps, db: broken }, turn, attemptOf(1));
   expect(stop).toEqual({ kind: 'failed' });
   const run = await idle.run(workspace, id);
   expect([run.status, run.error]).toEqual(['failed', expect.stringContaining('no such file')]);
@@ -167,7 +166,7 @@ test('a refusal that no repeat will change ends the run with its sentence', asyn
 
 test('security 31: a model call that the step’s timeout cut counts at its reserve, and holds nothing back', async () => {
   play({ text: 'late', delayMs: 20_000 });
-  const body = '## One @worker\n\n- timeout: 1s\n- on_fail: continue\n\nGo.\n\n## Gate\n\n- approve: human\n\nOK?';
+  const body = '## One @worker\n\n- timeout: 3s\n- on_fail: continue\n\nGo.\n\n## Gate\n\n- approve: human\n\nOK?';
   const { workspace, id } = await started({ ...agent(), 'flows/f.md': flow(body, 'budget: 1\n') }, 'f');
   const run = await app.until(workspace, id, (view) => view.status === 'awaiting-approval');
   expect(run.steps[0]?.error).toContain('timeout');
@@ -297,7 +296,7 @@ test('a run that is ended from outside takes its child runs with it', async () =
   expect(await closeRun(app.deps.db, id, 'lost: for the test')).toBe(true);
   const inner = await app.run(workspace, child);
   expect([inner.status, inner.waiting]).toEqual(['failed', []]);
-  await expect.poll(() => app.deps.workflows.describeRun(id), { timeout: 10_000 }).toBe('closed');
+  await expect.poll(() => app.deps.workflows.describeRun(id)).toBe('closed');
 });
 
 test('security 11: for a viewer the token is nowhere, whatever the agent does with the release address', async () => {
@@ -335,7 +334,7 @@ test('the time a run waits in the queue does not count against its timeout', asy
     [id],
   );
   const turn = { runId: id, lane: 'main', turn: 1 };
-  const stop = await advanceLane(idle.deps, turn, 1, new AbortController().signal);
+  const stop = await advanceLane(idle.deps, turn, attemptOf(1));
   expect(stop).toMatchObject({ kind: 'park' });
   const [row] = await idle.deps.db.query<{ left: number }>(
     'SELECT extract(epoch FROM deadline_at - now())::float8 AS left FROM run WHERE id = $1',
@@ -344,7 +343,7 @@ test('the time a run waits in the queue does not count against its timeout', asy
   expect(row?.left).toBeGreaterThan(3_000);
 });
 
-test('an event is JSON or a plain form, and what is neither is a refusal, never a fault of ours', async () => {
+test('a run that waits goes on with the fields of a form, and broken JSON before it changed nothing', async () => {
   play({ text: 'asked' });
   const body = flow('## Ask @worker\n\n- wait: event\n\nAsk.');
   const { workspace, id } = await started({ ...agent(), 'flows/f.md': body }, 'f');
@@ -352,11 +351,7 @@ test('an event is JSON or a plain form, and what is neither is a refusal, never 
   const url = new URL(run.waiting[0]?.releaseUrl ?? '');
   const send = (type: string, text: string) =>
     app.request(url.pathname + url.search, { method: 'POST', as: null, headers: { 'content-type': type }, body: text });
-  const parts = '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--';
-  expect((await send('multipart/form-data; boundary=x', parts)).status).toBe(415);
-  expect((await send('text/plain', 'hello')).status).toBe(415);
   expect((await send('application/json', '{')).status).toBe(400);
-  expect((await send('application/json', '{"a":"\\u0000"}')).status).toBe(422);
   expect((await send('application/x-www-form-urlencoded', 'a=1&b=2')).status).toBe(200);
   expect((await app.ended(workspace, id)).steps[0]?.eventPayload).toEqual({ a: '1', b: '2' });
 });
@@ -382,7 +377,7 @@ test('a stream leaves nothing behind while it waits, and ends with a run that is
   const reading = (async () => {
     for await (const item of items ?? []) names.push(item.event);
   })();
-  await expect.poll(() => looks.length, { timeout: 15_000 }).toBeGreaterThanOrEqual(4);
+  await expect.poll(() => looks.length).toBeGreaterThanOrEqual(4);
   expect(getEventListeners(gone.signal, 'abort').length).toBeLessThanOrEqual(1);
   await app.post(`${at}/stop`);
   expect((await app.delete(at)).status).toBe(200);

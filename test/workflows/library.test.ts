@@ -91,4 +91,4 @@ test('a run has the tools, skills, documents and memory of the library that it b
   } finally {
     await provider.close();
   }
-}, 120_000);
+});

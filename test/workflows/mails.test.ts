@@ -1,23 +1,21 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Deps } from '../../src/deps.js';
-import { createNet } from '../../src/net/index.js';
 import { signingSecret } from '../../src/notify/sign.js';
 import { notifyAll } from '../../src/notify/start-notify-loop.js';
 import type { RunView } from '../../src/runs/index.js';
 import type { EngineApp } from '../support/create-engine-app.js';
-import { createTestDeps } from '../support/create-test-app.js';
 import type { FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
 import { formsOfPiece } from '../support/leaks.js';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
-import { type MailServer, type ReceivedMail, startMailServer } from '../support/mail-server.js';
+import type { MailServer, ReceivedMail } from '../support/mail-server.js';
+import { createMailed, PUBLIC } from '../support/mailed.js';
 import { CLIENT, startOAuthProvider } from '../support/oauth-provider.js';
 import { answerInTurns, createPlayedApp } from '../support/played-app.js';
 import { recordingLog } from '../support/recording-log.js';
 import type { Tree } from '../support/workspace-app.js';
 
-const PUBLIC = 'https://box.example';
 /** Stands in every canary, and nowhere else. */
 const PIECE = 'zq4711pelicanqz';
 const CANARY = `canary/${PIECE}+"of it"`;
@@ -26,17 +24,9 @@ let app: EngineApp;
 let provider: FakeProvider;
 let mail: MailServer;
 beforeAll(async () => {
-  mail = await startMailServer();
-  const { config } = await createTestDeps();
-  const ours: Deps['config'] = {
-    ...config,
-    publicUrl: PUBLIC,
-    email: { ...config.email, from: 'Signalbox <box@box.example>', smtpUrl: mail.url },
-    allowHosts: [{ host: '127.0.0.1', port: null }],
-  };
-  ({ app, provider } = await createPlayedApp(answerInTurns, {
-    deps: { config: ours, net: createNet({ config: ours }) },
-  }));
+  const mailed = await createMailed();
+  mail = mailed.mail;
+  ({ app, provider } = await createPlayedApp(answerInTurns, { deps: mailed.deps }));
 });
 afterAll(() => provider.close());
 

@@ -178,7 +178,7 @@ test('security 31: what was in flight in a workspace that is deleted counts for 
     const workspace = await app.workspace(tree('budget: 5\n', '## Work @worker\n\nLATE', 'budget: 1\n'));
     const before = provider.calls.length;
     await app.start(workspace, 'f');
-    await expect.poll(() => provider.calls.length, { timeout: 10_000 }).toBe(before + 1);
+    await expect.poll(() => provider.calls.length).toBe(before + 1);
     const [month] = await app.deps.db.query<{ held: bigint }>(
       `SELECT held FROM spent WHERE key LIKE 'month/account/%'`,
     );

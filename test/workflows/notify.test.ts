@@ -1,32 +1,24 @@
 import { Webhook } from 'standardwebhooks';
 import { beforeAll, expect, test } from 'vitest';
 import { evalWork } from '../../src/evals/index.js';
-import { createNet } from '../../src/net/index.js';
 import { signingSecret } from '../../src/notify/sign.js';
 import { notifyAll } from '../../src/notify/start-notify-loop.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
-import { createTestDeps } from '../support/create-test-app.js';
 import { evalVerbs } from '../support/evals.js';
 import { flow, scripted } from '../support/flows.js';
 import { runsOf } from '../support/hooks.js';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
-import { type MailServer, startMailServer } from '../support/mail-server.js';
+import type { MailServer } from '../support/mail-server.js';
+import { createMailed, PUBLIC } from '../support/mailed.js';
 import { pushBranch } from '../support/previews.js';
 import { fileList } from '../support/workspace-app.js';
 
-const PUBLIC = 'https://box.example';
 let app: EngineApp;
 let mail: MailServer;
 beforeAll(async () => {
-  mail = await startMailServer();
-  const { config } = await createTestDeps();
-  const ours = {
-    ...config,
-    publicUrl: PUBLIC,
-    email: { ...config.email, from: 'Signalbox <box@box.example>', smtpUrl: mail.url },
-    allowHosts: [{ host: '127.0.0.1', port: null }],
-  };
-  app = await createEngineApp({ deps: { config: ours, net: createNet({ config: ours }) } });
+  const mailed = await createMailed();
+  mail = mailed.mail;
+  app = await createEngineApp({ deps: mailed.deps });
 });
 
 const SCRIPT =
@@ -94,6 +86,34 @@ async function receiver(respond = (): number => 204): Promise<LocalServer> {
     response.end();
   });
 }
+
+test('security 11: a release address that a run says is in no mail and no POST with its token', async () => {
+  const ops = 'ops-release@x.test';
+  const hook = await startLocalServer((_request, response) => void response.writeHead(204).end());
+  const body =
+    '## Ask\n\n- wait: event\n\n## Sign it\n\n- approve: human\n\nFrom {{steps.ask.event.url}}\n\n## After @worker\n\nGo.';
+  const run = await started(
+    body,
+    `notify: { email: ${ops}, url: "${hook.url}/in", events: [approval.waiting, run.failed] }\n`,
+  );
+  const { waiting } = await app.until(run.workspace, run.id, (one) => one.waiting.length > 0);
+  const url = new URL(waiting[0]?.releaseUrl ?? '');
+  const token = url.searchParams.get('token') ?? '';
+  await app.post(url.pathname + url.search, { url: url.href }, { as: null });
+  await app.until(run.workspace, run.id, (one) => one.status === 'awaiting-approval');
+  await app.post(`/api/workspaces/${run.workspace}/runs/${run.id}/approve`, { decision: 'reject', note: url.href });
+  await app.ended(run.workspace, run.id);
+  await notifyAll(app.deps);
+  const told = [
+    ...mailsTo(ops).map((one) => `${one.subject} ${one.text} ${one.html}`),
+    ...hook.requests.map((one) => one.body),
+  ];
+  expect(told.length).toBeGreaterThan(1);
+  for (const one of told) {
+    expect(one).toContain('token=…');
+    expect(one).not.toContain(token);
+  }
+});
 
 test('a POST is signed the Standard Webhooks way, carries the links, and is tried again under the same id', async () => {
   let refused = 2;
@@ -275,6 +295,10 @@ test('security 1: an eval that failed is told by mail and POST and starts who li
   // As a worker does whose report was lost.
   await Promise.all([1, 2, 3].map(() => evalWork.end(app.deps, failed.id)));
   await evalWork.close(app.deps, failed.id);
+  // Over a live run nothing is deployed.
+  const heard = async () => (await runsOf(app, workspace)).filter(({ trigger }) => trigger.kind === 'event');
+  await expect.poll(async () => (await heard()).length).toBe(1);
+  for (const { id } of await heard()) await app.ended(workspace, id);
   const deployed = await app.post(`/api/workspaces/${workspace}/deploy`, { files: fileList(tree('Refund')) });
   expect(deployed.status).toBe(200);
   expect((await evals.whole(workspace, 'e')).ok).toBe(true);
@@ -286,10 +310,9 @@ test('security 1: an eval that failed is told by mail and POST and starts who li
   await notifyAll(app.deps);
   await app.restartWorker({});
 
-  const started = async () => (await runsOf(app, workspace)).filter(({ trigger }) => trigger.kind === 'event');
-  await expect.poll(async () => (await started()).length, { timeout: 30_000 }).toBe(2);
+  await expect.poll(async () => (await heard()).length).toBe(2);
   const common = { event: 'eval.failed', eval: 'e', trigger: 'manual', cases: 2, skipped: 0 };
-  expect((await started()).map(({ input }) => input)).toMatchObject([
+  expect((await heard()).map(({ input }) => input)).toMatchObject([
     { ...common, evalRunId: failed.id, status: 'completed', passed: 1, failed: 1, failedCases: ['Bad'], error: null },
     {
       ...common,

@@ -1,9 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { applyPending } from '../../src/remotes/index.js';
+import type { Checker } from '../../src/workspace/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
+import { directChecker } from '../support/direct-checker.js';
 import { commitAll, git, type Remotes, readFolder, runGit, serveRemotes } from '../support/git-remote.js';
+import { ownTemporal } from '../support/own-temporal.js';
 import { bodyOf, type Tree } from '../support/workspace-app.js';
 
 const FILES: Tree = {
@@ -27,11 +30,11 @@ interface Stage {
 }
 
 /** A workspace with a run that waits for a person, and a clone of it. */
-async function stage(files: Tree = FILES): Promise<Stage> {
-  const name = await app.workspace(files);
-  const run = await app.start(name, 'gate');
-  await app.until(name, run, ({ status }) => status === 'awaiting-approval');
-  return { name, run, clone: await remotes.clone(name) };
+async function stage(on: EngineApp = app, served: Remotes = remotes): Promise<Stage> {
+  const name = await on.workspace(FILES);
+  const run = await on.start(name, 'gate');
+  await on.until(name, run, ({ status }) => status === 'awaiting-approval');
+  return { name, run, clone: await served.clone(name) };
 }
 
 const put = (folder: string, path: string, content: string): void => {
@@ -42,7 +45,7 @@ const put = (folder: string, path: string, content: string): void => {
 const read = (name: string) => bodyOf(app.get(`/api/workspaces/${name}`));
 const approve = async ({ name, run }: Stage) =>
   expect((await app.post(`/api/workspaces/${name}/runs/${run}/approve`, { decision: 'approve' })).status).toBe(200);
-const waits = (name: string) => expect.poll(async () => (await read(name)).pending, { timeout: 30_000 }).toBeNull();
+const waits = (name: string) => expect.poll(async () => (await read(name)).pending).toBeNull();
 
 test('a push over a live run is accepted and waits, a clone stays what is live, and the end of the run applies it', async () => {
   const at = await stage();
@@ -115,6 +118,29 @@ test('one that conflicts with what came meanwhile is refused, told, and left to 
   expect(readFolder(await remotes.clone(name))['knowledge/a.md']).toBe('both\n');
 });
 
+test('one that no longer goes together with what came meanwhile is refused in its own words, and read once for that', async () => {
+  const { name, clone } = await stage();
+  put(clone, 'flows/hello.md', '---\ndescription: Says hello.\n---\n\n## Say it @writer\n\nSay hello.\n');
+  await commitAll(clone);
+  expect((await runGit(clone, 'push', 'origin', 'main')).code).toBe(0);
+  expect((await app.delete(`/api/workspaces/${name}/source?path=agents/writer.md`)).status).toBe(200);
+  const [row] = await app.deps.db.query<{ id: string }>('SELECT id FROM workspace WHERE name = $1', [name]);
+  let read = 0;
+  const checker: Checker = {
+    ...directChecker,
+    check: (...asked) => {
+      read += 1;
+      return directChecker.check(...asked);
+    },
+  };
+  const applied = await applyPending({ ...app.deps, checker }, row?.id ?? '', { overLiveRuns: true });
+  expect(applied).toMatchObject({
+    kind: 'refused',
+    refusal: { message: expect.stringMatching(/^the push that waited has one error, .*flows\/hello\.md/) },
+  });
+  expect(read).toBe(1);
+});
+
 test('a push that waits can be applied over the live runs, which go on as they began', async () => {
   const at = await stage();
   const { name, clone } = at;
@@ -146,4 +172,38 @@ test('a push tells what its evals said', async () => {
   expect(code).toBe(0);
   expect(err).toMatch(/^remote: eval good: (passed, 1 of 1 cases|still running)/m);
   expect(err).toMatch(/^remote: eval poor: (failed, 1 of 1 cases|still running).*GET \/api\/workspaces/m);
-}, 60_000);
+});
+
+test('a push that waits is kept while Temporal is away, as is the one after it, and the end of the run applies it once Temporal is back', async () => {
+  const temporal = await ownTemporal({});
+  onTestFinished(() => temporal.close());
+  const own = await createEngineApp({ temporal: temporal.at });
+  onTestFinished(() => own.stopWorker());
+  const { name, run, clone } = await stage(own, await serveRemotes(own));
+  const push = async (path: string): Promise<string> => {
+    put(clone, path, `${path}\n`);
+    const commit = await commitAll(clone, path);
+    expect(await runGit(clone, 'push', 'origin', 'main')).toMatchObject({ code: 0 });
+    return commit;
+  };
+  await push('knowledge/before.md');
+  const words = () => own.deps.db.query('SELECT kind FROM outbox');
+  await expect.poll(words).toEqual([]);
+  const [row] = await own.deps.db.query<{ id: string }>('SELECT id FROM workspace WHERE name = $1', [name]);
+  const workflow = temporal.client.workflow.getHandle(`apply-push-${row?.id}`);
+  expect((await workflow.describe()).status.name).toBe('RUNNING');
+  let last = '';
+  await temporal.whileAway(async () => {
+    last = await push('knowledge/meanwhile.md');
+    const approved = await own.post(`/api/workspaces/${name}/runs/${run}/approve`, { decision: 'approve' });
+    expect(approved.status).toBe(200);
+    expect((await bodyOf(own.get(`/api/workspaces/${name}`))).pending.revision).toBe(last);
+  });
+  await expect
+    .poll(async () => bodyOf(own.get(`/api/workspaces/${name}`)))
+    .toMatchObject({ pending: null, revision: last });
+  expect((await own.ended(name, run)).status).toBe('completed');
+  expect(readFolder(clone)).toMatchObject({ 'knowledge/before.md': expect.anything(), ...FILES });
+  await expect.poll(words).toEqual([]);
+  expect(await workflow.result()).toBeUndefined();
+});

@@ -68,7 +68,7 @@ async function begin(models: string, more: Readonly<Record<string, string>> = {}
 
 async function follow(at: string): Promise<OpenStream> {
   const stream = readStream((init) => app.get(`${at}/stream`, init));
-  await expect.poll(() => stream.items.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => stream.items.length).toBeGreaterThan(0);
   return stream;
 }
 
@@ -84,9 +84,9 @@ test('what a model streamed before it broke off is taken back when the next mode
   answers.set('second', () => ({ text: 'the whole of another answer', eventDelayMs: 60 }));
   const { workspace, id, at } = await begin('broken, second');
   const stream = await follow(at);
-  await expect.poll(() => stream.text(), { timeout: 20_000 }).toContain('half of');
+  await expect.poll(() => stream.text()).toContain('half of');
   const run = await app.ended(workspace, id);
-  await expect.poll(() => stream.items.at(-1)?.event, { timeout: 10_000 }).toBe('end');
+  await expect.poll(() => stream.items.at(-1)?.event).toBe('end');
   expect(run.steps[0]?.result).toBe('the whole of another answer');
   expect(stream.text()).toBe('the whole of another answer');
   // One for each try that had told of its text.
@@ -111,12 +111,12 @@ test('what was streamed is taken back when the call is put off, and the answer t
   answers.set('busy', (n) => (n === 1 ? { events, eventDelayMs: 150 } : { text: 'all of it', eventDelayMs: 60 }));
   const { workspace, id, at } = await begin('busy');
   const stream = await follow(at);
-  await expect.poll(() => stream.text(), { timeout: 10_000 }).toContain('half');
-  await expect.poll(() => stream.items.some(({ event }) => event === 'model.waiting'), { timeout: 8_000 }).toBe(true);
-  await expect.poll(() => stream.text(), { timeout: 5_000 }).toBe('');
+  await expect.poll(() => stream.text()).toContain('half');
+  await expect.poll(() => stream.items.some(({ event }) => event === 'model.waiting')).toBe(true);
+  await expect.poll(() => stream.text()).toBe('');
   expect(asked('busy')).toHaveLength(1);
   const run = await app.ended(workspace, id);
-  await expect.poll(() => stream.items.at(-1)?.event, { timeout: 10_000 }).toBe('end');
+  await expect.poll(() => stream.items.at(-1)?.event).toBe('end');
   expect([run.status, stream.text(), stream.resets()]).toEqual(['completed', 'all of it', 1]);
 });
 
@@ -132,7 +132,7 @@ test('an open circuit without a fallback is waited for so often and no more, by 
     );
     return row?.waits ?? 0;
   };
-  await expect.poll(waits, { timeout: 20_000 }).toBe(1);
+  await expect.poll(waits).toBe(1);
   const { circuits, models } = await health();
   expect(circuits.map((one) => one.provider)).toContain(endpoint('down'));
   expect(models.find((one) => one.endpoint === endpoint('down'))).toEqual({
@@ -151,7 +151,7 @@ test('an open circuit without a fallback is waited for so often and no more, by 
   expect(run.error).toContain(`given up after waiting ${MOST_WAITS} times for a model that answers`);
   const failed = run.steps[0]?.trace.find(({ kind }) => kind === 'step.failed');
   expect(failed).toMatchObject({ class: 'model' });
-}, 90_000);
+});
 
 test('an open circuit gives way to the next model at once, and closes when the endpoint answers again', async () => {
   answers.set('mixed', () => ({ status: 503, body: '{"error":{"message":"no"}}' }));
@@ -170,9 +170,9 @@ test('an open circuit gives way to the next model at once, and closes when the e
   const isOpen = async () => (await health()).circuits.some((one) => one.provider === endpoint('mixed'));
   expect(await isOpen()).toBe(true);
   const results = async () => (await run()).steps[0]?.result;
-  await expect.poll(results, { timeout: 30_000, interval: 1_000 }).toBe('back again');
+  await expect.poll(results, { interval: 1_000 }).toBe('back again');
   expect((await health()).models.map((one) => one.endpoint)).not.toContain(endpoint('mixed'));
-}, 90_000);
+});
 
 test('a fallback whose context is smaller is compacted to its own, and named when that is not enough', async () => {
   answers.set('refusing', () => ({ status: 401, body: '{"error":{"message":"wrong key"}}' }));
@@ -186,7 +186,7 @@ test('a run that is stopped within a stream hangs up on the provider, and asks n
   answers.set('stopped', () => ({ text: 'one two three four five six', hangAfter: 4, eventDelayMs: 120 }));
   const { workspace, id, at } = await begin('stopped, second');
   const stream = await follow(at);
-  await expect.poll(() => stream.text(), { timeout: 10_000 }).toContain('one');
+  await expect.poll(() => stream.text()).toContain('one');
   const others = asked('second').length;
   expect((await app.post(`${at}/stop`, {})).status).toBeLessThan(300);
   const run = await app.ended(workspace, id);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { advanceLane } from '../../src/engine/index.js';
+import { attemptOf } from '../support/attempt.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
@@ -69,7 +70,15 @@ test('a run that was stopped while it was put off leaves nothing in line', async
   expect((await app.post(`/api/workspaces/${workspace}/runs/${first}/stop`)).status).toBe(200);
   expect((await app.ended(workspace, await app.start(workspace, 'f'))).status).toBe('completed');
   const left = () => app.deps.db.query('SELECT 1 FROM slot UNION ALL SELECT 1 FROM slot_lane');
-  await expect.poll(async () => (await left()).length, { timeout: 5_000 }).toBe(0);
+  await expect.poll(async () => (await left()).length).toBe(0);
+});
+
+test('a worker that left hands over its own lanes alone: another one in the same process goes on with its own', async () => {
+  const left = await createEngineApp({ models: { ...noModels } });
+  await left.stopWorker();
+  provider.respond(() => ({ text: 'done' }));
+  const workspace = await app.workspace({ ...WORKER, 'flows/f.md': flow('## One @worker\n\nGo.') });
+  expect((await app.ended(workspace, await app.start(workspace, 'f'))).status).toBe('completed');
 });
 
 test('who advances a lane before its time waits for the rest of it, and calls nobody', async () => {
@@ -77,7 +86,7 @@ test('who advances a lane before its time waits for the rest of it, and calls no
   const workspace = await idle.workspace({ ...WORKER, 'flows/f.md': retry('1h') });
   const runId = await idle.start(workspace, 'f');
   const advance = (turn: number, attempt = 1) =>
-    advanceLane(idle.deps, { runId, lane: 'main', turn }, attempt, new AbortController().signal);
+    advanceLane(idle.deps, { runId, lane: 'main', turn }, attemptOf(attempt));
   const stop = await advance(1);
   expect(stop).toMatchObject({ kind: 'later' });
   const calls = provider.calls.length;

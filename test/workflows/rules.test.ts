@@ -53,7 +53,7 @@ test('a call that the timeout of its step cuts has its end in the journal, and i
     '- { when: { turn: 1 }, calls: [{ tool: Bash, args: { command: "sleep 300" } }] }\n- { text: never }\n';
   const workspace = await app.workspace({
     ...scripted(script),
-    'flows/f.md': flow('## Sleep @worker\n\n- timeout: 2s\n\nSleep.'),
+    'flows/f.md': flow('## Sleep @worker\n\n- timeout: 5s\n\nSleep.'),
   });
   const id = await app.start(workspace, 'f');
   const run = await app.ended(workspace, id);

@@ -139,7 +139,7 @@ test('a stop reaches those that work was handed to, and what they spent counts',
   const workspace = await app.workspace(FILES);
   const id = await app.start(workspace, 'f');
   await expect
-    .poll(async () => (await childrenOf(workspace, id)).map(({ status }) => status), { timeout: 30_000 })
+    .poll(async () => (await childrenOf(workspace, id)).map(({ status }) => status))
     .toEqual(['awaiting-approval', 'awaiting-approval']);
   await app.post(`/api/workspaces/${workspace}/runs/${id}/stop`, {});
   const run = await app.run(workspace, id);
@@ -228,7 +228,7 @@ test('approve: [run_agent] asks before work is handed on, and refused nobody is 
 });
 
 test("the agent's timeout bounds those that it hands work to", async () => {
-  const files = { ...FILES, 'agents/lead.md': agent('agents: [digger]\ntimeout: 3s', 'You LEAD.') };
+  const files = { ...FILES, 'agents/lead.md': agent('agents: [digger]\ntimeout: 6s', 'You LEAD.') };
   play({ LEAD: leads(hand('digger', 'dig')), DIG: () => ({ text: 'dug', delayMs: 60_000 }) });
   const workspace = await app.workspace(files);
   const id = await app.start(workspace, 'f');

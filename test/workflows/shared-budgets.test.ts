@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OverBudget } from '../../src/engine/errors.js';
 import { closeRun } from '../../src/engine/index.js';
@@ -8,9 +7,11 @@ import { supersedeLanes } from '../../src/engine/rows/supersede-lanes.js';
 import { examine } from '../../src/observe/index.js';
 import { newId } from '../../src/shared/ids.js';
 import type { EngineApp } from '../support/create-engine-app.js';
+import { TIMES } from '../support/exploring.js';
 import type { FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
 import { createPlayedApp } from '../support/played-app.js';
+import { fc, runs } from '../support/properties.js';
 import { testDb } from '../support/test-db.js';
 
 let app: EngineApp;
@@ -131,7 +132,7 @@ interface Call {
 const amounts = fc.record({ reserve: fc.integer({ min: 1, max: 400 }), used: fc.integer({ min: 0, max: 400 }) });
 
 test('security 31: calls of parallel runs under one budget never pass it, whoever ends in the midst of one', {
-  timeout: 120_000,
+  timeout: 120_000 * TIMES,
 }, async () => {
   await fc.assert(
     fc.asyncProperty(
@@ -171,7 +172,7 @@ test('security 31: calls of parallel runs under one budget never pass it, whoeve
         expect(sum).toEqual({ spent: pool.used, reserved: 0n });
       },
     ),
-    { numRuns: 25 },
+    runs(25),
   );
 });
 

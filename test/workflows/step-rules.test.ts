@@ -43,7 +43,7 @@ async function started(files: Readonly<Record<string, string>>, body?: object) {
 
 const GATE = (rounds: number) =>
   flow(
-    `## Draft @worker\n\nDraft it.\n\n## Sign\n\n- approve: human\n- timeout: 2s\n- on_timeout: draft\n- max_rounds: ${rounds}\n\nOK?`,
+    `## Draft @worker\n\nDraft it.\n\n## Sign\n\n- approve: human\n- timeout: 4s\n- on_timeout: draft\n- max_rounds: ${rounds}\n\nOK?`,
   );
 
 test('a gate that nobody decided in time goes back to a step, which is told, and is decided in the next round', async () => {
@@ -75,7 +75,7 @@ test('a gate whose rounds are used up fails when nobody decides again', async ()
 test('a wait for an event that did not come goes back to a step, and its next round takes an event', async () => {
   play(() => undefined);
   const body =
-    '## Order @worker\n\nOrder.\n\n## Parcel\n\n- wait: event\n- timeout: 2s\n- on_timeout: order\n- max_rounds: 2\n\nWait.';
+    '## Order @worker\n\nOrder.\n\n## Parcel\n\n- wait: event\n- timeout: 4s\n- on_timeout: order\n- max_rounds: 2\n\nWait.';
   const { workspace, id } = await started({ 'flows/f.md': flow(body) });
   const waiting = await app.until(workspace, id, (run) => run.steps[1]?.round === 2 && run.waiting.length > 0);
   const url = new URL(waiting.waiting[0]?.releaseUrl ?? '');

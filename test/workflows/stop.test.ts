@@ -21,7 +21,7 @@ test('security 3: a stop ends the run at once, and a late answer of the model ch
   const run = await app.run(workspace, id);
   expect([run.status, run.stopped, run.error]).toEqual(['failed', true, 'stopped by admin']);
   expect(run.steps[0]?.status).toBe('failed');
-  await expect.poll(() => app.deps.workflows.describeRun(id), { timeout: 10_000 }).toBe('closed');
+  await expect.poll(() => app.deps.workflows.describeRun(id)).toBe('closed');
   expect((await app.run(workspace, id)).lastSeq).toBe(run.lastSeq);
 });
 
@@ -32,11 +32,11 @@ test('security 3: the programs of a stopped run are dead within five seconds', a
   });
   const id = await app.start(workspace, 's');
   const rows = () => app.deps.db.query<{ pid: number }>('SELECT pid FROM sandbox_process WHERE run_id = $1', [id]);
-  await expect.poll(async () => (await rows()).length, { timeout: 15_000 }).toBe(1);
+  await expect.poll(async () => (await rows()).length).toBe(1);
   const [row] = await rows();
   await stop(workspace, id);
-  await expect.poll(() => isAlive(row?.pid ?? 0), { timeout: 5_000 }).toBe(false);
-  await expect.poll(async () => (await rows()).length, { timeout: 5_000 }).toBe(0);
+  await expect.poll(() => isAlive(row?.pid ?? 0)).toBe(false);
+  await expect.poll(async () => (await rows()).length).toBe(0);
 });
 
 test('a stop ends parked runs, their child runs and their gates', async () => {
@@ -52,8 +52,8 @@ test('a stop ends parked runs, their child runs and their gates', async () => {
   await stop(workspace, id);
   const inner = await app.run(workspace, child);
   expect([inner.status, inner.stopped, inner.waiting]).toEqual(['failed', true, []]);
-  await expect.poll(() => app.deps.workflows.describeRun(id), { timeout: 10_000 }).toBe('closed');
-  await expect.poll(() => app.deps.workflows.describeRun(child), { timeout: 10_000 }).toBe('closed');
+  await expect.poll(() => app.deps.workflows.describeRun(id)).toBe('closed');
+  await expect.poll(() => app.deps.workflows.describeRun(child)).toBe('closed');
 });
 
 test('a stopped run keeps what its steps made: their files, and the first line as its summary', async () => {

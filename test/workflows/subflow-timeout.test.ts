@@ -60,7 +60,7 @@ async function childOf(workspace: string, id: string): Promise<string> {
   return run.waiting.find(({ kind }) => kind === 'subflow')?.runId ?? '';
 }
 
-const OUTER = (options = '') => flow(`## Call\n\n- subflow: inner\n- timeout: 2s\n${options}\n## After @worker\n\nGo.`);
+const OUTER = (options = '') => flow(`## Call\n\n- subflow: inner\n- timeout: 4s\n${options}\n## After @worker\n\nGo.`);
 const INNER = flow('## Inner @worker\n\nGo.');
 
 test(
@@ -79,11 +79,9 @@ test(
     });
     const [child] = await childrenOf(id);
     expect(child).toMatchObject({ status: 'failed', error: TOO_LONG });
-    await expect.poll(() => app.deps.workflows.describeRun(child?.id ?? ''), { timeout: 20_000 }).toBe('closed');
+    await expect.poll(() => app.deps.workflows.describeRun(child?.id ?? '')).toBe('closed');
     await expect
-      .poll(() => app.deps.db.query('SELECT 1 FROM sandbox_process WHERE run_id = $1', [child?.id]), {
-        timeout: 10_000,
-      })
+      .poll(() => app.deps.db.query('SELECT 1 FROM sandbox_process WHERE run_id = $1', [child?.id]))
       .toEqual([]);
     expect(await app.deps.db.query(`SELECT 1 FROM call WHERE run_id = $1 AND state = 'started'`, [child?.id])).toEqual(
       [],
@@ -141,7 +139,7 @@ test('time that a subflow waits for a person is no time at work, however long it
 test('what a subflow has used up counts on after it waited', SLOW, async () => {
   play((step) => (step === 'send' ? late : undefined));
   const inner = flow('## Gate\n\n- approve: human\n\nOK?\n\n## Send @worker\n\nS.');
-  const { workspace, id } = await started({ 'flows/outer.md': OUTER().replace('2s', '1h'), 'flows/inner.md': inner });
+  const { workspace, id } = await started({ 'flows/outer.md': OUTER().replace('4s', '1h'), 'flows/inner.md': inner });
   const child = await childOf(workspace, id);
   await app.until(workspace, child, (run) => run.status === 'awaiting-approval');
   await app.deps.db.query('UPDATE run SET active_ms = active_limit_ms - 500 WHERE id = $1', [child]);
@@ -194,17 +192,16 @@ test(
       ['deepest', TOO_LONG],
       ['inner', TOO_LONG],
     ]);
-    // Two branches at work for two seconds are two seconds.
-    expect(Number(runs[1]?.active)).toBeGreaterThanOrEqual(2_000);
-    expect(Number(runs[1]?.active)).toBeLessThan(6_000);
-    expect(run.steps[0]?.durationMs).toBeGreaterThanOrEqual(2_000);
+    // Two branches at work for four seconds are four seconds: counted twice they would have ended the step after two.
+    expect(Number(runs[1]?.active)).toBeGreaterThanOrEqual(4_000);
+    expect(run.steps[0]?.durationMs).toBeGreaterThanOrEqual(4_000);
   },
 );
 
 test('each item of a step with a subflow has a clock of its own', SLOW, async () => {
-  play((step) => (step === 'inner' ? { text: 'in time', delayMs: 900 } : undefined));
+  play((step) => (step === 'inner' ? { text: 'in time', delayMs: 2_000 } : undefined));
   const outer = flow(
-    '## Call\n\n- each: input.names\n- subflow: inner\n- timeout: 2s',
+    '## Call\n\n- each: input.names\n- subflow: inner\n- timeout: 5s',
     'input: { names(array): string }\n',
   );
   const { workspace, id } = await started(
@@ -220,7 +217,7 @@ test('the clock goes on in a new execution of the child', SLOW, async () => {
   const loop =
     '## Draft @worker\n\nA.\n\n## Gate\n\n- approve: human\n- on_reject: draft\n- max_rounds: 30\n\nOK?\n\n## Send @worker\n\nS.';
   const { workspace, id } = await started({
-    'flows/outer.md': OUTER().replace('2s', '1h'),
+    'flows/outer.md': OUTER().replace('4s', '1h'),
     'flows/inner.md': flow(loop),
   });
   const child = await childOf(workspace, id);

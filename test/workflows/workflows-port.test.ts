@@ -62,6 +62,17 @@ describe.each(kinds)('over the connection of %s', (_kind, connect) => {
     expect(events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes)).toBe(true);
   });
 
+  test('the end of an eval’s run is awaited for as long as asked, and no longer', async () => {
+    const evalRunId = randomUUID();
+    await workflows.startEval(evalRunId);
+    // Nobody works on the queue: it does not end by itself.
+    await workflows.whenEvalEnds(evalRunId, 300);
+    const awaited = workflows.whenEvalEnds(evalRunId, 30_000);
+    await client.workflow.getHandle(evalRunId).terminate('test');
+    await awaited;
+    await workflows.whenEvalEnds('never-started', 30_000);
+  });
+
   test('the open runs are those of the own task queue', async () => {
     const mine = await startedRun();
     const other = randomUUID();
@@ -71,7 +82,7 @@ describe.each(kinds)('over the connection of %s', (_kind, connect) => {
       for await (const id of workflows.openRuns()) ids.push(id);
       return ids;
     };
-    await expect.poll(open, { timeout: 10_000 }).toContain(mine);
+    await expect.poll(open).toContain(mine);
     expect(await open()).not.toContain(other);
   });
 

@@ -57,8 +57,12 @@ function count({ messages, past }: Session, why: 'repair' | 'nudge'): number {
   return past.counts[why] + messages.filter((message) => message.why === why).length;
 }
 
-/** Takes one fence off, if the whole text stands in one. */
+/** Takes one fence off, if the whole text stands in one. In time of its length: a model may write marks without end. */
 export function withoutFence(text: string): string {
-  const match = /^(`{3,}|~{3,})[^\n]*\n([\s\S]*?)\n?\1\s*$/.exec(text.trim());
-  return (match?.[2] ?? text).trim();
+  const whole = text.trim();
+  const open = /^(?:`{3,}|~{3,})/.exec(whole)?.[0].length ?? 0;
+  const begins = whole.indexOf('\n') + 1;
+  let ends = whole.length;
+  while (ends > begins && whole[ends - 1] === whole[0] && whole.length - ends < open) ends -= 1;
+  return open > 0 && begins > open && whole.length - ends >= 3 ? whole.slice(begins, ends).trim() : whole;
 }

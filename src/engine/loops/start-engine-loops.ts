@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.js';
 import { repeat } from '../../shared/repeat.js';
-import { abortLive, STOP_CHANNEL, worker } from '../live.js';
+import { abortLive, STOP_CHANNEL } from '../live.js';
 import { correctMonths } from '../months/correct-months.js';
 import { sweepOutbox } from '../outbox/outbox.js';
 import { reconcile } from '../outbox/reconcile.js';
@@ -13,15 +13,12 @@ const RECONCILE_EVERY_MS = 60_000;
 const RECONCILE_AT_LEAST_MS = 600_000;
 
 export interface EngineLoops {
-  /** SIGTERM: lanes stop at their next border and the next worker goes on. */
-  leave(): void;
   /** Ends the loops; resolves when none is at work. */
   close(): Promise<void>;
 }
 
 /** What runs beside the worker: the outbox's sweep, the reconciler, and the ear for stops. */
 export function startEngineLoops(deps: Deps): EngineLoops {
-  worker.leaving = false;
   const unlisten = deps.db.listen(STOP_CHANNEL, (runId) => {
     abortLive(runId);
     deps.sandbox
@@ -39,9 +36,6 @@ export function startEngineLoops(deps: Deps): EngineLoops {
     repeat(deps.log, { name: 'slots', everyMs: SWEEP_SLOTS_EVERY_MS }, () => sweepSlots(deps)),
   ];
   return {
-    leave: () => {
-      worker.leaving = true;
-    },
     close: async () => {
       unlisten();
       await Promise.all(loops.map((loop) => loop.end()));

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Check, Scene } from './check.js';
+import { blobs } from './checks/blobs.js';
 import { events } from './checks/events.js';
 import { files } from './checks/files.js';
 import { journal } from './checks/journal.js';
@@ -9,6 +10,7 @@ import { orphans } from './checks/orphans.js';
 import { outbox } from './checks/outbox.js';
 import { owners } from './checks/owners.js';
 import { parks } from './checks/parks.js';
+import { pushes } from './checks/pushes.js';
 import { revisions } from './checks/revisions.js';
 import { sandboxes } from './checks/sandboxes.js';
 import { schedules } from './checks/schedules.js';
@@ -32,8 +34,10 @@ const CHECKS = {
   money,
   events,
   outbox,
+  pushes,
   revisions,
   files,
+  blobs,
   orphans,
   owners,
   secrets,

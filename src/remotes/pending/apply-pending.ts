@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.js';
 import { adoptPack, isAncestor, mergeCommits, type Repository } from '../../git/index.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { Refusal } from '../../shared/refusal.js';
-import { alignRefs, dropPack, keepPack, readLiveTree, refusedTree, takePack } from '../../workspaces/index.js';
+import { alignRefs, dropPack, keepPack, readLiveTree, takePack } from '../../workspaces/index.js';
 import { createProposal, requireNewest } from '../receive/propose-commit.js';
 import { type PushedTree, readPushedTree } from '../receive/pushed-tree.js';
 import { raisePush } from '../receive/raise-push.js';
@@ -75,10 +75,9 @@ async function apply(
   failpoint('push-merged');
   const propose = createProposal(deps, caller.tenant, ready.tree);
   try {
-    const { prepared } = await propose(deps.db, workspaceId, live);
-    if (!prepared.workspace) throw refusedTree('the push that waited', prepared.issues);
     return await applyTree(deps, caller, {
       workspace: pending.workspace,
+      what: 'the push that waited',
       propose: async (sql, id, now) => {
         requireNewest(now, live.gitCommit);
         return propose(sql, id, now);

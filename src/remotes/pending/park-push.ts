@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.js';
 import { post, tellRuns } from '../../engine/index.js';
 import type { RefCommand } from '../../git/index.js';
 import { failpoint } from '../../shared/failpoint.js';
-import { findWorkspace, liveRuns, readLiveTree, setRef } from '../../workspaces/index.js';
+import { findWorkspace, liveRuns, readLiveCommit, setRef } from '../../workspaces/index.js';
 import { requireNewest } from '../receive/propose-commit.js';
 import type { PushContext } from '../receive/push-context.js';
 import type { Outcome } from '../receive/report.js';
@@ -20,9 +20,10 @@ const NAMED = 5;
 export async function parkPush(deps: Deps, context: PushContext, command: RefCommand): Promise<Outcome | null> {
   const { remote, pack, say } = context;
   const oid = command.new ?? '';
+  await pack.keep();
   const parked = await deps.db.transaction(async (sql) => {
     await findWorkspace(sql, remote.caller, remote.name, 'update');
-    requireNewest(await readLiveTree(sql, remote.id), command.old);
+    requireNewest({ gitCommit: await readLiveCommit(sql, remote.id) }, command.old);
     const { count, runs } = await liveRuns(sql, remote.id);
     if (count === 0) return null;
     const [before] = await sql.query<{ oid: string }>('SELECT oid FROM git_ref WHERE workspace_id = $1 AND name = $2', [

@@ -51,3 +51,12 @@ export async function endPending(
   if (rows.length > 0 && !keep) await deleteRef(sql, { workspaceId, name: PENDING, expect: oid });
   return rows.length > 0;
 }
+
+/** Has Temporal told again of each push that waits for long: one that lost its workflow would wait for good. Harmless otherwise. */
+export async function repeatPending(sql: Sql): Promise<void> {
+  await sql.query(
+    `INSERT INTO outbox (run_id, kind) SELECT workspace_id, 'apply-push' FROM pending_push p
+      WHERE p.at < now() - interval '15 minutes'
+        AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.run_id = p.workspace_id AND o.kind = 'apply-push')`,
+  );
+}

@@ -1,14 +1,18 @@
 import type { Deps } from '../../deps.js';
 import { FLUSH, MAIN, pktLine } from '../../git/index.js';
-import { listStoredRefs, readLiveShelf, readLiveTree } from '../../workspaces/index.js';
+import { listStoredRefs, readLiveCommit, readLiveShelf, readLiveTree } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
 
 const NONE = '0'.repeat(40);
 
 /** What a push may begin from (gitprotocol-http). Refs of the service's own are nobody's to push, and not named. */
 export async function advertisePush(deps: Deps, { id, isLibrary, caller }: Remote): Promise<Buffer> {
-  const { gitCommit } = isLibrary ? await readLiveShelf(deps.db, caller.tenant) : await readLiveTree(deps.db, id);
-  const stored = await listStoredRefs(deps.db, id);
+  // What a push comes after is asked for next: it is read while the client packs its objects.
+  if (!isLibrary) void readLiveTree(deps.db, id).catch(() => undefined);
+  const [gitCommit, stored] = await Promise.all([
+    isLibrary ? readLiveShelf(deps.db, caller.tenant).then((live) => live.gitCommit) : readLiveCommit(deps.db, id),
+    listStoredRefs(deps.db, id),
+  ]);
   const refs = stored
     .filter(({ name }) => !name.startsWith('refs/service/'))
     .map(({ name, oid }) => [name, oid] as const);

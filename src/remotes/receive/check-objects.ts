@@ -24,8 +24,9 @@ export async function checkObjects(
 }
 
 async function kindsOf(inside: Repository, commands: readonly RefCommand[]): Promise<readonly string[]> {
-  if (commands.length === 0) return [];
+  const known = commands.map(({ new: id }) => inside.objects?.get(id ?? '')?.type);
   // A tag is as good as what it names in the end.
+  if (known.every((type) => type !== undefined && type !== 'tag')) return known as string[];
   const names = commands.map(({ ref, new: id }) => (ref.startsWith('refs/tags/') ? `${id}^{}` : `${id}`));
   const { stdout } = await runGit(inside, ['cat-file', '--batch-check=%(objecttype)'], {
     input: `${names.join('\n')}\n`,

@@ -1,9 +1,11 @@
 import type { Sql } from '../../db/contract.js';
 import type { Proposal } from '../../deploys/index.js';
 import type { Deps } from '../../deps.js';
+import { isAncestor, type Repository } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import { diffTrees, type LiveTree, type PreparedTree, prepareTree, readInReach } from '../../workspaces/index.js';
-import { type PushedTree, shasOf } from './pushed-tree.js';
+import type { PushedTree } from './pushed-tree.js';
+import type { Outcome } from './report.js';
 
 /**
  * A pushed commit as the tree to make live. Of memory that agents wrote it mentions what it changes itself: the
@@ -14,7 +16,7 @@ export function createProposal(
   tenant: string,
   tree: PushedTree,
 ): (sql: Sql, workspaceId: string, live: LiveTree) => Promise<Proposal> {
-  const shas = shasOf(tree.files);
+  const shas = new Map(tree.files.map((file) => [file.path, file]));
   let last: PreparedTree | undefined;
   return async (sql, workspaceId, live) => {
     const reach = await readInReach(sql, tenant, workspaceId);
@@ -40,3 +42,17 @@ export function requireNewest(live: { readonly gitCommit: string | null }, old: 
   if (live.gitCommit === old) return;
   throw new Refusal('conflict', 'fetch first: main has moved on since you fetched it', { code: 'push/fetch-first' });
 }
+
+/** Whether a commit comes after what was there: nearly always the one before it is its parent. */
+export async function comesAfter(
+  inside: Repository,
+  { commit, parents }: PushedTree,
+  old: string | null,
+): Promise<boolean> {
+  return old === null || parents.includes(old) || isAncestor(inside, old, commit.id);
+}
+
+export const NOT_FORWARD: Outcome = {
+  kind: 'no',
+  reason: 'non-fast-forward: main only grows; pull, then push again',
+};

@@ -9,6 +9,8 @@ export interface PushContext {
   readonly remote: Remote;
   /** The repository with the push's objects. */
   readonly inside: Repository;
+  /** What is wrong with the objects that a ref is to name; null when nothing is. Asked before anything is kept. */
+  readonly faultOf: (command: RefCommand) => Promise<string | null>;
   readonly pack: PackTaker;
   readonly say: (...lines: readonly string[]) => void;
   /** What is told when all refs have moved, at once. */

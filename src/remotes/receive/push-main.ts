@@ -1,11 +1,10 @@
 import { applyTree, noteRefused } from '../../deploys/index.js';
-import { isAncestor } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';
-import { readLiveTree, refusedTree } from '../../workspaces/index.js';
+import { readLiveTree } from '../../workspaces/index.js';
 import { parkPush } from '../pending/park-push.js';
-import { createProposal, requireNewest } from './propose-commit.js';
+import { comesAfter, createProposal, NOT_FORWARD, requireNewest } from './propose-commit.js';
 import { issueLines, type UpdateRef } from './push-context.js';
-import { readPushedTree } from './pushed-tree.js';
+import { readPushedChanges, readPushedTree } from './pushed-tree.js';
 import { raisePush } from './raise-push.js';
 import { sayEvals } from './say-evals.js';
 
@@ -14,18 +13,17 @@ import { sayEvals } from './say-evals.js';
  * not at all. Over live runs it is kept, and waits for their end.
  */
 export const pushMain: UpdateRef = async (deps, context, command) => {
-  const { remote, inside, pack, say, later } = context;
+  const { remote, inside, pack, say, later, faultOf } = context;
   const id = command.new ?? '';
   const live = await readLiveTree(deps.db, remote.id);
   requireNewest(live, command.old);
-  if (command.old !== null && !(await isAncestor(inside, command.old, id)))
-    return { kind: 'no', reason: 'non-fast-forward: main only grows; pull, then push again' };
-  const tree = await readPushedTree(inside, id);
+  const changes = await readPushedChanges(inside, id, live);
+  const reason = changes ? null : await faultOf(command);
+  if (reason !== null) return { kind: 'no', reason };
+  const tree = changes ?? (await readPushedTree(inside, id));
+  if (!(await comesAfter(inside, tree, command.old))) return NOT_FORWARD;
   const propose = createProposal(deps, remote.caller.tenant, tree);
   try {
-    const { prepared } = await propose(deps.db, remote.id, live);
-    if (!prepared.workspace) throw refusedTree('the tree', prepared.issues);
-    await pack.keep();
     const result = await applyTree(deps, remote.caller, {
       workspace: remote.name,
       propose: async (sql, workspaceId, now) => {
@@ -34,6 +32,8 @@ export const pushMain: UpdateRef = async (deps, context, command) => {
       },
       ...{ id: null, via: 'push', base: null, overLiveRuns: false, dryRun: false },
       message: () => tree.message,
+      before: () => pack.keep(),
+      leavesMain: true,
       also: async (sql) => {
         await pack.take(sql);
         await raisePush(sql, remote, { ref: command.ref, before: command.old, after: id });

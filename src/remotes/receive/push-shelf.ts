@@ -1,9 +1,9 @@
-import { isAncestor, MAIN } from '../../git/index.js';
+import { MAIN } from '../../git/index.js';
 import { pushLibrary } from '../../library/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Issue } from '../../workspace/index.js';
 import { readLiveShelf, refusedTree } from '../../workspaces/index.js';
-import { requireNewest } from './propose-commit.js';
+import { comesAfter, NOT_FORWARD, requireNewest } from './propose-commit.js';
 import { issueLines, type UpdateRef } from './push-context.js';
 import { readPushedTree } from './pushed-tree.js';
 
@@ -17,9 +17,8 @@ export const pushShelf: UpdateRef = async (deps, { remote, inside, pack, say }, 
   const id = command.new ?? '';
   const { caller } = remote;
   requireNewest(await readLiveShelf(deps.db, caller.tenant), command.old);
-  if (command.old !== null && !(await isAncestor(inside, command.old, id)))
-    return { kind: 'no', reason: 'non-fast-forward: main only grows; pull, then push again' };
   const tree = await readPushedTree(inside, id);
+  if (!(await comesAfter(inside, tree, command.old))) return NOT_FORWARD;
   if (tree.issues.length > 0) throw refusedTree('the tree', tree.issues);
   await pack.keep();
   try {

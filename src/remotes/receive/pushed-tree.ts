@@ -1,8 +1,10 @@
 import {
-  blobId,
+  type Commit,
+  type KnownFile,
   listTree,
   type Repository,
   readCommit,
+  readKnownCommit,
   readObjects,
   type TreeFault,
   treeId,
@@ -10,13 +12,17 @@ import {
 } from '../../git/index.js';
 import { Lru } from '../../shared/lru.js';
 import { type Issue, MAX_FILES, MAX_TREE_BYTES, type SourceFile } from '../../workspace/index.js';
-import type { ReadyCommit } from '../../workspaces/index.js';
+import type { LiveTree, ReadyCommit } from '../../workspaces/index.js';
+
+/** A file with the id of its bytes. */
+type PushedFile = SourceFile & { readonly sha: string };
 
 /** A commit's tree, as a deploy would bring it. */
 export interface PushedTree {
   readonly commit: ReadyCommit;
+  readonly parents: readonly string[];
   readonly message: string;
-  readonly files: readonly SourceFile[];
+  readonly files: readonly PushedFile[];
   /** What a deploy cannot even say: links, submodules, names that are no text. */
   readonly issues: readonly Issue[];
 }
@@ -31,27 +37,56 @@ const CODES = {
 const MAX_MESSAGE = 10_000;
 const LFS = 'version https://git-lfs.github.com/spec/';
 
-/** Reads a commit's tree within the limits of a deploy. The commit is there. */
+/** Reads a commit's tree within the limits of a deploy. The commit is there, and whole. */
 export async function readPushedTree(repository: Repository, id: string): Promise<PushedTree> {
-  const budget = { maxFiles: MAX_FILES, maxBytes: MAX_TREE_BYTES };
-  const [commit, listed] = await Promise.all([readCommit(repository, id), listTree(repository, id, budget)]);
+  const commit = await readCommit(repository, id);
   if (!commit) throw new Error(`there is no commit ${id}`);
+  const listed = await listTree(repository, id, { maxFiles: MAX_FILES, maxBytes: MAX_TREE_BYTES });
   const issues = listed.faults.map(({ path, kind, message }) => toIssue(path, CODES[kind], message));
   const isTooLarge = listed.faults.some(({ kind }) => kind === 'too-large');
   const kept = isTooLarge ? [] : listed.files;
-  const blobs = await readBlobs(repository, kept);
-  const files = kept.map(({ path, sha }) => ({ path, content: blobs.get(sha) ?? Buffer.alloc(0) }));
-  issues.push(...files.filter(isPointer).map(({ path }) => toIssue(path, 'file/lfs-pointer', POINTER)));
   // What lists like these files and is another tree could not be made again from them. Bad paths are the checker's to tell.
   const isSound = issues.length === 0 && unwritablePaths(kept.map(({ path }) => path)).size === 0;
   if (isSound && treeId(kept) !== commit.tree) issues.push(toIssue('', 'tree/not-files', NOT_FILES));
-  const executable = new Set(kept.filter((file) => file.executable).map(({ path }) => path));
+  return toPushed(commit, withContent(kept, await readBlobs(repository, kept)), issues);
+}
+
+/**
+ * The same of a small push over a revision, without a process of git; then it is whole as well. Null when it has to be
+ * checked and read by git.
+ */
+export async function readPushedChanges(
+  repository: Repository,
+  id: string,
+  { gitCommit, source }: Pick<LiveTree, 'gitCommit' | 'source'>,
+): Promise<PushedTree | null> {
+  const found = gitCommit === null ? null : readKnownCommit(repository, id, { id: gitCommit, files: source });
+  if (!found || found.files.size > MAX_FILES) return null;
+  const listed = [...found.files].map(([path, file]) => ({ path, ...file }));
+  const blobs = await readBlobs(repository, listed).catch(() => null);
+  return blobs && toPushed(found.commit, withContent(listed, blobs), []);
+}
+
+function toPushed(
+  { id, tree, parents, message }: Commit,
+  files: readonly (PushedFile & KnownFile)[],
+  issues: readonly Issue[],
+): PushedTree {
+  const executable = new Set(files.filter((file) => file.executable).map(({ path }) => path));
   return {
-    commit: { id, tree: commit.tree, executable },
-    message: commit.message.replaceAll('\0', '').trim().slice(0, MAX_MESSAGE) || 'No message',
-    files,
-    issues,
+    commit: { id, tree, executable },
+    parents,
+    message: message.replaceAll('\0', '').trim().slice(0, MAX_MESSAGE) || 'No message',
+    files: files.map(({ path, sha, content }) => ({ path, sha, content })),
+    issues: [...issues, ...files.filter(isPointer).map(({ path }) => toIssue(path, 'file/lfs-pointer', POINTER))],
   };
+}
+
+function withContent<T extends { readonly sha: string }>(
+  files: readonly T[],
+  blobs: ReadonlyMap<string, Uint8Array>,
+): (T & { readonly content: Uint8Array })[] {
+  return files.map((file) => ({ ...file, content: blobs.get(file.sha) ?? Buffer.alloc(0) }));
 }
 
 /** The blobs of the last tree that was read of a repository: the next one has nearly all of them. */
@@ -84,9 +119,4 @@ function isPointer({ content }: { readonly content: Uint8Array }): boolean {
 
 function toIssue(path: string, code: string, message: string): Issue {
   return { path, line: 1, column: 1, code, severity: 'error', message };
-}
-
-/** The ids that the files have, by path. */
-export function shasOf(files: readonly SourceFile[]): Map<string, { readonly sha: string }> {
-  return new Map(files.map(({ path, content }) => [path, { sha: blobId(content) }]));
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Deps } from '../../deps.js';
 import {
+  discardPack,
   MAIN,
   openQuarantine,
   type PushRequest,
@@ -13,7 +14,8 @@ import {
 } from '../../git/index.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
-import { createSlots } from '../../shared/slots.js';
+import { createSharedSlots, createSlots } from '../../shared/slots.js';
+import { StorageUnavailable, toStorageError } from '../../shared/storage-unavailable.js';
 import { alignRefs, listStoredRefs } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
 import { checkObjects } from './check-objects.js';
@@ -24,8 +26,8 @@ import { type Answer, createAnswer } from './sideband.js';
 import { createPackTaker, type PackTaker } from './take-once.js';
 import { updateRef } from './update-ref.js';
 
-/** As many pushes one process takes in at once: each has a git that reads what a stranger sent. */
-const slots = createSlots(4, 40);
+/** As many pushes one process takes in at once: each has a git that reads what a stranger sent. One account leaves one to others. */
+const slots = createSharedSlots(createSlots(4, 40), 3, 40);
 
 export interface PushInput {
   readonly body: Readable;
@@ -38,23 +40,28 @@ export interface PushInput {
  * and the report of each ref. Refuses only before anything is read.
  */
 export async function receivePush(deps: Deps, remote: Remote, { body, signal }: PushInput): Promise<Readable> {
-  const release = await slots.take();
+  const release = await slots.take(remote.caller.tenant);
   let quarantine: Quarantine | undefined;
   const finish = async (): Promise<void> => {
     await quarantine?.remove().catch((err: unknown) => deps.log.warn({ err }, 'a quarantine stayed'));
     release();
   };
   try {
-    const repository = await alignRefs(deps, remote.id);
-    if (!repository) throw notFound('repository');
-    quarantine = await openQuarantine(repository);
     const request = await readPushRequest(body);
-    const fault = await takeObjects(quarantine, request, signal);
-    failpoint('push-received');
-    const answer = createAnswer(request.capabilities.has('side-band-64k'));
-    // The client has sent all; from here on it is told, whatever happens.
-    void answerPush(deps, { remote, repository, quarantine, request, answer, fault, finish }).finally(finish);
-    return answer.stream;
+    try {
+      const repository = await alignRefs(deps, remote.id);
+      if (!repository) throw notFound('repository');
+      quarantine = await openQuarantine(repository);
+      const { inside, fault } = await takeObjects(quarantine, request, signal);
+      failpoint('push-received');
+      const answer = createAnswer(request.capabilities.has('side-band-64k'));
+      // The client has sent all; from here on it is told, whatever happens.
+      void answerPush(deps, { remote, repository, quarantine, inside, request, answer, fault, finish }).finally(finish);
+      return answer.stream;
+    } catch (error) {
+      if (!(toStorageError(error) instanceof StorageUnavailable)) throw error;
+      return await refuseAll(request, brokenOff(deps, remote, error), finish);
+    }
   } catch (error) {
     await finish();
     if (error instanceof WireFault) throw new Refusal('malformed', error.message);
@@ -62,17 +69,49 @@ export async function receivePush(deps: Deps, remote: Remote, { body, signal }: 
   }
 }
 
-/** What is wrong with the pack; null when it was taken, or none came. */
-async function takeObjects(quarantine: Quarantine, { pack }: PushRequest, signal: AbortSignal): Promise<string | null> {
-  if (pack === null) return null;
+/** A git that sends a push shows nothing of an answer but its report: each ref is told in one. */
+async function refuseAll(request: PushRequest, reason: string, finish: () => Promise<void>): Promise<Readable> {
+  if (request.pack) await discardPack(request.pack);
+  await finish();
+  const answer = createAnswer(request.capabilities.has('side-band-64k'));
+  answer.end(
+    reportOf(
+      request,
+      request.commands.map((command) => [command, { kind: 'no', reason }]),
+      null,
+    ),
+  );
+  return answer.stream;
+}
+
+/** What a client that wants a report is told of each of its refs. */
+function reportOf(
+  { capabilities, commands }: PushRequest,
+  outcomes: readonly (readonly [RefCommand, Outcome])[],
+  fault: string | null,
+): Buffer | null {
+  const wants = capabilities.has('report-status') || capabilities.has('report-status-v2');
+  if (!wants || commands.length === 0) return null;
+  return writeReport(outcomes, { unpack: fault, v2: capabilities.has('report-status-v2') });
+}
+
+/** The repository with the pack; `fault` is null when it was taken, or none came. */
+async function takeObjects(
+  quarantine: Quarantine,
+  { pack, fault }: PushRequest,
+  signal: AbortSignal,
+): Promise<Pick<Push, 'inside' | 'fault'>> {
+  const { inside } = quarantine;
+  if (pack === null) return { inside, fault };
   try {
-    await takePushedPack(quarantine, pack, { signal });
-    return null;
+    if (fault !== null) {
+      await discardPack(pack);
+      return { inside, fault };
+    }
+    return { inside: await takePushedPack(quarantine, pack, { signal }), fault: null };
   } catch (error) {
     if (!(error instanceof WireFault)) throw error;
-    // What is left of the body is read to its end, or the client would never come to the answer.
-    for await (const _ of pack) void _;
-    return error.message;
+    return { inside, fault: error.message };
   }
 }
 
@@ -80,6 +119,8 @@ interface Push {
   readonly remote: Remote;
   readonly repository: Repository;
   readonly quarantine: Quarantine;
+  /** The repository with the push's objects. */
+  readonly inside: Repository;
   readonly request: PushRequest;
   readonly answer: Answer;
   readonly fault: string | null;
@@ -89,22 +130,20 @@ interface Push {
 
 async function answerPush(deps: Deps, push: Push): Promise<void> {
   const { request, answer, fault } = push;
-  const { capabilities, commands } = request;
+  const { commands } = request;
   const later: (() => Promise<void>)[] = [];
   const pack = createPackTaker(deps, push);
   let outcomes: (readonly [RefCommand, Outcome])[];
   try {
     outcomes = await updateRefs(deps, push, { pack, later });
   } catch (err) {
-    deps.log.error({ err, workspaceId: push.remote.id }, 'a push broke off');
-    outcomes = commands.map((command) => [command, { kind: 'no', reason: 'internal error; push again' }]);
+    const reason = brokenOff(deps, push.remote, err);
+    outcomes = commands.map((command) => [command, { kind: 'no', reason }]);
   }
   const tidied = tidy(deps, push, pack);
   // What evals say is waited for by this client alone, and for all of its refs at once.
   await Promise.all(later.map((work) => work()));
-  const wants = capabilities.has('report-status') || capabilities.has('report-status-v2');
-  const report = writeReport(outcomes, { unpack: fault, v2: capabilities.has('report-status-v2') });
-  answer.end(wants && commands.length > 0 ? report : null);
+  answer.end(reportOf(request, outcomes, fault));
   await tidied;
 }
 
@@ -121,15 +160,19 @@ async function updateRefs(
   push: Push,
   { pack, later }: Pick<PushContext, 'pack' | 'later'>,
 ): Promise<(readonly [RefCommand, Outcome])[]> {
-  const { remote, quarantine, request, answer, fault } = push;
+  const { remote, inside, request, answer, fault } = push;
   const { commands } = request;
   if (fault !== null) return commands.map((command) => [command, { kind: 'no', reason: 'the pack was not taken' }]);
   const refs = new Map((await listStoredRefs(deps.db, remote.id)).map(({ name, oid }) => [name, oid]));
   // Main is there, or comes: nothing else may have a name below it.
   const faults = new Map(refFaults(commands, new Map([...refs, [MAIN, '']])));
   const left = commands.filter((command) => !faults.has(command));
-  for (const [command, reason] of await checkObjects(quarantine.inside, left)) faults.set(command, reason);
-  const context: PushContext = { remote, inside: quarantine.inside, pack, say: answer.say, later };
+  let checked: ReturnType<typeof checkObjects> | undefined;
+  const faultOf = async (command: RefCommand) => {
+    checked ??= checkObjects(inside, left);
+    return (await checked).get(command) ?? null;
+  };
+  const context: PushContext = { remote, inside, pack, say: answer.say, later, faultOf };
   const outcomes: (readonly [RefCommand, Outcome])[] = [];
   for (const command of commands) {
     const reason = faults.get(command);
@@ -143,7 +186,15 @@ async function tryRef(deps: Deps, context: PushContext, command: RefCommand): Pr
   try {
     return await updateRef(deps, context, command);
   } catch (err) {
-    deps.log.error({ err, workspaceId: context.remote.id }, 'a push broke off');
-    return { kind: 'no', reason: 'internal error; push again' };
+    return { kind: 'no', reason: brokenOff(deps, context.remote, err) };
   }
+}
+
+/** What its sender is told: more than that it broke off only of what they may wait for. */
+function brokenOff({ log }: Pick<Deps, 'log'>, remote: Remote, thrown: unknown): string {
+  const err = toStorageError(thrown);
+  log.error({ err, workspaceId: remote.id }, 'a push broke off');
+  return err instanceof Refusal && err.kind === 'unavailable'
+    ? err.message.replace('try again', 'push again')
+    : 'internal error; push again';
 }

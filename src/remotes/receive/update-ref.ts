@@ -13,9 +13,14 @@ import type { Outcome } from './report.js';
 /** Moves one ref by the rules of what it is. A refusal is its outcome, with all issues as words for the person. */
 export async function updateRef(deps: Deps, context: PushContext, command: RefCommand): Promise<Outcome> {
   try {
+    // A small push to main needs no process of git to know that.
+    const isMain = command.ref === MAIN && !context.remote.isLibrary;
+    const reason = isMain ? null : await context.faultOf(command);
+    if (reason !== null) return { kind: 'no', reason };
     return await kindOf(context.remote, command.ref)(deps, context, command);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    // What is away is told where what breaks off is.
+    if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error;
     const { issues } = error.details as { readonly issues?: readonly Issue[] };
     context.say(...issueLines(issues ?? []));
     return { kind: 'no', reason: shortReason(error, issues ?? []) };

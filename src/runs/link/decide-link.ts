@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.js';
 import type { Json } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
-import { type Decided, decideRun } from '../decide-run.js';
+import { type Decided, decideRunIn } from '../decide-run.js';
 import { checkFormNonce } from './form-nonce.js';
 import { linkCaller } from './link-caller.js';
 import { type OpenLinkInput, requireLink } from './require-link.js';
@@ -18,13 +18,13 @@ export interface LinkVote {
 
 /** Decides the one gate that the link was made for, as its recipient, through the door that every decision takes. */
 export async function decideLink(deps: Deps, input: OpenLinkInput, vote: LinkVote): Promise<Decided> {
-  const { workspace } = await requireLink(deps, input);
+  const { workspaceId } = await requireLink(deps, input);
   const { runId, park } = input;
   const { nonce, ...said } = vote;
   if (nonce !== undefined) {
     if (vote.digest === undefined) throw new Refusal('refused', 'digest: the form of the page carries it beside nonce');
     checkFormNonce(deps, { ...input, digest: vote.digest }, nonce);
   }
-  const caller = await linkCaller(deps.db, { ...input, workspace }, input.address);
-  return decideRun(deps, caller, { workspace, runId, park, ...said });
+  const caller = await linkCaller(deps.db, input, input.address);
+  return decideRunIn(deps, caller, { workspaceId, runId, park, ...said });
 }

@@ -43,7 +43,7 @@ export async function openLink(deps: Deps, input: OpenLinkInput): Promise<Opened
   return deps.db.transaction(async (sql) => {
     await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const row = await requireLink(deps, input, sql);
-    const caller = await linkCaller(sql, { ...input, workspace: row.workspace }, input.address);
+    const caller = await linkCaller(sql, input, input.address);
     return viewOf(deps, { sql, row, caller }, input);
   });
 }
@@ -75,7 +75,7 @@ async function viewOf(deps: Deps, { sql, row, caller }: At, link: GateOf): Promi
     yours: voteOf(readVotes(row.votes), caller),
   };
   // A page is forwarded and printed: a run's release address is none of its business, whoever reads it.
-  const show = hideTokens(deps, { ...caller, role: 'viewer' }, [row.runId, row.parentId, row.rootId]);
+  const show = hideTokens(deps, { role: 'viewer' }, [row.runId, row.parentId, row.rootId]);
   return { ...show(shown), to: link.to, digest, nonce: formNonce(deps, { ...link, digest }) };
 }
 

@@ -30,7 +30,8 @@ export async function copySteps(sql: Sql, { from, to, chosen }: Copy): Promise<v
     await sql.query({
       name: 'copy-run-files',
       text: `INSERT INTO run_file (run_id, agent, path, step, sha, size)
-        SELECT $2, agent, path, step, sha, size FROM run_file WHERE run_id = $1 AND step = ANY($3)`,
+        SELECT $2, agent, path, step, sha, size FROM run_file
+          WHERE run_id = $1 AND step = ANY($3) FOR SHARE`,
       values: [from, to, ids],
     });
   }

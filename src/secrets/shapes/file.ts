@@ -49,13 +49,26 @@ function parses(pem: string): boolean {
   }
 }
 
-const SETTING = /^[\s"'{,-]*[\w. -]+["']?\s*[:=]\s*(\S.*)$/;
+/** A setting's name, in whatever quotes; longer ones are none. */
+const NAME = /^[\s"'{,-]*[\w. -]+["']?\s*$/;
+const MAX_NAME = 100;
+const AFTER = new Set(['"', "'", '}', ',', ';', ' ', '\t']);
 const KINDS = [/[a-z]/, /[A-Z]/, /[0-9]/, /[^A-Za-z0-9./: -]/];
 
 /** Of a file of settings what stands behind each `=` or `:` by itself, when it looks like more than a word or an address. */
 function valuesIn(content: string): string[] {
   return content.split(/\r?\n/).flatMap((line) => {
-    const text = (SETTING.exec(line)?.[1] ?? '').trim().replace(/^["']|["'},;\s]+$/g, '');
+    const at = line.search(/[:=]/);
+    const name = line.slice(0, Math.max(0, at)).trim();
+    if (name.length > MAX_NAME || !NAME.test(name)) return [];
+    const text = bare(line.slice(at + 1).trim());
     return text.length >= 8 && KINDS.filter((kind) => kind.test(text)).length >= 2 ? [text] : [];
   });
+}
+
+/** Without the quotes around it, and what a list or a block goes on with behind it. */
+function bare(value: string): string {
+  let end = value.length;
+  while (end > 0 && AFTER.has(value[end - 1] ?? '')) end -= 1;
+  return value.slice(/^["']/.test(value) ? 1 : 0, end);
 }

@@ -109,7 +109,7 @@ async function fail(
 ): Promise<void> {
   const isGone = fault.kind === 'gone';
   const hidden = hiddenTexts(secret).map((text) => [secret.name, text] as const);
-  const clean = hidden.reduce((text, entry) => redactor(new Map([entry])).text(text), fault.message);
+  const clean = redactor(hidden).text(fault.message);
   const message = isGone && state.inDoubt ? `${clean}; ${MAYBE_SPENT}` : clean;
   const failure: Failure = { kind: fault.kind, message };
   deps.log.warn({ secret: secret.id, kind: fault.kind, reason: message }, 'no live token was given');

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.js';
+import { holdBlob, nameHeld } from '../../storage/index.js';
 import { raiseEvent } from '../../workspaces/index.js';
 import { BadArgument, optionalString, stringArg } from '../arguments.js';
 import type { AgentTool, ToolContext } from '../contract.js';
@@ -9,7 +10,7 @@ import { ok } from '../outcome.js';
 import { parameters, text } from '../parameters.js';
 import { toolPath } from '../tool-path.js';
 
-type StorageDeps = Pick<Deps, 'db' | 'blobs'>;
+type StorageDeps = Pick<Deps, 'db' | 'blobs' | 'log'>;
 
 export function saveToStorageTool(deps: StorageDeps): AgentTool {
   return {
@@ -62,8 +63,9 @@ async function save(
   context: ToolContext,
   { path, content }: { readonly path: string; readonly content: Uint8Array },
 ): Promise<void> {
-  const sha = await deps.blobs.put(content);
-  await deps.db.transaction(async (sql) => {
+  const held = await holdBlob(deps, content);
+  const { sha } = held;
+  await nameHeld(deps, [held], async (sql) => {
     await context.guard(sql);
     const { run, agent } = context;
     await indexStored(sql, context, [{ path, sha, size: content.byteLength }]);

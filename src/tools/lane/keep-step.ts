@@ -1,5 +1,6 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
+import { blobSha, type HeldBlob, holdBlob, nameHeld } from '../../storage/index.js';
 import type { KeptFile, ToolContext } from '../contract.js';
 import { isUnchanged, type KeptState, readKept, writeKept } from './kept-state.js';
 import { type LaneFile, readLaneFile } from './lane-files.js';
@@ -17,6 +18,7 @@ interface Kept extends KeptFile {
   readonly shown: string;
   readonly ctimeMs: number;
   readonly laneSize: number;
+  readonly held: HeldBlob;
 }
 
 /**
@@ -40,7 +42,11 @@ export async function keepStep(
   const changed = listing.files.filter(({ path, stat }) => !isUnchanged(known.get(path), stat));
   const kept = await storeChanged(deps, context, { paths: changed.map(({ path }) => path), known, ignore });
   if (kept.length === 0) return [];
-  await deps.db.transaction((sql) => index(sql, context, kept));
+  await nameHeld(
+    deps,
+    kept.map(({ held }) => held),
+    (sql) => index(sql, context, kept),
+  );
   for (const { local, sha, laneSize, ctimeMs } of kept) known.set(local, { sha, size: laneSize, ctimeMs });
   await writeKept(folder.root, known);
   return kept.map(({ path, sha, size }) => ({ path, sha, size }));
@@ -62,21 +68,24 @@ async function storeChanged(deps: KeepDeps, context: ToolContext, changes: Chang
     else if (total + file.content.length > MAX_KEPT_TOTAL) changes.ignore(path, 'the step left more than 512 MiB');
     else {
       total += file.content.length;
-      const stored = await storeFile(deps, context, { path, file });
-      if (changes.known.get(path)?.sha !== stored.sha) kept.push(stored);
+      const stored = await storeFile(deps, context, { path, file, knownSha: changes.known.get(path)?.sha });
+      if (stored) kept.push(stored);
     }
   }
   return kept;
 }
 
+/** Null when its bytes are those that were kept of it before. */
 async function storeFile(
   deps: KeepDeps,
   { agent, secrets }: ToolContext,
-  { path, file }: { readonly path: string; readonly file: LaneFile },
-): Promise<Kept> {
+  { path, file, knownSha }: { readonly path: string; readonly file: LaneFile; readonly knownSha: string | undefined },
+): Promise<Kept | null> {
   const hide = secrets.hide();
   const content = hide.bytes(file.content);
-  const sha = await deps.blobs.put(content);
+  const sha = blobSha(content);
+  if (sha === knownSha) return null;
+  const held = await holdBlob(deps, content, sha);
   // A file's name may be made of one, too.
   const shown = hide.text(path);
   const stored = shown.startsWith('outputs/') ? `outputs/${agent.name}/${shown.slice('outputs/'.length)}` : shown;
@@ -88,6 +97,7 @@ async function storeFile(
     local: path,
     ctimeMs: file.stat.ctimeMs,
     laneSize: file.stat.size,
+    held,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.js';
-import type { ProgramResult, RefusedHost } from '../../sandbox/index.js';
+import { LEFT_OUT, type ProgramResult, type RefusedHost } from '../../sandbox/index.js';
 import type { ProgramSecrets } from '../../secrets/index.js';
 import type { Json, JsonObject } from '../../shared/json.js';
 import type { Redactor } from '../../shared/redact.js';
@@ -29,7 +29,6 @@ export interface LaneResult {
   readonly detail: Readonly<Record<string, Json>>;
 }
 
-const CUT = /\n\[… \d+ bytes left out …\]\n/;
 /** What programs say when they miss a network: of the C library, curl, Python and Node. */
 const NO_NETWORK =
   /could not resolve|name resolution|name or service not known|network is unreachable|getaddrinfo|EAI_AGAIN|ENETUNREACH/i;
@@ -107,7 +106,7 @@ async function secretsFor({ secrets, folder }: ToolContext): Promise<ProgramSecr
 }
 
 function redacted(result: ProgramResult, secrets: Redactor): ProgramResult {
-  return { ...result, stdout: secrets.cut(result.stdout, CUT), stderr: secrets.cut(result.stderr, CUT) };
+  return { ...result, stdout: secrets.cut(result.stdout, LEFT_OUT), stderr: secrets.cut(result.stderr, LEFT_OUT) };
 }
 
 function describe(context: ToolContext, result: ProgramResult): LaneResult {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { ProgramResult } from '../../sandbox/index.js';
-import { redactor } from '../../shared/redact.js';
+import { LEFT_OUT, type ProgramResult } from '../../sandbox/index.js';
+import { type Redactor, redactor } from '../../shared/redact.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { ToolContext } from '../contract.js';
 import type { Client } from './client.js';
@@ -26,7 +26,8 @@ export async function installRuntime(
 ): Promise<number> {
   const clients = await clientsFor(needs.node || wish.npm.length > 0, wish.pip.length > 0);
   const hide = redactor(clients.flatMap(({ hidden }) => hidden).map((word) => ['of the registry', word] as const));
-  const output = hide.stream((text) => context.onOutput?.(text));
+  const told = (text: string) => context.onOutput?.(text);
+  const output = { stdout: hide.stream(told), stderr: hide.stream(told) };
   const result = await sandbox.run({
     argv: ['bash', '-c', installScript(wish, needs), 'prepare', here.python?.path ?? '', nodePackage(wish.node)],
     env: Object.assign({}, ...clients.map(({ env }) => env)),
@@ -39,11 +40,12 @@ export async function installRuntime(
     timeoutMs: MOST_MS,
     owner: { runId: context.run.id, lane: context.lane },
     signal: context.signal,
-    onOutput: output.write,
+    onOutput: (text, stream) => output[stream].write(text),
   });
-  output.end();
+  output.stdout.end();
+  output.stderr.end();
   context.signal.throwIfAborted();
-  if (result.exitCode !== 0) throw new Refusal('refused', hide.text(failure(result)));
+  if (result.exitCode !== 0) throw new Refusal('refused', failure(result, hide));
   return Math.max(0, Number(result.stdout.trim().split('\n').at(-1)) || 0);
 }
 
@@ -65,14 +67,14 @@ function nodePackage(version: string | null): string {
 }
 
 /** The client's last words: they name the package that is not there. */
-function failure({ stdout, stderr, why, network }: ProgramResult): string {
-  const said = (stderr.trim() || stdout.trim()).slice(-TOLD_TAIL);
-  const refused = (network?.refused ?? []).map((host) => host.why);
+function failure({ stdout, stderr, why, network }: ProgramResult, hide: Redactor): string {
+  const said = (hide.cut(stderr, LEFT_OUT).trim() || hide.cut(stdout, LEFT_OUT).trim()).slice(-TOLD_TAIL);
+  const refused = (network?.refused ?? []).map((host) => hide.text(host.why));
   const built = /No matching distribution found|Could not find a version/.test(said)
     ? ['only packages that come built (wheels) are installed, since others run code of theirs while they are']
     : [];
   return [
     'runtime: it could not be prepared',
-    ...[why ?? '', ...refused, ...built, said].filter((part) => part !== ''),
+    ...[why === null ? '' : hide.text(why), ...refused, ...built, said].filter((part) => part !== ''),
   ].join('; ');
 }

@@ -1,11 +1,15 @@
 const ADDRESS = /^[^\s<>@",;:()[\]\\]+@[^\s<>@",;:()[\]\\]+$/;
 
+/** No mail program writes a longer line of one address, and reading one takes the square of its length. */
+const MAX_LINE = 2_000;
+
 /**
  * The one address of a From line, in lower case; null when there is none, or more than one. A display name may hold
  * anything, another address too, so what stands in the last angle brackets counts, and only at the very end.
  */
 export function addressOf(from: string): string | null {
   const text = from.trim();
+  if (text.length > MAX_LINE) return null;
   const [, display = '', inner] = /^(.*)<([^<>]*)>$/s.exec(text) ?? [];
   if (inner !== undefined && /[<>]|,[^"]*$/.test(display.replace(/"(?:[^"\\]|\\.)*"/g, ''))) return null;
   const address = (inner ?? text).trim().toLowerCase();

@@ -1,6 +1,8 @@
 import { checkPath, foldPath } from '../../workspace/index.js';
 
 const MAX_LENGTH = 120;
+/** How much of a name is looked at, in characters: its beginning, and its end for the ending's sake. */
+const [BEGINNING, END] = [400, 100];
 
 /** Names for files of one folder, in their order: each is plain, and no two are one where case does not count. */
 export function attachmentNames(given: readonly string[]): readonly string[] {
@@ -16,7 +18,10 @@ export function attachmentNames(given: readonly string[]): readonly string[] {
 
 /** Senders choose names: folders, tricks of direction and what file systems know go; null when nothing is left. */
 function plainName(name: string): string | null {
-  const last = name.normalize('NFC').split(/[/\\]/).at(-1) ?? '';
+  const whole = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1);
+  const last = (whole.length > BEGINNING + END ? whole.slice(0, BEGINNING) + whole.slice(-END) : whole).normalize(
+    'NFC',
+  );
   const plain = last
     .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
     .replace(/[%:*?"<>|]/g, '_')

@@ -1,4 +1,5 @@
 import { isRecord } from '../../shared/json.js';
+import { decodeText, type Part } from './form-parts.js';
 import type { Attachment } from './mail.js';
 
 /** What providers tell of a mail, whatever they call it: names are compared without case, `-` and `_`. */
@@ -7,6 +8,8 @@ export interface Fields {
   readonly text: (name: string) => string;
   /** The field as it came. */
   readonly raw: (name: string) => unknown;
+  /** The field's bytes, as the sender wrote them. */
+  readonly bytes: (name: string) => Uint8Array;
   readonly files: () => readonly Attachment[];
   readonly envelopeFrom: () => string | null;
 }
@@ -27,23 +30,37 @@ export function parsedFields(mail: Readonly<Record<string, unknown>>, files: rea
   return { ...jsonFields(mail), files: () => files };
 }
 
-export async function formFields(form: FormData): Promise<Fields> {
-  const all = new Map<string, unknown>();
-  const files: Attachment[] = [];
-  for (const [name, value] of form) {
-    if (typeof value !== 'string') files.push({ name: value.name, type: value.type, content: await bytesOf(value) });
-    else if (!all.has(foldKey(name))) all.set(foldKey(name), value);
+/** A form's fields are in the charsets that its field `charsets` names, as JSON, and else in UTF-8. */
+export function formFields(parts: readonly Part[]): Fields {
+  const fields = new Map<string, Uint8Array>();
+  for (const { name, bytes, file } of parts) {
+    if (file === null && !fields.has(foldKey(name))) fields.set(foldKey(name), bytes);
   }
-  return { ...fieldsOf(all), files: () => files };
+  const charsets = charsetsIn(decodeText(fields.get('charsets') ?? new Uint8Array()));
+  const all = new Map([...fields].map(([name, bytes]) => [name, decodeText(bytes, charsets.get(name))]));
+  const files = parts.flatMap(({ file, bytes }) => (file === null ? [] : [{ ...file, content: bytes }]));
+  return { ...fieldsOf(all), bytes: (name) => fields.get(name) ?? new Uint8Array(), files: () => files };
 }
 
-async function bytesOf(file: File): Promise<Uint8Array> {
-  return new Uint8Array(await file.arrayBuffer());
+/** `{"subject":"UTF-8","text":"iso-8859-2"}`. */
+function charsetsIn(text: string): ReadonlyMap<string, string> {
+  const told = text.length < 10_000 ? tryJson(text) : null;
+  const entries = isRecord(told) ? Object.entries(told) : [];
+  return new Map(entries.flatMap(([name, value]) => (typeof value === 'string' ? [[foldKey(name), value]] : [])));
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 function fieldsOf(all: ReadonlyMap<string, unknown>): Omit<Fields, 'files'> {
   return {
     text: (name) => textOf(all.get(name)),
+    bytes: (name) => Buffer.from(textOf(all.get(name))),
     raw: (name) => all.get(name),
     envelopeFrom: () => envelopeFrom(all.get('envelope')),
   };
@@ -66,14 +83,7 @@ function textOf(value: unknown): string {
 
 /** Inbound parsers tell the envelope as JSON in a text: `{"to":[…],"from":"…"}`. */
 function envelopeFrom(value: unknown): string | null {
-  let envelope = value;
-  if (typeof value === 'string' && value.length < 10_000) {
-    try {
-      envelope = JSON.parse(value);
-    } catch {
-      return null;
-    }
-  }
+  const envelope = typeof value === 'string' && value.length < 10_000 ? tryJson(value) : value;
   const from = isRecord(envelope) ? envelope.from : undefined;
   return typeof from === 'string' ? from.trim() : null;
 }

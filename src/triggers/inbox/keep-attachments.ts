@@ -1,6 +1,7 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import { newId } from '../../shared/ids.js';
+import { giveUpHeld, type HeldBlob, holdBlob, takeHeld } from '../../storage/index.js';
 import { attachmentNames } from './attachment-names.js';
 import type { Attachment } from './mail.js';
 
@@ -15,11 +16,12 @@ export interface KeptAttachment {
 
 export interface KeptAttachments {
   readonly list: readonly KeptAttachment[];
-  /**
-   * Stores the bytes and makes them files of the workspace, in the transaction of what they came for: a mail that is
-   * refused, or comes twice, leaves nothing in the store.
-   */
+  /** Stores the bytes: before the transaction of what they came for, which must not wait for the store. */
+  readonly store: () => Promise<void>;
+  /** Makes them files of the workspace, in that transaction. */
   readonly keep: (sql: Sql, workspaceId: string) => Promise<void>;
+  /** After it: a mail that was refused, or came twice, leaves nothing in the store. */
+  readonly settle: () => Promise<void>;
 }
 
 /** The files of a mail, each under `files/inbox/<a new id>/`, so that no mail writes over another's. */
@@ -30,13 +32,21 @@ export function attachmentsOf(deps: Deps, attachments: readonly Attachment[]): K
     const name = names[index] ?? '';
     return { told: { name, type: plainType(type), size: content.byteLength, path: `${folder}/${name}` }, content };
   });
+  const stored: (StoredFile & { readonly held: HeldBlob })[] = [];
+  const holds = () => stored.map(({ held }) => held);
   return {
     list: files.map(({ told }) => told),
-    keep: async (sql, workspaceId) => {
-      const kept: StoredFile[] = [];
-      for (const { told, content } of files) kept.push({ ...told, sha: await deps.blobs.put(content) });
-      await indexFiles(sql, workspaceId, kept);
+    store: async () => {
+      for (const { told, content } of files) {
+        const held = await holdBlob(deps, content);
+        stored.push({ ...told, sha: held.sha, held });
+      }
     },
+    keep: async (sql, workspaceId) => {
+      await indexFiles(sql, workspaceId, stored);
+      await takeHeld(sql, holds());
+    },
+    settle: () => giveUpHeld(deps, holds()),
   };
 }
 

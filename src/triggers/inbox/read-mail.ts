@@ -2,6 +2,7 @@ import { isRecord } from '../../shared/json.js';
 import { jsonShapeFault } from '../../shared/json-shape.js';
 import { errorMessage, Refusal } from '../../shared/refusal.js';
 import { type Fields, formFields, jsonFields } from './fields.js';
+import { readFormParts } from './form-parts.js';
 import type { Attachment, InboundMail } from './mail.js';
 import { mailHeaders } from './mail-headers.js';
 import { rawFields } from './raw-fields.js';
@@ -23,24 +24,24 @@ export async function readMail({ type: header, body }: { type: string; body: Uin
   const raw = rawIn(fields);
   if (raw === null) return mailOf(fields);
   // The envelope is what only the provider knows.
-  return mailOf({ ...(await rawFields(Buffer.from(raw))), envelopeFrom: fields.envelopeFrom });
+  return mailOf({ ...(await rawFields(raw)), envelopeFrom: fields.envelopeFrom });
 }
 
 /** Where inbound parsers put a mail that they were told not to parse. */
 const RAW_FIELDS = ['email', 'bodymime', 'raw', 'rawemail'];
 
-function rawIn({ text }: Fields): string | null {
+/** Its bytes: each of its parts says its own charset. */
+function rawIn({ text, bytes }: Fields): Uint8Array | null {
   if (['text', 'html', 'textbody', 'htmlbody', 'bodyplain', 'bodyhtml'].some((name) => text(name) !== '')) return null;
   const isRaw = (value: string) => /^[!-9;-~]{1,100}:[^\n]*\r?\n/.test(value);
-  return RAW_FIELDS.map(text).find(isRaw) ?? null;
+  const name = RAW_FIELDS.find((one) => isRaw(text(one)));
+  return name === undefined ? null : bytes(name);
 }
 
 async function readForm(type: string, body: Uint8Array): Promise<Fields> {
-  const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } })
-    .formData()
-    .catch(() => null);
-  if (form === null) throw new Refusal('malformed', 'the body is not the form that its Content-Type names');
-  return formFields(form);
+  const parts = await readFormParts(type, body);
+  if (parts === null) throw new Refusal('malformed', 'the body is not the form that its Content-Type names');
+  return formFields(parts);
 }
 
 function readJson(body: Uint8Array): Fields {
@@ -59,12 +60,19 @@ function readJson(body: Uint8Array): Fields {
   return jsonFields(mail);
 }
 
+/** Mail servers take less as one header, in characters. */
+const MAX_LINE = 64 * 1024;
+
 function mailOf(fields: Fields): InboundMail {
   const { text } = fields;
   const headers = mailHeaders(fields);
   const from = text('from') || headers.from || text('sender');
   if (from === '') {
     throw new Refusal('refused', 'the mail has no from: send from, to, subject, and text or html, or the mail itself');
+  }
+  const [to, subject] = [text('to') || text('recipient') || headers.to || '', text('subject') || headers.subject || ''];
+  for (const [name, line] of Object.entries({ from, to, subject })) {
+    if (line.length > MAX_LINE) throw new Refusal('refused', `the mail’s ${name} has more than ${MAX_LINE} characters`);
   }
   const attachments = fields.files();
   if (attachments.length > MAX_ATTACHMENTS) {
@@ -79,8 +87,8 @@ function mailOf(fields: Fields): InboundMail {
   };
   return {
     from,
-    to: text('to') || text('recipient') || headers.to || '',
-    subject: text('subject') || headers.subject || '',
+    to,
+    subject,
     text: shown(bodies.text),
     html: shown(bodies.html),
     headers,

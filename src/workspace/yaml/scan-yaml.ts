@@ -2,9 +2,11 @@ import { CST, Lexer, Parser } from 'yaml';
 
 /** What a document of this depth means nobody can say; deeper ones would only exhaust the stack. */
 const MAX_DEPTH = 40;
+/** A line of `key: value` has eight. Each costs about as much to read as any other, whatever it is. */
+export const MAX_PARTS = 40_000;
 
 export interface ScanFault {
-  readonly kind: 'tag' | 'anchor' | 'alias' | 'depth' | 'directive';
+  readonly kind: 'tag' | 'anchor' | 'alias' | 'depth' | 'parts' | 'directive';
   readonly offset: number;
   readonly text: string;
 }
@@ -18,12 +20,13 @@ const MARKS: Readonly<Record<string, ScanFault['kind']>> = {
 
 /**
  * Walks the tokens, in time linear in the source, for what is refused before anything is composed. Ends at the first
- * place that nests too deep.
+ * place that nests too deep, or where there are too many parts.
  */
 export function scanYaml(source: string): ScanFault[] {
   const faults: ScanFault[] = [];
   const parser = new Parser();
   let previous = '';
+  let parts = 0;
   for (const lexeme of new Lexer().lex(source)) {
     // The text of a scalar is a lexeme of its own behind a control mark, and may begin with any sign.
     const kind = previous === CST.SCALAR ? undefined : MARKS[CST.tokenType(lexeme) ?? ''];
@@ -31,6 +34,8 @@ export function scanYaml(source: string): ScanFault[] {
     if (kind !== undefined) faults.push({ kind, offset, text: lexeme.trim().slice(0, 60) });
     for (const _token of parser.next(lexeme));
     if (parser.stack.length > MAX_DEPTH) return [...faults, { kind: 'depth', offset, text: '' }];
+    parts += 1;
+    if (parts > MAX_PARTS) return [...faults, { kind: 'parts', offset, text: '' }];
     previous = lexeme;
   }
   return faults;

@@ -34,6 +34,8 @@ export interface Outside {
   /** A delivery under that id of its sender's: the answer, with `runId` where a run was begun. */
   hook(id: string, body: object): Promise<Readonly<Record<string, unknown>>>;
   mail(id: string, mail: object): Promise<Readonly<Record<string, unknown>>>;
+  /** The id of the first delivery. */
+  delivery(): Promise<string>;
   /** All runs of the workspace, the oldest first, once there are so many. */
   runs(count: number): Promise<readonly string[]>;
   /** As if nothing had fired for thirteen hours: one time of the schedule is due. */

@@ -1,6 +1,6 @@
 import type { Failpoint } from '../../../src/shared/failpoint.js';
 import type { Ask, Doing, Job, Killed, KilledElsewhere } from './job.js';
-import { burst, cancels, event, fires, hook, mail, notifies, runsNow, tells } from './outside-jobs.js';
+import { burst, cancels, event, fires, hook, mail, notifies, redelivers, runsNow, tells } from './outside-jobs.js';
 
 const ACT = '## Act @worker\n\nAct.\n\n## After @worker\n\nAfter.';
 const GATE = '## First @worker\n\n1.\n\n## Sign\n\n- approve: human\n\nOK?\n\n## Last @worker\n\n3.';
@@ -217,6 +217,7 @@ export const KEYED: readonly Job[] = [
   shelves('POST /api/library/{kind}'),
   promotes('POST /api/workspaces/{ws}/runs/{id}/promote'),
   runsNow('POST /api/schedule', 2),
+  redelivers('POST /api/workspaces/{ws}/hooks/{flow}/deliveries/{id}/redeliver'),
   writes('POST /api/workspaces/{ws}/agents', { path: 'agents', body: { name: 'clerk' } }, 'agent.create'),
   writes(
     'POST /api/workspaces/{ws}/assets',
@@ -288,6 +289,7 @@ export const JOBS = {
   'firing-committed': { in: 'worker', jobs: [fires] },
   'notification-claimed': { in: 'worker', jobs: [notifies(1)] },
   'notification-sent': { in: 'worker', jobs: [notifies(2)] },
+  'rows-erased': { elsewhere: 'test/git/push-crash.test.ts' },
   'push-received': { elsewhere: 'test/git/push-crash.test.ts' },
   'pack-stored': { elsewhere: 'test/git/push-crash.test.ts' },
   'push-parked': { elsewhere: 'test/git/push-crash.test.ts' },

@@ -25,6 +25,24 @@ export const hook: Job = {
   did: ONE,
 };
 
+/** A delivery that an admin makes again. */
+export const redelivers = (name: string): Job => ({
+  name,
+  nth: 2,
+  flow: STEP,
+  keys: 'trigger: webhook\n',
+  async does(doing) {
+    const { runId } = await doing.outside.hook('1', { n: 1 });
+    await doing.drive(String(runId));
+    const id = await doing.outside.delivery();
+    const again = await doing.post({ path: `hooks/it/deliveries/${id}/redeliver`, body: {} });
+    await doing.drive(String(again.runId));
+    return driveAll(doing, 2);
+  },
+  shows: { ...COMPLETED, input: { n: 1 }, trigger: { kind: 'webhook' } },
+  did: { ...ONE, 'hook.redeliver': 1 },
+});
+
 export const mail: Job = {
   name: 'a mail with a file',
   flow: STEP,

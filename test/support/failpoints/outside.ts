@@ -39,6 +39,10 @@ export function outsideOf(workspace: string, { service, keys, receiver }: Place)
   return {
     hook: (id, body) => deliver('hookUrl', id, body),
     mail: (id, mail) => deliver('inboxUrl', id, { ...mail, messageId: `<${workspace}-${id}@x.test>` }),
+    async delivery() {
+      const [first] = await rows<{ id: string }>(`SELECT id FROM delivery WHERE ${of} ORDER BY id LIMIT 1`);
+      return first?.id ?? 'none';
+    },
     runs: (count) =>
       until(`${count} runs`, async () => {
         const found = await rows<{ id: string }>(

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ASSERTION_TYPES, type Assertion, readAssertion } from '../../../src/workspace/assertions/index.js';
+import { fc, runs } from '../../support/properties.js';
 
 const judge = (value: string, more: Partial<Assertion> = {}): Assertion => ({
   type: 'judge',
@@ -104,6 +104,6 @@ test('reading never throws, and gives one of the closed set', () => {
       if (result.ok) expect(ASSERTION_TYPES).toContain(result.assertion.type);
       else expect(result.message).not.toBe('');
     }),
-    { numRuns: 1_000 },
+    runs(1_000),
   );
 });

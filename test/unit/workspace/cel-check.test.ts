@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkCel } from '../../../src/workspace/cel/index.js';
+import { fc, runs } from '../../support/properties.js';
 
 const roots = ['input', 'steps', 'trigger', 'run'];
 
@@ -45,6 +45,6 @@ test('checking never throws, and places are inside the source', () => {
       expect(result.offset).toBeGreaterThanOrEqual(0);
       expect(result.offset).toBeLessThanOrEqual(source.length);
     }),
-    { numRuns: 500 },
+    runs(500),
   );
 });

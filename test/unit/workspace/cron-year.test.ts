@@ -117,7 +117,7 @@ const TABLE: Readonly<Record<string, readonly number[]>> = {
 const walks = new Map<string, Walk>();
 beforeAll(() => {
   for (const zone of ZONES) walks.set(zone, walkZone(zone, START, END));
-}, 120_000);
+});
 function walkOf(zone: string): Walk {
   const walk = walks.get(zone);
   if (!walk) throw new Error(`no walk of ${zone}`);

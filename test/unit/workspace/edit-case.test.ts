@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/shared/json.js';
 import { addCase, checkTree, type NewCase } from '../../../src/workspace/index.js';
+import { fc, runs } from '../../support/properties.js';
 import { kettleAndLeaf, NO_CONTEXT, tree } from './tree.js';
 
 const EVAL = 'evals/f-regressions.md';
@@ -127,7 +127,7 @@ test('whatever came into a run reads back from its case just so', () => {
       ]);
       expect(found?.tools).toEqual({ shop: [answer, { answer }] });
     }),
-    { numRuns: 30 },
+    runs(30),
   );
 });
 

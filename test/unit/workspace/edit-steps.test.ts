@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/shared/json.js';
 import { mapFlow, partsOf, saidBy } from '../../../src/workspace/edit/flow-map.js';
@@ -10,6 +9,7 @@ import {
   setInstruction,
   setOptions,
 } from '../../../src/workspace/edit/index.js';
+import { fc, runs } from '../../support/properties.js';
 import { SAMPLE } from './edit-sample.js';
 
 type Result = ReturnType<typeof setOptions>;
@@ -225,7 +225,7 @@ test('an instruction that is taken changes no other step, no option and no byte 
       if (!edited.ok) return;
       checkOnly(text, edited.text, n);
     }),
-    { numRuns: 300, interruptAfterTimeLimit: 4_000 },
+    runs(40),
   );
 });
 
@@ -242,7 +242,7 @@ test('options that are taken change no other step and no byte outside the step',
       if (!edited.ok) return;
       checkOnly(text, edited.text, n);
     }),
-    { numRuns: 300, interruptAfterTimeLimit: 4_000 },
+    runs(40),
   );
 });
 
@@ -258,7 +258,7 @@ test('a step that is added and removed again gives the steps back', () => {
         expect(done(removeStep(added.text, before ?? 7))).toBe(text);
       },
     ),
-    { numRuns: 200, interruptAfterTimeLimit: 4_000 },
+    runs(40),
   );
 });
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { describeDocument, stampMemory } from '../../../src/workspace/index.js';
+import { fc } from '../../support/properties.js';
 import { check } from './tree.js';
 
 const STAMP = { updated: '2026-11-28T12:00:00.000Z', by: 'writer', run: 'run1' };

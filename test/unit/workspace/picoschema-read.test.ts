@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { picoschema, readSchema } from '../../../src/workspace/schema/index.js';
+import { fc, runs } from '../../support/properties.js';
 
 const schemaOf = (source: string, info: Parameters<typeof readSchema>[1] = 'yaml schema') => {
   const read = readSchema(source, info);
@@ -139,6 +139,6 @@ test('reading never throws', () => {
     fc.property(sources, infos, (source, info) => {
       expect(typeof readSchema(source, info as 'yaml schema').ok).toBe('boolean');
     }),
-    { numRuns: 400 },
+    runs(400),
   );
 });

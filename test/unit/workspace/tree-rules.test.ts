@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   checkPath,
@@ -9,6 +8,7 @@ import {
   readShelf,
 } from '../../../src/workspace/index.js';
 import { readFrontmatter, readYaml } from '../../../src/workspace/yaml/index.js';
+import { fc } from '../../support/properties.js';
 import { check, NO_CONTEXT, tree } from './tree.js';
 
 const errors = (files: Record<string, string>) =>

@@ -1,56 +1,41 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
 import { EventParams, EventQuery, Released } from '../../../contract/runs.js';
-import { releaseEvent } from '../../../runs/index.js';
-import type { Json } from '../../../shared/json.js';
-import { Refusal } from '../../../shared/refusal.js';
+import { releaseEvent, requireEventToken } from '../../../runs/index.js';
+import { readDelivered } from '../../../triggers/index.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { defineRoute } from '../../define-route.js';
+import type { GuardedEnv } from '../../env.js';
 import { okResponse } from '../../schemas.js';
 
 export const postEvent = defineRoute({
   access: 'token',
+  find: findRunOfToken,
   route: createRoute({
     method: 'post',
     path: '/api/events/{tenant}/{ws}/{id}',
-    summary: 'Release a run that waits for an event; the body becomes its payload',
+    summary: 'Release a run that waits for an event; the body (JSON, a form, text) becomes its payload',
     tags: ['Triggers'],
     request: {
       params: EventParams,
       query: EventQuery,
-      body: {
-        content: {
-          'application/json': { schema: z.unknown() },
-          'application/x-www-form-urlencoded': { schema: z.record(z.string(), z.unknown()) },
-        },
-      },
+      body: { content: { '*/*': { schema: z.unknown() } } },
     },
     responses: okResponse(Released, 'The event is kept; the run goes on by itself'),
   }),
   handle: async (c) => {
     const { tenant, id: runId } = c.req.valid('param');
     const { token, step } = c.req.valid('query');
-    const type = c.req.header('content-type')?.toLowerCase() ?? '';
-    if (type.startsWith('multipart/'))
-      throw new Refusal('unsupported_type', 'send the event as JSON or as a plain form');
-    const form = type.startsWith('application/x-www-form-urlencoded');
-    const text = form ? '' : await c.req.text();
-    const payload = form ? await c.req.parseBody() : text === '' ? null : await c.req.json();
-    // What curl sends by default: taken as a form, the JSON would become a key, and the event be spent on it.
-    if (form && /^\s*[{[]/.test(Object.keys(payload)[0] ?? ''))
-      throw new Refusal(
-        'unsupported_type',
-        'the body is JSON but says it is a form: send Content-Type: application/json',
-      );
-    return c.json(
-      await releaseEvent(c.var.deps, {
-        tenant,
-        runId,
-        token,
-        step,
-        payload: payload as Json,
-        address: clientAddress(c),
-      }),
-      200,
-    );
+    const type = c.req.header('content-type') ?? '';
+    // An event is taken once: what cannot be read is refused, before it is spent.
+    const payload = await readDelivered({ type, body: new Uint8Array(await c.req.arrayBuffer()) });
+    const event = { tenant, runId, token, step, payload, address: clientAddress(c) };
+    return c.json(await releaseEvent(c.var.deps, event), 200);
   },
 });
+
+/** Before a fault of the request is told: is the token one of this run? */
+async function findRunOfToken(c: Context<GuardedEnv>): Promise<void> {
+  const { tenant = '', id: runId = '' } = c.req.param() as Readonly<Record<string, string>>;
+  await requireEventToken(c.var.deps, { tenant, runId, token: c.req.query('token') ?? '' });
+}

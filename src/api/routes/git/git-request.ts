@@ -4,9 +4,11 @@ import type { Context } from 'hono';
 import { authenticateGitKey, type GitCaller } from '../../../accounts/index.js';
 import { findRemote, type GitService, type Remote } from '../../../remotes/index.js';
 import { Refusal } from '../../../shared/refusal.js';
+import { StorageUnavailable, toStorageError } from '../../../shared/storage-unavailable.js';
 import { answerWithin } from '../../answer-within.js';
 import { byDevelopment } from '../../auth/authenticate.js';
 import { clientAddress } from '../../auth/client-address.js';
+import { bodyStream } from '../../body-stream.js';
 import type { AppEnv } from '../../env.js';
 import { STATUS } from '../../errors.js';
 
@@ -46,8 +48,10 @@ async function authenticate(c: Context<AppEnv>): Promise<GitCaller> {
 export async function forGit(c: Context<AppEnv>, work: () => Promise<Response>): Promise<Response> {
   try {
     return await work();
-  } catch (error) {
+  } catch (thrown) {
+    const error = toStorageError(thrown);
     if (!(error instanceof Refusal)) throw error;
+    if (error instanceof StorageUnavailable) c.var.log.warn({ err: error }, error.message);
     const headers: Record<string, string> = { ...NO_CACHE, 'Content-Type': 'text/plain; charset=utf-8' };
     if (error.kind === 'unauthenticated') headers['WWW-Authenticate'] = 'Basic realm="Signalbox", charset="UTF-8"';
     if (typeof error.details.retryAfter === 'number') headers['Retry-After'] = String(error.details.retryAfter);
@@ -57,7 +61,9 @@ export async function forGit(c: Context<AppEnv>, work: () => Promise<Response>):
 
 /** A stalled client must not hold a place in line for good. */
 const IDLE_MS = 60_000;
+/** As long as a push may take to be sent; what is fetched may take longer, and is watched by what the client takes. */
 const LONGEST_MS = 900_000;
+export const FETCH_LONGEST_MS = 14_400_000;
 
 export interface GitBody {
   readonly body: Readable;
@@ -66,7 +72,7 @@ export interface GitBody {
 }
 
 /** The request's bytes as they come, unpacked where the client packed them. */
-export function bodyOf(c: Context<AppEnv>): GitBody {
+export function bodyOf(c: Context<AppEnv>, longestMs: number = LONGEST_MS): GitBody {
   const encoding = c.req.header('content-encoding');
   if (encoding !== undefined && !/^(x-)?gzip$/i.test(encoding))
     throw new Refusal('unsupported_type', 'a body may be packed with gzip, and with nothing else');
@@ -79,7 +85,7 @@ export function bodyOf(c: Context<AppEnv>): GitBody {
   });
   raw.once('close', () => clearTimeout(timer));
   raw.pause();
-  const signal = AbortSignal.any([c.req.raw.signal, idle.signal, AbortSignal.timeout(LONGEST_MS)]);
+  const signal = AbortSignal.any([c.req.raw.signal, idle.signal, AbortSignal.timeout(longestMs)]);
   const body = encoding === undefined ? raw : raw.pipe(createGunzip());
   raw.once('error', (error) => body !== raw && body.destroy(error));
   signal.addEventListener('abort', () => body.destroy(new Error('the client has left')), { once: true });
@@ -88,5 +94,5 @@ export function bodyOf(c: Context<AppEnv>): GitBody {
 
 /** A stream of ours as an answer. */
 export function streamed(c: Context<AppEnv>, stream: Readable, type: string): Response {
-  return c.body(Readable.toWeb(stream) as ReadableStream, 200, { ...NO_CACHE, 'Content-Type': type });
+  return c.body(bodyStream(stream), 200, { ...NO_CACHE, 'Content-Type': type });
 }

@@ -2,7 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { advertiseFetch, advertisePush, receivePush, serveFetch } from '../../../remotes/index.js';
 import { notFound } from '../../../shared/refusal.js';
 import { defineRoute } from '../../define-route.js';
-import { bodyOf, forGit, NO_CACHE, remoteOf, streamed } from './git-request.js';
+import { bodyOf, FETCH_LONGEST_MS, forGit, NO_CACHE, remoteOf, streamed } from './git-request.js';
 
 const Params = z.object({
   tenant: z.string().openapi({ description: 'The account' }),
@@ -50,7 +50,7 @@ export const postFetch = defineRoute({
   handle: (c) =>
     forGit(c, async () => {
       const remote = await remoteOf(c, 'git-upload-pack');
-      const request = { protocol: c.req.header('git-protocol'), ...bodyOf(c) };
+      const request = { protocol: c.req.header('git-protocol'), ...bodyOf(c, FETCH_LONGEST_MS) };
       return streamed(c, await serveFetch(c.var.deps, remote, request), 'application/x-git-upload-pack-result');
     }),
 });

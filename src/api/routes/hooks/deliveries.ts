@@ -25,6 +25,7 @@ export const getDeliveries = defineRoute({
 
 export const postRedelivery = defineRoute({
   access: { role: 'admin' },
+  idempotent: 'settled',
   find: findDeliveryOfPath,
   route: createRoute({
     method: 'post',
@@ -40,7 +41,7 @@ export const postRedelivery = defineRoute({
   }),
   handle: async (c) => {
     const { ws: workspace, flow, id } = c.req.valid('param');
-    const answer = await redeliver(c.var.deps, c.var.caller, { workspace, flow, id });
+    const answer = await redeliver(c.var.deps, c.var.caller, { workspace, flow, id, once: c.var.once });
     return 'skipped' in answer ? c.json(answer, 200) : c.json(answer, 202);
   },
 });

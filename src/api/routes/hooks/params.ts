@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { findTarget } from '../../../runs/index.js';
-import { findDelivery } from '../../../triggers/index.js';
+import { findDelivery, findHook } from '../../../triggers/index.js';
 import type { GuardedEnv } from '../../env.js';
 
 /** Whether the flow of the path is there, before anybody is refused for a role. */
@@ -13,4 +13,10 @@ export async function findHookOfPath(c: Context<GuardedEnv>): Promise<void> {
 export async function findDeliveryOfPath(c: Context<GuardedEnv>): Promise<void> {
   const { ws: workspace = '', flow = '', id = '' } = c.req.param() as Readonly<Record<string, string>>;
   await findDelivery(c.var.deps, c.var.caller, { workspace, flow, id });
+}
+
+/** Before a fault of the request is told: is the token one of this flow? */
+export async function findHookOfToken(c: Context<GuardedEnv>): Promise<void> {
+  const { tenant = '', ws: workspace = '', flow = '' } = c.req.param() as Readonly<Record<string, string>>;
+  await findHook(c.var.deps, { tenant, workspace, flow, token: c.req.query('token') ?? '' });
 }

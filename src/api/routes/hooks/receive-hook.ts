@@ -6,9 +6,11 @@ import { clientAddress } from '../../auth/client-address.js';
 import { defineRoute } from '../../define-route.js';
 import type { AppEnv } from '../../env.js';
 import { acceptedResponse, okResponse, spentResponse } from '../../schemas.js';
+import { findHookOfToken } from './params.js';
 
 export const postHook = defineRoute({
   access: 'token',
+  find: findHookOfToken,
   route: createRoute({
     method: 'post',
     path: '/api/hooks/{tenant}/{ws}/{flow}',
@@ -38,6 +40,7 @@ const MAIL_BYTES = 25 * 1024 * 1024;
 
 export const postMail = defineRoute({
   access: 'token',
+  find: findHookOfToken,
   maxBodyBytes: MAIL_BYTES,
   route: createRoute({
     method: 'post',

@@ -1,7 +1,7 @@
 import { RUN_TABLES } from '../../../workspaces/index.js';
 import { rowCheck } from '../check.js';
 
-const OF_RUN = [...RUN_TABLES, 'outbox', 'slot', 'slot_lane'];
+const OF_RUN = [...RUN_TABLES, 'slot', 'slot_lane'];
 
 /** No row hangs on what is gone. */
 export const orphans = rowCheck(
@@ -10,6 +10,10 @@ export const orphans = rowCheck(
     (table) => `SELECT x.run_id AS run, format('is gone, but has %s rows in ${table}', count(*)) AS says FROM ${table} x
       WHERE ($1::text IS NULL OR x.run_id = $1) AND NOT EXISTS (SELECT 1 FROM run WHERE id = x.run_id) GROUP BY x.run_id`,
   ),
+  // Other words are of evals and pushes; that a run is to be cancelled is told after it is gone.
+  `SELECT x.run_id AS run, format('is gone, but has %s rows in outbox', count(*)) AS says FROM outbox x
+    WHERE ($1::text IS NULL OR x.run_id = $1) AND x.kind IN ('start', 'approval', 'event')
+      AND NOT EXISTS (SELECT 1 FROM run WHERE id = x.run_id) GROUP BY x.run_id`,
   `SELECT r.id AS run, 'is of a workspace that is gone' AS says FROM run r
     WHERE ($1::text IS NULL OR r.root_id = $1) AND NOT EXISTS (SELECT 1 FROM workspace WHERE id = r.workspace_id)`,
   `SELECT r.id AS run, 'has lost its plan' AS says FROM run r WHERE ($1::text IS NULL OR r.root_id = $1)

@@ -7,4 +7,9 @@ export const outbox = rowCheck(
       o.kind, coalesce(': ' || max(o.last_error), '')) AS says
     FROM outbox o JOIN run r ON r.id = o.run_id
     WHERE o.created_at < now() - interval '1 minute' AND ($1::text IS NULL OR r.root_id = $1) GROUP BY o.run_id, o.kind`,
+  `SELECT NULL::text AS run, format('The word "%s" of %s %s has waited since %s for Temporal to be told%s.', o.kind,
+      CASE o.kind WHEN 'apply-push' THEN 'the push that waits in workspace' ELSE 'the eval or the deleted run' END, o.run_id,
+      to_char(min(o.created_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'), coalesce(': ' || max(o.last_error), '')) AS says
+    FROM outbox o WHERE o.created_at < now() - interval '1 minute' AND $1::text IS NULL
+      AND NOT EXISTS (SELECT 1 FROM run r WHERE r.id = o.run_id) GROUP BY o.run_id, o.kind`,
 );

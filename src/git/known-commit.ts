@@ -1,0 +1,161 @@
+import type { Folder, TreeFile } from './folders.js';
+import { type Commit, parseCommit } from './read-commit.js';
+import type { GitObject, Repository } from './repository.js';
+import { foldersById } from './tree-id.js';
+
+/** A file of a tree, and whether it is marked as a program. */
+export interface KnownFile {
+  readonly sha: string;
+  readonly executable?: boolean | undefined;
+}
+
+/** A commit that the repository has with all before it, and whose files are known by path. */
+export interface KnownCommit {
+  readonly id: string;
+  readonly files: ReadonlyMap<string, KnownFile>;
+}
+
+interface ReadyCommit {
+  readonly commit: Commit;
+  readonly files: ReadonlyMap<string, KnownFile>;
+}
+
+/** More than so many commits, or files and folders, is git's to walk through. */
+const MOST = { commits: 100, entries: 8_000 };
+
+/**
+ * A commit with the files of its tree, read without a process of git: of all that it and the commits before it reach,
+ * each object is one that the repository has in memory, or one of a commit that is known. Null when that cannot be
+ * said, or the tree has what no workspace holds (links, submodules, empty folders, names that are no text): then it is
+ * to be checked and listed by git. What is answered is whole, and `writeTree` would make the commit's tree of it.
+ */
+export function readKnownCommit({ objects }: Repository, id: string, base: KnownCommit): ReadyCommit | null {
+  if (!objects) return null;
+  try {
+    return new Walk(objects, base).read(id);
+  } catch (error) {
+    if (error instanceof NotAtHand) return null;
+    throw error;
+  }
+}
+
+class NotAtHand extends Error {}
+
+class Walk {
+  readonly #base: BaseIndex;
+  #left = MOST.entries;
+
+  constructor(
+    private readonly objects: ReadonlyMap<string, GitObject>,
+    private readonly base: KnownCommit,
+  ) {
+    this.#base = indexOf(base.files);
+  }
+
+  read(id: string): ReadyCommit {
+    const commits = this.#commits(id);
+    const files = new Map<string, KnownFile>();
+    // Of those before the newest all that matters is that nothing is missing.
+    for (const commit of commits) this.#tree(commit.tree, '', commit.id === id ? files : null);
+    const [commit] = commits;
+    if (!commit || files.size === 0) throw new NotAtHand();
+    return { commit, files };
+  }
+
+  /** It and those before it down to the base, it first. */
+  #commits(id: string): readonly Commit[] {
+    const found = new Map<string, Commit>();
+    const next = [id];
+    for (let at = next.pop(); at !== undefined; at = next.pop()) {
+      if (at === this.base.id || found.has(at)) continue;
+      const commit = parseCommit(at, this.#object(at, 'commit').toString('utf8'));
+      found.set(at, commit);
+      next.push(...commit.parents);
+      if (found.size > MOST.commits) throw new NotAtHand();
+    }
+    return [...found.values()];
+  }
+
+  #tree(id: string, above: string, files: Map<string, KnownFile> | null): void {
+    const known = this.#base.folders.get(id);
+    if (known) {
+      if (files) this.#folder(known, above, files);
+      return;
+    }
+    const entries = readTreeObject(this.#object(id, 'tree'));
+    if (entries.length === 0) throw new NotAtHand();
+    for (const { mode, name, id: entry } of entries) {
+      this.#take();
+      const path = `${above}${name}`;
+      if (mode === '40000') this.#tree(entry, `${path}/`, files);
+      else if ((mode === '100644' || mode === '100755') && (this.#base.blobs.has(entry) || this.#object(entry, 'blob')))
+        files?.set(path, { sha: entry, executable: mode === '100755' });
+      else throw new NotAtHand();
+    }
+  }
+
+  #folder(folder: Folder, above: string, files: Map<string, KnownFile>): void {
+    for (const [name, { sha, executable }] of folder.files) {
+      this.#take();
+      files.set(`${above}${name}`, { sha, executable });
+    }
+    for (const [name, child] of folder.folders) {
+      this.#take();
+      this.#folder(child, `${above}${name}/`, files);
+    }
+  }
+
+  #object(id: string, type: string): Buffer {
+    const object = this.objects.get(id);
+    if (object?.type !== type) throw new NotAtHand();
+    return object.content;
+  }
+
+  /** A few trees within each other can describe 10^8 paths. */
+  #take(): void {
+    this.#left -= 1;
+    if (this.#left < 0) throw new NotAtHand();
+  }
+}
+
+interface BaseIndex {
+  readonly folders: ReadonlyMap<string, Folder>;
+  readonly blobs: ReadonlySet<string>;
+}
+
+const indexes = new WeakMap<KnownCommit['files'], BaseIndex>();
+
+/** Of one and the same map it is made once: 2,000 files take some milliseconds to hash. */
+function indexOf(files: KnownCommit['files']): BaseIndex {
+  const made = indexes.get(files);
+  if (made) return made;
+  const listed = [...files].map(([path, { sha, executable }]): TreeFile => ({ path, sha, executable }));
+  const index = { folders: foldersById(listed), blobs: new Set(listed.map(({ sha }) => sha)) };
+  indexes.set(files, index);
+  return index;
+}
+
+interface Entry {
+  readonly mode: string;
+  readonly name: string;
+  readonly id: string;
+}
+
+/** `<mode> <name>\0<20 bytes>`, one after the other. Git has seen to it that they are in order, and none is there twice. */
+function readTreeObject(content: Buffer): readonly Entry[] {
+  const entries: Entry[] = [];
+  for (let at = 0; at < content.byteLength; ) {
+    const space = content.indexOf(32, at);
+    const zero = content.indexOf(0, space);
+    const raw = content.subarray(space + 1, zero);
+    const name = raw.toString('utf8');
+    if (space < 0 || zero < 0 || !Buffer.from(name).equals(raw)) throw new NotAtHand();
+    entries.push({
+      mode: content.subarray(at, space).toString('latin1'),
+      name,
+      id: content.subarray(zero + 1, zero + 21).toString('hex'),
+    });
+    at = zero + 21;
+  }
+  return entries;
+}

@@ -1,0 +1,26 @@
+import { KEPT_MS, strayBlobs } from '../../../storage/index.js';
+import type { Check, Fault } from '../check.js';
+
+/** As many as are named; the rest is counted. */
+const NAMED = 100;
+
+/** The blob store has nothing that no row names, but for what the sweep knows of and frees in its time. */
+export const blobs: Check = {
+  remedy:
+    'They cost room and no more. The API process frees them by its hourly sweep, within two days: see that one runs, and what its log says of blobs.',
+  async find({ deps, root }) {
+    if (root !== null) return [];
+    // A day to be freed in, and one more for the sweep.
+    const late = await deps.db.query<{ sha: string }>(
+      `SELECT sha FROM loose_blob WHERE at < now() - $1 * interval '1 ms'
+        UNION SELECT sha FROM blob_hold WHERE at < now() - $1 * interval '1 ms' ORDER BY sha`,
+      [2 * KEPT_MS],
+    );
+    const says = late.map(({ sha }) => `The blob ${sha} is named by no row, and was not freed for two days.`);
+    for await (const sha of strayBlobs(deps))
+      says.push(`The blob ${sha} is named by no row, and no sweep knows of it.`);
+    const faults: Fault[] = says.slice(0, NAMED).map((text) => ({ run: null, says: text }));
+    if (says.length > NAMED) faults.push({ run: null, says: `And ${says.length - NAMED} blobs more.` });
+    return faults;
+  },
+};

@@ -1,0 +1,152 @@
+/** What is looked for in a text, and what stands there instead when it was found. */
+export interface Needle {
+  readonly text: string;
+  readonly mark: string;
+}
+
+/** Those in `broken` have no line breaks of their own, and may be broken into lines anywhere. */
+export interface Needles {
+  readonly whole: readonly Needle[];
+  readonly broken: readonly Needle[];
+}
+
+/** A piece of a text, in UTF-16 units, with its mark. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+  readonly mark: string;
+}
+
+/** A line's break, and some blank lines; more than that, which a text might go on with for ever, ends what stands before. */
+const BREAKS = /(?<![\r\n])[\r\n]{1,4}(?![\r\n])/g;
+
+/**
+ * Every place where a needle stands, also those that share characters with another; in order. Searched for one by one:
+ * a pattern of them all takes ten seconds for a megabyte and a private key.
+ */
+export function spansOf(text: string, { whole, broken }: Needles): Span[] {
+  const lines = unbroken(text);
+  const found = hitsOf(lines, broken);
+  const place = placesIn(
+    text,
+    lines,
+    found.flatMap(({ start, end }) => [start, end - 1]),
+  );
+  const placed = found.map(({ start, end, mark }) => ({ start: place(start), end: place(end - 1) + 1, mark }));
+  return [...hitsOf(text, whole), ...placed].sort((a, b) => a.start - b.start || b.end - a.end);
+}
+
+/** Spans that share characters as one, with the mark of the first. They come in order, and leave so. */
+export function joined(spans: readonly Span[]): Span[] {
+  const out: Span[] = [];
+  for (const span of spans) {
+    const last = out.at(-1);
+    if (!last || span.start >= last.end) out.push(span);
+    else if (span.end > last.end) out[out.length - 1] = { ...last, end: span.end };
+  }
+  return out;
+}
+
+/** The text with the mark of each span in its place. They come in order, and share nothing. */
+export function marked(text: string, spans: readonly Span[]): string {
+  let out = '';
+  let at = 0;
+  for (const { start, end, mark } of spans) {
+    out += text.slice(at, start) + mark;
+    at = end;
+  }
+  return out + text.slice(at);
+}
+
+/** Where the longest end of the text stands that a needle begins with and goes on from; its length when there is none. */
+export function openEnd(text: string, { whole, broken }: Needles): number {
+  const lines = unbroken(text);
+  const end = endIn(lines, broken);
+  return Math.min(endIn(text, whole), end === lines.length ? text.length : placesIn(text, lines, [end])(end));
+}
+
+/** The length of the longest beginning of the text that a needle ends with and began before; 0 when there is none. */
+export function openStart(text: string, { whole, broken }: Needles): number {
+  const lines = unbroken(text);
+  const last = startIn(lines, broken) - 1;
+  return Math.max(startIn(text, whole), last < 0 ? 0 : placesIn(text, lines, [last])(last) + 1);
+}
+
+function endIn(text: string, needles: readonly Needle[]): number {
+  let best = text.length;
+  for (const { text: needle } of needles) {
+    const first = needle.charAt(0);
+    let at = text.indexOf(first, Math.max(0, text.length - needle.length + 1));
+    while (at >= 0 && at < best && !needle.startsWith(text.slice(at))) at = text.indexOf(first, at + 1);
+    if (at >= 0 && at < best) best = at;
+  }
+  return best;
+}
+
+function startIn(text: string, needles: readonly Needle[]): number {
+  let best = -1;
+  for (const { text: needle } of needles) {
+    const last = needle.charAt(needle.length - 1);
+    let at = text.lastIndexOf(last, needle.length - 2);
+    while (at > best && !needle.endsWith(text.slice(0, at + 1))) at = at === 0 ? -1 : text.lastIndexOf(last, at - 1);
+    if (at > best) best = at;
+  }
+  return best + 1;
+}
+
+function hitsOf(text: string, needles: readonly Needle[]): Span[] {
+  const hits: Span[] = [];
+  for (const { text: needle, mark } of needles) {
+    // Most texts are shorter than most forms of a long key.
+    if (needle.length > text.length) continue;
+    let start = text.indexOf(needle);
+    if (start < 0) continue;
+    const period = periodOf(needle);
+    const more = needle.slice(needle.length - period);
+    while (start >= 0) {
+      let end = start + needle.length;
+      // One that overlaps itself may stand there very often.
+      if (period < needle.length) while (text.startsWith(more, end)) end += period;
+      hits.push({ start, end, mark });
+      start = text.indexOf(needle, end - needle.length + period);
+    }
+  }
+  return hits;
+}
+
+/**
+ * The least distance at which a text may stand twice: its length when that cannot overlap. In one pass, by the prefix
+ * function of Knuth, Morris and Pratt.
+ */
+function periodOf(text: string): number {
+  // How long the longest beginning is that each part of the text also ends with.
+  const borders = new Uint32Array(text.length);
+  let border = 0;
+  for (let at = 1; at < text.length; at += 1) {
+    while (border > 0 && text[at] !== text[border]) border = borders[border - 1] ?? 0;
+    if (text[at] === text[border]) border += 1;
+    borders[at] = border;
+  }
+  return text.length - border;
+}
+
+function unbroken(text: string): string {
+  return /[\r\n]/.test(text) ? text.replace(BREAKS, '') : text;
+}
+
+/** Tells of characters of the unbroken text, the ones that are given, where they stand in the text. */
+function placesIn(text: string, lines: string, given: readonly number[]): (index: number) => number {
+  if (lines.length === text.length) return (index) => index;
+  const places = new Map<number, number>();
+  const breaks = text.matchAll(BREAKS);
+  let removed = 0;
+  let next = breaks.next();
+  for (const index of given.toSorted((a, b) => a - b)) {
+    while (!next.done && next.value.index - removed <= index) {
+      removed += next.value[0].length;
+      next = breaks.next();
+    }
+    places.set(index, index + removed);
+  }
+  return (index) => places.get(index) ?? index;
+}

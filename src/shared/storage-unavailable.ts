@@ -1,0 +1,27 @@
+import { errorMessage, Refusal } from './refusal.js';
+
+/** The disk or the object store takes nothing, or gives nothing, now: the caller may try again. */
+export class StorageUnavailable extends Refusal {
+  constructor(cause: unknown) {
+    super('unavailable', 'the storage does not answer, and nothing was changed: try again in a moment', {
+      code: 'storage-unavailable',
+      retryAfter: 5,
+    });
+    this.cause = cause;
+  }
+}
+
+// 53100 is Postgres's "disk full": https://www.postgresql.org/docs/18/errcodes-appendix.html
+const CODES = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'ENODEV', 'ESTALE', 'ENOTDIR', 'EACCES', 'EPERM', '53100']);
+/** Of what is no file. */
+const OTHERS = /^(connect|spawn)/;
+/** As a program of ours says the same of its files. */
+const TEXTS = /no space left on device|disk quota exceeded|read-only file system/i;
+
+/** A disk that is full, gone or shut as a refusal that callers can read, everything else as it came. */
+export function toStorageError(error: unknown): unknown {
+  if (error instanceof Refusal) return error;
+  const { code = '', syscall = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  const isOfFiles = CODES.has(code) && !OTHERS.test(syscall);
+  return isOfFiles || TEXTS.test(errorMessage(error)) ? new StorageUnavailable(error) : error;
+}

@@ -1,0 +1,37 @@
+import { readParts } from '../read-form.js';
+
+/** A field of a form, or a file in it, with its bytes as they came. */
+export interface Part {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  /** Null for a field. */
+  readonly file: { readonly name: string; readonly type: string } | null;
+}
+
+/**
+ * The parts of a form; null when the body is none. Providers send each field of a mail in the charset that the mail had,
+ * and the platform reads all of them as UTF-8: so a multipart body is given to it as text of one byte a character, and
+ * what comes back is turned into bytes again.
+ */
+export async function readFormParts(type: string, body: Uint8Array): Promise<readonly Part[] | null> {
+  const isParts = /^multipart\//i.test(type.trim());
+  const form = await readParts(type, isParts ? Buffer.from(Buffer.from(body).toString('latin1')) : body);
+  if (form === null) return null;
+  const bytesOf = (text: string): Uint8Array => Buffer.from(text, isParts ? 'latin1' : 'utf8');
+  const textOf = (text: string): string => decodeText(bytesOf(text));
+  const parts = [...form].map(async ([name, value]): Promise<Part> => {
+    if (typeof value === 'string') return { name: textOf(name), bytes: bytesOf(value), file: null };
+    const bytes = new Uint8Array(bytesOf(await value.text()));
+    return { name: textOf(name), bytes, file: { name: textOf(value.name), type: value.type } };
+  });
+  return Promise.all(parts);
+}
+
+/** Bytes as text; of a charset that nobody knows as UTF-8. */
+export function decodeText(bytes: Uint8Array, charset = 'utf-8'): string {
+  try {
+    return new TextDecoder(charset, { ignoreBOM: true }).decode(bytes);
+  } catch {
+    return new TextDecoder().decode(bytes);
+  }
+}

@@ -1,0 +1,60 @@
+import type { SourceFile } from '../model.js';
+import type { Place } from './place.js';
+import { type ReadFile, readFile } from './read-file.js';
+import { decodeSource } from './source.js';
+
+/** Of all that is kept together. What a document is read to stays below thirty times its bytes. */
+const MAX_BYTES = 4 * 1024 * 1024;
+/** What so many trees did not have is forgotten. */
+const TREES = 16;
+
+interface Kept {
+  readonly content: Uint8Array;
+  readonly read: ReadFile;
+  /** The tree that had it last. */
+  tree: number;
+}
+
+/**
+ * Reads files of trees, and documents with the same path and bytes once: most of a large tree is documents, and from one
+ * of its checks to the next hardly one of them changes.
+ */
+export class Reader {
+  readonly #kept = new Map<string, Kept>();
+  #bytes = 0;
+  #tree = 0;
+
+  /** To be called before each tree. */
+  next(): void {
+    this.#tree += 1;
+    if (this.#tree % TREES !== 0) return;
+    for (const [path, { tree }] of this.#kept) if (tree < this.#tree - TREES) this.#forget(path);
+  }
+
+  /** Null when the bytes are no UTF-8. */
+  read({ path, content }: SourceFile, place: Place): ReadFile | null {
+    const kept = this.#kept.get(path);
+    if (kept && Buffer.compare(kept.content, content) === 0) {
+      kept.tree = this.#tree;
+      return kept.read;
+    }
+    const source = decodeSource(path, content);
+    if (!source) return null;
+    const read = readFile(source, place);
+    if (place.kind === 'knowledge' || place.kind === 'memory') this.#keep(path, content, read);
+    return read;
+  }
+
+  #keep(path: string, content: Uint8Array, read: ReadFile): void {
+    this.#forget(path);
+    if (this.#bytes + content.byteLength > MAX_BYTES) return;
+    this.#bytes += content.byteLength;
+    // A copy: the bytes may be a part of a larger whole.
+    this.#kept.set(path, { content: content.slice(), read, tree: this.#tree });
+  }
+
+  #forget(path: string): void {
+    this.#bytes -= this.#kept.get(path)?.content.byteLength ?? 0;
+    this.#kept.delete(path);
+  }
+}
