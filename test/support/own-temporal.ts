@@ -31,7 +31,19 @@ export async function ownTemporal(limits: Readonly<Record<string, number>>) {
   };
 }
 
-/** The history of every execution of a run, the first one first. */
+/**
+ * The whole history of a run that ends: its rows say so before its last activity has told Temporal, and what became of
+ * an activity stands in no history before that.
+ */
+export async function closedHistoriesOf(client: Client, id: string) {
+  await client.workflow
+    .getHandle(id)
+    .result()
+    .catch(() => undefined);
+  return historiesOf(client, id);
+}
+
+/** The history of every execution of a run so far, the first one first. */
 export async function historiesOf(client: Client, id: string) {
   const found = [];
   let runId = (await client.workflow.getHandle(id).describe()).raw.workflowExecutionInfo?.firstRunId ?? '';

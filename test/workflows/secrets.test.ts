@@ -12,7 +12,7 @@ import { type FakeAnswer, type FakeProvider, startFakeProvider } from '../suppor
 import { flow } from '../support/flows.js';
 import { filesWith, formsOfPiece, tablesWith, textOfHistory } from '../support/leaks.js';
 import { startOAuthProvider } from '../support/oauth-provider.js';
-import { historiesOf } from '../support/own-temporal.js';
+import { closedHistoriesOf } from '../support/own-temporal.js';
 import { recordingLog } from '../support/recording-log.js';
 import { secretSamples } from '../support/secret-samples.js';
 import { testTemporal } from '../support/temporal.js';
@@ -106,7 +106,7 @@ async function expectNoLeak(workspace: string, runId: string): Promise<void> {
   const at = `/api/workspaces/${workspace}/runs/${runId}`;
   const shown = await Promise.all([
     ...[at, `${at}/events`, `${at}/stream`, `/api/secrets`].map(async (path) => (await app.get(path)).text()),
-    ...(await historiesOf(temporal, runId)).map(async (history) => textOfHistory(historyToJSON(history))),
+    ...(await closedHistoriesOf(temporal, runId)).map(async (history) => textOfHistory(historyToJSON(history))),
     JSON.stringify(lines, (_key, value: unknown) =>
       value instanceof Error ? [value.message, value.stack, value.cause] : value,
     ),
@@ -308,7 +308,7 @@ describe('security 18: what fails tells no secret', () => {
     const logged = lines.filter((line) => 'message' in line && line.message === 'an advance failed');
     expect(logged.length).toBeGreaterThan(0);
     expect(String((logged.at(-1) as { error?: Error }).error?.message)).toBe('the disk said [secret V]');
-    const histories = await historiesOf(temporal, run.id);
+    const histories = await closedHistoriesOf(temporal, run.id);
     expect(histories.map((one) => textOfHistory(historyToJSON(one))).join('\n')).toContain('the disk said [secret V]');
     await expectNoLeak(workspace, run.id);
   });

@@ -7,7 +7,7 @@ import type { RunView } from '../../src/runs/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { decideGates } from '../support/drive-gates.js';
 import { flow, scripted } from '../support/flows.js';
-import { historiesOf, ownTemporal } from '../support/own-temporal.js';
+import { closedHistoriesOf, historiesOf, ownTemporal } from '../support/own-temporal.js';
 import { releaseBundle } from '../support/release-bundle.js';
 
 /** Low, so that executions begin anew in the middle of an upgrade too. */
@@ -21,7 +21,7 @@ let app: EngineApp;
 beforeAll(async () => {
   [temporal, last] = await Promise.all([ownTemporal(LIMITS), releaseBundle('0.1.0')]);
   app = await createEngineApp({ temporal: temporal.at, build: { bundlePath: last } });
-}, 120_000);
+});
 afterAll(async () => {
   await rm(dirname(last), { recursive: true });
   await temporal.close();
@@ -70,7 +70,7 @@ async function finish({ workspace, name, id }: Parked, rounds: number): Promise<
   await decideGates(app, { workspace, id: gated }, (round) => (again && round < rounds ? 'reject' : 'approve'));
   const run = await app.ended(workspace, id);
   expect([name, run.status, run.error]).toEqual([name, 'completed', null]);
-  await expect.poll(() => app.deps.workflows.describeRun(id), { timeout: 20_000 }).toBe('closed');
+  await expect.poll(() => app.deps.workflows.describeRun(id)).toBe('closed');
 }
 
 test('security 6: runs that the last release parked are finished by this build', SLOW, async () => {
@@ -84,7 +84,7 @@ test('security 6: runs that the last release parked are finished by this build',
   await app.restartWorker({ bundlePath: mine });
   await Promise.all(runs.map((run) => finish(run, 20)));
   for (const { id, name } of runs)
-    for (const history of await historiesOf(temporal.client, id))
+    for (const history of await closedHistoriesOf(temporal.client, id))
       await expect(Worker.runReplayHistory({ workflowBundle: { codePath: mine } }, history, id), name).resolves.toBe(
         undefined,
       );
@@ -105,7 +105,7 @@ test(
     await app.restartWorker({ bundlePath: last });
     await Promise.all(runs.map((run) => finish(run, 18)));
     for (const { id, name } of runs)
-      for (const history of await historiesOf(temporal.client, id))
+      for (const history of await closedHistoriesOf(temporal.client, id))
         await expect(Worker.runReplayHistory({ workflowBundle: { codePath: last } }, history, id), name).resolves.toBe(
           undefined,
         );
@@ -117,7 +117,7 @@ test('alone, this build does take up what the last release could not replay', SL
   const workspace = await app.workspace({ ...scripted(SCRIPT), 'flows/fork.md': flow(FLOWS.fork ?? '') });
   const id = await app.start(workspace, 'fork');
   await decideGates(app, { workspace, id }, (round) => (round < 20 ? 'reject' : 'approve'));
-  await expect.poll(() => app.deps.workflows.describeRun(id), { timeout: 20_000 }).toBe('closed');
+  await expect.poll(() => app.deps.workflows.describeRun(id)).toBe('closed');
   const [first] = await historiesOf(temporal.client, id);
   const replay = Worker.runReplayHistory({ workflowBundle: { codePath: last } }, first, id);
   await expect(replay).rejects.toThrow(/nondeterminism/i);
