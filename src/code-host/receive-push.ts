@@ -41,14 +41,14 @@ export async function receivePush(deps: Deps, sent: PushDelivery): Promise<Recei
   const host = hostOf(header);
   if (host === null)
     throw new Refusal('refused', 'this is no event of GitHub, GitLab or Gitea: no header names its kind');
-  const payload = await readDelivered({ type: header('content-type') ?? '', body: sent.body });
+  const { value: payload } = await readDelivered({ type: header('content-type') ?? '', body: sent.body });
   const event = readEvent(host, payload);
   if (event.kind === 'ping') return { ok: true, ping: true };
   if (event.kind === 'other') return { ok: true, skipped: `${event.name} is no push` };
   if (event.ref !== `refs/heads/${sent.branch}`)
     return { ok: true, skipped: `${event.ref} is not the branch ${sent.branch}` };
   if (event.commit === null) return { ok: true, skipped: `the branch ${sent.branch} was deleted` };
-  const id = deliveryId({ dedupe: undefined, signature: null }, { header, input: payload });
+  const id = deliveryId({ dedupe: undefined, signature: null }, { header, body: () => payload });
   return keep(deps, { ...sent, dir }, { workspaceId, host: host.kind, push: event, commit: event.commit, id });
 }
 

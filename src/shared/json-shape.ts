@@ -3,7 +3,7 @@ const MAX_DEPTH = 64;
 /** Five times what the largest tree needs. */
 const MAX_VALUES = 200_000;
 
-const QUOTE = 0x22;
+export const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const OPENS: ReadonlySet<number> = new Set([0x5b, 0x7b]);
@@ -32,7 +32,7 @@ export function jsonShapeFault(text: string): string | null {
 }
 
 /** Where the string that begins here closes; the end of the text when it never does. */
-function endOfString(text: string, start: number): number {
+export function endOfString(text: string, start: number): number {
   let at = start + 1;
   for (; at < text.length; at += 1) {
     const code = text.charCodeAt(at);

@@ -6,7 +6,8 @@ const ID_HEADERS = ['webhook-id', 'svix-id', 'x-github-delivery', 'x-gitlab-even
 
 export interface Identified {
   readonly header: (name: string) => string | undefined;
-  readonly input: Json;
+  /** What ids are taken from: numbers that no double holds are texts in it. */
+  readonly body: () => Json;
 }
 
 /** The one id that makes two deliveries the same: what `dedupe:` points at, else the sender's own. Null has none. */
@@ -15,26 +16,26 @@ export function deliveryId(
   at: Identified,
 ): string | null {
   if (dedupe !== undefined) return dedupeKey(dedupe, at);
-  const own = signature === null ? null : (OWN_IDS[signature]?.(at.input) ?? null);
+  const own = signature === null ? null : (OWN_IDS[signature]?.(at.body()) ?? null);
   return own ?? ID_HEADERS.map((name) => at.header(name)).find((value) => value !== undefined && value !== '') ?? null;
 }
 
 /** Payment and chat providers have the event's id in the body. */
-const OWN_IDS: Readonly<Record<string, (input: Json) => string | null>> = {
-  payment: (input) => textAt(input, ['id']),
-  chat: (input) => textAt(input, ['event_id']),
+const OWN_IDS: Readonly<Record<string, (body: Json) => string | null>> = {
+  payment: (body) => textAt(body, ['id']),
+  chat: (body) => textAt(body, ['event_id']),
 };
 
 /** What `header <name>` or `body.<path>` gives; null when it is not there. */
-export function dedupeKey(dedupe: string, { header, input }: Identified): string | null {
+export function dedupeKey(dedupe: string, { header, body }: Identified): string | null {
   if (dedupe.startsWith('header ')) return header(dedupe.slice('header '.length).toLowerCase()) || null;
-  return textAt(input, dedupe.split('.').slice(1));
+  return textAt(body(), dedupe.split('.').slice(1));
 }
 
-function textAt(input: Json, path: readonly string[]): string | null {
+function textAt(body: Json, path: readonly string[]): string | null {
   const value = path.reduce<unknown>(
     (at, key) => (isRecord(at) && Object.hasOwn(at, key) ? at[key] : Array.isArray(at) ? at[Number(key)] : undefined),
-    input,
+    body,
   );
   if (typeof value === 'string') return value || null;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;

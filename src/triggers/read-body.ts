@@ -1,3 +1,4 @@
+import { parseExact } from '../shared/exact-numbers.js';
 import type { Json } from '../shared/json.js';
 import { jsonShapeFault } from '../shared/json-shape.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
@@ -7,20 +8,33 @@ import { formValue, readTexts } from './read-form.js';
 const JSON_TYPE = /^application\/([\w.+-]+\+)?json$/;
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 
-/** What was sent, as conditions and steps read it: JSON, a form's fields, or a text. Null for an empty body. */
-export async function readDelivered({ type: header, body }: { type: string; body: Uint8Array }): Promise<Json> {
+export interface DeliveredBody {
+  /** As conditions and steps read it: JSON, a form's fields, or a text; null for an empty body. Numbers are doubles. */
+  readonly value: Json;
+  /** The same with numbers that no double holds as the texts that were sent: ids are taken from here. */
+  readonly exact: () => Json;
+}
+
+/** Reads what was sent: JSON, a form, or a text. */
+export async function readDelivered({
+  type: header,
+  body,
+}: {
+  type: string;
+  body: Uint8Array;
+}): Promise<DeliveredBody> {
   const type = header.split(';')[0]?.trim().toLowerCase() ?? '';
   if (type === 'multipart/form-data') return ofForm(await readTexts(header, body));
   if (type.startsWith('multipart/')) {
     throw new Refusal('unsupported_type', 'the body is in parts of another kind: send JSON, a form or text');
   }
   const text = decode(body);
-  if (text.trim() === '') return null;
+  if (text.trim() === '') return plain(null);
   if (type === FORM_TYPE) return readForm(text);
   if (JSON_TYPE.test(type)) return parse(text);
   // Some senders name no type, or a wrong one, for what is JSON all the same.
   const isJson = /^\s*[{[]/.test(text) && jsonShapeFault(text) === null;
-  return isJson ? (tryParse(text) ?? storable(text)) : storable(text);
+  return (isJson ? tryParse(text) : undefined) ?? plain(text);
 }
 
 function decode(body: Uint8Array): string {
@@ -31,33 +45,43 @@ function decode(body: Uint8Array): string {
   }
 }
 
-function parse(text: string): Json {
+function parse(text: string): DeliveredBody {
   const fault = jsonShapeFault(text);
   if (fault !== null) throw new Refusal('refused', `the body ${fault}`);
   try {
-    return storable(JSON.parse(text) as Json);
+    return ofJson(text);
   } catch (error) {
     throw new Refusal('malformed', `the body is not JSON: ${errorMessage(error)}`);
   }
 }
 
-function tryParse(text: string): Json | undefined {
+function tryParse(text: string): DeliveredBody | undefined {
   try {
-    return storable(JSON.parse(text) as Json);
+    return ofJson(text);
   } catch {
     return undefined;
   }
 }
 
-function readForm(text: string): Json {
+function readForm(text: string): DeliveredBody {
   // What curl sends by default: taken as a form, the JSON would become a key.
   return /^\s*[{[]/.test(text) ? parse(text) : ofForm([...new URLSearchParams(text)]);
 }
 
 /** Code hosts and chats may send their JSON as the field `payload` of a form. */
-function ofForm(entries: readonly (readonly [string, string])[]): Json {
+function ofForm(entries: readonly (readonly [string, string])[]): DeliveredBody {
   const payload = entries.length === 1 && entries[0]?.[0] === 'payload' ? entries[0][1] : null;
-  return payload !== null && /^\s*[{[]/.test(payload) ? parse(payload) : storable(formValue(entries));
+  return payload !== null && /^\s*[{[]/.test(payload) ? parse(payload) : plain(formValue(entries));
+}
+
+function ofJson(text: string): DeliveredBody {
+  return { value: storable(JSON.parse(text) as Json), exact: () => storable(parseExact(text)) };
+}
+
+/** What has no numbers of its own. */
+function plain(value: Json): DeliveredBody {
+  const stored = storable(value);
+  return { value: stored, exact: () => stored };
 }
 
 /** Without what Postgres cannot hold: a sender cannot be told to leave it out. */

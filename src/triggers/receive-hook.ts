@@ -31,14 +31,14 @@ export async function receiveHook(deps: Deps, sent: HookDelivery): Promise<Deliv
   const place = { ...hook, kind: 'webhook', address: sent.address } as const;
   await noteRefusal(deps, place, () => requireTrigger(hook.live.plan, 'webhook'));
   await checkSignature(deps, hook, { header, body: sent.body, address: sent.address });
-  const input = await noteRefusal(deps, place, () =>
+  const { value: input, exact } = await noteRefusal(deps, place, () =>
     readDelivered({ type: header('content-type') ?? '', body: sent.body }),
   );
   const challenge = challengeOf(input);
   if (challenge) return challenge;
   const settings = settingsOf(hook.live.plan);
   const { debounceMs, dedupe } = settings;
-  const at = { header, input };
+  const at = { header, body: exact };
   // Under `debounce` the dedupe key says what belongs together, so only the sender's own id says what is the same.
   const own = debounceMs === undefined ? settings : { ...settings, dedupe: undefined };
   return deliver(deps, {

@@ -97,7 +97,7 @@ function arrivalOf(deps: Deps, { workspace, event, flow }: Listener, settings: T
   const debounced = debounceMs !== undefined;
   const at = new Date(deps.clock.now()).toISOString();
   const chain = [...event.chain, flow];
-  const key = dedupe === undefined ? null : dedupeKey(dedupe, { header: () => undefined, input: event.body });
+  const key = dedupe === undefined ? null : dedupeKey(dedupe, { header: () => undefined, body: () => event.body });
   return {
     kind: 'event',
     workspace,

@@ -65,6 +65,14 @@ describe('debounce', () => {
     expect((await hook.runs()).map(({ input }) => input)).toContainEqual({ thread: 'a', n: 5 });
   });
 
+  test('two numbers that are one double are two bursts', async () => {
+    const hook = await started(DEBOUNCED);
+    for (const thread of ['9007199254740992', '9007199254740993']) await hook.send(`{"thread":${thread}}`);
+    await dueNow(hook.name);
+    await sweepBursts(app.deps);
+    expect((await hook.runs()).map(({ trigger }) => trigger.deliveries)).toEqual([1, 1]);
+  });
+
   test('the same delivery twice is one of the burst, and a burst without end is cut at ten times its quiet', async () => {
     const hook = await started(DEBOUNCED);
     const headers = { 'webhook-id': 'm' };

@@ -25,6 +25,7 @@ beforeEach(() => {
 const started = (frontmatter: string) => startHook(app, frontmatter);
 const HOOK = 'trigger: webhook';
 const signed = (kind: string) => `trigger: webhook\nsignature: ${kind}\nsigning_secret: SIGNING`;
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const hex = (text: string) => createHmac('sha256', SECRET).update(text).digest('hex');
 
 test('a delivery starts the flow, is answered before any work, and its body is the input', async () => {
@@ -177,6 +178,18 @@ describe('signed flows', () => {
     expect(lines.some((line) => line.includes('"msg":"invalid-signature"'))).toBe(true);
   });
 
+  test('a provider’s own id is compared as it was sent, however many digits it has', async () => {
+    const hook = await started(signed('payment'));
+    const sendId = (id: string) => {
+      const body = `{"id":${id}}`;
+      return hook.send(body, { headers: { 'stripe-signature': `t=${now()},v1=${hex(`${now()}.${body}`)}` } });
+    };
+    const ids = ['9007199254740992', '9007199254740993', '9007199254740993'];
+    const answers = await Promise.all(ids.slice(0, 2).map(sendId));
+    expect([...answers, await sendId(ids[2] ?? '')].map(([status]) => status)).toEqual([202, 202, 202]);
+    expect((await hook.runs()).map(({ trigger }) => trigger.deliveryId).sort()).toEqual(ids.slice(0, 2));
+  });
+
   test('a chat provider’s challenge is answered when it is signed, and starts nothing', async () => {
     const hook = await started(signed('chat'));
     const body = JSON.stringify({ type: 'url_verification', challenge: 'abc' });
@@ -216,6 +229,26 @@ describe('security 10: the same delivery', () => {
     ['body.path', 'dedupe: body.event.id', { event: { id: 7 } }, {}, { event: { id: 7 }, more: 1 }, {}, 1],
     ['another', 'dedupe: body.event.id', { event: { id: 7 } }, {}, { event: { id: 8 } }, {}, 2],
     ['a key that is not there', 'dedupe: body.event.id', {}, {}, {}, {}, 2],
+    [
+      'a number of many digits',
+      'dedupe: body.id',
+      '{"id":9007199254740993}',
+      {},
+      '{"n":1,"id":9007199254740993}',
+      {},
+      1,
+    ],
+    ['a number next to it', 'dedupe: body.id', '{"id":9007199254740992}', {}, '{"id":9007199254740993}', {}, 2],
+    ['such a number in a list', 'dedupe: body.a.0.id', '{"a":[{"id":1e400}]}', {}, '{"a":[{"id":2e400}]}', {}, 2],
+    [
+      'such a number in a form',
+      'dedupe: body.id',
+      'payload={"id":9007199254740992}',
+      FORM,
+      'payload={"id":9007199254740993}',
+      FORM,
+      2,
+    ],
     ['equal bodies without an id', 'tags: [x]', { a: 1 }, {}, { a: 1 }, {}, 2],
     ['Standard Webhooks’ id', 'tags: [x]', 1, { 'webhook-id': 'm' }, 2, { 'webhook-id': 'm' }, 1],
   ])('by %s', async (_name, line, body, headers, again, moreHeaders, runs) => {

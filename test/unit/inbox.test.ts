@@ -117,6 +117,14 @@ describe('a mail is read', () => {
     ]);
   });
 
+  test('with the provider’s own id as it was sent, however many digits it has', async () => {
+    const body = Buffer.from('{"from":"a@b.test","email_id":9007199254740993,"subject":7}');
+    expect(await readMail({ type: 'application/json', body })).toMatchObject({
+      providerId: '9007199254740993',
+      subject: '7',
+    });
+  });
+
   test('with files in base64, and none is fetched', async () => {
     const attachments = [
       { filename: 'a.txt', content_type: 'text/plain', content: 'aGk=' },

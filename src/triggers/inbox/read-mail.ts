@@ -1,3 +1,4 @@
+import { parseExact } from '../../shared/exact-numbers.js';
 import { isRecord } from '../../shared/json.js';
 import { jsonShapeFault } from '../../shared/json-shape.js';
 import { errorMessage, Refusal } from '../../shared/refusal.js';
@@ -50,7 +51,8 @@ function readJson(body: Uint8Array): Fields {
   if (fault !== null) throw new Refusal('refused', `the body ${fault}`);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    // What it tells is taken as text anyway, and an id of many digits stays the one that was sent.
+    value = parseExact(text);
   } catch (error) {
     throw new Refusal('malformed', `the body is neither JSON nor a form: ${errorMessage(error)}`);
   }

@@ -49,7 +49,7 @@ async function deliverMail(deps: Deps, hook: FoundHook, { mail, from, sent }: Re
   const { from: fromLine, to, subject, text, html } = mail;
   const input = storable({ from: fromLine, to, subject, text, html, attachments: attachments.list });
   const { debounceMs, dedupe } = settingsOf(live.plan);
-  const at = { header: (name: string) => mail.headers[name], input };
+  const at = { header: (name: string) => mail.headers[name], body: () => input };
   const own =
     debounceMs === undefined && dedupe !== undefined ? deliveryId({ dedupe, signature: null }, at) : idOf(mail);
   const told = triggerData('email', { headers: mail.headers, query: sent.query }, deps.clock.now());

@@ -28,7 +28,7 @@ export const postEvent = defineRoute({
     const { token, step } = c.req.valid('query');
     const type = c.req.header('content-type') ?? '';
     // An event is taken once: what cannot be read is refused, before it is spent.
-    const payload = await readDelivered({ type, body: new Uint8Array(await c.req.arrayBuffer()) });
+    const { value: payload } = await readDelivered({ type, body: new Uint8Array(await c.req.arrayBuffer()) });
     const event = { tenant, runId, token, step, payload, address: clientAddress(c) };
     return c.json(await releaseEvent(c.var.deps, event), 200);
   },
