@@ -7,18 +7,19 @@ import { compile } from './program.js';
 
 /**
  * Whether `source` is CEL that uses no other root variables than `roots`. `steps` are the ids it names
- * as `steps.<id>`; `offset` counts UTF-16 code units into the source.
+ * as `steps.<id>`; `mayBeBoolean` is false when it gives neither true nor false whatever the data are; `offset` counts
+ * UTF-16 code units into the source.
  */
 export function checkCel(
   source: string,
   { roots }: { readonly roots: readonly string[] },
-): { ok: true; steps: readonly string[] } | { ok: false; message: string; offset: number } {
+): { ok: true; steps: readonly string[]; mayBeBoolean: boolean } | { ok: false; message: string; offset: number } {
   const program = compile(source);
   if (!program.ok) return program;
   for (const [name, offset] of program.roots) {
     if (!roots.includes(name) && !isTypeName(name)) return { ok: false, message: unknownRoot(name, roots), offset };
   }
-  return { ok: true, steps: program.steps };
+  return { ok: true, steps: program.steps, mayBeBoolean: program.mayBeBoolean };
 }
 
 /**

@@ -3,6 +3,7 @@ import { isRecord } from '../../shared/json.js';
 import { Lru } from '../../shared/lru.js';
 import { environment, isFunction } from './functions.js';
 import { ExpressionError, lower, type Seen } from './lower.js';
+import { mayBeBoolean } from './may-be-boolean.js';
 
 const MAX_LENGTH = 4_000;
 
@@ -18,6 +19,7 @@ export interface Program {
   /** Names that no loop binds, and where they are first used. */
   readonly roots: ReadonlyMap<string, number>;
   readonly steps: readonly string[];
+  readonly mayBeBoolean: boolean;
   run(): CelResult;
 }
 
@@ -48,7 +50,7 @@ function build(expr: Parameters<typeof lower>[0], at: (id: bigint) => number): P
     }
     const run = plan(environment, lowered);
     const roots = new Map(Array.from(seen.roots, ([name, id]) => [name, at(id)]));
-    return { ok: true, roots, steps: [...seen.steps], run: () => run({}) };
+    return { ok: true, roots, steps: [...seen.steps], mayBeBoolean: mayBeBoolean(expr), run: () => run({}) };
   } catch (error) {
     return error instanceof ExpressionError ? broken(error.message, at(error.id)) : parseFailure(error);
   }

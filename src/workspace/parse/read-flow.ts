@@ -1,6 +1,7 @@
 import { checkBlocks } from './check-blocks.js';
 import { checkFlowKeys } from './check-flow-keys.js';
 import { checkSteps } from './check-steps.js';
+import { checkTriggerValues } from './check-trigger-values.js';
 import type { ReadFlow, ReadNode } from './flow-model.js';
 import { readHeading } from './heading.js';
 import { FLOW_KEYS } from './keys/flow-keys.js';
@@ -36,6 +37,7 @@ export function readFlow(file: OpenFile, name: string): ReadFlow | null {
     report(file, file.bodyStart, { code: 'flow/no-steps', message: 'This flow has no step.', hint });
   }
   checkFlowKeys(file, flow);
+  checkTriggerValues(file, flow);
   checkSteps(file, flow);
   return flow;
 }

@@ -4,4 +4,5 @@ export { parseMoney } from './money.js';
 export { nearest } from './nearest.js';
 export { isInterpreterVersion, type PackageManager, parsePackage } from './packages.js';
 export { compilePattern, type Pattern } from './pattern.js';
+export { isAddress, isSender } from './sender.js';
 export { isTimeZone } from './time-zone.js';

@@ -238,3 +238,53 @@ describe('text', () => {
     expect(codes('## A @writer\n\n- each: input.list\n\n{{order.id}}')).toEqual(['step/bad-variable']);
   });
 });
+
+describe('triggers', () => {
+  const issues = (...keys: readonly string[]) =>
+    check({ ...AGENTS, 'flows/f.md': `---\n${keys.join('\n')}\n---\n\n## A @writer\n\nx` }).issues;
+
+  test.each([
+    ['acme.com', 'Write `@acme.com` for everybody there.'],
+    ['*@acme.com', 'Write `@acme.com` for everybody there.'],
+    ['@*.acme.com', 'Write `@acme.com` for everybody there.'],
+    ['Ada <ada@acme.com>', 'Write `ada@acme.com`.'],
+    ['nope', 'Write a whole address, `ada@acme.com`, or `@acme.com` for everybody there.'],
+    ['@', 'Write a whole address, `ada@acme.com`, or `@acme.com` for everybody there.'],
+  ])('from: %s is a warning that says what to write', (from, hint) => {
+    const message = `\`from\`: no mail is from \`"${from}"\`.`;
+    expect(issues('trigger: email', `from: ["${from}", ada@acme.com]`)).toMatchObject([
+      { code: 'flow/unlikely-value', severity: 'warning', message, hint },
+    ]);
+  });
+
+  test.each([
+    ['from', 'trigger: email\nfrom: [Ada@Acme.com, "@acme.com", "@localhost", " a.b+c@acme.com "]'],
+    ['a comparison', 'trigger: email\nfilter: "input.a == 1 || input.b"'],
+    ['a call', 'trigger: email\nfilter: "input.subject.matches(\'a\')"'],
+    ['a choice', 'trigger: email\nfilter: "input.a ? 1 : input.b > 2"'],
+    ['whether all or one do', 'trigger: email\nfilter: "input.a.all(b, b > 1) && input.a.exists_one(b, b > 2)"'],
+    ['a week', 'trigger: event\nevent: push\ndedupe: body.ref\ndebounce: 7d'],
+    ['two triggers', 'trigger: [schedule, email]\ncron: 0 8 * * *\nfrom: "@acme.com"\noverlap: skip'],
+  ])('what may start something has no warning: %s', (_name, keys) => {
+    expect(issues(keys)).toEqual([]);
+  });
+
+  test('a header and a secret that belong together have no warning', () => {
+    const keys = ['trigger: webhook', 'signature: hmac', 'signing_secret: S', 'signature_header: X-Acme_Signature'];
+    expect(issues(...keys)).toEqual([]);
+  });
+
+  test('a key of another trigger says which trigger it is for', () => {
+    expect(issues('trigger: manual', 'cron: 0 8 * * *')).toMatchObject([
+      {
+        severity: 'warning',
+        message: '`cron` has no effect without `trigger: schedule`.',
+        hint: 'Add `schedule` to `trigger`, or take `cron` out.',
+      },
+    ]);
+  });
+
+  test('a trigger that is no trigger is one fault, and its keys are none', () => {
+    expect(issues('trigger: emial', 'from: "@acme.com"').map(({ code }) => code)).toEqual(['flow/bad-value']);
+  });
+});

@@ -3,8 +3,9 @@ import { type CheckContext, checkTree, type SourceFile } from '../../../src/work
 import { type FaultCase, FAULTS as PLAIN_FAULTS } from './faults.js';
 import { HTTP_FAULTS } from './http-faults.js';
 import { check, kettleAndLeaf, NO_CONTEXT, tree } from './tree.js';
+import { TRIGGER_FAULTS } from './trigger-faults.js';
 
-const FAULTS = [...PLAIN_FAULTS, ...HTTP_FAULTS];
+const FAULTS = [...PLAIN_FAULTS, ...HTTP_FAULTS, ...TRIGGER_FAULTS];
 
 const SECRETS = ['SHOP_API_KEY', 'SHOP_WEBHOOK_SECRET', 'MAIL_TOKEN', 'CRM_TOKEN', 'COURIER_TOKEN'];
 const CONTEXT: CheckContext = {
@@ -13,7 +14,7 @@ const CONTEXT: CheckContext = {
   models: { aliases: [], providers: ['openai'], any: false },
 };
 
-/** The codes that format.md lists; a skill's unknown keys and names are warnings by the lenient rules of its format. */
+/** The codes that a deploy answers; a skill's unknown keys and names are warnings by the lenient rules of its format. */
 const CODES = `yaml/syntax yaml/duplicate-key yaml/alias yaml/unclosed
 file/too-large file/bad-path file/symlink file/setext-heading file/heading-without-space file/late-title
 file/unclosed-fence file/unclosed-comment file/not-utf8
@@ -21,6 +22,7 @@ workspace/unknown-key workspace/bad-value flow/unknown-key flow/bad-value flow/b
 agent/bad-value agent/bad-name eval/unknown-key eval/bad-value eval/bad-name tool/unknown-key tool/bad-value
 tool/bad-name skill/unknown-key skill/bad-value skill/bad-name document/unknown-key document/bad-value agent/ignored-key
 flow/no-steps flow/orphan-branch flow/bad-cron flow/bad-timezone flow/unsigned-webhook
+flow/no-effect flow/unlikely-value
 step/no-doer step/two-agents step/two-doers step/duplicate-id step/bad-id step/unknown-option step/bad-value
 step/mixed-list step/option-not-one-line step/bad-expression step/bad-variable step/unknown-step step/forward-jump
 step/schema-without-json step/bad-schema step/loop-without-bound case/no-input case/assertion-typo
