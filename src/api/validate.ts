@@ -2,7 +2,7 @@ import type { RouteConfig } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { ZodError } from 'zod';
 import { Refusal } from '../shared/refusal.js';
-import { closest } from './closest.js';
+import { unknownKey } from './closest.js';
 import type { AppEnv } from './env.js';
 import { refuse } from './guard.js';
 import { keysAt } from './schema-keys.js';
@@ -51,11 +51,7 @@ function faultsOf(issue: ZodError['issues'][number], where: string, schema: unkn
   const path = [where, ...issue.path.map(String)].join('.');
   if (issue.code !== 'unrecognized_keys') return [() => ({ path, message: inWords(issue.message) })];
   const known = keysAt(schema, issue.path);
-  return issue.keys.map((key) => () => {
-    const meant = closest(key, known);
-    const hint = meant === undefined ? `it may be: ${known.join(', ')}` : `did you mean "${meant}"?`;
-    return { path: `${path}.${key}`, message: known.length === 0 ? 'unknown key' : `unknown key; ${hint}` };
-  });
+  return issue.keys.map((key) => () => ({ path: `${path}.${key}`, message: unknownKey(key, known) }));
 }
 
 /** The library says of a key that is not there that it received `undefined`, which no JSON holds. */

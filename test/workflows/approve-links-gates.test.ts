@@ -76,7 +76,7 @@ const post = async (path: string, body: object) => {
   const response = await app.post(path, body, { as: null, headers: JSON_ONLY });
   return [response.status, (await response.json()) as Record<string, unknown>] as const;
 };
-const submit = async (path: string, fields: Record<string, string>) => {
+const submit = async (path: string, fields: Record<string, string> | [string, string][] | string) => {
   const response = await app.request(path, {
     as: null,
     method: 'POST',
@@ -332,4 +332,60 @@ test('a gate of a subflow has a link of its own, and the run above it none for i
   expect((await post(child.link(ANN, { runId: id }), { decision: 'approve' }))[0]).toBe(401);
   expect((await post(child.link(), { decision: 'approve' }))[0]).toBe(200);
   expect((await app.ended(workspace, id)).status).toBe('completed');
+});
+
+const FILLED =
+  '```json form\n{"type":"object","properties":{"amount":{"type":"number"},"urgent":{"type":"boolean"},"a\\nb":{"type":"string"},"tags[]":{"type":"string"}}}\n```';
+
+test('a posted form with a field that the page does not have, or one twice, decides nothing and says so', async () => {
+  provider.respond(answerInTurns);
+  const { workspace, id, link } = await parked(SIGN(`- approve: [${ANN}]\n- edit: [draft]\n\n${FILLED}`));
+  const faults: [string, string][] = [
+    ['edit.drfat=x', 'body.edit.drfat: unknown key; did you mean "edit.draft"?'],
+    ['form.amonut=3', 'body.form.amonut: unknown key; did you mean "form.amount"?'],
+    ['form={"amount":3}', 'body.form: unknown key; it may be: decision, note, '],
+    ['Note=no', 'body.Note: unknown key; did you mean "note"?'],
+    ['note=yes&note=no', 'body.note: sent more than once: send it once'],
+    ['decision=reject', 'body.decision: sent more than once: send it once'],
+    ['edit.draft=a&edit.draft=b&x=', 'body.edit.draft: sent more than once: send it once (and 1 more)'],
+  ];
+  for (const [fields, message] of faults) {
+    const [status, text] = await submit(link(), `decision=approve&${fields}`);
+    expect([status, text.replaceAll('&quot;', '"')]).toEqual([422, expect.stringContaining(message)]);
+    expect((await submit(link(), `decision=reject&${fields}`))[0]).toBe(422);
+  }
+  expect(await submit(link(), { decison: 'approve' })).toEqual([422, expect.stringContaining('did you mean')]);
+  expect((await app.run(workspace, id)).status).toBe('awaiting-approval');
+
+  // All that the page has is taken, also the line end in a name as a browser posts it.
+  const text = await page(link());
+  const names = [...text.matchAll(/<(?:input|textarea|select)[^>]* name="([^"]+)"/g)].map(([, name = '']) => name);
+  expect(names.toSorted()).toEqual(
+    ['digest', 'edit.draft', 'form.a\nb', 'form.amount', 'form.tags[]', 'form.urgent', 'nonce', 'note'].toSorted(),
+  );
+  const filled: Record<string, string> = { ...hidden(text), 'form.amount': '3', 'edit.draft': 'mine', note: 'fine' };
+  const values = names.map((name): [string, string] => [name.replace('\n', '\r\n'), filled[name] ?? 'true']);
+  expect(await submit(link(), [['decision', 'approve'], ...values])).toEqual([
+    200,
+    expect.stringContaining(`Approved by ${ANN}`),
+  ]);
+  expect((await app.ended(workspace, id)).steps[1]?.decision).toMatchObject({
+    note: 'fine',
+    form: { amount: 3, urgent: true, 'a\nb': 'true', 'tags[]': 'true' },
+    edited: ['draft'],
+  });
+  // Whoever comes late is told that, and by whom, whatever they sent.
+  expect(await submit(link(), 'decision=approve&edit.drfat=x')).toEqual([
+    409,
+    expect.stringContaining('was approved by'),
+  ]);
+});
+
+test('a person without scripts decides on a page that has every kind of field', async () => {
+  provider.respond(answerInTurns);
+  const { workspace, id, link } = await parked(SIGN(`- approve: [${ANN}]\n- edit: [draft]\n\n${FILLED}`));
+  const fill = { 'form.amount': '3', 'form.tags[]': 'a', 'edit.draft': 'mine' };
+  expect(await inBrowser(link(), fill, 'approve')).toContain(`Approved by ${ANN}`);
+  const decision = { form: { amount: 3, urgent: false, 'tags[]': 'a' }, edited: ['draft'] };
+  expect((await app.ended(workspace, id)).steps[1]?.decision).toMatchObject(decision);
 });

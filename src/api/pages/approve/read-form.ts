@@ -2,6 +2,7 @@ import type { OpenedLink } from '../../../runs/index.js';
 import { canonicalJson, isRecord, type Json } from '../../../shared/json.js';
 import { Refusal } from '../../../shared/refusal.js';
 import { choicesOf, type Field, fieldsOf } from './form-fields.js';
+import { assertKnownFields, readPosted, unixName } from './known-fields.js';
 
 interface FormVote {
   readonly decision?: 'approve' | 'reject';
@@ -12,15 +13,21 @@ interface FormVote {
   readonly nonce?: string;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /** The longest note that a run keeps. */
 const NOTE = 4_000;
 
-/** Reads a posted form by what the gate asks for. A rejection takes neither a form nor edits, though the page posts both. */
-export function readApproveForm(fields: Fields, opened: OpenedLink): FormVote {
-  const text = (name: string): string | undefined => (typeof fields[name] === 'string' ? fields[name] : undefined);
-  const { decision } = fields;
+/**
+ * Reads a posted form by what the gate asks for, and refuses what it does not have. A rejection takes neither a form nor
+ * edits, though the page posts both. Of a gate that was decided nothing is refused here: that it was is what to tell.
+ */
+export function readApproveForm(fields: Readonly<Record<string, unknown>>, opened: OpenedLink): FormVote {
+  const posted = readPosted(fields);
+  if (opened.decision === null) assertKnownFields(posted, opened);
+  const text = (name: string): string | undefined => {
+    const [value, ...more] = posted.get(unixName(name)) ?? [];
+    return typeof value === 'string' && more.length === 0 ? value : undefined;
+  };
+  const decision = text('decision');
   if (decision !== 'approve' && decision !== 'reject') return {};
   const note = (text('note') ?? text('reason'))?.replace(/\r\n?/g, '\n').trim();
   if ((note?.length ?? 0) > NOTE) throw new Refusal('refused', `note: longer than ${NOTE} characters`);
