@@ -22,7 +22,7 @@ const WHERE = {
   cookie: 'cookie',
 } as const;
 
-type Outcome = { readonly target: keyof typeof WHERE } & (
+type Outcome = { readonly target: keyof typeof WHERE; readonly data: unknown } & (
   | { readonly success: true }
   | { readonly success: false; readonly error: ZodError }
 );
@@ -36,7 +36,8 @@ export function refuseFaults(route: RouteConfig): (outcome: Outcome, c: Context<
     if (outcome.success) return;
     const where = WHERE[outcome.target];
     const schema = where === 'body' ? bodySchema(route) : undefined;
-    const all = outcome.error.issues.flatMap((issue) => faultsOf(issue, where, schema));
+    const sent = { where, schema, data: outcome.data };
+    const all = outcome.error.issues.flatMap((issue) => faultsOf(issue, sent));
     const issues = all.slice(0, MAX_NAMED).map((name) => name());
     const more = all.length > 1 ? ` (and ${all.length - 1} more)` : '';
     await refuse(
@@ -47,16 +48,38 @@ export function refuseFaults(route: RouteConfig): (outcome: Outcome, c: Context<
 }
 
 /** Each fault is put in words only when it is named: a hint costs more than finding the fault did. */
-function faultsOf(issue: ZodError['issues'][number], where: string, schema: unknown): (() => Fault)[] {
+function faultsOf(issue: ZodError['issues'][number], { where, schema, data }: Sent): (() => Fault)[] {
   const path = [where, ...issue.path.map(String)].join('.');
-  if (issue.code !== 'unrecognized_keys') return [() => ({ path, message: inWords(issue.message) })];
+  if (issue.code !== 'unrecognized_keys') {
+    return [() => ({ path, message: inWords(issue.message, { where, value: valueAt(data, issue.path) }) })];
+  }
   const known = keysAt(schema, issue.path);
   return issue.keys.map((key) => () => ({ path: `${path}.${key}`, message: unknownKey(key, known) }));
 }
 
-/** The library says of a key that is not there that it received `undefined`, which no JSON holds. */
-function inWords(message: string): string {
-  return message.replace(/^Invalid input: (expected .+), received undefined$/, 'is missing: $1');
+interface Sent {
+  readonly where: (typeof WHERE)[keyof typeof WHERE];
+  readonly schema: unknown;
+  readonly data: unknown;
+}
+
+function valueAt(data: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? Reflect.get(at, key) : undefined),
+    data,
+  );
+}
+
+/**
+ * The library says of a key that is not there that it is an invalid option, or `undefined`, which no JSON holds; and of
+ * one that stands twice in a query that it is a list.
+ */
+function inWords(message: string, { where, value }: { readonly where: string; readonly value: unknown }): string {
+  if (where === 'query' && Array.isArray(value)) return 'sent more than once: send it once';
+  if (value !== undefined) return message;
+  return message.replace(/^Invalid (?:input|option)(?:: (expected .+?))?(?:, received \w+)?$/, (_, wanted?: string) =>
+    wanted === undefined ? 'is missing' : `is missing: ${wanted}`,
+  );
 }
 
 function bodySchema(route: RouteConfig): unknown {

@@ -11,6 +11,10 @@ const Body = z.strictObject({
   description: z.string().max(10).optional(),
   files: z.array(z.strictObject({ path: z.string(), content: z.string() })).optional(),
   text: z.string().optional(),
+  kind: z.enum(['a', 'b']).optional(),
+  one: z
+    .strictObject({ of: z.enum(['a', 'b']), yes: z.literal(true), any: z.union([z.string(), z.number()]) })
+    .optional(),
 });
 const Ok = z.object({ ok: z.boolean() });
 
@@ -86,6 +90,29 @@ test('an empty body is told from JSON that is cut off', async () => {
 test('a key that is not there is missing', async () => {
   const sent = await post(JSON.stringify({ files: [{ path: 'a' }] }));
   expect(sent.body.error).toBe('body.files.0.content: is missing: expected string');
+  const { body } = await post('{"one":{}}');
+  expect(body.issues).toEqual([
+    { path: 'body.one.of', message: 'is missing: expected one of "a"|"b"' },
+    { path: 'body.one.yes', message: 'is missing: expected true' },
+    { path: 'body.one.any', message: 'is missing' },
+  ]);
+});
+
+test('a word that is none of those that there are is told them', async () => {
+  const { body } = await post('{"kind":"c"}');
+  expect(body.error).toBe('body.kind: Invalid option: expected one of "a"|"b"');
+});
+
+test('a key that stands twice in a query is told so', async () => {
+  const { get } = await createTestApp({ routes: testRoutes });
+  for (const twice of ['limit=1&limit=2', 'cursor=a&cursor=b']) {
+    const response = await get(`/api/test?${twice}`);
+    const path = `query.${twice.slice(0, twice.indexOf('='))}`;
+    expect([response.status, await response.json()]).toMatchObject([
+      422,
+      { issues: [{ path, message: 'sent more than once: send it once' }] },
+    ]);
+  }
 });
 
 test('a body of another type is 415 and says what to send', async () => {
@@ -118,7 +145,7 @@ test('an unknown key is refused with the key that was meant, on every level', as
 
 test('an unknown key that resembles none is answered with the keys there are', async () => {
   const sent = await post('{"zzz":1}');
-  expect(sent.body.error).toBe('body.zzz: unknown key; it may be: description, files, text');
+  expect(sent.body.error).toBe('body.zzz: unknown key; it may be: description, files, text, kind, one');
 });
 
 test('of very many faults an answer names a hundred and counts the rest', async () => {
