@@ -2,7 +2,7 @@ import { audit, type Once } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { changeFlow } from '../documents/index.js';
-import { type BegunRun, tellBegun } from '../runs/index.js';
+import { type BegunRun, findTarget, tellBegun } from '../runs/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace, type WorkspaceRow } from '../workspaces/index.js';
@@ -57,7 +57,20 @@ async function elsewhere(deps: Deps, caller: Caller, input: ChangeScheduleInput)
     throw error;
   });
   if (changed) return changed;
-  throw notFound('schedule');
+  throw (await isUnscheduled(deps, caller, input))
+    ? new Refusal('not_found', `flow ${input.flow} has no schedule: add \`trigger: schedule\` and \`cron:\` to it`)
+    : notFound('schedule');
+}
+
+/** Whether the caller sees a flow of that name, which has no such trigger. */
+async function isUnscheduled({ db }: Deps, caller: Caller, at: ChangeScheduleInput): Promise<boolean> {
+  try {
+    const { live } = await findTarget(db, caller, { workspace: at.workspace, target: `flows/${at.flow}` });
+    return !live.plan.triggers.includes('schedule');
+  } catch (error) {
+    if (error instanceof Refusal && error.kind === 'not_found') return false;
+    throw error;
+  }
 }
 
 /** Refuses a schedule that is not there, or not for the caller. */

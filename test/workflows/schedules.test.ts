@@ -341,7 +341,18 @@ test('run-now starts a run of the person’s; scoped members see their own sched
   ]);
   const as = (await mintKey(app.deps.db, { tenant: app.tenant, label: 'x', role: 'admin', mintedBy: scoped })).key;
   expect((await bodyOf(app.get('/api/schedule', { as }))).schedules).toEqual([]);
-  expect((await change(workspace, { action: 'pause' }, { as })).status).toBe(404);
+  const plain = await app.workspace(files({ 'flows/f.md': flow('## One @worker\n\nGo.') }));
+  const said = async (...asked: Parameters<typeof change>) => {
+    const response = await change(...asked);
+    return [response.status, ((await response.json()) as { error: string }).error];
+  };
+  const none = [404, 'no such schedule'];
+  for (const one of [workspace, plain]) expect(await said(one, { action: 'pause' }, { as })).toEqual(none);
+  expect(await said(plain, { action: 'pause', flow: 'g' })).toEqual(none);
+  for (const action of ['pause', 'run-now']) {
+    const add = 'flow f has no schedule: add `trigger: schedule` and `cron:` to it';
+    expect(await said(plain, { action })).toEqual([404, add]);
+  }
   const rows = await app.deps.db.query<{ action: string }>(
     `SELECT action FROM audit_entry WHERE action LIKE 'schedule.%' AND detail->>'workspace' = $1`,
     [workspace],
