@@ -52,7 +52,7 @@ export const Deliveries = z
           'invalid-signature',
           'refused',
         ]),
-        detail: z.string().nullable().describe('Why it was refused'),
+        detail: z.string().nullable().describe('Why it was refused, or what of it was left out'),
         runId: z.string().nullable(),
         deliveryId: z.string().nullable().describe('The sender’s own id of it'),
         address: z.string().nullable(),

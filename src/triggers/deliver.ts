@@ -29,6 +29,8 @@ export interface Arrival {
   /** What belongs to one burst under `debounce`. */
   readonly burstKey: string | null;
   readonly address: string | null;
+  /** What an admin should know of it, whatever becomes of it: what of it was left out. */
+  readonly detail?: string;
   /** Keeps what the delivery brought besides: with its run, its burst, or the row by which it can be made again. */
   readonly fill?: (sql: Sql) => Promise<void>;
 }
@@ -140,7 +142,7 @@ async function accept(deps: Deps, sql: Sql, { arrival, workspace, live }: Accept
 }
 
 function noteOf(arrival: Arrival): Omit<DeliveryNote, 'outcome'> {
-  const { kind, workspace, flow, deliveryId, address, input } = arrival;
+  const { kind, workspace, flow, deliveryId, address, detail, input } = arrival;
   const content = { input, trigger: withoutCredentials(arrival.trigger) };
-  return { workspaceId: workspace.id, flow, kind, deliveryId, address, content };
+  return { workspaceId: workspace.id, flow, kind, deliveryId, address, detail, content };
 }

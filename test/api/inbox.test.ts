@@ -67,6 +67,24 @@ describe('mail', () => {
     expect(Buffer.from((await app.deps.blobs.get(rows[0]?.sha ?? '')) ?? []).toString()).toBe('hi');
   });
 
+  test('is taken without a file that is none, and says so in its delivery and its run', async () => {
+    const box = await inbox();
+    const attachments = [
+      { filename: 'good.txt', content: 'aGk=' },
+      { filename: 'bad\0.txt', content: 'no base64!' },
+      { filename: 'link.txt', url: 'https://acme.test/link.txt' },
+    ];
+    expect((await box.send({ ...MAIL, attachments }))[0]).toBe(202);
+    const leftOut = [
+      'attachment bad\uFFFD.txt was left out: its content is no base64',
+      'attachment link.txt was left out: it has no content, and no link is followed',
+    ];
+    const [run] = await box.runs();
+    expect(run?.input).toMatchObject({ attachments: [{ name: 'good.txt', size: 2 }] });
+    expect(run?.trigger.leftOut).toEqual(leftOut);
+    expect(await box.deliveries()).toMatchObject([{ outcome: 'started', detail: leftOut.join('; ') }]);
+  });
+
   test('that is refused or comes twice stores no file; one left out by its concurrency has its files when it is made again', async () => {
     const box = await inbox("concurrency: { limit: 1, on_limit: skip }\nfilter: input.subject != 'no'");
     const file = (text: string) => [{ filename: 'a.txt', content: Buffer.from(text).toString('base64') }];

@@ -136,6 +136,7 @@ describe('a mail is read', () => {
       ['a.txt', 'hi'],
       ['b.txt', 'ho'],
     ]);
+    expect(mail.leftOut).toEqual(['attachment c.txt was left out: it has no content, and no link is followed']);
   });
 
   test.each<[string, { type: string; body: Uint8Array }, string]>([

@@ -11,6 +11,8 @@ export interface Fields {
   /** The field's bytes, as the sender wrote them. */
   readonly bytes: (name: string) => Uint8Array;
   readonly files: () => readonly Attachment[];
+  /** What was meant to be a file and is none, as sentences. */
+  readonly leftOut: () => readonly string[];
   readonly envelopeFrom: () => string | null;
 }
 
@@ -19,15 +21,17 @@ const foldKey = (name: string) => name.toLowerCase().replace(/[-_]/g, '');
 export function jsonFields(mail: Readonly<Record<string, unknown>>): Fields {
   const all = new Map(Object.entries(mail).map(([name, value]) => [foldKey(name), value]));
   const list = all.get('attachments');
+  const read = (Array.isArray(list) ? list.filter(isRecord) : []).map(jsonAttachment);
   return {
     ...fieldsOf(all),
-    files: () => (Array.isArray(list) ? list.filter(isRecord).flatMap(jsonAttachment) : []),
+    files: () => read.filter((one) => typeof one !== 'string'),
+    leftOut: () => read.filter((one) => typeof one === 'string'),
   };
 }
 
 /** A raw mail: the names that others give its parts are given to what was parsed. */
 export function parsedFields(mail: Readonly<Record<string, unknown>>, files: readonly Attachment[]): Fields {
-  return { ...jsonFields(mail), files: () => files };
+  return { ...jsonFields(mail), files: () => files, leftOut: () => [] };
 }
 
 /** A form's fields are in the charsets that its field `charsets` names, as JSON, and else in UTF-8. */
@@ -39,7 +43,12 @@ export function formFields(parts: readonly Part[]): Fields {
   const charsets = charsetsIn(decodeText(fields.get('charsets') ?? new Uint8Array()));
   const all = new Map([...fields].map(([name, bytes]) => [name, decodeText(bytes, charsets.get(name))]));
   const files = parts.flatMap(({ file, bytes }) => (file === null ? [] : [{ ...file, content: bytes }]));
-  return { ...fieldsOf(all), bytes: (name) => fields.get(name) ?? new Uint8Array(), files: () => files };
+  return {
+    ...fieldsOf(all),
+    bytes: (name) => fields.get(name) ?? new Uint8Array(),
+    files: () => files,
+    leftOut: () => [],
+  };
 }
 
 /** `{"subject":"UTF-8","text":"iso-8859-2"}`. */
@@ -57,7 +66,7 @@ function tryJson(text: string): unknown {
   }
 }
 
-function fieldsOf(all: ReadonlyMap<string, unknown>): Omit<Fields, 'files'> {
+function fieldsOf(all: ReadonlyMap<string, unknown>): Omit<Fields, 'files' | 'leftOut'> {
   return {
     text: (name) => textOf(all.get(name)),
     bytes: (name) => Buffer.from(textOf(all.get(name))),
@@ -88,13 +97,28 @@ function envelopeFrom(value: unknown): string | null {
   return typeof from === 'string' ? from.trim() : null;
 }
 
-/** A file of a JSON mail: its bytes in base64. One that has only a link is left out: nothing is fetched for a stranger. */
-function jsonAttachment(one: Readonly<Record<string, unknown>>): Attachment[] {
+/**
+ * A file of a JSON mail, its bytes in base64; a sentence when it has none. The mail is taken all the same: who is refused
+ * sends it again as it is, and in the end loses it. Nothing is fetched for a stranger.
+ */
+function jsonAttachment(one: Readonly<Record<string, unknown>>): Attachment | string {
   const all = new Map(Object.entries(one).map(([name, value]) => [foldKey(name), value]));
   const pick = (...names: readonly string[]) =>
     names.map((name) => textOf(all.get(name))).find((text) => text !== '') ?? '';
-  const content = pick('content', 'contentbase64');
-  if (content === '') return [];
-  const type = pick('contenttype', 'type', 'mimetype');
-  return [{ name: pick('filename', 'name'), type, content: new Uint8Array(Buffer.from(content, 'base64')) }];
+  const name = pick('filename', 'name');
+  const left = (why: string) => `attachment ${name.slice(0, 100) || 'without a name'} was left out: ${why}`;
+  if (!['content', 'contentbase64'].some((key) => typeof all.get(key) === 'string')) {
+    return left('it has no content, and no link is followed');
+  }
+  const content = base64(pick('content', 'contentbase64'));
+  if (content === null) return left('its content is no base64');
+  return { name, type: pick('contenttype', 'type', 'mimetype'), content };
+}
+
+/** Null for what is none: Buffer passes over whatever it does not know. */
+function base64(text: string): Uint8Array | null {
+  const compact = text.replace(/\s+/g, '');
+  const digits = compact.slice(0, compact.length - (/={1,2}$/.exec(compact.slice(-2))?.[0].length ?? 0));
+  if (digits.length % 4 === 1 || /[^A-Za-z0-9+/_-]/.test(digits)) return null;
+  return new Uint8Array(Buffer.from(digits, 'base64'));
 }

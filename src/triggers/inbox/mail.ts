@@ -12,6 +12,8 @@ export interface InboundMail {
   /** The provider's own id of the mail, for where it tells no Message-ID. */
   readonly providerId: string | null;
   readonly attachments: readonly Attachment[];
+  /** What of it could not be taken, as sentences. */
+  readonly leftOut: readonly string[];
 }
 
 export interface Attachment {

@@ -97,6 +97,7 @@ function mailOf(fields: Fields): InboundMail {
     envelopeFrom: fields.envelopeFrom(),
     providerId: text('messageid') || text('emailid') || null,
     attachments: [...attachments, ...fileOf('text', bodies.text), ...fileOf('html', bodies.html)],
+    leftOut: fields.leftOut().slice(0, MAX_ATTACHMENTS),
   };
 }
 

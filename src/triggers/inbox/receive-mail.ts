@@ -46,7 +46,7 @@ interface Received {
 async function deliverMail(deps: Deps, hook: FoundHook, { mail, from, sent }: Received): Promise<Delivered> {
   const { workspace, flow, live } = hook;
   const attachments = attachmentsOf(deps, mail.attachments);
-  const { from: fromLine, to, subject, text, html } = mail;
+  const { from: fromLine, to, subject, text, html, leftOut } = mail;
   const input = storable({ from: fromLine, to, subject, text, html, attachments: attachments.list });
   const { debounceMs, dedupe } = settingsOf(live.plan);
   const at = { header: (name: string) => mail.headers[name], body: () => input };
@@ -58,7 +58,8 @@ async function deliverMail(deps: Deps, hook: FoundHook, { mail, from, sent }: Re
     workspace,
     flow,
     input,
-    trigger: storable({ ...told, from: from ?? '' }) as JsonObject,
+    trigger: storable({ ...told, from: from ?? '', ...(leftOut.length > 0 && { leftOut }) }) as JsonObject,
+    ...(leftOut.length > 0 && { detail: storable(leftOut.join('; ')) }),
     deliveryId: own,
     burstKey: dedupe === undefined ? null : dedupeKey(dedupe, at),
     address: sent.address,
