@@ -3,6 +3,7 @@ import type { Json } from '../shared/json.js';
 import { jsonShapeFault } from '../shared/json-shape.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
 import { storableJson } from '../shared/storable-json.js';
+import { charsetOf, decodeIn, fieldsIn } from './charset.js';
 import { formValue, readTexts } from './read-form.js';
 
 const JSON_TYPE = /^application\/([\w.+-]+\+)?json$/;
@@ -28,21 +29,22 @@ export async function readDelivered({
   if (type.startsWith('multipart/')) {
     throw new Refusal('unsupported_type', 'the body is in parts of another kind: send JSON, a form or text');
   }
-  const text = decode(body);
+  const charset = charsetOf(header);
+  const text = decode(body, charset);
   if (text.trim() === '') return plain(null);
-  if (type === FORM_TYPE) return readForm(text);
+  if (type === FORM_TYPE) {
+    return readForm(text, () => (charset === null ? [...new URLSearchParams(text)] : fieldsIn(body, charset)));
+  }
   if (JSON_TYPE.test(type)) return parse(text);
   // Some senders name no type, or a wrong one, for what is JSON all the same.
   const isJson = /^\s*[{[]/.test(text) && jsonShapeFault(text) === null;
   return (isJson ? tryParse(text) : undefined) ?? plain(text);
 }
 
-function decode(body: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body);
-  } catch {
-    throw new Refusal('malformed', 'the body is no UTF-8 text: send JSON, a form or text');
-  }
+function decode(body: Uint8Array, charset: string | null): string {
+  const text = decodeIn(body, charset);
+  if (text === null) throw new Refusal('malformed', 'the body is no UTF-8 text: send JSON, a form or text');
+  return text;
 }
 
 function parse(text: string): DeliveredBody {
@@ -63,9 +65,9 @@ function tryParse(text: string): DeliveredBody | undefined {
   }
 }
 
-function readForm(text: string): DeliveredBody {
+function readForm(text: string, fields: () => readonly (readonly [string, string])[]): DeliveredBody {
   // What curl sends by default: taken as a form, the JSON would become a key.
-  return /^\s*[{[]/.test(text) ? parse(text) : ofForm([...new URLSearchParams(text)]);
+  return /^\s*[{[]/.test(text) ? parse(text) : ofForm(fields());
 }
 
 /** Code hosts and chats may send their JSON as the field `payload` of a form. */

@@ -25,7 +25,8 @@ beforeEach(() => {
 const started = (frontmatter: string) => startHook(app, frontmatter);
 const HOOK = 'trigger: webhook';
 const signed = (kind: string) => `trigger: webhook\nsignature: ${kind}\nsigning_secret: SIGNING`;
-const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+const URLENCODED = 'application/x-www-form-urlencoded';
+const FORM = { 'content-type': URLENCODED };
 const hex = (text: string) => createHmac('sha256', SECRET).update(text).digest('hex');
 
 test('a delivery starts the flow, is answered before any work, and its body is the input', async () => {
@@ -50,7 +51,7 @@ const part = (name: string, text: string) =>
   `--x\r\ncontent-disposition: form-data; name=${name.replace(/^\w+/, '"$&"')}\r\n\r\n${text}\r\n`;
 const PARTS = `${part('a', '1')}${part('b', '2')}${part('b', '3')}${part('c; filename=""', '')}--x--\r\n`;
 
-test.each<[string, string, string, unknown]>([
+test.each<[string, string, string | Uint8Array, unknown]>([
   ['a form', 'application/x-www-form-urlencoded', 'a=1&b=2&b=3', { a: '1', b: ['2', '3'] }],
   ['a form that holds JSON', 'application/x-www-form-urlencoded', `payload=${encodeURIComponent('{"a":1}')}`, { a: 1 }],
   ['JSON that says it is a form', 'application/x-www-form-urlencoded', '{"a":1}', { a: 1 }],
@@ -60,6 +61,22 @@ test.each<[string, string, string, unknown]>([
   ['a vendor’s JSON', 'application/vnd.acme+json; charset=utf-8', '[1]', [1]],
   ['what no row can hold', 'application/json', '{"a":"\\u0000\\ud83d\\ude00\\ud83d"}', { a: '\uFFFD😀\uFFFD' }],
   ['a form in parts', 'multipart/form-data; boundary=x', PARTS, { a: '1', b: ['2', '3'] }],
+  [
+    'a form in another charset',
+    `${URLENCODED}; charset=ISO-8859-1`,
+    'n%E4me=caf%e9+%26+%C3&b=%zz%&&c',
+    { näme: 'café & Ã', b: '%zz%', c: '' },
+  ],
+  [
+    'a form in another charset, not escaped',
+    `${URLENCODED};charset="windows-1250"`,
+    Buffer.from('a=\xbf\xf3', 'latin1'),
+    { a: 'żó' },
+  ],
+  ['a form in UTF-8 that names another', `${URLENCODED}; charset=iso-8859-1`, 'a=caf%C3%A9', { a: 'café' }],
+  ['a form in a charset that nobody knows', `${URLENCODED}; charset=none`, 'a=caf%C3%A9', { a: 'café' }],
+  ['text in another charset', 'text/plain; charset=iso-8859-2', Buffer.from('\xbf\xf3\xb3\xe6', 'latin1'), 'żółć'],
+  ['JSON in another charset', 'application/json; charset=latin1', Buffer.from('{"a":"\xe9"}', 'latin1'), { a: 'é' }],
   ['a hostile key', 'application/x-www-form-urlencoded', '__proto__=1', JSON.parse('{"__proto__":"1"}')],
 ])('a body may be %s', async (_name, type, body, input) => {
   const hook = await started(HOOK);
