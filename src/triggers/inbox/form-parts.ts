@@ -1,3 +1,4 @@
+import { charsetOf, fieldsIn } from '../charset.js';
 import { readParts } from '../read-form.js';
 
 /** A field of a form, or a file in it, with its bytes as they came. */
@@ -15,6 +16,10 @@ export interface Part {
  */
 export async function readFormParts(type: string, body: Uint8Array): Promise<readonly Part[] | null> {
   const isParts = /^multipart\//i.test(type.trim());
+  const charset = charsetOf(type);
+  if (!isParts && charset !== null) {
+    return fieldsIn(body, charset).map(([name, text]) => ({ name, bytes: Buffer.from(text), file: null }));
+  }
   const form = await readParts(type, isParts ? Buffer.from(Buffer.from(body).toString('latin1')) : body);
   if (form === null) return null;
   const bytesOf = (text: string): Uint8Array => Buffer.from(text, isParts ? 'latin1' : 'utf8');

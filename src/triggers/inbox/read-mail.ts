@@ -2,6 +2,7 @@ import { parseExact } from '../../shared/exact-numbers.js';
 import { isRecord } from '../../shared/json.js';
 import { jsonShapeFault } from '../../shared/json-shape.js';
 import { errorMessage, Refusal } from '../../shared/refusal.js';
+import { charsetOf, decodeIn } from '../charset.js';
 import { type Fields, formFields, jsonFields } from './fields.js';
 import { readFormParts } from './form-parts.js';
 import type { Attachment, InboundMail } from './mail.js';
@@ -21,7 +22,7 @@ export async function readMail({ type: header, body }: { type: string; body: Uin
   const type = header.split(';')[0]?.trim().toLowerCase() ?? '';
   if (type === 'message/rfc822') return mailOf(await rawFields(body));
   const isForm = type === 'multipart/form-data' || type === 'application/x-www-form-urlencoded';
-  const fields = isForm ? await readForm(header, body) : readJson(body);
+  const fields = isForm ? await readForm(header, body) : readJson(header, body);
   const raw = rawIn(fields);
   if (raw === null) return mailOf(fields);
   // The envelope is what only the provider knows.
@@ -45,8 +46,8 @@ async function readForm(type: string, body: Uint8Array): Promise<Fields> {
   return formFields(parts);
 }
 
-function readJson(body: Uint8Array): Fields {
-  const text = new TextDecoder().decode(body);
+function readJson(type: string, body: Uint8Array): Fields {
+  const text = decodeIn(body, charsetOf(type)) ?? new TextDecoder().decode(body);
   const fault = jsonShapeFault(text);
   if (fault !== null) throw new Refusal('refused', `the body ${fault}`);
   let value: unknown;
