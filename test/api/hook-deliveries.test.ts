@@ -65,6 +65,14 @@ describe('debounce', () => {
     expect((await hook.runs()).map(({ input }) => input)).toContainEqual({ thread: 'a', n: 5 });
   });
 
+  test('a quiet time of millions of years is the longest there is, and loses no delivery', async () => {
+    const hook = await started(`${HOOK}\ndedupe: body.thread\ndebounce: 999999999w`);
+    expect((await hook.send({ thread: 'a' }))[0]).toBe(202);
+    await dueNow(hook.name);
+    await sweepBursts(app.deps);
+    expect(await hook.runs()).toHaveLength(1);
+  });
+
   test('two numbers that are one double are two bursts', async () => {
     const hook = await started(DEBOUNCED);
     for (const thread of ['9007199254740992', '9007199254740993']) await hook.send(`{"thread":${thread}}`);

@@ -105,6 +105,19 @@ test('an unattended gate rejects by default, and continues only where the flow s
   expect(done.status).toBe('completed');
 });
 
+test('times of millions of years are taken as the longest there is: what parks can be decided', async () => {
+  const LONG = '999999999w';
+  const options = `- approve: human\n- timeout: ${LONG}\n- remind: ${LONG}`;
+  const { workspace, id, at } = await parked(GATE.replace('- approve: human', options), `timeout: ${LONG}\n`);
+  expect((await app.run(workspace, id)).waiting).toMatchObject([{ step: 2, kind: 'approval' }]);
+  expect((await app.post(`${at}/approve`, { decision: 'approve' })).status).toBe(200);
+  expect((await app.ended(workspace, id)).status).toBe('completed');
+  const asleep = await parked(`## Sleep\n\n- wait: ${LONG}\n\n## Send @worker\n\n- timeout: ${LONG}\n\nSend.`);
+  expect((await app.run(asleep.workspace, asleep.id)).waiting).toMatchObject([{ step: 1, kind: 'timer' }]);
+  expect((await app.post(`${asleep.at}/stop`)).status).toBe(200);
+  await app.ended(asleep.workspace, asleep.id);
+});
+
 const EVENT = '## Ask @worker\n\n- wait: event\n\nAsk at {{step.release_url}}.\n\n## Use @worker\n\nUse it.';
 
 test('an event releases a wait: event step, its body becomes the payload, and the trace says so to the letter', async () => {

@@ -57,11 +57,14 @@ export const duration = reader('duration', 'a duration such as `90s`, `5m`, `2h`
   typeof value === 'string' ? parseDuration(value) : undefined,
 );
 
-/** Seconds, as a number or as a duration. */
+/** A timer of a process that is longer than 2^31 ms is over at once. */
+const MOST_SECONDS = 2_147_483;
+
+/** Seconds of one call, as a number or as a duration; of more than 24 days, as many as a process can wait. */
 export const seconds = reader('seconds', 'a number of seconds, or a duration such as `90s`', (value) => {
-  if (typeof value === 'number') return value > 0 && value <= 1_000_000_000 ? value : undefined;
+  if (typeof value === 'number') return value > 0 && value <= 1_000_000_000 ? Math.min(value, MOST_SECONDS) : undefined;
   const ms = typeof value === 'string' ? parseDuration(value) : undefined;
-  return ms === undefined ? undefined : ms / 1_000;
+  return ms === undefined ? undefined : Math.min(ms / 1_000, MOST_SECONDS);
 });
 
 export const object = reader('map', 'a map of keys and values', (value, node) =>

@@ -148,6 +148,12 @@ describe('options', () => {
     });
   });
 
+  test.each(['999999999w', '999999999d'])('%s is a century, which every clock can hold', (text) => {
+    const CENTURY = 36_525 * 86_400_000;
+    expect(step(`## A @writer\n\n- timeout: ${text}\n\nx`)).toMatchObject({ timeoutMs: CENTURY });
+    expect(step(`## A\n\n- approve: human\n- timeout: ${text}\n\nx`)).toMatchObject({ gate: { timeoutMs: CENTURY } });
+  });
+
   test('a timeout beside a gate or a wait is that of the park', () => {
     const [gate, wait] = nodes(
       '## A\n\n- approve: human\n- timeout: 2d\n\n## B @writer\n\n- wait: event\n- timeout: 3d',

@@ -66,3 +66,18 @@ test('a server keeps how it is spoken to, and a type that says the same as its k
     ['near', undefined],
   ]);
 });
+
+test.each(['30d', '999999999w', '1000000000'])(
+  'a call that may take %s may take what a timer of a process can',
+  (timeout) => {
+    const files = {
+      ...file('url: https://a.example', `timeout: ${timeout}`),
+      'agents/b.md': '---\ndescription: b\ntools: [a]\n---\n',
+      'flows/f.md': '## A @b\n\nx\n',
+    };
+    const { issues, workspace } = check(files);
+    expect(issues.filter(({ severity }) => severity === 'error')).toEqual([]);
+    const [most] = JSON.stringify(workspace).match(/"timeoutMs":\d+/g) ?? [];
+    expect(most).toBe('"timeoutMs":2147483000');
+  },
+);
