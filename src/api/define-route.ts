@@ -1,6 +1,7 @@
 import type { OpenAPIHono, RouteConfig, RouteConfigToTypedResponse, RouteHandler } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler, TypedResponse } from 'hono';
 import type { JSONValue } from 'hono/utils/types';
+import { withClosedQuery } from './closed-query.js';
 import type { Access, AppEnv, EnvOf, GuardedEnv } from './env.js';
 import { createGuard, inOrder } from './guard.js';
 import { withIdempotency } from './idempotency.js';
@@ -71,7 +72,8 @@ const DEFAULT_BODY_BYTES = 1024 * 1024;
 
 /** A route with its access, its schemas and its handler. What may be refused before the handler is refused here. */
 export function defineRoute<R extends RouteConfig, const A extends Access>(definition: RouteDefinition<R, A>): Route {
-  const { access, route, idempotent = false, maxBodyBytes = DEFAULT_BODY_BYTES, page = false } = definition;
+  const { access, idempotent = false, maxBodyBytes = DEFAULT_BODY_BYTES, page = false } = definition;
+  const route = withClosedQuery(definition.access, definition.route);
   const find = definition.find ?? null;
   const handle = inOrder(definition.handle as unknown as (c: Context<AppEnv>) => Promise<Response>);
   const declared = {

@@ -35,32 +35,39 @@ export function refuseFaults(route: RouteConfig): (outcome: Outcome, c: Context<
   return async (outcome, c) => {
     if (outcome.success) return;
     const where = WHERE[outcome.target];
-    const schema = where === 'body' ? bodySchema(route) : undefined;
-    const sent = { where, schema, data: outcome.data };
-    const all = outcome.error.issues.flatMap((issue) => faultsOf(issue, sent));
-    const issues = all.slice(0, MAX_NAMED).map((name) => name());
-    const more = all.length > 1 ? ` (and ${all.length - 1} more)` : '';
-    await refuse(
-      c,
-      new Refusal('refused', `${issues[0]?.path}: ${issues[0]?.message}${more}`, { code: 'invalid', issues }),
-    );
+    const schema = where === 'body' ? bodySchema(route) : where === 'query' ? route.request?.query : undefined;
+    const inBody = keysAt(bodySchema(route), []);
+    await refuse(c, invalid(outcome.error, { where, schema, data: outcome.data, inBody }));
   };
-}
-
-/** Each fault is put in words only when it is named: a hint costs more than finding the fault did. */
-function faultsOf(issue: ZodError['issues'][number], { where, schema, data }: Sent): (() => Fault)[] {
-  const path = [where, ...issue.path.map(String)].join('.');
-  if (issue.code !== 'unrecognized_keys') {
-    return [() => ({ path, message: inWords(issue.message, { where, value: valueAt(data, issue.path) }) })];
-  }
-  const known = keysAt(schema, issue.path);
-  return issue.keys.map((key) => () => ({ path: `${path}.${key}`, message: unknownKey(key, known) }));
 }
 
 interface Sent {
   readonly where: (typeof WHERE)[keyof typeof WHERE];
   readonly schema: unknown;
   readonly data: unknown;
+  /** The keys that the body may have. */
+  readonly inBody?: readonly string[];
+}
+
+/** The refusal of what does not fit its schema, each fault with its path. */
+export function invalid(error: ZodError, sent: Sent): Refusal {
+  const all = error.issues.flatMap((issue) => faultsOf(issue, sent));
+  const issues = all.slice(0, MAX_NAMED).map((name) => name());
+  const more = all.length > 1 ? ` (and ${all.length - 1} more)` : '';
+  return new Refusal('refused', `${issues[0]?.path}: ${issues[0]?.message}${more}`, { code: 'invalid', issues });
+}
+
+/** Each fault is put in words only when it is named: a hint costs more than finding the fault did. */
+function faultsOf(issue: ZodError['issues'][number], { where, schema, data, inBody }: Sent): (() => Fault)[] {
+  const path = [where, ...issue.path.map(String)].join('.');
+  if (issue.code !== 'unrecognized_keys') {
+    return [() => ({ path, message: inWords(issue.message, { where, value: valueAt(data, issue.path) }) })];
+  }
+  const known = keysAt(schema, issue.path);
+  return issue.keys.map((key) => () => {
+    const isElsewhere = where === 'query' && inBody?.includes(key);
+    return { path: `${path}.${key}`, message: isElsewhere ? 'it belongs in the body' : unknownKey(key, known) };
+  });
 }
 
 function valueAt(data: unknown, path: readonly PropertyKey[]): unknown {

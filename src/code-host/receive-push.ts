@@ -23,6 +23,8 @@ export interface PushDelivery {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
   readonly address: string | null;
+  /** What is wrong with the address itself: told to who has proven the secret. */
+  readonly fault?: Refusal | null;
 }
 
 export type Received =
@@ -37,6 +39,7 @@ export type Received =
 export async function receivePush(deps: Deps, sent: PushDelivery): Promise<Received> {
   const header = (name: string) => sent.headers[name];
   const workspaceId = await proveWorkspace(deps, sent);
+  if (sent.fault) throw sent.fault;
   const dir = readDir(sent.dir);
   const host = hostOf(header);
   if (host === null)

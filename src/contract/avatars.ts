@@ -5,6 +5,9 @@ export const AvatarParams = z.object({
   id: z.string().min(1).max(255).describe('The person’s own id, the workspace’s name or the account'),
 });
 
+/** A picture's address as it was given. */
+export const AvatarQuery = z.object({ v: z.string().max(255).optional() });
+
 export const AvatarSet = z
   .object({ ok: z.literal(true), url: z.string().describe('Its path; v changes with the picture') })
   .meta({ id: 'AvatarSet' });

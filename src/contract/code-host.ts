@@ -4,7 +4,7 @@ import { Time } from './common.js';
 const Name = z.string().max(255);
 
 export const PushParams = z.object({ tenant: Name, ws: Name });
-/** Loose: a code host's address may carry more, and nothing is told before the signature is checked. */
+/** Loose, since nothing is told before the signature is checked: then a key that is none of these is refused. */
 export const PushQuery = z.looseObject({
   branch: z.string().min(1).max(1_000).default('main').describe('The branch that is deployed'),
   dir: z.string().max(1_000).default('').describe('The folder of the repository that is the workspace'),

@@ -89,9 +89,11 @@ export const ChangeFlow = z
   .meta({ id: 'ChangeFlow' });
 export type ChangeFlow = z.infer<typeof ChangeFlow>;
 
+/** DELETE …/flows/<flow>: the step in the query or in the body. */
 export const StepQuery = z.object({
   step: z.coerce.number().int().positive().optional().describe('One step instead of the whole flow'),
 });
+export const StepBody = z.strictObject({ step: z.number().int().positive().optional() });
 
 export const Deleted = z.object({ ok: z.literal(true), name: z.string() }).meta({ id: 'Deleted' });
 

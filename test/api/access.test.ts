@@ -63,6 +63,23 @@ test('security 24: each route has its row in the matrix, and no row is without i
   expect(Object.keys(ACCESS_ROWS).sort()).toEqual(routes.map(name).sort());
 });
 
+test.each(guarded.filter(([, { method }]) => method === 'delete'))(
+  '%s passes over no key of its query that it does not know',
+  async (_name, route) => {
+    const path = await stage.pathOf(route);
+    const { status, text } = await send(
+      route,
+      `${path}${path.includes('?') ? '&' : '?'}nmae=x`,
+      await stage.as('owner', 'session'),
+    );
+    expect(status).toBe(422);
+    expect(JSON.parse(text).issues).toContainEqual({
+      path: 'query.nmae',
+      message: expect.stringMatching(/^unknown key/),
+    });
+  },
+);
+
 describe.each(guarded)('security 24: %s', (_name, route) => {
   test('gives each role, by key and by session, exactly the status of its row', async () => {
     const got: unknown[] = [];

@@ -76,6 +76,16 @@ describe('security 9', () => {
     expect((await post('{}', standard)).status).toBe(422);
   });
 
+  test('a misspelt key of the address is told to who has the secret, and main is not deployed for it', async () => {
+    const commit = stage.host.push(TREE);
+    expect(await tell('github', commit, { query: '?brnch=live', secret: 'another secret' })).toEqual(REFUSED);
+    expect(await tell('github', commit, { query: '?brnch=live' })).toEqual([
+      422,
+      expect.objectContaining({ error: 'query.brnch: unknown key; did you mean "branch"?' }),
+    ]);
+    expect((await pushes()).map(({ state }: { state: string }) => state)).toEqual(['invalid-signature']);
+  });
+
   test('a preview is not pushed to, though it reads the secret of its workspace', async () => {
     await stage.app.deps.db.query(
       'INSERT INTO workspace (id, tenant_id, name, preview_of, preview_branch) VALUES ($1, $2, $3, $4, $5)',

@@ -239,6 +239,8 @@ test('a viewer may not deploy, and a refused body names the key that was meant',
   expect([response.status, (await bodyOf(response)).need]).toEqual([403, 'editor']);
   const typo = await app.post(`/api/workspaces/${name}/deploy`, { files: [], dryrun: true });
   expect([typo.status, (await bodyOf(typo)).error]).toEqual([422, expect.stringContaining('dryRun')]);
+  const misplaced = await app.post(`/api/workspaces/${name}/deploy?dryRun=true`, { files: fileList(SMALL) });
+  expect([misplaced.status, (await bodyOf(misplaced)).error]).toEqual([422, 'query.dryRun: it belongs in the body']);
   const neither = await app.post(`/api/workspaces/${name}/deploy`, { files: [{ path: 'AGENTS.md' }] });
   expect([neither.status, (await bodyOf(neither)).error]).toEqual([422, expect.stringContaining('body.files.0')]);
 });

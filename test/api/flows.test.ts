@@ -159,6 +159,25 @@ test.each<[string, object]>([
   expect(await textOf(name)).toBe(FLOW);
 });
 
+test('a misspelt ?step= deletes nothing, and the step of a body is the one that goes', async () => {
+  const { name } = await app.workspace(FILES);
+  const misspelt = await app.delete(`${at(name)}?setp=1`);
+  expect([misspelt.status, (await bodyOf(misspelt)).error]).toEqual([
+    422,
+    'query.setp: unknown key; did you mean "step"?',
+  ]);
+  const remove = (body: object) =>
+    app.request(at(name), {
+      method: 'DELETE',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  expect((await remove({ setp: 1 })).status).toBe(422);
+  expect(await textOf(name)).toBe(FLOW);
+  expect((await remove({ step: 4 })).status).toBe(200);
+  expect(await textOf(name)).toBe(FLOW.slice(0, FLOW.indexOf('\n## Last')));
+});
+
 test('edits at once both count, a stale If-Match is refused, a repeat under its key is made once', async () => {
   const { name } = await app.workspace(FILES);
   const first = await app.get(at(name));

@@ -144,6 +144,17 @@ describe('vaults', () => {
     expect(only.secrets).toEqual([expect.objectContaining({ name: 'NARROW', workspace: theirs.name })]);
   });
 
+  test('a misspelt workspace does not delete the secret of the account', async () => {
+    const { name } = await app.workspace();
+    await put({ name: 'SPELT', value: 'one-value' });
+    const response = await app.delete(`/api/secrets?name=SPELT&workpsace=${name}`);
+    expect([response.status, (await bodyOf(response)).error]).toEqual([
+      422,
+      'query.workpsace: unknown key; did you mean "workspace"?',
+    ]);
+    expect((await app.delete('/api/secrets?name=SPELT')).status).toBe(200);
+  });
+
   test('a deleted workspace takes its vault along, and one of its name begins with an empty one', async () => {
     const gone = await app.workspace();
     await put({ name: 'GONE', workspace: gone.name, value: 'gone-with-it' });

@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { assertMaySet, findSubject, readAvatar, removeAvatar, setAvatar } from '../../../avatars/index.js';
-import { AvatarParams, AvatarSet } from '../../../contract/avatars.js';
+import { AvatarParams, AvatarQuery, AvatarSet } from '../../../contract/avatars.js';
 import { Ok } from '../../../contract/runs.js';
 import { defineRoute } from '../../define-route.js';
 import type { GuardedEnv } from '../../env.js';
@@ -70,7 +70,7 @@ export const deleteAvatar = defineRoute({
     path,
     summary: 'Remove a picture',
     tags,
-    request: { params: AvatarParams },
+    request: { params: AvatarParams, query: AvatarQuery },
     responses: okResponse(Ok),
   }),
   handle: async (c) => c.json(await removeAvatar(c.var.deps, c.var.caller, c.req.valid('param')), 200),

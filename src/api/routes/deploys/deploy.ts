@@ -1,4 +1,4 @@
-import { createRoute } from '@hono/zod-openapi';
+import { createRoute, z } from '@hono/zod-openapi';
 import { DeployBody, DeployResultBody, RefusedDeployBody } from '../../../contract/deploys.js';
 import { deployTree } from '../../../deploys/index.js';
 import { defineRoute } from '../../define-route.js';
@@ -14,7 +14,8 @@ export const deploy = defineRoute({
     path: '/api/workspaces/{ws}/deploy',
     summary: 'Deploy a whole tree',
     tags: ['Deploy'],
-    request: { params: WorkspaceParams, body: jsonBody(DeployBody) },
+    // Closed: `?dryRun=true` passed over would go live.
+    request: { params: WorkspaceParams, query: z.strictObject({}), body: jsonBody(DeployBody) },
     responses: {
       ...okResponse(DeployResultBody, 'What changed'),
       422: jsonResponse(RefusedDeployBody, 'The tree has errors, and nothing of it was applied'),

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { WorkspaceParams } from '../../../contract/common.js';
-import { ChangeFlow, Deleted, FlowBody, StepQuery } from '../../../contract/flows.js';
+import { ChangeFlow, Deleted, FlowBody, StepBody, StepQuery } from '../../../contract/flows.js';
 import { changeFlow, deleteFlow } from '../../../documents/index.js';
 import { defineRoute } from '../../define-route.js';
 import { etagOf, readPrecondition } from '../../preconditions.js';
@@ -55,12 +55,12 @@ export const removeFlow = defineRoute({
     path,
     summary: 'Delete a flow, or with ?step= one step of it',
     tags: ['Flows'],
-    request: { params, query: StepQuery },
+    request: { params, query: StepQuery, body: { content: { 'application/json': { schema: StepBody } } } },
     responses: { 200: jsonResponse(Deleted.or(FlowBody), 'What was deleted; the flow as it is now, for a step') },
   }),
   handle: async (c) => {
     const { ws: workspace, flow } = c.req.valid('param');
-    const { step } = c.req.valid('query');
+    const { step } = { ...c.req.valid('json'), ...c.req.valid('query') };
     const at = { workspace, flow, expect: readPrecondition(c) };
     if (step === undefined) return c.json(await deleteFlow(c.var.deps, c.var.caller, at), 200);
     const changes = [{ kind: 'remove', step }] as const;

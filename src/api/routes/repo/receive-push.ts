@@ -4,9 +4,13 @@ import { PushKept, PushParams, PushPassed, PushQuery } from '../../../contract/c
 import { clientAddress } from '../../auth/client-address.js';
 import { defineRoute } from '../../define-route.js';
 import { acceptedResponse, okResponse } from '../../schemas.js';
+import { invalid } from '../../validate.js';
 
 /** GitHub's own limit of a payload. */
 const PAYLOAD_BYTES = 25 * 1024 * 1024;
+
+/** `?brnch=live` passed over would deploy main. */
+const KnownQuery = PushQuery.strict();
 
 export const postCodePush = defineRoute({
   access: 'token',
@@ -29,7 +33,9 @@ export const postCodePush = defineRoute({
   }),
   handle: async (c) => {
     const { tenant, ws: workspace } = c.req.valid('param');
-    const { branch, dir } = c.req.valid('query');
+    const query = c.req.valid('query');
+    const { branch, dir } = query;
+    const read = KnownQuery.safeParse(query);
     const answer = await receivePush(c.var.deps, {
       tenant,
       workspace,
@@ -38,6 +44,7 @@ export const postCodePush = defineRoute({
       headers: c.req.header(),
       body: new Uint8Array(await c.req.arrayBuffer()),
       address: clientAddress(c),
+      fault: read.success ? null : invalid(read.error, { where: 'query', schema: KnownQuery, data: query }),
     });
     c.header('Cache-Control', 'no-store');
     return 'id' in answer ? c.json(answer, 202) : c.json(answer, 200);
