@@ -159,6 +159,16 @@ test.each<[string, object]>([
   expect(await textOf(name)).toBe(FLOW);
 });
 
+test('a flow with CRLF is edited in place, options under a tight heading and a new step too', async () => {
+  const text = '---\ndescription: D.\n---\n\n## First @writer\nDo it.\n'.replaceAll('\n', '\r\n');
+  const { name } = await app.workspace({ ...FILES, 'flows/f.md': text });
+  expect((await app.patch(at(name), { step: 1, options: { timeout: '5m' } })).status).toBe(200);
+  expect((await app.post(at(name), { title: 'Next', target: 'writer' })).status).toBe(200);
+  expect(await textOf(name)).toBe(
+    `${text.replace('@writer\r\n', '@writer\r\n\r\n- timeout: 5m\r\n\r\n')}\r\n## Next @writer\r\n`,
+  );
+});
+
 test('a misspelt ?step= deletes nothing, and the step of a body is the one that goes', async () => {
   const { name } = await app.workspace(FILES);
   const misspelt = await app.delete(`${at(name)}?setp=1`);

@@ -5,7 +5,7 @@ import { openFile } from '../parse/open-file.js';
 import { readEval } from '../parse/read-eval.js';
 import { openSource } from '../parse/source.js';
 import { printCase } from './print-case.js';
-import { behindMark, type Edited, lineEndOf, refuse, withLineEnds } from './splice.js';
+import { behindMark, type Edited, gapBehind, lineEndOf, refuse, withLineEnds } from './splice.js';
 
 /** A case of an eval that is to be written. */
 export interface NewCase {
@@ -70,12 +70,7 @@ function begun(target: string): string {
 function append(text: string, printed: string): Edited {
   return behindMark(text, (plain) => {
     const lineEnd = lineEndOf(plain);
-    const gap = /(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)$/.test(plain)
-      ? ''
-      : /[\r\n]$/.test(plain)
-        ? lineEnd
-        : lineEnd + lineEnd;
-    return { ok: true, text: plain + gap + withLineEnds(printed, lineEnd) };
+    return { ok: true, text: plain + gapBehind(plain, lineEnd) + withLineEnds(printed, lineEnd) };
   });
 }
 

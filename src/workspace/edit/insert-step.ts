@@ -5,7 +5,7 @@ import { reads, UNREADABLE } from './edit-flow.js';
 import { type FlowMap, mapFlow, partsOf, type Said, saidBy } from './flow-map.js';
 import { isClosed } from './is-closed.js';
 import { printOption } from './set-options.js';
-import { behindMark, type Edited, lineEndOf, refuse, splice, withLineEnds } from './splice.js';
+import { behindMark, type Edited, gapBehind, lineEndOf, refuse, splice, withLineEnds } from './splice.js';
 
 export interface NewStep {
   readonly title: string;
@@ -28,14 +28,8 @@ export function insertStep(text: string, step: NewStep, before?: number): Edited
     if ('reason' in made) return refuse(made.reason);
     const { at } = place;
     const lineEnd = lineEndOf(plain);
-    const gap =
-      at === 0 || /(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)$/.test(plain.slice(0, at))
-        ? ''
-        : /[\r\n]$/.test(plain.slice(0, at))
-          ? lineEnd
-          : lineEnd + lineEnd;
     const after = at < plain.length ? lineEnd : '';
-    const written = gap + withLineEnds(made.text, lineEnd) + lineEnd + after;
+    const written = gapBehind(plain.slice(0, at), lineEnd) + withLineEnds(made.text, lineEnd) + lineEnd + after;
     const result = splice(plain, [{ start: at, end: at, text: written }]);
     const others = partsOf(map);
     const count = others.filter((part) => part.start < at).length;

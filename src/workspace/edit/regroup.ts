@@ -1,6 +1,6 @@
 import { reads, UNREADABLE } from './edit-flow.js';
 import { type FlowMap, type GroupPart, mapFlow, type Part, type Said, saidBy } from './flow-map.js';
-import { behindMark, type Edited, lineEndOf, refuse } from './splice.js';
+import { behindMark, type Edited, endsInBlankLine, lineEndOf, refuse, withoutBlankEnd } from './splice.js';
 
 type Groups = readonly (readonly number[])[];
 
@@ -79,9 +79,9 @@ function moved(text: string, part: Part, depth: 2 | 3): Chunk {
 /** One blank line at least between chunks; the file ends as it did. */
 function joined(text: string, chunks: readonly Chunk[]): string {
   const lineEnd = lineEndOf(text);
-  const tail = /\s*$/.exec(text)?.[0] ?? '';
+  const tail = text.slice(withoutBlankEnd(text).length);
   const spaced = chunks.map(({ text: chunk }) =>
-    /(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)$/.test(chunk) ? chunk : chunk.trimEnd() + lineEnd + lineEnd,
+    endsInBlankLine(chunk) ? chunk : withoutBlankEnd(chunk) + lineEnd + lineEnd,
   );
-  return spaced.join('').trimEnd() + tail;
+  return withoutBlankEnd(spaced.join('')) + tail;
 }

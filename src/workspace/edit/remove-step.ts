@@ -1,6 +1,6 @@
 import { reads, UNREADABLE } from './edit-flow.js';
 import { type FlowMap, mapFlow, type Part, partsOf, type StepPart, saidBy } from './flow-map.js';
-import { behindMark, type Edited, lineEndOf, refuse } from './splice.js';
+import { behindMark, type Edited, lineEndOf, refuse, withoutBlankEnd } from './splice.js';
 
 /** Takes step `n` out, heading to heading; a group whose only branch it is goes with it. */
 export function removeStep(text: string, n: number): Edited {
@@ -33,6 +33,6 @@ function goneWith(map: FlowMap, step: StepPart): readonly Part[] {
 /** At the end of a file the blank lines before the cut go too, so that it ends as it did. */
 function cut(text: string, start: number, end: number): string {
   if (end < text.length) return text.slice(0, start) + text.slice(end);
-  const kept = text.slice(0, start).trimEnd();
+  const kept = withoutBlankEnd(text.slice(0, start));
   return kept + (/[\r\n]$/.test(text) ? lineEndOf(text) : '');
 }

@@ -1,6 +1,6 @@
 import { end, start } from '../parse/markdown.js';
 import { editStep } from './edit-flow.js';
-import type { Change, Edited } from './splice.js';
+import { type Change, type Edited, runStart } from './splice.js';
 
 const AGENT = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
@@ -35,14 +35,16 @@ function replaced(
   const alone = text.slice(head.start, offset).replace(/[#\s]/g, '') === '';
   if (alone) return { start: offset, end: stop, text: agent === null ? title : `${title} @${agent}` };
   if (agent !== null) return { start: offset + 1, end: stop, text: agent };
-  const blanks = /[ \t]*$/.exec(text.slice(head.start, offset))?.[0].length ?? 0;
-  return { start: offset - blanks, end: stop, text: '' };
+  return { start: runStart(text, offset, ' \t'), end: stop, text: '' };
 }
 
 /** Before the closing `#`s and blanks that a heading may end in. */
 function inserted(text: string, head: Span, agent: string | null): Change | undefined {
   if (agent === null) return undefined;
-  const closing = /(?:[ \t]+#+)?[ \t]*$/.exec(text.slice(head.start, head.end))?.[0].length ?? 0;
-  const at = head.end - closing;
+  const heading = text.slice(head.start, head.end);
+  const stop = runStart(heading, heading.length, ' \t');
+  const signs = runStart(heading, stop, '#');
+  const blanks = runStart(heading, signs, ' \t');
+  const at = head.start + (signs < stop && blanks < signs ? blanks : stop);
   return { start: at, end: at, text: ` @${agent}` };
 }

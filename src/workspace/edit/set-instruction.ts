@@ -4,7 +4,7 @@ import { openSource } from '../parse/source.js';
 import { editStep } from './edit-flow.js';
 import type { StepPart } from './flow-map.js';
 import { isClosed } from './is-closed.js';
-import { type Change, type Edited, lineEndOf, lineStart, nextLine, withLineEnds } from './splice.js';
+import { type Change, type Edited, gapBefore, lineEndOf, lineStart, nextLine, withLineEnds } from './splice.js';
 
 const OTHERWISE =
   'This text would change more than the instruction: it must hold no `##` or `###` heading, close its fences and comments, and not begin with a list.';
@@ -68,6 +68,6 @@ function added(text: string, step: StepPart, wanted: string): Change {
   const lineEnd = lineEndOf(text);
   const at = end(step.list ?? step.section.heading);
   const rest = text.slice(at, step.end);
-  const gap = rest.trim() === '' || /^[ \t]*(\r\n|\n|\r)[ \t]*(\r\n|\n|\r)/.test(rest) ? '' : lineEnd;
+  const gap = gapBefore(rest, lineEnd);
   return { start: at, end: at, text: lineEnd + lineEnd + wanted + gap };
 }

@@ -5,7 +5,7 @@ import { RAW_OPTIONS } from '../parse/step-options.js';
 import { editStep } from './edit-flow.js';
 import type { StepPart } from './flow-map.js';
 import { printYaml } from './print-yaml.js';
-import { type Change, type Edited, lineEndOf, lineStart, lineStop, nextLine } from './splice.js';
+import { type Change, type Edited, gapBefore, lineEndOf, lineStart, lineStop, nextLine } from './splice.js';
 
 type Options = Readonly<Record<string, Json>>;
 
@@ -88,7 +88,7 @@ function newList(text: string, step: StepPart, lines: Lines): Change {
   const marker = next?.type === 'list' && text[start(next)] === '-' ? '* ' : '- ';
   const at = end(step.section.heading);
   const rest = text.slice(at, step.end);
-  const gap = rest.trim() === '' || /^[ \t]*(\r\n|\n|\r)[ \t]*(\r\n|\n|\r)/.test(rest) ? '' : lineEnd;
+  const gap = gapBefore(rest, lineEnd);
   return { start: at, end: at, text: lineEnd + lineEnd + lines(marker).join(lineEnd) + gap };
 }
 

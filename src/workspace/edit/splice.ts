@@ -28,6 +28,38 @@ export function lineEndOf(text: string): string {
   return /\r\n|\n|\r/.exec(text)?.[0] ?? '\n';
 }
 
+const LINE_END = '(?:\\r\\n|\\n|\\r(?!\\n))';
+const BLANK_AT_END = new RegExp(`${LINE_END}[ \\t]*${LINE_END}$`);
+const BLANK_BEHIND = new RegExp(`^[ \\t]*${LINE_END}[ \\t]*${LINE_END}`);
+
+/** Whether a text ends in a blank line. */
+export function endsInBlankLine(text: string): boolean {
+  return BLANK_AT_END.test(text);
+}
+
+/** What is missing between a text and a block that a blank line must stand before. */
+export function gapBehind(text: string, lineEnd: string): string {
+  if (text === '' || endsInBlankLine(text)) return '';
+  return /[\r\n]$/.test(text) ? lineEnd : lineEnd + lineEnd;
+}
+
+/** What is missing between a block that is put in and the rest of the line before it, with what follows. */
+export function gapBefore(rest: string, lineEnd: string): string {
+  return rest.trim() === '' || BLANK_BEHIND.test(rest) ? '' : lineEnd;
+}
+
+/** A text without the blank lines at its end and the last line end; the blanks of the last line are its own. */
+export function withoutBlankEnd(text: string): string {
+  return text.slice(0, lineStop(text, text.trimEnd().length));
+}
+
+/** Where the run of these signs that ends at `at` begins. */
+export function runStart(text: string, at: number, signs: string): number {
+  let from = at;
+  while (from > 0 && signs.includes(text.charAt(from - 1))) from -= 1;
+  return from;
+}
+
 /** Text to be put in, with the file's line ends. */
 export function withLineEnds(text: string, lineEnd: string): string {
   return text.replace(/\r\n|\n|\r/g, lineEnd);

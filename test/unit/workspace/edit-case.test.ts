@@ -72,6 +72,13 @@ describe('appending keeps every byte that was there', () => {
     if (text.includes('\r\n')) expect(now.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
   });
 
+  test('a file with CRLF gets its blank line', () => {
+    const before = added(null).replaceAll('\n', '\r\n').trimEnd();
+    for (const end of ['\r\n', '\r\n\r\n']) {
+      expect(added(before + end, { title: 'B' }).slice(before.length)).toMatch(/^\r\n\r\n## B\r\n/);
+    }
+  });
+
   test('the example’s own file takes one more', () => {
     const files = kettleAndLeaf();
     const path = 'evals/refund-request-regressions.md';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/shared/json.js';
+import { changeFlow, type FlowChange } from '../../../src/workspace/edit/change-flow.js';
 import { mapFlow, partsOf, saidBy } from '../../../src/workspace/edit/flow-map.js';
 import {
   insertStep,
@@ -187,6 +188,57 @@ describe('steps are rearranged', () => {
   test.each([[[[1]]], [[[1], [2], [3], [3]]], [[[1], [2], [4]]], [[[1], [2], [3], []]]])('%j is refused', (groups) => {
     expect(reason(regroup(flow, groups))).toContain('each of the 3 steps once');
   });
+});
+
+describe('a file with CRLF is edited as one with LF', () => {
+  const tight = '# T\n## A @a\nText.\n\n## B @b\n- id: b\n\n## C @c\n- one\n- two\n';
+  const changes: readonly FlowChange[] = [
+    { kind: 'edit', step: 1, options: { timeout: '5m' } },
+    { kind: 'edit', step: 1, subflow: 'sub' },
+    { kind: 'edit', step: 1, instruction: 'New.' },
+    { kind: 'edit', step: 2, options: { id: null } },
+    { kind: 'edit', step: 2, instruction: 'Two\nlines.' },
+    { kind: 'edit', step: 3, options: { output: 'json' } },
+    { kind: 'insert', title: 'New', target: 'a' },
+    { kind: 'insert', title: 'New', target: 'a', before: 2, instruction: 'Two\nlines.' },
+    { kind: 'remove', step: 1 },
+    { kind: 'remove', step: 3 },
+    { kind: 'regroup', groups: [[3], [1, 2]] },
+  ];
+  const inCrlf = (text: string) => text.replaceAll('\n', '\r\n');
+  test.each(changes.map((change) => [change] as const))('%j', (change) => {
+    for (const text of [tight, tight.trimEnd(), SAMPLE]) {
+      const edited = changeFlow(text, change);
+      expect(changeFlow(inCrlf(text), change)).toEqual(edited.ok ? { ok: true, text: inCrlf(edited.text) } : edited);
+    }
+  });
+
+  test('text right under its heading gets its options, and a new step its blank line', () => {
+    expect(done(setOptions(inCrlf(tight), 1, { timeout: '5m' }))).toBe(
+      inCrlf(tight.replace('@a\n', '@a\n\n- timeout: 5m\n\n')),
+    );
+    expect(done(insertStep('## A @a\r\n\r\nX.\r\n', { title: 'B', agent: 'b' }))).toBe(
+      '## A @a\r\n\r\nX.\r\n\r\n## B @b\r\n',
+    );
+  });
+});
+
+describe('blanks at the end of a line are its own', () => {
+  const flow = '## A @a\n\nOne.  \n\n## B @b\nTwo.  \n## C @c\n\nThree.  \n';
+  test('when the step behind them goes', () =>
+    expect(done(removeStep(flow, 3))).toBe('## A @a\n\nOne.  \n\n## B @b\nTwo.  \n'));
+  test('when steps change places', () =>
+    expect(done(regroup(flow, [[3], [2], [1]]))).toBe('## C @c\n\nThree.  \n\n## B @b\nTwo.  \n\n## A @a\n\nOne.  \n'));
+});
+
+test('two hundred thousand blanks, within a line or at its end, take no time by their square', () => {
+  const blanks = ' '.repeat(200_000);
+  const moved = (a: string) => `## B @b\n\n2\n\n## A @a\n\n${a}\n`;
+  for (const line of [`a${blanks}b`, `a${blanks}`]) {
+    expect(done(regroup(`## A @a\n\n${line}\n\n## B @b\n\n2\n`, [[2], [1]])) === moved(line)).toBe(true);
+  }
+  // No title is so long.
+  expect(reason(setAgent(`## A${blanks}b\n`, 1, 'c'))).toContain('would read otherwise');
 });
 
 const lineEnds = fc.constantFrom('\n', '\r\n');
