@@ -1,6 +1,4 @@
-import { mapFlow, type StepPart, saidBy } from './edit/flow-map.js';
-import { lineStart } from './edit/splice.js';
-import { end, start } from './parse/markdown.js';
+import { groupsOf, instructionOf, mapFlow, saidBy } from './edit/flow-map.js';
 
 /** A step as its file says it, for those who edit it. */
 export interface FlowTextStep {
@@ -31,26 +29,7 @@ export function readFlowText(raw: string): FlowText | null {
     const instruction = instructionOf(text, step);
     return { n: step.n, line: lineOf(text, step.start), options, instruction, schemas };
   });
-  const groups: number[][] = [];
-  for (const step of map.steps) {
-    if (step.group && step.group.first !== step.n) groups.at(-1)?.push(step.n);
-    else groups.push([step.n]);
-  }
-  return { steps, groups };
-}
-
-/** Schemas and comments may stand between its parts. */
-function instructionOf(text: string, { section, instruction }: StepPart): string {
-  const runs: { from: number; to: number }[] = [];
-  let isOpen = false;
-  for (const block of section.blocks) {
-    const open = isOpen ? runs.at(-1) : undefined;
-    isOpen = instruction.includes(block);
-    if (!isOpen) continue;
-    if (open) open.to = end(block);
-    else runs.push({ from: lineStart(text, start(block)), to: end(block) });
-  }
-  return runs.map(({ from, to }) => text.slice(from, to)).join('\n\n');
+  return { steps, groups: groupsOf(map) };
 }
 
 function lineOf(text: string, offset: number): number {

@@ -159,6 +159,26 @@ test.each<[string, object]>([
   expect(await textOf(name)).toBe(FLOW);
 });
 
+test('a step that is sent back as it was read changes no byte, and a wrapped option is set', async () => {
+  const text = [
+    '---\ndescription:   D # d\n---\n\n## First @writer\n',
+    "- when: input.x == 'a' &&\n  input.y == 'b'",
+    '- retry:   { max: 3,  wait: 30s }\n- output: json\n- timeout: 5m # why\n',
+    'Before.\n\n```yaml schema\na: string\n```\n\nBehind.\n',
+  ].join('\n');
+  const { name } = await app.workspace({ ...FILES, 'flows/f.md': text });
+  const read = await bodyOf(app.get(at(name)));
+  const [{ agent: target, subflow, options, instruction }] = read.steps;
+  const back = { step: 1, target, subflow, options, instruction, description: read.description, trigger: read.trigger };
+  const answer = await app.patch(at(name), back);
+  expect([answer.status, await textOf(name)]).toEqual([200, text]);
+  expect((await app.patch(at(name), { groups: read.groups })).status).toBe(200);
+  expect((await bodyOf(app.get(at(name)))).revision).toBe(read.revision);
+  expect((await app.patch(at(name), { step: 1, options: { when: 'true', timeout: '10m' } })).status).toBe(200);
+  const edited = text.replace("input.x == 'a' &&\n  input.y == 'b'", 'true').replace('5m # why', '10m # why');
+  expect(await textOf(name)).toBe(edited);
+});
+
 test('a flow with CRLF is edited in place, options under a tight heading and a new step too', async () => {
   const text = '---\ndescription: D.\n---\n\n## First @writer\nDo it.\n'.replaceAll('\n', '\r\n');
   const { name } = await app.workspace({ ...FILES, 'flows/f.md': text });

@@ -121,3 +121,42 @@ export function saidBy(text: string, part: Part): Said {
 export function partsOf(map: FlowMap): readonly Part[] {
   return [...map.steps, ...map.groups].sort((a, b) => a.start - b.start);
 }
+
+/** The numbers of the steps, those that run in parallel together. */
+export function groupsOf({ steps }: FlowMap): number[][] {
+  const groups: number[][] = [];
+  for (const step of steps) {
+    if (step.group && step.group.first !== step.n) groups.at(-1)?.push(step.n);
+    else groups.push([step.n]);
+  }
+  return groups;
+}
+
+/** Blocks of instruction that follow each other with nothing else between: schemas and comments may part them. */
+export interface Run {
+  readonly from: Block;
+  readonly to: Block;
+}
+
+export function instructionRuns({ section, instruction }: StepPart): Run[] {
+  const found: Run[] = [];
+  let open: Run | undefined;
+  for (const block of section.blocks) {
+    if (!instruction.includes(block)) open = undefined;
+    else if (open) {
+      open = { from: open.from, to: block };
+      found[found.length - 1] = open;
+    } else {
+      open = { from: block, to: block };
+      found.push(open);
+    }
+  }
+  return found;
+}
+
+/** What a step tells its agent, as it is written. */
+export function instructionOf(text: string, step: StepPart): string {
+  return instructionRuns(step)
+    .map(({ from, to }) => text.slice(lineStart(text, start(from)), end(to)))
+    .join('\n\n');
+}

@@ -1,5 +1,5 @@
 import { reads, UNREADABLE } from './edit-flow.js';
-import { type FlowMap, type GroupPart, mapFlow, type Part, type Said, saidBy } from './flow-map.js';
+import { type FlowMap, type GroupPart, groupsOf, mapFlow, type Part, type Said, saidBy } from './flow-map.js';
 import { behindMark, type Edited, endsInBlankLine, lineEndOf, refuse, withoutBlankEnd } from './splice.js';
 
 type Groups = readonly (readonly number[])[];
@@ -16,6 +16,7 @@ export function regroup(text: string, groups: Groups): Edited {
     if (groups.some((group) => group.length === 0) || numbers.join() !== map.steps.map(({ n }) => n).join()) {
       return refuse(`\`groups\` must name each of the ${map.steps.length} steps once.`);
     }
+    if (JSON.stringify(groups) === JSON.stringify(groupsOf(map))) return { ok: true, text: plain };
     const heads = headsFor(map, groups);
     const lost = map.groups.find((group) => !heads.includes(group) && hasMeaning(group));
     if (lost)

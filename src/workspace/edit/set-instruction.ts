@@ -1,8 +1,8 @@
-import { type Block, end, start } from '../parse/markdown.js';
+import { end, start } from '../parse/markdown.js';
 import { readProse } from '../parse/prose.js';
-import { openSource } from '../parse/source.js';
+import { openSource, unixLines } from '../parse/source.js';
 import { editStep } from './edit-flow.js';
-import type { StepPart } from './flow-map.js';
+import { instructionOf, instructionRuns, type Run, type StepPart } from './flow-map.js';
 import { isClosed } from './is-closed.js';
 import { type Change, type Edited, gapBefore, lineEndOf, lineStart, nextLine, withLineEnds } from './splice.js';
 
@@ -15,6 +15,9 @@ export function setInstruction(text: string, n: number, instruction: string): Ed
     const wanted = withLineEnds(instruction, lineEndOf(plain))
       .replace(/^(?:[ \t]*[\r\n])+/, '')
       .trimEnd();
+    // Else a text around a schema would move before it.
+    if (unixLines(wanted) === unixLines(instructionOf(plain, step).trimEnd()))
+      return { changes: [], expect: (said) => said, otherwise: OTHERWISE };
     if (!isClosed(wanted)) return OTHERWISE;
     const source = openSource('', wanted);
     return {
@@ -26,33 +29,11 @@ export function setInstruction(text: string, n: number, instruction: string): Ed
 }
 
 function changesOf(text: string, step: StepPart, wanted: string): Change[] {
-  const [first, ...others] = runs(step);
+  const [first, ...others] = instructionRuns(step);
   if (!first) return wanted === '' ? [] : [added(text, step, wanted)];
   const removed = others.map((run) => removal(text, run));
   if (wanted === '') return [removal(text, first), ...removed];
   return [{ start: lineStart(text, start(first.from)), end: end(first.to), text: wanted }, ...removed];
-}
-
-interface Run {
-  readonly from: Block;
-  readonly to: Block;
-}
-
-/** Blocks of instruction that follow each other with nothing else between. */
-function runs({ section, instruction }: StepPart): Run[] {
-  const found: Run[] = [];
-  let open: Run | undefined;
-  for (const block of section.blocks) {
-    if (!instruction.includes(block)) open = undefined;
-    else if (open) {
-      open = { from: open.from, to: block };
-      found[found.length - 1] = open;
-    } else {
-      open = { from: block, to: block };
-      found.push(open);
-    }
-  }
-  return found;
 }
 
 /** Takes the lines out, with the blank ones behind them. */

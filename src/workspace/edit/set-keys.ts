@@ -1,13 +1,14 @@
 import { isMap, isScalar, type Pair, parseDocument } from 'yaml';
 import { canonicalJson, isRecord, type Json } from '../../shared/json.js';
 import { readFrontmatter } from '../yaml/index.js';
+import { isSame } from './keep-spelling.js';
 import { printYaml } from './print-yaml.js';
 import { behindMark, type Change, type Edited, lineEndOf, lineStart, nextLine, refuse, splice } from './splice.js';
 
 type Keys = Readonly<Record<string, Json>>;
 
 /**
- * Sets keys of a file's frontmatter in place, null removes one. Comments, the order of the keys and the spelling
+ * Sets keys of a file's frontmatter in place, null removes one; what a key says already stays as it is written. Comments, the order of the keys and the spelling
  * of all others stay byte for byte; new keys go to the end, and a file without frontmatter gets some.
  */
 export function setKeys(text: string, keys: Keys): Edited {
@@ -29,7 +30,10 @@ function edit(text: string, keys: Keys): Edited {
   }
   const pairs = (contents?.items ?? []) as Pair[];
   const block: Block = { yaml, pairs, lineEnd: lineEndOf(text) };
-  const changes = Object.entries(keys).flatMap(([key, value]) => changeOf(block, key, value));
+  const now = valuesOf(text);
+  const changes = Object.entries(keys).flatMap(([key, value]) =>
+    value !== null && isSame(now?.[key], value) ? [] : changeOf(block, key, value),
+  );
   return { ok: true, text: text.slice(0, start) + splice(yaml, changes) + text.slice(end) };
 }
 
@@ -98,7 +102,8 @@ function checked(before: string, keys: Keys, edited: Edited): Edited {
   return refuse('This key cannot be changed in place: edit the file by hand.');
 }
 
-function valuesOf(text: string): Readonly<Record<string, Json>> | undefined {
+/** What a file's frontmatter says; undefined when it cannot be read. */
+export function valuesOf(text: string): Readonly<Record<string, Json>> | undefined {
   const frontmatter = readFrontmatter(text);
   if (frontmatter.kind === 'none') return {};
   if (frontmatter.kind === 'unclosed' || frontmatter.faults.length > 0) return undefined;

@@ -1,15 +1,19 @@
 import type { Json } from '../../shared/json.js';
-import { end, start } from '../parse/markdown.js';
+import { end as endOf, start } from '../parse/markdown.js';
 import type { OptionLine } from '../parse/options.js';
 import { RAW_OPTIONS } from '../parse/step-options.js';
 import { editStep } from './edit-flow.js';
 import type { StepPart } from './flow-map.js';
+import { keepSpelling } from './keep-spelling.js';
 import { printYaml } from './print-yaml.js';
 import { type Change, type Edited, gapBefore, lineEndOf, lineStart, lineStop, nextLine } from './splice.js';
 
 type Options = Readonly<Record<string, Json>>;
 
-/** Sets options of step `n`, each on its own line; null removes one. `when`, `until` and `each` are CEL sources. */
+/**
+ * Sets options of step `n`, each on its own line; null removes one. `when`, `until` and `each` are CEL sources. What an
+ * option says already is left as it is written.
+ */
 export function setOptions(text: string, n: number, options: Options): Edited {
   return editStep(text, n, (step, { text: plain }) => {
     if (!step.sound) return 'Only some items of the list under this step are options: mend it first.';
@@ -20,7 +24,8 @@ export function setOptions(text: string, n: number, options: Options): Edited {
       if (value === null) continue;
       const option = printOption(key, value);
       if (option === undefined) return `\`${key}\` takes an expression on one line.`;
-      printed.set(key, option);
+      const now = step.options.find((line) => line.key === key)?.value;
+      printed.set(key, now === undefined || RAW_OPTIONS.has(key) ? option : keepSpelling(now, value, option));
     }
     return {
       changes: changesOf(plain, step, { options, printed }),
@@ -60,12 +65,16 @@ function changesOf(text: string, step: StepPart, { options, printed }: Wanted): 
   return [...changes, step.list ? behindList(text, step, lines) : newList(text, step, lines)];
 }
 
-function changeLine(text: string, { offset, valueOffset, value }: OptionLine, printed: string | undefined): Change[] {
-  if (printed === undefined) return [{ start: lineStart(text, offset), end: nextLine(text, offset), text: '' }];
+function changeLine(
+  text: string,
+  { offset, valueOffset, value, end }: OptionLine,
+  printed: string | undefined,
+): Change[] {
+  if (printed === undefined) return [{ start: lineStart(text, offset), end: nextLine(text, end), text: '' }];
   if (value === printed) return [];
   // An option without a value ends in its colon.
   const gap = text[valueOffset - 1] === ':' ? ' ' : '';
-  return [{ start: valueOffset, end: valueOffset + value.length, text: gap + printed }];
+  return [{ start: valueOffset, end, text: gap + printed }];
 }
 
 type Lines = (marker: string) => readonly string[];
@@ -73,9 +82,10 @@ type Lines = (marker: string) => readonly string[];
 /** New options go behind the last one, with its indent and mark. */
 function behindList(text: string, step: StepPart, lines: Lines): Change {
   const lineEnd = lineEndOf(text);
-  const last = step.options.at(-1)?.offset ?? step.start;
-  const at = nextLine(text, last);
-  const added = lines(text.slice(lineStart(text, last), last)).map((line) => line + lineEnd);
+  const last = step.options.at(-1);
+  const offset = last?.offset ?? step.start;
+  const at = nextLine(text, last?.end ?? offset);
+  const added = lines(text.slice(lineStart(text, offset), offset)).map((line) => line + lineEnd);
   // The last line of a file may have no end.
   const before = /[\r\n]$/.test(text.slice(0, at)) ? '' : lineEnd;
   return { start: at, end: at, text: before + added.join('') };
@@ -86,7 +96,7 @@ function newList(text: string, step: StepPart, lines: Lines): Change {
   const lineEnd = lineEndOf(text);
   const next = step.section.blocks.find((block) => !step.comments.includes(block));
   const marker = next?.type === 'list' && text[start(next)] === '-' ? '* ' : '- ';
-  const at = end(step.section.heading);
+  const at = endOf(step.section.heading);
   const rest = text.slice(at, step.end);
   const gap = gapBefore(rest, lineEnd);
   return { start: at, end: at, text: lineEnd + lineEnd + lines(marker).join(lineEnd) + gap };
@@ -95,7 +105,7 @@ function newList(text: string, step: StepPart, lines: Lines): Change {
 /** The whole list goes, with one of the blank lines around it. */
 function withoutList(text: string, step: StepPart): Change {
   const first = step.options[0]?.offset ?? step.start;
-  const last = step.options.at(-1)?.offset ?? first;
+  const last = step.options.at(-1)?.end ?? first;
   const after = nextLine(text, last);
   const blank = lineStop(text, after);
   const more = after < step.end && text.slice(after, blank).trim() === '';

@@ -1,15 +1,28 @@
 import type { Json } from '../../shared/json.js';
 import { TRIGGER_KEYS } from '../parse/keys/flow-keys.js';
-import { setKeys } from './set-keys.js';
+import { isSame } from './keep-spelling.js';
+import { setKeys, valuesOf } from './set-keys.js';
 import { type Edited, refuse } from './splice.js';
+
+type Keys = Readonly<Record<string, Json>>;
 
 const OWN = new Set(['trigger', 'timezone', ...Object.keys(TRIGGER_KEYS)]);
 
 /** Sets what starts a flow: a word, a list of words, or an object with `trigger` and keys that belong to triggers. */
-export function setTrigger(text: string, trigger: string | readonly string[] | Readonly<Record<string, Json>>): Edited {
-  if (typeof trigger === 'string') return setKeys(text, { trigger });
-  if (Array.isArray(trigger)) return setKeys(text, { trigger: trigger as readonly string[] });
-  const keys = trigger as Readonly<Record<string, Json>>;
+export function setTrigger(text: string, wanted: string | readonly string[] | Keys): Edited {
+  const keys = typeof wanted === 'string' || isList(wanted) ? { trigger: wanted } : wanted;
   const strange = Object.keys(keys).find((key) => !OWN.has(key));
-  return strange === undefined ? setKeys(text, keys) : refuse(`\`${strange}\` is no key of a trigger.`);
+  if (strange !== undefined) return refuse(`\`${strange}\` is no key of a trigger.`);
+  const { trigger, ...others } = keys;
+  const now = valuesOf(text.replace(/^\uFEFF/, ''))?.trigger ?? 'manual';
+  return setKeys(text, trigger === undefined || isSame(words(now), words(trigger)) ? others : keys);
+}
+
+function isList(wanted: readonly string[] | Keys): wanted is readonly string[] {
+  return Array.isArray(wanted);
+}
+
+/** A word is a list of one, as whoever reads the flow is shown it. */
+function words(trigger: Json): Json {
+  return typeof trigger === 'string' ? trigger.split(/\s*,\s*/) : trigger;
 }

@@ -6,9 +6,11 @@ import { type Findings, report } from './source.js';
 export interface OptionLine {
   readonly key: string;
   readonly offset: number;
-  /** The rest of the line, without the blanks around it. */
+  /** The rest of the line, without the blanks around it; of a wrapped one its lines, joined by a blank. */
   readonly value: string;
   readonly valueOffset: number;
+  /** Where what is written of it ends, on whichever line. */
+  readonly end: number;
 }
 
 export interface ReadOptions {
@@ -65,9 +67,12 @@ function readItem({ source }: Findings, node: ListItem): Item {
   const lines = isWrapped ? 1 : more.length + 1;
   const match = OPTION.exec(line);
   if (!match) return { offset, lines };
-  const rest = line.slice(match[0].length);
-  const valueOffset = offset + marker + match[0].length + (rest.length - rest.trimStart().length);
-  return { offset, lines, option: { key: match[1] ?? '', offset: offset + marker, value: rest.trim(), valueOffset } };
+  const [, key = ''] = match;
+  const behind = marker + key.length + 1;
+  const rest = isWrapped ? raw.slice(behind) : first.slice(behind - marker);
+  const valueOffset = offset + behind + (rest.length - rest.trimStart().length);
+  const value = line.slice(match[0].length).trim();
+  return { offset, lines, option: { key, offset: offset + marker, value, valueOffset, end: offset + raw.length } };
 }
 
 function isIndented(line: string): boolean {
