@@ -1,7 +1,6 @@
 import type { Deps } from '../deps.js';
-import type { SourceFile } from '../workspace/model.js';
 import { ArchiveFault } from './archive/archive-fault.js';
-import { treeOfArchive } from './archive/tree-of-archive.js';
+import { type ArchivedTree, treeOfArchive } from './archive/tree-of-archive.js';
 import { type CodeHostKind, HOSTS } from './hosts/index.js';
 
 export interface Wanted {
@@ -14,7 +13,7 @@ export interface Wanted {
 }
 
 export type Fetched =
-  | { readonly kind: 'files'; readonly files: readonly SourceFile[] }
+  | ({ readonly kind: 'files' } & ArchivedTree)
   /** `again`: the same may work later. */
   | { readonly kind: 'fault'; readonly message: string; readonly again: boolean };
 
@@ -46,7 +45,7 @@ export async function fetchTree({ net }: Pick<Deps, 'net'>, wanted: Wanted): Pro
     return refusedBy(new URL(archiveUrl).host, answer.status, token !== null);
   }
   try {
-    return { kind: 'files', files: await treeOfArchive(answer.body, { dir, commit, limits: LIMITS }) };
+    return { kind: 'files', ...(await treeOfArchive(answer.body, { dir, commit, limits: LIMITS })) };
   } catch (error) {
     if (error instanceof ArchiveFault) return { kind: 'fault', message: error.message, again: false };
     const what = late.aborted ? 'did not come in time' : 'broke off';

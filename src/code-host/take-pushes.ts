@@ -85,7 +85,7 @@ async function attempt(deps: Deps, row: PushRow): Promise<Outcome> {
   if (count > 0) return waiting(count);
   const fetched = await fetchPushed(deps, row);
   if (fetched.kind === 'fault') return afterFault(row, fetched);
-  return deployPushed(deps, row, fetched.files);
+  return deployPushed(deps, row, fetched);
 }
 
 /** What nobody foresaw is tried again as well; a database that is away is told by whoever asks it next. */
@@ -131,15 +131,16 @@ class Overtaken extends Error {
   override readonly name = 'Overtaken';
 }
 
-type Files = Extract<Fetched, { kind: 'files' }>['files'];
+type Tree = Extract<Fetched, { kind: 'files' }>;
 
 /** The row ends in the deploy's own transaction, so that a worker that dies leaves both or neither. */
-async function deployPushed(deps: Deps, row: PushRow, files: Files): Promise<Outcome> {
+async function deployPushed(deps: Deps, row: PushRow, { files, executable }: Tree): Promise<Outcome> {
   const { workspace, workspaceId, branch, commit, repository } = row;
   try {
     const result = await deployTree(deps, pusher(row), {
       workspace,
       files,
+      executable,
       commit,
       message: row.message,
       via: 'push',

@@ -8,12 +8,14 @@ import type { Caller } from '../shared/roles.js';
 import type { Issue, Workspace } from '../workspace/model.js';
 import {
   alignMain,
-  diffTrees,
+  diffMarkedTrees,
   findWorkspace,
   inTurn,
+  isEmptyDiff,
   type LiveTree,
   liveRuns,
   lockShelf,
+  markPrograms,
   type PreparedTree,
   type ReadyCommit,
   type RevisionInput,
@@ -75,6 +77,8 @@ export interface DeployResult extends TreeDiff {
 
 interface Draft extends Proposal {
   readonly live: LiveTree;
+  /** The files, each with its mark of a program. */
+  readonly marked: ReturnType<typeof markPrograms>;
   readonly diff: TreeDiff;
 }
 
@@ -115,8 +119,9 @@ export async function applyTree(deps: Deps, caller: Caller, request: TreeRequest
 async function draftTree(sql: Sql, workspaceId: string, request: TreeRequest): Promise<Draft> {
   const live = await readLiveTree(sql, workspaceId);
   const proposal = await request.propose(sql, workspaceId, live);
-  const diff = diffTrees(visibleTree(live), treeAfter(live, proposal.prepared.files, proposal.mentions));
-  return { ...proposal, live, diff };
+  const marked = markPrograms(proposal.prepared.files, { ...proposal, live });
+  const diff = diffMarkedTrees(visibleTree(live), treeAfter(live, marked, proposal.mentions));
+  return { ...proposal, live, marked, diff };
 }
 
 function isStale(draft: Draft, live: LiveTree): boolean {
@@ -164,10 +169,9 @@ function moves({ commit, live }: Draft): boolean {
 }
 
 /** Nothing would move: the same files, and no memory of an agent's to replace. */
-function isLiveAlready({ live, mentions, prepared }: Draft): boolean {
-  const { added, changed, removed } = diffTrees(live.source, prepared.files);
+function isLiveAlready({ live, mentions, marked }: Draft): boolean {
   const replaces = [...mentions].some((path) => live.memory.has(path));
-  return live.seq > 0 && !replaces && added.length + changed.length + removed.length === 0;
+  return live.seq > 0 && !replaces && isEmptyDiff(diffMarkedTrees(live.source, marked));
 }
 
 async function refuseLiveRuns(sql: Sql, workspaceId: string): Promise<void> {

@@ -55,6 +55,7 @@ export async function moveSource(
       if (!file) throw notFound('file');
       checkPrecondition(from, file.sha, { match: input.expect.match });
       checkPrecondition(to, tree.get(to)?.sha ?? null, { absent: input.expect.absent });
+      if (from === to) throw new Refusal('refused', `${from} is there already: say in to where it goes`);
       if (tree.has(to)) throw new Refusal('conflict', `${to} exists already; remove it first, or choose another path`);
       sha = file.sha;
       return { remove: [from], put: new Map([[to, file]]) };

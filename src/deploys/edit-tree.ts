@@ -8,7 +8,13 @@ import { applyTree, type DeployResult, type TreeRequest } from './apply-tree.js'
 /** One change to the live tree: what leaves, and what comes with its bytes or by the blob that it has. */
 export interface TreeEdit {
   readonly remove: readonly string[];
-  readonly put: ReadonlyMap<string, Uint8Array | { readonly sha: string }>;
+  readonly put: ReadonlyMap<string, Uint8Array | MovedFile>;
+}
+
+/** A file that is there: a program stays one, wherever it goes. */
+interface MovedFile {
+  readonly sha: string;
+  readonly executable?: boolean | undefined;
 }
 
 /** What is live while an edit is thought out. */
@@ -37,6 +43,7 @@ export async function editTree(deps: Deps, caller: Caller, request: TreeEditRequ
       return {
         prepared: await prepareTree(deps, files, await readInReach(sql, caller.tenant, workspaceId)),
         mentions: new Set([...change.remove, ...change.put.keys()]),
+        executable: programsWith(live, change),
       };
     },
     id: null,
@@ -54,6 +61,17 @@ export function editedTree(sql: Sql, workspaceId: string, live: LiveTree): Edite
   return { tree, read: (path) => readText(sql, workspaceId, tree.get(path)?.sha) };
 }
 
+/** New bytes leave a file the program that it was, or none. */
+function programsWith({ source }: LiveTree, { put }: TreeEdit): Set<string> {
+  const programs = new Set([...source].filter(([, file]) => file.executable).map(([path]) => path));
+  for (const [path, file] of put) {
+    if (file instanceof Uint8Array) continue;
+    if (file.executable) programs.add(path);
+    else programs.delete(path);
+  }
+  return programs;
+}
+
 async function readText(sql: Sql, workspaceId: string, sha: string | undefined): Promise<string | null> {
   if (sha === undefined) return null;
   const content = (await readBlobs(sql, workspaceId, [sha])).get(sha);
@@ -67,7 +85,7 @@ export async function filesWith(
   live: LiveTree,
   change: TreeEdit,
 ): Promise<readonly SourceFile[]> {
-  const files = new Map<string, Uint8Array | { readonly sha: string }>(live.source);
+  const files = new Map<string, Uint8Array | MovedFile>(live.source);
   for (const path of change.remove) files.delete(path);
   for (const [path, content] of change.put) files.set(path, content);
   const shas = [...files.values()].flatMap((file) => (file instanceof Uint8Array ? [] : [file.sha]));

@@ -10,12 +10,13 @@ import type { Caller } from '../shared/roles.js';
 import type { Issue, SourceFile, Workspace } from '../workspace/index.js';
 import {
   alignMain,
-  diffTrees,
+  diffMarkedTrees,
   findWorkspace,
   freePreviewName,
   inTurn,
   isEmptyDiff,
   lockShelf,
+  markPrograms,
   type PreparedTree,
   prepareTree,
   readInReach,
@@ -36,6 +37,8 @@ export interface BranchPush {
   readonly branch: string;
   /** The whole tree of the branch's new commit. */
   readonly files: readonly SourceFile[];
+  /** The paths that are marked as programs. */
+  readonly executable: ReadonlySet<string>;
   /** That commit: by it the preview's revision is known. */
   readonly commit: string;
   readonly message: string;
@@ -141,7 +144,8 @@ async function writePreview(
 ): Promise<Pick<PutPreview, 'applied' | 'evals'>> {
   await sql.query('SELECT 1 FROM workspace WHERE id = $1 FOR UPDATE', [id]);
   const live = await readLiveTree(sql, id);
-  const { added, changed, ...rest } = diffTrees(live.source, prepared.files);
+  const { executable } = push;
+  const { added, changed, ...rest } = diffMarkedTrees(live.source, markPrograms(prepared.files, { live, executable }));
   if (live.seq > 0 && isEmptyDiff({ added, changed, ...rest })) return { applied: false, evals: [] };
   const written = await writeRevision(deps, sql, {
     workspaceId: id,
@@ -153,6 +157,7 @@ async function writePreview(
     by: caller.actor,
     via: 'push',
     message: push.message,
+    executable,
   });
   const at = { workspaceId: id, tenantId: caller.tenant, revision: written.id, by: caller.actor };
   return { applied: true, evals: await beginPushEvals(sql, at, prepared.workspace.evals) };

@@ -6,7 +6,15 @@ export { findWorkspace, type WorkspaceRow } from './find-workspace.js';
 export { inTurn } from './in-turn.js';
 export { liveRuns } from './live-runs.js';
 export { type LiveTree, readLiveCommit, readLiveTree, treeAfter, visibleTree } from './live-tree.js';
-export { diffTrees, isEmptyDiff, type ManifestEntry, parseManifest, type TreeDiff, type Writer } from './manifest.js';
+export {
+  diffMarkedTrees,
+  diffTrees,
+  isEmptyDiff,
+  type ManifestEntry,
+  parseManifest,
+  type TreeDiff,
+  type Writer,
+} from './manifest.js';
 export { MEMORY_REF } from './memory-ref.js';
 export { readPreview, requireNoPreview } from './of-preview.js';
 export { dropPack, keepPack, noteLoaded, type StoredPack, sweepPacks, takePack } from './packs.js';
@@ -31,7 +39,7 @@ export {
   type ShelfIndex,
 } from './shelf.js';
 export { digestPlan, storePlan, storePlans } from './store-plan.js';
-export { type ReadyCommit, storeRevision } from './store-revision.js';
+export { markPrograms, type ReadyCommit, storeRevision } from './store-revision.js';
 export { TEMPLATES } from './templates.js';
 export { type ChangeInput, writeChange } from './write-change.js';
 export { type RevisionInput, writeRevision } from './write-revision.js';

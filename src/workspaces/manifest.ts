@@ -33,15 +33,30 @@ export interface TreeDiff {
   readonly removed: readonly string[];
 }
 
-type Shas = ReadonlyMap<string, { readonly sha: string }>;
+interface File {
+  readonly sha: string;
+  readonly executable?: boolean | undefined;
+}
 
-export function diffTrees(before: Shas, after: Shas): TreeDiff {
+type Files = ReadonlyMap<string, File>;
+
+/** By what the files hold alone. */
+export function diffTrees(before: Files, after: Files): TreeDiff {
+  return diff(before, after, (old, file) => old.sha === file.sha);
+}
+
+/** By what the files hold, and by whether they are marked as programs: both sides must say so. */
+export function diffMarkedTrees(before: Files, after: Files): TreeDiff {
+  return diff(before, after, (old, file) => old.sha === file.sha && !old.executable === !file.executable);
+}
+
+function diff(before: Files, after: Files, isSame: (old: File, file: File) => boolean): TreeDiff {
   const added: string[] = [];
   const changed: string[] = [];
-  for (const [path, { sha }] of after) {
+  for (const [path, file] of after) {
     const old = before.get(path);
     if (!old) added.push(path);
-    else if (old.sha !== sha) changed.push(path);
+    else if (!isSame(old, file)) changed.push(path);
   }
   const removed = [...before.keys()].filter((path) => !after.has(path));
   return { added: added.sort(), changed: changed.sort(), removed: removed.sort() };

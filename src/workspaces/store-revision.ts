@@ -98,9 +98,21 @@ function freshFiles({ live, files }: RevisionToStore): Map<string, Uint8Array> {
   return new Map([...files.values()].filter(({ sha }) => !known.has(sha)).map(({ sha, content }) => [sha, content]));
 }
 
+type Marks = Pick<RevisionToStore, 'commit' | 'executable'> & {
+  readonly live: Pick<RevisionToStore['live'], 'source'>;
+};
+
 /** Only git says what is a program. */
-function isProgram({ commit, executable, live }: RevisionToStore, path: string): boolean {
+function isProgram({ commit, executable, live }: Marks, path: string): boolean {
   return (commit?.executable ?? executable)?.has(path) ?? live.source.get(path)?.executable === true;
+}
+
+/** Files as a revision of them would mark them. */
+export function markPrograms(
+  files: ReadonlyMap<string, PreparedFile>,
+  marks: Marks,
+): Map<string, PreparedFile & { readonly executable: boolean }> {
+  return new Map([...files].map(([path, file]) => [path, { ...file, executable: isProgram(marks, path) }]));
 }
 
 /** A file whose bytes stayed keeps the name and the time of who wrote it. */

@@ -1,8 +1,8 @@
 import type { Sql } from '../db/contract.js';
 import type { Actor } from '../shared/roles.js';
-import { diffTrees } from './manifest.js';
+import { diffMarkedTrees } from './manifest.js';
 
-type Shas = ReadonlyMap<string, { readonly sha: string }>;
+type Shas = ReadonlyMap<string, { readonly sha: string; readonly executable?: boolean | undefined }>;
 
 export interface ChangeInput {
   readonly workspaceId: string;
@@ -20,7 +20,7 @@ export interface ChangeInput {
 
 /** One line of history: what readers saw before and after, by blob. */
 export async function writeChange(sql: Sql, input: ChangeInput): Promise<void> {
-  const { added, changed, removed } = diffTrees(input.before, input.after);
+  const { added, changed, removed } = diffMarkedTrees(input.before, input.after);
   const paths = [...added, ...changed, ...removed].sort();
   const files = paths.map((path) => ({
     path,

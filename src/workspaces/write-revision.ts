@@ -5,7 +5,7 @@ import type { Actor } from '../shared/roles.js';
 import { storableJson } from '../shared/storable-json.js';
 import type { Workspace } from '../workspace/model.js';
 import { type LiveTree, treeAfter, visibleTree } from './live-tree.js';
-import { diffTrees, type RevisionIndex, type TreeDiff } from './manifest.js';
+import { diffMarkedTrees, type RevisionIndex, type TreeDiff } from './manifest.js';
 import type { PreparedTree } from './prepare-tree.js';
 import { storePlans } from './store-plan.js';
 import { type ReadyCommit, storeRevision } from './store-revision.js';
@@ -56,7 +56,7 @@ export async function writeRevision(deps: Deps, sql: Sql, input: RevisionInput):
   await writeChange(sql, { ...input, id: revision.id, at, before, after, revisionSeq: revision.seq, runId: null });
   failpoint('revision-written');
   await swapPointer(sql, input, revision.seq, at);
-  return { ...revision, diff: diffTrees(before, after) };
+  return { ...revision, diff: diffMarkedTrees(before, after) };
 }
 
 function indexOf({ workspace, issues }: RevisionInput['prepared']): RevisionIndex {

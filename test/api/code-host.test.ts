@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { beginPushes } from '../../src/code-host/take-pushes.js';
 import type { Net } from '../../src/net/contract.js';
 import { InFlight } from '../../src/shared/in-flight.js';
+import { readLiveTree } from '../../src/workspaces/index.js';
 import { KINDS, SECRET, sendPush, startCodeHost } from '../support/code-host.js';
 import { startLocalServer } from '../support/local-server.js';
 import { opened, stagePushes } from '../support/push-stage.js';
@@ -60,6 +61,14 @@ test.each(KINDS)(
     expect(asked?.headers[kind === 'gitlab' ? 'private-token' : 'authorization']).toContain('fetch-token-1');
   },
 );
+
+test('what is a program at the code host is one here', async () => {
+  const tree = { ...TREE, 'scripts/run.sh': '#!/bin/sh\n', 'scripts/lib.sh': 'x\n' };
+  await tell('github', stage.host.push(tree));
+  await work();
+  const { source } = await readLiveTree(stage.app.deps.db, stage.ws.id);
+  expect([...source].filter(([, file]) => file.executable).map(([path]) => path)).toEqual(['scripts/run.sh']);
+});
 
 test('a public repository is asked without a credential', async () => {
   await tell('gitea', stage.host.push(TREE));

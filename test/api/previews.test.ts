@@ -12,7 +12,7 @@ import { dropPreview, MAX_PREVIEWS, putPreview } from '../../src/previews/index.
 import { newId } from '../../src/shared/ids.js';
 import { Refusal } from '../../src/shared/refusal.js';
 import type { Issue } from '../../src/workspace/index.js';
-import { clearErased } from '../../src/workspaces/index.js';
+import { clearErased, readLiveTree } from '../../src/workspaces/index.js';
 import { createKey } from '../support/create-test-app.js';
 import { pushBranch, pusher } from '../support/previews.js';
 import {
@@ -89,6 +89,18 @@ test('the same files change nothing, and a branch that goes back to a commit has
   expect(await app.readTree(preview)).toEqual(SMALL);
 });
 
+test('a program of the branch is one in its preview, and marks alone are a change', async () => {
+  const files = { ...SMALL, 'scripts/run.sh': 'echo 1\n' };
+  const put = (programs: string[]) => pushBranch(app, { workspace: name, branch: 'marks', files, programs });
+  expect(await put(['scripts/run.sh'])).toMatchObject({ applied: true });
+  expect(await put(['scripts/run.sh'])).toMatchObject({ applied: false });
+  const preview = await idOf(`${name}-preview-marks`);
+  const marks = async () => (await readLiveTree(app.deps.db, preview)).source.get('scripts/run.sh')?.executable;
+  expect(await marks()).toBe(true);
+  expect(await put([])).toMatchObject({ applied: true });
+  expect(await marks()).toBeUndefined();
+});
+
 test('a tree with errors is refused whole, with every issue, and no preview is made of it', async () => {
   const bad = { ...SMALL, 'flows/bad.md': '---\ntrigger: [\n---\n', 'flows/hello.md': '# no steps' };
   const refused = await push('bad', bad).catch((error: unknown) => error as Refusal);
@@ -102,7 +114,14 @@ test('a tree with errors is refused whole, with every issue, and no preview is m
 test('what moves the ref is in the preview’s transaction: refused there, nothing is made', async () => {
   const tree = Object.entries(SMALL).map(([path, content]) => ({ path, content: Buffer.from(content) }));
   const failing = putPreview(app.deps, pusher(app.tenant), {
-    ...{ workspace: name, branch: 'lost', files: tree, commit: 'a'.repeat(40), message: 'm' },
+    ...{
+      workspace: name,
+      branch: 'lost',
+      files: tree,
+      executable: new Set<string>(),
+      commit: 'a'.repeat(40),
+      message: 'm',
+    },
     moveRef: async () => {
       throw new Error('the ref has moved');
     },

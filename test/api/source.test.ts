@@ -157,6 +157,8 @@ test('a move keeps the bytes and takes no place that is taken', async () => {
   const { app, name, move } = await createFixture({ ...SMALL, 'knowledge/a.md': 'a', 'knowledge/b.md': 'b' });
   expect((await move('knowledge/a.md', 'knowledge/b.md')).status).toBe(409);
   expect((await move('knowledge/no.md', 'knowledge/c.md')).status).toBe(404);
+  const nowhere = await move('knowledge/a.md', 'knowledge/a.md');
+  expect([nowhere.status, (await bodyOf(nowhere)).error]).toEqual([422, expect.stringContaining('is there already')]);
   expect((await move('knowledge/a.md', 'storage/a.md')).status).toBe(422);
   expect((await move('knowledge/a.md', 'knowledge/../c.md')).status).toBe(422);
   const moved = await move('knowledge/a.md', 'knowledge/c.md');

@@ -172,6 +172,29 @@ describe('deploying a ref', () => {
     );
   });
 
+  test('of one that differs in marks of programs alone makes it live, and a move keeps the mark', async () => {
+    const file = 'scripts/run.sh';
+    await stage.app.deploy(stage.ws.name, { ...SMALL, 'knowledge/a.md': 'A', [file]: 'echo 1\n' });
+    const marked = (mode: number) => ({
+      commits: [{ [file]: 'echo 1\n' }],
+      prepare: (folder: string) => chmodSync(join(folder, file), mode),
+    });
+    const modes = () => cloned((folder) => git(folder, 'ls-tree', '-r', 'HEAD', 'scripts').slice(0, 6));
+    const [old] = await history();
+    await commitTo(stage.app, stage.ws.id, { ref: 'refs/heads/next', ...marked(0o755) });
+    expect((await act({ action: 'deploy', ref: 'next' }))[1]).toMatchObject({ applied: true, changed: [file] });
+    expect((await act({ action: 'deploy', ref: 'next' }))[1]).toMatchObject({ applied: false, changed: [] });
+    expect([await modes(), (await history())[0]]).toEqual(['100755', expect.objectContaining({ paths: [file] })]);
+    const [source, to] = [`/api/workspaces/${stage.ws.name}/source`, 'scripts/go.sh'];
+    expect((await stage.app.patch(source, { from: file, to })).status).toBe(200);
+    expect(await modes()).toBe('100755');
+    expect((await stage.app.put(source, { path: to, content: 'echo 2\n' })).status).toBe(200);
+    expect(await modes()).toBe('100755');
+    expect((await stage.app.patch(source, { from: to, to: file })).status).toBe(200);
+    expect((await act({ action: 'deploy', ref: old.id }))[1]).toMatchObject({ applied: true, changed: [file] });
+    expect(await modes()).toBe('100644');
+  });
+
   test('of a commit on main that was no revision of its own is by its full hash', async () => {
     const commit = await branch('next', { 'knowledge/b.md': 'B' }, { 'knowledge/c.md': 'C' });
     expect((await act({ action: 'merge', branch: 'next' }))[0]).toBe(200);
@@ -267,6 +290,7 @@ describe('deleting a branch', () => {
       workspace: stage.ws.name,
       branch: 'next',
       files,
+      executable: new Set(),
       commit,
       message: 'B',
       moveRef: async () => undefined,

@@ -10,6 +10,7 @@ export interface Pushed {
   readonly files: Tree;
   /** A name for the commit; another tree is another one without it. */
   readonly commit?: string;
+  readonly programs?: readonly string[];
 }
 
 /** Whoever pushes, as the remote knows them. */
@@ -21,11 +22,12 @@ export function pusher(tenant: string, workspaces: readonly string[] | null = nu
 /** A branch's push as the remote hands it on, once its objects are there. */
 export function pushBranch(
   { deps, tenant }: { readonly deps: Deps; readonly tenant: string },
-  { workspace, branch, files, commit = JSON.stringify(files) }: Pushed,
+  { workspace, branch, files, programs = [], commit = JSON.stringify([files, programs]) }: Pushed,
 ): Promise<PutPreview> {
   const tree = Object.entries(files).map(([path, content]) => ({ path, content: Buffer.from(content) }));
   return putPreview(deps, pusher(tenant), {
     ...{ workspace, branch, files: tree, message: `Try ${branch}` },
+    executable: new Set(programs),
     commit: createHash('sha1').update(commit).digest('hex'),
     moveRef: async () => undefined,
   });

@@ -9,6 +9,8 @@ export interface TarPart {
   /** What the header says, where that is not the truth. */
   readonly size?: number | string;
   readonly prefix?: string;
+  /** `0000644` when left out. */
+  readonly mode?: string;
   readonly magic?: string;
 }
 
@@ -26,12 +28,12 @@ export function gzippedTar(parts: readonly TarPart[]): Buffer {
 }
 
 function headerOf(
-  { path, type = '0', link = '', size, prefix = '', magic = 'ustar\0' }: TarPart,
+  { path, type = '0', link = '', size, prefix = '', mode = '0000644', magic = 'ustar\0' }: TarPart,
   length: number,
 ): Buffer {
   const header = Buffer.alloc(512);
   header.write(path, 0, 100, 'utf8');
-  header.write('0000644\0', 100, 'latin1');
+  header.write(`${mode}\0`, 100, 8, 'latin1');
   header.write('0000000\0', 108, 'latin1');
   header.write('0000000\0', 116, 'latin1');
   header.write(
@@ -59,10 +61,14 @@ export function pax(key: string, value: string): string {
   return `${length} ${key}=${value}\n`;
 }
 
-/** A repository's archive as code hosts make it: one folder, the commit noted at the beginning. */
+/** A repository's archive as code hosts make it: one folder, the commit noted at the beginning, what begins with `#!` a program. */
 export function archiveOf(files: Readonly<Record<string, string>>, { top = 'desk-0000000', commit = '' } = {}): Buffer {
   const noted = commit === '' ? [] : [{ path: 'pax_global_header', type: 'g', content: pax('comment', commit) }];
   const folder = { path: `${top}/`, type: '5' };
-  const parts = Object.entries(files).map(([path, content]) => ({ path: `${top}/${path}`, content }));
+  const parts = Object.entries(files).map(([path, content]) => ({
+    path: `${top}/${path}`,
+    content,
+    mode: content.startsWith('#!') ? '0000775' : '0000664',
+  }));
   return gzippedTar([...noted, folder, ...parts]);
 }

@@ -16,7 +16,11 @@ async function read(
   packed: Uint8Array,
   { dir = '', limits = {}, piece = 65_536 } = {},
 ): Promise<Record<string, string>> {
-  const files = await treeOfArchive(inPieces(packed, piece), { dir, commit: COMMIT, limits: { ...LIMITS, ...limits } });
+  const { files } = await treeOfArchive(inPieces(packed, piece), {
+    dir,
+    commit: COMMIT,
+    limits: { ...LIMITS, ...limits },
+  });
   return Object.fromEntries(files.map(({ path, content }) => [path, Buffer.from(content).toString()]));
 }
 
@@ -37,10 +41,16 @@ test('what git archive makes is read, whole and a folder of it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'signalbox-archive-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const long = `deep/${'n'.repeat(90)}/${'m'.repeat(90)}/file.md`;
-  const files = { ...FILES, [long]: 'long', 'ops/desk/AGENTS.md': 'inner', 'ops/desk/flows/a.md': 'a' };
+  const files = {
+    ...FILES,
+    [long]: 'long',
+    'ops/desk/AGENTS.md': 'inner',
+    'ops/desk/flows/a.md': 'a',
+    'ops/desk/run.sh': '#!',
+  };
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), content);
+    await writeFile(join(folder, path), content, { mode: content.startsWith('#!') ? 0o755 : 0o644 });
   }
   await symlink('/etc/passwd', join(folder, 'outside.md'));
   const git = (...args: string[]) =>
@@ -51,9 +61,10 @@ test('what git archive makes is read, whole and a folder of it', async () => {
   const commit = git('rev-parse', 'HEAD').toString().trim();
   const archive = git('archive', '--format=tar.gz', '--prefix=desk-abc/', 'HEAD');
   const inner = await treeOfArchive(inPieces(archive, 1_000), { dir: 'ops/desk', commit, limits: LIMITS });
-  expect(inner.map(({ path }) => path).sort()).toEqual(['AGENTS.md', 'flows/a.md']);
+  expect([...inner.executable]).toEqual(['run.sh']);
+  expect(inner.files.map(({ path }) => path).sort()).toEqual(['AGENTS.md', 'flows/a.md', 'run.sh']);
   const deep = await treeOfArchive(inPieces(archive, 1_000), { dir: 'deep', commit, limits: LIMITS });
-  expect(deep.map(({ path }) => `deep/${path}`)).toEqual([long]);
+  expect(deep.files.map(({ path }) => `deep/${path}`)).toEqual([long]);
   await expect(treeOfArchive(inPieces(archive, 1_000), { dir: '', commit, limits: LIMITS })).rejects.toThrow(
     'outside.md is a symbolic link: a workspace holds files only',
   );
@@ -70,6 +81,14 @@ test('an archive is the same in whatever pieces it comes, packed or not', () =>
     }),
     runs(30),
   ));
+
+test('a mode that is none marks no program, and keeps no archive out', async () => {
+  const parts = ['', 'what', '8888888', '0000777'].map((mode, at) => ({ path: `t/${at}.sh`, content: 'x', mode }));
+  const { files, executable } = await treeOfArchive(inPieces(gzippedTar(parts), 512), {
+    ...{ dir: '', commit: COMMIT, limits: LIMITS },
+  });
+  expect([files.length, [...executable]]).toEqual([4, ['3.sh']]);
+});
 
 test('names come by ustar’s prefix, by pax and by GNU’s long names', async () => {
   const long = `${'d'.repeat(80)}/${'e'.repeat(80)}/f.md`;

@@ -11,6 +11,7 @@ export interface TarEntry {
   readonly kind: TarKind;
   /** In bytes. */
   readonly size: number;
+  readonly executable: boolean;
   /** Its bytes, once, before the next entry is asked for; an entry that is not read is passed over. */
   readonly read: () => Promise<Buffer>;
 }
@@ -76,7 +77,7 @@ async function* entriesOf(reader: ByteReader, limits: TarLimits): AsyncGenerator
       isRead = true;
       return bodyOf(reader, size);
     };
-    yield { path, kind, size, read };
+    yield { path, kind, size, executable: header.executable, read };
     if (!isRead) await reader.pass(padded(size));
   }
 }

@@ -7,6 +7,8 @@ export interface TarHeader {
   /** As the archive has it, its bytes as they are. */
   readonly name: Buffer;
   readonly size: number;
+  /** Its owner may run it. */
+  readonly executable: boolean;
   /** `0` a file, `1` a hard link, `2` a symbolic link, `5` a folder, `x` `g` pax, `L` `K` GNU's long names. */
   readonly type: string;
 }
@@ -22,6 +24,7 @@ export function readHeader(block: Buffer): TarHeader | null {
   return {
     name: prefix.length === 0 ? name : Buffer.concat([prefix, Buffer.from('/'), name]),
     size: sizeAt(block, 124),
+    executable: (Number.parseInt(textAt(block, 100, 8).toString('latin1'), 8) & 0o100) !== 0,
     type: type === '\0' || type === '7' ? '0' : type,
   };
 }

@@ -22,6 +22,12 @@ export interface ArchiveWish {
   readonly limits: ArchiveLimits;
 }
 
+export interface ArchivedTree {
+  readonly files: readonly SourceFile[];
+  /** The paths that are marked as programs. */
+  readonly executable: ReadonlySet<string>;
+}
+
 /**
  * The files of a repository's archive (tar, mostly gzipped, everything in one folder), read as they come: nothing is
  * written to a disk. Refuses links, twisted paths and what is over a limit with ArchiveFault; outside of `dir` it looks
@@ -30,8 +36,9 @@ export interface ArchiveWish {
 export async function treeOfArchive(
   packed: ReadableStream<Uint8Array>,
   { dir, commit, limits }: ArchiveWish,
-): Promise<readonly SourceFile[]> {
+): Promise<ArchivedTree> {
   const files: SourceFile[] = [];
+  const executable = new Set<string>();
   let top: string | undefined;
   let bytes = 0;
   const onCommit = (found: string) => {
@@ -48,10 +55,11 @@ export async function treeOfArchive(
     bytes += entry.size;
     if (bytes > limits.maxFileBytes || files.length === limits.maxFiles) throw tooMuch(dir, limits);
     files.push({ path, content: await entry.read() });
+    if (entry.executable) executable.add(path);
   }
   if (files.length === 0)
     throw new ArchiveFault(dir === '' ? 'the archive has no files' : `the commit has no files in ${dir}/`);
-  return files;
+  return { files, executable };
 }
 
 function isDots(part: string): boolean {

@@ -29,6 +29,7 @@ async function putBranch(
     workspace: remote.name,
     branch: branchOf(name),
     files: tree.files,
+    executable: tree.commit.executable,
     commit: oid,
     message: tree.message,
     moveRef: async (sql) => {
