@@ -278,6 +278,31 @@ describe('deploying a ref', () => {
   });
 });
 
+test('a push that waits and conflicts with an edit waits all the same while runs are live, and is refused by force', async () => {
+  await insertRun(stage.app, stage.ws.id);
+  const commit = await commitTo(stage.app, stage.ws.id, {
+    ref: 'refs/service/pending',
+    commits: [{ 'knowledge/a.md': 'mine\n' }],
+  });
+  await stage.app.deps.db.query(
+    `INSERT INTO pending_push (workspace_id, oid, caller, reason) VALUES ($1, $2, $3, 'a run')`,
+    [stage.ws.id, commit, JSON.stringify(editor())],
+  );
+  const source = `/api/workspaces/${stage.ws.name}/source`;
+  expect((await stage.app.put(source, { path: 'knowledge/a.md', content: 'theirs\n' })).status).toBe(200);
+  const pending = () => stage.app.deps.db.query('SELECT oid FROM pending_push WHERE workspace_id = $1', [stage.ws.id]);
+  const before = await pending();
+  expect(await act({ action: 'deploy', ref: 'refs/service/pending' })).toMatchObject([
+    409,
+    { code: 'deploy/live-runs', live: 1 },
+  ]);
+  expect([before.length, await pending()]).toEqual([1, before]);
+  expect(await act({ action: 'deploy', ref: 'refs/service/pending', force: true })).toMatchObject([
+    422,
+    { code: 'push/conflict', paths: ['knowledge/a.md'] },
+  ]);
+});
+
 describe('deleting a branch', () => {
   test('takes its preview with it, with all that is in it', async () => {
     const commit = await branch('next', { 'knowledge/b.md': 'B' });

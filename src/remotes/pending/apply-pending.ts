@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.js';
 import { adoptPack, isAncestor, mergeCommits, type Repository } from '../../git/index.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { Refusal } from '../../shared/refusal.js';
-import { alignRefs, dropPack, keepPack, readLiveTree, takePack } from '../../workspaces/index.js';
+import { alignRefs, dropPack, keepPack, liveRuns, readLiveTree, takePack } from '../../workspaces/index.js';
 import { createProposal, requireNewest } from '../receive/propose-commit.js';
 import { type PushedTree, readPushedTree } from '../receive/pushed-tree.js';
 import { raisePush } from '../receive/raise-push.js';
@@ -71,6 +71,9 @@ async function apply(
     await deps.db.transaction((sql) => endPending(sql, pending, { keep: false }));
     return null;
   }
+  // Before anything can refuse it: while it waits it may still be mended, and what is live may move again.
+  if (!overLiveRuns && (await liveRuns(deps.db, workspaceId)).count > 0)
+    throw new Refusal('conflict', 'the push waits for live runs', { code: 'deploy/live-runs' });
   const ready = await readyCommit(deps, repository, { pending, live: live.gitCommit, at: new Date(deps.clock.now()) });
   failpoint('push-merged');
   const propose = createProposal(deps, caller.tenant, ready.tree);
