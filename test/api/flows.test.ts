@@ -151,6 +151,7 @@ test.each<[string, object]>([
   ['a key that is none of a trigger', { trigger: { budget: 1 } }],
   ['an order and a step at once', { groups: [[1], [2, 3], [4]], step: 1, instruction: 'x' }],
   ['nothing', {}],
+  ['a step of which nothing is to change', { step: 1 }],
   ['an unknown key', { stp: 1 }],
 ])('%s is refused, and nothing changes', async (_, body) => {
   const { name } = await app.workspace(FILES);

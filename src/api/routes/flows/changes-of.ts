@@ -13,6 +13,8 @@ export function changesOf(body: ChangeFlow): readonly FlowChange[] {
       before === undefined ? 'title' : 'before',
       'it belongs to a new step: leave out step, or leave it out',
     );
+  if (step !== undefined && Object.keys(wish).length === 0)
+    throw refused('step', 'say what is to change of it: instruction, options, target or subflow');
   const keys = { ...(enabled === undefined ? {} : { enabled }), ...(description === undefined ? {} : { description }) };
   const changes: FlowChange[] = [];
   if (Object.keys(keys).length > 0) changes.push({ kind: 'keys', keys });
