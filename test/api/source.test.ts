@@ -171,6 +171,19 @@ test('a move keeps the bytes and takes no place that is taken', async () => {
   expect(await app.readTree(name)).toEqual({ ...SMALL, 'knowledge/b.md': 'b', 'knowledge/c.md': 'a' });
 });
 
+test('half a surrogate pair is no text: it is refused and not stored as another sign', async () => {
+  const { app, name } = await createFixture(SMALL);
+  for (const [content, status] of [
+    ['a\uD83Db', 422],
+    ['a\uDE00', 422],
+    ['a😀b', 200],
+  ] as const) {
+    const response = await app.put(`/api/workspaces/${name}/source`, { path: 'knowledge/a.md', content });
+    expect([content, response.status]).toEqual([content, status]);
+  }
+  expect((await app.readTree(name))['knowledge/a.md']).toBe('a😀b');
+});
+
 test('a removal takes the file away; a file that is not there is 404', async () => {
   const { app, name, remove } = await createFixture({ ...SMALL, 'knowledge/a.md': 'a' });
   expect(await bodyOf(remove('knowledge/a.md'))).toMatchObject({
