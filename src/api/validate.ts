@@ -1,6 +1,7 @@
 import type { RouteConfig } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { ZodError } from 'zod';
+import { isRecord } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { unknownKey } from './closest.js';
 import type { AppEnv } from './env.js';
@@ -57,20 +58,32 @@ export function invalid(error: ZodError, sent: Sent): Refusal {
   return new Refusal('refused', `${issues[0]?.path}: ${issues[0]?.message}${more}`, { code: 'invalid', issues });
 }
 
+type Path = readonly PropertyKey[];
+
 /** Each fault is put in words only when it is named: a hint costs more than finding the fault did. */
-function faultsOf(issue: ZodError['issues'][number], { where, schema, data, inBody }: Sent): (() => Fault)[] {
-  const path = [where, ...issue.path.map(String)].join('.');
-  if (issue.code !== 'unrecognized_keys') {
-    return [() => ({ path, message: inWords(issue.message, { where, value: valueAt(data, issue.path) }) })];
-  }
-  const known = keysAt(schema, issue.path);
-  return issue.keys.map((key) => () => {
-    const isElsewhere = where === 'query' && inBody?.includes(key);
-    return { path: `${path}.${key}`, message: isElsewhere ? 'it belongs in the body' : unknownKey(key, known) };
-  });
+function faultsOf(issue: ZodError['issues'][number], sent: Sent): (() => Fault)[] {
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => () => unknownAt(issue.path, key, sent));
+  const fault = () => ({ path: pathOf(sent, issue.path), message: inWords(issue.message, sent, issue.path) });
+  if (issue.code !== 'invalid_union' || issue.discriminator === undefined) return [fault];
+  // Without the key that says which kind it is, its other keys are held against those of all kinds.
+  const at = issue.path.slice(0, -1);
+  const value = valueAt(sent.data, at);
+  const known = keysAt(sent.schema, at);
+  const strange = Object.keys(isRecord(value) ? value : {}).filter((key) => !known.includes(key));
+  return [...strange.map((key) => () => unknownAt(at, key, sent)), fault];
 }
 
-function valueAt(data: unknown, path: readonly PropertyKey[]): unknown {
+function unknownAt(at: Path, key: string, sent: Sent): Fault {
+  const isElsewhere = sent.where === 'query' && sent.inBody?.includes(key);
+  const message = isElsewhere ? 'it belongs in the body' : unknownKey(key, keysAt(sent.schema, at));
+  return { path: pathOf(sent, [...at, key]), message };
+}
+
+function pathOf({ where }: Sent, path: Path): string {
+  return [where, ...path.map(String)].join('.');
+}
+
+function valueAt(data: unknown, path: Path): unknown {
   return path.reduce<unknown>(
     (at, key) => (typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? Reflect.get(at, key) : undefined),
     data,
@@ -78,11 +91,14 @@ function valueAt(data: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 /**
- * The library says of a key that is not there that it is an invalid option, or `undefined`, which no JSON holds; and of
- * one that stands twice in a query that it is a list.
+ * The library says of a key that is not there that it is an invalid option, or `undefined`, which no JSON holds; of one
+ * that stands twice in a query that it is a list; and it calls a kind a discriminator.
  */
-function inWords(message: string, { where, value }: { readonly where: string; readonly value: unknown }): string {
+function inWords(message: string, { where, data }: Sent, path: Path): string {
+  const value = valueAt(data, path);
   if (where === 'query' && Array.isArray(value)) return 'sent more than once: send it once';
+  const kinds = /^Invalid discriminator value\. Expected (.+)$/.exec(message)?.[1]?.replaceAll(' | ', ', ');
+  if (kinds !== undefined) return `${value === undefined ? 'is missing; ' : ''}it may be: ${kinds}`;
   if (value !== undefined) return message;
   return message.replace(/^Invalid (?:input|option)(?:: (expected .+?))?(?:, received \w+)?$/, (_, wanted?: string) =>
     wanted === undefined ? 'is missing' : `is missing: ${wanted}`,

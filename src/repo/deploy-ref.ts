@@ -1,6 +1,7 @@
 import type { Once } from '../accounts/index.js';
 import { type DeployResult, deployTree } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
+import { isAncestor, MAIN, type Repository, readRef } from '../git/index.js';
 import type { PushedTree } from '../remotes/index.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
@@ -28,6 +29,7 @@ export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInpu
   const found = await resolveRef(deps.db, repository, { workspaceId: id, ref: input.ref });
   if (found.kind === 'pending') return deployPending(deps, caller, { ...input, workspaceId: id });
   const tree = await treeOfCommit(repository, found.commit);
+  const isBack = found.kind === 'revision' || (await isOfMain(repository, found.commit));
   return deployTree(deps, caller, {
     workspace,
     files: tree.files,
@@ -35,10 +37,16 @@ export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInpu
     // What agents wrote since stays, but for files that the ref has otherwise than they were deployed.
     mentions: 'changed',
     message: messageOf(found, tree),
-    via: found.kind === 'revision' ? 'rollback' : 'deploy',
+    via: isBack ? 'rollback' : 'deploy',
     force,
     once,
   });
+}
+
+/** Whatever the ref that names it: main has been there. */
+async function isOfMain(repository: Repository, commit: string): Promise<boolean> {
+  const main = await readRef(repository, MAIN);
+  return main !== null && (await isAncestor(repository, commit, main).catch(() => false));
 }
 
 function messageOf({ kind, label }: ResolvedRef, { message, commit }: PushedTree): string {

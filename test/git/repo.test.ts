@@ -143,6 +143,23 @@ describe('deploying a ref', () => {
     });
   });
 
+  test('of a tag on an old revision is going back as well', async () => {
+    const parent = await head();
+    const { db } = stage.app.deps;
+    await commitTo(stage.app, stage.ws.id, { ref: 'refs/heads/next', commits: [{ 'knowledge/n.md': 'N' }] });
+    await db.transaction((sql) =>
+      setRef(sql, { workspaceId: stage.ws.id, name: 'refs/tags/old', oid: parent, by: editor().actor }),
+    );
+    await stage.app.deploy(stage.ws.name, { ...SMALL, 'knowledge/new.md': 'New' });
+    expect((await act({ action: 'deploy', ref: 'old' }))[1]).toMatchObject({ applied: true });
+    expect((await history())[0]).toMatchObject({
+      via: 'rollback',
+      message: expect.stringMatching(/^Deploy tag old \(/),
+    });
+    expect((await act({ action: 'deploy', ref: 'next' }))[1]).toMatchObject({ applied: true });
+    expect((await history())[0]).toMatchObject({ via: 'deploy' });
+  });
+
   test('of a branch, a tag, and the whole name of either makes its very tree live, marks of programs included', async () => {
     const ready = {
       ref: 'refs/heads/next',
@@ -346,6 +363,13 @@ test('an action that there is not is 422, and so is one without what it needs', 
     { action: 'mirror-now', url: 'x' },
   ])
     expect((await act(body))[0]).toBe(422);
+  const refused = (body: object) => act(body).then(([, answer]) => answer.error);
+  expect(await refused({ actoin: 'deploy', ref: 'main' })).toBe(
+    'body.actoin: unknown key; did you mean "action"? (and 1 more)',
+  );
+  expect(await refused({ action: 'dploy', ref: 'main' })).toBe(
+    "body.action: it may be: 'deploy', 'merge', 'delete-branch', 'mirror', 'mirror-now'",
+  );
 });
 
 test('a call that is made again under its key is made once', async () => {
