@@ -82,6 +82,8 @@ describe('each edit changes only its bytes', () => {
   const CASES: readonly [string, object, string, string][] = [
     ['an instruction', { step: 1, instruction: 'Other.' }, 'Do   the  first.', 'Other.'],
     ['an option', { step: 1, options: { timeout: '9m' } }, 'timeout: 5m', 'timeout: 9m'],
+    ['an option as GET spells it', { step: 3, options: { retry: '3' } }, 'retry: 2', 'retry: 3'],
+    ['a map as a file spells it', { step: 3, options: { retry: '{ max: 3 }' } }, 'retry: 2', 'retry: { max: 3 }'],
     [
       'a subflow, which takes the agent’s place',
       { step: 2, subflow: 'sub' },

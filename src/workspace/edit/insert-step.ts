@@ -4,7 +4,7 @@ import { openSource } from '../parse/source.js';
 import { reads, UNREADABLE } from './edit-flow.js';
 import { type FlowMap, mapFlow, partsOf, type Said, saidBy } from './flow-map.js';
 import { isClosed } from './is-closed.js';
-import { printOption } from './set-options.js';
+import { printOption } from './print-option.js';
 import { behindMark, type Edited, gapBehind, lineEndOf, refuse, splice, withLineEnds } from './splice.js';
 
 export interface NewStep {

@@ -5,7 +5,7 @@ import { RAW_OPTIONS } from '../parse/step-options.js';
 import { editStep } from './edit-flow.js';
 import type { StepPart } from './flow-map.js';
 import { keepSpelling } from './keep-spelling.js';
-import { printYaml } from './print-yaml.js';
+import { printOption } from './print-option.js';
 import { type Change, type Edited, gapBefore, lineEndOf, lineStart, lineStop, nextLine } from './splice.js';
 
 type Options = Readonly<Record<string, Json>>;
@@ -33,13 +33,6 @@ export function setOptions(text: string, n: number, options: Options): Edited {
       otherwise: 'The options cannot be changed here without changing what the step says: edit the file by hand.',
     };
   });
-}
-
-/** The value as it stands behind `key: `; undefined when it cannot stand there. */
-export function printOption(key: string, value: Json): string | undefined {
-  if (!RAW_OPTIONS.has(key)) return printYaml(value);
-  const source = typeof value === 'string' ? value.trim() : typeof value === 'boolean' ? String(value) : '';
-  return source === '' || /[\r\n]/.test(source) ? undefined : source;
 }
 
 interface Wanted {

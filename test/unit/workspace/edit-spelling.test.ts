@@ -81,3 +81,38 @@ describe('what is there already changes no byte', () => {
       flow.replace('{b: 1, a: [ 2 ]}', '{ a: [2], b: 1 }'),
     ));
 });
+
+describe('a text that is how a file spells an option is written so', () => {
+  test.each<[string, string, string]>([
+    ['retry', '{ max: 3,  wait: 30s }', '{ max: 3,  wait: 30s }'],
+    ['retry', ' 3 ', '3'],
+    ['retry', '[3]', '"[3]"'],
+    ['need', '2', '2'],
+    ['need', 'all', 'all'],
+    ['self', 'false', 'false'],
+    ['tools', '[a, b] # two', '[a, b] # two'],
+    ['approve', '[a@b.test, "role:admin"]', '[a@b.test, "role:admin"]'],
+    ['with', '{ a: [1, 2], b: x }', '{ a: [1, 2], b: x }'],
+    ['escalate', '{ after: 1h, to: owner }', '{ after: 1h, to: owner }'],
+    ['timeout', '10m # why', '10m # why'],
+    ['timeout', '5m', '5m'],
+    ['model', '"a b"', '"a b"'],
+    ['model', 'a # b', '"a # b"'],
+    ['model', '{{input.m}}', '"{{input.m}}"'],
+    ['model', '12', '"12"'],
+    ['retry', '{ max: 3,\n wait: 30s }', '"{ max: 3,\\n wait: 30s }"'],
+    ['retry', '{ max: 3', '"{ max: 3"'],
+    ['nothing', '[1]', '"[1]"'],
+  ])('%s: %s', (key, text, written) => {
+    expect(done(setOptions('## A @a\n\nText.\n', 1, { [key]: text }))).toBe(
+      `## A @a\n\n- ${key}: ${written}\n\nText.\n`,
+    );
+  });
+
+  test('what a reader of a flow is shown of each step, set on another step, says the same', () => {
+    for (const { options } of readFlowText(SAMPLE)?.steps ?? []) {
+      const added = done(changeFlow('## A @a\n\nText.\n', { kind: 'edit', step: 1, options }));
+      expect(readFlowText(added)?.steps[0]?.options).toEqual(options);
+    }
+  });
+});

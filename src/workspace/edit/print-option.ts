@@ -1,0 +1,37 @@
+import type { Json } from '../../shared/json.js';
+import type { Reader } from '../parse/reader.js';
+import { RAW_OPTIONS, STEP_OPTIONS } from '../parse/step-options.js';
+import { readYaml } from '../yaml/index.js';
+import { printYaml } from './print-yaml.js';
+
+const READERS: ReadonlyMap<string, Reader<unknown>> = new Map(
+  Object.entries(STEP_OPTIONS).map(([key, { reader }]) => [key, reader]),
+);
+
+/**
+ * The value as it stands behind `key: `; undefined when it cannot stand there. A text is written as it is when it is how
+ * a file spells such an option (`{ max: 3 }`, `[a, b]`, `2`), as readers of a flow are shown it.
+ */
+export function printOption(key: string, value: Json): string | undefined {
+  if (RAW_OPTIONS.has(key)) {
+    const source = typeof value === 'string' ? value.trim() : typeof value === 'boolean' ? String(value) : '';
+    return source === '' || /[\r\n]/.test(source) ? undefined : source;
+  }
+  const printed = printYaml(value);
+  if (typeof value !== 'string') return printed;
+  const spelled = value.trim();
+  if (/[\r\n]/.test(spelled) || !takes(key, spelled)) return printed;
+  return /^[[{"']/.test(spelled) || !takes(key, printed) ? spelled : printed;
+}
+
+/** Whether an option takes what is written, as far as itself alone can say. */
+function takes(key: string, written: string): boolean {
+  const { node, faults } = readYaml(written);
+  if (node === null || faults.length > 0) return false;
+  let isTaken = true;
+  const value = READERS.get(key)?.read(node, () => {
+    isTaken = false;
+    return undefined;
+  });
+  return isTaken && value !== undefined;
+}
