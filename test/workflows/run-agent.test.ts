@@ -46,9 +46,11 @@ function told(): string[] {
   return messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
 }
 
+/** By their input: of what begins side by side any may be the first. */
 async function childrenOf(workspace: string, id: string): Promise<RunView[]> {
-  const rows = await app.deps.db.query<{ id: string }>('SELECT id FROM run WHERE parent_id = $1 ORDER BY id', [id]);
-  return Promise.all(rows.map((row) => app.run(workspace, row.id)));
+  const rows = await app.deps.db.query<{ id: string }>('SELECT id FROM run WHERE parent_id = $1', [id]);
+  const runs = await Promise.all(rows.map((row) => app.run(workspace, row.id)));
+  return runs.toSorted((a, b) => String(a.input).localeCompare(String(b.input)));
 }
 
 test('work is handed to others side by side: runs of their own, whose results, files and cost come back', async () => {
@@ -90,7 +92,7 @@ test('work is handed to others side by side: runs of their own, whose results, f
   expect(run.costUsd).toBeCloseTo(own + theirs, 9);
   expect(run.steps[0]?.costUsd).toBeCloseTo(own + theirs, 9);
   const started = run.steps[0]?.trace.filter(({ kind }) => kind === 'tool.started').map(({ runId }) => runId);
-  expect(started).toEqual(children.map((child) => child.id));
+  expect(started?.toSorted()).toEqual(children.map((child) => child.id).toSorted());
 });
 
 test('a tenth piece of work waits until the first eight are done, and each is done once', async () => {
