@@ -1,5 +1,6 @@
 import type { FileBody } from '../contract/files.js';
 import { Refusal } from '../shared/refusal.js';
+import { textBytes } from '../shared/text-bytes.js';
 
 /** Room for a tree of 16 MiB in base64, and the JSON around it. */
 export const MAX_TREE_BODY_BYTES = 32 * 1024 * 1024;
@@ -10,23 +11,11 @@ export function toSourceFiles(files: readonly FileBody[]): { path: string; conte
 
 /** A file's bytes, from exactly one of its two spellings. */
 export function toBytes({ content, contentBase64 }: Omit<FileBody, 'path'>, where: string): Uint8Array {
-  if (content !== undefined && contentBase64 === undefined) return encoded(content, where);
+  if (content !== undefined && contentBase64 === undefined) return textBytes(content, `${where}.content:`);
   if (contentBase64 !== undefined && content === undefined) return new Uint8Array(Buffer.from(contentBase64, 'base64'));
   throw new Refusal(
     'refused',
     `${where}: give the file as content (text) or as contentBase64 (bytes), one of the two`,
-    {
-      code: 'invalid',
-    },
-  );
-}
-
-/** Half a surrogate pair has no bytes: it would be stored as another sign. */
-function encoded(text: string, where: string): Uint8Array {
-  if (!/\p{Surrogate}/u.test(text)) return new TextEncoder().encode(text);
-  throw new Refusal(
-    'refused',
-    `${where}.content: it holds half a surrogate pair, which is no text: send bytes as contentBase64`,
     {
       code: 'invalid',
     },

@@ -3,6 +3,7 @@ import { checkPrecondition, editTree, type Precondition } from '../deploys/index
 import type { Deps } from '../deps.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
+import { textBytes } from '../shared/text-bytes.js';
 import type { Edited, FlowChange } from '../workspace/index.js';
 import { type FlowView, readFlow } from './read-flow.js';
 
@@ -36,7 +37,7 @@ export async function changeFlow(deps: Deps, caller: Caller, input: ChangeFlowIn
         if (!edited.ok) throw new Refusal('refused', edited.reason, { code: 'flow/edit' });
         text = edited.text;
       }
-      return { remove: [], put: new Map([[path, new TextEncoder().encode(text)]]) };
+      return { remove: [], put: new Map([[path, textBytes(text)]]) };
     },
     also: async (sql) => {
       await audit(sql, caller, 'flow.change', flow, { workspace, what: changes.map(({ kind }) => kind) });

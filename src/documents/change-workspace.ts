@@ -6,6 +6,7 @@ import type { Deps } from '../deps.js';
 import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { atLeast, type Caller } from '../shared/roles.js';
+import { textBytes } from '../shared/text-bytes.js';
 import {
   checkWorkspaceName,
   findWorkspace,
@@ -76,7 +77,7 @@ async function setDefaults(
     edit: async ({ read }) => {
       const edited = await deps.checker.work('set-keys', { text: (await read(FILE)) ?? '', keys });
       if (!edited.ok) throw new Refusal('refused', `${FILE}: ${edited.reason}`);
-      return { remove: [], put: new Map([[FILE, new TextEncoder().encode(edited.text)]]) };
+      return { remove: [], put: new Map([[FILE, textBytes(edited.text)]]) };
     },
     also: async (sql) => {
       await audit(sql, caller, 'workspace.change', workspace, keys);

@@ -5,6 +5,7 @@ import type { Deps } from '../deps.js';
 import { isName } from '../shared/ids.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
+import { textBytes } from '../shared/text-bytes.js';
 
 export interface NewDocument {
   readonly workspace: string;
@@ -33,8 +34,7 @@ export async function createDocument<T extends object>(
       const paths = new Set(tree.keys());
       const files = wish.files(paths);
       for (const path of files.keys()) refuseTaken(path, paths);
-      const encoder = new TextEncoder();
-      return { remove: [], put: new Map([...files].map(([path, text]) => [path, encoder.encode(text)])) };
+      return { remove: [], put: new Map([...files].map(([path, text]) => [path, textBytes(text)])) };
     },
     also: async (sql) => {
       await audit(sql, caller, wish.action, wish.name, { workspace: wish.workspace });

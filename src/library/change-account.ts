@@ -4,6 +4,7 @@ import type { Deps } from '../deps.js';
 import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
+import { textBytes } from '../shared/text-bytes.js';
 import { setKeys } from '../workspace/index.js';
 import { ACCOUNT_FILE } from '../workspaces/index.js';
 import { adoptAccountFile } from './adopt-account-file.js';
@@ -29,10 +30,7 @@ export async function changeAccount(deps: Deps, caller: Caller, keys: ChangeAcco
     edit: async (files, { read }) => {
       const edited = setKeys((await read(ACCOUNT_FILE)) ?? '', sent);
       if (!edited.ok) throw new Refusal('refused', `${ACCOUNT_FILE} of the account: ${edited.reason}`);
-      return new Map<string, Uint8Array | { readonly sha: string }>(files).set(
-        ACCOUNT_FILE,
-        new TextEncoder().encode(edited.text),
-      );
+      return new Map<string, Uint8Array | { readonly sha: string }>(files).set(ACCOUNT_FILE, textBytes(edited.text));
     },
   });
   return readAccount(deps, caller);

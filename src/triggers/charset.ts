@@ -12,9 +12,15 @@ export function charsetOf(type: string): string | null {
   }
 }
 
+/** Whatever a sender names, most send UTF-8; but escapes and zeros are of another charset, whose bytes look like it. */
+function looksLikeUtf8(bytes: Uint8Array): boolean {
+  return isUtf8(bytes) && !bytes.includes(0x1b) && !bytes.includes(0);
+}
+
 /** Bytes as text: UTF-8, which many send whatever they name, else of the charset; null when they are neither. */
 export function decodeIn(bytes: Uint8Array, charset: string | null): string | null {
-  if (charset === null || isUtf8(bytes)) return isUtf8(bytes) ? new TextDecoder().decode(bytes) : null;
+  if (charset === null) return isUtf8(bytes) ? new TextDecoder().decode(bytes) : null;
+  if (looksLikeUtf8(bytes)) return new TextDecoder().decode(bytes);
   try {
     return new TextDecoder(charset, { fatal: true }).decode(bytes);
   } catch {
@@ -29,7 +35,7 @@ export function fieldsIn(body: Uint8Array, charset: string): readonly (readonly 
     const plain = escaped.replaceAll('+', ' ');
     if (!/[%\x80-\xff]/.test(plain)) return plain;
     const bytes = unescaped(plain);
-    return (isUtf8(bytes) ? utf8 : other).decode(bytes);
+    return (looksLikeUtf8(bytes) ? utf8 : other).decode(bytes);
   };
   // One character a byte, until the charset is asked.
   const pairs = Buffer.from(body).toString('latin1').split('&');

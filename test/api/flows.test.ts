@@ -206,9 +206,39 @@ test('a misspelt ?step= deletes nothing, and the step of a body is the one that 
       body: JSON.stringify(body),
     });
   expect((await remove({ setp: 1 })).status).toBe(422);
+  const another = await app.request(`${at(name)}?step=1`, {
+    method: 'DELETE',
+    headers: { 'content-type': 'application/json' },
+    body: '{"step":2}',
+  });
+  expect([another.status, (await bodyOf(another)).error]).toEqual([
+    422,
+    'body.step: it is 2, and 1 in the query; give one',
+  ]);
   expect(await textOf(name)).toBe(FLOW);
   expect((await remove({ step: 4 })).status).toBe(200);
   expect(await textOf(name)).toBe(FLOW.slice(0, FLOW.indexOf('\n## Last')));
+});
+
+test('a removal without a body may name a type, as clients do by themselves', async () => {
+  const { name } = await app.workspace(FILES);
+  const headers = { 'content-type': 'application/json' };
+  const gone = await app.request(`${at(name)}?step=4`, { method: 'DELETE', headers });
+  expect([gone.status, await textOf(name)]).toEqual([200, FLOW.slice(0, FLOW.indexOf('\n## Last'))]);
+  expect((await app.request(at(name), { method: 'DELETE', headers })).status).toBe(200);
+  expect((await app.get(at(name))).status).toBe(404);
+  const { id } = await bodyOf(app.post('/api/keys', { label: 'k', role: 'viewer' }));
+  expect((await app.request(`/api/keys?id=${id}`, { method: 'DELETE', headers })).status).toBe(200);
+});
+
+test('half a surrogate pair in an edit is refused and not stored as another sign', async () => {
+  const { name } = await app.workspace(FILES);
+  for (const body of [
+    { step: 1, instruction: 'a\uD83Db' },
+    { title: 'a\uDE00', target: 'writer', instruction: 'x' },
+  ])
+    expect((await app.patch(at(name), body)).status).toBe(422);
+  expect(await textOf(name)).toBe(FLOW);
 });
 
 test('edits at once both count, a stale If-Match is refused, a repeat under its key is made once', async () => {

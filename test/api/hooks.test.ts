@@ -77,6 +77,14 @@ test.each<[string, string, string | Uint8Array, unknown]>([
   ['a form in a charset that nobody knows', `${URLENCODED}; charset=none`, 'a=caf%C3%A9', { a: 'café' }],
   ['text in another charset', 'text/plain; charset=iso-8859-2', Buffer.from('\xbf\xf3\xb3\xe6', 'latin1'), 'żółć'],
   ['JSON in another charset', 'application/json; charset=latin1', Buffer.from('{"a":"\xe9"}', 'latin1'), { a: 'é' }],
+  [
+    'text in a charset of escapes',
+    'text/plain; charset=iso-2022-jp',
+    Buffer.from('1b2442467c4b5c1b2842', 'hex'),
+    '日本',
+  ],
+  ['a form in a charset of escapes', `${URLENCODED}; charset=iso-2022-jp`, 'a=%1b%24BF%7CK%5C%1b(B', { a: '日本' }],
+  ['JSON of two bytes a sign', 'application/json; charset=utf-16le', Buffer.from('{"a":1}', 'utf16le'), { a: 1 }],
   ['a hostile key', 'application/x-www-form-urlencoded', '__proto__=1', JSON.parse('{"__proto__":"1"}')],
 ])('a body may be %s', async (_name, type, body, input) => {
   const hook = await started(HOOK);

@@ -18,7 +18,9 @@ export async function readFormParts(type: string, body: Uint8Array): Promise<rea
   const isParts = /^multipart\//i.test(type.trim());
   const charset = charsetOf(type);
   if (!isParts && charset !== null) {
-    return fieldsIn(body, charset).map(([name, text]) => ({ name, bytes: Buffer.from(text), file: null }));
+    // The field `charsets` tells of bytes that are a text by now.
+    const fields = fieldsIn(body, charset).filter(([name]) => name.toLowerCase() !== 'charsets');
+    return fields.map(([name, text]) => ({ name, bytes: Buffer.from(text), file: null }));
   }
   const form = await readParts(type, isParts ? Buffer.from(Buffer.from(body).toString('latin1')) : body);
   if (form === null) return null;

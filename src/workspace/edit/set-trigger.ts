@@ -14,7 +14,9 @@ export function setTrigger(text: string, wanted: string | readonly string[] | Ke
   const strange = Object.keys(keys).find((key) => !OWN.has(key));
   if (strange !== undefined) return refuse(`\`${strange}\` is no key of a trigger.`);
   const { trigger, ...others } = keys;
-  const now = valuesOf(text.replace(/^\uFEFF/, ''))?.trigger ?? 'manual';
+  // Left out it is manual; beside keys of another trigger that has to be said.
+  const unsaid = Object.keys(others).length === 0 ? 'manual' : null;
+  const now = valuesOf(text.replace(/^\uFEFF/, ''))?.trigger ?? unsaid;
   return setKeys(text, trigger === undefined || isSame(words(now), words(trigger)) ? others : keys);
 }
 

@@ -86,6 +86,12 @@ test.each([{ '<<': false }, { a: [{ '<<': {} }] }])(
 test('a trigger is a word, a list, or an object of trigger keys', () => {
   const text = '---\ntrigger: manual\n---\n\n## A @b\n';
   expect(setTrigger(text, 'email')).toEqual({ ok: true, text: text.replace('manual', 'email') });
+  const silent = '---\ndescription: d\n---\n\n## A @a\n\nx\n';
+  expect(setTrigger(silent, 'manual')).toEqual({ ok: true, text: silent });
+  expect(setTrigger(silent, { trigger: 'manual', cron: '0 9 * * *' })).toEqual({
+    ok: true,
+    text: silent.replace('d\n---', 'd\ntrigger: manual\ncron: "0 9 * * *"\n---'),
+  });
   expect(setTrigger(text, ['email', 'webhook'])).toEqual({
     ok: true,
     text: text.replace('manual', '[email, webhook]'),
