@@ -1,6 +1,7 @@
 import type { FileBody } from '../contract/files.js';
 import { Refusal } from '../shared/refusal.js';
 import { textBytes } from '../shared/text-bytes.js';
+import { oneValue } from './one-value.js';
 
 /** Room for a tree of 16 MiB in base64, and the JSON around it. */
 export const MAX_TREE_BODY_BYTES = 32 * 1024 * 1024;
@@ -24,10 +25,7 @@ export function toBytes({ content, contentBase64 }: Omit<FileBody, 'path'>, wher
 
 /** The path of a write: in the query, in the body, or the same in both. */
 export function onePath(asked: string | undefined, sent: string | undefined): string {
-  const path = sent ?? asked;
+  const path = oneValue('path', asked, sent);
   if (path === undefined) throw new Refusal('refused', 'body.path: say which file to write', { code: 'invalid' });
-  if (asked !== undefined && asked !== path) {
-    throw new Refusal('refused', `body.path: it is ${path}, and ${asked} in the query; give one`, { code: 'invalid' });
-  }
   return path;
 }

@@ -2,17 +2,12 @@ import type { RouteConfig } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { ZodError } from 'zod';
 import { isRecord } from '../shared/json.js';
-import { Refusal } from '../shared/refusal.js';
+import type { Refusal } from '../shared/refusal.js';
 import { unknownKey } from './closest.js';
 import type { AppEnv } from './env.js';
+import { type Fault, refusalOf, SENT_TWICE } from './faults.js';
 import { refuse } from './guard.js';
 import { keysAt } from './schema-keys.js';
-
-interface Fault {
-  /** `body.files.0.path`, `query.limit`, `path.id`. */
-  readonly path: string;
-  readonly message: string;
-}
 
 const WHERE = {
   json: 'body',
@@ -52,10 +47,10 @@ interface Sent {
 
 /** The refusal of what does not fit its schema, each fault with its path. */
 export function invalid(error: ZodError, sent: Sent): Refusal {
-  const all = error.issues.flatMap((issue) => faultsOf(issue, sent));
-  const issues = all.slice(0, MAX_NAMED).map((name) => name());
-  const more = all.length > 1 ? ` (and ${all.length - 1} more)` : '';
-  return new Refusal('refused', `${issues[0]?.path}: ${issues[0]?.message}${more}`, { code: 'invalid', issues });
+  return refusalOf(
+    error.issues.flatMap((issue) => faultsOf(issue, sent)),
+    MAX_NAMED,
+  );
 }
 
 type Path = readonly PropertyKey[];
@@ -96,7 +91,7 @@ function valueAt(data: unknown, path: Path): unknown {
  */
 function inWords(message: string, { where, data }: Sent, path: Path): string {
   const value = valueAt(data, path);
-  if (where === 'query' && Array.isArray(value)) return 'sent more than once: send it once';
+  if (where === 'query' && Array.isArray(value)) return SENT_TWICE;
   const kinds = /^Invalid discriminator value\. Expected (.+)$/.exec(message)?.[1]?.replaceAll(' | ', ', ');
   if (kinds !== undefined) return `${value === undefined ? 'is missing; ' : ''}it may be: ${kinds}`;
   if (value !== undefined) return message;

@@ -1,20 +1,18 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
+import type { MarkedFile } from '../git/index.js';
 import type { Caller } from '../shared/roles.js';
 import type { SourceFile } from '../workspace/index.js';
 import { type LiveTree, prepareTree, readBlobs, readInReach, visibleTree } from '../workspaces/index.js';
 import { applyTree, type DeployResult, type TreeRequest } from './apply-tree.js';
 
-/** One change to the live tree: what leaves, and what comes with its bytes or by the blob that it has. */
+/**
+ * One change to the live tree: what leaves, and what comes with its bytes or by the blob that it has; then a program
+ * stays one, wherever it goes.
+ */
 export interface TreeEdit {
   readonly remove: readonly string[];
-  readonly put: ReadonlyMap<string, Uint8Array | MovedFile>;
-}
-
-/** A file that is there: a program stays one, wherever it goes. */
-interface MovedFile {
-  readonly sha: string;
-  readonly executable?: boolean | undefined;
+  readonly put: ReadonlyMap<string, Uint8Array | MarkedFile>;
 }
 
 /** What is live while an edit is thought out. */
@@ -85,7 +83,7 @@ export async function filesWith(
   live: LiveTree,
   change: TreeEdit,
 ): Promise<readonly SourceFile[]> {
-  const files = new Map<string, Uint8Array | MovedFile>(live.source);
+  const files = new Map<string, Uint8Array | MarkedFile>(live.source);
   for (const path of change.remove) files.delete(path);
   for (const [path, content] of change.put) files.set(path, content);
   const shas = [...files.values()].flatMap((file) => (file instanceof Uint8Array ? [] : [file.sha]));

@@ -1,14 +1,18 @@
 import { pathFault } from '../shared/path-fault.js';
 
-/** A file of a tree: its canonical path, its blob, and whether it is marked as a program. */
-export interface TreeFile {
-  readonly path: string;
+/** A file by its blob, and whether it is marked as a program. */
+export interface MarkedFile {
   readonly sha: string;
   readonly executable?: boolean | undefined;
 }
 
+/** A file of a tree, with its canonical path. */
+export interface TreeFile extends MarkedFile {
+  readonly path: string;
+}
+
 /** As git writes the two kinds of files. */
-export function modeOf({ executable }: Pick<TreeFile, 'executable'>): '100644' | '100755' {
+export function modeOf({ executable }: Pick<MarkedFile, 'executable'>): '100644' | '100755' {
   return executable ? '100755' : '100644';
 }
 

@@ -2,7 +2,8 @@ export { type AppendedCommit, appendCommits } from './append-commits.js';
 export { blobId } from './blob-id.js';
 export { unwritablePaths } from './check-paths.js';
 export { type Apart, countApart, diffCommits, mergeBase, objectSizes, readTags } from './compare.js';
-export { type KnownFile, readKnownCommit } from './known-commit.js';
+export type { MarkedFile } from './folders.js';
+export { readKnownCommit } from './known-commit.js';
 export { listRefs } from './list-refs.js';
 export { mergeCommits } from './merge.js';
 export {

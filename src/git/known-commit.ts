@@ -1,23 +1,17 @@
-import type { Folder, TreeFile } from './folders.js';
+import type { Folder, MarkedFile, TreeFile } from './folders.js';
 import { type Commit, parseCommit } from './read-commit.js';
 import type { GitObject, Repository } from './repository.js';
 import { foldersById } from './tree-id.js';
 
-/** A file of a tree, and whether it is marked as a program. */
-export interface KnownFile {
-  readonly sha: string;
-  readonly executable?: boolean | undefined;
-}
-
 /** A commit that the repository has with all before it, and whose files are known by path. */
 export interface KnownCommit {
   readonly id: string;
-  readonly files: ReadonlyMap<string, KnownFile>;
+  readonly files: ReadonlyMap<string, MarkedFile>;
 }
 
 interface ReadyCommit {
   readonly commit: Commit;
-  readonly files: ReadonlyMap<string, KnownFile>;
+  readonly files: ReadonlyMap<string, MarkedFile>;
 }
 
 /** More than so many commits, or files and folders, is git's to walk through. */
@@ -54,7 +48,7 @@ class Walk {
 
   read(id: string): ReadyCommit {
     const commits = this.#commits(id);
-    const files = new Map<string, KnownFile>();
+    const files = new Map<string, MarkedFile>();
     // Of those before the newest all that matters is that nothing is missing.
     for (const commit of commits) this.#tree(commit.tree, '', commit.id === id ? files : null);
     const [commit] = commits;
@@ -76,7 +70,7 @@ class Walk {
     return [...found.values()];
   }
 
-  #tree(id: string, above: string, files: Map<string, KnownFile> | null): void {
+  #tree(id: string, above: string, files: Map<string, MarkedFile> | null): void {
     const known = this.#base.folders.get(id);
     if (known) {
       if (files) this.#folder(known, above, files);
@@ -94,7 +88,7 @@ class Walk {
     }
   }
 
-  #folder(folder: Folder, above: string, files: Map<string, KnownFile>): void {
+  #folder(folder: Folder, above: string, files: Map<string, MarkedFile>): void {
     for (const [name, { sha, executable }] of folder.files) {
       this.#take();
       files.set(`${above}${name}`, { sha, executable });

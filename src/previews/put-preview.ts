@@ -145,14 +145,14 @@ async function writePreview(
   await sql.query('SELECT 1 FROM workspace WHERE id = $1 FOR UPDATE', [id]);
   const live = await readLiveTree(sql, id);
   const { executable } = push;
-  const { added, changed, ...rest } = diffMarkedTrees(live.source, markPrograms(prepared.files, { live, executable }));
-  if (live.seq > 0 && isEmptyDiff({ added, changed, ...rest })) return { applied: false, evals: [] };
+  const diff = diffMarkedTrees(live.source, markPrograms(prepared.files, { live, executable }));
+  if (live.seq > 0 && isEmptyDiff(diff)) return { applied: false, evals: [] };
   const written = await writeRevision(deps, sql, {
     workspaceId: id,
     live,
     prepared,
     // What an agent wrote in the preview stays, but for the files that this push brings or changes.
-    mentions: new Set([...added, ...changed]),
+    mentions: new Set([...diff.added, ...diff.changed]),
     id: await freeRevisionId(sql, id, push.commit),
     by: caller.actor,
     via: 'push',

@@ -1,6 +1,6 @@
 import type { Sql } from '../db/contract.js';
 import type { FlowRef } from '../workflows/contract.js';
-import type { WorkspaceRow } from '../workspaces/index.js';
+import { lockWorkspace, type WorkspaceRow } from '../workspaces/index.js';
 
 /** When a live flow fires, as its revision says it. A trigger in the database keeps it so, in the deploy's transaction. */
 export interface ScheduleRow {
@@ -29,11 +29,7 @@ export async function lockSchedule(
   sql: Sql,
   ref: FlowRef,
 ): Promise<{ readonly workspace: WorkspaceRow; readonly schedule: ScheduleRow } | null> {
-  const [workspace] = await sql.query<WorkspaceRow>({
-    name: 'lock-scheduled-workspace',
-    text: `SELECT id, tenant_id AS "tenantId", name, live_seq AS "liveSeq" FROM workspace WHERE id = $1 FOR SHARE`,
-    values: [ref.workspace],
-  });
+  const workspace = await lockWorkspace(sql, ref.workspace);
   if (!workspace) return null;
   const [schedule] = await sql.query<ScheduleRow>({
     name: 'lock-schedule',

@@ -1,6 +1,6 @@
 import type { Sql } from '../db/contract.js';
 import { notFound } from '../shared/refusal.js';
-import { type LivePlan, livePlan, type WorkspaceRow } from '../workspaces/index.js';
+import { type LivePlan, livePlan, lockWorkspace, type WorkspaceRow } from '../workspaces/index.js';
 
 export interface LockedTarget {
   readonly workspace: WorkspaceRow;
@@ -12,11 +12,7 @@ export interface LockedTarget {
  * locks it. Refuses one that is gone.
  */
 export async function lockTarget(sql: Sql, workspaceId: string, flow: string): Promise<LockedTarget> {
-  const [workspace] = await sql.query<WorkspaceRow>({
-    name: 'lock-triggered-workspace',
-    text: `SELECT id, tenant_id AS "tenantId", name, live_seq AS "liveSeq" FROM workspace WHERE id = $1 FOR SHARE`,
-    values: [workspaceId],
-  });
+  const workspace = await lockWorkspace(sql, workspaceId);
   const live = workspace ? await livePlan(sql, workspace, `flows/${flow}`) : null;
   if (!workspace || !live) throw notFound('flow');
   return { workspace, live };

@@ -5,7 +5,7 @@ import { eachByItself } from '../shared/each-by-itself.js';
 import { failpoint } from '../shared/failpoint.js';
 import type { JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
-import { livePlan, readLiveTree, type WorkspaceRow } from '../workspaces/index.js';
+import { livePlan, lockWorkspace, readLiveTree, type WorkspaceRow } from '../workspaces/index.js';
 import { type Arrival, noteRefused, take } from './deliver.js';
 import { dedupeKey } from './delivery-id.js';
 import { noteDelivery } from './delivery-rows.js';
@@ -42,10 +42,7 @@ async function startListeners(
   { id, workspaceId }: Pick<Event, 'id' | 'workspaceId'>,
 ): Promise<readonly BegunRun[]> {
   // The workspace first, as whoever deletes it: the two never wait for each other.
-  const [workspace] = await sql.query<WorkspaceRow>(
-    'SELECT id, tenant_id AS "tenantId", name, live_seq AS "liveSeq" FROM workspace WHERE id = $1 FOR SHARE',
-    [workspaceId],
-  );
+  const workspace = await lockWorkspace(sql, workspaceId);
   const [event] = await sql.query<Event>(
     `DELETE FROM raised_event WHERE id = (SELECT id FROM raised_event WHERE id = $1 FOR UPDATE SKIP LOCKED)
       RETURNING id, workspace_id AS "workspaceId", kind, body, chain`,

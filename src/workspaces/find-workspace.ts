@@ -9,6 +9,7 @@ export interface WorkspaceRow {
   readonly liveSeq: number;
 }
 
+const COLUMNS = 'id, tenant_id AS "tenantId", name, live_seq AS "liveSeq"';
 const LOCKS = { none: '', share: ' FOR SHARE', update: ' FOR UPDATE' } as const;
 
 /**
@@ -24,9 +25,19 @@ export async function findWorkspace(
   if (caller.workspaces !== null && !caller.workspaces.includes(name)) throw notFound('workspace');
   const [row] = await sql.query<WorkspaceRow>({
     name: `find-workspace-${lock}`,
-    text: `SELECT id, tenant_id AS "tenantId", name, live_seq AS "liveSeq" FROM workspace WHERE tenant_id = $1 AND name = $2${LOCKS[lock]}`,
+    text: `SELECT ${COLUMNS} FROM workspace WHERE tenant_id = $1 AND name = $2${LOCKS[lock]}`,
     values: [caller.tenant, name],
   });
   if (!row) throw notFound('workspace');
   return row;
+}
+
+/** The workspace with this id, whatever it is called by now, locked as a start locks it; null when it is gone. */
+export async function lockWorkspace(sql: Sql, id: string): Promise<WorkspaceRow | null> {
+  const [row] = await sql.query<WorkspaceRow>({
+    name: 'lock-workspace',
+    text: `SELECT ${COLUMNS} FROM workspace WHERE id = $1 FOR SHARE`,
+    values: [id],
+  });
+  return row ?? null;
 }

@@ -2,7 +2,7 @@ export { alignMain, alignRefs } from './align-refs.js';
 export { checkWorkspaceName, createWorkspace } from './create-workspace.js';
 export { deleteWorkspace } from './delete-workspace.js';
 export { clearErased, type Erased, eraseWorkspaces, findGone } from './erase-workspaces.js';
-export { findWorkspace, type WorkspaceRow } from './find-workspace.js';
+export { findWorkspace, lockWorkspace, type WorkspaceRow } from './find-workspace.js';
 export { inTurn } from './in-turn.js';
 export { liveRuns } from './live-runs.js';
 export { type LiveTree, readLiveCommit, readLiveTree, treeAfter, visibleTree } from './live-tree.js';

@@ -1,3 +1,4 @@
+import type { MarkedFile } from '../git/index.js';
 import type { Issue, Workspace } from '../workspace/model.js';
 
 /** Who last wrote a source file: a person at the editor, an agent, or a whole deploy. */
@@ -33,12 +34,7 @@ export interface TreeDiff {
   readonly removed: readonly string[];
 }
 
-interface File {
-  readonly sha: string;
-  readonly executable?: boolean | undefined;
-}
-
-type Files = ReadonlyMap<string, File>;
+type Files = ReadonlyMap<string, MarkedFile>;
 
 /** By what the files hold alone. */
 export function diffTrees(before: Files, after: Files): TreeDiff {
@@ -50,7 +46,7 @@ export function diffMarkedTrees(before: Files, after: Files): TreeDiff {
   return diff(before, after, (old, file) => old.sha === file.sha && !old.executable === !file.executable);
 }
 
-function diff(before: Files, after: Files, isSame: (old: File, file: File) => boolean): TreeDiff {
+function diff(before: Files, after: Files, isSame: (old: MarkedFile, file: MarkedFile) => boolean): TreeDiff {
   const added: string[] = [];
   const changed: string[] = [];
   for (const [path, file] of after) {

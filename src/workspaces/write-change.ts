@@ -1,8 +1,9 @@
 import type { Sql } from '../db/contract.js';
+import type { MarkedFile } from '../git/index.js';
 import type { Actor } from '../shared/roles.js';
 import { diffMarkedTrees } from './manifest.js';
 
-type Shas = ReadonlyMap<string, { readonly sha: string; readonly executable?: boolean | undefined }>;
+type Files = ReadonlyMap<string, MarkedFile>;
 
 export interface ChangeInput {
   readonly workspaceId: string;
@@ -12,8 +13,8 @@ export interface ChangeInput {
   readonly via: 'deploy' | 'push' | 'edit' | 'agent' | 'rollback';
   readonly by: Actor;
   readonly message: string;
-  readonly before: Shas;
-  readonly after: Shas;
+  readonly before: Files;
+  readonly after: Files;
   readonly revisionSeq: number | null;
   readonly runId: string | null;
 }

@@ -165,14 +165,7 @@ describe('deploying a ref', () => {
 
   test('of the push that waits makes main that very commit, over the live runs that it waited for', async () => {
     await insertRun(stage.app, stage.ws.id);
-    const commit = await commitTo(stage.app, stage.ws.id, {
-      ref: 'refs/service/pending',
-      commits: [{ 'knowledge/b.md': 'B' }],
-    });
-    await stage.app.deps.db.query(
-      `INSERT INTO pending_push (workspace_id, oid, caller, reason) VALUES ($1, $2, $3, 'a run')`,
-      [stage.ws.id, commit, JSON.stringify(pusher(stage.app.tenant))],
-    );
+    const commit = await insertPending({ 'knowledge/b.md': 'B' });
     expect((await act({ action: 'deploy', ref: 'refs/service/pending' }))[0]).toBe(409);
     expect(await act({ action: 'deploy', ref: 'refs/service/pending', force: true })).toMatchObject([
       200,
@@ -188,14 +181,7 @@ describe('deploying a ref', () => {
 
 test('a push that waits and conflicts with an edit waits all the same while runs are live, and is refused by force', async () => {
   await insertRun(stage.app, stage.ws.id);
-  const commit = await commitTo(stage.app, stage.ws.id, {
-    ref: 'refs/service/pending',
-    commits: [{ 'knowledge/a.md': 'mine\n' }],
-  });
-  await stage.app.deps.db.query(
-    `INSERT INTO pending_push (workspace_id, oid, caller, reason) VALUES ($1, $2, $3, 'a run')`,
-    [stage.ws.id, commit, JSON.stringify(pusher(stage.app.tenant))],
-  );
+  await insertPending({ 'knowledge/a.md': 'mine\n' });
   const source = `/api/workspaces/${stage.ws.name}/source`;
   expect((await stage.app.put(source, { path: 'knowledge/a.md', content: 'theirs\n' })).status).toBe(200);
   const pending = () => stage.app.deps.db.query('SELECT oid FROM pending_push WHERE workspace_id = $1', [stage.ws.id]);
@@ -210,3 +196,13 @@ test('a push that waits and conflicts with an edit waits all the same while runs
     { code: 'push/conflict', paths: ['knowledge/a.md'] },
   ]);
 });
+
+/** A push that waits for live runs, over what is live; answers its commit. */
+async function insertPending(changes: Readonly<Record<string, string>>): Promise<string> {
+  const commit = await commitTo(stage.app, stage.ws.id, { ref: 'refs/service/pending', commits: [changes] });
+  await stage.app.deps.db.query(
+    `INSERT INTO pending_push (workspace_id, oid, caller, reason) VALUES ($1, $2, $3, 'a run')`,
+    [stage.ws.id, commit, JSON.stringify(pusher(stage.app.tenant))],
+  );
+  return commit;
+}

@@ -37,8 +37,7 @@ export async function applyPending(
     const repository = pending && (await alignRefs(deps, workspaceId));
     if (!pending || !repository) return { kind: 'none' };
     try {
-      const result = await apply(deps, repository, { pending, overLiveRuns, once });
-      return result ? { kind: 'applied', result } : { kind: 'none' };
+      return await apply(deps, repository, { pending, overLiveRuns, once });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const { code } = error.details;
@@ -60,25 +59,20 @@ interface Work {
   readonly once: Once | undefined;
 }
 
-async function apply(
-  deps: Deps,
-  repository: Repository,
-  { pending, overLiveRuns, once }: Work,
-): Promise<DeployResult | null> {
+async function apply(deps: Deps, repository: Repository, { pending, overLiveRuns, once }: Work): Promise<Applied> {
   const { workspaceId, oid, caller } = pending;
   const live = await readLiveTree(deps.db, workspaceId);
   if (live.gitCommit !== null && (await isAncestor(repository, oid, live.gitCommit))) {
     await deps.db.transaction((sql) => endPending(sql, pending, { keep: false }));
-    return null;
+    return { kind: 'none' };
   }
   // Before anything can refuse it: while it waits it may still be mended, and what is live may move again.
-  if (!overLiveRuns && (await liveRuns(deps.db, workspaceId)).count > 0)
-    throw new Refusal('conflict', 'the push waits for live runs', { code: 'deploy/live-runs' });
+  if (!overLiveRuns && (await liveRuns(deps.db, workspaceId)).count > 0) return { kind: 'waiting' };
   const ready = await readyCommit(deps, repository, { pending, live: live.gitCommit, at: new Date(deps.clock.now()) });
   failpoint('push-merged');
   const propose = createProposal(deps, caller.tenant, ready.tree);
   try {
-    return await applyTree(deps, caller, {
+    const result = await applyTree(deps, caller, {
       workspace: pending.workspace,
       what: 'the push that waited',
       propose: async (sql, id, now) => {
@@ -95,6 +89,7 @@ async function apply(
         await raisePush(sql, { id: workspaceId, caller }, moved);
       },
     });
+    return { kind: 'applied', result };
   } finally {
     // One that was taken stays.
     if (ready.pack) await dropPack(deps, ready.pack);

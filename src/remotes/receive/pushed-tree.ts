@@ -1,7 +1,7 @@
 import {
   type Commit,
-  type KnownFile,
   listTree,
+  type MarkedFile,
   type Repository,
   readCommit,
   readKnownCommit,
@@ -69,7 +69,7 @@ export async function readPushedChanges(
 
 function toPushed(
   { id, tree, parents, message }: Commit,
-  files: readonly (PushedFile & KnownFile)[],
+  files: readonly (PushedFile & MarkedFile)[],
   issues: readonly Issue[],
 ): PushedTree {
   const executable = new Set(files.filter((file) => file.executable).map(({ path }) => path));

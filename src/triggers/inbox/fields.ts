@@ -53,14 +53,15 @@ export function formFields(parts: readonly Part[]): Fields {
 
 /** `{"subject":"UTF-8","text":"iso-8859-2"}`. */
 function charsetsIn(text: string): ReadonlyMap<string, string> {
-  const told = text.length < 10_000 ? tryJson(text) : null;
+  const told = tryJson(text);
   const entries = isRecord(told) ? Object.entries(told) : [];
   return new Map(entries.flatMap(([name, value]) => (typeof value === 'string' ? [[foldKey(name), value]] : [])));
 }
 
+/** Null for what is no JSON, and for more of it than a provider tells in a field. */
 function tryJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return text.length < 10_000 ? JSON.parse(text) : null;
   } catch {
     return null;
   }
@@ -92,7 +93,7 @@ function textOf(value: unknown): string {
 
 /** Inbound parsers tell the envelope as JSON in a text: `{"to":[…],"from":"…"}`. */
 function envelopeFrom(value: unknown): string | null {
-  const envelope = typeof value === 'string' && value.length < 10_000 ? tryJson(value) : value;
+  const envelope = typeof value === 'string' ? tryJson(value) : value;
   const from = isRecord(envelope) ? envelope.from : undefined;
   return typeof from === 'string' ? from.trim() : null;
 }

@@ -12,6 +12,9 @@ export interface StepEdit {
   readonly otherwise: string;
 }
 
+/** The step says what is wanted already. */
+export const UNCHANGED: StepEdit = { changes: [], expect: (said) => said, otherwise: UNREADABLE };
+
 /**
  * Edits one step by ranges, reads the result back, and refuses when any other step, or more of this one than
  * was meant, would change.

@@ -1,5 +1,5 @@
 import { end, start } from '../parse/markdown.js';
-import { editStep } from './edit-flow.js';
+import { editStep, UNCHANGED } from './edit-flow.js';
 import { type Change, type Edited, runStart } from './splice.js';
 
 const AGENT = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
@@ -8,7 +8,7 @@ const AGENT = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 export function setAgent(text: string, n: number, agent: string | null): Edited {
   return editStep(text, n, ({ heading, section }, { text: plain }) => {
     if (agent !== null && !AGENT.test(agent)) return `\`${agent}\` is no name of an agent.`;
-    if (agent === (heading.agent?.name ?? null)) return { changes: [], expect: (said) => said, otherwise: '' };
+    if (agent === (heading.agent?.name ?? null)) return UNCHANGED;
     const head = { start: start(section.heading), end: end(section.heading) };
     const change = heading.agent
       ? replaced(plain, heading.agent, { agent, title: heading.title, head })

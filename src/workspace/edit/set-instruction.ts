@@ -1,7 +1,7 @@
 import { end, start } from '../parse/markdown.js';
 import { readProse } from '../parse/prose.js';
 import { openSource, unixLines } from '../parse/source.js';
-import { editStep } from './edit-flow.js';
+import { editStep, UNCHANGED } from './edit-flow.js';
 import { instructionOf, instructionRuns, type Run, type StepPart } from './flow-map.js';
 import { isClosed } from './is-closed.js';
 import { type Change, type Edited, gapBefore, lineEndOf, lineStart, nextLine, withLineEnds } from './splice.js';
@@ -16,8 +16,7 @@ export function setInstruction(text: string, n: number, instruction: string): Ed
       .replace(/^(?:[ \t]*[\r\n])+/, '')
       .trimEnd();
     // Else a text around a schema would move before it.
-    if (unixLines(wanted) === unixLines(instructionOf(plain, step).trimEnd()))
-      return { changes: [], expect: (said) => said, otherwise: OTHERWISE };
+    if (unixLines(wanted) === unixLines(instructionOf(plain, step).trimEnd())) return UNCHANGED;
     if (!isClosed(wanted)) return OTHERWISE;
     const source = openSource('', wanted);
     return {

@@ -8,8 +8,9 @@ import { behindMark, type Change, type Edited, lineEndOf, lineStart, nextLine, r
 type Keys = Readonly<Record<string, Json>>;
 
 /**
- * Sets keys of a file's frontmatter in place, null removes one; what a key says already stays as it is written. Comments, the order of the keys and the spelling
- * of all others stay byte for byte; new keys go to the end, and a file without frontmatter gets some.
+ * Sets keys of a file's frontmatter in place, null removes one; what a key says already stays as it is written. Comments,
+ * the order of the keys and the spelling of all others stay byte for byte; new keys go to the end, and a file without
+ * frontmatter gets some.
  */
 export function setKeys(text: string, keys: Keys): Edited {
   return behindMark(text, (plain) => checked(plain, keys, edit(plain, keys)));

@@ -2,7 +2,7 @@ import type { Json } from '../../shared/json.js';
 import { TRIGGER_KEYS } from '../parse/keys/flow-keys.js';
 import { isSame } from './keep-spelling.js';
 import { setKeys, valuesOf } from './set-keys.js';
-import { type Edited, refuse } from './splice.js';
+import { behindMark, type Edited, refuse } from './splice.js';
 
 type Keys = Readonly<Record<string, Json>>;
 
@@ -16,8 +16,10 @@ export function setTrigger(text: string, wanted: string | readonly string[] | Ke
   const { trigger, ...others } = keys;
   // Left out it is manual; beside keys of another trigger that has to be said.
   const unsaid = Object.keys(others).length === 0 ? 'manual' : null;
-  const now = valuesOf(text.replace(/^\uFEFF/, ''))?.trigger ?? unsaid;
-  return setKeys(text, trigger === undefined || isSame(words(now), words(trigger)) ? others : keys);
+  return behindMark(text, (plain) => {
+    const now = valuesOf(plain)?.trigger ?? unsaid;
+    return setKeys(plain, trigger === undefined || isSame(words(now), words(trigger)) ? others : keys);
+  });
 }
 
 function isList(wanted: readonly string[] | Keys): wanted is readonly string[] {

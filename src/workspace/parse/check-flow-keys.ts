@@ -18,7 +18,8 @@ export function checkFlowKeys(file: OpenFile, flow: ReadFlow): void {
 }
 
 function checkTriggerKeys(file: OpenFile, { keys }: ReadFlow): void {
-  // A trigger that was set on purpose may leave the keys of another one lying, which is a warning; a forgotten trigger never starts.
+  // A trigger that was set on purpose may leave the keys of another one lying, which is a warning; a forgotten one never
+  // starts.
   if (keys.may('trigger')) return;
   for (const [key, wanted] of Object.entries(TRIGGER_KEYS)) {
     if (!keys.has(key as FlowKey)) continue;

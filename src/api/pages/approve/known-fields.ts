@@ -1,7 +1,7 @@
 import type { OpenedLink } from '../../../runs/index.js';
 import type { Json } from '../../../shared/json.js';
-import { Refusal } from '../../../shared/refusal.js';
 import { unknownKey } from '../../closest.js';
+import { refusalOf, SENT_TWICE } from '../../faults.js';
 import { fieldsOf } from './form-fields.js';
 
 /** What a form has posted: each name with its texts, in their order. */
@@ -12,14 +12,14 @@ const OWN_FIELDS = ['decision', 'note', 'reason', 'nonce', 'digest'];
 /** As many faults as an answer names. */
 const MAX_NAMED = 20;
 
-/** A browser posts the line ends of a name in its own way. */
 export function readPosted(fields: Readonly<Record<string, unknown>>): Posted {
   return new Map(
-    Object.entries(fields).map(([name, value]) => [unixName(name), Array.isArray(value) ? value : [value]]),
+    Object.entries(fields).map(([name, value]) => [unixLines(name), Array.isArray(value) ? value : [value]]),
   );
 }
 
-export const unixName = (name: string): string => name.replace(/\r\n?/g, '\n');
+/** A browser posts line ends in its own way, those of a field's name too. */
+export const unixLines = (text: string): string => text.replace(/\r\n?/g, '\n');
 
 /**
  * Refuses a field that the page does not have, and one that comes twice: who misspelt it would have decided otherwise
@@ -27,15 +27,14 @@ export const unixName = (name: string): string => name.replace(/\r\n?/g, '\n');
  */
 export function assertKnownFields(posted: Posted, { edit = [], form }: OpenedLink): void {
   const known = [...OWN_FIELDS, ...edit.map(({ id }) => `edit.${id}`), ...namesOf(form)];
-  const names = new Set(known.map(unixName));
+  const names = new Set(known.map(unixLines));
   const strange = [...posted].filter(([name, values]) => !names.has(name) || values.length > 1);
   if (strange.length === 0) return;
-  const issues = strange.slice(0, MAX_NAMED).map(([name]) => ({
+  const faults = strange.map(([name]) => () => ({
     path: `body.${name}`,
-    message: names.has(name) ? 'sent more than once: send it once' : unknownKey(name, known),
+    message: names.has(name) ? SENT_TWICE : unknownKey(name, known),
   }));
-  const more = strange.length > 1 ? ` (and ${strange.length - 1} more)` : '';
-  throw new Refusal('refused', `${issues[0]?.path}: ${issues[0]?.message}${more}`, { code: 'invalid', issues });
+  throw refusalOf(faults, MAX_NAMED);
 }
 
 function namesOf(form: Json | undefined): readonly string[] {

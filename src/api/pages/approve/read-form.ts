@@ -2,7 +2,7 @@ import type { OpenedLink } from '../../../runs/index.js';
 import { canonicalJson, isRecord, type Json } from '../../../shared/json.js';
 import { Refusal } from '../../../shared/refusal.js';
 import { choicesOf, type Field, fieldsOf } from './form-fields.js';
-import { assertKnownFields, readPosted, unixName } from './known-fields.js';
+import { assertKnownFields, readPosted, unixLines } from './known-fields.js';
 
 interface FormVote {
   readonly decision?: 'approve' | 'reject';
@@ -24,13 +24,13 @@ export function readApproveForm(fields: Readonly<Record<string, unknown>>, opene
   const posted = readPosted(fields);
   if (opened.decision === null) assertKnownFields(posted, opened);
   const text = (name: string): string | undefined => {
-    const [value, ...more] = posted.get(unixName(name)) ?? [];
+    const [value, ...more] = posted.get(unixLines(name)) ?? [];
     return typeof value === 'string' && more.length === 0 ? value : undefined;
   };
   const decision = text('decision');
   if (decision !== 'approve' && decision !== 'reject') return {};
-  const note = (text('note') ?? text('reason'))?.replace(/\r\n?/g, '\n').trim();
-  if ((note?.length ?? 0) > NOTE) throw new Refusal('refused', `note: longer than ${NOTE} characters`);
+  const note = unixLines(text('note') ?? text('reason') ?? '').trim();
+  if (note.length > NOTE) throw new Refusal('refused', `note: longer than ${NOTE} characters`);
   const nonce = text('nonce');
   const digest = text('digest');
   const said = {
@@ -66,7 +66,7 @@ function readField({ kind, schema }: Field, given: string | undefined): Json | u
   if (given === undefined || given === '') return undefined;
   if (kind === 'json') return parsed(given);
   if (kind === 'number') return given.trim() !== '' && Number.isFinite(Number(given)) ? Number(given) : given;
-  if (kind !== 'choice') return given.replace(/\r\n?/g, '\n');
+  if (kind !== 'choice') return unixLines(given);
   const at = choicesOf(schema).indexOf(given);
   return at >= 0 && Array.isArray(schema.enum) ? (schema.enum[at] as Json) : given;
 }
@@ -77,8 +77,9 @@ function readEdits(
   text: (name: string) => string | undefined,
 ): Readonly<Record<string, Json>> | undefined {
   const edits = edit.flatMap((step): [string, Json][] => {
-    const given = text(`edit.${step.id}`)?.replace(/\r\n?/g, '\n');
-    if (given === undefined) return [];
+    const sent = text(`edit.${step.id}`);
+    if (sent === undefined) return [];
+    const given = unixLines(sent);
     const isValue = step.data !== undefined;
     const before = isValue ? canonicalJson(step.data ?? null) : plain(step.result ?? '');
     const value = isValue ? parsed(given) : given;
@@ -89,7 +90,7 @@ function readEdits(
 }
 
 /** A browser posts lines in its own way, and drops the first one where it is empty. */
-const plain = (text: string): string => text.replace(/\r\n?/g, '\n').replace(/^\n/, '');
+const plain = (text: string): string => unixLines(text).replace(/^\n/, '');
 
 /** JSON, or the text itself where it is none: what checks the value says what is wrong. */
 function parsed(text: string): Json {

@@ -2,8 +2,8 @@ import { createRoute } from '@hono/zod-openapi';
 import { WorkspaceParams } from '../../../contract/common.js';
 import { ChangeFlow, Deleted, FlowBody, StepBody, StepQuery } from '../../../contract/flows.js';
 import { changeFlow, deleteFlow } from '../../../documents/index.js';
-import { Refusal } from '../../../shared/refusal.js';
 import { defineRoute } from '../../define-route.js';
+import { oneValue } from '../../one-value.js';
 import { etagOf, readPrecondition } from '../../preconditions.js';
 import { jsonBody, jsonResponse, okResponse } from '../../schemas.js';
 import { findTargetOfPath, nameParam } from '../runs/params.js';
@@ -61,16 +61,10 @@ export const removeFlow = defineRoute({
   }),
   handle: async (c) => {
     const { ws: workspace, flow } = c.req.valid('param');
-    const step = oneStep(c.req.valid('query').step, c.req.valid('json').step);
+    const step = oneValue('step', c.req.valid('query').step, c.req.valid('json').step);
     const at = { workspace, flow, expect: readPrecondition(c) };
     if (step === undefined) return c.json(await deleteFlow(c.var.deps, c.var.caller, at), 200);
     const changes = [{ kind: 'remove', step }] as const;
     return c.json((await changeFlow(c.var.deps, c.var.caller, { ...at, changes })) as never, 200);
   },
 });
-
-/** The step that is meant: in the query, in the body, or the same in both. */
-function oneStep(asked: number | undefined, sent: number | undefined): number | undefined {
-  if (asked === undefined || sent === undefined || asked === sent) return asked ?? sent;
-  throw new Refusal('refused', `body.step: it is ${sent}, and ${asked} in the query; give one`, { code: 'invalid' });
-}
