@@ -4,7 +4,12 @@ import { Next, Page, Time } from './common.js';
 /** GET …/history: a list, or with `id` one change. */
 export const HistoryQuery = Page.extend({
   path: z.string().min(1).max(4_000).optional().describe('Only changes of this file'),
-  id: z.string().min(1).max(200).optional().describe('One change, by its id or its git commit'),
+  id: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('One change, by its id, its git commit or the id that its deploy gave'),
 });
 
 const Change = z
@@ -17,6 +22,8 @@ const Change = z
     paths: z.array(z.string()),
     gitCommit: z.string().nullable(),
     runId: z.string().nullable().describe('The run whose agent wrote'),
+    commit: z.string().nullable().describe('The id that the deploy gave as commit, or the commit of a refused push'),
+    refused: z.string().nullable().describe('Why a push that waited was refused; null for a change that went live'),
   })
   .meta({ id: 'Change' });
 

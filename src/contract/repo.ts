@@ -62,6 +62,7 @@ export const RepoAction = z
     }),
     z.strictObject({ action: z.literal('merge'), branch: Branch, force }),
     z.strictObject({ action: z.literal('delete-branch'), branch: Branch }),
+    z.strictObject({ action: z.literal('drop-pending') }),
     z.strictObject({
       action: z.literal('mirror'),
       url: z.string().min(1).max(2_000).nullable().describe('Null: no mirror any more'),
@@ -77,6 +78,7 @@ export const RepoActed = z
     DeployResultBody,
     z.object({ ok: z.literal(true), branch: z.string(), preview: z.string().nullable() }),
     z.object({ ok: z.literal(true), mirror: MirrorBody.nullable() }),
+    z.object({ ok: z.literal(true), dropped: z.string().describe('The commit of the push that was given up') }),
   ])
   .meta({ id: 'RepoActed' });
 export type RepoActed = z.infer<typeof RepoActed>;

@@ -25,7 +25,7 @@ export const WorkspaceBody = z
     pending: z
       .object({ revision: z.string(), reason: z.string() })
       .nullable()
-      .describe('A push that waits for live runs'),
+      .describe('A push that waits for live runs, or that was refused after it had waited; reason says which'),
     counts: Counts,
     live: z.number().int().describe('Runs that are live'),
     avatar: z.string().nullable().describe('The path of its picture; it changes with the picture'),

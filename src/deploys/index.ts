@@ -4,7 +4,7 @@ export { moveSource, removeSource, writeSource } from './edit-source.js';
 export { type EditedTree, editedTree, editTree, filesWith } from './edit-tree.js';
 export { type FileChange, readFileChanges } from './file-changes.js';
 export { listChanges, listChangesOf } from './list-changes.js';
-export { noteRefused } from './note-refused.js';
+export { insertRefusal, noteRefused } from './note-refused.js';
 export { checkPrecondition, type Precondition } from './preconditions.js';
 export { readChange, readChangeOf } from './read-change.js';
 export { readSourceFile, readSourceTree, type SourceContent } from './read-source.js';

@@ -16,6 +16,10 @@ export interface ChangeSummary {
   readonly gitCommit: string | null;
   /** The run whose agent wrote. */
   readonly runId: string | null;
+  /** The id that the deploy gave as its commit, or the commit of a refused push. */
+  readonly commit: string | null;
+  /** Why it was refused; null for a change that went live. */
+  readonly refused: string | null;
 }
 
 export interface ChangeList {
@@ -30,7 +34,7 @@ export interface ListChangesInput {
 }
 
 /** Columns of a change and its revision, for `change c LEFT JOIN revision r`. */
-export const CHANGE_COLUMNS = `c.seq, c.id, c.at, c.by, c.via, c.message, c.paths, c.run_id AS "runId", r.git_commit AS "gitCommit"`;
+export const CHANGE_COLUMNS = `c.seq, c.id, c.at, c.by, c.via, c.message, c.paths, c.run_id AS "runId", c.commit, c.refused, r.git_commit AS "gitCommit"`;
 export const CHANGE_JOIN =
   'change c LEFT JOIN revision r ON r.workspace_id = c.workspace_id AND r.seq = c.revision_seq';
 

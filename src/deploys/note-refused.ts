@@ -1,3 +1,4 @@
+import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -9,14 +10,30 @@ interface Tried {
   readonly dryRun?: boolean | undefined;
 }
 
-/** Notes a deploy whose files were refused, for whoever is told of `deploy.refused`; a dry run and a preview tell nobody. */
+interface RefusalToTell extends Tried {
+  readonly reason: string;
+  /** Notify the person behind the push too, who has not been answered. */
+  readonly toPusher?: boolean;
+}
+
+/** Notes a deploy whose files were refused, for targets of `deploy.refused`; not for a dry run or a preview. */
 export async function noteRefused(deps: Deps, caller: Caller, tried: Tried, error: unknown): Promise<void> {
   if (tried.dryRun || !(error instanceof Refusal) || error.kind !== 'refused') return;
-  const noted = deps.db.query(
+  const noted = insertRefusal(deps.db, caller, { ...tried, reason: error.message });
+  // The caller gets the refusal whether or not others can be notified.
+  await noted.catch((failure: unknown) => deps.log.error({ err: failure }, 'a refused deploy could not be noted'));
+}
+
+/** The notice of a refused deploy; nothing for a preview. */
+export async function insertRefusal(
+  sql: Sql,
+  { tenant, actor, person }: Caller,
+  { workspace, via, reason, toPusher = false }: RefusalToTell,
+): Promise<void> {
+  const data = { via, by: actor.label, reason, ...(toPusher && person && { pusher: person.id }) };
+  await sql.query(
     `INSERT INTO notice (tenant_id, workspace_id, event, data) SELECT tenant_id, id, 'deploy.refused', $3 FROM workspace
       WHERE tenant_id = $1 AND name = $2 AND preview_of IS NULL`,
-    [caller.tenant, tried.workspace, storableJson({ via: tried.via, by: caller.actor.label, reason: error.message })],
+    [tenant, workspace, storableJson(data)],
   );
-  // Who deploys hears why it was refused, whatever becomes of the word to others.
-  await noted.catch((failure: unknown) => deps.log.error({ err: failure }, 'a refused deploy could not be noted'));
 }

@@ -11,7 +11,7 @@ export interface ChangeDetail extends ChangeSummary {
   readonly files: readonly FileChange[];
 }
 
-/** One change with its files, by its id or its git commit; `path` narrows it to one file. */
+/** One change with its files, by its id, its git commit or the id that its caller gave; `path` narrows it to one file. */
 export async function readChange(
   deps: Deps,
   caller: Caller,
@@ -31,7 +31,8 @@ export async function readChangeOf(
   const [row] = await deps.db.query<ChangeSummary & { readonly seq: bigint; readonly files: readonly FileShas[] }>({
     name: 'read-change',
     text: `SELECT ${CHANGE_COLUMNS}, c.files FROM ${CHANGE_JOIN}
-      WHERE c.workspace_id = $1 AND (c.id = $2 OR r.git_commit = $2) ORDER BY c.seq LIMIT 1`,
+      WHERE c.workspace_id = $1 AND (c.id = $2 OR r.git_commit = $2 OR c.commit = $2)
+      ORDER BY (c.id = $2) DESC, (r.git_commit = $2) IS TRUE DESC, c.seq DESC LIMIT 1`,
     values: [workspaceId, input.id],
   });
   if (!row) throw notFound('change');

@@ -89,7 +89,8 @@ async function expand(deps: Told, sql: Sql, notice: NoticeRow): Promise<void> {
   const onlyDeciders = notice.event === 'approval.escalated';
   const deciders = onlyDeciders ? [String(data.to)] : namedBy(gate, context.openedAt, notice.at);
   const members = gate === null ? [] : await readMembers(sql, notice.tenantId, context.workspace);
-  const recipients = recipientsOf({ event, targets, deciders, members, onlyDeciders });
+  const besides = typeof data.pusher === 'string' ? await readPusher(sql, notice, data.pusher) : [];
+  const recipients = recipientsOf({ event, targets, deciders, members, besides, onlyDeciders });
   if (recipients.length === 0) return;
   // A mail is forwarded: a run's release address is none of its business, whatever the run says.
   const show = hideTokens(deps, { role: 'viewer' }, [notice.runId, context.parentId, context.rootId]);
@@ -167,4 +168,15 @@ async function readMembers(sql: Sql, tenant: string, workspace: string | null): 
       JOIN tenant t ON t.id = m.tenant_id WHERE t.id = $1 AND (m.all_workspaces OR $2 = ANY(with_previews(m.tenant_id, m.workspaces))) ORDER BY m.id`,
     values: [tenant, workspace],
   });
+}
+
+/** The address of the member behind a push, as long as they may see the workspace. */
+async function readPusher(sql: Sql, { tenantId, workspaceId }: NoticeRow, member: string): Promise<readonly string[]> {
+  const rows = await sql.query<{ email: string }>({
+    name: 'notice-pusher',
+    text: `SELECT m.email FROM member m JOIN workspace w ON w.id = $3 AND w.tenant_id = m.tenant_id
+      WHERE m.id = $1 AND m.tenant_id = $2 AND (m.all_workspaces OR w.name = ANY(with_previews(m.tenant_id, m.workspaces)))`,
+    values: [member, tenantId, workspaceId],
+  });
+  return rows.map(({ email }) => email);
 }

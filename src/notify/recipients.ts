@@ -19,16 +19,27 @@ interface Told {
   readonly deciders: readonly string[];
   /** Those who see the workspace. */
   readonly members: readonly MemberOf[];
+  /** Addresses that are notified whatever `notify` says. */
+  readonly besides?: readonly string[];
   /** True when only they are told: the further decider of a gate. */
   readonly onlyDeciders: boolean;
 }
 
 /** Who is told, each address once: whom `notify` names, when it names the event too, and the deciders of a gate. */
-export function recipientsOf({ event, targets, deciders, members, onlyDeciders }: Told): readonly Recipient[] {
+export function recipientsOf({
+  event,
+  targets,
+  deciders,
+  members,
+  besides = [],
+  onlyDeciders,
+}: Told): readonly Recipient[] {
   const row = EVENTS[event];
   const isWanted = !onlyDeciders && (targets.events === null ? row.byDefault : targets.events.includes(event));
   const named = row.toDeciders ? deciders.flatMap((who) => addressesOf(who, members)) : [];
-  const emails = new Map([...(isWanted ? targets.emails : []), ...named].map((email) => [email.toLowerCase(), email]));
+  const emails = new Map(
+    [...(isWanted ? targets.emails : []), ...named, ...besides].map((email) => [email.toLowerCase(), email]),
+  );
   return [
     ...[...emails.values()].map((target) => ({ channel: 'mail' as const, target })),
     ...(isWanted && targets.url !== null ? [{ channel: 'post' as const, target: targets.url }] : []),

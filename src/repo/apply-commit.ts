@@ -1,7 +1,8 @@
 import type { Once } from '../accounts/index.js';
 import { applyTree, type DeployResult, type TreeRequest } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
-import { createProposal, type PushedTree } from '../remotes/index.js';
+import type { Repository } from '../git/index.js';
+import { createProposal, type PushedTree, settleRefused } from '../remotes/index.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { inTurn } from '../workspaces/index.js';
@@ -13,6 +14,8 @@ export class MainMoved extends Error {
 
 export interface CommitToApply {
   readonly workspace: string;
+  readonly workspaceId: string;
+  readonly repository: Repository;
   readonly tree: PushedTree;
   /** The commit of main that it comes after; null for none. */
   readonly onto: string | null;
@@ -25,7 +28,8 @@ export interface CommitToApply {
 
 /** Makes a commit of the repository main's, as it is. Throws MainMoved, and refuses as a deploy does. */
 export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApply): Promise<DeployResult> {
-  const { tree, onto } = input;
+  const { tree, onto, workspaceId: id, repository, also } = input;
+  const endRefused = await settleRefused(deps, repository, { workspaceId: id, commit: tree.commit.id, pusher: null });
   const propose = createProposal(deps, caller.tenant, tree);
   return applyTree(deps, caller, {
     workspace: input.workspace,
@@ -40,7 +44,10 @@ export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApp
     overLiveRuns: input.force,
     dryRun: false,
     once: input.once,
-    also: input.also,
+    also: async (sql, applied) => {
+      await endRefused?.(sql);
+      await also?.(sql, applied);
+    },
   });
 }
 

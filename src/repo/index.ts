@@ -1,5 +1,6 @@
 export { deleteBranch } from './delete-branch.js';
 export { deployRef } from './deploy-ref.js';
+export { dropPending } from './drop-pending.js';
 export { mergeBranch } from './merge-branch.js';
 export { mirrorNow, setMirror } from './mirror/set-mirror.js';
 export { startMirrorLoop } from './mirror/start-mirror-loop.js';

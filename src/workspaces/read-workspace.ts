@@ -18,7 +18,7 @@ export interface WorkspaceSummary {
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly preview: { readonly of: string; readonly branch: string } | null;
-  /** A push that waits for live runs; null when none does. */
+  /** A push that waits for live runs, or was refused after it had waited and stays until somebody acts on it. */
   readonly pending: { readonly revision: string; readonly reason: string } | null;
   readonly counts: Workspace['counts'];
   /** How many runs are live. */

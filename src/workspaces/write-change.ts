@@ -17,21 +17,26 @@ export interface ChangeInput {
   readonly after: Files;
   readonly revisionSeq: number | null;
   readonly runId: string | null;
+  /** The id that the caller gave, or the commit of a push that was refused. */
+  readonly givenId?: string | null | undefined;
+  /** Why nothing went live, and the paths that it is about; without it the change is live. */
+  readonly refused?: { readonly reason: string; readonly paths: readonly string[] } | undefined;
 }
 
 /** One line of history: what readers saw before and after, by blob. */
 export async function writeChange(sql: Sql, input: ChangeInput): Promise<void> {
   const { added, changed, removed } = diffMarkedTrees(input.before, input.after);
-  const paths = [...added, ...changed, ...removed].sort();
-  const files = paths.map((path) => ({
+  const moved = [...added, ...changed, ...removed].sort();
+  const paths = input.refused?.paths ?? moved;
+  const files = moved.map((path) => ({
     path,
     before: input.before.get(path)?.sha ?? null,
     after: input.after.get(path)?.sha ?? null,
   }));
   await sql.query({
     name: 'insert-change',
-    text: `INSERT INTO change (workspace_id, id, at, via, by, message, paths, files, revision_seq, run_id)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    text: `INSERT INTO change (workspace_id, id, at, via, by, message, paths, files, revision_seq, run_id, commit, refused)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     values: [
       input.workspaceId,
       input.id,
@@ -43,6 +48,8 @@ export async function writeChange(sql: Sql, input: ChangeInput): Promise<void> {
       JSON.stringify(files),
       input.revisionSeq,
       input.runId,
+      input.givenId ?? null,
+      input.refused?.reason ?? null,
     ],
   });
 }

@@ -152,7 +152,7 @@ test('an action that there is not is 422, and so is one without what it needs', 
     'body.actoin: unknown key; did you mean "action"? (and 1 more)',
   );
   expect(await refused({ action: 'dploy', ref: 'main' })).toBe(
-    "body.action: it may be: 'deploy', 'merge', 'delete-branch', 'mirror', 'mirror-now'",
+    "body.action: it may be: 'deploy', 'merge', 'delete-branch', 'drop-pending', 'mirror', 'mirror-now'",
   );
 });
 

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expandNotices } from '../../src/notify/expand.js';
 import { applyPending } from '../../src/remotes/index.js';
 import type { Checker } from '../../src/workspace/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
@@ -95,7 +96,11 @@ test('of two that wait the last wins, and what was edited meanwhile is merged wi
   expect(await git(fresh, 'fsck', '--full', '--strict')).toBe('');
 });
 
-test('one that conflicts with what came meanwhile is refused, told, and left to be fetched; the next push works', async () => {
+const reasonOf = async (name: string) => (await read(name)).pending?.reason ?? null;
+const shows = (name: string, reason: string) => expect.poll(() => reasonOf(name)).toBe(reason);
+
+/** A push over a live run, which conflicts with an edit made meanwhile by the time the run ends. */
+async function conflicting(): Promise<Stage & { readonly commit: string }> {
   const at = await stage();
   const { name, clone } = at;
   put(clone, 'knowledge/a.md', 'mine\n');
@@ -103,19 +108,100 @@ test('one that conflicts with what came meanwhile is refused, told, and left to 
   expect((await runGit(clone, 'push', 'origin', 'main')).code).toBe(0);
   await app.put(`/api/workspaces/${name}/source`, { path: 'knowledge/a.md', content: 'theirs\n' });
   await approve(at);
-  await waits(name);
-  const notices = await app.deps.db.query<{ data: { reason: string } }>(
+  await shows(name, 'conflicts in knowledge/a.md');
+  return { ...at, commit };
+}
+
+const noticesOf = (name: string) =>
+  app.deps.db.query<{ data: { reason: string } }>(
     `SELECT n.data FROM notice n JOIN workspace w ON w.id = n.workspace_id WHERE w.name = $1 AND n.event = 'deploy.refused'`,
     [name],
   );
-  expect(notices.map(({ data }) => data.reason)).toEqual([expect.stringMatching(/conflicts.*knowledge\/a\.md/)]);
+
+test('one that conflicts with what came meanwhile stays pending with its reason, in history, in the audit and told to its pusher', async () => {
+  const { name, clone, commit } = await conflicting();
+  expect((await read(name)).pending).toEqual({ revision: commit, reason: 'conflicts in knowledge/a.md' });
+  expect((await noticesOf(name)).map(({ data }) => data.reason)).toEqual([
+    expect.stringMatching(/conflicts.*knowledge\/a\.md/),
+  ]);
+  // No `notify` names anybody: the person behind the push is notified all the same.
+  await expandNotices(app.deps);
+  const mails = await app.deps.db.query(
+    `SELECT n.event, n.channel, n.content->>'text' ~ 'conflicts' AS says FROM notification n
+      JOIN api_key k ON k.tenant_id = n.tenant_id JOIN member m ON m.id = k.minted_by_id AND m.email = n.target
+      WHERE k.tenant_id = $1 AND k.label = 'admin' AND n.content->>'workspace' = $2`,
+    [app.tenant, name],
+  );
+  expect(mails).toEqual([{ event: 'deploy.refused', channel: 'mail', says: true }]);
+  const refused = { via: 'push', commit, refused: 'conflicts in knowledge/a.md', paths: ['knowledge/a.md'] };
+  const { changes } = await bodyOf(app.get(`/api/workspaces/${name}/history`));
+  expect(changes[0]).toMatchObject({
+    ...refused,
+    gitCommit: null,
+    message: expect.stringContaining(commit.slice(0, 12)),
+  });
+  expect(changes[1]).toMatchObject({ via: 'edit', refused: null });
+  expect(await bodyOf(app.get(`/api/workspaces/${name}/history?id=${commit}`))).toMatchObject({
+    ...refused,
+    files: [],
+  });
+  const { entries } = await bodyOf(app.get(`/api/audit?action=git.push.refused&target=${name}`));
+  expect(entries).toMatchObject([
+    { action: 'git.push.refused', detail: { commit, reason: 'conflicts in knowledge/a.md' } },
+  ]);
+
+  // Nothing but an act on it ends it: not another run's end, and not an edit.
+  const run = await app.start(name, 'gate');
+  await app.until(name, run, ({ status }) => status === 'awaiting-approval');
+  await approve({ name, clone, run });
+  await app.ended(name, run);
+  await app.put(`/api/workspaces/${name}/source`, { path: 'knowledge/b.md', content: 'b\n' });
+  expect(await reasonOf(name)).toBe('conflicts in knowledge/a.md');
   await git(clone, 'fetch', '-q', 'origin', 'main', 'refs/service/pending:refs/heads/refused');
   expect(await git(clone, 'rev-parse', 'refused')).toBe(commit);
-  await git(clone, 'reset', '-q', '--hard', 'origin/main');
-  put(clone, 'knowledge/a.md', 'both\n');
-  await commitAll(clone);
-  expect((await runGit(clone, 'push', 'origin', 'main')).code).toBe(0);
-  expect(readFolder(await remotes.clone(name))['knowledge/a.md']).toBe('both\n');
+});
+
+test('a refused push is settled by its pusher’s next push, and by a merge that holds it', async () => {
+  const first = await conflicting();
+  await git(first.clone, 'fetch', '-q', 'origin', 'main');
+  await git(first.clone, 'reset', '-q', '--hard', 'origin/main');
+  put(first.clone, 'knowledge/a.md', 'both\n');
+  await commitAll(first.clone);
+  expect((await runGit(first.clone, 'push', 'origin', 'main')).code).toBe(0);
+  expect(readFolder(await remotes.clone(first.name))['knowledge/a.md']).toBe('both\n');
+  expect((await read(first.name)).pending).toBeNull();
+  expect(await git(first.clone, 'ls-remote', 'origin', 'refs/service/pending')).toBe('');
+
+  const second = await conflicting();
+  await git(second.clone, 'checkout', '-q', '-b', 'mended');
+  await git(second.clone, 'fetch', '-q', 'origin', 'main');
+  await git(second.clone, 'merge', '-q', '-X', 'ours', '-m', 'Mend', 'origin/main');
+  expect((await runGit(second.clone, 'push', 'origin', 'mended')).code).toBe(0);
+  expect((await read(second.name)).pending).not.toBeNull();
+  const merged = await app.post(`/api/workspaces/${second.name}/repo`, { action: 'merge', branch: 'mended' });
+  expect(merged.status).toBe(200);
+  expect((await read(second.name)).pending).toBeNull();
+});
+
+test('a refused push can be tried again once the conflict is gone, and given up', async () => {
+  const { name, commit } = await conflicting();
+  const act = (body: object) => app.post(`/api/workspaces/${name}/repo`, body);
+  const again = { action: 'deploy', ref: 'refs/service/pending' };
+  expect((await act(again)).status).toBe(422);
+  expect(await reasonOf(name)).toBe('conflicts in knowledge/a.md');
+  expect(await noticesOf(name)).toHaveLength(1);
+  await app.put(`/api/workspaces/${name}/source`, { path: 'knowledge/a.md', content: FILES['knowledge/a.md'] });
+  expect(await bodyOf(act(again))).toMatchObject({ ok: true, applied: true, changed: ['knowledge/a.md'] });
+  expect((await read(name)).pending).toBeNull();
+
+  const other = await conflicting();
+  const drop = () => app.post(`/api/workspaces/${other.name}/repo`, { action: 'drop-pending' });
+  expect(await bodyOf(drop())).toEqual({ ok: true, dropped: other.commit });
+  expect((await read(other.name)).pending).toBeNull();
+  expect(await git(other.clone, 'ls-remote', 'origin', 'refs/service/pending')).toBe('');
+  const none = await drop();
+  expect([none.status, await bodyOf(none)]).toMatchObject([409, { code: 'repo/nothing-waits' }]);
+  expect(commit).not.toBe(other.commit);
 });
 
 test('one that no longer goes together with what came meanwhile is refused in its own words, and read once for that', async () => {
@@ -139,6 +225,7 @@ test('one that no longer goes together with what came meanwhile is refused in it
     refusal: { message: expect.stringMatching(/^the push that waited has one error, .*flows\/hello\.md/) },
   });
   expect(read).toBe(1);
+  expect(await reasonOf(name)).toBe('has errors in flows/hello.md');
 });
 
 test('a push that waits can be applied over the live runs, which go on as they began', async () => {

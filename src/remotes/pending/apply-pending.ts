@@ -1,5 +1,5 @@
 import type { Once } from '../../accounts/index.js';
-import { applyTree, type DeployResult, noteRefused } from '../../deploys/index.js';
+import { applyTree, type DeployResult } from '../../deploys/index.js';
 import type { Deps } from '../../deps.js';
 import { adoptPack, isAncestor, mergeCommits, type Repository } from '../../git/index.js';
 import { failpoint } from '../../shared/failpoint.js';
@@ -9,8 +9,9 @@ import { createProposal, requireNewest } from '../receive/propose-commit.js';
 import { type PushedTree, readPushedTree } from '../receive/pushed-tree.js';
 import { raisePush } from '../receive/raise-push.js';
 import { endPending, PENDING, type PendingPush, readPending } from './pending-rows.js';
+import { refusePending } from './refuse-pending.js';
 
-/** What became of a push that waited; `none` when none waits. */
+/** What became of a push that waited; `none` when no push waits. */
 export type Applied =
   | { readonly kind: 'applied'; readonly result: DeployResult }
   | { readonly kind: 'waiting' | 'none' }
@@ -24,18 +25,18 @@ export async function applyPendingPush(deps: Deps, workspaceId: string): Promise
 
 /**
  * Applies the push that waits: fast-forward while what is live comes before it, else as a merge with what came since.
- * One that conflicts, or whose tree no longer checks, is refused, told as `deploy.refused`, and left at
- * `refs/service/pending` to be fetched.
+ * One that conflicts, or whose tree no longer checks, is refused: it stays as the pending push, with the reason, until
+ * somebody acts on it. `retry` tries such a push again.
  */
 export async function applyPending(
   deps: Deps,
   workspaceId: string,
-  { overLiveRuns, once }: { readonly overLiveRuns: boolean; readonly once?: Once | undefined },
+  { overLiveRuns, retry = false, once }: ApplyOptions,
 ): Promise<Applied> {
   for (;;) {
     const pending = await readPending(deps.db, workspaceId);
     const repository = pending && (await alignRefs(deps, workspaceId));
-    if (!pending || !repository) return { kind: 'none' };
+    if (!pending || !repository || (pending.isRefused && !retry)) return { kind: 'none' };
     try {
       return await apply(deps, repository, { pending, overLiveRuns, once });
     } catch (error) {
@@ -45,11 +46,17 @@ export async function applyPending(
       // Somebody wrote in between, or pushed anew: with what is live now.
       if (code === 'push/fetch-first' || code === 'push/superseded') continue;
       if (error.kind !== 'refused') throw error;
-      await deps.db.transaction((sql) => endPending(sql, pending, { keep: true }));
-      await noteRefused(deps, pending.caller, { workspace: pending.workspace, via: 'push' }, error);
+      // A newer push in its place is looked at instead.
+      if (!(await refusePending(deps, pending, error))) continue;
       return { kind: 'refused', refusal: error };
     }
   }
+}
+
+interface ApplyOptions {
+  readonly overLiveRuns: boolean;
+  readonly retry?: boolean;
+  readonly once?: Once | undefined;
 }
 
 interface Work {
@@ -63,7 +70,7 @@ async function apply(deps: Deps, repository: Repository, { pending, overLiveRuns
   const { workspaceId, oid, caller } = pending;
   const live = await readLiveTree(deps.db, workspaceId);
   if (live.gitCommit !== null && (await isAncestor(repository, oid, live.gitCommit))) {
-    await deps.db.transaction((sql) => endPending(sql, pending, { keep: false }));
+    await deps.db.transaction((sql) => endPending(sql, pending));
     return { kind: 'none' };
   }
   // Before anything can refuse it: while it waits it may still be mended, and what is live may move again.
@@ -82,7 +89,7 @@ async function apply(deps: Deps, repository: Repository, { pending, overLiveRuns
       ...{ id: null, via: 'push', base: null, overLiveRuns, dryRun: false, once },
       message: () => ready.tree.message,
       also: async (sql) => {
-        if (!(await endPending(sql, pending, { keep: false })))
+        if (!(await endPending(sql, pending)))
           throw new Refusal('conflict', 'another push waits in its place', { code: 'push/superseded' });
         if (ready.pack) await takePack(sql, workspaceId, ready.pack.id);
         const moved = { ref: 'refs/heads/main', before: live.gitCommit, after: ready.tree.commit.id };

@@ -2,6 +2,7 @@ import { applyTree, noteRefused } from '../../deploys/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import { readLiveTree } from '../../workspaces/index.js';
 import { parkPush } from '../pending/park-push.js';
+import { settleRefused } from '../pending/settle-refused.js';
 import { comesAfter, createProposal, NOT_FORWARD, requireNewest } from './propose-commit.js';
 import { issueLines, type UpdateRef } from './push-context.js';
 import { readPushedChanges, readPushedTree } from './pushed-tree.js';
@@ -23,6 +24,11 @@ export const pushMain: UpdateRef = async (deps, context, command) => {
   const tree = changes ?? (await readPushedTree(inside, id));
   if (!(await comesAfter(inside, tree, command.old))) return NOT_FORWARD;
   const propose = createProposal(deps, remote.caller.tenant, tree);
+  const endRefused = await settleRefused(deps, inside, {
+    workspaceId: remote.id,
+    commit: id,
+    pusher: remote.caller.actor.id,
+  });
   try {
     const result = await applyTree(deps, remote.caller, {
       workspace: remote.name,
@@ -36,6 +42,7 @@ export const pushMain: UpdateRef = async (deps, context, command) => {
       leavesMain: true,
       also: async (sql) => {
         await pack.take(sql);
+        await endRefused?.(sql);
         await raisePush(sql, remote, { ref: command.ref, before: command.old, after: id });
       },
     });

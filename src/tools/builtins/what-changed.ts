@@ -37,7 +37,7 @@ async function lastWriter({ db }: ViewDeps, run: ToolContext['run'], path: strin
   const [change] = await db.query<{ via: string; label: string; runId: string | null }>({
     name: 'last-writer',
     text: `SELECT via, by->>'label' AS label, run_id AS "runId" FROM change
-      WHERE workspace_id = $1 AND paths @> ARRAY[$2] ORDER BY seq DESC LIMIT 1`,
+      WHERE workspace_id = $1 AND paths @> ARRAY[$2] AND refused IS NULL ORDER BY seq DESC LIMIT 1`,
     values: [run.workspaceId, path],
   });
   if (!change) return '';

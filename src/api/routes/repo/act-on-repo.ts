@@ -3,7 +3,7 @@ import type { Once } from '../../../accounts/index.js';
 import { RefusedDeployBody } from '../../../contract/deploys.js';
 import { RepoActed, RepoAction } from '../../../contract/repo.js';
 import type { Deps } from '../../../deps.js';
-import { deleteBranch, deployRef, mergeBranch, mirrorNow, setMirror } from '../../../repo/index.js';
+import { deleteBranch, deployRef, dropPending, mergeBranch, mirrorNow, setMirror } from '../../../repo/index.js';
 import type { Caller } from '../../../shared/roles.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, jsonResponse, okResponse, WorkspaceParams } from '../../schemas.js';
@@ -14,7 +14,8 @@ export const postRepo = defineRoute({
   route: createRoute({
     method: 'post',
     path: '/api/workspaces/{ws}/repo',
-    summary: 'Deploy a ref, merge or delete a branch, set the mirror (for admins) or bring it up to date',
+    summary:
+      'Deploy a ref, merge or delete a branch, give up the pending push, set the mirror (for admins) or bring it up to date',
     tags: ['Repo'],
     request: { params: WorkspaceParams, body: jsonBody(RepoAction) },
     responses: {
@@ -40,6 +41,7 @@ const ACTIONS = {
   deploy: deployRef,
   merge: mergeBranch,
   'delete-branch': deleteBranch,
+  'drop-pending': dropPending,
   mirror: setMirror,
   'mirror-now': mirrorNow,
 } as const satisfies {
