@@ -87,6 +87,8 @@ export interface AgentTool {
   readonly program: boolean;
   /** True where an eval's case answers: nothing acts, so nobody is asked to release it. */
   readonly canned?: true;
+  /** Why it cannot be used now; its calls answer this. */
+  readonly fault?: string;
   run(args: JsonObject, context: CallContext): Promise<ToolOutcome>;
 }
 

@@ -1,6 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
+import { createNet } from '../../src/net/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { scripted } from '../support/flows.js';
+import { startLocalServer } from '../support/local-server.js';
 import { bodyOf, type Tree } from '../support/workspace-app.js';
 
 const CANARY = 'zq4711pelicanqz-and-more';
@@ -9,7 +11,8 @@ const script = (code: string, keys = '') =>
 
 let app: EngineApp;
 beforeAll(async () => {
-  app = await createEngineApp();
+  const net = createNet({ config: { allowHosts: [{ host: '127.0.0.1', port: null }], version: 'test' } });
+  app = await createEngineApp({ deps: { net } });
   expect((await app.put('/api/secrets', { name: 'SHOP_TOKEN', value: CANARY })).status).toBe(200);
 });
 
@@ -61,6 +64,68 @@ test('a tool that nobody has been granted is tried too, an agent’s own one by 
     ['Bash', {}],
   ] as const) {
     expect([tool, (await tryTool(workspace, tool, body)).status]).toEqual([tool, 404]);
+  }
+});
+
+test('arguments are checked as in a run: what does not fit reaches no server, and the answer names each fault', async () => {
+  const shop = await startLocalServer((_request, response) => {
+    response.end('{"ok":true}');
+  });
+  const document = {
+    openapi: '3.1.0',
+    paths: {
+      '/orders': {
+        post: {
+          operationId: 'order',
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': {
+                schema: {
+                  type: 'object',
+                  required: ['sku', 'quantity'],
+                  properties: { sku: { type: 'string' }, quantity: { type: 'integer' } },
+                },
+              },
+            },
+          },
+        },
+      },
+    },
+  };
+  const workspace = await workspaceOf({
+    'tools/shop/tool.md': `---\ndescription: d\nbase: ${shop.url}\nmethods: [POST]\nopenapi: api.json\n---\n`,
+    'tools/shop/api.json': JSON.stringify(document),
+    'tools/add.md': script('print("ran")', 'args:\n  a: a number\n'),
+  });
+  const order = (args: object) => bodyOf(tryTool(workspace, 'shop', { path: 'order', args }));
+  for (const [args, fault] of [
+    [{}, 'body is missing'],
+    [{ body: {} }, 'body.sku is missing'],
+    [{ body: { sku: 'x', quantity: '2' } }, 'body.quantity must be integer'],
+    [{ body: { sku: 'x', quantity: 2 }, bdy: 1 }, 'bdy is not a known field'],
+  ] as const) {
+    expect(await order(args)).toMatchObject({ ok: false, result: expect.stringContaining(fault) });
+  }
+  expect(shop.requests).toEqual([]);
+  expect(await order({ body: { sku: 'x', quantity: 2 } })).toMatchObject({ ok: true, status: 200 });
+  expect(shop.requests).toHaveLength(1);
+  expect(await bodyOf(tryTool(workspace, 'add', { args: { b: '1' } }))).toMatchObject({
+    ok: false,
+    result: expect.stringContaining('b is not a known field'),
+  });
+});
+
+test('a tool whose document cannot be read says why, whichever operation is named', async () => {
+  const documents = await startLocalServer((_request, response) => {
+    response.writeHead(503).end();
+  });
+  const workspace = await workspaceOf({
+    'tools/shop.md': `---\ndescription: d\nopenapi: ${documents.url}/api.json\n---\n`,
+  });
+  for (const body of [{}, { path: 'order' }]) {
+    const { ok, result } = await bodyOf(tryTool(workspace, 'shop', body));
+    expect([ok, result]).toEqual([false, expect.stringMatching(/the document cannot be fetched: .* answers 503/)]);
   }
 });
 

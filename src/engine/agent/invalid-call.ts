@@ -1,6 +1,9 @@
 import type { ToolCall } from '../../models/contract.js';
+import type { JsonObject } from '../../shared/json.js';
 import { didYouMean, validate } from '../../workspace/index.js';
 import type { Session } from './session.js';
+
+const MAX_FAULTS = 10;
 
 /** Why a call cannot be made, as the model is told; null when it can. */
 export function checkCall(session: Session, call: ToolCall): string | null {
@@ -11,6 +14,11 @@ export function checkCall(session: Session, call: ToolCall): string | null {
     return `there is no tool ${call.name}. ${hint ? `${hint} ` : ''}There are: ${names.join(', ') || 'none'}`;
   }
   if (call.args === null) return `the arguments are no JSON object: ${(call.raw ?? '').slice(0, 200)}`;
-  const faults = validate(tool.spec.parameters, call.args);
-  return faults.length === 0 ? null : `the arguments do not fit: ${faults.slice(0, 10).join('; ')}`;
+  return argumentFault(tool.spec.parameters, call.args);
+}
+
+/** Why arguments do not fit a tool's parameters; null when they do. A run and a test of a tool both ask here. */
+export function argumentFault(parameters: JsonObject, args: JsonObject): string | null {
+  const faults = validate(parameters, args);
+  return faults.length === 0 ? null : `the arguments do not fit: ${faults.slice(0, MAX_FAULTS).join('; ')}`;
 }

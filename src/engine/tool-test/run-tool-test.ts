@@ -6,6 +6,7 @@ import type { AgentTool, CallContext, ToolOutcome } from '../../tools/index.js';
 import { assembleTools, createLaneServers, dropLane, openLane } from '../../tools/index.js';
 import { TOOL_TEST_SECONDS } from '../../workflows/contract.js';
 import type { StepPlan } from '../../workspace/model.js';
+import { argumentFault } from '../agent/invalid-call.js';
 import { Ended } from '../errors.js';
 import { Hidden } from '../secrets/hidden.js';
 import { openStepSecrets } from '../secrets/step-secrets.js';
@@ -94,7 +95,10 @@ async function callTool(deps: Deps, claimed: Claimed, { hidden, signal }: Within
     };
     const tools = await assembleTools(quiet, context);
     const tool = pick(spec, tools);
-    return typeof tool === 'string' ? { text: tool, isError: true } : await tool.run(args, context);
+    const fault = typeof tool === 'string' ? tool : argumentFault(tool.spec.parameters, args);
+    return typeof tool === 'string' || fault !== null
+      ? { text: fault ?? '', isError: true }
+      : await tool.run(args, context);
   } finally {
     await servers.close();
     await secrets.close();
@@ -124,6 +128,8 @@ function pick({ tool, operation }: ToolTestSpec, tools: readonly AgentTool[]): A
   if (found) return found;
   const [only] = tools;
   if (operation === null && only && tools.length === 1) return only;
+  // Its document or server has no operations to name: the reason is the answer.
+  if (only?.ref === tool && only.fault !== undefined) return only.fault;
   const names = tools.map(({ ref }) => ref.slice(tool.length + 1)).filter((name) => name !== '');
   if (names.length === 0) return `${tool} has no operations: leave path out`;
   const what = operation === null ? `${tool} has several operations` : `${tool} has no operation ${operation}`;

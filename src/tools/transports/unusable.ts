@@ -9,6 +9,7 @@ export function unusable(operation: string | null, why: string): Operation {
     parameters: { type: 'object' },
     acts: () => false,
     program: false,
+    fault: why,
     run: async () => toolError(why),
   };
 }

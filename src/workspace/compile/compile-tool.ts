@@ -34,13 +34,26 @@ export function isAddress(text: string): boolean {
 function mcp(_catalog: Catalog, tool: Found<'tool'>): McpToolPlan {
   const { url, headers = {}, command, args, env = {}, timeout } = tool.model.keys.values;
   const rest = defined({ url, command, timeoutMs: timeout === undefined ? undefined : timeout * 1_000 });
-  return { ...base(tool), transport: 'mcp', headers, args: args?.kind === 'list' ? args.values : [], env, ...rest };
+  const description = tool.model.keys.values.description ?? serverDescription(tool.model.name);
+  return {
+    ...base(tool),
+    description,
+    transport: 'mcp',
+    headers,
+    args: args?.kind === 'list' ? args.values : [],
+    env,
+    ...rest,
+  };
 }
 
 /** A server of an agent's file or of .mcp.json, as the tool that it is. */
 export function compileServer({ name, offset: _offset, ...server }: ReadServer, path: string): McpToolPlan {
   const secrets = placeholdersIn(secretTexts(server));
-  return { name, description: `The MCP server ${name}.`, path, secrets, transport: 'mcp', ...server };
+  return { name, description: serverDescription(name), path, secrets, transport: 'mcp', ...server };
+}
+
+function serverDescription(name: string): string {
+  return `The MCP server ${name}.`;
 }
 
 function script(catalog: Catalog, tool: Found<'tool'>): ScriptToolPlan {

@@ -113,11 +113,10 @@ function reportMissing<T extends KeyTable>(
   { kind, missingAt = 0, may }: ReadKeysOptions & { readonly may: (name: string) => boolean },
 ): void {
   for (const [name, { required }] of Object.entries(table)) {
-    if (!required || may(name)) continue;
-    report(findings, missingAt, {
-      code: `${kind}/bad-value`,
-      message: `The key \`${name}\` is missing.`,
-      hint: `Add \`${name}:\`.`,
-    });
+    if (required && !may(name)) report(findings, missingAt, missingKey(kind, name));
   }
+}
+
+export function missingKey(kind: string, name: string) {
+  return { code: `${kind}/bad-value`, message: `The key \`${name}\` is missing.`, hint: `Add \`${name}:\`.` };
 }

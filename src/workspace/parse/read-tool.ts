@@ -1,7 +1,7 @@
 import { checkClosed } from './check-closed.js';
 import { TOOL_KEYS, TRANSPORT_KEYS } from './keys/tool-keys.js';
 import type { OpenFile } from './open-file.js';
-import { type KeyValues, readKeys } from './read-keys.js';
+import { type KeyValues, missingKey, readKeys } from './read-keys.js';
 import { report, unixLines } from './source.js';
 import { withoutComments } from './without-comments.js';
 
@@ -22,6 +22,10 @@ export function readTool(file: OpenFile, name: string): ReadTool {
   // Where a key that decides it is misspelt nobody knows of what kind the tool is.
   const isClear = DECIDING.every((key) => keys.misspelt(key) === undefined);
   if (isClear) reportForeignKeys(file, keys, transport);
+  // The tools of an MCP server describe themselves; any other tool is called by its description.
+  if (file.sound && isClear && transport !== 'mcp' && !keys.may('description')) {
+    report(file, 0, missingKey('tool', 'description'));
+  }
   checkClosed(file);
   const body = unixLines(file.source.text.slice(file.bodyStart));
   const program = firstFence(body);

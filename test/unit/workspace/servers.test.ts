@@ -67,6 +67,35 @@ test('a server keeps how it is spoken to, and a type that says the same as its k
   ]);
 });
 
+test.each([
+  ['remote', ['name: a', 'url: https://a.example/mcp', 'headers: { X-Team: "7" }']],
+  ['local', ['name: a', 'command: node', 'args: [server.js]', 'env: { LEVEL: "1" }']],
+])('a %s MCP tool with the fields of the contract alone is valid, and has a description of its own', (_form, lines) => {
+  const { issues, workspace } = check({
+    'tools/a.md': ['---', ...lines, '---', ''].join('\n'),
+    'agents/b.md': '---\ndescription: b\ntools: [a]\n---\nGo.\n',
+    'flows/f.md': '## Do it @b\n\nGo.\n',
+    'AGENTS.md': '# Shop\n',
+  });
+  expect(issues).toEqual([]);
+  const [tool] = workspace?.plans['flows/f']?.agents.b?.tools ?? [];
+  expect(tool).toMatchObject({ name: 'a', transport: 'mcp', description: 'The MCP server a.' });
+});
+
+test.each([
+  ['http', 'base: https://a.example'],
+  ['script', 'run: a.py'],
+])('a tool of kind %s needs a description, by which it is called', (_kind, line) => {
+  const { issues } = check({
+    'tools/a/tool.md': `---\n${line}\n---\n`,
+    'tools/a/a.py': 'print(1)\n',
+    'AGENTS.md': '# Shop\n',
+  });
+  expect(issues.map(({ code, message }) => [code, message])).toEqual([
+    ['tool/bad-value', 'The key `description` is missing.'],
+  ]);
+});
+
 test.each(['30d', '999999999w', '1000000000'])(
   'a call that may take %s may take what a timer of a process can',
   (timeout) => {

@@ -23,7 +23,7 @@ const args: Reader<ToolArgs> = {
 
 export const TOOL_KEYS = {
   name: key(ref, 'The file’s name.'),
-  description: key(text, 'When to use the tool; decides whether it is called.', { required: true }),
+  description: key(text, 'When to use the tool; decides whether it is called. Required for http and script.'),
   base: key(httpUrl, 'http: the address that every call is relative to.'),
   methods: key(listOf(oneOf(METHODS)), 'http: verbs that are allowed; GET and HEAD when left out.'),
   headers: key(mapOf(word), 'http, mcp: headers; values may hold `${SECRET}`.'),
