@@ -17,7 +17,7 @@ export type { FlowText, FlowTextStep } from './read-flow-text.js';
 export { LIBRARY, layersOf } from './resolve/catalog.js';
 export { isHeading } from './resolve/heading-slug.js';
 export { pathIndex, resolveLink } from './resolve/link-target.js';
-export { validate } from './schema/index.js';
+export { unsupportedPatterns, validate } from './schema/index.js';
 export { type CheckedShelf, checkShelf, readShelf, type Shelf, type ShelfEntry } from './shelf.js';
 export { fillWith, renderPath } from './text/index.js';
 export { isAddress } from './values/index.js';

@@ -130,10 +130,43 @@ test('a server that does not come up leaves a tool that says why, and the step g
   );
   expect(await says('version')).toContain('protocol version is not supported: 1999-01-01');
   expect(await says('well', { command: 'no-such-program' })).toContain('no-such-program');
-  expect(await says('circle')).toContain('its list of tools does not end');
   expect(await says('long')).toContain('its list of tools is longer than 32 MiB');
   const endless = await lane('endless');
   expect(await endless.fails('srv', {})).toContain('its list of tools does not end');
+});
+
+test.each(['circle', 'still'])('a server whose list goes round (%s) keeps the tools that it listed', async (how) => {
+  const { ok } = await lane(how);
+  expect(await names(how)).toEqual(['srv__args']);
+  expect(await ok('srv__args', { a: 1 })).toBe('{"a":1}');
+});
+
+test('content that is of no known type, or incomplete, costs itself alone', async () => {
+  const { ok } = await lane();
+  const text = await ok('srv__strange', {});
+  expect(text.replace(/files\/\S+(?=\])/, 'FILE').split('\n')).toEqual([
+    'before',
+    '[content of the unknown type "hologram" was left out]',
+    '[content of the unknown type "card" was left out]',
+    'of a card',
+    '[an image, 7 bytes: FILE]',
+    '[link to demo://d]',
+    '[content of the unknown type "" was left out]',
+    'after',
+    '{"result":[1]}',
+  ]);
+});
+
+test.each([
+  ['order', '{\n  "b": 2,\n  "a": [1, 2]\n}'],
+  ['wrapped', 'Sunny.'],
+  ['number', '3'],
+  ['list', '{"id":1}\ntwo'],
+  ['more', 'Found 1.\n{"items":["x"]}'],
+  ['none', '{"result":[]}'],
+])('a result that stands as text and as structured content (%s) reaches the model once', async (how, text) => {
+  const { ok } = await lane();
+  expect(await ok('srv__repeats', { how })).toBe(text);
 });
 
 test('ten thousand tools come in pages; odd names are folded, each to its own; what is no tool is passed over', async () => {

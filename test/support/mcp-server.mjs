@@ -56,9 +56,15 @@ const TOOLS = {
   nonsense: () => ({ content: 7 }),
   strange: () => ({
     content: [
+      { type: 'text', text: 'before', annotations: { priority: 'high' } },
       { type: 'hologram', data: 'x' },
+      { type: 'card', text: 'of a card' },
+      { type: 'image', data: Buffer.from('no type').toString('base64') },
+      { type: 'resource_link', uri: 'demo://d' },
+      7,
       { type: 'text', text: 'after' },
     ],
+    structuredContent: [1],
   }),
   sample: async () => text(await ask('sampling/createMessage', { messages: [], maxTokens: 1 })),
   elicit: async () =>
@@ -86,6 +92,7 @@ const TOOLS = {
     ],
   }),
   structured: () => ({ content: [{ type: 'text', text: '{ "a": 1 }' }], structuredContent: { a: 1 } }),
+  repeats: ({ how }) => REPEATED[how],
   only_structured: () => ({ content: [], structuredContent: { b: [2] } }),
   change: () => {
     extra = extra.length === 0 ? ['newcomer'] : [];
@@ -107,6 +114,25 @@ const TOOLS = {
   },
 };
 
+/** The same content as text and as structured content, as server libraries write it. */
+const REPEATED = {
+  order: {
+    content: [{ type: 'text', text: '{\n  "b": 2,\n  "a": [1, 2]\n}' }],
+    structuredContent: { a: [1, 2], b: 2 },
+  },
+  wrapped: text('Sunny.', { structuredContent: { result: 'Sunny.' } }),
+  number: text('3', { structuredContent: { result: 3 } }),
+  list: {
+    content: [
+      { type: 'text', text: '{"id":1}' },
+      { type: 'text', text: 'two' },
+    ],
+    structuredContent: { result: [{ id: 1 }, 'two'] },
+  },
+  more: text('Found 1.', { structuredContent: { items: ['x'] } }),
+  none: { content: [], structuredContent: { result: [] } },
+};
+
 const HINTS = { count: { annotations: { readOnlyHint: true } } };
 const NAMES = ['a/b', 'a b', 'a_b', 'ü', `long-${'x'.repeat(80)}`, `long-${'x'.repeat(80)}y`];
 
@@ -123,7 +149,8 @@ function list({ cursor = '0' } = {}) {
     const tools = Array.from({ length: 200 }, (_, i) => ({ name: `long_${from + i}`, inputSchema }));
     return { tools, nextCursor: String(from + 200) };
   }
-  if (how === 'circle') return { tools: [tool('t')], nextCursor: 'again' };
+  if (how === 'circle') return { tools: [tool('args')], nextCursor: 'again' };
+  if (how === 'still') return { tools: [tool('args')], nextCursor: String(Number(cursor) + 1) };
   if (how === 'names') return { tools: NAMES.map((name) => tool(name)) };
   if (how === 'broken')
     return {
@@ -140,6 +167,10 @@ function list({ cursor = '0' } = {}) {
         }),
       ],
     };
+  if (how === 'look-ahead') {
+    const to = { type: 'string', pattern: '^(?!\\.).+@.+$' };
+    return { tools: [tool('args', { inputSchema: { type: 'object', properties: { to } } })] };
+  }
   return { tools: [...Object.keys(TOOLS), ...extra].map((name) => tool(name, HINTS[name])) };
 }
 

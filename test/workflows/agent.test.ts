@@ -56,6 +56,28 @@ test('a turn’s tool calls are made together, and their results go back in the 
   expect(run.steps[0]?.files).toMatchObject([{ agent: 'worker', path: 'outputs/note.md' }]);
 });
 
+test('a document that is pinned, and linked by the agent and the step, stands once in what the model reads', async () => {
+  play('MARK', [{ text: 'read' }]);
+  const workspace = await app.workspace({
+    'agents/worker.md':
+      '---\ndescription: Works.\nknowledge: [tone]\n---\n\nFollow [[knowledge/tone]] and [[knowledge/terms#Late]].\n',
+    'knowledge/tone.md': '---\ndescription: How we write.\n---\n\nTONE-TEXT, always.\n',
+    'knowledge/terms.md': '# Terms\n\n## Early\n\nEARLY-TEXT.\n\n## Late\n\nLATE-TEXT.\n',
+    'knowledge/other.md': '---\ndescription: Other.\n---\n\nOTHER-TEXT.\n',
+    'flows/t.md': one(
+      'Do it, MARK, by [[knowledge/tone.md]], [[knowledge/terms#late]], [[knowledge/terms#Early]] and [[memory/nothing]].',
+    ),
+  });
+  const run = await app.ended(workspace, await app.start(workspace, 't'));
+  expect(run.error).toBe(null);
+  const prompt = JSON.stringify(provider.calls.at(-1)?.body.messages);
+  const times = (text: string) => prompt.split(text).length - 1;
+  expect(['TONE-TEXT', 'LATE-TEXT', 'EARLY-TEXT', 'OTHER-TEXT'].map(times)).toEqual([1, 1, 1, 0]);
+  // What is pinned is not offered to be read on demand.
+  expect([times('- knowledge/tone'), times('- knowledge/other')]).toEqual([0, 1]);
+  expect(times('there is none of this name')).toBe(1);
+});
+
 test('costs are what the tokens cost at the given price, on the step, the run and the usage rows', async () => {
   play('MARK', [{ text: 'priced', usage: { input: 1_000, output: 100 } }]);
   const workspace = await app.workspace({ ...worker(), 'flows/c.md': one() });

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { beforeAll, expect, test } from 'vitest';
 import { createNet } from '../../src/net/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
@@ -127,6 +128,20 @@ test('a tool whose document cannot be read says why, whichever operation is name
     const { ok, result } = await bodyOf(tryTool(workspace, 'shop', body));
     expect([ok, result]).toEqual([false, expect.stringMatching(/the document cannot be fetched: .* answers 503/)]);
   }
+});
+
+test('a tool of an MCP server whose schema has a pattern that RE2 does not have is called, and its file needs no description', async () => {
+  const server = await readFile(new URL('../support/mcp-server.mjs', import.meta.url), 'utf8');
+  const workspace = await workspaceOf({
+    'tools/srv/tool.md': '---\nname: srv\ncommand: node\nargs: [server.mjs, look-ahead]\nenv: { LEVEL: "1" }\n---\n',
+    'tools/srv/server.mjs': server,
+  });
+  const call = (args: object) => bodyOf(tryTool(workspace, 'srv', { path: 'args', args }));
+  expect(await call({ to: 'ada@acme.example' })).toMatchObject({ ok: true, result: '{"to":"ada@acme.example"}' });
+  expect(await call({ to: 5 })).toMatchObject({
+    ok: false,
+    result: 'the arguments do not fit: to must be string',
+  });
 });
 
 test('what goes wrong is the answer: an exit status, a time that is over, an operation that is not there, too much text', async () => {

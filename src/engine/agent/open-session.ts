@@ -41,7 +41,7 @@ export async function openSession(
     if (journal.messages.length === 0) tellSecrets(lane, state, secrets);
     const system = [await buildSystem(lane, { step, agent, references }), secretsNote(secrets)].join('\n\n').trimEnd();
     const notes = openingNotes(journal, fresh);
-    const opening = await buildOpening(lane, step, state, { notes, values: references.values });
+    const opening = await buildOpening(lane, step, state, { notes, shared: references });
     const script = agent.script ? await readRunFile(deps, run, agent.script.path) : null;
     // Late, since from here on somebody has to close it.
     const clock = activeClock(lane, step, agent);

@@ -13,27 +13,32 @@ export interface Link {
   readonly agent?: string | undefined;
 }
 
+export interface LinkedDocument {
+  /** Of the file, or of the folder with a slash behind it. */
+  readonly path: string;
+  readonly title: string;
+  readonly text: string;
+}
+
 /**
  * A document that a link hands over: a file (`.md` may be left out), one section of it by heading, or the index of
  * a folder; the nearest. Null when there is nothing of that name.
  */
-export async function readLink(
-  deps: Deps,
-  run: RunView,
-  link: Link,
-): Promise<{ readonly title: string; readonly text: string } | null> {
+export async function readLink(deps: Deps, run: RunView, link: Link): Promise<LinkedDocument | null> {
   const files = await listRunFiles(deps, run);
   const found = resolveLink(pathIndex(files.map(({ path }) => path)), NOTHING, link);
   if (found.kind === 'folder') {
     const inside = files.filter(({ path }) => path.startsWith(`${found.path}/`));
-    return { title: `${found.path}/`, text: inside.map(({ path, size }) => `- ${path} (${size} bytes)`).join('\n') };
+    const path = `${found.path}/`;
+    return { path, title: path, text: inside.map(({ path, size }) => `- ${path} (${size} bytes)`).join('\n') };
   }
   const file = found.kind === 'file' ? await readRunFile(deps, run, found.path) : null;
   if (found.kind !== 'file' || !file) return null;
   const text = withoutFrontmatter(new TextDecoder().decode(file.content));
   const part = link.heading === undefined ? text : section(text, link.heading);
   if (part === null) return null;
-  return { title: link.heading ? `${found.path}#${link.heading}` : found.path, text: cut(part) };
+  const title = link.heading ? `${found.path}#${link.heading}` : found.path;
+  return { path: found.path, title, text: cut(part) };
 }
 
 export function withoutFrontmatter(text: string): string {

@@ -12,10 +12,22 @@ export interface References {
   readonly values: Map<string, string>;
   /** Links in order: what documents go along. */
   readonly links: { readonly target: string; readonly heading?: string }[];
+  /** The documents that the prompt holds, by path: a second link to one adds nothing. */
+  readonly documents: Map<string, readonly string[]>;
 }
 
-export function newReferences(values: References['values'] = new Map()): References {
-  return { values, links: [] };
+/** Of one text of a prompt. `shared` is what the prompt's earlier text refers to and holds. */
+export function newReferences(shared?: Pick<References, 'values' | 'documents'>): References {
+  return { values: shared?.values ?? new Map(), links: [], documents: shared?.documents ?? new Map() };
+}
+
+/** Notes that the prompt now holds this text of a document; false when it held all of it before. */
+export function addDocument({ documents }: References, path: string, text: string): boolean {
+  const texts = documents.get(path) ?? [];
+  const plain = text.replaceAll('\r\n', '\n');
+  if (texts.some((held) => held.includes(plain))) return false;
+  documents.set(path, [...texts, plain]);
+  return true;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Client, Transport } from '@modelcontextprotocol/client';
 import { ServerFault } from './contract.js';
+import { normalizeResult } from './normalize-result.js';
 import { sdk } from './sdk.js';
 
 /** How long a server may take until it is ready. */
@@ -63,6 +64,8 @@ async function open(dial: Dial, { version, signal, onListChanged }: Caller): Pro
   client.onclose = () => {
     isOpen = false;
   };
+  // The library calls a handler that is set before it connects first, with the very message.
+  dial.transport.onmessage = normalizeResult;
   await client.connect(dial.transport, { timeout: CONNECT_MS, signal });
   return {
     client,

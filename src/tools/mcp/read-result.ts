@@ -1,4 +1,4 @@
-import { isRecord, type Json } from '../../shared/json.js';
+import { canonicalJson, isRecord, type Json } from '../../shared/json.js';
 
 /** What a server answered to a call, in the order in which it said it. */
 export type ResultPart =
@@ -19,17 +19,25 @@ const BLOCKS: Readonly<Record<string, Read>> = {
   },
 };
 
-/** The parts of a tool's result. What the server says a second time as structured content is said once. */
+/** The parts of a tool's result. Structured content that the texts repeat is left out: the model reads it once. */
 export function readResult(result: Readonly<Record<string, unknown>>): readonly ResultPart[] {
   const blocks = Array.isArray(result.content) ? result.content : [];
-  const parts = blocks.map((block) => {
-    const read = isRecord(block) && typeof block.type === 'string' ? own(block.type) : undefined;
-    const part = isRecord(block) && read ? read(block) : null;
-    return part ?? { kind: 'text' as const, text: '[content of a kind that is not known was left out]' };
-  });
+  const parts = blocks.map((block) => readBlock(block).part);
   const { structuredContent } = result;
-  if (structuredContent === undefined || isSaid(parts, structuredContent as Json)) return parts;
+  const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
+  if (structuredContent === undefined || repeats(texts, structuredContent as Json)) return parts;
   return [...parts, { kind: 'text', text: JSON.stringify(structuredContent) }];
+}
+
+/** One block of content. `isKnown` is false for a type that the protocol does not have, or a block that its type does not allow. */
+export function readBlock(block: unknown): { readonly part: ResultPart; readonly isKnown: boolean } {
+  const type = isRecord(block) && typeof block.type === 'string' ? block.type : '';
+  const known = isRecord(block) ? (own(type)?.(block) ?? null) : null;
+  if (known !== null) return { part: known, isKnown: true };
+  const notice = `[content of the unknown type "${type.slice(0, 60)}" was left out]`;
+  // A block of a later protocol may have a text that a model can read all the same.
+  const text = isRecord(block) && typeof block.text === 'string' && block.text !== '' ? `\n${block.text}` : '';
+  return { part: { kind: 'text', text: `${notice}${text}` }, isKnown: false };
 }
 
 function own(type: string): Read | undefined {
@@ -46,14 +54,28 @@ function fileOf(what: string, base64: unknown, mediaType: unknown): ResultPart |
   return { kind: 'file', what, base64, mediaType: typeof mediaType === 'string' ? mediaType : '' };
 }
 
-function isSaid(parts: readonly ResultPart[], structured: Json): boolean {
-  const words = JSON.stringify(structured);
-  return parts.some((part) => {
-    if (part.kind !== 'text' || !/^\s*[[{"\d\-tfn]/.test(part.text)) return false;
-    try {
-      return JSON.stringify(JSON.parse(part.text)) === words;
-    } catch {
-      return false;
-    }
+/**
+ * Whether the texts say what the structured content does: as its JSON, whatever the order of keys and the spacing, or,
+ * where it wraps one value (`{ "result": … }`), as that value or as one text for each of its items.
+ */
+function repeats(texts: readonly string[], structured: Json): boolean {
+  const values = texts.map(canonicalText);
+  const [inner, ...more] = isRecord(structured) ? Object.values(structured) : [];
+  const isWrapped = inner !== undefined && more.length === 0;
+  return [structured, ...(isWrapped ? [inner as Json] : [])].some((value) => {
+    const whole = canonicalJson(value);
+    if (values.includes(whole) || canonicalText(texts.join('\n')) === whole) return true;
+    // No item is no text: without one nothing is repeated.
+    if (!Array.isArray(value) || value.length === 0 || value.length !== values.length) return false;
+    return value.every((item, index) => canonicalJson(item) === values[index]);
   });
+}
+
+/** The JSON value that a text is, in canonical form; any other text is itself, as a value. */
+function canonicalText(text: string): string {
+  try {
+    return canonicalJson(JSON.parse(text) as Json);
+  } catch {
+    return canonicalJson(text);
+  }
 }

@@ -1,4 +1,5 @@
 import { Refusal } from '../../shared/refusal.js';
+import { unsupportedPatterns } from '../../workspace/index.js';
 import type { McpToolPlan } from '../../workspace/model.js';
 import { BadArgument } from '../arguments.js';
 import type { Operation, ToolContext, ToolOutcome } from '../contract.js';
@@ -7,12 +8,12 @@ import { toolError } from '../outcome.js';
 import { unusable } from './unusable.js';
 
 /** An MCP server: an operation for each of its tools. One that cannot be reached has one alone, which says why. */
-export async function mcpTool(_deps: McpDeps, plan: McpToolPlan, context: ToolContext): Promise<readonly Operation[]> {
+export async function mcpTool(deps: McpDeps, plan: McpToolPlan, context: ToolContext): Promise<readonly Operation[]> {
   try {
     const server = await context.servers.find(plan, context);
     const tools = await server.tools(context);
     if (tools.length === 0) return [unavailable(plan, 'it has no tools')];
-    return tools.map((tool) => operationOf(plan, server, tool));
+    return tools.map((tool) => operationOf(deps, { plan, server, tool }));
   } catch (error) {
     // The step's time is over, or the run has ended: whoever goes on with the step sees that for itself.
     if (context.signal.aborted) return [unavailable(plan, 'the time of the step was over')];
@@ -20,20 +21,39 @@ export async function mcpTool(_deps: McpDeps, plan: McpToolPlan, context: ToolCo
   }
 }
 
-function operationOf(plan: McpToolPlan, server: Server, tool: ServerTool): Operation {
+interface OfServer {
+  readonly plan: McpToolPlan;
+  readonly server: Server;
+  readonly tool: ServerTool;
+}
+
+function operationOf(deps: McpDeps, { plan, server, tool }: OfServer): Operation {
   return {
     operation: tool.name,
     description: tool.description,
     parameters: tool.parameters,
     acts: () => !tool.readOnly,
     program: false,
-    run: (args, context) =>
-      server.call({ tool, args }, context).catch((error: unknown): ToolOutcome => {
+    run: (args, context) => {
+      warnOfPatterns(deps, plan, tool);
+      return server.call({ tool, args }, context).catch((error: unknown): ToolOutcome => {
         const said = toolError(`${plan.name}: ${sentenceOf(error)}`);
         const mayHaveActed = error instanceof ServerFault && error.mayHaveActed;
         return mayHaveActed ? { ...said, detail: { mayHaveActed } } : said;
-      }),
+      });
+    },
   };
+}
+
+const warned = new WeakSet<ServerTool>();
+
+/** Arguments are checked without the patterns that RE2 does not have. Logged at a tool's first call: a list may have thousands of tools. */
+function warnOfPatterns({ log }: McpDeps, { name }: McpToolPlan, tool: ServerTool): void {
+  if (warned.has(tool)) return;
+  warned.add(tool);
+  const patterns = unsupportedPatterns(tool.parameters);
+  if (patterns.length === 0) return;
+  log.warn({ server: name, tool: tool.name, patterns }, 'MCP tool schema has patterns that RE2 does not support');
 }
 
 function unavailable({ name }: McpToolPlan, why: string): Operation {

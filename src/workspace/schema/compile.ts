@@ -1,12 +1,13 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { canonicalJson, isRecord, type Json, type JsonObject } from '../../shared/json.js';
 import { Lru } from '../../shared/lru.js';
-import { compilePattern } from '../values/pattern.js';
+import { compilePattern, isPattern } from '../values/pattern.js';
 import { MAPS, VALUES } from './json-schema.js';
 
 /** Compiling takes about a millisecond a node. A workspace's own schemas are small; those of foreign tools need not be. */
 const MAX_NODES = { strict: 1_000, lenient: 5_000 } as const;
 const MAX_DEPTH = 64;
+const MAX_PATTERNS_NAMED = 10;
 /** References that one validation may follow: two that meet the same data twice double it with every level. */
 const MAX_STEPS = 20_000;
 
@@ -17,18 +18,44 @@ let steps = 0;
 type Compiled = { ok: true; validate: (value: unknown) => ValidateFunction['errors'] } | { ok: false; message: string };
 const compiled = new Lru<string, Compiled>(200);
 
+type Mode = keyof typeof MAX_NODES;
 const ajvs = { strict: createAjv(true), lenient: createAjv(false) } as const;
 
-/** Compiles with ajv, in a form that cannot hang: RE2 patterns, counted references, hashed `uniqueItems`, nothing remote. */
+/**
+ * Compiles with ajv, in a form that cannot hang: RE2 patterns, counted references, hashed `uniqueItems`, nothing remote.
+ * Without `strict`, for schemas that others wrote: a pattern that RE2 does not have is left out, and where an object's
+ * schema still does not compile, only the properties that do are checked.
+ */
 export function compileSchema(schema: JsonObject, options: { readonly strict: boolean }): Compiled {
   const key = `${options.strict} ${JSON.stringify(schema)}`;
   return compiled.get(key) ?? compiled.set(key, compileFresh(schema, options.strict ? 'strict' : 'lenient'));
 }
 
-function compileFresh(schema: JsonObject, mode: keyof typeof ajvs): Compiled {
+function compileFresh(schema: JsonObject, mode: Mode): Compiled {
+  const compiled = compileWhole(schema, mode);
+  if (compiled.ok || mode === 'strict' || schema.type !== 'object') return compiled;
+  return compileWhole(compilablePart(schema), mode);
+}
+
+/** Of an object's schema, the properties that compile by themselves; any value is accepted for the others. */
+function compilablePart(schema: JsonObject): JsonObject {
+  const { properties, required, $defs, definitions } = schema;
+  const shared = { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }) };
+  const kept = Object.entries(isRecord(properties) ? properties : {}).filter(
+    ([, property]) => isRecord(property) && compileWhole({ ...(property as JsonObject), ...shared }, 'lenient').ok,
+  );
+  const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
+  return {
+    type: 'object',
+    ...(kept.length > 0 && { properties: Object.fromEntries(kept) as JsonObject, ...shared }),
+    ...(names.length > 0 && { required: [...new Set(names)] }),
+  };
+}
+
+function compileWhole(schema: JsonObject, mode: Mode): Compiled {
   const ajv = ajvs[mode];
   try {
-    const counted = count(schema, { left: MAX_NODES[mode] }, 0) as JsonObject;
+    const counted = count(schema, { left: MAX_NODES[mode], mode }, 0) as JsonObject;
     const run = ajv.compile(counted);
     return { ok: true, validate: (value) => runBounded(run, value) };
   } catch (error) {
@@ -77,23 +104,56 @@ function step(): boolean {
   return true;
 }
 
+interface Counting {
+  left: number;
+  readonly mode: Mode;
+}
+
 /** Copies a schema, puts a step beside each reference, and refuses what is too big or too deep. */
-function count(schema: unknown, seen: { left: number }, depth: number): Json {
+function count(schema: unknown, seen: Counting, depth: number): Json {
   seen.left -= 1;
   if (seen.left < 0 || depth > MAX_DEPTH) throw new Error('the schema is too big or nested too deep');
   if (Array.isArray(schema)) return schema.map((entry) => count(entry, seen, depth + 1));
   if (!isRecord(schema)) return schema as Json;
   const entries = Object.entries(schema)
-    .filter(([key]) => key !== '$schema')
+    .filter(([key, value]) => key !== '$schema' && !(seen.mode === 'lenient' && isUnsupported(schema, key, value)))
     .map(([key, value]): [string, Json] => [key, countEntry(key, value, seen, depth)]);
   const refers = typeof schema.$ref === 'string' || typeof schema.$dynamicRef === 'string';
   return Object.fromEntries(refers ? [[STEP, true], ...entries] : entries);
 }
 
-function countEntry(key: string, value: unknown, seen: { left: number }, depth: number): Json {
+function countEntry(key: string, value: unknown, seen: Counting, depth: number): Json {
   if (VALUES.has(key)) return value as Json;
   if (!MAPS.has(key) || !isRecord(value)) return count(value, seen, depth + 1);
-  return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, count(entry, seen, depth + 2)]));
+  const entries = Object.entries(value).filter(
+    ([name]) => seen.mode === 'strict' || key !== 'patternProperties' || isPattern(name),
+  );
+  return Object.fromEntries(entries.map(([name, entry]) => [name, count(entry, seen, depth + 2)]));
+}
+
+/** Without its pattern, a property that only a pattern allows would be refused as an additional one. */
+function isUnsupported(schema: Readonly<Record<string, unknown>>, key: string, value: unknown): boolean {
+  if (key === 'pattern') return typeof value === 'string' && !isPattern(value);
+  const isExtra = key === 'additionalProperties' || key === 'unevaluatedProperties';
+  return isExtra && isRecord(schema.patternProperties) && !Object.keys(schema.patternProperties).every(isPattern);
+}
+
+/** The patterns of a schema that are left out where it is checked, since RE2 does not have them; at most ten. */
+export function unsupportedPatterns(schema: unknown): readonly string[] {
+  const found = new Set<string>();
+  const left: unknown[] = [schema];
+  while (left.length > 0 && found.size < MAX_PATTERNS_NAMED) {
+    const value = left.pop();
+    if (!isRecord(value) && !Array.isArray(value)) continue;
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === 'pattern' && typeof inner === 'string' && !isPattern(inner)) found.add(inner);
+      if (key === 'patternProperties' && isRecord(inner)) {
+        for (const name of Object.keys(inner)) if (!isPattern(name)) found.add(name);
+      }
+      left.push(inner);
+    }
+  }
+  return [...found];
 }
 
 function reason(error: unknown): string {

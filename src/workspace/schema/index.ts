@@ -4,6 +4,7 @@ import { isJsonSchema } from './json-schema.js';
 import { parseSource } from './parse-source.js';
 import { fromPicoschema } from './picoschema.js';
 
+export { unsupportedPatterns } from './compile.js';
 export { validate } from './validate.js';
 
 export type SchemaInfo = 'yaml schema' | 'json schema' | 'yaml form' | 'json form';

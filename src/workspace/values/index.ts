@@ -3,6 +3,6 @@ export { isNear } from './is-near.js';
 export { parseMoney } from './money.js';
 export { nearest } from './nearest.js';
 export { isInterpreterVersion, type PackageManager, parsePackage } from './packages.js';
-export { compilePattern, type Pattern } from './pattern.js';
+export { compilePattern, isPattern, type Pattern } from './pattern.js';
 export { isAddress, isSender } from './sender.js';
 export { isTimeZone } from './time-zone.js';

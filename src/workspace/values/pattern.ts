@@ -21,6 +21,16 @@ export function compilePattern(source: string): Pattern {
   return patterns.get(source) ?? patterns.set(source, compileFresh(source));
 }
 
+/** Whether RE2 has the pattern: it has no look-around and no back references, which other engines do. */
+export function isPattern(source: string): boolean {
+  try {
+    compilePattern(source);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function compileFresh(source: string): Pattern {
   if (source.length > MAX_PATTERN) throw new Error(`the pattern is longer than ${MAX_PATTERN} characters`);
   const re = RE2JS.compile(source);

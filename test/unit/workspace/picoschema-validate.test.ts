@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/shared/json.js';
-import { picoschema, validate } from '../../../src/workspace/schema/index.js';
+import { picoschema, unsupportedPatterns, validate } from '../../../src/workspace/schema/index.js';
 import { cpuUnit, expectCpu } from '../../support/cpu-cost.js';
 
 const read = picoschema({
@@ -46,6 +46,52 @@ test('no schema sees another one’s $id', () => {
 
 test('a schema of a foreign tool may have keywords that nobody knows', () => {
   expect(validate({ type: 'object', 'x-order': 1, format: 'odd' }, {})).toEqual([]);
+});
+
+/** As zod makes it of `z.email()`; RE2 has no look-ahead. */
+const EMAIL = "^(?!\\.)(?!.*\\.\\.)([A-Za-z0-9_'+\\-\\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\\-]*\\.)+[A-Za-z]{2,}$";
+
+test('a pattern of a foreign schema that RE2 does not have is left out, and nothing else of the schema', () => {
+  const foreign: JsonObject = {
+    type: 'object',
+    required: ['to'],
+    properties: {
+      to: { type: 'string', pattern: EMAIL, minLength: 3 },
+      code: { type: 'string', pattern: '^[A-Z]{3}$' },
+      pattern: { type: 'integer' },
+    },
+    patternProperties: { '^(?=x)': { type: 'number' }, '^y': { type: 'number' } },
+    additionalProperties: false,
+  };
+  expect(validate(foreign, { to: 'not an address', code: 'ABC', pattern: 1, xy: 'z' })).toEqual([]);
+  expect(new Set(validate(foreign, { to: 'a', code: 'abc', pattern: 'p', yz: '1' }))).toEqual(
+    new Set([
+      'to must NOT have fewer than 3 characters',
+      'code must match pattern "^[A-Z]{3}$"',
+      'pattern must be integer',
+      'yz must be number',
+    ]),
+  );
+  expect(validate(foreign, {})).toEqual(['to is missing']);
+  expect(new Set(unsupportedPatterns(foreign))).toEqual(new Set([EMAIL, '^(?=x)']));
+  expect(unsupportedPatterns({ type: 'object', properties: { a: { pattern: '^a' } } })).toEqual([]);
+});
+
+test.each<[string, JsonObject]>([
+  ['a reference to another document', { $ref: 'https://a.example/schema.json' }],
+  ['a limit of an older draft', { type: 'number', minimum: 1, exclusiveMinimum: true }],
+  ['items of an older draft', { type: 'array', items: [{ type: 'string' }] }],
+  ['an unknown type', { type: 'date' }],
+])('a foreign schema with %s is checked in all that compiles', (_what, odd) => {
+  const foreign: JsonObject = {
+    type: 'object',
+    required: ['good'],
+    properties: { odd, good: { $ref: '#/$defs/short' } },
+    $defs: { short: { type: 'string', maxLength: 2 } },
+  };
+  expect(validate(foreign, { odd: [{}], good: 'ab' })).toEqual([]);
+  expect(validate(foreign, { odd: 1 })).toEqual(['good is missing']);
+  expect(validate(foreign, { odd: 1, good: 'abc' })).toEqual(['good must NOT have more than 2 characters']);
 });
 
 test('equal items are found whatever the order of their keys', () => {
