@@ -60,6 +60,8 @@ export interface Config {
     readonly apiKeys: Readonly<Partial<Record<'openai' | 'anthropic' | 'google', string>>>;
     /** Reads a variable that the models file names; undefined when unset. */
     readonly env: (name: string) => string | undefined;
+    /** How long one call of a model may take; the default of the models when left out. */
+    readonly callTimeoutMs?: number;
   };
   readonly s3: {
     readonly endpoint: string;

@@ -1,5 +1,5 @@
 import type { Config } from './config.js';
-import { address, parsers, type Reader } from './reader.js';
+import { address, duration, parsers, type Reader } from './reader.js';
 
 const PROVIDER_KEYS = {
   openai: 'OPENAI_API_KEY',
@@ -19,7 +19,15 @@ export function readModels(reader: Reader): Config['models'] {
     single: readSingle(reader),
     apiKeys,
     env: (name) => reader.text(name) ?? undefined,
+    ...readCallTimeout(reader),
   };
+}
+
+const LONGEST_CALL_MS = 86_400_000;
+
+function readCallTimeout(reader: Reader): Pick<Config['models'], 'callTimeoutMs'> {
+  const callTimeoutMs = reader.read('SERVICE_MODEL_CALL_TIMEOUT', duration(LONGEST_CALL_MS), null);
+  return callTimeoutMs === null ? {} : { callTimeoutMs };
 }
 
 /** One model behind an OpenAI-compatible endpoint: the shortest way to a real one. */

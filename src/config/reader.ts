@@ -1,3 +1,4 @@
+import { parseDuration } from '../shared/duration.js';
 import type { ConfigFault } from './config-error.js';
 import type { Environment } from './read-environment.js';
 
@@ -58,6 +59,15 @@ export function oneOf<const T extends string>(...words: readonly T[]): Parse<T> 
   return (text) => {
     const value = words.find((word) => word === text.toLowerCase());
     return value === undefined ? { fault: `is "${text}" and must be one of ${words.join(', ')}` } : { value };
+  };
+}
+
+/** `90s`, `30m`, `2h`, to milliseconds. */
+export function duration(longestMs: number): Parse<number> {
+  return (text) => {
+    const value = parseDuration(text);
+    if (value !== undefined && value <= longestMs) return { value };
+    return { fault: `is "${text}" and must be a duration up to ${longestMs / 3_600_000}h, such as 30m` };
   };
 }
 

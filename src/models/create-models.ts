@@ -6,6 +6,7 @@ import { resolveModel } from './catalogue/resolve-model.js';
 import { ModelError, type Models } from './contract.js';
 
 const IDLE_MS = 120_000;
+const TOTAL_MS = 30 * 60_000;
 const OPEN_MS = 30_000;
 
 interface ModelsDeps extends Pick<Deps, 'config' | 'log' | 'clock'> {
@@ -18,6 +19,7 @@ interface ModelsDeps extends Pick<Deps, 'config' | 'log' | 'clock'> {
 /** The models that are configured. Throws an Error that names every fault of SERVICE_MODELS_FILE. */
 export function createModels({ config, log, clock, idleMs = IDLE_MS, openMs = OPEN_MS }: ModelsDeps): Models {
   const catalogue = readCatalogue(config.models);
+  const totalMs = config.models.callTimeoutMs ?? TOTAL_MS;
   const circuits = createCircuits(clock, openMs);
   return {
     resolve: (name, aliases) => resolveModel(catalogue, name, aliases),
@@ -25,7 +27,7 @@ export function createModels({ config, log, clock, idleMs = IDLE_MS, openMs = OP
       const { via = request.model.name, name } = request.model;
       const entry = entryOf(catalogue, via);
       if (!entry) throw new ModelError('refused', `model ${name} is no longer configured (it was ${via})`);
-      return callModel({ log, clock, circuits, idleMs }, entry, request);
+      return callModel({ log, clock, circuits, idleMs, totalMs }, entry, request);
     },
     known: () => known(catalogue),
     failing: () => circuits.failing(),

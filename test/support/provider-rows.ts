@@ -20,6 +20,8 @@ export interface ProviderRow {
   readonly estimated?: boolean;
   /** What the second call must carry. */
   readonly secondCall?: RegExp;
+  /** True when an answer begins that is not taken to its end. */
+  readonly begins?: true;
   /** Nobody listens at its address. */
   readonly nobody?: true;
 }
@@ -27,7 +29,7 @@ export interface ProviderRow {
 /** Whether its first answer begins, and never comes to its end. */
 export function breaksOff(row: ProviderRow): boolean {
   const { cutAfter = 0, endAfter = 0, hangAfter = 0 } = row.answer(1);
-  return Math.max(cutAfter, endAfter, hangAfter) > 1;
+  return row.begins ?? Math.max(cutAfter, endAfter, hangAfter) > 1;
 }
 
 const said = (message: string, more: object = {}) => JSON.stringify({ error: { message, ...more } });
@@ -40,6 +42,7 @@ const well: FakeAnswer = { text: 'from the first' };
 const always = (answer: FakeAnswer) => () => answer;
 const once = (answer: FakeAnswer) => (n: number) => (n === 1 ? answer : well);
 const event = (body: string) => ({ events: [`data: ${body}\n\n`] });
+const chunk = (delta: object) => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`;
 const words = 'one two three four five six';
 
 /** Asked once, fails with its words, and another model takes over. */
@@ -133,7 +136,29 @@ export const PROVIDER_ROWS: readonly ProviderRow[] = [
     { text: words, endAfter: 4 },
     /ended without a finish reason|cut before the answer/,
   ),
-  broken('a stream that is no JSON', event('<nonsense>'), /what is no JSON/),
+  {
+    ...refused(200),
+    name: 'a stream that cannot be read',
+    answer: always(event('<nonsense>')),
+    error: /cannot be read as an answer: <nonsense>/,
+  },
+  {
+    ...refused(200),
+    name: 'an answer over its limit',
+    answer: always({ events: Array<string>(1_100).fill(chunk({ content: 'word '.repeat(1_600) })) }),
+    error: /it sent an answer larger than 8 MiB, and the call was given up/,
+    begins: true,
+  },
+  answered('a stream with harmless oddities', {
+    events: [
+      'data:\n\n',
+      'data: {"id":1,"choices":null}\n\n',
+      chunk({ role: 'model', content: 'from the first' }),
+      'data: {"choices":[{"delta":null,"finish_reason":"stop"}]}\n\n',
+      'data: {"choices":[],"usage":"{\\"prompt_tokens\\":\\"10\\",\\"completion_tokens\\":5}"}\n\n',
+      'data: [DONE]\n\n',
+    ],
+  }),
   broken('an error event in a 200: busy', event(said('engine is busy', { code: 503 })), /broke off: engine is busy/),
   {
     ...answered('an error event in a 200: wrong request', event(said('no', { type: 'invalid_request_error' }))),

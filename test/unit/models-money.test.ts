@@ -125,6 +125,7 @@ const claude: ModelEntry = {
   contextTokens: null,
   price: null,
   idleMs: null,
+  totalMs: null,
 };
 
 test('the table prices input, cached input, what was written to the cache and output each for itself', () => {

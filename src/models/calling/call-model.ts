@@ -2,6 +2,7 @@ import type { Clock } from '../../shared/clock.js';
 import type { Log } from '../../shared/log.js';
 import { errorMessage } from '../../shared/refusal.js';
 import type { ModelEntry } from '../catalogue/entry.js';
+import { knownContext } from '../catalogue/to-resolved.js';
 import { ModelError, type ModelReply, type ModelRequest } from '../contract.js';
 import { BrokenOff } from '../failing/broken-off.js';
 import { toModelError } from '../failing/to-model-error.js';
@@ -9,6 +10,8 @@ import { believeUsage } from '../pricing/believe-usage.js';
 import { costOf } from '../pricing/cost-of.js';
 import { PROVIDERS } from '../providers/index.js';
 import type { ProviderReply } from '../providers/provider.js';
+import { answerLimits } from '../wire/limits.js';
+import { MENDERS } from '../wire/mend/index.js';
 import type { Circuits } from './circuit.js';
 import { endpointName } from './endpoint-name.js';
 import { createSilence } from './silence.js';
@@ -19,6 +22,7 @@ export interface Caller {
   readonly clock: Clock;
   readonly circuits: Circuits;
   readonly idleMs: number;
+  readonly totalMs: number;
 }
 
 /** One call of one model: guarded by its provider's circuit, watched for silence, paid for. Throws ModelError only. */
@@ -43,7 +47,11 @@ export async function callModel(caller: Caller, entry: ModelEntry, request: Mode
 
 async function attemptCall(caller: Caller, entry: ModelEntry, request: ModelRequest): Promise<ProviderReply> {
   const provider = PROVIDERS[entry.provider];
-  const silence = createSilence(entry.idleMs ?? caller.idleMs);
+  const silence = createSilence({
+    idleMs: entry.idleMs ?? caller.idleMs,
+    totalMs: entry.totalMs ?? caller.totalMs,
+  });
+  const limits = answerLimits(knownContext(entry));
   const key = entry.key ?? '';
   try {
     request.signal.throwIfAborted();
@@ -51,7 +59,12 @@ async function attemptCall(caller: Caller, entry: ModelEntry, request: ModelRequ
     return await provider.call(request, {
       baseUrl: (entry.baseUrl ?? provider.baseUrl ?? '').replace(/\/+$/, ''),
       key,
-      signal: watchCall(AbortSignal.any([request.signal, silence.signal]), silence),
+      signal: watchCall(AbortSignal.any([request.signal, silence.signal]), {
+        ear: silence,
+        maxBytes: limits.wire,
+        mend: MENDERS[entry.provider],
+      }),
+      maxContentBytes: limits.content,
     });
   } catch (error) {
     const broken = error instanceof BrokenOff ? error : null;
@@ -60,7 +73,7 @@ async function attemptCall(caller: Caller, entry: ModelEntry, request: ModelRequ
       key,
       nowMs: caller.clock.now(),
       stopped: request.signal.aborted,
-      silent: silence.why(),
+      givenUp: silence.why(),
     });
     throw broken === null ? told : withCut(told, entry, { request, broken });
   } finally {

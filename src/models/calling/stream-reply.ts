@@ -7,7 +7,8 @@ import type {
 import { isRecord } from '../../shared/json.js';
 import { ModelError, type ModelReply, type ModelRequest, type ToolCall } from '../contract.js';
 import { BrokenOff } from '../failing/broken-off.js';
-import type { ProviderReply, ToldUsage } from '../providers/provider.js';
+import type { Connection, ProviderReply, ToldUsage } from '../providers/provider.js';
+import { tooLarge } from '../wire/limits.js';
 import { createContent, type ReplyContent } from './content.js';
 import { toOpaque } from './opaque.js';
 import { toPrompt, toTools } from './prompt.js';
@@ -28,9 +29,13 @@ export interface SdkModel {
  * One streamed call through a provider of the AI SDK, by its own interface: the SDK's `streamText` around it cost more
  * time than all the rest of a step. Throws what the provider throws: `toModelError` makes sense of it.
  */
-export async function streamReply(request: ModelRequest, signal: AbortSignal, sdk: SdkModel): Promise<ProviderReply> {
+export async function streamReply(
+  request: ModelRequest,
+  { signal, maxContentBytes }: Connection,
+  sdk: SdkModel,
+): Promise<ProviderReply> {
   const { stream } = await sdk.model.doStream(optionsOf(request, signal, sdk));
-  const { content, finish } = await collect(stream, request.onDelta);
+  const { content, finish } = await collect(stream, { onDelta: request.onDelta, maxContentBytes });
   const { text, calls } = content;
   const opaque = toOpaque(request.model, content.parts);
   return {
@@ -58,10 +63,10 @@ function optionsOf(request: ModelRequest, signal: AbortSignal, sdk: SdkModel): L
 
 async function collect(
   stream: ReadableStream<LanguageModelV3StreamPart>,
-  onDelta: ModelRequest['onDelta'],
+  { onDelta, maxContentBytes }: { readonly onDelta: ModelRequest['onDelta']; readonly maxContentBytes: number },
 ): Promise<{ content: ReplyContent; finish: Finish }> {
   const content = createContent(onDelta);
-  const heard: Heard = { said: '', finish: undefined };
+  const heard: Heard = { said: '', bytes: 0, maxBytes: maxContentBytes, finish: undefined };
   try {
     const finish = await hear(stream, heard, content.take);
     return { content: content.end(), finish };
@@ -73,6 +78,8 @@ async function collect(
 
 interface Heard {
   said: string;
+  bytes: number;
+  readonly maxBytes: number;
   finish: Finish | undefined;
 }
 
@@ -86,7 +93,11 @@ async function hear(
   for await (const part of stream) {
     if (part.type === 'error') throw part.error;
     if (part.type === 'finish') heard.finish = part;
-    if ('delta' in part) heard.said += part.delta;
+    if ('delta' in part) {
+      heard.said += part.delta;
+      heard.bytes += Buffer.byteLength(part.delta);
+      if (heard.bytes > heard.maxBytes) throw tooLarge('an answer', heard.maxBytes);
+    }
     take(part);
   }
   const { finish } = heard;

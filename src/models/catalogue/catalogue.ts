@@ -43,6 +43,7 @@ function singleEntry(single: NonNullable<ModelsConfig['single']>): ModelEntry {
     contextTokens: null,
     price: priceIn === null || priceOut === null ? null : { input: priceIn, output: priceOut, cached: priceIn },
     idleMs: null,
+    totalMs: null,
   };
 }
 
@@ -68,5 +69,6 @@ export function directEntry({ apiKeys }: Catalogue, name: string): ModelEntry | 
     contextTokens: null,
     price: null,
     idleMs: null,
+    totalMs: null,
   };
 }

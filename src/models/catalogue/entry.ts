@@ -12,6 +12,8 @@ export interface ModelEntry {
   /** USD a million tokens; null when the operator told none. */
   readonly price: { readonly input: number; readonly output: number; readonly cached: number } | null;
   readonly idleMs: number | null;
+  /** Of a whole call. */
+  readonly totalMs: number | null;
 }
 
 /** The entry that `SERVICE_LLM_MODEL` makes. */

@@ -33,6 +33,7 @@ const Entry = z
     priceOut: Usd.optional(),
     priceCached: Usd.optional(),
     idleSeconds: z.int().min(1).max(290).optional(),
+    totalSeconds: z.int().min(1).max(86_400).optional(),
   })
   .refine((entry) => entry.provider !== 'openai-compatible' || entry.baseUrl !== undefined, {
     path: ['baseUrl'],
@@ -65,7 +66,7 @@ export interface OperatorEntry extends ModelEntry {
 /**
  * Reads `SERVICE_MODELS_FILE` (JSON is YAML too). Throws one Error that names every fault, each with its path:
  * `{ default?: alias or list, models: { <alias>: { provider, model, baseUrl?, key?, contextTokens?, priceIn?,
- * priceOut?, priceCached?, idleSeconds? } } }`. `key` names an environment variable; prices are USD a million tokens.
+ * priceOut?, priceCached?, idleSeconds?, totalSeconds? } } }`. `key` names an environment variable; prices are USD a million tokens.
  */
 export function parseOperatorFile(
   text: string,
@@ -116,5 +117,6 @@ function toEntry(via: string, raw: RawEntry, env: (name: string) => string | und
         ? null
         : { input: priceIn, output: priceOut, cached: raw.priceCached ?? priceIn },
     idleMs: raw.idleSeconds === undefined ? null : raw.idleSeconds * 1_000,
+    totalMs: raw.totalSeconds === undefined ? null : raw.totalSeconds * 1_000,
   };
 }

@@ -1,5 +1,6 @@
 import { APICallError, JSONParseError, TypeValidationError } from '@ai-sdk/provider';
 import { errorMessage } from '../../shared/refusal.js';
+import type { GivenUp } from '../calling/silence.js';
 import { ModelError, type ModelErrorKind } from '../contract.js';
 import { classifyStatus, classifyWords, isOurFault } from './classify.js';
 import { noConnection } from './no-connection.js';
@@ -14,15 +15,16 @@ export interface FailedCall {
   readonly nowMs: number;
   /** The caller's stop; anything thrown after it is that. */
   readonly stopped: boolean;
-  /** The silence for which the call was given up, as a predicate; null when it was not. */
-  readonly silent: string | null;
+  /** Why the call was given up while it was on; null when it was not. */
+  readonly givenUp: GivenUp | null;
 }
 
 /** Whatever a call threw, as a ModelError with the provider's words (design: runs.md 3.7). */
 export function toModelError(error: unknown, call: FailedCall): ModelError {
   if (call.stopped) return new ModelError('aborted', 'the call was stopped');
-  if (call.silent !== null) {
-    return new ModelError('transient', `${call.provider} ${call.silent}`, { brief: call.silent });
+  if (call.givenUp !== null) {
+    const { kind, brief } = call.givenUp;
+    return new ModelError(kind, `${call.provider} ${brief}`, { brief });
   }
   const { kind, text, brief, wait = null, ours = false } = read(error, call);
   return new ModelError(kind, redact(text, call.key), {
@@ -50,9 +52,10 @@ function read(error: unknown, call: FailedCall): Reading {
   const disconnected = noConnection(error);
   if (disconnected !== null) return { kind: 'transient', text: `${provider} ${disconnected}`, brief: disconnected };
   if (APICallError.isInstance(error)) return readAnswer(error, call);
+  // An answer of another shape is likely to come again: it is not retried.
   if (JSONParseError.isInstance(error)) {
-    const brief = 'sent what is no JSON';
-    return { kind: 'transient', text: `${provider} ${brief}: ${error.text.slice(0, 200)}`, brief };
+    const brief = 'sent what is not JSON';
+    return { kind: 'refused', text: `${provider} ${brief}: ${error.text.slice(0, 200)}`, brief };
   }
   if (TypeValidationError.isInstance(error)) return readChunk(error, call);
   if (error instanceof Error) return { kind: 'transient', text: `${provider}: ${error.message}`, brief: 'failed' };
@@ -83,7 +86,7 @@ function readChunk(error: TypeValidationError, call: FailedCall): Reading {
   if (words.text !== '' || words.labels !== '') return readEvent(error.value, call);
   const chunk = JSON.stringify(error.value)?.slice(0, 200);
   const brief = 'sent JSON of another shape';
-  return { kind: 'transient', text: `${call.provider} ${brief}: ${chunk}`, brief };
+  return { kind: 'refused', text: `${call.provider} ${brief}: ${chunk}`, brief };
 }
 
 /** An error told within the stream. */

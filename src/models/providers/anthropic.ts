@@ -11,9 +11,9 @@ export const anthropic: Provider = {
   keyVariable: 'ANTHROPIC_API_KEY',
   priceId: 'anthropic',
   remote: true,
-  call: (request, { baseUrl, key, signal }) =>
-    streamReply(request, signal, {
-      model: models.of(baseUrl, key, request.model.id),
+  call: (request, connection) =>
+    streamReply(request, connection, {
+      model: models.of(connection, request.model.id),
       cacheMark: { anthropic: { cacheControl: { type: 'ephemeral' } } },
     }),
 };

@@ -13,8 +13,8 @@ export const google: Provider = {
   keyVariable: 'GOOGLE_GENERATIVE_AI_API_KEY',
   priceId: 'google',
   remote: true,
-  call: (request, { baseUrl, key, signal }) =>
-    streamReply(request, signal, {
-      model: models.of(baseUrl, key, request.model.id),
+  call: (request, connection) =>
+    streamReply(request, connection, {
+      model: models.of(connection, request.model.id),
     }),
 };

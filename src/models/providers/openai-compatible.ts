@@ -19,6 +19,5 @@ export const openaiCompatible: Provider = {
   keyVariable: null,
   priceId: null,
   remote: true,
-  call: (request, { baseUrl, key, signal }) =>
-    streamReply(request, signal, { model: models.of(baseUrl, key, request.model.id) }),
+  call: (request, connection) => streamReply(request, connection, { model: models.of(connection, request.model.id) }),
 };

@@ -11,9 +11,9 @@ export const openai: Provider = {
   keyVariable: 'OPENAI_API_KEY',
   priceId: 'openai',
   remote: true,
-  call: (request, { baseUrl, key, signal }) =>
-    streamReply(request, signal, {
-      model: models.of(baseUrl, key, request.model.id),
+  call: (request, connection) =>
+    streamReply(request, connection, {
+      model: models.of(connection, request.model.id),
       options: { openai: { store: false } },
     }),
 };

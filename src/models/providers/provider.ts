@@ -7,6 +7,8 @@ export interface Connection {
   readonly key: string;
   /** The call's own: its bytes are watched by it, see watchCall. */
   readonly signal: AbortSignal;
+  /** Of text, reasoning and arguments together. */
+  readonly maxContentBytes: number;
 }
 
 /** Token counts as the provider tells them, not yet believed. */

@@ -1,6 +1,7 @@
 import type { LanguageModelV3 } from '@ai-sdk/provider';
 import { Lru } from '../../shared/lru.js';
 import { fetchOfCall } from '../calling/watched-fetch.js';
+import type { Connection } from './provider.js';
 
 interface SdkModelOptions {
   readonly baseURL: string;
@@ -13,7 +14,7 @@ interface SdkModelOptions {
 export function sdkModels(create: (options: SdkModelOptions) => LanguageModelV3) {
   const models = new Lru<string, LanguageModelV3>(100);
   return {
-    of(baseURL: string, key: string, id: string): LanguageModelV3 {
+    of({ baseUrl: baseURL, key }: Connection, id: string): LanguageModelV3 {
       const name = JSON.stringify([baseURL, key, id]);
       return models.get(name) ?? models.set(name, create({ baseURL, key, id, fetch: fetchOfCall }));
     },

@@ -1,0 +1,98 @@
+import type { Json } from './json.js';
+import { endOfString, QUOTE } from './json-shape.js';
+
+const MINUS = 0x2d;
+const ZERO = 0x30;
+const NINE = 0x39;
+const NUMBER = /[-\d][\d.eE+-]*/y;
+/** No integer of fewer digits is beyond what a double holds. */
+const MANY_DIGITS = /\d{16}/;
+/** More digits than any identifier has; beyond, the conversion itself would cost time. */
+const MAX_DIGITS = 1_000;
+
+/** Marks an integer inside a string. It is random, so no text from outside can look like a marked integer. */
+const MARK = `\uE000${crypto.randomUUID()}:`;
+const MARKED = new RegExp(`(\\\\*)"${MARK}(-?\\d+)\\1"`, 'g');
+
+let isExact = false;
+let hasMarks = false;
+
+/**
+ * What `JSON.stringify` makes of a bigint. Text for JSON goes through `toJson`, which writes the bare digits; code that
+ * does not (a library, a log) gets the digits as a string instead of an exception.
+ */
+Object.defineProperty(BigInt.prototype, 'toJSON', {
+  configurable: true,
+  value(this: bigint): string {
+    if (!isExact) return String(this);
+    hasMarks = true;
+    return MARK + String(this);
+  },
+});
+
+/** JSON text of a value, as `JSON.stringify` writes it; a bigint is written as a number with all its digits. */
+export function toJson(value: unknown, indent?: number): string {
+  isExact = true;
+  hasMarks = false;
+  try {
+    const text = JSON.stringify(value, null, indent);
+    return hasMarks ? unmark(text) : text;
+  } finally {
+    isExact = false;
+  }
+}
+
+/**
+ * Reads JSON as `JSON.parse` does, except that an integer which a double cannot hold exactly becomes a bigint. Throws a
+ * SyntaxError when the text is not JSON or an integer has more than 1,000 digits.
+ */
+export function parseJson(text: string): Json {
+  const value = JSON.parse(text) as Json;
+  const marked = markIntegers(text);
+  return marked === text ? value : (revive(JSON.parse(marked)) as Json);
+}
+
+/**
+ * JSON text whose large integers stand as marked strings, for code that would parse it with `JSON.parse` and write it
+ * again: `unmark` restores the integers in what that code wrote. The text must be valid JSON.
+ */
+export function markIntegers(text: string): string {
+  if (!MANY_DIGITS.test(text)) return text;
+  const parts: string[] = [];
+  let kept = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    if (code !== MINUS && (code < ZERO || code > NINE)) continue;
+    NUMBER.lastIndex = at;
+    const number = NUMBER.exec(text)?.[0] ?? '';
+    if (isLargeInteger(number)) {
+      parts.push(text.slice(kept, at), '"', MARK, number, '"');
+      kept = at + number.length;
+    }
+    at += number.length - 1;
+  }
+  return parts.length === 0 ? text : parts.join('') + text.slice(kept);
+}
+
+/** Replaces each marked string by its integer, also where the JSON stands inside a string of other JSON. */
+export function unmark(text: string): string {
+  return text.includes(MARK) ? text.replace(MARKED, '$2') : text;
+}
+
+function isLargeInteger(number: string): boolean {
+  if (number.length < 16 || !/^-?\d+$/.test(number) || Number.isSafeInteger(Number(number))) return false;
+  if (number.length > MAX_DIGITS) throw new SyntaxError(`a number has more than ${MAX_DIGITS} digits`);
+  return true;
+}
+
+function revive(value: unknown): unknown {
+  if (typeof value === 'string') return value.startsWith(MARK) ? BigInt(value.slice(MARK.length)) : value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(revive);
+  for (const [key, entry] of Object.entries(value)) {
+    const revived = revive(entry);
+    if (revived !== entry) Object.defineProperty(value, key, { value: revived });
+  }
+  return value;
+}
