@@ -35,8 +35,10 @@ export interface RouteDefinition<R extends RouteConfig, A extends Access> {
    * `c.var.once` in its transaction: when its process has died the same call under the same key may take over.
    */
   readonly idempotent?: true | 'settled';
-  /** 1 MiB unless it says otherwise; `stream` leaves the body, whatever its size, to the handler. */
+  /** 1 MiB, and 64 KiB where no credential is needed, unless it says otherwise; `stream` leaves the body, whatever its size, to the handler. */
   readonly maxBodyBytes?: number | 'stream';
+  /** The body itself is signed: its sender is known only when all of it has been taken. */
+  readonly provenByBody?: true;
   /**
    * A page as well, for whom `Accept` prefers HTML: who is not signed in is sent to sign in, a refusal is a page, and its
    * form carries a nonce, which the handler checks.
@@ -69,10 +71,13 @@ const idempotencyHeader = {
 };
 
 const DEFAULT_BODY_BYTES = 1024 * 1024;
+/** Anybody may send it, and nothing that is sent there is long. */
+const OPEN_BODY_BYTES = 64 * 1024;
 
 /** A route with its access, its schemas and its handler. What may be refused before the handler is refused here. */
 export function defineRoute<R extends RouteConfig, const A extends Access>(definition: RouteDefinition<R, A>): Route {
-  const { access, idempotent = false, maxBodyBytes = DEFAULT_BODY_BYTES, page = false } = definition;
+  const { access, idempotent = false, provenByBody = false, page = false } = definition;
+  const { maxBodyBytes = access === 'open' ? OPEN_BODY_BYTES : DEFAULT_BODY_BYTES } = definition;
   const route = withClosedQuery(definition.access, definition.route);
   const find = definition.find ?? null;
   const handle = inOrder(definition.handle as unknown as (c: Context<AppEnv>) => Promise<Response>);
@@ -83,7 +88,7 @@ export function defineRoute<R extends RouteConfig, const A extends Access>(defin
     responses: { ...errorResponses(access, route), ...route.responses },
     middleware: [
       createGuard({ access, find, page }),
-      ...(maxBodyBytes === 'stream' ? [] : [readBody(route, maxBodyBytes)]),
+      ...(maxBodyBytes === 'stream' ? [] : [readBody(route, { access, maxBytes: maxBodyBytes, provenByBody })]),
     ] as MiddlewareHandler[],
   };
   return {

@@ -14,6 +14,7 @@ export const STATUS = {
   forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
+  timed_out: 408,
   conflict: 409,
   precondition_failed: 412,
   too_large: 413,
@@ -26,6 +27,7 @@ export const STATUS = {
 /** Details that HTTP has a header for, besides their place in the body. */
 const HEADERS = {
   retryAfter: (value: unknown) => ['Retry-After', String(value)],
+  acceptEncoding: (value: unknown) => ['Accept-Encoding', (value as readonly string[]).join(', ')],
   allow: (value: unknown) => ['Allow', (value as readonly string[]).join(', ')],
 } as const satisfies Record<string, (value: unknown) => [string, string]>;
 

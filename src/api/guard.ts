@@ -62,11 +62,11 @@ export async function requireThing(c: Context): Promise<void> {
   await finders.get(c)?.(c as Context<GuardedEnv>);
 }
 
-/** A handler may find fault with its input before its verb has looked for the thing: put in order here. */
-export function inOrder(handle: (c: Context<AppEnv>) => Promise<Response>): (c: Context<AppEnv>) => Promise<Response> {
+/** Work may find fault with its input before its verb has looked for the thing: put in order here. */
+export function inOrder<T>(work: (c: Context<AppEnv>) => Promise<T>): (c: Context<AppEnv>) => Promise<T> {
   return async (c) => {
     try {
-      return await handle(c);
+      return await work(c);
     } catch (error) {
       if (error instanceof Refusal && INPUT_FAULTS.includes(error.kind)) return refuse(c, error);
       throw error;
@@ -74,7 +74,7 @@ export function inOrder(handle: (c: Context<AppEnv>) => Promise<Response>): (c: 
   };
 }
 
-const INPUT_FAULTS: readonly RefusalKind[] = ['malformed', 'refused', 'too_large', 'unsupported_type'];
+const INPUT_FAULTS: readonly RefusalKind[] = ['malformed', 'refused', 'timed_out', 'too_large', 'unsupported_type'];
 
 /** No workspace has such a name, and the database cannot even be asked for some: NUL among them. */
 function refuseStrangeName(name: string | undefined): void {

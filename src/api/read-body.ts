@@ -1,54 +1,140 @@
 import type { RouteConfig } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
+import { charsetOf, decodeIn, fieldsIn, notUtf8 } from '../shared/charset.js';
+import { bodyTooLarge, contentCoding, decodeContent } from '../shared/content-coding.js';
+import { isRecord } from '../shared/json.js';
 import { jsonShapeFault } from '../shared/json-shape.js';
 import { Refusal } from '../shared/refusal.js';
-import type { AppEnv } from './env.js';
-import { refuse } from './guard.js';
+import type { Access, AppEnv } from './env.js';
+import { inOrder, requireThing } from './guard.js';
+import { BodyBudget, declaredLength, takeBody } from './take-body.js';
 
 const JSON_TYPE = /^application\/([\w.-]+\+)?json$/i;
+const FORM_TYPE = /^application\/x-www-form-urlencoded$/i;
+
+/** What a request's headers may have. A body of this size costs no more than they do, so its proof is checked once, by its verb. */
+const FREE_BYTES = 16 * 1024;
+
+/** For bodies that carry their own proof, of the whole process. */
+const UNPROVEN_BYTES = 64 * 1024 * 1024;
+const unprovenBodies = new BodyBudget(UNPROVEN_BYTES);
+
+export interface ReadBodyOptions {
+  readonly access: Access;
+  readonly maxBytes: number;
+  /** The proof is over the body, so all of the body is taken before anything is proven. */
+  readonly provenByBody: boolean;
+}
 
 /**
- * Reads the body within its limit and parses it once, before the validators. They would refuse the same faults, but
- * without asking whether the thing is there at all, and without saying what to do.
+ * Takes the body once its sender is known, within its limits, and parses it before the validators. They would refuse the
+ * same faults, but without asking whether the thing is there at all, and without saying what to do.
  */
-export function readBody(route: RouteConfig, maxBytes: number): MiddlewareHandler<AppEnv> {
-  const limit = bodyLimit({ maxSize: maxBytes, onError: (c) => refuse(c, tooLarge(maxBytes)) });
+export function readBody(route: RouteConfig, options: ReadBodyOptions): MiddlewareHandler<AppEnv> {
   const types = Object.keys(route.request?.body?.content ?? {});
   const takesJson = types.some((type) => JSON_TYPE.test(type));
   const takesOther = types.some((type) => !JSON_TYPE.test(type));
+  // Their bytes may be signed, so the verb decodes them when it has checked the signature.
+  const isRaw = types.includes('*/*');
   const isOptional = route.request?.body?.required !== true;
-  return (c, next) =>
-    limit(c, async () => {
-      if (takesJson && (!takesOther || JSON_TYPE.test(typeOf(c)))) await readJson(c, isOptional);
-      await next();
-    });
+  return async (c, next) => {
+    if (c.req.method === 'GET' || c.req.method === 'HEAD') return next();
+    const type = typeOf(c);
+    const isJson = takesJson && (!takesOther || JSON_TYPE.test(type));
+    await inOrder(async () => {
+      if (isJson && type !== '' && !JSON_TYPE.test(type)) throw notJson();
+      const encoding = c.req.header('content-encoding');
+      contentCoding(encoding);
+      const taken = await takeProven(c, options);
+      const body = isRaw ? taken : await decodeContent(taken, { header: encoding, maxBytes: options.maxBytes });
+      keep(c, { arrayBuffer: bufferOf(body) });
+      if (isJson) readJson(c, body, isOptional);
+      else if (!isRaw && FORM_TYPE.test(type)) keep(c, { formData: readForm(c, body) });
+    })(c);
+    await next();
+  };
 }
 
-async function readJson(c: Context<AppEnv>, isOptional: boolean): Promise<void> {
-  const type = typeOf(c);
-  if (!JSON_TYPE.test(type)) {
-    if (type === '' && (await c.req.text()) === '') return;
-    await refuse(c, new Refusal('unsupported_type', 'send the body as JSON, with Content-Type: application/json'));
-  }
-  const text = await c.req.text();
+async function takeProven(
+  c: Context<AppEnv>,
+  { access, maxBytes, provenByBody }: ReadBodyOptions,
+): Promise<Uint8Array> {
+  const declared = declaredLength(c);
+  if (declared !== null && declared > maxBytes) throw bodyTooLarge(maxBytes);
+  if (access === 'token' && (declared === null || declared > FREE_BYTES)) await requireThing(c);
+  return takeBody(c, { maxBytes, unproven: provenByBody ? unprovenBodies : null });
+}
+
+/** As the framework keeps what it has read: its validators and handlers find it there. */
+function keep(c: Context<AppEnv>, read: Readonly<Record<string, unknown>>): void {
+  for (const [key, value] of Object.entries(read)) Object.assign(c.req.bodyCache, { [key]: Promise.resolve(value) });
+}
+
+/** Without a copy where the bytes have a buffer of their own. */
+function bufferOf(bytes: Uint8Array): ArrayBufferLike {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes.buffer : new Uint8Array(bytes).buffer;
+}
+
+function readJson(c: Context<AppEnv>, bytes: Uint8Array, isOptional: boolean): void {
+  if (typeOf(c) === '' && bytes.byteLength > 0) throw notJson();
+  if (typeOf(c) === '') return;
+  const sent = decodeIn(bytes, charsetOf(c.req.header('content-type') ?? ''));
+  if (sent === null) throw notUtf8('the body');
   // Clients that name a type by themselves name it of no body too, which a validator would take for JSON that is cut off.
-  if (text === '' && isOptional) {
-    Object.assign(c.req.bodyCache, { text: Promise.resolve('{}') });
-    return;
-  }
-  if (text.trim() === '') await refuse(c, new Refusal('malformed', 'the body is empty: send JSON, {} at least'));
+  const text = sent === '' && isOptional ? '{}' : sent;
+  if (text.trim() === '') throw new Refusal('malformed', 'the body is empty: send JSON, {} at least');
   const fault = jsonShapeFault(text);
-  if (fault !== null) await refuse(c, new Refusal('refused', `the body ${fault}`));
-  const body = await c.req.json<unknown>().catch((error: unknown) => error);
-  if (body instanceof Error) await refuse(c, new Refusal('malformed', `the body is not JSON: ${body.message}`));
+  if (fault !== null) throw new Refusal('refused', `the body ${fault}`);
+  refuseHalfPairs(text, parse(text));
+  keep(c, { text });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Refusal('malformed', `the body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Half a surrogate pair has no bytes: the database or a file would hold another character in its place. */
+function refuseHalfPairs(text: string, value: unknown): void {
+  // Decoded text holds none, so only an escape can.
+  if (!/\\u[dD][89a-fA-F]/.test(text)) return;
+  const path = halfPairIn(value, ['body']);
+  if (path === null) return;
+  const message = 'it holds half a surrogate pair, which is not text';
+  const issues = [{ path: path.join('.'), message }];
+  throw new Refusal('refused', `${path.join('.')}: ${message}`, { code: 'invalid', issues });
+}
+
+/** Where the first one is; null when there is none. */
+function halfPairIn(value: unknown, path: readonly string[]): readonly string[] | null {
+  if (typeof value === 'string') return isHalved(value) ? path : null;
+  if (!Array.isArray(value) && !isRecord(value)) return null;
+  for (const [key, one] of Object.entries(value)) {
+    if (isHalved(key)) return path;
+    const found = halfPairIn(one, [...path, key]);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+const isHalved = (text: string): boolean => /\p{Surrogate}/u.test(text);
+
+/** The validators would read it as UTF-8 and replace what is not. */
+function readForm(c: Context<AppEnv>, bytes: Uint8Array): FormData {
+  const fields = fieldsIn(bytes, charsetOf(c.req.header('content-type') ?? ''));
+  if (fields === null) throw notUtf8('the form');
+  const form = new FormData();
+  for (const [name, value] of fields) form.append(name, value);
+  return form;
 }
 
 function typeOf(c: Context<AppEnv>): string {
   return c.req.header('content-type')?.split(';')[0]?.trim() ?? '';
 }
 
-function tooLarge(maxBytes: number): Refusal {
-  const size = maxBytes >= 1024 * 1024 ? `${maxBytes / 1024 / 1024} MiB` : `${maxBytes} bytes`;
-  return new Refusal('too_large', `the body is over the limit of ${size}`, { limitBytes: maxBytes });
+function notJson(): Refusal {
+  return new Refusal('unsupported_type', 'send the body as JSON, with Content-Type: application/json');
 }

@@ -4,6 +4,7 @@ import { createAdaptorServer, type Http2Bindings, type HttpBindings } from '@hon
 import { sweepAccounts } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { App } from './app.js';
+import { lingerAfterAnswers, permitBodiesWhenRead } from './linger.js';
 
 export interface ApiServer {
   /** Where it listens, with the port that it got. */
@@ -16,6 +17,9 @@ export interface ApiServer {
 const GRACE_MS = 3_000;
 
 const HOUR_MS = 3_600_000;
+
+/** Each body has a deadline by its rate, where it is taken; a push of git may take longer than any one limit. */
+const TIMEOUTS = { headersTimeout: 20_000, requestTimeout: 0, connectionsCheckingInterval: 5_000 };
 
 export async function serveApi(
   deps: Pick<Deps, 'config' | 'db' | 'log'>,
@@ -34,7 +38,9 @@ export async function serveApi(
     }
     return response;
   };
-  const server = createAdaptorServer({ fetch }) as Server;
+  const server = createAdaptorServer({ fetch, autoCleanupIncoming: false, serverOptions: TIMEOUTS }) as Server;
+  lingerAfterAnswers(server);
+  permitBodiesWhenRead(server);
   await listen(server, host, port);
   const sweep = setInterval(() => {
     sweepAccounts(deps).catch((err: unknown) => deps.log.warn({ err }, 'what has had its time was not removed'));

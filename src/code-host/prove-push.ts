@@ -19,12 +19,11 @@ function hexHeader(name: string, prefix = ''): Proof {
   };
 }
 
+const SIGNATURES = ['x-hub-signature-256', 'x-gitea-signature', 'x-forgejo-signature', 'x-gogs-signature'] as const;
+
 /** Each way in which a code host shows that it has the secret. One is enough. */
 const PROOFS: readonly Proof[] = [
-  hexHeader('x-hub-signature-256', 'sha256='),
-  hexHeader('x-gitea-signature'),
-  hexHeader('x-forgejo-signature'),
-  hexHeader('x-gogs-signature'),
+  ...SIGNATURES.map((name) => hexHeader(name, name === 'x-hub-signature-256' ? 'sha256=' : '')),
   // GitLab sends the secret itself. Both are hashed first, so that not even its length can be measured.
   ({ header }, secret) => {
     const key = randomBytes(32);
@@ -32,6 +31,11 @@ const PROOFS: readonly Proof[] = [
   },
   (sent, secret) => isStandard(sent) && standardWebhooks({ ...sent, secret }),
 ];
+
+/** Whether a header holds a signature, which only the body can prove or disprove. */
+export function hasSignature(header: (name: string) => string | undefined): boolean {
+  return SIGNATURES.some((name) => header(name) !== undefined) || isStandard({ header });
+}
 
 /** Whether whoever sent it has the secret. Without one (null) nobody has, after the same work. */
 export function isProven(sent: Unproven, secret: string | null): boolean {

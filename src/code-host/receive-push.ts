@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Deps } from '../deps.js';
 import { openSecret } from '../secrets/index.js';
+import { decodeContent } from '../shared/content-coding.js';
 import type { Json } from '../shared/json.js';
 import { pathFault } from '../shared/path-fault.js';
 import { Refusal } from '../shared/refusal.js';
 import { deliveryId, readDelivered } from '../triggers/index.js';
 import { type CodePush, HOSTS, hostOf, PayloadFault } from './hosts/index.js';
-import { isProven } from './prove-push.js';
+import { hasSignature, isProven } from './prove-push.js';
 import { keepPush, noteUnsigned } from './push-rows.js';
 import { secretText } from './secret-text.js';
 
@@ -21,7 +22,10 @@ export interface PushDelivery {
   readonly dir: string;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
+  /** As received: signatures are over these bytes, whatever their Content-Encoding. */
   readonly body: Uint8Array;
+  /** Of the body, as received and decoded. */
+  readonly maxBytes: number;
   readonly address: string | null;
   /** What is wrong with the address itself: told to who has proven the secret. */
   readonly fault?: Refusal | null;
@@ -44,7 +48,8 @@ export async function receivePush(deps: Deps, sent: PushDelivery): Promise<Recei
   const host = hostOf(header);
   if (host === null)
     throw new Refusal('refused', 'this is no event of GitHub, GitLab or Gitea: no header names its kind');
-  const { value: payload } = await readDelivered({ type: header('content-type') ?? '', body: sent.body });
+  const body = await decodeContent(sent.body, { header: header('content-encoding'), maxBytes: sent.maxBytes });
+  const { value: payload } = await readDelivered({ type: header('content-type') ?? '', body });
   const event = readEvent(host, payload);
   if (event.kind === 'ping') return { ok: true, ping: true };
   if (event.kind === 'other') return { ok: true, skipped: `${event.name} is no push` };
@@ -53,6 +58,17 @@ export async function receivePush(deps: Deps, sent: PushDelivery): Promise<Recei
   if (event.commit === null) return { ok: true, skipped: `the branch ${sent.branch} was deleted` };
   const id = deliveryId({ dedupe: undefined, signature: null }, { header, body: () => payload });
   return keep(deps, { ...sent, dir }, { workspaceId, host: host.kind, push: event, commit: event.commit, id });
+}
+
+/**
+ * Refuses what its headers show to be unproven, before its body is taken: without any proof, or with a wrong token. A
+ * signature is over the body, so it passes here.
+ */
+export async function requireProofHeader(
+  deps: Deps,
+  sent: Pick<PushDelivery, 'tenant' | 'workspace' | 'headers' | 'address'>,
+): Promise<void> {
+  if (!hasSignature((name) => sent.headers[name])) await proveWorkspace(deps, { ...sent, body: new Uint8Array() });
 }
 
 interface Accepted {
@@ -93,8 +109,10 @@ function digest(parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
+type Unread = Pick<PushDelivery, 'tenant' | 'workspace' | 'headers' | 'body' | 'address'>;
+
 /** A wrong signature, an unknown workspace and account, a preview, and a workspace without the secret are one refusal. */
-async function proveWorkspace(deps: Deps, sent: PushDelivery): Promise<string> {
+async function proveWorkspace(deps: Deps, sent: Unread): Promise<string> {
   const workspace = await findByPath(deps, sent);
   const secret = workspace === null ? null : await openText(deps, { ...workspace, name: WEBHOOK_SECRET });
   const header = (name: string) => sent.headers[name];
@@ -108,7 +126,7 @@ async function proveWorkspace(deps: Deps, sent: PushDelivery): Promise<string> {
 
 async function findByPath(
   { db }: Pick<Deps, 'db'>,
-  { tenant, workspace }: PushDelivery,
+  { tenant, workspace }: Unread,
 ): Promise<{ readonly id: string; readonly tenant: string } | null> {
   // The database cannot even be asked for some names: NUL among them.
   if ([tenant, workspace].some((name) => !/^[\w.-]{1,255}$/.test(name))) return null;

@@ -6,6 +6,7 @@ export type RefusalKind =
   | 'forbidden'
   | 'not_found'
   | 'method_not_allowed'
+  | 'timed_out'
   | 'conflict'
   | 'precondition_failed'
   | 'too_large'

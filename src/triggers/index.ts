@@ -1,10 +1,10 @@
 export type { Delivered } from './deliver.js';
 export { deliveryId } from './delivery-id.js';
-export { findHook } from './find-hook.js';
+export { findHook, type HookPath } from './find-hook.js';
 export { receiveMail } from './inbox/receive-mail.js';
 export { listDeliveries } from './list-deliveries.js';
 export { readDelivered } from './read-body.js';
-export { receiveHook } from './receive-hook.js';
+export { type HookDelivery, receiveHook } from './receive-hook.js';
 export { findDelivery, redeliver } from './redeliver.js';
 export { rotateHook } from './rotate-hook.js';
 export { shownAddresses } from './shown-addresses.js';

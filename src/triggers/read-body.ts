@@ -1,9 +1,9 @@
+import { charsetOf, decodeIn, fieldsIn, notUtf8 } from '../shared/charset.js';
 import { parseExact } from '../shared/exact-numbers.js';
 import type { Json } from '../shared/json.js';
 import { jsonShapeFault } from '../shared/json-shape.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
 import { storableJson } from '../shared/storable-json.js';
-import { charsetOf, decodeIn, fieldsIn } from './charset.js';
 import { formValue, readTexts } from './read-form.js';
 
 const JSON_TYPE = /^application\/([\w.+-]+\+)?json$/;
@@ -33,7 +33,7 @@ export async function readDelivered({
   const text = decode(body, charset);
   if (text.trim() === '') return plain(null);
   if (type === FORM_TYPE) {
-    return readForm(text, () => (charset === null ? [...new URLSearchParams(text)] : fieldsIn(body, charset)));
+    return readForm(text, () => formFields(body, charset));
   }
   if (JSON_TYPE.test(type)) return parse(text);
   // Some senders name no type, or a wrong one, for what is JSON all the same.
@@ -43,8 +43,14 @@ export async function readDelivered({
 
 function decode(body: Uint8Array, charset: string | null): string {
   const text = decodeIn(body, charset);
-  if (text === null) throw new Refusal('malformed', 'the body is no UTF-8 text: send JSON, a form or text');
+  if (text === null) throw notUtf8('the body');
   return text;
+}
+
+function formFields(body: Uint8Array, charset: string | null): readonly (readonly [string, string])[] {
+  const fields = fieldsIn(body, charset);
+  if (fields === null) throw notUtf8('the body');
+  return fields;
 }
 
 function parse(text: string): DeliveredBody {

@@ -1,3 +1,4 @@
+import { charsetNamed, decodeIn, notUtf8 } from '../shared/charset.js';
 import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 
@@ -11,13 +12,23 @@ export async function readParts(type: string, body: Uint8Array): Promise<FormDat
 
 /** The texts of a multipart form, in their order. A file is refused: a run's input holds none. */
 export async function readTexts(type: string, body: Uint8Array): Promise<readonly (readonly [string, string])[]> {
-  const parts = await readParts(type, body);
+  // One character a byte: the platform would read every field as UTF-8 and replace what is not.
+  const parts = await readParts(type, Buffer.from(Buffer.from(body).toString('latin1')));
   if (parts === null) throw new Refusal('malformed', 'the body is not the form that its Content-Type names');
+  const named = parts.get('_charset_');
+  const charset = typeof named === 'string' ? charsetNamed(named) : null;
   return [...parts].flatMap(([name, value]) => {
-    if (typeof value === 'string') return [[name, value] as const];
+    if (typeof value === 'string') return [[partText(name, charset), partText(value, charset)] as const];
     if (isLeftOut(value)) return [];
-    throw new Refusal('unsupported_type', `the form holds a file, ${name}: send texts alone, or a link to the file`);
+    const file = partText(name, charset);
+    throw new Refusal('unsupported_type', `the form holds a file, ${file}: send texts alone, or a link to the file`);
   });
+}
+
+function partText(byteText: string, charset: string | null): string {
+  const text = decodeIn(Buffer.from(byteText, 'latin1'), charset === 'utf-8' ? null : charset);
+  if (text === null) throw notUtf8('the form');
+  return text;
 }
 
 /** A form as one value: a field that comes more than once is a list of its texts. */

@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.js';
+import { decodeContent } from '../shared/content-coding.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { checkSignature } from './check-signature.js';
 import { type Delivered, deliver } from './deliver.js';
@@ -15,13 +16,21 @@ export interface HookDelivery {
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
+  /** As received: signatures are over these bytes, whatever their Content-Encoding. */
   readonly body: Uint8Array;
+  /** Of the body, as received and decoded. */
+  readonly maxBytes: number;
   readonly address: string | null;
 }
 
 /** What a chat provider asks once, to see that the address is ours. */
 export interface Challenge {
   readonly challenge: string;
+}
+
+/** The body without its content coding. */
+export function decodedBody({ headers, body, maxBytes }: HookDelivery): Promise<Uint8Array> {
+  return decodeContent(body, { header: headers['content-encoding'], maxBytes });
 }
 
 /** A delivery of another system: token, signature over the raw bytes, and only then what it says. */
@@ -31,8 +40,8 @@ export async function receiveHook(deps: Deps, sent: HookDelivery): Promise<Deliv
   const place = { ...hook, kind: 'webhook', address: sent.address } as const;
   await noteRefusal(deps, place, () => requireTrigger(hook.live.plan, 'webhook'));
   await checkSignature(deps, hook, { header, body: sent.body, address: sent.address });
-  const { value: input, exact } = await noteRefusal(deps, place, () =>
-    readDelivered({ type: header('content-type') ?? '', body: sent.body }),
+  const { value: input, exact } = await noteRefusal(deps, place, async () =>
+    readDelivered({ type: header('content-type') ?? '', body: await decodedBody(sent) }),
   );
   const challenge = challengeOf(input);
   if (challenge) return challenge;

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { KINDS, type Kind, SECRET } from '../support/code-host.js';
 import { stagePushes } from '../support/push-stage.js';
@@ -74,6 +75,24 @@ describe('security 9', () => {
     expect((await post('{}', { ...standard, 'x-gitlab-event': 'Issue Hook' })).status).toBe(200);
     expect((await post('{ }', { ...standard, 'x-gitlab-event': 'Issue Hook' })).status).toBe(401);
     expect((await post('{}', standard)).status).toBe(422);
+  });
+
+  test('a packed push is signed over the bytes as received', async () => {
+    const packed = gzipSync('{}');
+    const post = (signed: Uint8Array | string) =>
+      stage.app.request(`/api/git/${stage.app.tenant}/${stage.ws.name}`, {
+        as: null,
+        method: 'POST',
+        body: packed,
+        headers: {
+          'content-encoding': 'gzip',
+          'content-type': 'application/json',
+          'x-github-event': 'ping',
+          'x-hub-signature-256': `sha256=${createHmac('sha256', SECRET).update(signed).digest('hex')}`,
+        },
+      });
+    expect((await post('{}')).status).toBe(401);
+    expect((await post(packed)).status).toBe(200);
   });
 
   test('a misspelt key of the address is told to who has the secret, and main is not deployed for it', async () => {

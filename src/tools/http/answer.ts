@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { NetAnswer } from '../../net/index.js';
+import { charsetOf } from '../../shared/charset.js';
 import { mediaTypeOf } from '../../workspace/openapi/index.js';
 import type { CallContext, ToolOutcome } from '../contract.js';
 import { decodeText } from '../text-file.js';
@@ -30,7 +31,7 @@ export async function tellAnswer(deps: HttpDeps, answer: NetAnswer, of: AnswerOf
     ...TOLD.flatMap((name) => (headers.has(name) ? [`${name}: ${headers.get(name)}`] : [])),
   ].join('\n');
   if (body.byteLength === 0) return { text: head, isError, detail };
-  const text = isText(type) || type === null ? decodeText(body) : null;
+  const text = isText(type) || type === null ? decodeText(body, charsetOf(type ?? '')) : null;
   if (text === null) {
     if (isError) return { text: `${head}\n(${body.byteLength} bytes of ${type ?? 'no type'})`, isError, detail };
     const saved = await saveAnswer(deps, answer, of);

@@ -1,5 +1,6 @@
+import { decodeLossy } from '../../shared/charset.js';
 import { isRecord } from '../../shared/json.js';
-import { decodeText, type Part } from './form-parts.js';
+import type { Part } from './form-parts.js';
 import type { Attachment } from './mail.js';
 
 /** What providers tell of a mail, whatever they call it: names are compared without case, `-` and `_`. */
@@ -40,8 +41,8 @@ export function formFields(parts: readonly Part[]): Fields {
   for (const { name, bytes, file } of parts) {
     if (file === null && !fields.has(foldKey(name))) fields.set(foldKey(name), bytes);
   }
-  const charsets = charsetsIn(decodeText(fields.get('charsets') ?? new Uint8Array()));
-  const all = new Map([...fields].map(([name, bytes]) => [name, decodeText(bytes, charsets.get(name))]));
+  const charsets = charsetsIn(decodeLossy(fields.get('charsets') ?? new Uint8Array()));
+  const all = new Map([...fields].map(([name, bytes]) => [name, decodeLossy(bytes, charsets.get(name))]));
   const files = parts.flatMap(({ file, bytes }) => (file === null ? [] : [{ ...file, content: bytes }]));
   return {
     ...fieldsOf(all),

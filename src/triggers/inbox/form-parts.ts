@@ -1,4 +1,4 @@
-import { charsetOf, fieldsIn } from '../charset.js';
+import { charsetOf, decodeIn, decodeLossy, formBytes } from '../../shared/charset.js';
 import { readParts } from '../read-form.js';
 
 /** A field of a form, or a file in it, with its bytes as they came. */
@@ -19,26 +19,19 @@ export async function readFormParts(type: string, body: Uint8Array): Promise<rea
   const charset = charsetOf(type);
   if (!isParts && charset !== null) {
     // The field `charsets` tells of bytes that are a text by now.
-    const fields = fieldsIn(body, charset).filter(([name]) => name.toLowerCase() !== 'charsets');
-    return fields.map(([name, text]) => ({ name, bytes: Buffer.from(text), file: null }));
+    const text = (bytes: Uint8Array): string => decodeIn(bytes, charset) ?? decodeLossy(bytes, charset);
+    const fields = formBytes(body).map(([name, value]) => [text(name), text(value)] as const);
+    const others = fields.filter(([name]) => name.toLowerCase() !== 'charsets');
+    return others.map(([name, value]) => ({ name, bytes: Buffer.from(value), file: null }));
   }
   const form = await readParts(type, isParts ? Buffer.from(Buffer.from(body).toString('latin1')) : body);
   if (form === null) return null;
   const bytesOf = (text: string): Uint8Array => Buffer.from(text, isParts ? 'latin1' : 'utf8');
-  const textOf = (text: string): string => decodeText(bytesOf(text));
+  const textOf = (text: string): string => decodeLossy(bytesOf(text));
   const parts = [...form].map(async ([name, value]): Promise<Part> => {
     if (typeof value === 'string') return { name: textOf(name), bytes: bytesOf(value), file: null };
     const bytes = new Uint8Array(bytesOf(await value.text()));
     return { name: textOf(name), bytes, file: { name: textOf(value.name), type: value.type } };
   });
   return Promise.all(parts);
-}
-
-/** Bytes as text; of a charset that nobody knows as UTF-8. */
-export function decodeText(bytes: Uint8Array, charset = 'utf-8'): string {
-  try {
-    return new TextDecoder(charset, { ignoreBOM: true }).decode(bytes);
-  } catch {
-    return new TextDecoder().decode(bytes);
-  }
 }

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import type { ParsedMail } from 'mailparser';
+import type { EmailAddress, ParsedMail } from 'mailparser';
 import { errorMessage, Refusal } from '../../shared/refusal.js';
 import { type Fields, parsedFields } from './fields.js';
+import { MailTextDecoder, withoutControls } from './text-decoder.js';
 
 const CHUNK_BYTES = 64 * 1024;
 
@@ -14,6 +15,7 @@ const OPTIONS = {
   ...{ skipHtmlToText: true, skipTextToHtml: true, skipTextLinks: true, skipImageLinks: true, keepCidLinks: true },
   // Of each part, in bytes, and parts in all.
   ...{ maxHeadSize: 64 * 1024, maxChildNodes: 64 },
+  Iconv: MailTextDecoder,
 };
 
 /**
@@ -27,10 +29,15 @@ export async function rawFields(raw: Uint8Array): Promise<Fields> {
   const mail = await simpleParser(Readable.from(chunksOf(raw)), OPTIONS).catch((error: unknown) => {
     throw new Refusal('refused', `the mail cannot be read: ${errorMessage(error)}`);
   });
-  const { subject, text, html, headerLines, attachments } = mail;
-  const files = attachments.map(({ filename = '', contentType: type, content }) => ({ name: filename, type, content }));
+  const { text, html, headerLines, attachments } = mail;
+  const subject = mail.subject && withoutControls(mail.subject);
+  const files = attachments.map(({ filename = '', contentType: type, content }) => ({
+    name: withoutControls(filename),
+    type,
+    content,
+  }));
   const headers = headerLines.map(({ key, line }) => [key, headerText(line)]);
-  const to = [mail.to ?? []].flat().flatMap(({ value }) => value);
+  const to = [mail.to ?? []].flat().flatMap(({ value }) => value.map(readable));
   return parsedFields({ from: fromOf(mail), to, subject, text, html: html || '', headers }, files);
 }
 
@@ -54,7 +61,11 @@ async function* chunksOf(raw: Uint8Array): AsyncGenerator<Uint8Array> {
 /** With more than one From line nobody can say who it is from: then all of them are told, and no address is found. */
 function fromOf({ from, headerLines }: ParsedMail): unknown {
   const lines = headerLines.filter(({ key }) => key === 'from');
-  return lines.length === 1 ? from?.value : lines.map(({ line }) => headerText(line)).join(', ');
+  return lines.length === 1 ? from?.value.map(readable) : lines.map(({ line }) => headerText(line)).join(', ');
+}
+
+function readable(one: EmailAddress): EmailAddress {
+  return { ...one, name: withoutControls(one.name) };
 }
 
 function headerText(line: string): string {

@@ -1,8 +1,8 @@
+import { charsetOf, decodeIn, decodeLossy } from '../../shared/charset.js';
 import { parseExact } from '../../shared/exact-numbers.js';
 import { isRecord } from '../../shared/json.js';
 import { jsonShapeFault } from '../../shared/json-shape.js';
 import { errorMessage, Refusal } from '../../shared/refusal.js';
-import { charsetOf, decodeIn } from '../charset.js';
 import { type Fields, formFields, jsonFields } from './fields.js';
 import { readFormParts } from './form-parts.js';
 import type { Attachment, InboundMail } from './mail.js';
@@ -47,7 +47,8 @@ async function readForm(type: string, body: Uint8Array): Promise<Fields> {
 }
 
 function readJson(type: string, body: Uint8Array): Fields {
-  const text = decodeIn(body, charsetOf(type)) ?? new TextDecoder().decode(body);
+  // A provider that is refused gives the mail up in the end, so bytes of an unknown charset are read as the most common one.
+  const text = decodeIn(body, charsetOf(type)) ?? decodeLossy(body, 'windows-1252');
   const fault = jsonShapeFault(text);
   if (fault !== null) throw new Refusal('refused', `the body ${fault}`);
   let value: unknown;

@@ -6,7 +6,7 @@ import { dedupeKey, deliveryId } from '../delivery-id.js';
 import { noteDelivery } from '../delivery-rows.js';
 import { type FoundHook, findHook } from '../find-hook.js';
 import { noteRefusal } from '../note-refusal.js';
-import type { HookDelivery } from '../receive-hook.js';
+import { decodedBody, type HookDelivery } from '../receive-hook.js';
 import { settingsOf } from '../settings.js';
 import { requireTrigger } from '../start-delivered.js';
 import { triggerData } from '../trigger-data.js';
@@ -25,7 +25,7 @@ export async function receiveMail(deps: Deps, sent: HookDelivery): Promise<Deliv
   const hook = await findHook(deps, sent.path);
   const mail = await noteRefusal(deps, { ...hook, kind: 'email', address: sent.address }, async () => {
     requireTrigger(hook.live.plan, 'email');
-    return readMail({ type: sent.headers['content-type'] ?? '', body: sent.body });
+    return readMail({ type: sent.headers['content-type'] ?? '', body: await decodedBody(sent) });
   });
   const from = addressOf(mail.from);
   const loop = loopOf(mail, deps.config.email.from);

@@ -2,15 +2,19 @@ import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { EventParams, EventQuery, Released } from '../../../contract/runs.js';
 import { releaseEvent, requireEventToken } from '../../../runs/index.js';
+import { decodeContent } from '../../../shared/content-coding.js';
 import { readDelivered } from '../../../triggers/index.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { defineRoute } from '../../define-route.js';
 import type { GuardedEnv } from '../../env.js';
 import { okResponse } from '../../schemas.js';
 
+const EVENT_BYTES = 1024 * 1024;
+
 export const postEvent = defineRoute({
   access: 'token',
   find: findRunOfToken,
+  maxBodyBytes: EVENT_BYTES,
   route: createRoute({
     method: 'post',
     path: '/api/events/{tenant}/{ws}/{id}',
@@ -28,7 +32,9 @@ export const postEvent = defineRoute({
     const { token, step } = c.req.valid('query');
     const type = c.req.header('content-type') ?? '';
     // An event is taken once: what cannot be read is refused, before it is spent.
-    const { value: payload } = await readDelivered({ type, body: new Uint8Array(await c.req.arrayBuffer()) });
+    const sent = new Uint8Array(await c.req.arrayBuffer());
+    const body = await decodeContent(sent, { header: c.req.header('content-encoding'), maxBytes: EVENT_BYTES });
+    const { value: payload } = await readDelivered({ type, body });
     const event = { tenant, runId, token, step, payload, address: clientAddress(c) };
     return c.json(await releaseEvent(c.var.deps, event), 200);
   },

@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Context } from 'hono';
 import { authenticateGitKey, type GitCaller } from '../../../accounts/index.js';
@@ -76,7 +76,7 @@ export function bodyOf(c: Context<AppEnv>, longestMs: number = LONGEST_MS): GitB
   const encoding = c.req.header('content-encoding');
   if (encoding !== undefined && !/^(x-)?gzip$/i.test(encoding))
     throw new Refusal('unsupported_type', 'a body may be packed with gzip, and with nothing else');
-  const raw = c.req.raw.body ? Readable.fromWeb(c.req.raw.body as never) : Readable.from([]);
+  const raw = rawBody(c);
   const idle = new AbortController();
   let timer = setTimeout(() => idle.abort(), IDLE_MS);
   raw.on('data', () => {
@@ -86,10 +86,16 @@ export function bodyOf(c: Context<AppEnv>, longestMs: number = LONGEST_MS): GitB
   raw.once('close', () => clearTimeout(timer));
   raw.pause();
   const signal = AbortSignal.any([c.req.raw.signal, idle.signal, AbortSignal.timeout(longestMs)]);
-  const body = encoding === undefined ? raw : raw.pipe(createGunzip());
-  raw.once('error', (error) => body !== raw && body.destroy(error));
+  // Never the request itself: to destroy that one ends the connection, and a refusal with it.
+  const body = raw.pipe(encoding === undefined ? new PassThrough() : createGunzip());
+  raw.once('error', (error) => body.destroy(error));
   signal.addEventListener('abort', () => body.destroy(new Error('the client has left')), { once: true });
   return { body, signal };
+}
+
+function rawBody(c: Context<AppEnv>): Readable {
+  if (c.env?.incoming) return c.env.incoming;
+  return c.req.raw.body ? Readable.fromWeb(c.req.raw.body as never) : Readable.from([]);
 }
 
 /** A stream of ours as an answer. */

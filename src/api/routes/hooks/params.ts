@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { findTarget } from '../../../runs/index.js';
-import { findDelivery, findHook } from '../../../triggers/index.js';
+import { findDelivery, findHook, type HookPath } from '../../../triggers/index.js';
 import type { GuardedEnv } from '../../env.js';
 
 /** Whether the flow of the path is there, before anybody is refused for a role. */
@@ -17,6 +17,10 @@ export async function findDeliveryOfPath(c: Context<GuardedEnv>): Promise<void> 
 
 /** Before a fault of the request is told: is the token one of this flow? */
 export async function findHookOfToken(c: Context<GuardedEnv>): Promise<void> {
+  await findHook(c.var.deps, hookPathOf(c));
+}
+
+export function hookPathOf(c: Context): HookPath {
   const { tenant = '', ws: workspace = '', flow = '' } = c.req.param() as Readonly<Record<string, string>>;
-  await findHook(c.var.deps, { tenant, workspace, flow, token: c.req.query('token') ?? '' });
+  return { tenant, workspace, flow, token: c.req.query('token') ?? '' };
 }

@@ -1,16 +1,19 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { HookParams, HookPassed, HookQuery, HookStarted } from '../../../contract/triggers.js';
-import { receiveHook, receiveMail } from '../../../triggers/index.js';
+import { type HookDelivery, receiveHook, receiveMail } from '../../../triggers/index.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { defineRoute } from '../../define-route.js';
 import type { AppEnv } from '../../env.js';
 import { acceptedResponse, okResponse, spentResponse } from '../../schemas.js';
-import { findHookOfToken } from './params.js';
+import { findHookOfToken, hookPathOf } from './params.js';
+
+const HOOK_BYTES = 1024 * 1024;
 
 export const postHook = defineRoute({
   access: 'token',
   find: findHookOfToken,
+  maxBodyBytes: HOOK_BYTES,
   route: createRoute({
     method: 'post',
     path: '/api/hooks/{tenant}/{ws}/{flow}',
@@ -29,7 +32,7 @@ export const postHook = defineRoute({
     },
   }),
   handle: async (c) => {
-    const answer = await receiveHook(c.var.deps, await deliveryOf(c, c.req.valid('param'), c.req.valid('query')));
+    const answer = await receiveHook(c.var.deps, await deliveryOf(c, HOOK_BYTES));
     c.header('Cache-Control', 'no-store');
     return 'runId' in answer || 'debounced' in answer ? c.json(answer, 202) : c.json(answer, 200);
   },
@@ -55,22 +58,19 @@ export const postMail = defineRoute({
     },
   }),
   handle: async (c) => {
-    const answer = await receiveMail(c.var.deps, await deliveryOf(c, c.req.valid('param'), c.req.valid('query')));
+    const answer = await receiveMail(c.var.deps, await deliveryOf(c, MAIL_BYTES));
     c.header('Cache-Control', 'no-store');
     return 'runId' in answer || 'debounced' in answer ? c.json(answer, 202) : c.json(answer, 200);
   },
 });
 
-async function deliveryOf(
-  c: Context<AppEnv>,
-  { tenant, ws: workspace, flow }: { readonly tenant: string; readonly ws: string; readonly flow: string },
-  { token }: { readonly token: string },
-) {
+async function deliveryOf(c: Context<AppEnv>, maxBytes: number): Promise<HookDelivery> {
   return {
-    path: { tenant, workspace, flow, token },
+    path: hookPathOf(c),
     headers: c.req.header(),
     query: c.req.query(),
     body: new Uint8Array(await c.req.arrayBuffer()),
+    maxBytes,
     address: clientAddress(c),
   };
 }

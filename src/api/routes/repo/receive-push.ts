@@ -1,19 +1,30 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { receivePush } from '../../../code-host/index.js';
+import type { Context } from 'hono';
+import { receivePush, requireProofHeader } from '../../../code-host/index.js';
 import { PushKept, PushParams, PushPassed, PushQuery } from '../../../contract/code-host.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { defineRoute } from '../../define-route.js';
+import type { AppEnv, GuardedEnv } from '../../env.js';
 import { acceptedResponse, okResponse } from '../../schemas.js';
 import { invalid } from '../../validate.js';
 
 /** GitHub's own limit of a payload. */
 const PAYLOAD_BYTES = 25 * 1024 * 1024;
 
+/** What can be refused by the headers alone, before the body is taken. */
+async function findProof(c: Context<GuardedEnv>): Promise<void> {
+  const { tenant = '', ws: workspace = '' } = c.req.param() as Readonly<Record<string, string>>;
+  const address = clientAddress(c as Context<AppEnv>);
+  await requireProofHeader(c.var.deps, { tenant, workspace, headers: c.req.header(), address });
+}
+
 /** `?brnch=live` passed over would deploy main. */
 const KnownQuery = PushQuery.strict();
 
 export const postCodePush = defineRoute({
   access: 'token',
+  find: findProof,
+  provenByBody: true,
   maxBodyBytes: PAYLOAD_BYTES,
   route: createRoute({
     method: 'post',
@@ -43,6 +54,7 @@ export const postCodePush = defineRoute({
       dir,
       headers: c.req.header(),
       body: new Uint8Array(await c.req.arrayBuffer()),
+      maxBytes: PAYLOAD_BYTES,
       address: clientAddress(c),
       fault: read.success ? null : invalid(read.error, { where: 'query', schema: KnownQuery, data: query }),
     });

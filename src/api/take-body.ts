@@ -1,0 +1,123 @@
+import { Readable } from 'node:stream';
+import type { Context } from 'hono';
+import { bodyTooLarge } from '../shared/content-coding.js';
+import { Refusal } from '../shared/refusal.js';
+import type { AppEnv } from './env.js';
+
+export interface BodyRules {
+  readonly maxBytes: number;
+  /** Counts what is held of bodies that nothing has proven yet; null for a body whose sender is known. */
+  readonly unproven: BodyBudget | null;
+  readonly deadline?: BodyDeadline;
+}
+
+export interface BodyDeadline {
+  /** The longest silence, and how long a body may take before its rate counts. */
+  readonly idleMs: number;
+  readonly minBytesPerSecond: number;
+}
+
+/** Slower than any modem in use: what is slower only holds a connection. */
+const DEADLINE: BodyDeadline = { idleMs: 15_000, minBytesPerSecond: 4_096 };
+
+/** How many bytes of unproven bodies the process holds at once. */
+export class BodyBudget {
+  #held = 0;
+
+  constructor(readonly maxBytes: number) {}
+
+  hold(bytes: number): void {
+    if (this.#held + bytes > this.maxBytes) {
+      throw new Refusal('unavailable', 'too many bodies are being received at once; try again in a few seconds', {
+        code: 'overloaded',
+        retryAfter: 5,
+      });
+    }
+    this.#held += bytes;
+  }
+
+  free(bytes: number): void {
+    this.#held -= bytes;
+  }
+}
+
+/** True when the request brings a body; null of its length is a body whose length is not declared. */
+export function declaredLength(c: Context<AppEnv>): number | null {
+  if (c.req.header('transfer-encoding') !== undefined) return null;
+  const length = c.req.header('content-length');
+  if (length !== undefined) return Number(length);
+  // A request that came over no connection, as tests make them, declares nothing.
+  const isStreamed = c.env?.incoming === undefined && c.req.raw.body !== null;
+  return isStreamed ? null : 0;
+}
+
+/** The body's bytes as received. Ends without an answer to a client that has left. */
+export async function takeBody(c: Context<AppEnv>, rules: BodyRules): Promise<Buffer> {
+  const declared = declaredLength(c);
+  if (declared === 0) return Buffer.alloc(0);
+  if (declared !== null && declared > rules.maxBytes) throw bodyTooLarge(rules.maxBytes);
+  // Not by the request's own stream: to cancel that one ends the connection, and the refusal with it.
+  const source = c.env?.incoming ?? Readable.fromWeb(c.req.raw.body as never);
+  return takeBytes(source, rules);
+}
+
+/** Reads the stream to its end, and leaves it paused and whole when it refuses. */
+export function takeBytes(source: Readable, { maxBytes, unproven, deadline = DEADLINE }: BodyRules): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const clock = createBodyClock(deadline);
+    let bytes = 0;
+    const timer = setInterval(() => {
+      const late = clock.fault(bytes);
+      if (late !== null) settle(() => reject(late));
+    }, 1_000);
+    const settle = (act: () => void) => {
+      clearInterval(timer);
+      for (const [event, heard] of listeners) source.off(event, heard);
+      // Its error may come after the refusal, when the connection ends.
+      source.on('error', () => undefined);
+      source.pause();
+      unproven?.free(bytes);
+      act();
+    };
+    const onData = (chunk: Buffer) => {
+      try {
+        if (bytes + chunk.length > maxBytes) throw bodyTooLarge(maxBytes);
+        unproven?.hold(chunk.length);
+      } catch (error) {
+        return settle(() => reject(error));
+      }
+      bytes += chunk.length;
+      clock.heard();
+      chunks.push(chunk);
+    };
+    const left = () => settle(() => reject(new Refusal('malformed', 'the body ended before all of it came')));
+    const listeners = [
+      ['data', onData],
+      ['end', () => settle(() => resolve(Buffer.concat(chunks)))],
+      ['error', left],
+      ['close', left],
+    ] as const;
+    for (const [event, heard] of listeners) source.on(event, heard);
+    if (source.destroyed) left();
+  });
+}
+
+function createBodyClock({ idleMs, minBytesPerSecond }: BodyDeadline) {
+  const startedAt = performance.now();
+  let heardAt = startedAt;
+  return {
+    heard() {
+      heardAt = performance.now();
+    },
+    /** The refusal of a body that is silent or too slow; null while it is neither. */
+    fault(bytes: number): Refusal | null {
+      const now = performance.now();
+      const isIdle = now - heardAt >= idleMs;
+      const isSlow = now - startedAt >= idleMs + (bytes / minBytesPerSecond) * 1_000;
+      if (!isIdle && !isSlow) return null;
+      const message = `the body did not arrive in time: ${bytes} bytes in ${Math.round((now - startedAt) / 1_000)} s`;
+      return new Refusal('timed_out', message, { code: 'body-timeout' });
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { Transform, type TransformCallback } from 'node:stream';
+import { charsetNamed, decodeIn, decodeLossy } from '../../shared/charset.js';
+
+/**
+ * Decodes a text part of a mail by the tables of the Encoding Standard, as the mail parser asks for it: the parser's own
+ * tables read the bytes 80–9F of ISO-8859-1 as control characters. A part without a charset is UTF-8 where it can be.
+ */
+export class MailTextDecoder extends Transform {
+  readonly #label: string;
+  readonly #chunks: Uint8Array[] = [];
+
+  constructor(label: string) {
+    super();
+    this.#label = label;
+  }
+
+  override _transform(chunk: Uint8Array, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#chunks.push(chunk);
+    done();
+  }
+
+  override _flush(done: TransformCallback): void {
+    done(null, Buffer.from(this.#text(Buffer.concat(this.#chunks))));
+  }
+
+  #text(bytes: Uint8Array): string {
+    // Mail programs also write windows charsets in ways that the standard does not list.
+    const label = this.#label.replace(/^win(?:dows)?[-_]?(?=\d{3,4}$)/i, 'windows-');
+    const charset = /ascii|^ansi_x3/i.test(label) ? null : charsetNamed(label);
+    if (charset !== null && charset !== 'utf-8') return decodeLossy(bytes, charset);
+    return decodeIn(bytes, null) ?? decodeLossy(bytes, charset ?? 'windows-1252');
+  }
+}
+
+/** Control characters of ISO-8859-1 in a decoded header as the characters that its sender meant. */
+export function withoutControls(text: string): string {
+  return text.replace(/[\x80-\x9f]+/g, (found) => decodeLossy(Buffer.from(found, 'latin1'), 'windows-1252'));
+}
