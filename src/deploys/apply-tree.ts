@@ -34,6 +34,8 @@ import { findRepeat } from './find-repeat.js';
 export interface Proposal {
   readonly prepared: PreparedTree;
   readonly mentions: ReadonlySet<string>;
+  /** Memory of agents among the files, which the caller did not give. */
+  readonly kept?: ReadonlySet<string> | undefined;
   /** Holds these files, and comes after what is live; without it a commit is made. Its pack is taken by `also`. */
   readonly commit?: ReadyCommit | undefined;
   /** The paths that are marked as programs; without it a file stays what it was. */
@@ -48,6 +50,9 @@ export interface TreeRequest {
   readonly propose: (sql: Sql, workspaceId: string, live: LiveTree) => Promise<Proposal>;
   /** A full hash to be known by; null takes the git commit's. */
   readonly id: string | null;
+  /** Another id for it while it is free, and the id as the caller gave it. */
+  readonly preferredId?: string | null;
+  readonly givenId?: string | null;
   readonly via: RevisionInput['via'];
   readonly message: (diff: TreeDiff) => string;
   /** The revision that the caller believes live. */
@@ -131,9 +136,10 @@ function isStale(draft: Draft, live: LiveTree): boolean {
 
 /** The answer or the refusal that needs no write; null when the tree is to go live. */
 async function settle(sql: Sql, workspaceId: string, request: TreeRequest, draft: Draft): Promise<DeployResult | null> {
-  const { live, prepared } = draft;
-  const repeat = await findRepeat(sql, workspaceId, { id: request.id, files: prepared.files });
-  if (repeat) return { ...answer(draft, repeat), added: [], changed: [], removed: [], issues: repeat.warnings };
+  const { live, prepared, kept } = draft;
+  const given = kept?.size ? new Map([...prepared.files].filter(([path]) => !kept.has(path))) : prepared.files;
+  const repeat = await findRepeat(sql, workspaceId, { id: request.id, files: given });
+  if (repeat) return { ...answer(draft, repeat), removed: [], added: [], changed: [], issues: repeat.warnings };
   if (!prepared.workspace) throw refusedTree(request.what ?? 'the tree', prepared.issues, draft.diff);
   if (request.base !== null && request.base !== live.revision && request.base !== live.gitCommit) {
     throw new Refusal('conflict', 'another revision is live than the one named in base; read it, then deploy over it', {
@@ -142,7 +148,7 @@ async function settle(sql: Sql, workspaceId: string, request: TreeRequest, draft
     });
   }
   if (request.dryRun) return { ...answer(draft, null), revision: live.revision };
-  if (request.id === null && !moves(draft) && isLiveAlready(draft)) return answer(draft, live);
+  if (request.id === null && !moves(draft) && isLiveAlready(draft, request)) return answer(draft, live);
   if (!request.overLiveRuns) await refuseLiveRuns(sql, workspaceId);
   return null;
 }
@@ -168,9 +174,10 @@ function moves({ commit, live }: Draft): boolean {
   return commit !== undefined && commit.id !== live.gitCommit;
 }
 
-/** Nothing would move: the same files, and no memory of an agent's to replace. */
-function isLiveAlready({ live, mentions, marked }: Draft): boolean {
-  const replaces = [...mentions].some((path) => live.memory.has(path));
+/** Nothing would move: the same files, and no memory of an agent's to replace or to take over. */
+function isLiveAlready({ live, mentions, marked }: Draft, { via }: TreeRequest): boolean {
+  const takesOver = (path: string): boolean => via !== 'edit' && live.source.get(path)?.fromAgent === true;
+  const replaces = [...mentions].some((path) => live.memory.has(path) || takesOver(path));
   return live.seq > 0 && !replaces && isEmptyDiff(diffMarkedTrees(live.source, marked));
 }
 
@@ -202,6 +209,8 @@ async function makeLive(
     prepared: prepared as PreparedTree & { workspace: Workspace },
     mentions,
     id: request.id,
+    preferredId: request.preferredId,
+    givenId: request.givenId,
     by: caller.actor,
     via: request.via,
     message: request.message(current.diff),

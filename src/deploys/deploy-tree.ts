@@ -2,19 +2,23 @@ import type { Once } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
 import type { SourceFile } from '../workspace/model.js';
-import { type LiveTree, type PreparedTree, prepareTree, readInReach, type TreeDiff } from '../workspaces/index.js';
+import type { TreeDiff } from '../workspaces/index.js';
 import { applyTree, type DeployResult, type TreeRequest } from './apply-tree.js';
 import { noteRefused } from './note-refused.js';
+import { createTreeProposal } from './propose-tree.js';
+import { readCommit } from './read-commit.js';
 
 export interface DeployInput {
   readonly workspace: string;
-  /** The whole tree; what it leaves out goes, but for memory that agents wrote. */
+  /** The whole tree; what it leaves out is removed, but for memory that agents wrote. */
   readonly files: readonly SourceFile[];
-  /** A full hash of 40 hex digits is the revision's id; anything else is the message. */
+  /** See `readCommit`. */
   readonly commit?: string | undefined;
   readonly message?: string | undefined;
   readonly force?: boolean | undefined;
   readonly dryRun?: boolean | undefined;
+  /** `false` refuses a tree without AGENTS.md that removes most of the live files. */
+  readonly allowEmpty?: boolean | undefined;
   readonly base?: string | undefined;
   readonly via: 'deploy' | 'push' | 'rollback';
   /** Memory files that replace what an agent wrote; when left out, all that `files` holds. `changed`: those that differ from the revision's. */
@@ -27,21 +31,14 @@ export interface DeployInput {
   readonly once?: Once | undefined;
 }
 
-const FULL_HASH = /^[0-9a-f]{40}$/i;
-
 /** Deploys a whole tree. See `applyTree` for what refuses it. */
 export async function deployTree(deps: Deps, caller: Caller, input: DeployInput): Promise<DeployResult> {
-  const { id, message } = readCommit(input);
-  let last: PreparedTree | undefined;
+  const { message, ...ids } = readCommit(input);
+  const propose = createTreeProposal(deps, caller.tenant, input);
   return applyTree(deps, caller, {
     workspace: input.workspace,
-    propose: async (sql, workspaceId, live) => {
-      const reach = await readInReach(sql, caller.tenant, workspaceId);
-      // The same files are read once, and again only when another library came in between.
-      if (last?.librarySeq !== reach.library.seq) last = await prepareTree(deps, input.files, reach);
-      return { prepared: last, mentions: mentionsOf(input, last, live), executable: input.executable };
-    },
-    id,
+    propose,
+    ...ids,
     via: input.via,
     message: (diff) => message ?? describeDiff(diff),
     base: input.base ?? null,
@@ -53,17 +50,6 @@ export async function deployTree(deps: Deps, caller: Caller, input: DeployInput)
     await noteRefused(deps, caller, input, error);
     throw error;
   });
-}
-
-function mentionsOf({ mentions, files }: DeployInput, { files: prepared }: PreparedTree, live: LiveTree): Set<string> {
-  if (mentions !== 'changed') return new Set(mentions ?? files.map(({ path }) => path));
-  return new Set([...prepared].filter(([path, { sha }]) => live.source.get(path)?.sha !== sha).map(([path]) => path));
-}
-
-function readCommit({ commit, message }: DeployInput): { id: string | null; message: string | undefined } {
-  const isHash = commit !== undefined && FULL_HASH.test(commit);
-  const text = message ?? (isHash ? undefined : commit);
-  return { id: isHash ? commit.toLowerCase() : null, message: text?.replaceAll('\0', '').trim() || undefined };
 }
 
 function describeDiff({ added, changed, removed }: TreeDiff): string {

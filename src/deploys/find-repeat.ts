@@ -33,7 +33,9 @@ export async function findRepeat(
     values: [workspaceId, id],
   });
   if (!row) return null;
-  if (isEmptyDiff(diffTrees(parseManifest(row.manifest), files))) return row;
+  // Memory of agents that stayed beside the files was not the deploy's.
+  const own = new Map([...parseManifest(row.manifest)].filter(([, { fromAgent }]) => !fromAgent));
+  if (isEmptyDiff(diffTrees(own, files))) return row;
   throw new Refusal('conflict', `${id} was deployed before with other files; name the commit that holds these`, {
     code: 'deploy/other-tree',
   });

@@ -53,8 +53,10 @@ const FINDERS: readonly Find[] = [
   async (sql, _repository, { workspaceId, ref }) => {
     const [row] = await sql.query<{ commit: string }>({
       name: 'revision-by-id',
-      text: `SELECT git_commit AS commit FROM revision WHERE workspace_id = $1 AND (id = $2 OR git_commit = $2)
-        ORDER BY (id = $2) DESC, seq DESC LIMIT 1`,
+      text: `SELECT r.git_commit AS commit FROM revision r
+          LEFT JOIN change c ON c.workspace_id = r.workspace_id AND c.revision_seq = r.seq AND c.commit = $2
+        WHERE r.workspace_id = $1 AND (r.id = $2 OR r.git_commit = $2 OR c.commit = $2)
+        ORDER BY (r.id = $2) DESC, (r.git_commit = $2) DESC, r.seq DESC LIMIT 1`,
       values: [workspaceId, ref],
     });
     return row ? { commit: row.commit, kind: 'revision', label: ref.slice(0, 10) } : null;

@@ -1,3 +1,4 @@
+export { keptMemory } from './agent-memory.js';
 export { alignMain, alignRefs } from './align-refs.js';
 export { checkWorkspaceName, createWorkspace } from './create-workspace.js';
 export { deleteWorkspace } from './delete-workspace.js';

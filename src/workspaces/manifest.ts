@@ -11,6 +11,8 @@ export interface ManifestEntry {
   readonly by: Writer;
   /** Marked as a program, by a push. */
   readonly executable?: true;
+  /** Memory that an agent wrote and a person edited since; no deploy or push has mentioned it yet. */
+  readonly fromAgent?: true;
   /** ISO 8601, UTC. */
   readonly at: string;
 }
@@ -29,9 +31,10 @@ export function parseManifest(manifest: unknown): Map<string, ManifestEntry> {
 }
 
 export interface TreeDiff {
+  /** First, as it is what a caller may not have meant. */
+  readonly removed: readonly string[];
   readonly added: readonly string[];
   readonly changed: readonly string[];
-  readonly removed: readonly string[];
 }
 
 type Files = ReadonlyMap<string, MarkedFile>;
@@ -55,7 +58,7 @@ function diff(before: Files, after: Files, isSame: (old: MarkedFile, file: Marke
     else if (!isSame(old, file)) changed.push(path);
   }
   const removed = [...before.keys()].filter((path) => !after.has(path));
-  return { added: added.sort(), changed: changed.sort(), removed: removed.sort() };
+  return { removed: removed.sort(), added: added.sort(), changed: changed.sort() };
 }
 
 export function isEmptyDiff({ added, changed, removed }: TreeDiff): boolean {

@@ -24,6 +24,10 @@ export interface RevisionToStore {
   readonly files: ReadonlyMap<string, PreparedFile>;
   /** A full hash that the caller named; null takes the git commit's. */
   readonly id: string | null;
+  /** Another id that it takes when it is free. */
+  readonly preferredId?: string | null | undefined;
+  /** The paths that stay an agent's memory. */
+  readonly agentMemory?: ReadonlySet<string> | undefined;
   readonly by: Actor;
   readonly via: 'deploy' | 'push' | 'edit' | 'rollback';
   /** Stands for the one that would be made. */
@@ -54,7 +58,7 @@ export async function storeRevision(deps: Deps, sql: Sql, input: RevisionToStore
   failpoint('objects-written');
   const revision = {
     seq: live.seq + 1,
-    id: input.id ?? (await freeId(sql, workspaceId, git.commit)),
+    id: input.id ?? (await freeId(sql, workspaceId, [input.preferredId ?? null, git.commit])),
     gitCommit: git.commit,
   };
   const manifest = nextManifest(input);
@@ -122,21 +126,26 @@ function nextManifest(input: RevisionToStore): Map<string, ManifestEntry> {
   const manifest = new Map<string, ManifestEntry>();
   for (const [path, { sha, content }] of files) {
     const old = live.source.get(path);
-    const { executable: _, ...entry } =
-      old?.sha === sha ? old : { sha, size: content.byteLength, ...written, executable: undefined };
-    manifest.set(path, isProgram(input, path) ? { ...entry, executable: true } : entry);
+    const { sha: id, size, by, at: since } = old?.sha === sha ? old : { sha, size: content.byteLength, ...written };
+    manifest.set(path, {
+      ...{ sha: id, size, by, at: since },
+      ...(isProgram(input, path) && { executable: true }),
+      ...(input.agentMemory?.has(path) && { fromAgent: true }),
+    });
   }
   return manifest;
 }
 
-/** The commit's own id, unless a deploy gave that name to a tree of its own. */
-async function freeId(sql: Sql, workspaceId: string, commit: string): Promise<string> {
-  const [taken] = await sql.query({
-    name: 'revision-id-taken',
-    text: 'SELECT 1 FROM revision WHERE workspace_id = $1 AND id = $2',
-    values: [workspaceId, commit],
+/** The first of these ids that no other revision or change has, else a new one. */
+async function freeId(sql: Sql, workspaceId: string, wanted: readonly (string | null)[]): Promise<string> {
+  const rows = await sql.query<{ id: string }>({
+    name: 'revision-ids-taken',
+    text: `SELECT id FROM revision WHERE workspace_id = $1 AND id = ANY($2)
+      UNION SELECT id FROM change WHERE workspace_id = $1 AND id = ANY($2)`,
+    values: [workspaceId, wanted.filter((id) => id !== null)],
   });
-  return taken ? newId() : commit;
+  const taken = new Set(rows.map(({ id }) => id));
+  return wanted.find((id) => id !== null && !taken.has(id)) ?? newId();
 }
 
 async function insertBlobs(sql: Sql, workspaceId: string, blobs: Map<string, Uint8Array>): Promise<void> {

@@ -4,6 +4,7 @@ import { failpoint } from '../shared/failpoint.js';
 import type { Actor } from '../shared/roles.js';
 import { storableJson } from '../shared/storable-json.js';
 import type { Workspace } from '../workspace/model.js';
+import { agentMemoryOf } from './agent-memory.js';
 import { type LiveTree, treeAfter, visibleTree } from './live-tree.js';
 import { diffMarkedTrees, type RevisionIndex, type TreeDiff } from './manifest.js';
 import type { PreparedTree } from './prepare-tree.js';
@@ -20,6 +21,10 @@ export interface RevisionInput {
   readonly mentions: ReadonlySet<string>;
   /** The id the caller named, a full hash; null takes the git commit's. */
   readonly id: string | null;
+  /** Another id that it takes when it is free. */
+  readonly preferredId?: string | null | undefined;
+  /** The id as the caller gave it, for history. */
+  readonly givenId?: string | null | undefined;
   readonly by: Actor;
   readonly via: 'deploy' | 'push' | 'edit' | 'rollback';
   readonly message: string;
@@ -47,6 +52,7 @@ export async function writeRevision(deps: Deps, sql: Sql, input: RevisionInput):
   const { manifest, ...revision } = await storeRevision(deps, sql, {
     ...input,
     files: prepared.files,
+    agentMemory: agentMemoryOf(live, prepared.files, input),
     at,
     plans,
     index: storableJson(indexOf(prepared)),

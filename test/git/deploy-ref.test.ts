@@ -130,6 +130,17 @@ describe('deploying a ref', () => {
     expect([tree['memory/writer/a.md'], tree['memory/writer/b.md']]).toEqual(['agent', 'old']);
   });
 
+  test('keeps memory that an agent wrote and a person corrected since', async () => {
+    await stage.app.deploy(stage.ws.name, { ...SMALL, 'AGENTS.md': '1' }, { commit: 'v1.2.3' });
+    await agentWrites(stage.app, { id: stage.ws.id, path: 'memory/writer/a.md', content: 'agent', seen: null });
+    const source = `/api/workspaces/${stage.ws.name}/source`;
+    expect((await stage.app.put(source, { path: 'memory/writer/a.md', content: 'corrected' })).status).toBe(200);
+    await stage.app.deploy(stage.ws.name, SMALL);
+    // By the id that its deploy gave.
+    expect((await act({ action: 'deploy', ref: 'v1.2.3' }))[1]).toMatchObject({ removed: [], changed: ['AGENTS.md'] });
+    expect(await live()).toEqual({ ...SMALL, 'AGENTS.md': '1', 'memory/writer/a.md': 'corrected' });
+  });
+
   test('waits for nobody: over live runs it is 409 with them, and force does it', async () => {
     const [first] = await history();
     await stage.app.deploy(stage.ws.name, SMALL);
