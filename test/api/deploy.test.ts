@@ -1,12 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { repositoryFolder } from '../../src/git/index.js';
 import { readLiveTree } from '../../src/workspaces/index.js';
 import { createKey } from '../support/create-test-app.js';
 import {
   AGENT,
-  agentWrites,
   bodyOf,
   createWorkspaceApp,
   FLOW,
@@ -232,89 +230,6 @@ test('the tree that is live already makes no revision, and a commit that is no h
   expect(changes[0]).toMatchObject({ message: 'Say it better', via: 'deploy', paths: ['AGENTS.md'] });
 });
 
-test.each([
-  ['abc1234', 'abc1234'],
-  ['f'.repeat(64), 'f'.repeat(64)],
-  ['v1.2.3', 'v1.2.3'],
-  ['hotfix', null],
-] as const)('commit %s beside a message is the id that history finds it by', async (commit, id) => {
-  const app = await createWorkspaceApp();
-  const { name } = await app.workspace();
-  const message = 'Say it better';
-  const answer = await bodyOf(app.deploy(name, { ...SMALL, 'AGENTS.md': '1' }, { commit, message }));
-  if (id === null) expect(answer).toMatchObject({ commit: answer.gitCommit });
-  else expect(answer).toMatchObject({ commit: id, revision: id });
-  const one = await bodyOf(app.get(`/api/workspaces/${name}/history?id=${commit}`));
-  expect(one).toMatchObject({ id: answer.revision, commit, message, gitCommit: answer.gitCommit });
-  const { changes } = await bodyOf(app.get(`/api/workspaces/${name}/history`));
-  expect(changes[0]).toMatchObject({ id: answer.revision, commit, message });
-});
-
-test('a short id given twice names the newest deploy, and both stay findable; a text beside a message is kept', async () => {
-  const app = await createWorkspaceApp();
-  const { name, id } = await app.workspace();
-  const first = await bodyOf(app.deploy(name, { ...SMALL, 'AGENTS.md': '1' }, { commit: 'build-417' }));
-  const second = await bodyOf(app.deploy(name, { ...SMALL, 'AGENTS.md': '2' }, { commit: 'build-417' }));
-  expect(first).toMatchObject({ applied: true, revision: 'build-417' });
-  expect(second).toMatchObject({ applied: true, revision: second.gitCommit });
-  const find = (id: string) => bodyOf(app.get(`/api/workspaces/${name}/history?id=${id}`));
-  expect(await find('build-417')).toMatchObject({ id: 'build-417' });
-  expect(await find(second.gitCommit)).toMatchObject({ commit: 'build-417' });
-  // An id that another change has is left to it.
-  const written = await agentWrites(app, { id, path: 'memory/a.md', content: 'a', seen: null });
-  expect(written).toMatchObject({ kind: 'written' });
-  const [agents] = (await bodyOf(app.get(`/api/workspaces/${name}/history`))).changes;
-  const taken = await bodyOf(app.deploy(name, { ...SMALL, 'AGENTS.md': '3' }, { commit: agents.id }));
-  expect(taken).toMatchObject({ applied: true, revision: taken.gitCommit });
-  await app.deploy(name, { ...SMALL, 'AGENTS.md': '4' }, { commit: 'Two words', message: 'Say it better' });
-  const [newest] = (await bodyOf(app.get(`/api/workspaces/${name}/history`))).changes;
-  expect(newest).toMatchObject({ message: 'Say it better\n\nTwo words', commit: null });
-});
-
-test('an answer lists what was removed first, dry or not', async () => {
-  const app = await createWorkspaceApp();
-  const { name } = await app.workspace({ ...SMALL, 'knowledge/a.md': 'a', 'knowledge/b.md': 'b' });
-  for (const dryRun of [true, false]) {
-    const answer = await bodyOf(app.deploy(name, { ...SMALL, 'knowledge/c.md': 'c' }, { dryRun }));
-    expect(answer).toMatchObject({ removed: ['knowledge/a.md', 'knowledge/b.md'], added: ['knowledge/c.md'] });
-    const lists = Object.keys(answer).filter((key) => ['removed', 'added', 'changed'].includes(key));
-    expect(lists).toEqual(['removed', 'added', 'changed']);
-  }
-});
-
-const { 'AGENTS.md': _, ...WITHOUT } = SMALL;
-test.each([
-  ['no files', SMALL, {}, 422],
-  ['one file that was meant as a change', SMALL, { 'agents/writer.md': AGENT }, 422],
-  ['another tree', SMALL, { 'knowledge/a.md': 'a' }, 422],
-  ['no files over AGENTS.md alone', { 'AGENTS.md': '' }, {}, 422],
-  ['a first tree over AGENTS.md alone', { 'AGENTS.md': '' }, WITHOUT, 200],
-  ['all but AGENTS.md', SMALL, WITHOUT, 200],
-  ['AGENTS.md alone', SMALL, { 'AGENTS.md': '' }, 200],
-] as const)(
-  'a deploy of %s that would empty the workspace is refused, or goes live',
-  async (_what, live, files, status) => {
-    const app = await createWorkspaceApp();
-    const { name } = await app.workspace(live as Tree);
-    const before = await app.readTree(name);
-    for (const dryRun of [true, false]) {
-      const response = await app.deploy(name, files as Tree, { dryRun });
-      expect(response.status).toBe(status);
-      if (status === 200) continue;
-      expect(await bodyOf(response)).toMatchObject({
-        ok: false,
-        removed: Object.keys(live)
-          .filter((path) => !(path in files))
-          .sort(),
-        issues: [{ path: 'AGENTS.md', code: 'tree/would-empty', hint: expect.stringContaining('allowEmpty') }],
-      });
-      expect(await app.readTree(name)).toEqual(before);
-    }
-    expect((await app.deploy(name, files as Tree, { allowEmpty: true })).status).toBe(200);
-    expect(await app.readTree(name)).toEqual(files);
-  },
-);
-
 test('a viewer may not deploy, and a refused body names the key that was meant', async () => {
   const app = await createWorkspaceApp();
   const { name } = await app.workspace();
@@ -413,111 +328,6 @@ test('a deploy is in the audit log with who did it', async () => {
     target: name,
     detail: { revision },
     actor: { kind: 'key' },
-  });
-});
-
-test('an agent’s memory that a deploy does not mention stays; what it mentions is replaced', async () => {
-  const app = await createWorkspaceApp();
-  const { name, id } = await app.workspace({ ...SMALL, 'memory/both.md': 'v1', 'memory/left.md': 'v1' });
-  for (const path of ['memory/both.md', 'memory/left.md'])
-    await agentWrites(app, { id, path, content: 'agent', seen: 'v1' });
-  await agentWrites(app, { id, path: 'memory/own.md', content: 'agent', seen: null });
-
-  const result = await bodyOf(app.deploy(name, { ...SMALL, 'memory/both.md': 'v2' }));
-  expect(result).toMatchObject({ applied: true, added: [], changed: ['memory/both.md'], removed: [] });
-  expect(await app.readTree(name)).toEqual({
-    ...SMALL,
-    'memory/both.md': 'v2',
-    'memory/left.md': 'agent',
-    'memory/own.md': 'agent',
-  });
-  const rows = await app.deps.db.query('SELECT path FROM memory_file WHERE workspace_id = $1 ORDER BY path', [id]);
-  expect(rows).toEqual([{ path: 'memory/left.md' }, { path: 'memory/own.md' }]);
-});
-
-/** Memory that an agent wrote and a person corrected then: it is a file of the revision. */
-async function corrected(app: WorkspaceApp, files: Tree = SMALL): Promise<{ name: string; id: string }> {
-  const made = await app.workspace(files);
-  await agentWrites(app, { id: made.id, path: 'memory/own.md', content: 'agent', seen: null });
-  await putSource(app, made.name, 'memory/own.md', 'corrected');
-  return made;
-}
-
-const putSource = async (app: WorkspaceApp, name: string, path: string, content: string): Promise<void> => {
-  expect((await app.put(`/api/workspaces/${name}/source`, { path, content })).status).toBe(200);
-};
-
-describe('memory that an agent wrote and a person corrected', () => {
-  test('stays over deploys that do not mention it, however often it is corrected and written', async () => {
-    const app = await createWorkspaceApp();
-    const { name, id } = await corrected(app);
-    const deploy = async (label: string) => bodyOf(app.deploy(name, { ...SMALL, 'AGENTS.md': label }));
-    expect(await deploy('1')).toMatchObject({ applied: true, removed: [], changed: ['AGENTS.md'] });
-    expect(await app.readTree(name)).toMatchObject({ 'memory/own.md': 'corrected' });
-    await putSource(app, name, 'memory/own.md', 'again');
-    expect(await deploy('2')).toMatchObject({ applied: true, removed: [] });
-    await agentWrites(app, { id, path: 'memory/own.md', content: 'agent again', seen: 'again' });
-    expect(await deploy('3')).toMatchObject({ applied: true, removed: [] });
-    await putSource(app, name, 'memory/own.md', 'third');
-    expect(await deploy('3')).toMatchObject({ applied: false, removed: [] });
-    expect(await app.readTree(name)).toEqual({ ...SMALL, 'AGENTS.md': '3', 'memory/own.md': 'third' });
-  });
-
-  test('is the deploy’s from the first one that mentions it, with other bytes or the same', async () => {
-    const app = await createWorkspaceApp();
-    for (const content of ['corrected', 'deployed']) {
-      const { name } = await corrected(app);
-      await app.deploy(name, { ...SMALL, 'memory/own.md': content });
-      expect(await bodyOf(app.deploy(name, SMALL))).toMatchObject({ applied: true, removed: ['memory/own.md'] });
-    }
-  });
-
-  test('moves with a person’s move, and is gone when a person removes it', async () => {
-    const app = await createWorkspaceApp();
-    const { name } = await corrected(app);
-    const source = `/api/workspaces/${name}/source`;
-    const move = await app.patch(source, { from: 'memory/own.md', to: 'memory/moved.md' });
-    expect(move.status).toBe(200);
-    expect(await bodyOf(app.deploy(name, { ...SMALL, 'AGENTS.md': '1' }))).toMatchObject({ removed: [] });
-    expect(await app.readTree(name)).toMatchObject({ 'memory/moved.md': 'corrected' });
-    expect((await app.delete(`${source}?path=memory/moved.md`)).status).toBe(200);
-    await app.deploy(name, { ...SMALL, 'AGENTS.md': '2' });
-    expect(await app.readTree(name)).toEqual({ ...SMALL, 'AGENTS.md': '2' });
-  });
-
-  test('does not keep a repeated hash from being a repeat', async () => {
-    const app = await createWorkspaceApp();
-    const { name } = await app.workspace();
-    const tree = { ...SMALL, 'AGENTS.md': '1' };
-    await app.deploy(name, tree, { commit: HASH });
-    const { id } =
-      (await app.deps.db.query<{ id: string }>('SELECT id FROM workspace WHERE name = $1', [name]))[0] ?? {};
-    await agentWrites(app, { id: id ?? '', path: 'memory/own.md', content: 'agent', seen: null });
-    await putSource(app, name, 'memory/own.md', 'corrected');
-    expect(await bodyOf(app.deploy(name, tree, { commit: HASH }))).toMatchObject({ ok: true, applied: false });
-    const other = HASH.replace('a', 'b');
-    expect(await bodyOf(app.deploy(name, SMALL, { commit: other }))).toMatchObject({ applied: true, removed: [] });
-    expect(await bodyOf(app.deploy(name, SMALL, { commit: other }))).toMatchObject({ ok: true, applied: false });
-  });
-
-  test('is found in workspaces of older builds by their history', async () => {
-    const app = await createWorkspaceApp();
-    const { name, id } = await corrected(app, { ...SMALL, 'memory/deployed.md': 'v1' });
-    await agentWrites(app, { id, path: 'memory/deployed.md', content: 'agent', seen: 'v1' });
-    await putSource(app, name, 'memory/deployed.md', 'corrected');
-    await app.deploy(name, { ...SMALL, 'memory/deployed.md': 'v2' });
-    const manifest = async () => {
-      const { source } = await readLiveTree(app.deps.db, id);
-      return [...source].filter(([, { fromAgent }]) => fromAgent).map(([path]) => path);
-    };
-    await app.deps.db.query(
-      `UPDATE revision SET manifest = (SELECT jsonb_object_agg(key, value - 'fromAgent') FROM jsonb_each(manifest))
-        WHERE workspace_id = $1`,
-      [id],
-    );
-    expect(await manifest()).toEqual([]);
-    await app.deps.db.query(readFileSync('prisma/migrations/0033_agent_memory/migration.sql', 'utf8'));
-    expect(await manifest()).toEqual(['memory/own.md']);
   });
 });
 
