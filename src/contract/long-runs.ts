@@ -25,6 +25,10 @@ export const TranscriptPage = z
         text: z.string(),
         calls: z.array(Anything),
         results: z.array(Anything),
+        reasoning: z
+          .string()
+          .optional()
+          .describe('What the model reasoned before it answered, where its provider shows it'),
         why: z
           .string()
           .optional()

@@ -33,6 +33,8 @@ export interface TranscriptMessage {
   readonly calls: readonly Json[];
   readonly results: readonly Json[];
   readonly why?: string;
+  /** What the model reasoned before it answered, where its provider shows it. */
+  readonly reasoning?: string;
 }
 
 export interface TranscriptPage {
@@ -118,7 +120,8 @@ async function readPage(
 }
 
 function toMessage({ seq, epoch, role, content }: Row): TranscriptMessage {
-  const { text, calls, results, why } = isRecord(content) ? content : {};
+  const { text, calls, results, why, opaque } = isRecord(content) ? content : {};
+  const reasoning = reasoningOf(opaque);
   return {
     seq,
     epoch,
@@ -127,5 +130,13 @@ function toMessage({ seq, epoch, role, content }: Row): TranscriptMessage {
     calls: Array.isArray(calls) ? (calls as Json[]) : [],
     results: Array.isArray(results) ? (results as Json[]) : [],
     ...(typeof why === 'string' ? { why } : {}),
+    ...(reasoning === '' ? {} : { reasoning }),
   };
+}
+
+/** The reasoning that is kept with a turn, for the provider or to be shown. */
+function reasoningOf(opaque: unknown): string {
+  const parts = isRecord(opaque) && Array.isArray(opaque.parts) ? opaque.parts.filter(isRecord) : [];
+  const texts = parts.flatMap(({ type, text }) => ((type === 'reasoning' || type === 'thought') && text ? [text] : []));
+  return texts.join('\n\n').trim();
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withoutFence } from '../../src/engine/agent/answer.js';
+import { jsonInText, withoutFence } from '../../src/engine/agent/json-in-text.js';
 import { section, withoutFrontmatter } from '../../src/engine/text/document.js';
 import { fenced, newReferences, promptText } from '../../src/engine/text/prompt-text.js';
 import { fc } from '../support/properties.js';
@@ -64,8 +64,8 @@ test.each<[string, string]>([
   ['  ~~~\n{"a":1}~~~\n ', '{"a":1}'],
   ['````json\n```\n1\n```\n````', '```\n1\n```'],
   ['```\n```', ''],
-  ['```json\n{"a":1}', '```json\n{"a":1}'],
-  ['```json\n{"a":1}\n~~~', '```json\n{"a":1}\n~~~'],
+  ['```json\n{"a":1}', '{"a":1}'],
+  ['```json\n{"a":1}\n~~~', '{"a":1}\n~~~'],
   ['Here:\n```\n1\n```', 'Here:\n```\n1\n```'],
   ['```', '```'],
   ['{"a":1}', '{"a":1}'],
@@ -76,5 +76,28 @@ test.each<[string, string]>([
 test('a fence of a hundred thousand marks that nothing closes is looked at once', () => {
   // Each mark tried anew, this would take days.
   const text = `${'`'.repeat(100_000)}\n${'`'.repeat(100_000)}x`;
-  expect(withoutFence(text)).toBe(text);
+  expect(withoutFence(text)).toBe(`${'`'.repeat(100_000)}x`);
+});
+
+test.each<[string, unknown[]]>([
+  ['{"a":1}', [{ a: 1 }]],
+  ['42', [42]],
+  ['```json\n42', [42]],
+  ['Here it is:\n```json\n{"a":"}"}\n```\nAnything else?', [{ a: '}' }]],
+  ['Sure! {"a":[1,{"b":"\\"]"}]} Done.', [{ a: [1, { b: '"]' }] }]],
+  ['[1] says {"a":1}', [[1], { a: 1 }]],
+  ['as {name} asked: {"a":1}', [{ a: 1 }]],
+  ['```json\n{"a":1}', [{ a: 1 }]],
+  ['{"order": {"id": 1}, "total": 5', []],
+  ['Here: {"items": [{"a": 1}, {"a": 2}', []],
+  ['nothing of the kind', []],
+  ['{a: 1}', []],
+])('the JSON of %j is found', (text, values) => {
+  expect(jsonInText(text, JSON.parse).map(({ value }) => value)).toEqual(values);
+});
+
+test('brackets without end are looked at once, and JSON of too many values is not parsed', () => {
+  expect(jsonInText('{'.repeat(300_000), JSON.parse)).toEqual([]);
+  expect(jsonInText(`so: ${'{} '.repeat(100_000)}[`, JSON.parse)).toEqual([]);
+  expect(jsonInText(`[${'1,'.repeat(250_000)}1]`, JSON.parse)).toEqual([]);
 });

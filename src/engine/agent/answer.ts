@@ -1,6 +1,9 @@
 import type { Json } from '../../shared/json.js';
+import { jsonShapeFault } from '../../shared/json-shape.js';
+import { errorMessage } from '../../shared/refusal.js';
 import { validate } from '../../workspace/index.js';
 import { StepFailure } from '../errors.js';
+import { jsonInText } from './json-in-text.js';
 import type { Entry, Session } from './session.js';
 
 const REPAIRS = 2;
@@ -35,15 +38,26 @@ export function refuseFiltered({ filtered, text }: Extract<Entry, { role: 'assis
 }
 
 function judgeJson(session: Session, text: string): Verdict {
-  const body = withoutFence(text);
-  let data: Json;
+  const found = jsonInText(text, (part) => JSON.parse(part) as Json);
+  if (found.length === 0) return repair(session, [noJson(text)]);
+  const { schema } = session.step;
+  const judged = found.map((one) => ({ ...one, faults: schema ? validate(schema, one.value) : [] }));
+  const fitting = judged.filter(({ faults }) => faults.length === 0);
+  const [answer] = fitting;
+  if (answer && fitting.length === 1) return { kind: 'done', result: answer.text, data: answer.value };
+  if (judged.length > 1) return repair(session, [`it holds ${judged.length} JSON values, and one is asked for`]);
+  return repair(session, judged[0]?.faults ?? []);
+}
+
+function noJson(text: string): string {
+  const fault = jsonShapeFault(text);
+  if (fault !== null) return `it ${fault}`;
   try {
-    data = JSON.parse(body) as Json;
+    JSON.parse(text);
+    return 'it is not JSON';
   } catch (error) {
-    return repair(session, [`it is no JSON (${error instanceof Error ? error.message : 'unreadable'})`]);
+    return `it is not JSON (${errorMessage(error)})`;
   }
-  const faults = session.step.schema ? validate(session.step.schema, data) : [];
-  return faults.length > 0 ? repair(session, faults) : { kind: 'done', result: body, data };
 }
 
 function repair(session: Session, faults: readonly string[]): Verdict {
@@ -55,14 +69,4 @@ function repair(session: Session, faults: readonly string[]): Verdict {
 
 function count({ messages, past }: Session, why: 'repair' | 'nudge'): number {
   return past.counts[why] + messages.filter((message) => message.why === why).length;
-}
-
-/** Takes one fence off, if the whole text stands in one. In time of its length: a model may write marks without end. */
-export function withoutFence(text: string): string {
-  const whole = text.trim();
-  const open = /^(?:`{3,}|~{3,})/.exec(whole)?.[0].length ?? 0;
-  const begins = whole.indexOf('\n') + 1;
-  let ends = whole.length;
-  while (ends > begins && whole[ends - 1] === whole[0] && whole.length - ends < open) ends -= 1;
-  return open > 0 && begins > open && whole.length - ends >= 3 ? whole.slice(begins, ends).trim() : whole;
 }

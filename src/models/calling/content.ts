@@ -1,10 +1,19 @@
 import type { LanguageModelV3StreamPart, SharedV3ProviderMetadata } from '@ai-sdk/provider';
 import { isRecord, type JsonObject } from '../../shared/json.js';
+import { jsonShapeFault } from '../../shared/json-shape.js';
 import type { ModelRequest, ToolCall } from '../contract.js';
+import { createThoughtFilter, type Sorted, splitLoneClose } from './thought.js';
 
-/** One part of an answer as the provider built it, with what it wants to see again. */
+/**
+ * One part of an answer as the provider built it, with what it wants to see again. A `thought` is reasoning that came
+ * within the text: it is kept for people, and not sent back.
+ */
 export type ReplyPart =
-  | { readonly type: 'text' | 'reasoning'; text: string; metadata: SharedV3ProviderMetadata | undefined }
+  | {
+      readonly type: 'text' | 'reasoning' | 'thought';
+      text: string;
+      metadata: SharedV3ProviderMetadata | undefined;
+    }
   | { readonly type: 'call'; readonly id: string; readonly metadata: SharedV3ProviderMetadata | undefined };
 
 export interface ReplyContent {
@@ -16,17 +25,23 @@ export interface ReplyContent {
 
 type Block = Extract<ReplyPart, { text: string }>;
 
-/** Puts an answer together from the parts of its stream. `onDelta` hears each piece of text. */
+/** Puts an answer together from the parts of its stream. `onDelta` hears each piece of text that is not reasoning. */
 export function createContent(onDelta: ModelRequest['onDelta']) {
-  let text = '';
   const calls: ToolCall[] = [];
   const parts: ReplyPart[] = [];
   const open = new Map<string, Block>();
+  const thoughts = createThoughtFilter();
+  const thought: Block = { type: 'thought', text: '', metadata: undefined };
   const begin = (type: Block['type'], id: string): Block => {
     const block: Block = { type, text: '', metadata: undefined };
     parts.push(block);
     open.set(`${type} ${id}`, block);
     return block;
+  };
+  const addText = (block: Block, sorted: Sorted): void => {
+    thought.text += sorted.thought;
+    block.text += sorted.text;
+    if (sorted.text !== '') onDelta?.(sorted.text);
   };
   const take = (part: LanguageModelV3StreamPart): void => {
     if (part.type === 'tool-call') {
@@ -40,18 +55,33 @@ export function createContent(onDelta: ModelRequest['onDelta']) {
     // The newest word on it stands: signatures come at the end of a block.
     if ('providerMetadata' in part) block.metadata = part.providerMetadata ?? block.metadata;
     if (!('delta' in part)) return;
-    block.text += part.delta;
-    if (type !== 'text') return;
-    text += part.delta;
-    onDelta?.(part.delta);
+    if (type === 'text') addText(block, thoughts.push(part.delta));
+    else block.text += part.delta;
   };
-  return { take, end: (): ReplyContent => ({ text, calls, parts }) };
+  const end = (): ReplyContent => {
+    const texts = parts.filter((part): part is Block => part.type === 'text');
+    const last = texts.at(-1);
+    if (last) addText(last, thoughts.end());
+    const [first] = texts;
+    const split = first && thought.text === '' ? splitLoneClose(first.text) : null;
+    if (first && split) {
+      first.text = split.text;
+      thought.text = split.thought;
+    }
+    const all = thought.text === '' ? parts : [thought, ...parts];
+    return { text: texts.map((block) => block.text).join(''), calls, parts: all };
+  };
+  return { take, end };
 }
+
+/** Arguments of this length are looked at before they are parsed, in characters. */
+const LARGE = 65_536;
 
 function toCall({ toolCallId, toolName, input }: Extract<LanguageModelV3StreamPart, { type: 'tool-call' }>): ToolCall {
   const named = { id: toolCallId, name: toolName };
   try {
-    const args: unknown = input.trim() === '' ? {} : JSON.parse(input);
+    const isSafe = input.length <= LARGE || jsonShapeFault(input) === null;
+    const args: unknown = input.trim() === '' ? {} : isSafe && JSON.parse(input);
     if (isRecord(args)) return { ...named, args: args as JsonObject };
   } catch {
     // Told to the model as what it is.

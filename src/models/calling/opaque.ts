@@ -9,16 +9,17 @@ type Said = Extract<ChatMessage, { role: 'assistant' }>;
 /**
  * What must go back to the provider with a turn besides its text and calls: reasoning and its signatures, in their
  * order among the parts. Text and calls are kept as lengths and ids only, so nothing is stored twice.
- * Undefined when the turn is plain.
+ * Undefined when the turn is plain. Reasoning that came within the text is kept to be shown, and not sent back.
  */
 export function toOpaque(model: ResolvedModel, parts: readonly ReplyPart[]): JsonObject | undefined {
   const kept = parts.map((part) => keepPart(part));
-  if (kept.every((part) => part.type !== 'reasoning' && part.options === undefined)) return undefined;
+  if (kept.every((part) => part.type !== 'reasoning' && part.type !== 'thought' && part.options === undefined))
+    return undefined;
   return asJson({ provider: model.provider, model: model.id, parts: kept });
 }
 
 interface KeptPart {
-  readonly type: 'text' | 'call' | 'reasoning';
+  readonly type: 'text' | 'call' | 'reasoning' | 'thought';
   readonly length?: number;
   readonly id?: string;
   readonly text?: string;
@@ -29,7 +30,7 @@ function keepPart(part: ReplyPart): KeptPart {
   const options = part.metadata === undefined ? {} : { options: part.metadata };
   if (part.type === 'call') return { type: 'call', id: part.id, ...options };
   if (part.type === 'text') return { type: 'text', length: part.text.length, ...options };
-  return { type: 'reasoning', text: part.text, ...options };
+  return { type: part.type, text: part.text, ...options };
 }
 
 /**
@@ -44,6 +45,7 @@ export function fromOpaque(model: ResolvedModel, said: Said): Part[] {
   const parts = kept.flatMap((part): Part[] => {
     const options = isRecord(part.options) ? { providerOptions: part.options as SharedV3ProviderOptions } : {};
     if (part.type === 'reasoning') return [{ type: 'reasoning', text: part.text ?? '', ...options }];
+    if (part.type === 'thought') return [];
     if (part.type === 'text') {
       const text = said.text.slice(at, at + (part.length ?? 0));
       at += text.length;

@@ -42,6 +42,7 @@ export async function streamReply(
     text,
     calls,
     finish: finishOf(finish, calls),
+    thought: content.parts.map((part) => (part.type === 'thought' ? part.text : '')).join(''),
     usage: toldUsage(finish),
     costUsd: toldCost(finish.usage.raw),
     ...(opaque === undefined ? {} : { opaque }),

@@ -14,9 +14,10 @@ export interface BelievedUsage {
  */
 export function believeUsage(
   request: ModelRequest,
-  reply: Pick<ProviderReply, 'text' | 'calls' | 'usage'>,
+  reply: Pick<ProviderReply, 'text' | 'thought' | 'calls' | 'usage'>,
 ): BelievedUsage {
-  const said = reply.text + reply.calls.map((call) => call.name + (call.raw ?? JSON.stringify(call.args))).join('');
+  const args = reply.calls.map((call) => call.name + (call.raw ?? JSON.stringify(call.args)));
+  const said = [reply.thought ?? '', reply.text, ...args].join('');
   const input = count(reply.usage.input) || null;
   const output = count(reply.usage.output);
   const outputIsTrue = output !== null && (output > 0 || said === '');

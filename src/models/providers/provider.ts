@@ -20,6 +20,8 @@ export interface ToldUsage {
 }
 
 export interface ProviderReply extends Pick<ModelReply, 'text' | 'calls' | 'finish' | 'opaque'> {
+  /** Reasoning that came within the text: it counts as output. */
+  readonly thought?: string;
   readonly usage: ToldUsage;
   /** What the provider says the call cost, in USD. */
   readonly costUsd: number | null;
