@@ -1,8 +1,11 @@
 import type { AuditList, AuditQuery } from '../contract/audit.js';
 import type { Deps } from '../deps.js';
+import { numberCursors } from '../shared/cursor.js';
 import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Actor, Caller } from '../shared/roles.js';
+
+const cursors = numberCursors('audit', 18);
 
 interface Row {
   readonly id: bigint;
@@ -33,17 +36,8 @@ export async function listAudit(deps: Pick<Deps, 'db'>, caller: Caller, query: A
              AND ($5::text IS NULL OR target = $5)
              AND ($6::timestamptz IS NULL OR at >= $6) AND ($7::timestamptz IS NULL OR at < $7)
            ORDER BY id DESC LIMIT $8`,
-    values: [caller.tenant, before(cursor), action, actor, target, since, until, limit + 1].map((v) => v ?? null),
+    values: [caller.tenant, cursors.read(cursor), action, actor, target, since, until, limit + 1].map((v) => v ?? null),
   });
-  const page = rows.slice(0, limit);
-  return {
-    entries: page.map(({ id, at, ...row }) => ({ ...row, id: String(id), at: at.toISOString() })),
-    next: rows.length > limit ? String(page.at(-1)?.id) : null,
-  };
-}
-
-function before(cursor: string | undefined): string | null {
-  if (cursor === undefined) return null;
-  if (/^\d{1,18}$/.test(cursor)) return cursor;
-  throw new Refusal('refused', 'cursor: give `next` of the page before, as it is');
+  const { page, next } = cursors.page(rows, limit, ({ id }) => id);
+  return { entries: page.map(({ id, at, ...row }) => ({ ...row, id: String(id), at: at.toISOString() })), next };
 }

@@ -1,7 +1,10 @@
 import type { SessionEntry, SessionView } from '../contract/auth.js';
 import type { Deps } from '../deps.js';
+import { type PageInput, timeCursors } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import { whoAmI } from './who-am-i.js';
+
+const cursors = timeCursors('sessions');
 
 interface Row {
   readonly id: string;
@@ -15,13 +18,20 @@ interface Row {
 const COLUMNS = `id, device, address, created_at AS "createdAt", last_used_at AS "lastUsedAt", expires_at AS "expiresAt"`;
 
 /** The open sessions of the caller, the one used last first. */
-export async function listSessions(deps: Pick<Deps, 'db'>, caller: Caller): Promise<readonly SessionEntry[]> {
+export async function listSessions(
+  deps: Pick<Deps, 'db'>,
+  caller: Caller,
+  { limit, cursor }: PageInput,
+): Promise<{ readonly sessions: readonly SessionEntry[]; readonly next: string | null }> {
+  const after = cursors.read(cursor);
   const rows = await deps.db.query<Row>({
     name: 'list-sessions',
-    text: `SELECT ${COLUMNS} FROM session WHERE member_id = $1 AND expires_at > now() ORDER BY last_used_at DESC, id DESC`,
-    values: [caller.person?.id ?? null],
+    text: `SELECT ${COLUMNS} FROM session WHERE member_id = $1 AND expires_at > now()
+        AND ($2::timestamptz IS NULL OR (last_used_at, id) < ($2, $3)) ORDER BY last_used_at DESC, id DESC LIMIT $4`,
+    values: [caller.person?.id ?? null, after?.at ?? null, after?.id ?? null, limit + 1],
   });
-  return rows.map((row) => ({ ...toView(row), current: row.id === caller.session }));
+  const { page, next } = cursors.page(rows, limit, ({ lastUsedAt: at, id }) => ({ at, id }));
+  return { sessions: page.map((row) => ({ ...toView(row), current: row.id === caller.session })), next };
 }
 
 /** Who calls, with the session that they call by; a key has none. */

@@ -9,11 +9,13 @@ import { onError } from './errors.js';
 import { createNotFound } from './not-found.js';
 import { requestLog } from './request-log.js';
 import { routes as allRoutes } from './routes/index.js';
+import { useValidatorWords } from './validator-words.js';
 
 export type App = OpenAPIHono<AppEnv>;
 
 /** The whole API over these deps. Tests give it a route table of their own. */
 export function createApp(deps: Deps, routes: readonly Route[] = allRoutes): App {
+  useValidatorWords();
   const app = new OpenAPIHono<AppEnv>();
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', {
     type: 'http',

@@ -41,10 +41,15 @@ export function onError(error: Error, c: Context<AppEnv>): Response | Promise<Re
       if (refusal.details[name] !== undefined) c.header(...header(refusal.details[name]));
     }
     if (c.var.page) return refusalPage(c, refusal.message, STATUS[refusal.kind]);
-    return c.json({ error: refusal.message, ...refusal.details }, STATUS[refusal.kind]);
+    return c.json({ error: refusal.message, code: codeOf(refusal), ...refusal.details }, STATUS[refusal.kind]);
   }
   c.var.log.error({ err: error }, 'unhandled');
-  return c.json({ error: 'internal error', requestId: c.var.requestId }, 500);
+  return c.json({ error: 'internal error', code: 'internal', requestId: c.var.requestId }, 500);
+}
+
+/** For programs, which read no sentence: the refusal's own code, else its kind. */
+function codeOf({ kind, details }: Refusal): string {
+  return typeof details.code === 'string' ? details.code : kind.replaceAll('_', '-');
 }
 
 function asRefusal(thrown: Error): Refusal | null {

@@ -58,8 +58,15 @@ type Path = readonly PropertyKey[];
 /** Each fault is put in words only when it is named: a hint costs more than finding the fault did. */
 function faultsOf(issue: ZodError['issues'][number], sent: Sent): (() => Fault)[] {
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => () => unknownAt(issue.path, key, sent));
-  const fault = () => ({ path: pathOf(sent, issue.path), message: inWords(issue.message, sent, issue.path) });
-  if (issue.code !== 'invalid_union' || issue.discriminator === undefined) return [fault];
+  const fault = () => ({ path: pathOf(sent, issue.path), message: inWords(issue, sent) });
+  if (issue.code !== 'invalid_union') return [fault];
+  if (issue.discriminator === undefined) {
+    // One option takes the value's type: what it finds is what the caller can mend.
+    const meant = issue.errors.filter((errors) => errors.every((inner) => !refusesType(inner)));
+    const [only] = meant;
+    if (only === undefined || meant.length > 1) return [fault];
+    return only.flatMap((inner) => faultsOf({ ...inner, path: [...issue.path, ...inner.path] }, sent));
+  }
   // Without the key that says which kind it is, its other keys are held against those of all kinds.
   const at = issue.path.slice(0, -1);
   const value = valueAt(sent.data, at);
@@ -85,19 +92,13 @@ function valueAt(data: unknown, path: Path): unknown {
   );
 }
 
-/**
- * The library says of a key that is not there that it is an invalid option, or `undefined`, which no JSON holds; of one
- * that stands twice in a query that it is a list; and it calls a kind a discriminator.
- */
-function inWords(message: string, { where, data }: Sent, path: Path): string {
-  const value = valueAt(data, path);
-  if (where === 'query' && Array.isArray(value)) return SENT_TWICE;
-  const kinds = /^Invalid discriminator value\. Expected (.+)$/.exec(message)?.[1]?.replaceAll(' | ', ', ');
-  if (kinds !== undefined) return `${value === undefined ? 'is missing; ' : ''}it may be: ${kinds}`;
-  if (value !== undefined) return message;
-  return message.replace(/^Invalid (?:input|option)(?:: (expected .+?))?(?:, received \w+)?$/, (_, wanted?: string) =>
-    wanted === undefined ? 'is missing' : `is missing: ${wanted}`,
-  );
+function refusesType({ code, path }: ZodError['issues'][number]): boolean {
+  return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
+}
+
+/** A key that stands twice in a query comes as a list, and a query that has no such number as NaN: both were sent. */
+function inWords({ message, path }: ZodError['issues'][number], { where, data }: Sent): string {
+  return where === 'query' && Array.isArray(valueAt(data, path)) ? SENT_TWICE : message;
 }
 
 function bodySchema(route: RouteConfig): unknown {

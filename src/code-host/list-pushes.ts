@@ -1,5 +1,6 @@
 import type { PushState } from '../contract/code-host.js';
 import type { Deps } from '../deps.js';
+import { type PageInput, timeCursors } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 import type { CodeHostKind } from './hosts/index.js';
@@ -26,19 +27,24 @@ export interface PushView {
   readonly address: string | null;
 }
 
-/** The last hundred pushes of code hosts, the newest first, with what became of each. */
+const cursors = timeCursors('pushes');
+
+/** The pushes of code hosts that are kept, the newest first, with what became of each. */
 export async function listPushes(
   deps: Deps,
   caller: Caller,
-  input: { readonly workspace: string },
-): Promise<{ readonly pushes: readonly PushView[] }> {
+  input: PageInput & { readonly workspace: string },
+): Promise<{ readonly pushes: readonly PushView[]; readonly next: string | null }> {
   const { id } = await findWorkspace(deps.db, caller, input.workspace);
-  const pushes = await deps.db.query<PushView>({
+  const after = cursors.read(input.cursor);
+  const rows = await deps.db.query<PushView>({
     name: 'list-code-pushes',
     text: `SELECT id, at, state, detail, host, repository, branch, dir, commit, message, authors, revision, tries, address,
         CASE WHEN ended_at IS NULL THEN due_at END AS "nextAt"
-      FROM code_push WHERE workspace_id = $1 ORDER BY at DESC, id DESC LIMIT 100`,
-    values: [id],
+      FROM code_push WHERE workspace_id = $1 AND ($2::timestamptz IS NULL OR (at, id) < ($2, $3))
+      ORDER BY at DESC, id DESC LIMIT $4`,
+    values: [id, after?.at ?? null, after?.id ?? null, input.limit + 1],
   });
-  return { pushes };
+  const { page, next } = cursors.page(rows, input.limit, ({ at, id: push }) => ({ at, id: push }));
+  return { pushes: page, next };
 }

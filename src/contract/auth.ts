@@ -122,7 +122,8 @@ export const CliDecided = z
   .object({ ok: z.literal(true), status: z.enum(['approved', 'denied']) })
   .meta({ id: 'CliDecided' });
 
-export const SignInQuery = z.object({
+/** Loose, as the address of a page: mail programs add to it. */
+export const SignInQuery = z.looseObject({
   next: z.string().max(2_000).optional().describe('A path of this service to go on to'),
   error: z.string().max(50).optional(),
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Time } from './common.js';
+import { Next, Time } from './common.js';
 
 const Name = z.string().max(255);
 
@@ -58,4 +58,4 @@ const CodePush = z
   })
   .meta({ id: 'CodePush' });
 
-export const CodePushes = z.object({ pushes: z.array(CodePush) }).meta({ id: 'CodePushes' });
+export const CodePushes = z.object({ pushes: z.array(CodePush), next: Next }).meta({ id: 'CodePushes' });

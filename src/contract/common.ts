@@ -9,7 +9,7 @@ export const RunParams = WorkspaceParams.extend({ id: PathName.describe('The run
 /** `?limit=&cursor=` of every list. */
 export const Page = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
-  cursor: z.string().min(1).max(500).optional().describe('`next` of the page before'),
+  cursor: z.string().min(1).max(8_000).optional().describe('`next` of the page before'),
 });
 export type Page = z.infer<typeof Page>;
 
@@ -25,7 +25,7 @@ export const Usd = z.number();
 export const ErrorBody = z
   .looseObject({
     error: z.string().describe('A sentence that says what to do'),
-    code: z.string().optional(),
+    code: z.string().describe('What is wrong, for programs: the kind of the refusal where nothing says it closer'),
     need: z.string().optional().describe('The role that was needed'),
     retryAfter: z.number().optional().describe('Seconds'),
   })

@@ -80,6 +80,7 @@ export const EvalList = z
         lastRun: EvalRunSummary.nullable(),
       }),
     ),
+    next: Next,
   })
   .meta({ id: 'EvalList' });
 

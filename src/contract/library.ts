@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Time } from './common.js';
+import { Next, Page, Time } from './common.js';
 import { IssueBody } from './deploys.js';
 
 export const LibraryParams = z.object({
@@ -9,7 +9,9 @@ export const LibraryParams = z.object({
 const path = z.string().min(1).max(4_000);
 
 /** GET /api/library/<kind> */
-export const LibraryQuery = z.object({ path: path.optional().describe('One file, as items have it: tools/crm.md') });
+export const LibraryQuery = Page.extend({ path: path.optional().describe('One file, as items have it: tools/crm.md') });
+/** PUT: the path in the query, where the body has none. */
+export const LibraryWriteQuery = z.object({ path: path.optional() });
 export const LibraryPathQuery = z.object({ path });
 
 const LibraryItem = z
@@ -30,7 +32,7 @@ const LibraryItem = z
   .meta({ id: 'LibraryItem' });
 
 export const LibraryListBody = z
-  .object({ items: z.array(LibraryItem), revision: z.string().nullable() })
+  .object({ items: z.array(LibraryItem), next: Next, revision: z.string().nullable() })
   .meta({ id: 'LibraryList' });
 export type LibraryListBody = z.infer<typeof LibraryListBody>;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Time } from './common.js';
+import { Next, Time } from './common.js';
 
 const Address = z.string().min(1).max(2_000);
 const Word = z.string().min(1).max(500);
@@ -58,6 +58,7 @@ export type OAuthClientBody = z.infer<typeof OAuthClientBody>;
 export const OAuthClientList = z
   .object({
     clients: z.array(OAuthClientBody),
+    next: Next,
     providers: z.array(z.object({ provider: z.string(), scopes: z.array(z.string()) })).describe('The built-in shapes'),
     redirectUri: z.string().describe('To be registered at each provider'),
   })
@@ -86,8 +87,8 @@ export type StartedConnection = z.infer<typeof StartedConnection>;
 
 const Param = z.string().max(8_192).optional();
 
-/** GET /api/oauth/callback, by the provider's redirect: what else it sends along is of no interest. */
-export const CallbackQuery = z.object({
+/** GET /api/oauth/callback, by the provider's redirect. Loose: providers add parameters of their own. */
+export const CallbackQuery = z.looseObject({
   state: Param,
   code: Param,
   iss: Param,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Time } from './common.js';
+import { Next, Page, Time } from './common.js';
 
 /** The six shapes of a secret, each under the key by which it is written. */
 export const SecretShapes = z.object({
@@ -52,7 +52,7 @@ export const PutSecretBody = z
 export type PutSecretBody = z.infer<typeof PutSecretBody>;
 
 /** `?workspace=` of the list */
-export const SecretsQuery = z.object({
+export const SecretsQuery = Page.extend({
   workspace: WorkspaceName.optional().describe('Only this workspace’s vault; every vault in reach when left out'),
 });
 
@@ -76,7 +76,7 @@ const Secret = z
   .meta({ id: 'Secret' });
 
 /** GET /api/secrets: names, and never a value. */
-export const SecretList = z.object({ secrets: z.array(Secret) }).meta({ id: 'SecretList' });
+export const SecretList = z.object({ secrets: z.array(Secret), next: Next }).meta({ id: 'SecretList' });
 export type SecretList = z.infer<typeof SecretList>;
 
 export const PutSecretAnswer = z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Time } from './common.js';
+import { Next, Page, Time } from './common.js';
 import { DeployResultBody, IssueBody } from './deploys.js';
 import { FileBody } from './files.js';
 
@@ -18,7 +18,7 @@ const SourceEntryBody = z
 
 /** GET …/source */
 export const SourceTreeBody = z
-  .object({ files: z.array(SourceEntryBody), revision: z.string().nullable() })
+  .object({ files: z.array(SourceEntryBody), next: Next, revision: z.string().nullable() })
   .meta({ id: 'SourceTree' });
 export type SourceTreeBody = z.infer<typeof SourceTreeBody>;
 
@@ -31,6 +31,11 @@ export const SourceFileBody = SourceEntryBody.extend({
 }).meta({ id: 'SourceFile' });
 export type SourceFileBody = z.infer<typeof SourceFileBody>;
 
+export const ReadSourceQuery = z.object({
+  path: z.string().max(4_000).optional().describe('One file; the tree when left out'),
+  limit: Page.shape.limit.unwrap().optional().describe('Of the tree; all of it when left out'),
+  cursor: Page.shape.cursor,
+});
 export const SourceQuery = z.object({ path: z.string().max(4_000).optional() });
 export const SourcePathQuery = z.object({ path: z.string().min(1).max(4_000) });
 

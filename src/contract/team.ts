@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Time } from './common.js';
+import { Next, Time } from './common.js';
 
 const MemberRole = z.enum(['viewer', 'editor', 'admin']);
 const Scope = z
@@ -41,7 +41,10 @@ const InviteBody = z
 export type InviteBody = z.infer<typeof InviteBody>;
 
 /** GET /api/team */
-export const TeamBody = z.object({ members: z.array(MemberBody), invites: z.array(InviteBody) }).meta({ id: 'Team' });
+export const TeamBody = z
+  .object({ members: z.array(MemberBody), invites: z.array(InviteBody), next: Next })
+  .meta({ id: 'Team' })
+  .describe('One list for `limit` and `cursor`: the members, then the invites');
 export type TeamBody = z.infer<typeof TeamBody>;
 
 /** POST /api/team */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { WorkspaceParams } from './common.js';
+import { Next, WorkspaceParams } from './common.js';
 
 const Name = z.string().max(255);
 const duplicate = z.literal(true).optional().describe('It came before, and this is the answer of the first time');
@@ -59,6 +59,7 @@ export const Deliveries = z
         redeliveryOf: z.string().nullable(),
       }),
     ),
+    next: Next,
   })
   .meta({ id: 'Deliveries' });
 

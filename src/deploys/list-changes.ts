@@ -1,8 +1,10 @@
 import type { Deps } from '../deps.js';
-import { Refusal } from '../shared/refusal.js';
+import { numberCursors } from '../shared/cursor.js';
 import type { Actor, Caller } from '../shared/roles.js';
 import { type ChangeInput, findWorkspace } from '../workspaces/index.js';
 import { requirePath } from './require-path.js';
+
+const cursors = numberCursors('changes', 18);
 
 export interface ChangeSummary {
   /** The revision's id, or the change's own when it is an agent's. */
@@ -56,17 +58,8 @@ export async function listChangesOf(deps: Deps, id: string, input: ListChangesIn
     text: `SELECT ${CHANGE_COLUMNS} FROM ${CHANGE_JOIN}
       WHERE c.workspace_id = $1 AND ($2::bigint IS NULL OR c.seq < $2) AND ($3::text IS NULL OR $3 = ANY(c.paths))
       ORDER BY c.seq DESC LIMIT $4`,
-    values: [id, readCursor(input.cursor), input.path ?? null, input.limit + 1],
+    values: [id, cursors.read(input.cursor), input.path ?? null, input.limit + 1],
   });
-  const page = rows.slice(0, input.limit);
-  return {
-    changes: page.map(({ seq: _seq, ...change }) => change),
-    next: rows.length > page.length ? String(page.at(-1)?.seq) : null,
-  };
-}
-
-function readCursor(cursor: string | undefined): string | null {
-  if (cursor === undefined) return null;
-  if (/^\d{1,18}$/.test(cursor)) return cursor;
-  throw new Refusal('refused', 'cursor: give the `next` of the page before, unchanged');
+  const { page, next } = cursors.page(rows, input.limit, ({ seq }) => seq);
+  return { changes: page.map(({ seq: _seq, ...change }) => change), next };
 }

@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.js';
+import { keyCursors } from '../shared/cursor.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { type FileKind, type Issue, kindOfPath } from '../workspace/index.js';
@@ -22,8 +23,11 @@ export interface SourceEntry {
   readonly updatedAt: string;
 }
 
+const cursors = keyCursors('source');
+
 export interface SourceTree {
   readonly files: readonly SourceEntry[];
+  readonly next: string | null;
   readonly revision: string | null;
 }
 
@@ -33,12 +37,23 @@ export interface SourceContent extends SourceEntry {
   readonly revision: string | null;
 }
 
+export interface ReadTreeInput {
+  readonly workspace: string;
+  /** The whole tree when left out. */
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
 /** The live tree with agents' memory over it, by path; all of one revision. */
-export async function readSourceTree(deps: Deps, caller: Caller, input: { workspace: string }): Promise<SourceTree> {
-  const { id } = await findWorkspace(deps.db, caller, input.workspace);
+export async function readSourceTree(
+  deps: Deps,
+  caller: Caller,
+  { workspace, limit = Number.MAX_SAFE_INTEGER, cursor }: ReadTreeInput,
+): Promise<SourceTree> {
+  const { id } = await findWorkspace(deps.db, caller, workspace);
   const live = await readLiveTree(deps.db, id);
-  const files = [...visibleTree(live)].map(([path, entry]) => toEntry(path, entry));
-  return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), revision: live.revision };
+  const { page, next } = cursors.pageOfAll([...visibleTree(live)], { limit, cursor }, ([path]) => path);
+  return { files: page.map(([path, entry]) => toEntry(path, entry)), next, revision: live.revision };
 }
 
 /** One file of the live tree, with the warnings its deploy drew. */

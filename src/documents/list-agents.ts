@@ -1,9 +1,11 @@
 import type { Sql } from '../db/contract.js';
+import { keyCursors, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import type { AgentPlan } from '../workspace/index.js';
 import { findWorkspace, readLiveTree } from '../workspaces/index.js';
 import { type LastRun, lastRuns } from './list-flows.js';
-import { pageOf } from './page-of.js';
+
+const cursors = keyCursors('agents');
 
 export interface AgentListed {
   readonly name: string;
@@ -23,11 +25,11 @@ export interface AgentListed {
 export async function listAgents(
   deps: { readonly db: Sql },
   caller: Caller,
-  input: { readonly workspace: string; readonly limit: number; readonly cursor?: string | undefined },
+  input: PageInput & { readonly workspace: string },
 ): Promise<{ readonly agents: readonly AgentListed[]; readonly next: string | null }> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
   const { index } = await readLiveTree(deps.db, workspace.id);
-  const { page, next } = pageOf(index?.agents ?? [], input);
+  const { page, next } = cursors.pageOfAll(index?.agents ?? [], input, ({ name }) => name);
   const names = page.map(({ name }) => name);
   const [plans, runs] = await Promise.all([
     plansOf(deps.db, workspace.id, names),

@@ -1,8 +1,10 @@
 import type { Sql } from '../db/contract.js';
+import { keyCursors, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import type { FlowSummary, Issue } from '../workspace/index.js';
 import { findWorkspace, readLiveTree } from '../workspaces/index.js';
-import { pageOf } from './page-of.js';
+
+const cursors = keyCursors('flows');
 
 export interface LastRun {
   readonly id: string;
@@ -21,11 +23,11 @@ export interface FlowListed extends Omit<FlowSummary, 'triggers'> {
 export async function listFlows(
   deps: { readonly db: Sql },
   caller: Caller,
-  input: { readonly workspace: string; readonly limit: number; readonly cursor?: string | undefined },
+  input: PageInput & { readonly workspace: string },
 ): Promise<{ readonly flows: readonly FlowListed[]; readonly next: string | null }> {
   const { id } = await findWorkspace(deps.db, caller, input.workspace);
   const { index } = await readLiveTree(deps.db, id);
-  const { page, next } = pageOf(index?.flows ?? [], input);
+  const { page, next } = cursors.pageOfAll(index?.flows ?? [], input, ({ name }) => name);
   return { flows: await withRuns(deps.db, id, { flows: page, warnings: index?.warnings ?? [] }), next };
 }
 

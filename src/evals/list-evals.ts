@@ -1,8 +1,11 @@
 import type { Deps } from '../deps.js';
+import { keyCursors, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import type { EvalRunSummary } from './eval-run-rows.js';
 import { readLiveEvals } from './find-eval.js';
 import { lastRuns } from './read-eval-runs.js';
+
+const cursors = keyCursors('evals');
 
 export interface EvalSummary {
   readonly name: string;
@@ -19,15 +22,16 @@ export interface EvalSummary {
 export async function listEvals(
   deps: Deps,
   caller: Caller,
-  input: { readonly workspace: string },
-): Promise<{ readonly evals: readonly EvalSummary[] }> {
+  input: PageInput & { readonly workspace: string },
+): Promise<{ readonly evals: readonly EvalSummary[]; readonly next: string | null }> {
   const { workspace, evals } = await readLiveEvals(deps.db, caller, input.workspace);
+  const { page, next } = cursors.pageOfAll(evals, input, ({ name }) => name);
   const last = await lastRuns(
     deps.db,
     workspace.id,
-    evals.map(({ name }) => name),
+    page.map(({ name }) => name),
   );
-  const listed = evals.map(({ name, path, description, target, trigger, tags, cases }) => ({
+  const listed = page.map(({ name, path, description, target, trigger, tags, cases }) => ({
     name,
     path,
     description,
@@ -37,5 +41,5 @@ export async function listEvals(
     cases: cases.map((one) => ({ name: one.title, tags: one.tags, skip: one.skip })),
     lastRun: last.get(name) ?? null,
   }));
-  return { evals: listed.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+  return { evals: listed, next };
 }

@@ -1,8 +1,8 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
+import { timeCursors } from '../shared/cursor.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { readTimeCursor, timePage } from '../shared/time-cursor.js';
 import type { CaseView } from './case-views.js';
 import { type CaseChange, compareRuns } from './compare-runs.js';
 import {
@@ -14,6 +14,8 @@ import {
   viewOf,
 } from './eval-run-rows.js';
 import { findEval } from './find-eval.js';
+
+const cursors = timeCursors('eval-runs');
 
 /** The newest run of each eval, by the eval's name. */
 export async function lastRuns(
@@ -43,13 +45,13 @@ export async function listEvalRuns(
   input: ListEvalRunsInput,
 ): Promise<{ readonly runs: readonly EvalRunSummary[]; readonly next: string | null }> {
   const workspace = await findEval(deps.db, caller, input);
-  const after = readTimeCursor(input.cursor);
+  const after = cursors.read(input.cursor);
   const rows = await deps.db.query<EvalRunRow>(
     `${EVAL_RUNS} WHERE e.workspace_id = $1 AND e.eval = $2 AND ($3::timestamptz IS NULL OR (e.created_at, e.id) < ($3, $4))
       ORDER BY e.created_at DESC, e.id DESC LIMIT $5`,
     [workspace.id, input.eval, after?.at ?? null, after?.id ?? null, input.limit + 1],
   );
-  const { page, next } = timePage(rows, input.limit, ({ createdAt: at, id }) => ({ at, id }));
+  const { page, next } = cursors.page(rows, input.limit, ({ createdAt: at, id }) => ({ at, id }));
   return { runs: page.map(summaryOf), next };
 }
 

@@ -1,13 +1,15 @@
 import type { KeyList } from '../contract/keys.js';
 import type { Deps } from '../deps.js';
+import { keyCursors } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import { requireOwnTenant } from './find-tenant.js';
 import { KEY_COLUMNS, type KeyRow, keyView } from './key-view.js';
 
+const cursors = keyCursors('keys');
+
 export interface ListKeysInput {
   readonly tenant?: string | undefined;
   readonly limit: number;
-  /** The last id of the page before. */
   readonly cursor?: string | undefined;
 }
 
@@ -20,8 +22,8 @@ export async function listKeys(deps: Pick<Deps, 'db'>, caller: Caller, input: Li
            WHERE k.tenant_id = $1 AND k.revoked_at IS NULL AND ($2::text IS NULL OR k.id < $2)
              AND (k.workspace IS NULL OR $3::text[] IS NULL OR w.name = ANY($3))
            ORDER BY k.id DESC LIMIT $4`,
-    values: [caller.tenant, input.cursor ?? null, caller.workspaces, input.limit + 1],
+    values: [caller.tenant, cursors.read(input.cursor), caller.workspaces, input.limit + 1],
   });
-  const page = rows.slice(0, input.limit);
-  return { keys: page.map(keyView), next: rows.length > input.limit ? (page.at(-1)?.id ?? null) : null };
+  const { page, next } = cursors.page(rows, input.limit, ({ id }) => id);
+  return { keys: page.map(keyView), next };
 }

@@ -1,7 +1,10 @@
 import type { Deps } from '../deps.js';
+import { keyCursors, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import { readLiveShelf } from '../workspaces/index.js';
 import { type LibraryKind, nearerPaths } from './kinds.js';
+
+const cursors = keyCursors('library');
 
 export interface LibraryItem {
   readonly path: string;
@@ -18,6 +21,7 @@ export interface LibraryItem {
 
 export interface LibraryList {
   readonly items: readonly LibraryItem[];
+  readonly next: string | null;
   readonly revision: string | null;
 }
 
@@ -25,11 +29,12 @@ export interface LibraryList {
 export async function listLibrary(
   deps: Pick<Deps, 'db'>,
   caller: Caller,
-  { kind }: { readonly kind: LibraryKind },
+  { kind, ...input }: PageInput & { readonly kind: LibraryKind },
 ): Promise<LibraryList> {
   const live = await readLiveShelf(deps.db, caller.tenant);
   const said = new Map((live.index?.entries ?? []).map((entry) => [entry.path, entry]));
-  const paths = [...live.source.keys()].filter((path) => path.startsWith(`${kind}/`)).sort();
+  const all = [...live.source.keys()].filter((path) => path.startsWith(`${kind}/`));
+  const { page: paths, next } = cursors.pageOfAll(all, input, (path) => path);
   const grants = await readGrants(deps, caller);
   const shadows = await readShadows(deps, caller, new Set(paths.flatMap(nearerPaths)));
   const items = paths.flatMap((path) => {
@@ -51,7 +56,7 @@ export async function listLibrary(
         .map(({ workspace, path: nearer }) => ({ workspace, path: nearer })),
     };
   });
-  return { items, revision: live.revision };
+  return { items, next, revision: live.revision };
 }
 
 const OWN = /^agents\/[^/]+\//;

@@ -1,8 +1,10 @@
 import type { Deps } from '../deps.js';
+import { type PageInput, timeCursors } from '../shared/cursor.js';
 import { isRecord, type Json } from '../shared/json.js';
-import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { requireWhole } from './require-whole.js';
+
+const cursors = timeCursors('notifications');
 
 export interface NotificationView {
   readonly id: string;
@@ -40,21 +42,20 @@ interface Row {
 export async function listNotifications(
   { db }: Pick<Deps, 'db'>,
   caller: Caller,
-  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
+  { limit, cursor }: PageInput,
 ): Promise<{ readonly notifications: readonly NotificationView[]; readonly next: string | null }> {
   requireWhole(caller);
-  if (cursor !== undefined && !/^[0-9a-z]{26}$/.test(cursor))
-    throw new Refusal('refused', 'cursor: take it as `next` gave it');
+  const after = cursors.read(cursor);
   const rows = await db.query<Row>({
     name: 'list-notifications',
     text: `SELECT id, run_id AS "runId", event, channel, target, content, state, tries, due_at AS "dueAt", created_at AS "createdAt",
-        ended_at AS "endedAt", last_error AS "lastError" FROM notification n WHERE tenant_id = $1 AND ($2::text IS NULL
-        OR (created_at, id) < ((SELECT created_at FROM notification WHERE id = $2 AND tenant_id = $1), $2))
-      ORDER BY created_at DESC, id DESC LIMIT $3`,
-    values: [caller.tenant, cursor ?? null, limit + 1],
+        ended_at AS "endedAt", last_error AS "lastError" FROM notification WHERE tenant_id = $1
+        AND ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3))
+      ORDER BY created_at DESC, id DESC LIMIT $4`,
+    values: [caller.tenant, after?.at ?? null, after?.id ?? null, limit + 1],
   });
-  const page = rows.slice(0, limit);
-  return { notifications: page.map(viewOf), next: rows.length > limit ? (page.at(-1)?.id ?? null) : null };
+  const { page, next } = cursors.page(rows, limit, ({ createdAt: at, id }) => ({ at, id }));
+  return { notifications: page.map(viewOf), next };
 }
 
 function viewOf({ content, dueAt, createdAt, endedAt, runId: run, ...row }: Row): NotificationView {

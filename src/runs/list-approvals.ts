@@ -1,11 +1,13 @@
 import type { Deps } from '../deps.js';
+import { timeCursors } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
-import { readTimeCursor, timePage } from '../shared/time-cursor.js';
 import { loadPlan } from '../workspaces/index.js';
 import { GATE_COLUMNS, GATES, type GateHead, type GateRow, gateHead } from './gate-rows.js';
 import { hideTokens } from './hide-tokens.js';
 import type { StepRow } from './step-views.js';
 import { type GateView, gateView } from './waiting.js';
+
+const cursors = timeCursors('approvals');
 
 /** A gate that is open, with where it stands. */
 export interface Approval extends GateHead, GateView {
@@ -36,10 +38,10 @@ export async function listApprovals(
   caller: Caller,
   input: { readonly limit: number; readonly cursor?: string | undefined },
 ): Promise<{ readonly approvals: readonly Approval[]; readonly next: string | null }> {
-  const after = readTimeCursor(input.cursor);
+  const after = cursors.read(input.cursor);
   const values = [caller.tenant, caller.workspaces, after?.at ?? null, after?.id ?? null, input.limit + 1];
   const rows = await deps.db.query<Row>({ name: 'list-approvals', text: OPEN_GATES, values });
-  const { page, next } = timePage(rows, input.limit, ({ openedAt: at, park: id }) => ({ at, id }));
+  const { page, next } = cursors.page(rows, input.limit, ({ openedAt: at, park: id }) => ({ at, id }));
   const approvals: Approval[] = [];
   for (const row of page) approvals.push(await viewOf(deps, caller, row));
   return { approvals, next };

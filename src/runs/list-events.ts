@@ -1,11 +1,13 @@
 import type { Deps } from '../deps.js';
 import { releaseUrlOf } from '../engine/index.js';
+import { numberCursors } from '../shared/cursor.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 import { hideTokens } from './hide-tokens.js';
-import { readSeqCursor } from './seq-cursor.js';
 import { type EventRow, stepOf, type TraceLine, traceLine } from './trace.js';
+
+const cursors = numberCursors('events', 9);
 
 export interface ListEventsInput {
   readonly workspace: string;
@@ -37,18 +39,17 @@ export async function listEvents(deps: Deps, caller: Caller, input: ListEventsIn
       AND ($3::text IS NULL OR data->>'step' = $3) ORDER BY seq LIMIT $4`,
     values: [
       input.runId,
-      Math.max(readSeqCursor(input.cursor) ?? 0, input.after ?? 0),
+      Math.max(Number(cursors.read(input.cursor) ?? 0), input.after ?? 0),
       input.step ?? null,
       input.limit + 1,
     ],
   });
-  const page = rows.slice(0, input.limit);
-  const last = page.at(-1);
+  const { page, next } = cursors.page(rows, input.limit, ({ seq }) => seq);
   const releaseUrl = (step: string): string =>
     releaseUrlOf(deps, { id: input.runId, tenantId: workspace.tenantId, workspace: workspace.name }, step);
   const show = hideTokens(deps, caller, [input.runId, run.parentId, run.rootId]);
   return show({
     events: page.map((row) => ({ ...traceLine(row, releaseUrl), seq: Number(row.seq), step: stepOf(row) })),
-    next: rows.length > input.limit && last ? String(last.seq) : null,
+    next,
   });
 }

@@ -1,8 +1,10 @@
 import type { Deps } from '../deps.js';
+import { timeCursors } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
-import { readTimeCursor, timePage } from '../shared/time-cursor.js';
 import { findWorkspace } from '../workspaces/index.js';
 import { RUN_COLUMNS, type RunRow, type RunSummary, summaryOf } from './run-summary.js';
+
+const cursors = timeCursors('runs');
 
 export interface ListRunsInput {
   readonly workspace: string;
@@ -22,7 +24,7 @@ export async function listRuns(
   input: ListRunsInput,
 ): Promise<{ readonly runs: readonly RunSummary[]; readonly next: string | null }> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
-  const after = readTimeCursor(input.cursor);
+  const after = cursors.read(input.cursor);
   const rows = await deps.db.query<RunRow>({
     name: 'list-runs',
     text: `SELECT ${RUN_COLUMNS} FROM run WHERE workspace_id = $1 AND parent_id IS NULL
@@ -41,6 +43,6 @@ export async function listRuns(
       input.mode ?? 'normal',
     ],
   });
-  const { page, next } = timePage(rows, input.limit, ({ createdAt: at, id }) => ({ at, id }));
+  const { page, next } = cursors.page(rows, input.limit, ({ createdAt: at, id }) => ({ at, id }));
   return { runs: page.map(summaryOf), next };
 }

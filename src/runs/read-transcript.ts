@@ -1,14 +1,16 @@
 import type { Deps } from '../deps.js';
 import { leavesOf } from '../engine/index.js';
+import { numberCursors } from '../shared/cursor.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace, loadPlan } from '../workspaces/index.js';
 import { hideTokens } from './hide-tokens.js';
-import { readSeqCursor } from './seq-cursor.js';
 
 /** A page is no longer than this, whatever `limit` says: one result may be 30,000 characters, a turn may have many. */
 const PAGE_BYTES = 2 * 1_048_576;
+
+const cursors = numberCursors('transcript', 9);
 
 export interface ReadTranscriptInput {
   readonly workspace: string;
@@ -71,7 +73,7 @@ export async function readTranscript(deps: Deps, caller: Caller, input: ReadTran
   const rows = await readPage(deps, input, base);
   const last = rows.at(-1);
   const show = hideTokens(deps, caller, [input.runId, run.parentId, run.rootId]);
-  return show({ ...base, messages: rows.map(toMessage), next: last?.more ? String(last.seq) : null });
+  return show({ ...base, messages: rows.map(toMessage), next: last?.more ? cursors.make(last.seq) : null });
 }
 
 interface Place {
@@ -115,7 +117,7 @@ async function readPage(
         (SELECT max(seq) FROM page) AS last FROM page WINDOW w AS (ORDER BY seq))
       SELECT seq, epoch, role, content, seq < last AS more FROM sized
       WHERE n <= $8 AND (n = 1 OR upto <= ${PAGE_BYTES}) ORDER BY seq`,
-    values: [runId, step, item, round, attempt, readSeqCursor(cursor) ?? -1, epoch ?? null, limit],
+    values: [runId, step, item, round, attempt, Number(cursors.read(cursor) ?? -1), epoch ?? null, limit],
   });
 }
 

@@ -1,9 +1,11 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { Refusal } from '../shared/refusal.js';
+import { cursorsOf, KEY, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import { nextTimes } from '../workspace/index.js';
 import { isFiring, type Outcome, SCHEDULE_COLUMNS, type ScheduleRow } from './schedule-row.js';
+
+const cursors = cursorsOf('schedules', [KEY, KEY]);
 
 export interface FiringView {
   readonly scheduledFor: string;
@@ -61,25 +63,13 @@ type Seen = Pick<Deps, 'clock'> & { readonly db: Sql };
 export async function listSchedules(
   deps: Seen,
   caller: Caller,
-  input: { readonly limit: number; readonly cursor?: string | undefined },
+  input: PageInput,
 ): Promise<{ readonly schedules: readonly ScheduleView[]; readonly next: string | null }> {
-  const after = input.cursor === undefined ? null : readCursor(input.cursor);
-  const values = [
-    caller.tenant,
-    caller.workspaces,
-    after?.workspace ?? null,
-    after?.flow ?? null,
-    null,
-    null,
-    input.limit + 1,
-  ];
+  const [workspace = null, flow = null] = cursors.read(input.cursor) ?? [];
+  const values = [caller.tenant, caller.workspaces, workspace, flow, null, null, input.limit + 1];
   const rows = await deps.db.query<Row>({ name: 'list-schedules', text: LIST, values });
-  const page = rows.slice(0, input.limit);
-  const last = page.at(-1);
-  return {
-    schedules: page.map((row) => viewOf(row, deps.clock.now())),
-    next: rows.length > input.limit && last ? `${last.name}/${last.flow}` : null,
-  };
+  const { page, next } = cursors.page(rows, input.limit, (row) => [row.name, row.flow]);
+  return { schedules: page.map((row) => viewOf(row, deps.clock.now())), next };
 }
 
 /** One of them; null when the caller sees no such schedule. */
@@ -98,10 +88,4 @@ function viewOf(row: Row, now: number): ScheduleView {
   const { name, flow, cron, timezone, enabled, paused, catchUp, overlap, lastRun, firings } = row;
   const next = isFiring(row) ? nextTimes(row, now, SHOWN).map((at) => new Date(at).toISOString()) : [];
   return { workspace: name, flow, cron, timezone, next, lastRun, enabled, paused, catchUp, overlap, firings };
-}
-
-function readCursor(cursor: string): { readonly workspace: string; readonly flow: string } {
-  const [, workspace, flow] = /^([\w-]{1,200})\/([\w-]{1,200})$/.exec(cursor) ?? [];
-  if (workspace === undefined || flow === undefined) throw new Refusal('refused', 'cursor: take it as `next` gave it');
-  return { workspace, flow };
 }

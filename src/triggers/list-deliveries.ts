@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.js';
 import { findTarget } from '../runs/index.js';
+import { keyCursors, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import type { DeliveryOutcome } from './delivery-rows.js';
 import type { TriggerKind } from './outside.js';
@@ -21,18 +22,21 @@ export interface OfFlow {
   readonly flow: string;
 }
 
-/** The last hundred deliveries of a flow, the newest first, with what became of each. */
+const cursors = keyCursors('deliveries');
+
+/** The deliveries of a flow that are kept, the newest first, with what became of each. */
 export async function listDeliveries(
   deps: Deps,
   caller: Caller,
-  { workspace: name, flow }: OfFlow,
-): Promise<{ readonly deliveries: readonly DeliveryView[] }> {
+  { workspace: name, flow, limit, cursor }: OfFlow & PageInput,
+): Promise<{ readonly deliveries: readonly DeliveryView[]; readonly next: string | null }> {
   const { workspace } = await findTarget(deps.db, caller, { workspace: name, target: `flows/${flow}` });
   const rows = await deps.db.query<Omit<DeliveryView, 'at'> & { readonly at: Date }>(
     `SELECT id, at, kind, outcome, detail, run_id AS "runId", delivery_id AS "deliveryId", address,
         redelivery_of AS "redeliveryOf"
-      FROM delivery WHERE workspace_id = $1 AND flow = $2 ORDER BY id DESC LIMIT 100`,
-    [workspace.id, flow],
+      FROM delivery WHERE workspace_id = $1 AND flow = $2 AND ($3::text IS NULL OR id < $3) ORDER BY id DESC LIMIT $4`,
+    [workspace.id, flow, cursors.read(cursor), limit + 1],
   );
-  return { deliveries: rows.map((row) => ({ ...row, at: row.at.toISOString() })) };
+  const { page, next } = cursors.page(rows, limit, ({ id }) => id);
+  return { deliveries: page.map((row) => ({ ...row, at: row.at.toISOString() })), next };
 }

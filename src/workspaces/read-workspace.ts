@@ -1,6 +1,7 @@
 import { avatarPath } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
+import { keyCursors, type PageInput } from '../shared/cursor.js';
 import type { Json } from '../shared/json.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -58,20 +59,22 @@ export interface WorkspaceList {
   readonly next: string | null;
 }
 
-/** The workspaces in the caller's reach, by name. The cursor is the last name of the page before. */
+const cursors = keyCursors('workspaces');
+
+/** The workspaces in the caller's reach, by name. */
 export async function listWorkspaces(
   deps: Pick<Deps, 'db'>,
   caller: Caller,
-  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
+  { limit, cursor }: PageInput,
 ): Promise<WorkspaceList> {
   const rows = await deps.db.query<Row>({
     name: 'list-workspaces',
     text: `SELECT ${COLUMNS} WHERE w.tenant_id = $1 AND ($2::text[] IS NULL OR w.name = ANY($2))
       AND ($3::text IS NULL OR w.name COLLATE "C" > $3) ORDER BY w.name COLLATE "C" LIMIT $4`,
-    values: [caller.tenant, caller.workspaces, cursor ?? null, limit + 1],
+    values: [caller.tenant, caller.workspaces, cursors.read(cursor), limit + 1],
   });
-  const page = rows.slice(0, limit);
-  return { workspaces: page.map(toSummary), next: rows.length > limit ? (page.at(-1)?.name ?? null) : null };
+  const { page, next } = cursors.page(rows, limit, ({ name }) => name);
+  return { workspaces: page.map(toSummary), next };
 }
 
 /** One workspace. A foreign one, a missing one and one outside the caller's scope refuse alike. */

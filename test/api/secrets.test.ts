@@ -112,7 +112,7 @@ describe('vaults', () => {
   test('another account sees and opens none of it, under the same names', async () => {
     await put({ name: 'OURS', value: 'only-of-this-account' });
     const other = await createTestApp({ routes: secretRoutes });
-    expect(await bodyOf(other.get('/api/secrets'))).toEqual({ secrets: [] });
+    expect(await bodyOf(other.get('/api/secrets'))).toEqual({ secrets: [], next: null });
     expect(
       await openSecret(app.deps.db, app.deps.keys, { tenant: other.tenant, workspace: ws.id, name: 'OURS' }),
     ).toBeNull();
@@ -161,7 +161,7 @@ describe('vaults', () => {
     expect((await app.delete(`/api/workspaces/${gone.name}`)).status).toBe(200);
     expect(await app.deps.db.query('SELECT 1 FROM secret WHERE workspace_id = $1', [gone.id])).toEqual([]);
     expect((await app.post('/api/workspaces', { name: gone.name })).status).toBe(201);
-    expect(await bodyOf(app.get(`/api/secrets?workspace=${gone.name}`))).toEqual({ secrets: [] });
+    expect(await bodyOf(app.get(`/api/secrets?workspace=${gone.name}`))).toEqual({ secrets: [], next: null });
   });
 });
 

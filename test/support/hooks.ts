@@ -67,6 +67,7 @@ export async function startHook(app: WorkspaceApp, frontmatter: string) {
     hookUrl,
     send: (body: unknown, more?: Sent) => send(app, hookUrl, body, more),
     runs: () => runsOf(app, name),
-    deliveries: async () => (await bodyOf(app.get(`/api/workspaces/${name}/hooks/hooked/deliveries`))).deliveries,
+    deliveries: async () =>
+      (await bodyOf(app.get(`/api/workspaces/${name}/hooks/hooked/deliveries?limit=200`))).deliveries,
   };
 }

@@ -3,7 +3,7 @@ import { endSessions, listSessions, readSession } from '../../../accounts/index.
 import { Ended, EndSessions, SessionList, SessionView } from '../../../contract/auth.js';
 import { Refusal } from '../../../shared/refusal.js';
 import { defineRoute } from '../../define-route.js';
-import { okResponse } from '../../schemas.js';
+import { okResponse, Page } from '../../schemas.js';
 
 export const getSession = defineRoute({
   access: { role: 'viewer' },
@@ -24,9 +24,10 @@ export const getSessions = defineRoute({
     path: '/api/auth/sessions',
     summary: 'One’s own open sessions',
     tags: ['Authentication'],
+    request: { query: Page },
     responses: okResponse(SessionList, 'The one used last first; 50 at most are kept'),
   }),
-  handle: async (c) => c.json({ sessions: await listSessions(c.var.deps, c.var.caller), next: null }, 200),
+  handle: async (c) => c.json(await listSessions(c.var.deps, c.var.caller, c.req.valid('query')), 200),
 });
 
 export const deleteSessions = defineRoute({

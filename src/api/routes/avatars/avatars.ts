@@ -25,7 +25,7 @@ export const getAvatar = defineRoute({
     path,
     summary: 'A picture of a person, a workspace or the account',
     tags,
-    request: { params: AvatarParams },
+    request: { params: AvatarParams, query: AvatarQuery },
     responses: {
       200: rawResponse('image/webp', 'The picture; its address changes with it, so it is kept for a year'),
       304: { description: 'It is the one that the caller has' },

@@ -1,5 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { html } from 'hono/html';
+import { AnyQuery } from '../../closed-query.js';
 import { defineRoute } from '../../define-route.js';
 import { rawResponse } from '../../schemas.js';
 
@@ -14,6 +15,7 @@ export const getHome = defineRoute({
     path: '/',
     summary: 'A page that says that the service runs, and where to go on',
     tags: ['Operations'],
+    request: { query: AnyQuery },
     responses: { 200: rawResponse('text/html', 'The page') },
   }),
   handle: async (c) => {

@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { WorkspaceParams } from '../../../contract/common.js';
+import { Page, WorkspaceParams } from '../../../contract/common.js';
 import { CreatedEval, CreateEval, EvalList, EvalParams, RunEval, StartedEval } from '../../../contract/evals.js';
 import { createEval, listEvals, runEval } from '../../../evals/index.js';
 import { defineRoute } from '../../define-route.js';
@@ -13,12 +13,12 @@ export const getEvals = defineRoute({
     path: '/api/workspaces/{ws}/evals',
     summary: 'The evals of the live revision, each with its newest run',
     tags: ['Evals'],
-    request: { params: WorkspaceParams },
+    request: { params: WorkspaceParams, query: Page },
     responses: okResponse(EvalList),
   }),
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
-    return c.json((await listEvals(c.var.deps, c.var.caller, { workspace })) as never, 200);
+    return c.json((await listEvals(c.var.deps, c.var.caller, { workspace, ...c.req.valid('query') })) as never, 200);
   },
 });
 

@@ -1,6 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { Health } from '../../../contract/health.js';
 import { checkHealth } from '../../../observe/index.js';
+import { AnyQuery } from '../../closed-query.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse } from '../../schemas.js';
 
@@ -12,6 +13,7 @@ export const getHealth = defineRoute({
     summary: 'How each part of the service is',
     description: 'Always 200: it reports a failing part and never refuses.',
     tags: ['Operations'],
+    request: { query: AnyQuery },
     responses: okResponse(Health, 'How each part is now'),
   }),
   handle: async (c) => {

@@ -1,4 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
+import { Page } from '../../../contract/common.js';
 import { Skipped } from '../../../contract/runs.js';
 import { Deliveries, OfDelivery, OfHook, Redelivered } from '../../../contract/triggers.js';
 import { listDeliveries, redeliver } from '../../../triggers/index.js';
@@ -12,14 +13,15 @@ export const getDeliveries = defineRoute({
   route: createRoute({
     method: 'get',
     path: '/api/workspaces/{ws}/hooks/{flow}/deliveries',
-    summary: 'The last hundred deliveries of a flow, with what became of each',
+    summary: 'The deliveries of a flow, newest first, with what became of each',
     tags: ['Triggers'],
-    request: { params: OfHook },
+    request: { params: OfHook, query: Page },
     responses: okResponse(Deliveries),
   }),
   handle: async (c) => {
     const { ws: workspace, flow } = c.req.valid('param');
-    return c.json(await listDeliveries(c.var.deps, c.var.caller, { workspace, flow }), 200);
+    const input = { workspace, flow, ...c.req.valid('query') };
+    return c.json(await listDeliveries(c.var.deps, c.var.caller, input), 200);
   },
 });
 

@@ -4,7 +4,7 @@ import {
   LibraryEditBody,
   LibraryParams,
   LibraryPathQuery,
-  LibraryQuery,
+  LibraryWriteQuery,
   WriteLibraryBody,
 } from '../../../contract/library.js';
 import { createLibraryFile, removeLibraryFile, writeLibraryFile } from '../../../library/index.js';
@@ -47,7 +47,7 @@ export const writeInLibrary = defineRoute({
     path,
     summary: 'Write one file',
     tags,
-    request: { params: LibraryParams, query: LibraryQuery, body: jsonBody(WriteLibraryBody) },
+    request: { params: LibraryParams, query: LibraryWriteQuery, body: jsonBody(WriteLibraryBody) },
     responses: okResponse(LibraryEditBody, 'What changed'),
   }),
   handle: async (c) => {

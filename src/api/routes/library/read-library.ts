@@ -30,9 +30,9 @@ export const readLibrary = defineRoute({
   }),
   handle: async (c) => {
     const { kind } = c.req.valid('param');
-    const { path } = c.req.valid('query');
+    const { path, ...page } = c.req.valid('query');
     const { deps, caller } = c.var;
-    if (path === undefined) return c.json(await listLibrary(deps, caller, { kind }), 200);
+    if (path === undefined) return c.json(await listLibrary(deps, caller, { kind, ...page }), 200);
     const file = await readLibraryFile(deps, caller, { kind, path });
     c.header('ETag', etagOf(file.sha));
     if (isKnown(c, file.sha)) return c.body(null, 304);

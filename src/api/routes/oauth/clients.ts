@@ -8,7 +8,7 @@ import {
 } from '../../../contract/oauth.js';
 import { deleteClient, listClients, registerClient } from '../../../oauth/index.js';
 import { defineRoute } from '../../define-route.js';
-import { createdResponse, jsonBody, okResponse } from '../../schemas.js';
+import { createdResponse, jsonBody, okResponse, Page } from '../../schemas.js';
 
 const tags = ['OAuth'];
 const path = '/api/oauth/clients';
@@ -20,9 +20,10 @@ export const listOAuthClients = defineRoute({
     path,
     summary: 'List the OAuth clients of the account, and the providers that are built in',
     tags,
+    request: { query: Page },
     responses: okResponse(OAuthClientList, 'By name, without their secrets'),
   }),
-  handle: async (c) => c.json(await listClients(c.var.deps, c.var.caller), 200),
+  handle: async (c) => c.json(await listClients(c.var.deps, c.var.caller, c.req.valid('query')), 200),
 });
 
 export const registerOAuthClient = defineRoute({

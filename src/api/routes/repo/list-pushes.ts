@@ -2,20 +2,20 @@ import { createRoute } from '@hono/zod-openapi';
 import { listPushes } from '../../../code-host/index.js';
 import { CodePushes } from '../../../contract/code-host.js';
 import { defineRoute } from '../../define-route.js';
-import { okResponse, WorkspaceParams } from '../../schemas.js';
+import { okResponse, Page, WorkspaceParams } from '../../schemas.js';
 
 export const getCodePushes = defineRoute({
   access: { role: 'admin' },
   route: createRoute({
     method: 'get',
     path: '/api/workspaces/{ws}/repo/pushes',
-    summary: 'The last hundred pushes of code hosts, with what became of each',
+    summary: 'The pushes of code hosts, newest first, with what became of each',
     tags: ['Repo'],
-    request: { params: WorkspaceParams },
+    request: { params: WorkspaceParams, query: Page },
     responses: okResponse(CodePushes),
   }),
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
-    return c.json(await listPushes(c.var.deps, c.var.caller, { workspace }), 200);
+    return c.json(await listPushes(c.var.deps, c.var.caller, { workspace, ...c.req.valid('query') }), 200);
   },
 });

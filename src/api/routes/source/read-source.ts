@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { SourceFileBody, SourceQuery, SourceTreeBody } from '../../../contract/source.js';
+import { ReadSourceQuery, SourceFileBody, SourceTreeBody } from '../../../contract/source.js';
 import { readSourceFile, readSourceTree, type SourceContent } from '../../../deploys/index.js';
 import { defineRoute } from '../../define-route.js';
 import { spell } from '../../file-content.js';
@@ -13,7 +13,7 @@ export const readSource = defineRoute({
     path: '/api/workspaces/{ws}/source',
     summary: 'The tree, or with path one file and its ETag',
     tags: ['Source'],
-    request: { params: WorkspaceParams, query: SourceQuery },
+    request: { params: WorkspaceParams, query: ReadSourceQuery },
     responses: {
       ...okResponse(z.union([SourceTreeBody, SourceFileBody]), 'The tree, or the file'),
       304: { description: 'The file is still the one that If-None-Match names' },
@@ -21,9 +21,9 @@ export const readSource = defineRoute({
   }),
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
-    const { path } = c.req.valid('query');
+    const { path, ...page } = c.req.valid('query');
     const { deps, caller } = c.var;
-    if (path === undefined) return c.json(await readSourceTree(deps, caller, { workspace }), 200);
+    if (path === undefined) return c.json(await readSourceTree(deps, caller, { workspace, ...page }), 200);
     const file = await readSourceFile(deps, caller, { workspace, path });
     c.header('ETag', etagOf(file.sha));
     if (isKnown(c, file.sha)) return c.body(null, 304);

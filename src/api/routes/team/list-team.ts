@@ -2,7 +2,7 @@ import { createRoute } from '@hono/zod-openapi';
 import { TeamBody } from '../../../contract/team.js';
 import { listTeam } from '../../../team/index.js';
 import { defineRoute } from '../../define-route.js';
-import { okResponse } from '../../schemas.js';
+import { okResponse, Page } from '../../schemas.js';
 
 export const getTeam = defineRoute({
   access: { role: 'viewer' },
@@ -11,7 +11,8 @@ export const getTeam = defineRoute({
     path: '/api/team',
     summary: 'The members of the account, and the invites that are open',
     tags: ['Account'],
+    request: { query: Page },
     responses: okResponse(TeamBody),
   }),
-  handle: async (c) => c.json(await listTeam(c.var.deps, c.var.caller), 200),
+  handle: async (c) => c.json(await listTeam(c.var.deps, c.var.caller, c.req.valid('query')), 200),
 });
