@@ -23,6 +23,7 @@ export interface MadeInvite {
   readonly id: string;
   /** Shown once: only its hash is kept. */
   readonly token: string;
+  readonly createdAt: Date;
   readonly expiresAt: Date;
 }
 
@@ -45,14 +46,15 @@ export async function makeInvite(sql: Sql, input: MakeInviteInput): Promise<Made
     values: [input.tenant, email],
   });
   const { tenant, role, allWorkspaces, workspaces, by } = input;
-  const [row] = await sql.query<{ expiresAt: Date }>({
+  const [row] = await sql.query<{ createdAt: Date; expiresAt: Date }>({
     name: 'make-invite',
     text: `INSERT INTO invite (id, tenant_id, email, role, all_workspaces, workspaces, token_hash, created_by, expires_at)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now() + interval '${VALID_FOR}') RETURNING expires_at AS "expiresAt"`,
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now() + interval '${VALID_FOR}') 
+           RETURNING created_at AS "createdAt", expires_at AS "expiresAt"`,
     values: [id, tenant, email, role, allWorkspaces, workspaces, hashInviteToken(token), by],
   });
   if (!row) throw new Error('the invite was not written');
-  return { id, token, expiresAt: row.expiresAt };
+  return { id, token, ...row };
 }
 
 /**

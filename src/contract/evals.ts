@@ -21,17 +21,6 @@ export const CreateEval = z.strictObject({
   template: z.enum(['blank', 'gates']).optional().describe('`gates` shows how a case answers gates and tools'),
 });
 
-export const CreatedEval = z
-  .object({
-    ok: z.literal(true),
-    name: z.string(),
-    path: z.string(),
-    target: z.string(),
-    revision: z.string().nullable(),
-    issues: z.array(z.unknown()).describe('Warnings, as a deploy gives them'),
-  })
-  .meta({ id: 'CreatedEval' });
-
 export const RunEval = z.strictObject({
   cases: z.array(Title).min(1).max(500).optional().describe('Only the cases of these titles'),
   tags: z.array(z.string().min(1).max(100)).min(1).max(50).optional().describe('Only cases with one of these tags'),
@@ -66,23 +55,25 @@ export const EvalRunSummary = z
   })
   .meta({ id: 'EvalRunSummary' });
 
-export const EvalList = z
-  .object({
-    evals: z.array(
-      z.object({
-        name: z.string(),
-        path: z.string(),
-        description: z.string(),
-        target: z.string(),
-        trigger: z.enum(['push', 'manual']),
-        tags: z.array(z.string()),
-        cases: z.array(z.object({ name: z.string(), tags: z.array(z.string()), skip: z.boolean() })),
-        lastRun: EvalRunSummary.nullable(),
-      }),
-    ),
-    next: Next,
-  })
-  .meta({ id: 'EvalList' });
+const Eval = z.object({
+  name: z.string(),
+  path: z.string(),
+  description: z.string(),
+  target: z.string(),
+  trigger: z.enum(['push', 'manual']),
+  tags: z.array(z.string()),
+  cases: z.array(z.object({ name: z.string(), tags: z.array(z.string()), skip: z.boolean() })),
+  lastRun: EvalRunSummary.nullable(),
+});
+
+export const EvalList = z.object({ evals: z.array(Eval), next: Next }).meta({ id: 'EvalList' });
+
+/** POST …/evals answers the eval, with what its deploy said. */
+export const CreatedEval = Eval.extend({
+  ok: z.literal(true),
+  revision: z.string().nullable(),
+  issues: z.array(z.unknown()).describe('Warnings, as a deploy gives them'),
+}).meta({ id: 'CreatedEval' });
 
 export const EvalRunsQuery = Page;
 export const EvalRunList = z.object({ runs: z.array(EvalRunSummary), next: Next }).meta({ id: 'EvalRunList' });

@@ -3,6 +3,7 @@ import type { Json } from '../shared/json.js';
 import { Next, Page, Time } from './common.js';
 import { IssueBody } from './deploys.js';
 import { RunStatus } from './runs.js';
+import { CreatedAssetBody } from './workspaces.js';
 
 const AnyJson = z.unknown() as unknown as z.ZodType<Json>;
 const Name = z.string().min(1).max(200);
@@ -110,6 +111,9 @@ const AgentBody = z.object({
 
 /** GET …/agents */
 export const AgentList = z.object({ agents: z.array(AgentBody), next: Next }).meta({ id: 'AgentList' });
+
+/** POST …/agents answers the agent, and its file. */
+export const CreatedAgentBody = CreatedAssetBody.extend(AgentBody.shape).meta({ id: 'CreatedAgent' });
 
 /** POST …/agents */
 export const CreateAgent = z

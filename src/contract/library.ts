@@ -86,3 +86,8 @@ export const LibraryEditBody = z
   })
   .meta({ id: 'LibraryEdit' });
 export type LibraryEditBody = z.infer<typeof LibraryEditBody>;
+
+/** POST: the document, and what its commit changed. */
+export const LibraryCreatedBody = LibraryEditBody.extend({
+  ...LibraryFileBody.pick({ size: true, writtenBy: true, updatedAt: true, content: true, contentBase64: true }).shape,
+}).meta({ id: 'LibraryCreated' });

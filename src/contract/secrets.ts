@@ -79,15 +79,10 @@ const Secret = z
 export const SecretList = z.object({ secrets: z.array(Secret), next: Next }).meta({ id: 'SecretList' });
 export type SecretList = z.infer<typeof SecretList>;
 
-export const PutSecretAnswer = z
-  .object({
-    ok: z.literal(true),
-    name: z.string(),
-    workspace: z.string().nullable(),
-    shape: SecretShapes.keyof(),
-    created: z.boolean().describe('False when it replaced one'),
-  })
-  .meta({ id: 'PutSecretAnswer' });
+export const PutSecretAnswer = Secret.extend({
+  ok: z.literal(true),
+  created: z.boolean().describe('False when it replaced one'),
+}).meta({ id: 'PutSecretAnswer' });
 export type PutSecretAnswer = z.infer<typeof PutSecretAnswer>;
 
 export const DeletedSecret = z.object({ ok: z.literal(true), name: z.string(), workspace: z.string().nullable() });

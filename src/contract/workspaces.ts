@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Notify } from './account.js';
 import { Next, Time } from './common.js';
 import { FileBody } from './files.js';
+import { SourceFileBody } from './source.js';
 
 const Counts = z.object({
   agents: z.number().int(),
@@ -100,16 +101,12 @@ export const CreateAssetBody = z
   })
   .meta({ id: 'CreateAsset' });
 
-export const CreatedAssetBody = z
-  .object({
-    ok: z.literal(true),
-    kind: z.string(),
-    name: z.string(),
-    path: z.string(),
-    sha: z.string(),
-    revision: z.string().nullable(),
-  })
-  .meta({ id: 'CreatedAsset' });
+/** The document as a file of the source. */
+export const CreatedAssetBody = SourceFileBody.extend({
+  ok: z.literal(true),
+  kind: z.string(),
+  name: z.string(),
+}).meta({ id: 'CreatedAsset' });
 
 /** `?force=true` */
 export const ForceQuery = z.object({ force: z.enum(['true', 'false']).optional() });

@@ -1,3 +1,4 @@
+import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { keyCursors } from '../shared/cursor.js';
 import { notFound } from '../shared/refusal.js';
@@ -58,7 +59,7 @@ export async function readSourceTree(
 
 /** One file of the live tree, with the warnings its deploy drew. */
 export async function readSourceFile(
-  deps: Deps,
+  deps: { readonly db: Sql },
   caller: Caller,
   { workspace, path }: { workspace: string; path: string },
 ): Promise<SourceContent> {

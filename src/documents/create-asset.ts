@@ -1,11 +1,14 @@
 import type { Once } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
+import { readSourceFile, type SourceContent } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
-import { notFound, Refusal } from '../shared/refusal.js';
+import { spell } from '../shared/file-content.js';
+import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { findWorkspace, readLiveTree, visibleTree } from '../workspaces/index.js';
+import { findWorkspace, readLiveTree } from '../workspaces/index.js';
 import { createFlow } from './create-flow.js';
 import { type DocumentKind, documentText } from './document-texts.js';
+import { type AgentListed, readAgent } from './list-agents.js';
 import { PATTERNS, type Pattern } from './patterns.js';
 import { createDocument, requireName } from './write-documents.js';
 
@@ -23,14 +26,15 @@ export interface CreateAssetInput {
   readonly once?: Once | undefined;
 }
 
-export interface CreatedAsset {
+/** The document as a file of the source. */
+export interface CreatedAsset extends Omit<SourceContent, 'content' | 'kind'> {
   readonly ok: true;
   readonly kind: DocumentKind;
   readonly name: string;
-  readonly path: string;
-  readonly sha: string;
-  readonly revision: string | null;
+  readonly content?: string;
 }
+
+type Extend<T extends CreatedAsset> = (sql: Sql, asset: CreatedAsset) => Promise<T>;
 
 const FILES = {
   agent: (name) => `agents/${name}.md`,
@@ -45,10 +49,32 @@ const FILES = {
 const OWNED: readonly DocumentKind[] = ['tool', 'skill', 'knowledge', 'memory'];
 
 /** A new document of a kind, from a template, as a commit of the caller's. Refuses what the deploy's checks refuse. */
-export async function createAsset(deps: Deps, caller: Caller, input: CreateAssetInput): Promise<CreatedAsset> {
+export function createAsset(deps: Deps, caller: Caller, input: CreateAssetInput): Promise<CreatedAsset> {
+  return create(deps, caller, { ...input, extend: async (_sql, asset) => asset });
+}
+
+/** A new agent, as the list of agents shows it. */
+export function createAgent(
+  deps: Deps,
+  caller: Caller,
+  input: Omit<CreateAssetInput, 'kind'>,
+): Promise<CreatedAsset & AgentListed> {
+  const { workspace, name } = input;
+  const extend: Extend<CreatedAsset & AgentListed> = async (sql, asset) => ({
+    ...asset,
+    ...(await readAgent(sql, caller, { workspace, name })),
+  });
+  return create(deps, caller, { ...input, kind: 'agent', extend });
+}
+
+async function create<T extends CreatedAsset>(
+  deps: Deps,
+  caller: Caller,
+  { extend, ...input }: CreateAssetInput & { readonly extend: Extend<T> },
+): Promise<T> {
   const { workspace, kind, name } = input;
   for (const part of kind === 'knowledge' || kind === 'memory' ? name.split('/') : [name]) requireName(part);
-  if (kind === 'flow') return createFlowAsset(deps, caller, input);
+  if (kind === 'flow') return extend(deps.db, await createFlowAsset(deps, caller, input));
   const path = pathOf(input);
   const { agents, flows } = await readNames(deps.db, caller, workspace);
   if (input.agent !== undefined && !agents.includes(input.agent))
@@ -71,7 +97,7 @@ export async function createAsset(deps: Deps, caller: Caller, input: CreateAsset
       files: () => new Map([[path, text]]),
       once: input.once,
     },
-    (sql) => created(sql, caller, { workspace, kind, name, path }),
+    async (sql) => extend(sql, await created(sql, caller, { workspace, kind, name, path })),
   );
 }
 
@@ -116,9 +142,6 @@ async function created(
   made: Pick<CreatedAsset, 'kind' | 'name' | 'path'> & { readonly workspace: string },
 ): Promise<CreatedAsset> {
   const { workspace, kind, name, path } = made;
-  const { id } = await findWorkspace(sql, caller, workspace);
-  const live = await readLiveTree(sql, id);
-  const file = visibleTree(live).get(path);
-  if (!file) throw notFound('file');
-  return { ok: true, kind, name, path, sha: file.sha, revision: live.revision };
+  const { content, ...file } = await readSourceFile({ db: sql }, caller, { workspace, path });
+  return { ok: true, ...file, ...spell(content), kind, name };
 }

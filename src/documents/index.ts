@@ -1,7 +1,7 @@
 export type { FlowChange } from '../workspace/index.js';
 export { changeFlow, deleteFlow } from './change-flow.js';
 export { changeWorkspace } from './change-workspace.js';
-export { createAsset } from './create-asset.js';
+export { createAgent, createAsset } from './create-asset.js';
 export { createFlow } from './create-flow.js';
 export { listAgents } from './list-agents.js';
 export { listFlows } from './list-flows.js';

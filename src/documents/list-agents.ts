@@ -1,7 +1,8 @@
 import type { Sql } from '../db/contract.js';
 import { keyCursors, type PageInput } from '../shared/cursor.js';
+import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import type { AgentPlan } from '../workspace/index.js';
+import type { AgentPlan, FlowSummary } from '../workspace/index.js';
 import { findWorkspace, readLiveTree } from '../workspaces/index.js';
 import { type LastRun, lastRuns } from './list-flows.js';
 
@@ -27,21 +28,44 @@ export async function listAgents(
   caller: Caller,
   input: PageInput & { readonly workspace: string },
 ): Promise<{ readonly agents: readonly AgentListed[]; readonly next: string | null }> {
-  const workspace = await findWorkspace(deps.db, caller, input.workspace);
-  const { index } = await readLiveTree(deps.db, workspace.id);
+  const { id } = await findWorkspace(deps.db, caller, input.workspace);
+  const { index } = await readLiveTree(deps.db, id);
   const { page, next } = cursors.pageOfAll(index?.agents ?? [], input, ({ name }) => name);
+  return { agents: await describe(deps.db, id, { page, flows: index?.flows ?? [] }), next };
+}
+
+/** One of them. */
+export async function readAgent(
+  sql: Sql,
+  caller: Caller,
+  { workspace, name }: { readonly workspace: string; readonly name: string },
+): Promise<AgentListed> {
+  const { id } = await findWorkspace(sql, caller, workspace);
+  const { index } = await readLiveTree(sql, id);
+  const page = (index?.agents ?? []).filter((agent) => agent.name === name);
+  const [agent] = await describe(sql, id, { page, flows: index?.flows ?? [] });
+  if (agent === undefined) throw notFound('agent');
+  return agent;
+}
+
+interface Described {
+  readonly page: readonly Pick<AgentListed, 'name' | 'path' | 'description'>[];
+  readonly flows: readonly Pick<FlowSummary, 'name' | 'agents'>[];
+}
+
+async function describe(sql: Sql, workspaceId: string, { page, flows: all }: Described): Promise<AgentListed[]> {
   const names = page.map(({ name }) => name);
   const [plans, runs] = await Promise.all([
-    plansOf(deps.db, workspace.id, names),
+    plansOf(sql, workspaceId, names),
     lastRuns(
-      deps.db,
-      workspace.id,
+      sql,
+      workspaceId,
       names.map((name) => `agents/${name}`),
     ),
   ]);
-  const agents = page.map(({ name, path, description }): AgentListed => {
+  return page.map(({ name, path, description }): AgentListed => {
     const plan = plans.get(name);
-    const flows = (index?.flows ?? []).filter((flow) => flow.agents.includes(name));
+    const flows = all.filter((flow) => flow.agents.includes(name));
     return {
       name,
       path,
@@ -53,7 +77,6 @@ export async function listAgents(
       lastRun: runs.get(`agents/${name}`) ?? null,
     };
   });
-  return { agents, next };
 }
 
 async function plansOf(sql: Sql, workspaceId: string, names: readonly string[]): Promise<Map<string, AgentPlan>> {

@@ -4,6 +4,7 @@ import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import type { Issue } from '../workspace/index.js';
 import { readLiveEvals } from './find-eval.js';
+import { type EvalSummary, evalSummary } from './list-evals.js';
 
 export interface CreateEvalInput {
   readonly workspace: string;
@@ -13,11 +14,9 @@ export interface CreateEvalInput {
   readonly template?: 'blank' | 'gates' | undefined;
 }
 
-export interface CreatedEval {
+/** The eval as the list shows it, with what its deploy said. */
+export interface CreatedEval extends EvalSummary {
   readonly ok: true;
-  readonly name: string;
-  readonly path: string;
-  readonly target: string;
   readonly revision: string | null;
   readonly issues: readonly Issue[];
 }
@@ -37,7 +36,9 @@ export async function createEval(deps: Deps, caller: Caller, input: CreateEvalIn
     content: new TextEncoder().encode(TEMPLATES[template](name, target)),
     expect: { absent: true },
   });
-  return { ok: true, name, path, target, revision: written.revision, issues: written.issues };
+  const made = (await readLiveEvals(deps.db, caller, input.workspace)).evals.find((one) => one.name === name);
+  if (made === undefined) throw notFound('eval');
+  return { ok: true, ...evalSummary(made, null), revision: written.revision, issues: written.issues };
 }
 
 function firstTarget(plans: Readonly<Record<string, string>>): string {

@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.js';
 import { keyCursors, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
+import type { EvalPlan } from '../workspace/index.js';
 import type { EvalRunSummary } from './eval-run-rows.js';
 import { readLiveEvals } from './find-eval.js';
 import { lastRuns } from './read-eval-runs.js';
@@ -31,15 +32,13 @@ export async function listEvals(
     workspace.id,
     page.map(({ name }) => name),
   );
-  const listed = page.map(({ name, path, description, target, trigger, tags, cases }) => ({
-    name,
-    path,
-    description,
-    target,
-    trigger,
-    tags,
-    cases: cases.map((one) => ({ name: one.title, tags: one.tags, skip: one.skip })),
-    lastRun: last.get(name) ?? null,
-  }));
-  return { evals: listed, next };
+  return { evals: page.map((plan) => evalSummary(plan, last.get(plan.name) ?? null)), next };
+}
+
+export function evalSummary(
+  { name, path, description, target, trigger, tags, cases }: EvalPlan,
+  lastRun: EvalRunSummary | null,
+): EvalSummary {
+  const shown = cases.map((one) => ({ name: one.title, tags: one.tags, skip: one.skip }));
+  return { name, path, description, target, trigger, tags, cases: shown, lastRun };
 }

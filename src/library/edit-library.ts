@@ -2,16 +2,26 @@ import type { Once } from '../accounts/index.js';
 import { checkPrecondition, type Precondition } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { blobId } from '../git/index.js';
+import { spell } from '../shared/file-content.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { changeShelf, type ShelfResult } from './change-shelf.js';
 import { fileOf, type LibraryKind, pathIn } from './kinds.js';
+import { type LibraryFile, readLibraryFile } from './read-library-file.js';
 import { fromTemplate } from './templates.js';
 
 export interface LibraryEdit extends ShelfResult {
   readonly path: string;
   /** The file's sha now; null when it was removed. */
   readonly sha: string | null;
+}
+
+/** The document that was created, beside what its commit changed. */
+export interface CreatedDocument extends LibraryEdit, Pick<LibraryFile, 'size' | 'writtenBy' | 'updatedAt'> {
+  readonly sha: string;
+  /** Text, or base64 where it is not text. */
+  readonly content?: string;
+  readonly contentBase64?: string;
 }
 
 export interface NewDocument {
@@ -26,13 +36,13 @@ export interface NewDocument {
 }
 
 /** A new document of the library. Refuses `conflict` when its place is taken. */
-export async function createLibraryFile(deps: Deps, caller: Caller, input: NewDocument): Promise<LibraryEdit> {
+export async function createLibraryFile(deps: Deps, caller: Caller, input: NewDocument): Promise<CreatedDocument> {
   const { kind, name, template, once } = input;
   const path = placeOf(input);
   if (input.content !== undefined && template !== undefined)
     throw new Refusal('refused', 'give content or a template, not both', { code: 'invalid' });
   const content = input.content ?? fromTemplate(kind, name ?? nameIn(path), template);
-  const sha = blobId(content);
+  let made: Omit<CreatedDocument, keyof ShelfResult> | undefined;
   const result = await changeShelf(deps, caller, {
     action: 'library.create',
     target: path,
@@ -42,9 +52,20 @@ export async function createLibraryFile(deps: Deps, caller: Caller, input: NewDo
       if (files.has(path)) throw new Refusal('conflict', `${path} is in the library already; change it with PUT`);
       return new Map<string, Uint8Array | { readonly sha: string }>(files).set(path, content);
     },
-    once: once && ((sql, answer) => once(sql, { ...(answer as object), path, sha })),
+    also: async (sql) => {
+      const {
+        sha,
+        size,
+        writtenBy,
+        updatedAt,
+        content: bytes,
+      } = await readLibraryFile({ db: sql }, caller, { kind, path });
+      made = { path, sha, size, writtenBy, updatedAt, ...spell(bytes) };
+    },
+    once: once && ((sql, answer) => once(sql, { ...(answer as object), ...made })),
   });
-  return { ...result, path, sha };
+  if (made === undefined) throw new Error(`nothing was written for ${path}`);
+  return { ...result, ...made };
 }
 
 function placeOf({ kind, name, path }: NewDocument): string {

@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.js';
+import type { Sql } from '../db/contract.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import type { Issue } from '../workspace/index.js';
@@ -17,8 +17,8 @@ export interface LibraryFile {
 }
 
 export async function readLibraryFile(
-  deps: Deps,
-  caller: Caller,
+  deps: { readonly db: Sql },
+  caller: Pick<Caller, 'tenant'>,
   { kind, path: given }: { readonly kind: LibraryKind; readonly path: string },
 ): Promise<LibraryFile> {
   const path = pathIn(kind, given);

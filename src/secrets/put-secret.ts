@@ -1,8 +1,9 @@
 import { audit } from '../accounts/index.js';
 import type { PutSecretAnswer, PutSecretBody } from '../contract/secrets.js';
 import type { Deps } from '../deps.js';
-import { Refusal } from '../shared/refusal.js';
+import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
+import { listSecrets } from './list-secrets.js';
 import type { SecretValue } from './model.js';
 import { checkSecretName } from './names.js';
 import { faultOf, SHAPES } from './shapes/index.js';
@@ -22,7 +23,10 @@ export async function putSecret(deps: Deps, caller: Caller, input: PutSecretBody
     await audit(tx, caller, 'secret.put', name, { workspace: workspace ?? null, shape: value.shape });
     return written.created;
   });
-  return { ok: true, name, workspace: workspace ?? null, shape: value.shape, created };
+  const { secrets } = await listSecrets(deps, caller, { workspace, limit: Number.MAX_SAFE_INTEGER });
+  const stored = secrets.find((one) => one.name === name && one.workspace === (workspace ?? null));
+  if (stored === undefined) throw notFound('secret');
+  return { ...stored, ok: true, created };
 }
 
 function givenValue(input: PutSecretBody): SecretValue {

@@ -42,7 +42,7 @@ export async function inviteMember(deps: Deps, caller: Caller, input: InviteMemb
     await audit(sql, caller, 'team.invite', email, { invite: invite.id, role, workspaces: scope });
     return { ...invite, scope };
   });
-  const row = { ...made, email, role, ...columnsOf(made.scope), createdAt: new Date(deps.clock.now()) };
+  const row = { ...made, email, role, ...columnsOf(made.scope) };
   const link = `${baseUrlOf(deps.config)}/join?token=${made.token}`;
   const mail = { id: made.id, tenant: caller.tenant, to: email, from: caller.actor.label, role, link };
   const outcome = input.send ? await mailInvite(deps, mail) : NOT_ASKED;

@@ -73,7 +73,10 @@ test('security 26: a page of another origin cannot write with a credential that 
 test('a key never is a signed-in person, and needs no origin', async () => {
   const { post, get } = await createTestApp({ role: 'owner', routes });
   const refused = await post('/api/seen', undefined, { headers: { origin: 'https://evil.example' } });
-  expect([refused.status, await refused.json()]).toEqual([403, { error: 'needs role owner', need: 'owner' }]);
+  expect([refused.status, await refused.json()]).toEqual([
+    403,
+    { error: 'needs role owner', code: 'forbidden', need: 'owner' },
+  ]);
   expect((await get('/api/seen')).status).toBe(200);
 });
 
@@ -111,7 +114,10 @@ test('a 401 says how to authenticate', async () => {
   const { get } = await createTestApp({ routes });
   const response = await get('/api/seen', { as: null });
   expect(response.headers.get('www-authenticate')).toBe('Bearer');
-  expect(await response.json()).toEqual({ error: 'no credential: send Authorization: Bearer <API key>' });
+  expect(await response.json()).toEqual({
+    error: 'no credential: send Authorization: Bearer <API key>',
+    code: 'unauthenticated',
+  });
 });
 
 test('a mistyped key is refused before the database is asked', async () => {

@@ -46,7 +46,7 @@ test.each<[string, string, string | Uint8Array, number]>([
 ])('no event is spent on %s', async (_name, type, body, status) => {
   const run = await parked(stage, 'event');
   const [got, answer] = await send(stage.app, addressOf(run), body, { type });
-  expect([got, answer]).toEqual([
+  expect([got, answer]).toMatchObject([
     status,
     { error: expect.any(String), ...(status === 413 && { limitBytes: 1048576 }) },
   ]);
@@ -66,7 +66,10 @@ test('security 11: whatever is wrong with an event’s address, the answer is on
   ];
   for (const place of places) {
     for (const body of ['{}', '{', 'x'.repeat(2 * 1024 * 1024)]) {
-      expect(await send(stage.app, place, body)).toEqual([401, { error: 'the token is not valid here' }]);
+      expect(await send(stage.app, place, body)).toEqual([
+        401,
+        { error: 'the token is not valid here', code: 'unauthenticated' },
+      ]);
     }
   }
   expect(await payloadOf(run)).toEqual([]);
@@ -79,6 +82,6 @@ test('an event to a run that waits for none is a conflict, twice and late as wel
   const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => send(stage.app, addressOf(run), { n })));
   expect(answers.map(([status]) => status).toSorted()).toEqual([200, ...Array<number>(19).fill(409)]);
   const error = 'the run is not waiting on an event';
-  expect(await send(stage.app, addressOf(run), {})).toEqual([409, { error }]);
+  expect(await send(stage.app, addressOf(run), {})).toEqual([409, { error, code: 'conflict' }]);
   expect(await payloadOf(run)).toHaveLength(1);
 });

@@ -128,7 +128,8 @@ test('security 10: a wrong token, an unknown flow, workspace and account are one
   const bodies = ['{broken', 'x'.repeat(2 * 1024 * 1024)];
   for (const place of places.flatMap((one) => [one, one.replace('/api/hooks/', '/api/inbox/')])) {
     const answers = await Promise.all(bodies.map((body) => send(app, place, body)));
-    for (const answer of answers) expect(answer).toEqual([401, { error: 'the token is not valid here' }]);
+    for (const answer of answers)
+      expect(answer).toEqual([401, { error: 'the token is not valid here', code: 'unauthenticated' }]);
   }
   expect(await hook.runs()).toEqual([]);
 });

@@ -38,7 +38,7 @@ describe('the six shapes', () => {
     async (shape, value) => {
       const name = `SHAPE_${shape.toUpperCase()}`;
       const stored = await put({ name, [shape]: value });
-      expect([stored.status, await bodyOf(stored)]).toEqual([
+      expect([stored.status, await bodyOf(stored)]).toMatchObject([
         200,
         { ok: true, name, workspace: null, shape, created: true },
       ]);

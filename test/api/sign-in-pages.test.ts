@@ -162,7 +162,7 @@ test('a request that is not there is a page for a person, and JSON for a program
   const asProgram = await session.call('GET', '/api/cli/authorize?code=BBBB-BBBB', undefined, { accept: '*/*' });
   expect([asProgram.status, await asProgram.json()]).toEqual([
     404,
-    { error: expect.stringMatching(/^no such sign-in/) },
+    { error: expect.stringMatching(/^no such sign-in/), code: 'not-found' },
   ]);
 });
 

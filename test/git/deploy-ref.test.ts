@@ -168,9 +168,12 @@ describe('deploying a ref', () => {
       422,
       { ok: false, issues: [{ path: 'knowledge/link.md', code: 'file/symlink' }] },
     ]);
-    expect(await act({ action: 'deploy', ref: 'nothing' })).toEqual([404, { error: 'no such ref' }]);
-    expect(await act({ action: 'deploy', ref: '0'.repeat(40) })).toEqual([404, { error: 'no such ref' }]);
-    expect(await act({ action: 'deploy', ref: '--all' })).toEqual([404, { error: 'no such ref' }]);
+    expect(await act({ action: 'deploy', ref: 'nothing' })).toEqual([404, { error: 'no such ref', code: 'not-found' }]);
+    expect(await act({ action: 'deploy', ref: '0'.repeat(40) })).toEqual([
+      404,
+      { error: 'no such ref', code: 'not-found' },
+    ]);
+    expect(await act({ action: 'deploy', ref: '--all' })).toEqual([404, { error: 'no such ref', code: 'not-found' }]);
     expect(await head()).toBe(before);
   });
 

@@ -129,7 +129,10 @@ describe('deleting a branch', () => {
     expect((await repo()).branches).toHaveLength(1);
     expect((await stage.app.get(`/api/workspaces/${preview.name}`)).status).toBe(404);
     await cloned((folder) => expect(git(folder, 'branch', '-r')).not.toContain('next'));
-    expect(await act({ action: 'delete-branch', branch: 'next' })).toEqual([404, { error: 'no such branch' }]);
+    expect(await act({ action: 'delete-branch', branch: 'next' })).toEqual([
+      404,
+      { error: 'no such branch', code: 'not-found' },
+    ]);
   });
 
   test('of main is refused', async () => {

@@ -1,8 +1,8 @@
 import { createRoute } from '@hono/zod-openapi';
 import { WorkspaceParams } from '../../../contract/common.js';
-import { AgentList, CreateAgent, NamedPage } from '../../../contract/flows.js';
+import { AgentList, CreateAgent, CreatedAgentBody, NamedPage } from '../../../contract/flows.js';
 import { CreateAssetBody, CreatedAssetBody, VocabularyBody } from '../../../contract/workspaces.js';
-import { createAsset, listAgents, readVocabulary } from '../../../documents/index.js';
+import { createAgent, createAsset, listAgents, readVocabulary } from '../../../documents/index.js';
 import { defineRoute } from '../../define-route.js';
 import { createdResponse, jsonBody, okResponse } from '../../schemas.js';
 
@@ -31,12 +31,12 @@ export const postAgents = defineRoute({
     summary: 'Create an agent from a template',
     tags: ['Agents'],
     request: { params: WorkspaceParams, body: jsonBody(CreateAgent) },
-    responses: createdResponse(CreatedAssetBody),
+    responses: createdResponse(CreatedAgentBody),
   }),
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
-    const input = { workspace, kind: 'agent', ...c.req.valid('json'), once: c.var.once?.(201) } as const;
-    return c.json(await createAsset(c.var.deps, c.var.caller, input), 201);
+    const input = { workspace, ...c.req.valid('json'), once: c.var.once?.(201) };
+    return c.json((await createAgent(c.var.deps, c.var.caller, input)) as never, 201);
   },
 });
 
@@ -54,7 +54,7 @@ export const postAssets = defineRoute({
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
     const input = { workspace, ...c.req.valid('json'), once: c.var.once?.(201) };
-    return c.json(await createAsset(c.var.deps, c.var.caller, input), 201);
+    return c.json((await createAsset(c.var.deps, c.var.caller, input)) as never, 201);
   },
 });
 

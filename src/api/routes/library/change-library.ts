@@ -1,6 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import {
   CreateLibraryBody,
+  LibraryCreatedBody,
   LibraryEditBody,
   LibraryParams,
   LibraryPathQuery,
@@ -26,7 +27,7 @@ export const createInLibrary = defineRoute({
     summary: 'Add a document, from its content or a template',
     tags,
     request: { params: LibraryParams, body: jsonBody(CreateLibraryBody) },
-    responses: createdResponse(LibraryEditBody, 'What changed'),
+    responses: createdResponse(LibraryCreatedBody, 'The document, and what changed'),
   }),
   handle: async (c) => {
     const { kind } = c.req.valid('param');
@@ -35,7 +36,7 @@ export const createInLibrary = defineRoute({
     const bytes = given ? toBytes({ content, contentBase64 }, 'body') : undefined;
     const input = { kind, ...body, content: bytes, once: c.var.once?.(201) };
     const edit = await createLibraryFile(c.var.deps, c.var.caller, input);
-    if (edit.sha !== null) c.header('ETag', etagOf(edit.sha));
+    c.header('ETag', etagOf(edit.sha));
     return c.json(edit, 201);
   },
 });

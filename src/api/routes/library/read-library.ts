@@ -8,8 +8,8 @@ import {
   readLibraryChange,
   readLibraryFile,
 } from '../../../library/index.js';
+import { spell } from '../../../shared/file-content.js';
 import { defineRoute } from '../../define-route.js';
-import { spell } from '../../file-content.js';
 import { etagOf, isKnown } from '../../preconditions.js';
 import { okResponse } from '../../schemas.js';
 

@@ -1,8 +1,8 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { ReadSourceQuery, SourceFileBody, SourceTreeBody } from '../../../contract/source.js';
 import { readSourceFile, readSourceTree, type SourceContent } from '../../../deploys/index.js';
+import { spell } from '../../../shared/file-content.js';
 import { defineRoute } from '../../define-route.js';
-import { spell } from '../../file-content.js';
 import { etagOf, isKnown } from '../../preconditions.js';
 import { okResponse, WorkspaceParams } from '../../schemas.js';
 
