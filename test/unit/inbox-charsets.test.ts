@@ -22,7 +22,6 @@ const encodedWord = (text: string) => `=?iso-8859-1?Q?${text}?=`;
 
 test.each<[string, string, string]>([
   ['iso-8859-1', '=93caf=E9=94 =80', '“café” €'],
-  ['us-ascii', '=93caf=E9=94', '“café”'],
   ['us-ascii', 'caf=C3=A9', 'café'],
   ['"ISO-8859-16"', '=AA', 'Ș'],
   ['koi8-u', '=AE=BE', 'ўЎ'],
