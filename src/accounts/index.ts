@@ -1,3 +1,4 @@
+export { answerWithin, refuseOverload } from './answer-within.js';
 export { audit } from './audit.js';
 export { authenticateGitKey, authenticateKey, type GitCaller } from './authenticate-key.js';
 export { authenticateSession } from './authenticate-session.js';

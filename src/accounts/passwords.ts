@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { createGate } from '../shared/gate.js';
-import { Refusal } from '../shared/refusal.js';
+import { overloaded } from '../shared/refusal.js';
 import { argon2id, randomCode } from './primitives.js';
 
 /** At most four, and never all cores: the event loop keeps one, and the thread pool a thread for files and names. */
@@ -19,8 +19,7 @@ const gate = createGate({
   width: WIDTH,
   line: LINE,
   rest: REST,
-  full: () =>
-    new Refusal('unavailable', 'too many people sign in at this moment: try again in a few seconds', { retryAfter: 3 }),
+  full: () => overloaded('too many people sign in at this moment: try again in a few seconds', 3),
 });
 
 /** Refuses now what would be refused after work was spent on it. */

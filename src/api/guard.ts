@@ -1,4 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono';
+import { refuseOverload } from '../accounts/index.js';
 import { notFound, Refusal, type RefusalKind } from '../shared/refusal.js';
 import { atLeast, type Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
@@ -22,6 +23,8 @@ const finders = new WeakMap<Context, NonNullable<Guarded['find']>>();
 export function createGuard({ access, find, page }: Guarded): MiddlewareHandler<AppEnv> {
   return async function guard(c, next) {
     if (page && prefersPage(c)) c.set('page', true);
+    // Health, metrics and what is the same for everybody are answered under any load.
+    if (access !== 'metrics' && (access !== 'open' || c.req.method !== 'GET')) refuseOverload(c.var.deps.db);
     if (access === 'open' || access === 'token') {
       if (find) finders.set(c, find);
       return next();

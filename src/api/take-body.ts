@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import { bodyTooLarge } from '../shared/content-coding.js';
-import { Refusal } from '../shared/refusal.js';
+import { overloaded, Refusal } from '../shared/refusal.js';
 import type { AppEnv } from './env.js';
 
 export interface BodyRules {
@@ -28,10 +28,7 @@ export class BodyBudget {
 
   hold(bytes: number): void {
     if (this.#held + bytes > this.maxBytes) {
-      throw new Refusal('unavailable', 'too many bodies are being received at once; try again in a few seconds', {
-        code: 'overloaded',
-        retryAfter: 5,
-      });
+      throw overloaded('too many bodies are being received at once; try again in a few seconds', 5);
     }
     this.#held += bytes;
   }

@@ -1,6 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
 import { createGate } from '../shared/gate.js';
-import { Refusal } from '../shared/refusal.js';
+import { overloaded, Refusal } from '../shared/refusal.js';
 
 /** What a picture is stored as: a square at most, in the one format that we wrote ourselves. */
 export const PICTURE_TYPE = 'image/webp';
@@ -19,7 +19,7 @@ sharp.concurrency(1);
 const gate = createGate({
   width: 2,
   line: 50,
-  full: () => new Refusal('unavailable', 'too many pictures at once; try again in a moment', { retryAfter: 2 }),
+  full: () => overloaded('too many pictures at once; try again in a moment', 2),
 });
 
 /**

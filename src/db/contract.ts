@@ -12,6 +12,14 @@ export interface Sql {
   query<Row>(query: SqlQuery | string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
+/** How it stands between this process and its database. */
+export interface DbPressure {
+  /** For how long the first of those who wait for a connection has waited; 0 when none waits. */
+  readonly waitedMs: number;
+  /** Since the database last said anything, over whatever connection. */
+  readonly heardMsAgo: number;
+}
+
 /**
  * Postgres. Verbs that lock or compare-and-set speak SQL on one transaction; plain reads and writes use Prisma.
  */
@@ -22,6 +30,7 @@ export interface Db extends Sql {
   /** LISTEN on a channel over the process's one listening connection; answers how to stop. */
   listen(channel: string, onPayload: (payload: string) => void): () => void;
   notify(channel: string, payload: string): Promise<void>;
+  pressure(): DbPressure;
   /** False when the database does not answer within 2 s. */
   ping(): Promise<boolean>;
   close(): Promise<void>;

@@ -32,6 +32,7 @@ export function createDb(options: DbOptions): Db {
     async notify(channel, payload) {
       await sql.query({ name: 'notify', text: 'SELECT pg_notify($1, $2)', values: [channel, payload] });
     },
+    pressure: () => pool.pressure(),
     ping: () => ping(pool),
     close: () => (closing ??= close()),
   };

@@ -8,6 +8,15 @@ export class DatabaseUnavailable extends Refusal {
   }
 }
 
+/** The database answers, and all of its connections are taken: there is more work than it gets done. */
+export class DatabaseBusy extends DatabaseUnavailable {
+  constructor(cause: unknown) {
+    super(cause, BUSY, { code: 'overloaded' });
+  }
+}
+
+const BUSY = 'the service has more work than it gets done now; try again in a few seconds';
+
 /** It went away at the commit: whether the transaction took nobody knows, so nobody may simply run it again. */
 export class OutcomeUnknown extends DatabaseUnavailable {
   constructor(cause: unknown) {
@@ -51,7 +60,13 @@ export function isUniqueViolation(error: unknown): boolean {
 
 /** What callers see: connection losses as one refusal, everything else as it came. */
 export function toDatabaseError(error: unknown): unknown {
+  if (!(error instanceof DatabaseBusy) && isBusy(error)) return new DatabaseBusy(error);
   return !(error instanceof DatabaseUnavailable) && isConnectionLost(error) ? new DatabaseUnavailable(error) : error;
+}
+
+/** Postgres takes no more connections (53300), or Prisma hands on what our own pool threw. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && (codeOf(error) === '53300' || error.message.includes(BUSY));
 }
 
 function codeOf(error: Error): string | undefined {

@@ -2,12 +2,16 @@ import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { Log } from '../shared/log.js';
+import type { DbPressure } from './contract.js';
+import { DatabaseBusy } from './errors.js';
 
 export interface DbOptions {
   readonly url: string;
   /** A PEM bundle that the server's certificate must chain to; null leaves TLS to the URL's `sslmode`. */
   readonly ca: string | null;
   readonly poolSize: number;
+  /** How long a query may wait for a connection. Default 15 s. */
+  readonly queueTimeoutMs?: number;
   readonly log: Log;
 }
 
@@ -59,6 +63,9 @@ export function clientConfig({ url, ca }: Pick<DbOptions, 'url' | 'ca'>): pg.Cli
 interface Pulse {
   at: number;
 }
+
+/** How long the database may be silent while it is taken to be alive. */
+export const ALIVE_MS = 1_500;
 
 /** What only Postgres itself says: a socket is accepted by the kernel of a server that hangs, too. */
 const SIGNS = [
@@ -124,16 +131,66 @@ function giveUpUnheard(pulse: Pulse, giveUp: () => void): () => void {
   };
 }
 
+const QUEUE_TIMED_OUT = 'timeout exceeded when trying to connect';
+
+/** A pool that knows how long its callers wait, and tells a queue that is too long from a database that is down. */
+class MeasuredPool extends pg.Pool {
+  readonly #waits = new Set<{ readonly since: number }>();
+  readonly #pulse: Pulse;
+
+  constructor(config: pg.PoolConfig, pulse: Pulse) {
+    super(config);
+    this.#pulse = pulse;
+  }
+
+  pressure(): DbPressure {
+    const now = performance.now();
+    // A set keeps its order, and callers get their connections in turn.
+    const [oldest] = this.#waits;
+    return { waitedMs: oldest === undefined ? 0 : now - oldest.since, heardMsAgo: now - this.#pulse.at };
+  }
+
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: Connected): void;
+  override connect(callback?: Connected): Promise<pg.PoolClient> | undefined {
+    if (callback === undefined) {
+      return new Promise((resolve, reject) => {
+        this.connect((error, client) => (client === undefined ? reject(error) : resolve(client)));
+      });
+    }
+    const wait = { since: performance.now() };
+    this.#waits.add(wait);
+    super.connect((error, client, release) => {
+      this.#waits.delete(wait);
+      callback(error && this.#explain(error), client, release);
+    });
+    return undefined;
+  }
+
+  #explain(error: Error): Error {
+    const isQueue = error.message === QUEUE_TIMED_OUT && this.pressure().heardMsAgo < ALIVE_MS;
+    return isQueue ? new DatabaseBusy(error) : error;
+  }
+}
+
+type Connected = (
+  error: Error | undefined,
+  client: pg.PoolClient | undefined,
+  release: (release?: Error | boolean) => void,
+) => void;
+
 /** A pool that outlives its server: a connection that breaks is dropped and logged, never thrown. */
-export function createPool(options: DbOptions): pg.Pool {
-  const pool = new pg.Pool({
+export function createPool(options: DbOptions): MeasuredPool {
+  const pulse: Pulse = { at: Number.NEGATIVE_INFINITY };
+  const config: pg.PoolConfig = {
     ...clientConfig(options),
     // @types/pg leaves out that the pool hands its settings to the constructor.
-    Client: clientOn({ at: Number.NEGATIVE_INFINITY }) as unknown as new () => pg.ClientBase,
-    connectionTimeoutMillis: QUEUE_TIMEOUT_MS,
+    Client: clientOn(pulse) as unknown as new () => pg.ClientBase,
+    connectionTimeoutMillis: options.queueTimeoutMs ?? QUEUE_TIMEOUT_MS,
     max: options.poolSize,
     idleTimeoutMillis: 30_000,
-  });
+  };
+  const pool = new MeasuredPool(config, pulse);
   pool.on(
     'error',
     (error) => pool.ending || options.log.warn({ error: error.message }, 'an idle database connection broke'),

@@ -28,6 +28,11 @@ export class Refusal extends Error {
   }
 }
 
+/** The refusal of work for which there is no room now, while every part of the service answers. */
+export function overloaded(message: string, retryAfterSeconds: number): Refusal {
+  return new Refusal('unavailable', message, { code: 'overloaded', retryAfter: retryAfterSeconds });
+}
+
 /** A foreign thing answers exactly like a missing one: always this text. */
 export function notFound(what: string): Refusal {
   return new Refusal('not_found', `no such ${what}`);

@@ -1,8 +1,7 @@
 import type { Context } from 'hono';
-import { authenticateKey, devCaller } from '../../accounts/index.js';
+import { answerWithin, authenticateKey, devCaller } from '../../accounts/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { answerWithin } from '../answer-within.js';
 import type { AppEnv } from '../env.js';
 import { clientAddress } from './client-address.js';
 import { bySession } from './session.js';
@@ -19,7 +18,7 @@ const WAYS: readonly ((c: Context<AppEnv>) => Promise<Caller | null>)[] = [byBea
 /** The caller, or null when the request carries no credential. The header `x-service-tenant` is never read. */
 export async function authenticate(c: Context<AppEnv>): Promise<Caller | null> {
   for (const way of WAYS) {
-    const caller = await answerWithin(way(c), 'the database');
+    const caller = await answerWithin(c.var.deps.db, way(c));
     if (caller) return caller;
   }
   return null;

@@ -1,11 +1,10 @@
 import { PassThrough, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Context } from 'hono';
-import { authenticateGitKey, type GitCaller } from '../../../accounts/index.js';
+import { answerWithin, authenticateGitKey, type GitCaller } from '../../../accounts/index.js';
 import { findRemote, type GitService, type Remote } from '../../../remotes/index.js';
 import { Refusal } from '../../../shared/refusal.js';
 import { StorageUnavailable, toStorageError } from '../../../shared/storage-unavailable.js';
-import { answerWithin } from '../../answer-within.js';
 import { byDevelopment } from '../../auth/authenticate.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { bodyStream } from '../../body-stream.js';
@@ -24,7 +23,7 @@ export const NO_CACHE = {
 
 /** The remote that the path names, for whom the key may. A session's cookie is not looked at. */
 export async function remoteOf(c: Context<AppEnv>, service: GitService): Promise<Remote> {
-  const who = await answerWithin(authenticate(c), 'the database');
+  const who = await answerWithin(c.var.deps.db, authenticate(c));
   c.set('caller', who.caller);
   return findRemote(c.var.deps, who, { tenant: c.req.param('tenant') ?? '', repo: c.req.param('repo') ?? '', service });
 }
