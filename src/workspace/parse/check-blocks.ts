@@ -53,14 +53,16 @@ function checkParagraph(findings: Findings, block: Block): void {
   checkComments(findings, block);
   const from = start(block);
   const raw = findings.source.text.slice(from, end(block));
-  for (const match of raw.matchAll(/(?<=^|[\r\n])( {0,3})(#{2,3})[^#\s]/g)) {
-    const message = `\`${match[2]}\` without a space after it is no heading.`;
-    const hint = `Put a space after \`${match[2]}\`, or a backslash before it.`;
-    report(findings, from + match.index + (match[1] ?? '').length, {
-      code: 'file/heading-without-space',
-      message,
-      hint,
-    });
+  // A line of a paragraph that begins with `##`: white space that markdown does not know, or too much of it.
+  for (const match of raw.matchAll(/(?<=^|[\r\n])([\p{Z}\t\u200B-\u200D\u2060\uFEFF]*)([#＃]{2,3})(?![#＃])/gu)) {
+    const [, before = '', mark = ''] = match;
+    const isSpaced = /^[ \t]/.test(raw.slice(match.index + match[0].length));
+    const message = isSpaced
+      ? `\`${mark}\` behind other white space than three blanks is not a heading.`
+      : `\`${mark}\` without a space after it is no heading.`;
+    const hint = `Begin the line with \`## \` or \`### \`, or put a backslash before it.`;
+    const fault = { code: 'file/heading-without-space', message, hint };
+    report(findings, from + match.index + before.length, fault);
   }
 }
 

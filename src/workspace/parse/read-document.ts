@@ -1,3 +1,4 @@
+import { checkIgnoredKeys } from './ignored/check-ignored-keys.js';
 import { KNOWLEDGE_KEYS, MEMORY_KEYS } from './keys/document-keys.js';
 import { toPlainText } from './markdown.js';
 import type { OpenFile } from './open-file.js';
@@ -18,6 +19,8 @@ const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$/;
 export function readDocument(file: OpenFile, name: string, kind: 'knowledge' | 'memory'): ReadDocument {
   const table = kind === 'knowledge' ? KNOWLEDGE_KEYS : MEMORY_KEYS;
   const { values } = readKeys(file, table, { node: file.node, kind: 'document' });
+  // Agents write memory, and nobody could mend it at a deploy.
+  if (kind === 'knowledge') checkIgnoredKeys(file, KNOWLEDGE_KEYS, 'document');
   const headings = headingsOf(file.source.text.slice(file.bodyStart));
   const title =
     'title' in values && typeof values.title === 'string'

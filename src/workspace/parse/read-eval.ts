@@ -4,6 +4,9 @@ import { readCanned, readDecisions, readExpectations, readInput } from './case-p
 import { checkBlocks } from './check-blocks.js';
 import type { ReadCase, ReadEval } from './eval-model.js';
 import { type ReadHeading, readHeading } from './heading.js';
+import { checkIgnoredHeadings } from './ignored/check-ignored-headings.js';
+import { checkIgnoredKeys } from './ignored/check-ignored-keys.js';
+import { checkIgnoredOptions } from './ignored/check-ignored-options.js';
 import { CASE_OPTIONS, EVAL_KEYS } from './keys/eval-keys.js';
 import { end, parseBlocks, start } from './markdown.js';
 import type { OpenFile } from './open-file.js';
@@ -21,8 +24,10 @@ export function readEval(file: OpenFile, name: string): ReadEval | null {
   const keys = readKeys(file, EVAL_KEYS, { node: file.node, kind: 'eval', sound: file.sound });
   const blocks = parseBlocks(file);
   if (blocks === null) return null;
-  const { sections, lateTitles } = outline(blocks, file.source.text.length);
+  const { brief, sections, lateTitles } = outline(blocks, file.source.text.length);
   checkBlocks(file, blocks, lateTitles);
+  checkIgnoredHeadings(file, blocks, PARTS);
+  if (!checkIgnoredKeys(file, EVAL_KEYS, 'eval')) checkIgnoredOptions(file, 'preface', { blocks: brief, read: [] });
   const cases: ReadCase[] = [];
   for (let at = 0; at < sections.length; at += 1) {
     const section = sections[at] as Section;
@@ -45,6 +50,7 @@ function readCase(file: OpenFile, section: Section, sections: readonly Section[]
   const parts = partsOf(file, sections);
   const { options: lines, list } = readOptions(file, section.blocks);
   const options = readOptionValues(file, CASE_OPTIONS, { lines, missingAt: offset });
+  checkIgnoredOptions(file, 'case', { blocks: section.blocks, read: list ? [list] : [] });
   const given = parts.get('Input');
   const isMisspelt = !given && sections.some((part) => isNear(headingOf(file, part).title, 'Input'));
   const rest = { start: list ? end(list) : section.bodyStart, end: section.bodyEnd };

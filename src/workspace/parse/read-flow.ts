@@ -4,6 +4,9 @@ import { checkSteps } from './check-steps.js';
 import { checkTriggerValues } from './check-trigger-values.js';
 import type { ReadFlow, ReadNode } from './flow-model.js';
 import { readHeading } from './heading.js';
+import { checkIgnoredHeadings } from './ignored/check-ignored-headings.js';
+import { checkIgnoredKeys } from './ignored/check-ignored-keys.js';
+import { checkIgnoredOptions } from './ignored/check-ignored-options.js';
 import { FLOW_KEYS } from './keys/flow-keys.js';
 import { end, parseBlocks, start } from './markdown.js';
 import type { OpenFile } from './open-file.js';
@@ -20,10 +23,11 @@ export function readFlow(file: OpenFile, name: string): ReadFlow | null {
   if (blocks === null) return null;
   const { title, brief, sections, lateTitles } = outline(blocks, file.source.text.length);
   checkBlocks(file, blocks, lateTitles);
+  checkIgnoredHeadings(file, blocks);
+  if (!checkIgnoredKeys(file, FLOW_KEYS, 'flow')) checkIgnoredOptions(file, 'brief', { blocks: brief, read: [] });
   const nodes = readNodes(file, sections);
   const briefEnd = sections[0] ? start(sections[0].heading) : file.source.text.length;
   const parts = title ? [{ start: start(title), end: end(title) }] : [];
-  void brief;
   const flow: ReadFlow = {
     kind: 'flow',
     name,

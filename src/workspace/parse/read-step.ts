@@ -3,6 +3,7 @@ import type { JsonObject } from '../../shared/json.js';
 import { readSchema } from '../schema/index.js';
 import type { ReadGroup, ReadStep } from './flow-model.js';
 import { type ReadHeading, readHeading } from './heading.js';
+import { checkHeadingText, checkIgnoredOptions, checkIgnoredSchemas } from './ignored/check-ignored-options.js';
 import { type Block, end, start } from './markdown.js';
 import type { OpenFile } from './open-file.js';
 import { readOptionValues } from './option-values.js';
@@ -22,6 +23,7 @@ export function readStep(file: OpenFile, section: Section, n: number): ReadStep 
   const options = readOptionValues(file, STEP_OPTIONS, { lines, missingAt: offset });
   const schemas = readSchemas(file, section.blocks);
   const parts = [...schemas.map(({ block }) => block), ...(list ? [list] : [])];
+  checkIgnored(file, section, parts);
   const schema = schemas.find(({ use }) => use === 'schema')?.schema ?? options.values.schema;
   const form = schemas.find(({ use }) => use === 'form')?.schema ?? options.values.form;
   const placeOf = (use: 'schema' | 'form') => {
@@ -62,15 +64,24 @@ export function readGroup(
   const options = readOptionValues(file, GROUP_OPTIONS, { lines, missingAt: offset, elsewhere: STEP_OPTIONS });
   const schemas = section.blocks.filter((block) => schemaInfo(block) !== undefined);
   for (const block of schemas) twoDoers(start(block), 'schema');
+  const parts = [...schemas, ...(list ? [list] : [])];
+  checkIgnored(file, section, parts);
   return {
     kind: 'group',
     id: idOf(file, heading, { options, offset }),
     title: heading.title,
     offset,
     options,
-    preface: bodyProse(file, section, [...schemas, ...(list ? [list] : [])]),
+    preface: bodyProse(file, section, parts),
     branches: branches.map((branch, index) => readStep(file, branch, n + index)),
   };
+}
+
+/** What looks like a part of the step and is read as text. */
+function checkIgnored(file: OpenFile, { heading, blocks }: Section, read: readonly Block[]): void {
+  checkHeadingText(file, file.source.text.slice(start(heading), end(heading)), start(heading));
+  checkIgnoredOptions(file, 'step', { blocks, read });
+  checkIgnoredSchemas(file, blocks, read);
 }
 
 function headingOf({ source }: OpenFile, { heading }: Section): ReadHeading {

@@ -1,4 +1,5 @@
 import { checkClosed } from './check-closed.js';
+import { checkIgnoredKeys } from './ignored/check-ignored-keys.js';
 import { TOOL_KEYS, TRANSPORT_KEYS } from './keys/tool-keys.js';
 import type { OpenFile } from './open-file.js';
 import { type KeyValues, missingKey, readKeys } from './read-keys.js';
@@ -27,6 +28,7 @@ export function readTool(file: OpenFile, name: string): ReadTool {
     report(file, 0, missingKey('tool', 'description'));
   }
   checkClosed(file);
+  checkIgnoredKeys(file, TOOL_KEYS, 'tool');
   const body = unixLines(file.source.text.slice(file.bodyStart));
   const program = firstFence(body);
   const args = keys.values.args;

@@ -107,9 +107,9 @@ describe('options', () => {
 
   test.each([
     ['no item looks like an option', '- greet\n- Say: who\n- end'],
-    ['it is ordered', '1. retry: 2\n2. x'],
-    ['a sentence stands before it', 'Say:\n\n- retry: 2'],
-    ['the key is not lower case', '- Retry: 2'],
+    ['it is ordered', '1. retry: until it works\n2. x'],
+    ['a sentence stands before it', 'Say:\n\n- note: 2'],
+    ['the key is not lower case', '- Retry: until it works'],
     ['no blank follows the colon', '- http://a.example'],
   ])('a list is instruction when %s', (_why, list) => {
     expect(shown(step(`## A @writer\n\n${list}`).instruction)).toBe(list);

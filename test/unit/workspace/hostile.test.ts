@@ -40,6 +40,8 @@ const BODIES: Readonly<Record<string, string>> = {
   comments: filled('<!--'),
   'agents in a heading': filled('@a ', '## '),
   options: filled('- retry: 2\n', OPEN),
+  'lines like options': filled('timeout: zz\n', `${OPEN}Text.\n\n`),
+  'lists like options': filled('- Approve zz**\n', `${OPEN}Text.\n\n`),
   'an open expression': filled('(', `${OPEN}- when: `),
   'an open list as a value': filled('[', `## A\n\n- subflow: x\n- with: `),
   'blank lines': filled('\n'),

@@ -2,10 +2,11 @@ import { expect, test } from 'vitest';
 import { type CheckContext, checkTree, type SourceFile } from '../../../src/workspace/index.js';
 import { type FaultCase, FAULTS as PLAIN_FAULTS } from './faults.js';
 import { HTTP_FAULTS } from './http-faults.js';
+import { IGNORED_FAULTS } from './ignored-faults.js';
 import { check, kettleAndLeaf, NO_CONTEXT, tree } from './tree.js';
 import { TRIGGER_FAULTS } from './trigger-faults.js';
 
-const FAULTS = [...PLAIN_FAULTS, ...HTTP_FAULTS, ...TRIGGER_FAULTS];
+const FAULTS = [...PLAIN_FAULTS, ...HTTP_FAULTS, ...TRIGGER_FAULTS, ...IGNORED_FAULTS];
 
 const SECRETS = ['SHOP_API_KEY', 'SHOP_WEBHOOK_SECRET', 'MAIL_TOKEN', 'CRM_TOKEN', 'COURIER_TOKEN'];
 const CONTEXT: CheckContext = {
@@ -25,10 +26,11 @@ flow/no-steps flow/orphan-branch flow/bad-cron flow/bad-timezone flow/unsigned-w
 flow/no-effect flow/unlikely-value
 step/no-doer step/two-agents step/two-doers step/duplicate-id step/bad-id step/unknown-option step/bad-value
 step/mixed-list step/option-not-one-line step/bad-expression step/bad-variable step/unknown-step step/forward-jump
-step/schema-without-json step/bad-schema step/loop-without-bound case/no-input case/assertion-typo
+step/schema-without-json step/bad-schema step/loop-without-bound step/option-ignored case/no-input case/assertion-typo
 ref/agent ref/subflow ref/subflow-cycle ref/tool ref/skill ref/document ref/secret ref/model
 secret/in-prompt secret/not-granted secret/literal
-tree/two-spellings tree/case-twin tree/protected-path tree/unknown-path`.split(/\s+/);
+file/heading-ignored workspace/key-ignored agent/key-ignored flow/key-ignored eval/key-ignored tool/key-ignored
+document/key-ignored tree/two-spellings tree/case-twin tree/protected-path tree/unknown-path`.split(/\s+/);
 
 /** The example with these files over it. */
 function withFiles(base: readonly SourceFile[], files: readonly SourceFile[]): SourceFile[] {

@@ -1,0 +1,143 @@
+import { CASE_OPTIONS, EVAL_KEYS } from '../keys/eval-keys.js';
+import { FLOW_KEYS } from '../keys/flow-keys.js';
+import { type Block, start } from '../markdown.js';
+import { isComment } from '../options.js';
+import { type Findings, report, type Source } from '../source.js';
+import { GROUP_OPTIONS, STEP_OPTIONS } from '../step-options.js';
+import { type KnownKeys, knownKeys } from './known-keys.js';
+import { type Look, type OptionLike, readOptionLike } from './option-like.js';
+import { groupsOf, type TextGroup } from './text-lines.js';
+
+const STEP_KEYS = knownKeys(STEP_OPTIONS, GROUP_OPTIONS);
+const CASE_KEYS = knownKeys(CASE_OPTIONS);
+const BRIEF_KEYS = knownKeys(FLOW_KEYS, STEP_OPTIONS);
+const PREFACE_KEYS = knownKeys(EVAL_KEYS, CASE_OPTIONS);
+
+interface Body {
+  readonly blocks: readonly Block[];
+  /** The list of options, and blocks that are read as schemas. */
+  readonly read: readonly Block[];
+}
+
+/** Where options of this kind belong. */
+interface Home {
+  readonly keys: KnownKeys;
+  readonly code: string;
+  readonly where: string;
+}
+
+const IN_LIST = 'in the list right under the heading';
+const HOMES = {
+  step: { keys: STEP_KEYS, code: 'step/option-ignored', where: IN_LIST },
+  case: { keys: CASE_KEYS, code: 'step/option-ignored', where: IN_LIST },
+  brief: { keys: BRIEF_KEYS, code: 'flow/key-ignored', where: 'in the frontmatter, or under the heading of a step' },
+  preface: {
+    keys: PREFACE_KEYS,
+    code: 'eval/key-ignored',
+    where: 'in the frontmatter, or under the heading of a case',
+  },
+} satisfies Record<string, Home>;
+
+/** Lines of a text that look like options of a step, a group, a case or a file, and are read as text. */
+export function checkIgnoredOptions(findings: Findings, kind: keyof typeof HOMES, { blocks, read }: Body): void {
+  const text = blocks.filter((block) => !isComment(block));
+  for (const [index, block] of text.entries()) {
+    if (read.includes(block)) continue;
+    const before = text[index - 1];
+    const isFirst = before === undefined || read.includes(before);
+    for (const group of groupsOf(findings.source, block)) checkGroup(findings, { group, home: HOMES[kind], isFirst });
+  }
+}
+
+/** Of one file; nobody writes so many lines that begin with an option's name. */
+const MOST_LINES = 2_000;
+const looks = new WeakMap<Source, Map<KnownKeys, Look>>();
+
+function lookOf(source: Source, keys: KnownKeys): Look {
+  const known = looks.get(source) ?? new Map<KnownKeys, Look>();
+  looks.set(source, known);
+  const look = known.get(keys) ?? { keys, left: MOST_LINES };
+  known.set(keys, look);
+  return look;
+}
+
+interface Place {
+  readonly group: TextGroup;
+  readonly home: Home;
+  /** The place where options are read. */
+  readonly isFirst: boolean;
+}
+
+function checkGroup(findings: Findings, { group, home, isFirst }: Place): void {
+  const look = lookOf(findings.source, home.keys);
+  const found = group.lines.map((line) => ({ line, option: readOptionLike(line.text, look) }));
+  const isAlone = found.every(({ option }) => option !== null);
+  if (group.isCode && !isAlone) return;
+  for (const { line, option } of found) {
+    if (option === null) continue;
+    const isListed = line.isItem || option.hasMark;
+    const severity = severityOf(option, { isFirst, isAlone, isListed });
+    if (severity === null) continue;
+    reportIgnored(findings, line.offset, { option, home, severity });
+  }
+}
+
+const TO_MEAN_TEXT = 'To mean the text, put a backslash before the list mark, or use a `text` code block';
+
+function reportIgnored(
+  findings: Findings,
+  offset: number,
+  { option, home, severity }: { option: OptionLike; home: Home; severity: 'error' | 'warning' },
+): void {
+  const message = `This looks like the option \`${option.known.key}\`, but is read as text.`;
+  const hint = `Write \`- ${shortened(option.meant)}\` ${home.where}. ${TO_MEAN_TEXT}.`;
+  const fault = { code: home.code, message, hint };
+  report(findings, offset, severity === 'warning' ? { ...fault, severity } : fault);
+}
+
+const MAX_HEADING = 300;
+const IN_HEADING = /(?:^|[\s([{|,;–—-])([A-Za-z][\w-]*\s*[:=]\s*[^\s)\]}][^)\]}]*)/g;
+
+/** `## Sign (approve: human)`: a heading holds no options. */
+export function checkHeadingText(findings: Findings, title: string, offset: number): void {
+  for (const [, text = ''] of title.slice(0, MAX_HEADING).matchAll(IN_HEADING)) {
+    const look = lookOf(findings.source, STEP_KEYS);
+    const option = readOptionLike(text.replace(/\s*@[\w.-]+\s*$/, ''), look);
+    if (option === null || !option.known.isRisky || option.fit !== 'strong') continue;
+    reportIgnored(findings, offset, { option, home: HOMES.step, severity: 'error' });
+  }
+}
+
+const ALMOST_SCHEMA = /^(?:ya?ml|json|pico)?[^a-z]*(schema|form)s?[^a-z]*$/i;
+
+/** A code block that was meant as a schema or a form: it would constrain nothing. */
+export function checkIgnoredSchemas(findings: Findings, blocks: readonly Block[], read: readonly Block[]): void {
+  const waiting = [...blocks];
+  for (let block = waiting.pop(); block; block = waiting.pop()) {
+    if ('children' in block) waiting.push(...(block.children as Block[]));
+    if (block.type !== 'code' || read.includes(block)) continue;
+    const use = ALMOST_SCHEMA.exec([block.lang, block.meta].filter(Boolean).join(' '))?.[1]?.toLowerCase();
+    if (use === undefined) continue;
+    const message = `This looks like a ${use}, but is read as text.`;
+    const hint = `Begin the block with \`\`\`yaml ${use}, outside lists and quotes.`;
+    report(findings, start(block), { code: 'step/option-ignored', message, hint });
+  }
+}
+
+interface Seen {
+  readonly isFirst: boolean;
+  /** All lines beside it look like options too. */
+  readonly isAlone: boolean;
+  readonly isListed: boolean;
+}
+
+/** An error only where prose is unlikely; null where an option without risk is more likely prose. */
+function severityOf(option: OptionLike, { isFirst, isAlone, isListed }: Seen): 'error' | 'warning' | null {
+  const isClear = (option.isExact && (isListed || isAlone)) || (isAlone && (isListed || isFirst));
+  if (!option.known.isRisky) return isClear ? 'warning' : null;
+  return isClear || option.fit === 'strong' ? 'error' : 'warning';
+}
+
+function shortened(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 77)}…` : text;
+}

@@ -1,0 +1,110 @@
+import { isNear } from '../../values/index.js';
+import { readYaml } from '../../yaml/index.js';
+import type { Key, KeyTable } from '../read-keys.js';
+
+/** How well a value fits a key: `strong` values hardly occur in prose, `weak` ones such as `2h` do. */
+export type Fit = 'no' | 'weak' | 'strong';
+
+/** A key of the format that a line of text may have been meant as. */
+export interface KnownKey {
+  readonly key: string;
+  /** Without it a gate, a limit, a condition or a secret is lost. */
+  readonly isRisky: boolean;
+  /** The value is a name or a list of names, so any word fits. */
+  readonly isName: boolean;
+  fit(value: string): Fit;
+}
+
+/** Keys by their letters alone: `max_rounds`, `max-rounds`, `Max rounds` and `maxRounds` are one. */
+export type KnownKeys = ReadonlyMap<string, KnownKey>;
+
+const RISKY: ReadonlySet<string> = new Set([
+  ...['approve', 'need', 'edit', 'form', 'remind', 'escalate', 'self', 'wait', 'on_timeout', 'on_reject', 'on_fail'],
+  ...['budget', 'on_budget', 'timeout', 'max_rounds', 'maxTurns', 'retry', 'parallel', 'concurrency', 'threshold'],
+  ...['when', 'until', 'back_to', 'each', 'join', 'filter', 'from', 'enabled', 'dedupe'],
+  ...['secrets', 'signature', 'signing_secret', 'tools', 'disallowedTools', 'network', 'methods', 'headers'],
+]);
+/** Free text, or a word that headings and tables use all the time. */
+const PLAIN: ReadonlySet<string> = new Set(['description', 'name', 'title', 'tags', 'metadata', 'input', 'from']);
+
+export function knownKeys(...tables: readonly KeyTable[]): KnownKeys {
+  const entries = tables.flatMap((table) => Object.entries(table)).filter(([key]) => !PLAIN.has(key));
+  // Of two tables the first one counts.
+  return new Map(entries.reverse().map(([key, spec]) => [lettersOf(key), knownKey(key, spec)]));
+}
+
+export function lettersOf(word: string): string {
+  return word.replace(/[^A-Za-z]/g, '').toLowerCase();
+}
+
+/** The key that a word of a line names; null when it names none. */
+export function findKey(keys: KnownKeys, word: string): KnownKey | null {
+  return word.length > MAX_WORD ? null : (keys.get(lettersOf(word)) ?? null);
+}
+
+/** The key that a word has one letter less, more or other than. */
+export function findNearKey(keys: KnownKeys, word: string): KnownKey | null {
+  const letters = word.length > MAX_WORD ? '' : lettersOf(word);
+  if (letters.length < 5) return null;
+  for (const [other, near] of keys) {
+    const isLike = other.length >= 5 && other[0] === letters[0] && Math.abs(other.length - letters.length) <= 1;
+    if (isLike && isNear(letters, other)) return near;
+  }
+  return null;
+}
+
+const MAX_WORD = 40;
+
+const NAME_TYPES: ReadonlySet<string> = new Set([
+  'name',
+  'string',
+  'list of names',
+  'list of string',
+  'folder or `none`',
+]);
+const DECIDERS = '`human` or list of deciders';
+/** Fields of an answer are described like this: `- id: string`. */
+const TYPE_WORDS = /^(?:string|text|number|integer|int|float|boolean|bool|object|array|list|date|uuid|url|email)s?$/i;
+const NAMES = /^(?:\[[^[\]]*\]|[\w@.:/-]+(?:\s*,\s*[\w@.:/-]+)*)$/;
+const CEL_KEYS: ReadonlySet<string> = new Set(['when', 'until', 'each', 'filter']);
+const WORDS: ReadonlySet<string> = new Set(['stop', 'continue', 'reject', 'fail']);
+
+function knownKey(key: string, spec: Key<unknown>): KnownKey {
+  const isName = NAME_TYPES.has(spec.reader.type) && !CEL_KEYS.has(key);
+  const fit = CEL_KEYS.has(key)
+    ? celFit
+    : (value: string): Fit => {
+        if (!reads(spec, value) || (isName && (!NAMES.test(value) || TYPE_WORDS.test(value)))) return 'no';
+        return isStrong(key, spec.reader.type, value) ? 'strong' : 'weak';
+      };
+  return { key, isRisky: RISKY.has(key), isName, fit };
+}
+
+function reads(spec: Key<unknown>, value: string): boolean {
+  const { node, faults } = readYaml(value, 0);
+  if (faults.length > 0 || node === null || node.value === null) return false;
+  let failed = false;
+  const read = spec.reader.read(node, () => {
+    failed = true;
+    return undefined;
+  });
+  return read !== undefined && !failed;
+}
+
+function isStrong(key: string, type: string, value: string): boolean {
+  if (type === DECIDERS || /^(?:\[.*\]|\{.*\})$/.test(value)) return true;
+  if (/secret/.test(key)) return /^[A-Z][A-Z0-9_]*(?:\s*,\s*[A-Z][A-Z0-9_]*)*$/.test(value);
+  // A key of several words is hardly written by chance, but its words are: `back to draft`.
+  return /[a-z][A-Z_]/.test(key) && (!NAME_TYPES.has(type) || WORDS.has(value));
+}
+
+const ROOT_PATH = /\b(?:input|steps|trigger|run|self)\s*[.[]/;
+const COMPARES = /[=!<>]=|[<>]|&&|\|\|| in |\)/;
+const PATH_ALONE = /^!?\(*[\w.[\]'"-]+\)*$/;
+
+/** Prose hardly names data and compares it: that was meant as CEL, even where it is broken. */
+function celFit(value: string): Fit {
+  if (/^(?:true|false|input)$/.test(value)) return 'weak';
+  const namesData = ROOT_PATH.test(value) || (/\binput\b/.test(value) && COMPARES.test(value));
+  return namesData && (COMPARES.test(value) || PATH_ALONE.test(value)) ? 'strong' : 'no';
+}

@@ -1,0 +1,126 @@
+import { type Fit, findKey, findNearKey, type KnownKey, type KnownKeys } from './known-keys.js';
+
+/** A line of text that looks like `key: value` of the format. */
+export interface OptionLike {
+  readonly known: KnownKey;
+  readonly fit: Exclude<Fit, 'no'>;
+  /** The line as it should have been written. */
+  readonly meant: string;
+  /** Key and colon are as the format wants them. */
+  readonly isExact: boolean;
+  /** A list mark of any kind stands before it. */
+  readonly hasMark: boolean;
+}
+
+/** What lines of one file are compared with, and how many more times: each costs about what reading an option costs. */
+export interface Look {
+  readonly keys: KnownKeys;
+  left: number;
+}
+
+/** Longer lines than an option can be are prose. */
+const MAX_LINE = 4_200;
+const INVISIBLE = /[\u200B-\u200D\u2060\uFEFF\u00AD]/g;
+/** Marks of lists in markdown, in word processors and in tables. A backslash is none: it means the text. */
+const MARK = /^(?:[-+*•●◦▪▫‣⁃∙·–—−‐‑‒―➤►▶→✓✔☐☑]|\(?\d{1,9}[.)]|\(?[A-Za-z][.)](?=\s)|\[[ xX]?\](?=\s)|[|>])\s*/u;
+const EXACT = /^[a-z][a-z_]*: \S/;
+/** Up to three words, and what separates them from the value. */
+const SEPARATED = /^([^\s:：=|]+(?: [^\s:：=|]+){0,2}?)(?:\s*(?:[:：]|=(?!=)|->|=>|→|\|)|\s+[-–—](?=\s))\s*(\S.*)$/u;
+const LETTERS_FIRST = /^[*_~`"'“‘[({<\s]*[A-Za-z]/u;
+
+/** Reads a line as an option that was almost written as one; null for prose. */
+export function readOptionLike(line: string, look: Look): OptionLike | null {
+  if (line.length > MAX_LINE) return null;
+  const { text, hasMark } = withoutMarks(line.replace(INVISIBLE, '').replaceAll('\u00A0', ' ').trim());
+  if (!LETTERS_FIRST.test(text)) return null;
+  const [, word = '', value = ''] = SEPARATED.exec(text) ?? [];
+  const found = value === '' ? null : withKey(look, word, value);
+  const isExact = EXACT.test(text) && !/[\u00A0\t]/.test(line);
+  if (found) return { ...found, isExact: isExact && text.startsWith(`${found.known.key}:`), hasMark };
+  const bare = withoutSeparator(look, text);
+  return bare && { ...bare, isExact: false, hasMark };
+}
+
+function withoutMarks(line: string): { text: string; hasMark: boolean } {
+  let text = line;
+  for (let times = 0; times < 4; times += 1) {
+    const mark = MARK.exec(text)?.[0];
+    // `**bold**` and `*emphasis*` begin with a sign that is no list mark.
+    if (mark === undefined || (/^[*_]/.test(mark) && !/\s$/.test(mark))) break;
+    text = text.slice(mark.length);
+  }
+  return { text: text.replace(/\s*\|$/, ''), hasMark: text !== line || text.startsWith('{') };
+}
+
+type Found = Omit<OptionLike, 'isExact' | 'hasMark'>;
+
+function withKey(look: Look, word: string, value: string): Found | null {
+  const key = findKey(look.keys, word);
+  if (key) return withValue(look, key, value);
+  const near = findNearKey(look.keys, word);
+  const found = near === null || near.isName ? null : withValue(look, near, value);
+  return found?.fit === 'strong' ? found : null;
+}
+
+function withValue(look: Look, known: KnownKey, value: string): Found | null {
+  if (look.left <= 0) return null;
+  look.left -= 1;
+  for (const spelled of spellings(value)) {
+    const fit = known.fit(spelled);
+    if (fit !== 'no') return { known, fit, meant: `${known.key}: ${spelled}` };
+  }
+  return null;
+}
+
+/** `approve human`: prose begins with such words too, so a value that could be any word does not count. */
+function withoutSeparator(look: Look, text: string): Found | null {
+  const words = text.split(/\s+/, 4);
+  for (const count of [2, 1]) {
+    const word = words.slice(0, count).join(' ');
+    const rest = words.length > count ? text.slice(text.indexOf(words[count] ?? '', word.length)) : '';
+    if (rest === '') continue;
+    const known = findKey(look.keys, word);
+    const found = known && withValue(look, known, rest);
+    if (found && (found.fit === 'strong' || !found.known.isName || isShort(text))) return found;
+  }
+  return null;
+}
+
+function isShort(text: string): boolean {
+  return /^[a-z_*`~]+ [\w./*`~-]+$/.test(text);
+}
+
+/** A value as it is written, without emphasis, without the sentence's end, in lower case, before a further option. */
+function* spellings(value: string): Generator<string> {
+  const seen = new Set<string>();
+  const bare = withoutEnds(value, '*_~` ', '*_~` ');
+  const ended = withoutEnds(bare, '', '.;,)}]|*_~` ');
+  const next = bare.length > 500 ? -1 : bare.search(/[;,]\s+[A-Za-z_-]+\s*[:=]/);
+  for (const spelled of [value, bare, ended, next < 0 ? '' : bare.slice(0, next).trim(), ended.toLowerCase()]) {
+    if (spelled === '' || seen.has(spelled)) continue;
+    seen.add(spelled);
+    yield spelled;
+  }
+}
+
+const OPENERS: Readonly<Record<string, string>> = { ')': '(', '}': '{', ']': '[' };
+
+/** By hand: a regular expression takes time by the square of a long run. A bracket that is opened in the text stays. */
+function withoutEnds(text: string, atStart: string, atEnd: string): string {
+  let [from, to] = [0, text.length];
+  while (from < to && atStart.includes(text[from] ?? '')) from += 1;
+  const surplus = surplusOf(text);
+  for (let last = text[to - 1]; to > from && last !== undefined && atEnd.includes(last); last = text[to - 1]) {
+    const left = surplus.get(last) ?? 1;
+    if (left <= 0) break;
+    if (surplus.has(last)) surplus.set(last, left - 1);
+    to -= 1;
+  }
+  return text.slice(from, to);
+}
+
+/** How many of each closing bracket there are more than are opened. */
+function surplusOf(text: string): Map<string, number> {
+  const count = (char: string) => text.split(char).length - 1;
+  return new Map(Object.entries(OPENERS).map(([closer, opener]) => [closer, count(closer) - count(opener)]));
+}

@@ -1,0 +1,81 @@
+import type { Code, List } from 'mdast';
+import { type Block, end, start } from '../markdown.js';
+import { isComment } from '../options.js';
+import type { Source } from '../source.js';
+
+/** A line of text that stands where no option is read. */
+export interface TextLine {
+  readonly text: string;
+  readonly offset: number;
+  /** Begins an item of a list, or stands in a code block. */
+  readonly isItem: boolean;
+}
+
+/** Lines that belong together: the items of a list, a paragraph, a code block. */
+export interface TextGroup {
+  readonly lines: readonly TextLine[];
+  /** Code holds examples too, so it counts only as a whole. */
+  readonly isCode: boolean;
+}
+
+/** Info strings of blocks that people put options in; any other language is an example. */
+const OPTION_FENCE = /^(?:ya?ml|markdown|md|toml|ini|properties|options|config)?$/i;
+
+/** Tags are looked for in time by the square of a line. */
+const MAX_HTML_LINE = 500;
+
+/** The groups of lines of a block, down to the bottom of lists and quotes. */
+export function groupsOf(source: Source, block: Block): TextGroup[] {
+  if (block.type === 'list') return listGroups(source, block as Block & List);
+  if (block.type === 'blockquote') return childrenOf(block).flatMap((child) => groupsOf(source, child));
+  if (block.type === 'code') return codeGroups(source, block as Block & Code);
+  if (block.type === 'paragraph') return [{ lines: linesOf(source, block), isCode: false }];
+  if (block.type !== 'html' || isComment(block)) return [];
+  if (block.value.includes('<!--')) return [];
+  const lines = linesOf(source, block).filter(({ text }) => text.length < MAX_HTML_LINE);
+  return [{ lines: lines.map((line) => ({ ...line, text: line.text.replace(/<[^>]*>/g, ' ') })), isCode: false }];
+}
+
+function childrenOf(block: object): readonly Block[] {
+  return 'children' in block ? (block.children as Block[]) : [];
+}
+
+function listGroups(source: Source, list: Block & List): TextGroup[] {
+  const items: TextLine[] = [];
+  const deeper: TextGroup[] = [];
+  for (const item of list.children) {
+    const [first, ...rest] = childrenOf(item);
+    if (first === undefined) continue;
+    const nested = first.type === 'paragraph' ? rest : [first, ...rest];
+    if (first.type === 'paragraph') {
+      const [line, ...more] = linesOf(source, first);
+      // A formatter wraps a long option: its lines are one.
+      const joined = [line, ...more].map((part) => part?.text.trim()).join(' ');
+      if (line) items.push({ ...line, text: joined, isItem: true });
+      if (more.length > 0) deeper.push({ lines: more, isCode: false });
+    }
+    for (const child of nested) deeper.push(...groupsOf(source, child));
+  }
+  return [{ lines: items, isCode: false }, ...deeper];
+}
+
+function codeGroups(source: Source, block: Block & Code): TextGroup[] {
+  const info = [block.lang, block.meta].filter(Boolean).join(' ');
+  if (!OPTION_FENCE.test(info)) return [];
+  const lines = linesOf(source, block).filter(({ text }) => !/^\s*(?:`{3,}|~{3,})/.test(text) && text.trim() !== '');
+  return [{ lines: lines.map((line) => ({ ...line, isItem: true })), isCode: true }];
+}
+
+function linesOf(source: Source, block: Block): TextLine[] {
+  const lines: TextLine[] = [];
+  let offset = start(block);
+  for (const raw of source.text.slice(offset, end(block)).split(/(?<=\n)|(?<=\r)(?!\n)/)) {
+    lines.push({
+      text: raw.replace(/[\r\n]+$/, ''),
+      offset: offset + (raw.length - raw.trimStart().length),
+      isItem: false,
+    });
+    offset += raw.length;
+  }
+  return lines;
+}

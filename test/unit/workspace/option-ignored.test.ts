@@ -1,0 +1,192 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { fc, runs } from '../../support/properties.js';
+import { check, kettleAndLeaf } from './tree.js';
+
+const AGENTS = { 'agents/writer.md': '---\ndescription: Writes.\n---\n\nWrite.' };
+const FIRST = '## First @writer\n\nOne.\n\n';
+
+function issuesOf(text: string) {
+  return check({ ...AGENTS, 'flows/it.md': text }).issues;
+}
+
+/** Each way in which a person writes an option that is not read as one. */
+const FORMS: Readonly<Record<string, (option: string) => string>> = {
+  'without the colon': (o) => `- ${o.replace(':', '')}`,
+  'with a capital': (o) => `- ${o.charAt(0).toUpperCase()}${o.slice(1)}`,
+  'in capitals': (o) => `- ${o.replace(/^[a-z_]+/, (key) => key.toUpperCase())}`,
+  'in a numbered list': (o) => `1. ${o}`,
+  'in a numbered list with a bracket': (o) => `1) ${o}`,
+  'behind a bullet sign': (o) => `• ${o}`,
+  'behind a dash': (o) => `– ${o}`,
+  'without a blank behind the mark': (o) => `-${o}`,
+  'as a line of its own': (o) => o,
+  'as a task': (o) => `- [ ] ${o}`,
+  'with a bold key': (o) => `- **${o.replace(':', '**:')}`,
+  'with a bold key and colon': (o) => `- **${o.replace(':', ':**')}`,
+  'with an emphasized key': (o) => `- *${o.replace(':', '*:')}`,
+  'with a key in code': (o) => `- \`${o.replace(':', '`:')}`,
+  'all in code': (o) => `- \`${o}\``,
+  'all bold': (o) => `- **${o}**`,
+  'with an equals sign': (o) => `- ${o.replace(':', ' =')}`,
+  'with a blank before the colon': (o) => `- ${o.replace(':', ' :')}`,
+  'with a wide colon': (o) => `- ${o.replace(':', '：')}`,
+  'without a blank behind the colon': (o) => `- ${o.replace(': ', ':')}`,
+  'with a tab behind the colon': (o) => `- ${o.replace(': ', ':\t')}`,
+  'with a blank that does not break': (o) => `- ${o.replace(': ', ':\u00A0')}`,
+  'with an invisible character': (o) => `- \u200B${o}`,
+  'in a quote': (o) => `> - ${o}`,
+  'in a code block': (o) => `\`\`\`\n${o}\n\`\`\``,
+  'in a yaml block': (o) => `~~~yaml\n- ${o}\n~~~`,
+  'indented as code': (o) => `    - ${o}`,
+  'below another item': (o) => `- Options\n  - ${o}`,
+  'in a table': (o) => `| ${o.replace(': ', ' | ')} |`,
+  'in a map': (o) => `{ ${o} }`,
+  'within html': (o) => `<div>\n- ${o}\n</div>`,
+  'with the other list mark, behind a list': (o) => `- Look closely\n\n* ${o}`,
+  'below the text': (o) => `Look closely.\n\n- ${o}`,
+  'below the text and at the end of its list': (o) => `Do this:\n\n- Look closely\n- Be kind\n- ${o}`,
+};
+/** Only keys of several words. */
+const WORD_FORMS: Readonly<Record<string, (option: string) => string>> = {
+  'with hyphens': (o) => `- ${o.replace(/^[a-z_]+/, (key) => key.replaceAll('_', '-'))}`,
+  'with blanks': (o) => `- ${o.replace(/^[a-z_]+/, (key) => key.replaceAll('_', ' '))}`,
+  'in camel case': (o) => `- ${o.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase())}`,
+};
+
+describe('a gate that is almost one is an error', () => {
+  test.each(Object.keys(FORMS))('%s', (form) => {
+    const [gate, forms] = [['approve: human', 'approve: [ada@example.com, owner]'], FORMS[form]];
+    for (const option of gate) {
+      const issues = issuesOf(`${FIRST}## Pay @writer\n\n${forms?.(option)}\n`);
+      expect(issues, form).toContainEqual(expect.objectContaining({ severity: 'error' }));
+      expect(issues.filter(({ code }) => code === 'step/option-ignored').length, JSON.stringify(issues)).toBeLessThan(
+        2,
+      );
+    }
+  });
+});
+
+interface Sample {
+  readonly path: string;
+  readonly files: Readonly<Record<string, string>>;
+  /** Lines with an option, from 0. */
+  readonly options: readonly number[];
+}
+
+/** Every flow of the repository that deploys: the example, the templates, and one for each option of the docs. */
+const SAMPLES: readonly Sample[] = [kettleAndLeaf(), ...templates(), ...documented()].flatMap((files) =>
+  Object.keys(files)
+    .filter((path) => path.startsWith('flows/'))
+    .map((path) => ({ path, files, options: optionLines(files[path] ?? '') })),
+);
+
+function templates(): Record<string, string>[] {
+  const root = fileURLToPath(new URL('../../../templates', import.meta.url));
+  return readdirSync(root).map((name) => {
+    const folder = join(root, name);
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const paths = files.map((entry) => join(entry.parentPath, entry.name));
+    return Object.fromEntries(
+      paths.map((path) => [relative(folder, path).split(sep).join('/'), readFileSync(path, 'utf8')]),
+    );
+  });
+}
+
+/** The examples of docs/step-options.md, one for each option. */
+function documented(): Record<string, string>[] {
+  const page = readFileSync(fileURLToPath(new URL('../../../docs/step-options.md', import.meta.url)), 'utf8');
+  const flows = [...page.matchAll(/^````markdown\n([\s\S]*?)^````$/gm)].map(([, text = '']) => text);
+  const common = {
+    'agents/worker.md': '---\ndescription: Works.\n---\n\nWork.',
+    'agents/writer.md': '---\ndescription: Writes.\n---\n\nWrite.',
+    'flows/printing.md': '## Print @worker\n\nPrint.',
+  };
+  const trees = flows.filter((text) => /^## /m.test(text)).map((text) => ({ ...common, 'flows/it.md': text }));
+  return trees.filter((files) => check(files).workspace !== null);
+}
+
+/** Options stand right under a heading, behind blank lines. */
+function optionLines(text: string): number[] {
+  const lines = text.split('\n');
+  return lines.flatMap((line, at) => {
+    if (!/^- [a-z_]+: /.test(line)) return [];
+    const above = lines.slice(0, at).findLast((other) => other !== '' && !other.startsWith('- '));
+    return above?.startsWith('#') ? [at] : [];
+  });
+}
+
+/** The flow with one option disturbed: where it stands, or moved below the text of its step. */
+function disturbed(text: string, at: number, form: (option: string) => string, isMoved: boolean): string {
+  const lines = text.split('\n');
+  const written = form((lines[at] ?? '').slice(2));
+  if (!isMoved) return lines.toSpliced(at, 1, written).join('\n');
+  const next = lines.findIndex((line, index) => index > at && /^##/.test(line));
+  const end = next < 0 ? lines.length : next;
+  return [...lines.slice(0, at), ...lines.slice(at + 1, end), '', written, '', ...lines.slice(end)].join('\n');
+}
+
+const planOf = ({ path, files }: Sample, text: string) => {
+  const { workspace, issues } = check({ ...files, [path]: text });
+  return { plan: workspace?.plans[path.replace(/\.md$/, '')], issues };
+};
+
+test('an option of any flow, disturbed in any of these ways, is told or has its effect', () => {
+  const places = SAMPLES.flatMap((sample) => sample.options.map((line) => ({ sample, line })));
+  expect(places.length).toBeGreaterThan(80);
+  const forms: typeof FORMS = { ...FORMS, ...WORD_FORMS, 'as it is': (option) => `- ${option}` };
+  const property = fc.property(
+    // An index, so that a counterexample is not the whole tree.
+    fc.nat(places.length - 1),
+    fc.constantFrom(...Object.keys(forms)),
+    fc.boolean(),
+    (index, form, isMoved) => {
+      const { sample, line } = places[index] as (typeof places)[number];
+      const text = sample.files[sample.path] ?? '';
+      const after = disturbed(text, line, forms[form] ?? String, isMoved);
+      const was = planOf(sample, text);
+      const is = planOf(sample, after);
+      // What the file is warned of already is not news.
+      if (is.issues.length <= was.issues.length) expect(is.plan, after).toEqual(was.plan);
+    },
+  );
+  fc.assert(property, runs(600));
+});
+
+describe('prose is no option', () => {
+  test.each([
+    ['a list of checks', '- check: the order\n- when: the customer calls, be kind\n- budget: ask for it'],
+    ['a list with words of the format', '- Approve only what is right\n- Wait for nothing\n- Retry with other words'],
+    ['words without a value', '- approve\n- timeout\n- each order\n- edit the draft\n- when in doubt, ask'],
+    [
+      'fields of an answer',
+      '- output: a table\n- approve: true or false\n- model: describe it\n- tools: what was used',
+    ],
+    ['types of fields', 'Answer with:\n\n- id: string\n- model: string\n- when: date\n- budget: number'],
+    ['a sentence', 'Approve: only with care. Budget: what the customer said. Timeout: none.'],
+    ['conditions in words', '- When: the order is late\n- Until: the customer answers\n- If input is empty, stop'],
+    ['a numbered list', '1. Approve the order\n2. Wait 5 minutes\n3. Retry the payment\n4. Back to the start'],
+    ['a document of another language', '```yaml example\ntimeout: 30s\n```\n\n```text\n- approve: human\n```'],
+    ['a configuration', '```yaml\ntimeout: 30s\nretries: 3\nimage: node\n```'],
+    ['a backslash before the mark', '\\- approve: human'],
+    ['a comment', '<!-- - approve: human -->\n\nGo.'],
+    ['a table', '| Field | Meaning |\n|---|---|\n| budget | what it costs |\n| approve | who signs |'],
+    ['code in a sentence', 'Say that `approve: human` is an option, and `timeout: 2h` another.'],
+    ['times and prices', 'The flight takes 2h and costs $500.\n\n- Seed: 2\n- Unit: 5\n- Width: 30'],
+  ])('%s', (_what, text) => {
+    // Right under the heading `- key: value` is an option, whatever it says.
+    const bodies = [`Do this.\n\n${text}`, ...(/^- [a-z_]+:/.test(text) ? [] : [text])];
+    for (const body of bodies) expect(issuesOf(`${FIRST}## Go @writer\n\n${body}`)).toEqual([]);
+  });
+
+  test.each([
+    ['an example value in a list', 'Sum it up:\n\n- Customer: Ada\n- Budget: 500\n- Timeout: 2h'],
+    ['a line of its own', 'Plan a trip.\n\nBudget: 500'],
+  ])('that could be one is warned of: %s', (_what, text) => {
+    const issues = issuesOf(`${FIRST}## Go @writer\n\n${text}`);
+    expect(issues.length).toBeGreaterThan(0);
+    expect(new Set(issues.map(({ severity }) => severity))).toEqual(new Set(['warning']));
+  });
+});
