@@ -2,7 +2,7 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { nextTimes } from '../workspace/index.js';
 import { findDrift } from './reconcile-schedules.js';
-import { isFiring, SCHEDULE_COLUMNS, type ScheduleRow } from './schedule-row.js';
+import { isOn, SCHEDULE_COLUMNS, type ScheduleRow, scheduleFault } from './schedule-row.js';
 
 /** A time that is so late is one that nobody fires. */
 const LATE_MS = 120_000;
@@ -53,7 +53,9 @@ export async function auditSchedules(
 
 async function unfired(sql: Sql, now: number): Promise<ScheduleFault[]> {
   const rows = await sql.query<ScheduleRow>(`SELECT ${SCHEDULE_COLUMNS} FROM schedule s`);
-  return rows.filter(isFiring).flatMap((row) => {
+  return rows.filter(isOn).flatMap((row) => {
+    const fault = scheduleFault(row);
+    if (fault !== null) return [{ workspace: row.workspace, flow: row.flow, says: fault }];
     const [due] = nextTimes(row, row.settledUntil.getTime(), 1, now - LATE_MS);
     if (due === undefined) return [];
     const { workspace, flow } = row;

@@ -52,6 +52,7 @@ function neverFiring({ name }: WorkspaceRow, flow: string, { trigger, enabled }:
     cron: said.cron ?? '',
     timezone: said.timezone ?? 'UTC',
     next: [],
+    fault: null,
     lastRun: null,
     enabled,
     paused: false,

@@ -3,7 +3,7 @@ import type { Deps } from '../deps.js';
 import { cursorsOf, KEY, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import { nextTimes } from '../workspace/index.js';
-import { isFiring, type Outcome, SCHEDULE_COLUMNS, type ScheduleRow } from './schedule-row.js';
+import { isFiring, type Outcome, SCHEDULE_COLUMNS, type ScheduleRow, scheduleFault } from './schedule-row.js';
 
 const cursors = cursorsOf('schedules', [KEY, KEY]);
 
@@ -23,6 +23,8 @@ export interface ScheduleView
   readonly workspace: string;
   /** The next three times at which it fires; none while it is paused or switched off. */
   readonly next: readonly string[];
+  /** Why it never fires, as the rest of a sentence; null when nothing is wrong. */
+  readonly fault: string | null;
   readonly lastRun: {
     id: string;
     status: string;
@@ -87,5 +89,6 @@ export async function readSchedule(
 function viewOf(row: Row, now: number): ScheduleView {
   const { name, flow, cron, timezone, enabled, paused, catchUp, overlap, lastRun, firings } = row;
   const next = isFiring(row) ? nextTimes(row, now, SHOWN).map((at) => new Date(at).toISOString()) : [];
-  return { workspace: name, flow, cron, timezone, next, lastRun, enabled, paused, catchUp, overlap, firings };
+  const fault = scheduleFault(row);
+  return { workspace: name, flow, cron, timezone, next, fault, lastRun, enabled, paused, catchUp, overlap, firings };
 }

@@ -1,5 +1,7 @@
 import type { Sql } from '../db/contract.js';
+import { errorMessage } from '../shared/refusal.js';
 import type { FlowRef } from '../workflows/contract.js';
+import { nextTimes } from '../workspace/index.js';
 import { lockWorkspace, type WorkspaceRow } from '../workspaces/index.js';
 
 /** When a live flow fires, as its revision says it. A trigger in the database keeps it so, in the deploy's transaction. */
@@ -24,6 +26,19 @@ export interface ScheduleRow {
 export const SCHEDULE_COLUMNS = `s.workspace_id AS workspace, s.flow, s.cron, s.timezone, s.catch_up AS "catchUp", s.overlap,
   s.enabled, s.paused, s.gone, s.settled_until AS "settledUntil", s.version, s.told, s.told_until AS "toldUntil"`;
 
+/**
+ * Why the times of a schedule cannot be told; null when they can. A deploy refuses such a line, but a row may be older
+ * than that, and what a time zone is called changes. One such row must not hide the others.
+ */
+export function scheduleFault(schedule: Pick<ScheduleRow, 'cron' | 'timezone'>): string | null {
+  try {
+    nextTimes(schedule, Date.now(), 1);
+    return null;
+  } catch (error) {
+    return `cannot be read: cron \`${schedule.cron}\` in the time zone ${schedule.timezone}: ${errorMessage(error)}`;
+  }
+}
+
 /** A schedule under lock, its workspace before it as deploys lock them; null when there is none that lives. */
 export async function lockSchedule(
   sql: Sql,
@@ -39,9 +54,14 @@ export async function lockSchedule(
   return schedule ? { workspace, schedule } : null;
 }
 
-/** True while it is to fire. */
-export function isFiring({ enabled, paused, gone }: Pick<ScheduleRow, 'enabled' | 'paused' | 'gone'>): boolean {
+/** True while it is meant to fire. */
+export function isOn({ enabled, paused, gone }: Pick<ScheduleRow, 'enabled' | 'paused' | 'gone'>): boolean {
   return enabled && !paused && !gone;
+}
+
+/** True while it fires. */
+export function isFiring(schedule: Parameters<typeof isOn>[0] & Parameters<typeof scheduleFault>[0]): boolean {
+  return isOn(schedule) && scheduleFault(schedule) === null;
 }
 
 export type Outcome = 'started' | 'waiting' | 'skipped' | 'refused';

@@ -3,7 +3,7 @@ import { tellBegun } from '../runs/index.js';
 import { eachByItself } from '../shared/each-by-itself.js';
 import type { FlowRef } from '../workflows/contract.js';
 import { beginFiring } from './begin-firing.js';
-import { isFiring, liveScheduled, lockSchedule } from './schedule-row.js';
+import { isOn, liveScheduled, lockSchedule } from './schedule-row.js';
 
 /** Starts the oldest waiting time of each flow whose last run has ended. */
 export async function startWaiting(deps: Deps): Promise<void> {
@@ -21,7 +21,7 @@ async function startOldest(deps: Deps, ref: FlowRef): Promise<void> {
   const run = await deps.db.transaction(async (sql) => {
     const found = await lockSchedule(sql, ref);
     // What waits of a flow that fires no more waits for nothing.
-    if (!found || !isFiring(found.schedule)) {
+    if (!found || !isOn(found.schedule)) {
       await sql.query(
         `UPDATE firing SET outcome = 'skipped', reason = 'the schedule was paused or removed' WHERE workspace_id = $1 AND flow = $2 AND outcome = 'waiting'`,
         [ref.workspace, ref.flow],

@@ -3,7 +3,7 @@ import { failpoint } from '../shared/failpoint.js';
 import { errorMessage } from '../shared/refusal.js';
 import type { FlowRef } from '../workflows/contract.js';
 import { cronTimes } from '../workspace/index.js';
-import { SCHEDULE_COLUMNS, type ScheduleRow } from './schedule-row.js';
+import { isOn, SCHEDULE_COLUMNS, type ScheduleRow, scheduleFault } from './schedule-row.js';
 
 /** How many moments Temporal is given at once; it is given more when half of them have passed. */
 const TOLD_TIMES = 64;
@@ -13,13 +13,14 @@ const LAST_MOMENT = Date.UTC(2100, 0, 1);
 const LATE_MS = 30_000;
 const AT_ONCE = 10;
 
-/** The moments that Temporal is to know of a schedule at this one. */
+/** The moments that Temporal is to know of a schedule at this one; none of a schedule that cannot be read. */
 export function toldTimes(
   { cron, timezone }: Pick<ScheduleRow, 'cron' | 'timezone'>,
   now: number,
   count = TOLD_TIMES,
 ): number[] {
   const times: number[] = [];
+  if (scheduleFault({ cron, timezone }) !== null) return times;
   for (const at of cronTimes(cron, timezone, now)) {
     if (at >= LAST_MOMENT || times.length === count) break;
     times.push(at);
@@ -68,11 +69,22 @@ async function tellOne(deps: Deps, row: ScheduleRow): Promise<boolean> {
       });
     failpoint('schedule-told');
     await markTold(deps, row, times.at(-1) ?? null);
+    logFault(deps, row);
     return true;
   } catch (error) {
     deps.log.warn({ workspace: row.workspace, flow: row.flow, error: errorMessage(error) }, 'a schedule is told later');
     return false;
   }
+}
+
+/** Once for each state of the row: the doctor and the list of schedules keep naming it. */
+function logFault({ log }: Deps, row: ScheduleRow): void {
+  const fault = isOn(row) ? scheduleFault(row) : null;
+  if (fault === null) return;
+  log.error(
+    { workspace: row.workspace, flow: row.flow, fault },
+    'a schedule never fires: deploy its flow with another cron line',
+  );
 }
 
 const refOf = ({ workspace, flow }: FlowRef): FlowRef => ({ workspace, flow });

@@ -1,4 +1,5 @@
 import { Cron } from 'croner';
+import { cronFields } from './fields.js';
 import { DAY } from './units.js';
 
 /** The days of a cron line, as midnights of a calendar without a zone (ms, read as UTC). */
@@ -12,7 +13,7 @@ export interface Days {
  * have to fit, which is what cron(5) says.
  */
 export function daysOf(cron: string): Days {
-  const [, , day = '*', month = '*', weekday = '*'] = cron.split(' ');
+  const [, , day, month, weekday] = cronFields(cron);
   const domAndDow = /^[*?]/.test(day) || /^[*?]/.test(weekday);
   // An offset instead of a zone: reading zones is most of the work, and these days have none.
   const dates = new Cron(`0 0 ${day} ${month} ${weekday}`, { mode: '5-part', utcOffset: 0, paused: true, domAndDow });

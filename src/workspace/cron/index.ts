@@ -1,2 +1,3 @@
 export { daysOf } from './days.js';
+export { fieldNumbers, foldCron } from './fields.js';
 export { cronTimes, nextTimes } from './times.js';

@@ -1,5 +1,5 @@
 import { type Days, daysOf } from './days.js';
-import { fieldNumbers } from './fields.js';
+import { cronFields, fieldNumbers } from './fields.js';
 import { DAY, HOUR, MINUTE } from './units.js';
 import { type Zone, zoneOf } from './zone.js';
 
@@ -15,9 +15,11 @@ interface Pattern {
  * A line that names every hour follows real time: it fires whenever the clock shows a minute that it names, so an hour
  * that comes twice has it twice, and one that is left out has none. Any other line fires once for each time of the
  * local day that it names: at the first of two, and for a time that the clock leaves out at the moment after the gap.
+ *
+ * Throws a sentence, with the first of them, when the line or the zone cannot be read.
  */
 export function* cronTimes(cron: string, timezone: string, after: number): Generator<number, void> {
-  const [minute = '*', hour = '*'] = cron.split(' ');
+  const [minute, hour] = cronFields(cron);
   const pattern = { minutes: fieldNumbers(minute, 59), hours: fieldNumbers(hour, 23), days: daysOf(cron) };
   const zone = zoneOf(timezone);
   yield* pattern.hours.length === 24 ? inRealTime(pattern, zone, after) : onceADay(pattern, zone, after);

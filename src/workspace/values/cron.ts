@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import { daysOf } from '../cron/index.js';
+import { daysOf, fieldNumbers, foldCron } from '../cron/index.js';
 
 const NICKNAMES: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
@@ -13,7 +13,7 @@ const NICKNAMES: Readonly<Record<string, string>> = {
 
 /** A cron line of five fields (minute hour day month weekday) that fires at all; `cron` has its blanks folded. */
 export function readCron(text: string): { ok: true; cron: string } | { ok: false; message: string } {
-  const cron = text.trim().replace(/\s+/g, ' ');
+  const cron = foldCron(text);
   if (cron.startsWith('@')) return { ok: false, message: nickname(cron) };
   const fields = cron === '' ? 0 : cron.split(' ').length;
   if (fields !== 5) return { ok: false, message: wrongCount(fields) };
@@ -21,6 +21,9 @@ export function readCron(text: string): { ok: true; cron: string } | { ok: false
   try {
     // Reads the minutes and hours too; of the days it knows only one of the two ways in which they go together.
     new Cron(cron, { mode: '5-part', paused: true });
+    const [minute = '', hour = ''] = cron.split(' ');
+    fieldNumbers(minute, 59);
+    fieldNumbers(hour, 23);
     return daysOf(cron).from(Date.now()) !== null
       ? { ok: true, cron }
       : { ok: false, message: `cron \`${cron}\` names a date that never comes` };

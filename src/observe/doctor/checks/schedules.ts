@@ -4,7 +4,7 @@ import type { Check } from '../check.js';
 /** A schedule for each live flow that asks for one and none else, in rows and in Temporal; each time is settled, and fired once. */
 export const schedules: Check = {
   remedy:
-    'A worker’s loops mend this within ten minutes, but not what was started twice: see that one lives, look again then, and report what stays.',
+    'A worker’s loops mend this within ten minutes, but not what was started twice, nor a schedule that cannot be read: deploy the flow of such a one with another cron line. See that a worker lives, look again then, and report what stays.',
   async find({ deps, root }) {
     if (root !== null) return [];
     const faults = await auditSchedules(deps, Date.now());

@@ -52,10 +52,16 @@ const input: Reader<JsonObject> = {
   },
 };
 
-const cron = checked({ ...text, type: 'cron' }, (value) => {
-  const read = readCron(value);
-  return read.ok ? undefined : `${read.message}.`;
-});
+/** With one blank between its fields, however many were written. */
+const cron: Reader<string> = {
+  type: 'cron',
+  read: (node, fail) => {
+    const value = text.read(node, fail);
+    const read = value === undefined ? undefined : readCron(value);
+    if (read === undefined || read.ok) return read?.cron;
+    return fail(node.offset, `${read.message}.`);
+  },
+};
 
 const dedupe = checked(text, (value) =>
   /^(header [A-Za-z0-9-]+|body(\.[A-Za-z0-9_-]+)+)$/.test(value)
