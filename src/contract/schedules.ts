@@ -11,7 +11,10 @@ const ScheduleBody = z
     cron: z.string(),
     timezone: z.string().describe('The flow’s own, or the workspace’s, the account’s, the owner’s, UTC'),
     next: z.array(Time).describe('The next three times; none while it is paused or switched off'),
-    fault: z.string().nullable().describe('Why it never fires, though nobody switched it off; null when nothing is wrong'),
+    fault: z
+      .string()
+      .nullable()
+      .describe('Why it never fires, though nobody switched it off; null when nothing is wrong'),
     lastRun: z
       .object({
         id: z.string(),
