@@ -7,6 +7,8 @@ import { checkFailpoints } from './verify/failpoints.mjs';
 import { checkFileLengths } from './verify/file-length.mjs';
 import { checkLayers } from './verify/layers.mjs';
 import { checkLinks } from './verify/links.mjs';
+import { checkLogErrors } from './verify/log-errors.mjs';
+import { checkSpawns } from './verify/spawns.mjs';
 import { readTracked } from './verify/tracked.mjs';
 import { checkUnfinished } from './verify/unfinished.mjs';
 
@@ -29,6 +31,8 @@ const PARTS = {
   'dead code': tool('knip', '--no-progress'),
   layers: () => checkLayers(files),
   failpoints: () => checkFailpoints(files),
+  'errors in the log': () => checkLogErrors(files),
+  'process starts': () => checkSpawns(files),
   'file length': () => checkFileLengths(files),
   'links in the docs': () => checkLinks(files),
   'unfinished words': () => checkUnfinished(files),

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { constants } from 'node:os';
 import { join } from 'node:path';
 import { bootstrapAccount, loadInstallKeys, renewBootstrapFile, writeBootstrapFile } from './accounts/index.js';
 import { createActivities } from './activities/index.js';
@@ -21,9 +20,11 @@ import { startMirrorLoop } from './repo/index.js';
 import { createSandbox } from './sandbox/index.js';
 import { startScheduleLoops } from './schedules/index.js';
 import { systemClock } from './shared/clock.js';
+import { settlesWithin, untilAborted } from './shared/closers.js';
 import { armFailpoint, FAILPOINT_FLAG } from './shared/failpoint.js';
 import { newId } from './shared/ids.js';
 import type { Log } from './shared/log.js';
+import { ProcessLife } from './shared/process-life.js';
 import { errorMessage } from './shared/refusal.js';
 import { createBlobStore, startBlobSweep } from './storage/index.js';
 import {
@@ -37,36 +38,36 @@ import {
 } from './temporal/index.js';
 import { startTriggerLoops } from './triggers/index.js';
 
-/** What ends the parts, in the order in which they began; they end in the reverse one. */
-type Closers = { readonly name: string; readonly close: () => Promise<void> }[];
-
 /** Twenty for the hundred lanes of a worker and the API beside it: statements are short, and each frees its own. */
 const POOL_SIZE = 20;
 const TEMPORAL_PATIENCE_MS = 5_000;
+
+/** How long each part may take to close, in ms; all together have 30 s. The worker lets model calls end for 20 s. */
+const CLOSE_MS = { api: 5_000, worker: 26_000, loops: 5_000, servers: 25_000, other: 3_000 } as const;
 
 /** For the person who waits. The log, on standard output, is for machines. */
 function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-async function start(closers: Closers): Promise<Log> {
+async function start(life: ProcessLife): Promise<void> {
   const environment = readEnvironment();
   const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
   const asked = parseConfig(environment, version);
   const log = createLog(asked.logLevel);
+  life.log = log;
   armOrIgnore(asked.failpoint);
   installRuntime(log);
 
   // Port 0 is settled here, so that the addresses told to runs and people name the port that is listened on.
   const port = asked.port === 0 && asked.role !== 'worker' ? await freePort() : asked.port;
-  const config = await withServers({ ...asked, port }, { log, environment }, closers);
-  const { deps, switched, workerId } = await createDeps(config, log, closers);
-  const worker = config.role === 'api' ? null : startWorker(deps, { switched, workerId }, closers);
-  const url = config.role === 'worker' ? null : await startApi(deps, closers);
-  if (worker) await worker;
+  const config = await withServers({ ...asked, port }, { log, environment }, life);
+  const { deps, switched, workerId } = await createDeps(config, log, life);
+  const worker = config.role === 'api' ? null : await startWorker(deps, { switched, workerId }, life);
+  const url = config.role === 'worker' ? null : await startApi(deps, life);
+  await worker?.firstPoll();
   const seconds = process.uptime().toFixed(1);
   say(url ? `Signalbox ${version} is ready at ${url} (${seconds} s).` : `The worker is ready (${seconds} s).`);
-  return log;
 }
 
 /** Loud either way: a process that kills itself is for tests only, and a variable that was left over does nothing. */
@@ -84,7 +85,7 @@ function armOrIgnore(failpoint: string | null): void {
 async function withServers(
   config: Config,
   { log, environment }: { log: Log; environment: ReturnType<typeof readEnvironment> },
-  closers: Closers,
+  life: ProcessLife,
 ): Promise<Config & { readonly databaseUrl: string; readonly temporal: { readonly address: string } }> {
   const { databaseUrl } = config;
   const { address } = config.temporal;
@@ -92,8 +93,8 @@ async function withServers(
     await makeDataFolder(config.dataDir);
     return { ...config, databaseUrl, temporal: { ...config.temporal, address } };
   }
-  const embedded = await startEmbedded({ config, log, progress: say, environment });
-  closers.push({ name: 'embedded servers', close: embedded.close });
+  const embedded = await startEmbedded({ config, log, progress: say, environment, signal: life.signal });
+  life.add({ name: 'embedded servers', close: embedded.close, withinMs: CLOSE_MS.servers, kill: embedded.kill });
   return { ...config, databaseUrl: embedded.databaseUrl, temporal: { ...config.temporal, ...embedded.temporal } };
 }
 
@@ -106,13 +107,13 @@ function sayWhatIsShared({ role, keys, s3, dataDir }: Config): void {
     say(`SERVICE_S3_ENDPOINT is not set, so files are kept in ${dataDir}: every process needs that folder.`);
 }
 
-async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: Log, closers: Closers) {
+async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: Log, life: ProcessLife) {
   const ca = config.databaseCa === null ? null : await readAuthority(config.databaseCa);
   sayWhatIsShared(config);
   const applied = await migrate(config.databaseUrl, ca);
   if (applied.length > 0) say(`Brought the database up to ${applied.at(-1)}.`);
   const db = createDb({ url: config.databaseUrl, ca, poolSize: POOL_SIZE, log });
-  closers.push({ name: 'database', close: db.close });
+  life.add({ name: 'database', close: db.close, withinMs: CLOSE_MS.other });
   const workerId = newId();
   const net = createNet({ config });
   const [keys, connection, sandbox] = await Promise.all([
@@ -120,13 +121,13 @@ async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: 
     connectTemporal(config.temporal),
     createSandbox({ config, db, log, net, workerId }),
   ]);
-  closers.push({ name: 'sandbox', close: () => sandbox.close() });
-  const switched = switchWorkflows(createWorkflows({ ...config.temporal, connection }));
-  closers.push({ name: 'temporal', close: () => switched.workflows.close() });
+  life.add({ name: 'sandbox', close: () => sandbox.close(), withinMs: CLOSE_MS.other });
+  const switched = switchWorkflows(createWorkflows({ ...config.temporal, connection }), log);
+  life.add({ name: 'temporal', close: () => switched.workflows.close(), withinMs: CLOSE_MS.other });
   // A worker alone checks no deploys: its first check may wait for a thread.
   const ahead = config.role === 'worker' ? 0 : 1;
   const checker = createChecker({ workerPath: join(distDir, 'check-worker.js'), ahead });
-  closers.push({ name: 'checker', close: () => checker.close() });
+  life.add({ name: 'checker', close: () => checker.close(), withinMs: CLOSE_MS.other });
   const models = createModels({ config, log, clock: systemClock });
   const deps: Deps = {
     config,
@@ -162,26 +163,32 @@ async function migrate(url: string, ca: string | null): Promise<readonly string[
   }
 }
 
-/** Runs the lanes of all runs that this process gets; settles when it polls, or when Temporal lets it wait too long. */
+/** Runs the lanes of all runs that this process gets. `firstPoll` waits until it polls, or until Temporal is late. */
 async function startWorker(
   deps: Deps,
   { switched, workerId }: { switched: SwitchedWorkflows; workerId: string },
-  closers: Closers,
-): Promise<void> {
+  life: ProcessLife,
+): Promise<{ firstPoll: () => Promise<void> }> {
   const { config, db, log, models, sandbox } = deps;
   const { namespace, taskQueue } = config.temporal;
   const target = { address: config.temporal.address ?? '', tls: config.temporal.tls };
-  const loops = startEngineLoops(deps);
-  const news = startNotifyLoop(deps);
-  const triggers = startTriggerLoops(deps);
-  const pushes = startPushLoops(deps);
-  const mirrors = startMirrorLoop(deps);
   const evals = startEvalLoop(deps);
-  const schedules = startScheduleLoops(deps);
+  const loops = [
+    startEngineLoops(deps),
+    startNotifyLoop(deps),
+    startScheduleLoops(deps),
+    startMirrorLoop(deps),
+    startPushLoops(deps),
+    startTriggerLoops(deps),
+    { close: () => evals.end() },
+  ];
+  const closeLoops = () => Promise.all(loops.map((loop) => loop.close()));
+  life.add({ name: 'loops', close: closeLoops, withinMs: CLOSE_MS.loops });
   const bundlePath = join(distDir, 'workflows.js');
   const version = `${config.version}+${await buildOf(bundlePath)}`;
   const entry = { id: workerId, version, sandbox: sandbox.driver, models: () => models.failing() };
   const seen = await keepWorkerSeen(db, entry, log);
+  life.add({ name: 'worker register', close: seen.close, withinMs: CLOSE_MS.other });
   // SIGTERM: lanes stop at their next border, and another worker goes on.
   let isLeaving = false;
   const worker = keepWorker({
@@ -194,42 +201,27 @@ async function startWorker(
     log,
     onConnected: (connection) => switched.use(createWorkflows({ connection, namespace, taskQueue })),
   });
-  closers.push({
-    name: 'worker',
-    async close() {
-      isLeaving = true;
-      await worker.close();
-      await triggers.close();
-      await pushes.close();
-      await mirrors.close();
-      await schedules.close();
-      await loops.close();
-      await news.close();
-      await evals.end();
-      await seen.close();
+  const leave = () => {
+    isLeaving = true;
+    return worker.close();
+  };
+  life.add({ name: 'worker', close: leave, withinMs: CLOSE_MS.worker });
+  return {
+    async firstPoll() {
+      if (await settlesWithin(Promise.race([worker.ready, untilAborted(life.signal)]), TEMPORAL_PATIENCE_MS)) return;
+      say(`Temporal at ${target.address} does not answer yet: runs are accepted, and begin when it does.`);
     },
-  });
-  if (!(await settlesWithin(worker.ready, TEMPORAL_PATIENCE_MS))) {
-    say(`Temporal at ${target.address} does not answer yet: runs are accepted, and begin when it does.`);
-  }
+  };
 }
 
-async function settlesWithin(work: Promise<void>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  return Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
-}
-
-async function startApi(deps: Deps, closers: Closers): Promise<string> {
+async function startApi(deps: Deps, life: ProcessLife): Promise<string> {
   const { dataDir } = deps.config;
   const server = await serveApi(deps, createApp(deps));
   const endSweep = startGitSweep(deps);
   const endBlobSweep = startBlobSweep(deps);
-  closers.push({ name: 'sweep of git', close: async () => endSweep() });
-  closers.push({ name: 'sweep of blobs', close: async () => endBlobSweep() });
-  closers.push({ name: 'api', close: () => server.close() });
+  life.add({ name: 'sweep of git', close: async () => endSweep(), withinMs: CLOSE_MS.other });
+  life.add({ name: 'sweep of blobs', close: async () => endBlobSweep(), withinMs: CLOSE_MS.other });
+  life.add({ name: 'api', close: () => server.close(), withinMs: CLOSE_MS.api });
   const file = join(dataDir, 'bootstrap.json');
   const made = await bootstrapAccount(deps, async (account) => {
     await writeBootstrapFile(dataDir, { url: server.url, ...account });
@@ -243,41 +235,11 @@ async function startApi(deps: Deps, closers: Closers): Promise<string> {
   return server.url;
 }
 
-async function stop(closers: Closers, log: Log | null): Promise<void> {
-  for (const { name, close } of closers.splice(0).reverse()) {
-    await close().catch((error: unknown) =>
-      log?.error({ part: name, error: errorMessage(error) }, 'a part did not end well'),
-    );
-  }
-}
-
 /** One sentence where the person can do something about it; a fault of ours comes with its trace. */
 function explain(error: unknown): string {
   const isOurs = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
   return isOurs ? (error.stack ?? error.message) : errorMessage(error);
 }
 
-async function main(): Promise<void> {
-  const closers: Closers = [];
-  let log: Log | null = null;
-  let stopping = false;
-  const leave = async (signal: NodeJS.Signals): Promise<void> => {
-    // While it starts there is nothing to hand over, and the second time the person means it.
-    if (stopping || log === null) process.exit(128 + constants.signals[signal]);
-    stopping = true;
-    say('Stopping; what runs now goes on at the next start. Once more to stop at once.');
-    await stop(closers, log);
-    process.exit(0);
-  };
-  // A terminal that closes hangs up: unheard, that would end us and leave the servers.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void leave(signal));
-  try {
-    log = await start(closers);
-  } catch (error) {
-    say(explain(error));
-    await stop(closers, log);
-    process.exit(1);
-  }
-}
-
-void main();
+const life = new ProcessLife(say);
+life.run(() => start(life), explain);

@@ -1,6 +1,7 @@
 import { type DestinationStream, type LoggerOptions, pino } from 'pino';
 import type { Config } from '../config/index.js';
 import type { Log } from '../shared/log.js';
+import { errorFields } from './error-fields.js';
 
 /** Lines of JSON, on standard output by default; what must never be in a log is cut here as well, whoever logs it. */
 export function createLog(level: Config['logLevel'], destination: DestinationStream = pino.destination(1)): Log {
@@ -8,12 +9,19 @@ export function createLog(level: Config['logLevel'], destination: DestinationStr
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
-    serializers: { err: pino.stdSerializers.err },
+    formatters: { level: (label) => ({ level: label }), log: nameErrors },
+    serializers: { err: errorFields },
     redact: {
       paths: ['authorization', 'cookie', '*.authorization', '*.cookie', '*.password', 'password'],
       censor: '[redacted]',
     },
   };
   return pino(options, destination);
+}
+
+/** An error that came under another name, as in a library's fields, is written like one under `err`. */
+function nameErrors(fields: Record<string, unknown>): Record<string, unknown> {
+  const misnamed = Object.entries(fields).filter(([key, value]) => key !== 'err' && value instanceof Error);
+  if (misnamed.length === 0) return fields;
+  return { ...fields, ...Object.fromEntries(misnamed.map(([key, value]) => [key, errorFields(value)])) };
 }

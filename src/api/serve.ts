@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createAdaptorServer, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import { sweepAccounts } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
+import { withErrorListener } from '../shared/error-listener.js';
 import type { App } from './app.js';
 import { lingerAfterAnswers, permitBodiesWhenRead } from './linger.js';
 
@@ -38,7 +39,9 @@ export async function serveApi(
     }
     return response;
   };
-  const server = createAdaptorServer({ fetch, autoCleanupIncoming: false, serverOptions: TIMEOUTS }) as Server;
+  const server = withErrorListener(
+    createAdaptorServer({ fetch, autoCleanupIncoming: false, serverOptions: TIMEOUTS }) as Server,
+  );
   lingerAfterAnswers(server);
   permitBodiesWhenRead(server);
   await listen(server, host, port);

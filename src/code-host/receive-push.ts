@@ -145,7 +145,7 @@ async function openText(
 ): Promise<string | null> {
   const place = { tenant: at.tenant, workspace: at.id, name: at.name };
   const opened = await openSecret(deps.db, deps.keys, place).catch((error: unknown) => {
-    deps.log.warn({ error, workspaceId: at.id, secret: at.name }, 'a code host’s push could not be checked');
+    deps.log.warn({ err: error, workspaceId: at.id, secret: at.name }, 'a code host’s push could not be checked');
     return null;
   });
   return opened === null ? null : secretText(opened);

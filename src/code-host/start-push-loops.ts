@@ -12,7 +12,9 @@ const LIMITS = { atOnce: 4, each: 2 };
 
 /** Deploys what code hosts pushed, beside each worker, and removes what no list shows any more. */
 export function startPushLoops(deps: Deps): { close(): Promise<void> } {
-  const at = new InFlight(LIMITS, (error) => deps.log.warn({ error }, 'what became of a push could not be written'));
+  const at = new InFlight(LIMITS, (error) =>
+    deps.log.warn({ err: error }, 'what became of a push could not be written'),
+  );
   const loops = [
     repeat(deps.log, { name: 'code host pushes', everyMs: EVERY_MS, atLeastMs: AT_MOST_MS }, () =>
       beginPushes(deps, at),

@@ -94,7 +94,7 @@ function afterError({ log }: Pick<Deps, 'log'>, row: PushRow, error: unknown): O
   if (toStorageError(error) instanceof StorageUnavailable)
     return afterFault(row, { kind: 'fault', message: 'the storage does not answer', again: true });
   if (error instanceof Refusal && error.kind === 'unavailable') throw error;
-  log.error({ error, push: row.id, workspaceId: row.workspaceId }, 'a code host’s push could not be worked on');
+  log.error({ err: error, push: row.id, workspaceId: row.workspaceId }, 'a code host’s push could not be worked on');
   return afterFault(row, { kind: 'fault', message: 'internal error', again: true });
 }
 

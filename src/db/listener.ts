@@ -1,6 +1,5 @@
 import pg from 'pg';
 import type { Log } from '../shared/log.js';
-import { errorMessage } from '../shared/refusal.js';
 
 export interface Listener {
   listen(channel: string, onPayload: (payload: string) => void): () => void;
@@ -29,7 +28,7 @@ export function createListener(config: pg.ClientConfig, log: Log): Listener {
       try {
         handler(payload ?? '');
       } catch (error) {
-        log.error({ channel, error: errorMessage(error) }, 'a listener threw');
+        log.error({ channel, err: error }, 'a listener threw');
       }
     }
   }
@@ -37,7 +36,7 @@ export function createListener(config: pg.ClientConfig, log: Log): Listener {
   function lost(error: unknown): void {
     if (closed || retry) return;
     client = null;
-    log.warn({ error: errorMessage(error), retryInMs: delay }, 'the listening connection broke');
+    log.warn({ err: error, retryInMs: delay }, 'the listening connection broke');
     retry = setTimeout(() => {
       retry = undefined;
       connect();

@@ -191,10 +191,7 @@ export function createPool(options: DbOptions): MeasuredPool {
     idleTimeoutMillis: 30_000,
   };
   const pool = new MeasuredPool(config, pulse);
-  pool.on(
-    'error',
-    (error) => pool.ending || options.log.warn({ error: error.message }, 'an idle database connection broke'),
-  );
+  pool.on('error', (error) => pool.ending || options.log.warn({ err: error }, 'an idle database connection broke'));
   // A checked-out client reports its loss by an event too; its query rejects anyway.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;

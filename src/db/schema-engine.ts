@@ -11,6 +11,7 @@ import {
 import type { SchemaEngine } from '@prisma/schema-engine-wasm';
 import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
+import { withErrorListener } from '../shared/error-listener.js';
 import { errorMessage } from '../shared/refusal.js';
 import { clientConfig } from './pool.js';
 
@@ -50,7 +51,7 @@ type Adapter = Awaited<ReturnType<PrismaPg['connect']>>;
 
 /** A connection whose scripts run whole: the adapter's own cuts them at each `;`, also inside a string or a function. */
 async function connectWhole(target: Target, onDispose?: () => Promise<void>): Promise<Adapter> {
-  const pool = new pg.Pool({ ...clientConfig(target), max: 2 });
+  const pool = withErrorListener(new pg.Pool({ ...clientConfig(target), max: 2 }));
   markCharColumns(pool);
   const adapter = await new PrismaPg(pool, { disposeExternalPool: true }).connect();
   const { queryRaw, dispose } = adapter;

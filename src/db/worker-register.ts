@@ -1,6 +1,5 @@
 import { hostname } from 'node:os';
 import type { Log } from '../shared/log.js';
-import { errorMessage } from '../shared/refusal.js';
 import type { Sql } from './contract.js';
 
 export interface WorkerEntry {
@@ -30,7 +29,7 @@ export async function keepWorkerSeen(db: Sql, entry: WorkerEntry, log: Log): Pro
       others = await see(db, entry);
       failing = false;
     } catch (error) {
-      if (!failing) log.warn({ error: errorMessage(error) }, 'this worker cannot say that it lives');
+      if (!failing) log.warn({ err: error }, 'this worker cannot say that it lives');
       failing = true;
     }
   }

@@ -3,7 +3,7 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { beginPushEvals } from '../evals/contract.js';
 import { failpoint } from '../shared/failpoint.js';
-import { errorMessage, Refusal } from '../shared/refusal.js';
+import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import type { Issue, Workspace } from '../workspace/model.js';
 import {
@@ -116,7 +116,7 @@ export async function applyTree(deps: Deps, caller: Caller, request: TreeRequest
   // What is live is settled. A ref that cannot be moved now is moved at the next touch.
   if (!request.leavesMain)
     await alignMain(deps, workspaceId).catch((error: unknown) =>
-      deps.log.warn({ workspaceId, error: errorMessage(error) }, 'the ref of a deploy could not be moved yet'),
+      deps.log.warn({ workspaceId, err: error }, 'the ref of a deploy could not be moved yet'),
     );
   return result;
 }

@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { closeSync, openSync, statSync, truncateSync } from 'node:fs';
-import { identify, isAlive, type ProcessIdentity } from './process-identity.js';
+import { spawnProcess } from '../shared/spawn-process.js';
+import { childrenOf, identify, isAlive, type ProcessIdentity } from './process-identity.js';
 import { explainFileError } from './start-error.js';
 
 export interface ChildSpec {
@@ -29,7 +30,7 @@ const LOG_LIMIT_BYTES = 32 * 1_024 * 1_024;
 export function spawnChild(spec: ChildSpec): Child {
   const log = openLog(spec.logFile);
   const child = withPrivateFiles(() =>
-    spawn(spec.command, spec.args, {
+    spawnProcess(spec.command, spec.args, {
       cwd: spec.cwd,
       env: { ...spec.env },
       stdio: ['ignore', log, log],
@@ -81,7 +82,9 @@ export async function endProcess(
   if (!isAlive(identity)) return false;
   for (const signal of signals) {
     if (!isAlive(identity)) break;
-    send(identity.pid, signal);
+    // Its children die with it: a process that is stopped answers no other signal, and neither do they.
+    const pids = signal === 'SIGKILL' ? [identity.pid, ...childrenOf(identity.pid)] : [identity.pid];
+    for (const pid of pids) send(pid, signal);
     const until = Date.now() + patienceMs;
     while (isAlive(identity) && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
   }

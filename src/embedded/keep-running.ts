@@ -1,15 +1,17 @@
 import type { Log } from '../shared/log.js';
-import { errorMessage } from '../shared/refusal.js';
 import type { Child } from './child.js';
 
 interface Server {
   readonly child: Child;
   stop(): Promise<void>;
+  kill(): Promise<void>;
 }
 
 export interface KeptServer {
   /** Ends the server and leaves it ended. */
   close(): Promise<void>;
+  /** The same at once, for a server that does not end. */
+  kill(): Promise<void>;
 }
 
 const FIRST_WAIT_MS = 200;
@@ -50,7 +52,7 @@ export function keepRunning(name: string, first: Server, restart: () => Promise<
         log.info({ server: name }, `${name} runs again`);
         return Math.min(next * 2, LONGEST_WAIT_MS);
       } catch (error) {
-        log.error({ server: name, error: errorMessage(error) }, `${name} did not start again`);
+        log.error({ server: name, err: error }, `${name} did not start again`);
       }
     }
   }
@@ -64,6 +66,11 @@ export function keepRunning(name: string, first: Server, restart: () => Promise<
       // A restart that was under way when we were asked to close has made a new server.
       await watching;
       await server.stop();
+    },
+    async kill() {
+      closing = true;
+      wake();
+      await server.kill();
     },
   };
 }

@@ -25,7 +25,14 @@ const INITDB = [
 ];
 
 /** Makes the cluster if there is none; answers the password of its one user. Half-made ones are made anew. */
-export async function ensureCluster(folder: DataFolder, initdb: string, user: RunAs): Promise<string> {
+export async function ensureCluster(
+  folder: DataFolder,
+  {
+    initdb,
+    user,
+    signal,
+  }: { readonly initdb: string; readonly user: RunAs; readonly signal?: AbortSignal | undefined },
+): Promise<string> {
   if (existsSync(folder.postgres)) return checkCluster(folder);
   const password = randomBytes(24).toString('base64url');
   const draft = `${folder.postgres}.new`;
@@ -38,7 +45,12 @@ export async function ensureCluster(folder: DataFolder, initdb: string, user: Ru
       for (const path of [draft, passwordFile]) await chown(path, user.owner.uid, user.owner.gid);
     }
     const { command, args } = user.command(initdb, [...INITDB, `--pgdata=${draft}`, `--pwfile=${passwordFile}`]);
-    const running = run(command, [...args], { env: { LC_ALL: 'C' }, cwd: folder.root, ...user.spawnAs });
+    const running = run(command, [...args], {
+      env: { LC_ALL: 'C' },
+      cwd: folder.root,
+      ...user.spawnAs,
+      ...(signal && { signal }),
+    });
     endWithProcess(running.child);
     await running;
     await writeFile(folder.postgresPassword, password, { mode: 0o600 });

@@ -6,7 +6,7 @@ import type { DataFolder } from './data-folder.js';
 import { postgresBinaries } from './postgres-binaries.js';
 import { ensureCluster } from './postgres-cluster.js';
 import { postgresUser } from './postgres-user.js';
-import { endServer, recordServer } from './process-records.js';
+import { endServer, killServer, recordServer } from './process-records.js';
 import { explainStart } from './server-log.js';
 
 export interface PostgresServer {
@@ -14,6 +14,15 @@ export interface PostgresServer {
   readonly url: string;
   /** Fast mode: open transactions are rolled back, everything committed is written, then it ends. */
   stop(): Promise<void>;
+  /** Ends it at once, with its backends: the next start recovers from the log. */
+  kill(): Promise<void>;
+}
+
+export interface PostgresOptions {
+  /** Settings beside ours. */
+  readonly settings?: object;
+  /** Gives the start up. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const READY_TIMEOUT_MS = 60_000;
@@ -36,10 +45,14 @@ const SETTINGS = {
 };
 
 /** Starts the Postgres of a data folder, made when there is none, and waits until it answers. */
-export async function startPostgres(folder: DataFolder, port: number, extra: object = {}): Promise<PostgresServer> {
+export async function startPostgres(
+  folder: DataFolder,
+  port: number,
+  { settings: extra = {}, signal }: PostgresOptions = {},
+): Promise<PostgresServer> {
   const binaries = postgresBinaries();
   const user = postgresUser([binaries.postgres, folder.postgres]);
-  const password = await ensureCluster(folder, binaries.initdb, user);
+  const password = await ensureCluster(folder, { initdb: binaries.initdb, user, signal });
   const logFile = join(folder.logs, 'postgres.log');
   const logStart = (await stat(logFile).catch(() => ({ size: 0 }))).size;
   const settings = Object.entries({ ...SETTINGS, port: String(port), ...extra }).flatMap(([key, value]) => [
@@ -53,9 +66,10 @@ export async function startPostgres(folder: DataFolder, port: number, extra: obj
     child,
     url: postgresUrl(password, port),
     stop: () => endServer(folder, 'postgres', child),
+    kill: () => killServer(child),
   };
   try {
-    await waitUntilReady(folder, child);
+    await waitUntilReady(folder, child, signal);
     await ask(server.url);
   } catch (error) {
     await server.stop();
@@ -69,9 +83,10 @@ export function postgresUrl(password: string, port: number): string {
 }
 
 /** `postmaster.pid` says on its eighth line how far the server is, which is also what pg_ctl waits for. */
-async function waitUntilReady(folder: DataFolder, child: Child): Promise<void> {
+async function waitUntilReady(folder: DataFolder, child: Child, signal?: AbortSignal): Promise<void> {
   const until = Date.now() + READY_TIMEOUT_MS;
   while (Date.now() < until) {
+    signal?.throwIfAborted();
     if (child.hasExited()) throw new Error(await child.exited);
     const lines = (await readFile(join(folder.postgres, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
     if (Number(lines[0]) === child.identity.pid && lines[7]?.trim() === 'ready') return;

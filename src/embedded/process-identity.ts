@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** A process that cannot be taken for another: a pid alone may have been given away again. */
 export interface ProcessIdentity {
@@ -25,10 +25,42 @@ export function isAlive({ pid, started }: ProcessIdentity): boolean {
   return startedAt(pid) === started && started !== '';
 }
 
-function fromProc(pid: number): string | null {
-  // proc(5): the command stands in parentheses and may hold spaces; state is field 3, starttime is field 22.
+/** The processes whose parent it is. */
+export function childrenOf(pid: number): readonly number[] {
+  try {
+    return process.platform === 'linux' ? listProc(pid) : listPs(pid);
+  } catch {
+    return [];
+  }
+}
+
+function listProc(parent: number): readonly number[] {
+  return readdirSync('/proc').flatMap((name) => {
+    try {
+      return /^\d+$/.test(name) && statFields(Number(name))[1] === String(parent) ? [Number(name)] : [];
+    } catch {
+      // It ended meanwhile.
+      return [];
+    }
+  });
+}
+
+function listPs(parent: number): readonly number[] {
+  const lines = execFileSync('/bin/ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).split('\n');
+  return lines
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([pid, ppid]) => (pid !== undefined && ppid === parent ? [pid] : []));
+}
+
+/** proc(5): the command stands in parentheses and may hold spaces. Field 3, the state, is the first one here. */
+function statFields(pid: number): readonly string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+function fromProc(pid: number): string | null {
+  // The start time is field 22.
+  const fields = statFields(pid);
   if (fields[0] === 'Z' || fields[0] === 'X') return null;
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   return `${boot}/${fields[19]}`;

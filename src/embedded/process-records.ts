@@ -23,6 +23,9 @@ const END_SIGNALS = {
 /** Patience for each of the signals. Postgres writes all that is dirty before it goes. */
 const END_PATIENCE_MS = { postgres: 20_000, temporal: 10_000 } as const satisfies Record<ServerName, number>;
 
+/** The kernel needs a moment to end a process. */
+const KILL_PATIENCE_MS = 2_000;
+
 export interface RecordedServer extends ProcessIdentity {
   readonly port?: number | undefined;
 }
@@ -39,6 +42,11 @@ export function recordServer(file: string, name: ServerName, identity: RecordedS
 export async function endServer(folder: DataFolder, name: ServerName, child: Child): Promise<void> {
   await endProcess(child.identity, END_SIGNALS[name], END_PATIENCE_MS[name]);
   if (existsSync(folder.root)) recordServer(folder.processes, name, null);
+}
+
+/** Ends a server at once, and what it has started, even when it is stopped. */
+export async function killServer(child: Child): Promise<void> {
+  await endProcess(child.identity, ['SIGKILL'], KILL_PATIENCE_MS);
 }
 
 /** Ends the servers that a service which was killed left behind; answers their names. */

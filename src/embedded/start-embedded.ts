@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/index.js';
+import { untilAborted } from '../shared/closers.js';
 import type { Log } from '../shared/log.js';
 import { type DataFolder, dataFolder, prepareDataFolder } from './data-folder.js';
 import { freePort } from './free-port.js';
@@ -18,6 +19,8 @@ export interface EmbeddedOptions {
   /** A line for the person who waits. */
   readonly progress: (text: string) => void;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Gives the start up; what was started until then is ended. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The servers of one machine; those that the configuration names elsewhere are passed through. */
@@ -26,6 +29,8 @@ export interface Embedded {
   readonly temporal: { readonly address: string; readonly namespace: string };
   /** Ends what was started: when it settles no process of ours is left, and the folder is free for the next start. */
   close(): Promise<void>;
+  /** The same at once, for servers that do not end. */
+  kill(): Promise<void>;
 }
 
 interface Part<T> {
@@ -48,7 +53,11 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   try {
     const orphans = await endOrphans(folder.processes);
     if (orphans.length > 0) progress(`Ended what the last start left behind: ${orphans.join(' and ')}.`);
-    const [postgres, temporal] = await both(postgresPart(options, folder), temporalPart(options, folder));
+    const [postgres, temporal] = await both(
+      postgresPart(options, folder),
+      temporalPart(options, folder),
+      options.signal,
+    );
     const kept = [postgres.kept, temporal.kept].filter((each) => each !== null);
     return {
       databaseUrl: postgres.value,
@@ -58,6 +67,9 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
         lock.release();
         log.debug({}, 'the embedded servers ended');
       },
+      async kill() {
+        await Promise.all(kept.map((each) => each.kill()));
+      },
     };
   } catch (error) {
     lock.release();
@@ -65,22 +77,26 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   }
 }
 
-async function postgresPart({ config, log, progress }: EmbeddedOptions, folder: DataFolder): Promise<Part<string>> {
+async function postgresPart(
+  { config, log, progress, signal }: EmbeddedOptions,
+  folder: DataFolder,
+): Promise<Part<string>> {
   if (config.databaseUrl !== null) return { value: config.databaseUrl, kept: null };
   progress('Starting Postgres …');
-  const { server, port } = await onFreePort(0, (each) => startPostgres(folder, each));
-  return { value: server.url, kept: keepRunning('postgres', server, () => startPostgres(folder, port), log) };
+  const start = (port: number) => startPostgres(folder, port, { signal });
+  const { server, port } = await onFreePort(0, start);
+  return { value: server.url, kept: keepRunning('postgres', server, () => start(port), log) };
 }
 
 async function temporalPart(options: EmbeddedOptions, folder: DataFolder): Promise<Part<Embedded['temporal']>> {
-  const { config, log, progress, environment } = options;
+  const { config, log, progress, environment, signal } = options;
   const { address, namespace } = config.temporal;
   if (address !== null) return { value: { address, namespace }, kept: null };
   const settings = await readTemporalSettings();
   const { version } = settings;
   const binary = await findTemporal({ version, binFolder: cacheBinFolder(environment), environment, progress });
   progress('Starting Temporal …');
-  const start = (port: number) => startTemporal({ binary, settings, folder, port });
+  const start = (port: number) => startTemporal({ binary, settings, folder, port, signal });
   const { server, port } = await onFreePort(settings.port, start);
   const value = { address: server.address, namespace: settings.namespace };
   return { value, kept: keepRunning('temporal', server, () => start(port), log) };
@@ -102,9 +118,13 @@ async function onFreePort<T>(
 }
 
 /** Both at once. When one fails the start fails there and then, and the other is ended as soon as it is up. */
-async function both<A, B>(first: Promise<Part<A>>, second: Promise<Part<B>>): Promise<[Part<A>, Part<B>]> {
+async function both<A, B>(
+  first: Promise<Part<A>>,
+  second: Promise<Part<B>>,
+  signal?: AbortSignal,
+): Promise<[Part<A>, Part<B>]> {
   try {
-    return await Promise.all([first, second]);
+    return await Promise.race([Promise.all([first, second]), untilAborted(signal)]);
   } catch (error) {
     const ends = [first, second].map((part) => part.then(({ kept }) => kept?.close()).catch(() => undefined));
     // A program that is being built would hold the sentence back for minutes: it ends with the process.

@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage } from '../shared/refusal.js';
+import { spawnProcess } from '../shared/spawn-process.js';
 import { endWithProcess } from './child.js';
 import type { Acquire } from './temporal-binary.js';
 
@@ -31,10 +31,10 @@ export async function goInstallTemporal({ version, binFolder, environment, progr
 
 function runGo(args: readonly string[], env: Acquire['environment']): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn('go', args, { env: { ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawnProcess('go', args, { env: { ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
     endWithProcess(child);
     let said = '';
-    child.stderr.on('data', (chunk: Buffer) => {
+    child.stderr?.on('data', (chunk: Buffer) => {
       said = (said + chunk.toString('utf8')).slice(-2_000);
     });
     child.once('error', (error) => {

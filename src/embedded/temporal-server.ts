@@ -1,11 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Connection } from '@temporalio/client';
+import type { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { errorMessage } from '../shared/refusal.js';
+import { DrainedConnection } from '../temporal/index.js';
 import { type Child, spawnChild } from './child.js';
 import type { DataFolder } from './data-folder.js';
-import { endServer, recordServer } from './process-records.js';
+import { endServer, killServer, recordServer } from './process-records.js';
 import { explainStart } from './server-log.js';
 import type { TemporalSettings } from './temporal-settings.js';
 
@@ -13,6 +14,8 @@ export interface TemporalServer {
   readonly child: Child;
   readonly address: string;
   stop(): Promise<void>;
+  /** Ends it at once. */
+  kill(): Promise<void>;
 }
 
 export interface TemporalStart {
@@ -20,6 +23,8 @@ export interface TemporalStart {
   readonly settings: TemporalSettings;
   readonly folder: DataFolder;
   readonly port: number;
+  /** Gives the start up. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const READY_TIMEOUT_MS = 60_000;
@@ -32,9 +37,14 @@ export async function startTemporal(start: TemporalStart): Promise<TemporalServe
   const child = spawnChild({ command: binary, args: serverArguments(start), cwd: folder.root, logFile });
   recordServer(folder.processes, 'temporal', { ...child.identity, port });
   const address = `127.0.0.1:${port}`;
-  const server = { child, address, stop: () => endServer(folder, 'temporal', child) };
+  const server = {
+    child,
+    address,
+    stop: () => endServer(folder, 'temporal', child),
+    kill: () => killServer(child),
+  };
   try {
-    await waitUntilReady(address, start.settings, child);
+    await waitUntilReady(address, start, child);
   } catch (error) {
     await server.stop();
     throw await explainStart({ name: 'Temporal', logFile, logStart, port, folder: folder.root }, error);
@@ -56,12 +66,13 @@ function serverArguments({ settings, folder, port }: TemporalStart): string[] {
 }
 
 /** Ready is when the namespace can be described: before that a worker's first poll would fail. */
-async function waitUntilReady(address: string, settings: TemporalSettings, child: Child): Promise<void> {
+async function waitUntilReady(address: string, { settings, signal }: TemporalStart, child: Child): Promise<void> {
   const until = Date.now() + READY_TIMEOUT_MS;
-  const connection = Connection.lazy({ address });
+  const connection = DrainedConnection.open({ address });
   let last: unknown;
   try {
     while (Date.now() < until) {
+      signal?.throwIfAborted();
       if (child.hasExited()) throw new Error(await child.exited);
       try {
         await connection.withDeadline(Date.now() + 1_000, () => setRetention(connection, settings));

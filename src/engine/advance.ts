@@ -128,7 +128,7 @@ async function writeFirst(lane: Lane, error: unknown): Promise<never> {
 async function tidy(deps: Deps, turn: Turn): Promise<void> {
   if (turn.lane !== 'main') return;
   await dropLane(deps, turn.runId).catch((error: unknown) =>
-    deps.log.warn({ error, run: turn.runId }, 'a scratch folder stayed'),
+    deps.log.warn({ err: error, run: turn.runId }, 'a scratch folder stayed'),
   );
 }
 
@@ -141,7 +141,7 @@ async function afterError(deps: Deps, turn: Turn, attempt: number, { error, canc
   if (error instanceof Ended) return { kind: 'failed' };
   if (cancelled.aborted || error instanceof Fenced || error instanceof StaleTurn) throw error;
   if (error instanceof BudgetRefused) return await endRefused(deps, turn, error);
-  deps.log.error({ error, ...turn, attempt }, 'an advance failed');
+  deps.log.error({ err: error, ...turn, attempt }, 'an advance failed');
   if (isPassing(error)) throw error;
   const isFinal = error instanceof Poison || error instanceof Refusal;
   if (!isFinal && attempt < LAST_ATTEMPT) throw error;

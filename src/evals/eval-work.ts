@@ -37,7 +37,7 @@ async function orFail<T>(
     return await work();
   } catch (error) {
     if (signal?.aborted || isPassing(error)) throw error;
-    deps.log.error({ error, evalRun: at.evalRunId, k: at.k, attempt: at.attempt }, 'an attempt of an eval failed');
+    deps.log.error({ err: error, evalRun: at.evalRunId, k: at.k, attempt: at.attempt }, 'an attempt of an eval failed');
     if (at.attempt < LAST_ATTEMPT) throw error;
     await deps.db.transaction(async (sql) => {
       await settleLost(sql, at, null);

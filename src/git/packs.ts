@@ -103,7 +103,6 @@ export async function makePack(
   const args = ['pack-objects', '--revs', '--stdout', '--quiet', '--delta-base-offset'];
   const child = spawnGit(repository, args, { env: quarantine.env });
   child.stderr.resume();
-  child.stdin.on('error', () => undefined);
   child.stdin.end([...wants, ...haves.map((id) => `^${id}`), ''].join('\n'));
   const [code, pack] = await Promise.all([endOf(child), indexPack(repository, quarantine, child.stdout)]);
   if (code !== 0) throw new Error('the objects of a commit could not be packed');

@@ -77,8 +77,6 @@ async function run(view: Repository, push: MirrorPush, late: AbortSignal): Promi
   });
   child.stdin.end();
   const secret = child.stdio[CREDENTIAL_FD] as Writable;
-  // A push that never asks for it leaves without reading it.
-  secret.on('error', () => undefined);
   secret.end(push.credential ? `username=${push.credential.username}\npassword=${push.credential.password}\n` : '');
   const stdout = collect(child.stdout);
   const stderr = collect(child.stderr);

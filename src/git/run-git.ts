@@ -1,5 +1,6 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { Refusal } from '../shared/refusal.js';
+import { spawnProcess } from '../shared/spawn-process.js';
 import type { Repository } from './repository.js';
 
 /** What one git process may use: address space (bytes), CPU (seconds), the largest file that it writes (bytes). */
@@ -65,7 +66,7 @@ export interface GitOptions {
   readonly extraPipe?: boolean;
 }
 
-/** Starts the real git on a repository, and leaves its streams to the caller. */
+/** Starts the real git on a repository, and leaves its streams to the caller. Throws a `Refusal` without descriptors. */
 export function spawnGit(
   { gitdir, env: own = {} }: Repository,
   args: readonly string[],
@@ -75,7 +76,7 @@ export function spawnGit(
   const settings = [...SETTINGS, ...config].flatMap((setting) => ['-c', setting]);
   const figures = [Math.floor(memoryBytes / 1024), cpuSeconds, Math.floor(fileBytes / 512)].map(String);
   const argv = ['-c', LIMITED, 'git', ...figures, ...settings, `--git-dir=${gitdir}`, ...args];
-  const child = spawn('/bin/sh', argv, {
+  const child = spawnProcess('/bin/sh', argv, {
     cwd: gitdir,
     env: { ...ENVIRONMENT, ...own, ...env },
     killSignal: 'SIGKILL',
@@ -155,8 +156,6 @@ export async function runGit(repository: Repository, args: readonly string[], ru
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-MAX_STDERR);
   });
-  // Who stops reading has said why on stderr, or has heard enough.
-  child.stdin.on('error', () => undefined);
   child.stdin.end(input);
   const code = await endOf(child);
   if (cut || (code !== null && accept.includes(code))) return { stdout: Buffer.concat(parts), code: code ?? -1, cut };

@@ -86,7 +86,6 @@ export async function discardPack(pack: AsyncIterable<Buffer>): Promise<void> {
 async function feed(pack: AsyncIterable<Buffer>, git: Writable, most: number): Promise<unknown> {
   let isOpen = true;
   const closed = new Promise<void>((resolve) => git.once('close', resolve));
-  git.on('error', () => undefined);
   void closed.then(() => {
     isOpen = false;
   });

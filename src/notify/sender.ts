@@ -57,7 +57,7 @@ export function createSender(deps: Deps): Sender {
         count += 1;
         // What a lane fails at is due again when its lease is over, and the next round begins another lane.
         const lane = runLane(row).catch((error: unknown) =>
-          deps.log.warn({ error }, 'a notification waits for its next try'),
+          deps.log.warn({ err: error }, 'a notification waits for its next try'),
         );
         const ending = lane.finally(() => lanes.delete(ending));
         lanes.add(ending);

@@ -5,7 +5,7 @@ import { beginPushEvals } from '../evals/contract.js';
 import { removeRepository } from '../git/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
-import { errorMessage, Refusal } from '../shared/refusal.js';
+import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import type { Issue, SourceFile, Workspace } from '../workspace/index.js';
 import {
@@ -92,7 +92,7 @@ export async function putPreview(deps: Deps, caller: Caller, push: BranchPush): 
   });
   failpoint('pointer-swapped');
   await alignMain(deps, put.id).catch((error: unknown) =>
-    deps.log.warn({ workspaceId: put.id, error: errorMessage(error) }, 'the ref of a preview could not be moved yet'),
+    deps.log.warn({ workspaceId: put.id, err: error }, 'the ref of a preview could not be moved yet'),
   );
   const { id: _, ...answer } = put;
   return answer;

@@ -1,4 +1,5 @@
 import { type Readable, Transform } from 'node:stream';
+import { withErrorListener } from '../shared/error-listener.js';
 
 export interface Pace {
   /** A reader that takes nothing of what lies there for so long is given up. */
@@ -15,12 +16,14 @@ export interface Pace {
 export function whileTaken(source: Readable, { stalledMs, isOver, giveUp }: Pace): Readable {
   let given = 0;
   let seen = { taken: 0, at: Date.now() };
-  const out = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      given += chunk.byteLength;
-      done(null, chunk);
-    },
-  });
+  const out = withErrorListener(
+    new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        given += chunk.byteLength;
+        done(null, chunk);
+      },
+    }),
+  );
   const watch = setInterval(() => {
     const taken = given - out.readableLength;
     if (taken !== seen.taken || out.readableLength === 0) seen = { taken, at: Date.now() };

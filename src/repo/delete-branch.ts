@@ -39,7 +39,7 @@ export async function deleteBranch(
   if (erased) await clearErased(deps, erased);
   // A ref that cannot be removed from the disk now is removed at the next touch.
   await openAligned(deps, id).catch((error: unknown) =>
-    deps.log.warn({ error, workspaceId: id }, 'a branch’s ref could not be removed yet'),
+    deps.log.warn({ err: error, workspaceId: id }, 'a branch’s ref could not be removed yet'),
   );
   return answer;
 }

@@ -5,7 +5,7 @@ import type { Db } from '../db/contract.js';
 import type { Net } from '../net/contract.js';
 import { newId } from '../shared/ids.js';
 import type { Log } from '../shared/log.js';
-import { errorMessage, Refusal } from '../shared/refusal.js';
+import { Refusal } from '../shared/refusal.js';
 import type { ProgramSpec, Sandbox } from './contract.js';
 import { DRIVERS, type DriverName } from './drivers.js';
 import type { Identity } from './launch.js';
@@ -49,7 +49,7 @@ export async function createSandbox(input: SandboxInput): Promise<Sandbox> {
     );
   }
   const reap = () => reapLeftovers(ready, join(config.dataDir, 'scratch'), live);
-  const reapOrTell = () => reap().catch((error: unknown) => log.warn({ error: errorMessage(error) }, 'reaping failed'));
+  const reapOrTell = () => reap().catch((error: unknown) => log.warn({ err: error }, 'reaping failed'));
   await reap();
   const timer = setInterval(() => void reapOrTell(), REAP_MS);
   timer.unref();

@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { spawnProcess } from '../shared/spawn-process.js';
 import { FIRST_FILE } from './bubblewrap-argv.js';
 import type { Command } from './drivers.js';
 import type { Limits } from './limits.js';
@@ -58,17 +59,18 @@ export function launch({ command, limits, identity, stdin }: LaunchInput): Launc
     String(limits.openFiles),
     String(FIRST_FILE + command.files.length),
   ];
-  const child = spawn('bash', ['--norc', '--noprofile', '-c', WRAPPER, 'sandbox', ...settings, ...command.argv], {
-    cwd: command.cwd,
-    env: command.env,
-    detached: true,
-    stdio: [stdin, 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', ...command.files.map(() => 'pipe' as const)],
-    ...(identity.uid === null ? {} : { uid: identity.uid, gid: identity.uid }),
-  });
+  const child = spawnProcess(
+    'bash',
+    ['--norc', '--noprofile', '-c', WRAPPER, 'sandbox', ...settings, ...command.argv],
+    {
+      cwd: command.cwd,
+      env: command.env,
+      detached: true,
+      stdio: [stdin, 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', ...command.files.map(() => 'pipe' as const)],
+      ...(identity.uid === null ? {} : { uid: identity.uid, gid: identity.uid }),
+    },
+  );
   const [input, stdout, stderr, gate, info, options, filter, ...files] = child.stdio as unknown as Pipes;
-  // A program that is gone closes its ends first: what happened is told by its exit.
-  for (const stream of [gate, options, filter, ...files]) stream.on('error', () => {});
-  input?.on('error', () => {});
   options.end(command.options);
   filter.end(command.filter);
   for (const [index, file] of files.entries()) file.end(command.files[index]);
@@ -85,6 +87,5 @@ function readInit(info: Readable): Promise<number | null> {
       if (match) resolve(Number(match[1]));
     });
     info.once('close', () => resolve(null));
-    info.on('error', () => resolve(null));
   });
 }

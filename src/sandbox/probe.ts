@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
 import { chown, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { spawnProcess } from '../shared/spawn-process.js';
 import { DRIVERS } from './drivers.js';
 import { type Identity, launch } from './launch.js';
 import { killProcess } from './process-table.js';
@@ -33,12 +33,12 @@ export async function probeBubblewrap(host: Omit<Host, 'driver' | 'identity'>): 
   const identities: Identity[] = root ? [{ uid: UNPRIVILEGED_UID }, { uid: null }] : [{ uid: null }];
   let words = '';
   for (const identity of identities) {
-    const failure = await tryOnce(host, identity);
-    if (failure === null) return { identity, reason: null };
-    words = failure;
+    const reason = await tryOnce(host, identity);
+    if (reason === null) return { identity, reason };
+    words = reason;
     if (identity.uid !== null) {
       host.log.warn(
-        { failure },
+        { reason },
         'programs run as root inside their sandbox: keep the data folder outside of a private home folder so that they need not',
       );
     }
@@ -51,7 +51,7 @@ export async function probeBubblewrap(host: Omit<Host, 'driver' | 'identity'>): 
 
 function canSpawn(program: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const child = spawn(program, ['--version'], { stdio: 'ignore' });
+    const child = spawnProcess(program, ['--version'], { stdio: 'ignore' });
     child.once('error', () => resolve(false));
     child.once('close', (code) => resolve(code === 0));
   });

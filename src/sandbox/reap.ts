@@ -1,6 +1,5 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorMessage } from '../shared/refusal.js';
 import { findOrphans, isAlive, isWorkerAlive, killProcess, waitUntilGone } from './process-table.js';
 import { dropForgotten, listRegistered, type RegisterRow, unregister } from './register.js';
 import { removeFolder } from './remove-folder.js';
@@ -59,7 +58,7 @@ async function removeEndedFolders(host: Host, scratchDir: string, inUse: Readonl
   for (const run of runs.filter((name) => !keep.has(name))) {
     // One folder that cannot be removed must keep neither the others nor the worker from their start.
     await removeFolder(join(scratchDir, run)).catch((error: unknown) =>
-      host.log.error({ run, error: errorMessage(error) }, 'the folder of an ended run cannot be removed'),
+      host.log.error({ run, err: error }, 'the folder of an ended run cannot be removed'),
     );
   }
 }

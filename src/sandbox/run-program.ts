@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import type { Db } from '../db/contract.js';
 import type { Net } from '../net/contract.js';
 import type { Log } from '../shared/log.js';
-import { errorMessage, Refusal } from '../shared/refusal.js';
+import { Refusal } from '../shared/refusal.js';
 import { OutputCapture, textOf } from './capture-output.js';
 import { checkProgram } from './check-program.js';
 import type { Killed, ProgramResult, ProgramSpec } from './contract.js';
@@ -213,7 +213,7 @@ class Running {
       return;
     }
     await unregister(host.db, [id]).catch((error: unknown) => {
-      host.log.warn({ error: errorMessage(error), id }, 'a dead sandbox stays registered until the reaper comes');
+      host.log.warn({ err: error, id }, 'a dead sandbox stays registered until the reaper comes');
     });
   }
 }

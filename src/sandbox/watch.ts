@@ -34,7 +34,8 @@ export function watch(watched: Watched, onExcess: OnExcess): () => void {
   const look = createLook(watched);
   const next = () => {
     folder = setTimeout(async () => {
-      const excess = await look();
+      // A look that fails says nothing about the program: the next one measures again.
+      const excess = await look().catch(() => null);
       if (excess) onExcess(excess);
       else if (!stopped) next();
     }, FOLDER_MS);

@@ -1,6 +1,5 @@
 import type { Deps } from '../deps.js';
 import { failpoint } from '../shared/failpoint.js';
-import { errorMessage } from '../shared/refusal.js';
 import type { FlowRef } from '../workflows/contract.js';
 import { cronTimes } from '../workspace/index.js';
 import { isOn, SCHEDULE_COLUMNS, type ScheduleRow, scheduleFault } from './schedule-row.js';
@@ -72,7 +71,7 @@ async function tellOne(deps: Deps, row: ScheduleRow): Promise<boolean> {
     logFault(deps, row);
     return true;
   } catch (error) {
-    deps.log.warn({ workspace: row.workspace, flow: row.flow, error: errorMessage(error) }, 'a schedule is told later');
+    deps.log.warn({ workspace: row.workspace, flow: row.flow, err: error }, 'a schedule is told later');
     return false;
   }
 }

@@ -30,7 +30,7 @@ export function repeat(log: Log, pace: Pace, work: () => Promise<unknown>): { en
       failing = false;
     } catch (error) {
       // One line when it begins to fail, not one each time: a database that is away is told elsewhere too.
-      if (!failing) log.warn({ error, loop: name }, 'the loop failed and goes on trying');
+      if (!failing) log.warn({ err: error, loop: name }, 'the loop failed and goes on trying');
       failing = true;
     }
     if (!ended) timer = setTimeout(next, pauseAfter(pace, performance.now() - began));

@@ -73,7 +73,7 @@ export async function releaseHeld(store: BlobDeps, held: readonly HeldBlob[]): P
 /** The same for one who has nothing to do about it: what cannot be freed now is left to the sweep. */
 export async function giveUpHeld(store: BlobDeps & { readonly log: Log }, held: readonly HeldBlob[]): Promise<void> {
   await releaseHeld(store, held).catch((error: unknown) =>
-    store.log.warn({ error }, 'stored files that no row names are left to the sweep'),
+    store.log.warn({ err: error }, 'stored files that no row names are left to the sweep'),
   );
 }
 

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { Connection } from '@temporalio/client';
+import type { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { errorMessage } from '../shared/refusal.js';
+import { DrainedConnection } from './drained-connection.js';
 
 /** Where Temporal is. `tls` names files in PEM: the authority that signed its certificate, and ours for mutual TLS. */
 export interface TemporalTarget {
@@ -13,7 +14,7 @@ const CONNECT_TIMEOUT_MS = 2_000;
 
 /** A client's connection, made at its first use: a process that only serves the API starts while Temporal is down. */
 export async function connectTemporal(target: TemporalTarget): Promise<Connection> {
-  return Connection.lazy({
+  return DrainedConnection.open({
     address: target.address,
     connectTimeout: CONNECT_TIMEOUT_MS,
     ...(await tlsOptions(target)),

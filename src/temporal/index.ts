@@ -2,6 +2,7 @@ export { connectTemporal, connectWorker, type TemporalTarget } from './connect-t
 export type { KeptSchedule, Workflows } from './contract.js';
 export { buildOf, createRunWorker, type RunWorkerOptions } from './create-run-worker.js';
 export { createWorkflows, type WorkflowsOptions } from './create-workflows.js';
+export { DrainedConnection } from './drained-connection.js';
 export { installRuntime } from './install-runtime.js';
 export { type KeepWorkerOptions, type KeptWorker, keepWorker } from './keep-worker.js';
 export { type SwitchedWorkflows, switchWorkflows } from './switch-workflows.js';

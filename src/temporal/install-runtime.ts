@@ -1,5 +1,5 @@
 import { type Logger, type LogMetadata, Runtime } from '@temporalio/worker';
-import type { Log } from '../shared/log.js';
+import type { Log, LogFields } from '../shared/log.js';
 
 /**
  * Temporal's process-wide runtime, once, before any worker or worker's connection: it logs where we log, and leaves
@@ -28,7 +28,7 @@ function toLogger(log: Log): Logger {
   };
 }
 
-function readable(meta: LogMetadata = {}): object {
-  const { error, ...rest } = meta;
-  return error instanceof Error ? { ...rest, error: error.message, stack: error.stack } : { ...meta };
+/** Temporal names an error `error`. */
+function readable({ error, ...rest }: LogMetadata = {}): LogFields {
+  return error === undefined ? rest : { ...rest, err: error };
 }

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection, Worker } from '@temporalio/worker';
 import type { Log } from '../shared/log.js';
-import { errorMessage } from '../shared/refusal.js';
 import { connectWorker, type TemporalTarget } from './connect-temporal.js';
 import { createRunWorker, type RunWorkerOptions } from './create-run-worker.js';
 
@@ -9,7 +8,7 @@ export interface KeepWorkerOptions extends Omit<RunWorkerOptions, 'connection'> 
   readonly target: TemporalTarget;
   readonly log: Log;
   /** Once, when Temporal answers for the first time. The connection lives until `close`. */
-  readonly onConnected: (connection: NativeConnection) => Promise<void>;
+  readonly onConnected: (connection: NativeConnection) => void;
 }
 
 export interface KeptWorker {
@@ -48,7 +47,7 @@ export function keepWorker(options: KeepWorkerOptions): KeptWorker {
   async function runOnce(): Promise<void> {
     if (!connection) {
       connection = await unlessStopped(connectWorker(options.target), stopping.signal);
-      await options.onConnected(connection);
+      options.onConnected(connection);
     }
     worker = await createRunWorker({ ...options, connection });
     const running = worker.run();
@@ -64,7 +63,7 @@ export function keepWorker(options: KeepWorkerOptions): KeptWorker {
         return;
       } catch (error) {
         if (stopping.signal.aborted) return;
-        options.log.warn({ error: errorMessage(error), retryInMs: wait }, 'the worker cannot run and tries again');
+        options.log.warn({ err: error, retryInMs: wait }, 'the worker cannot run and tries again');
         await sleep(wait, undefined, { signal: stopping.signal }).catch(() => undefined);
       }
     }

@@ -1,14 +1,16 @@
+import type { Log } from '../shared/log.js';
 import type { Workflows } from './contract.js';
 
 export interface SwitchedWorkflows {
   readonly workflows: Workflows;
-  /** From now on everything goes over `next`; what it replaces is closed. */
-  use(next: Workflows): Promise<void>;
+  /** From now on new calls go over `next`. What it replaces is closed once no call is on it: nothing waits for that. */
+  use(next: Workflows): void;
 }
 
 /** One port over changing connections: a client's until the worker's own is there, which can start runs eagerly. */
-export function switchWorkflows(first: Workflows): SwitchedWorkflows {
+export function switchWorkflows(first: Workflows, log: Log): SwitchedWorkflows {
   let current = first;
+  let closing: Promise<void> = Promise.resolve();
   return {
     workflows: {
       startRun: (runId) => current.startRun(runId),
@@ -24,12 +26,17 @@ export function switchWorkflows(first: Workflows): SwitchedWorkflows {
       schedules: () => current.schedules(),
       openRuns: () => current.openRuns(),
       ping: () => current.ping(),
-      close: () => current.close(),
+      close: async () => {
+        await Promise.all([closing, current.close()]);
+      },
     },
-    async use(next) {
+    use(next) {
       const old = current;
       current = next;
-      await old.close();
+      closing = Promise.all([closing, old.close()]).then(
+        () => undefined,
+        (err: unknown) => log.warn({ err }, 'a connection to Temporal that was replaced could not be closed'),
+      );
     },
   };
 }

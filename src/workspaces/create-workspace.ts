@@ -3,7 +3,7 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { removeRepository } from '../git/index.js';
 import { isName, newId } from '../shared/ids.js';
-import { errorMessage, Refusal } from '../shared/refusal.js';
+import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import type { SourceFile, Workspace } from '../workspace/model.js';
 import { alignMain } from './align-refs.js';
@@ -63,7 +63,7 @@ export async function createWorkspace(
     throw error;
   }
   await alignMain(deps, id).catch((error: unknown) =>
-    deps.log.warn({ workspaceId: id, error: errorMessage(error) }, 'the ref of a new workspace could not be set yet'),
+    deps.log.warn({ workspaceId: id, err: error }, 'the ref of a new workspace could not be set yet'),
   );
   return readWorkspace(deps, caller, { workspace: input.name });
 }

@@ -2,7 +2,6 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { removeRepository } from '../git/index.js';
 import { failpoint } from '../shared/failpoint.js';
-import { errorMessage } from '../shared/refusal.js';
 import { freeBlobs } from '../storage/index.js';
 import { RUN_TABLES } from './run-tables.js';
 
@@ -135,11 +134,11 @@ export async function clearErased(deps: Deps, { ids, orphans }: Erased): Promise
   failpoint('rows-erased');
   for (const id of ids) {
     await removeRepository(deps.config.dataDir, id).catch((error: unknown) =>
-      deps.log.warn({ workspaceId: id, error: errorMessage(error) }, 'a repository could not be removed'),
+      deps.log.warn({ workspaceId: id, err: error }, 'a repository could not be removed'),
     );
   }
   await freeBlobs(deps, orphans).catch((error: unknown) =>
-    deps.log.warn({ error: errorMessage(error) }, 'the blobs of a deleted workspace are left to the sweep'),
+    deps.log.warn({ err: error }, 'the blobs of a deleted workspace are left to the sweep'),
   );
 }
 

@@ -36,6 +36,35 @@ test('an error comes with its stack and its cause', () => {
   });
 });
 
+test.each(['err', 'fault'])(
+  'an error is whole in the line under any name (%s), and brings nothing else along',
+  (key) => {
+    const request = { headers: { 'x-secret': 'hidden' } };
+    const refused = Object.assign(new TypeError('outer', { cause: new Error('inner') }), { code: 'EPIPE', request });
+    const lines = logged((log) => {
+      log.child({ part: 'x' }).error({ [key]: refused, n: 1 }, 'it failed');
+      log.warn({ [key]: new AggregateError([new Error('first')], 'several') });
+    });
+    expect(lines).toMatchObject([
+      {
+        n: 1,
+        [key]: {
+          type: 'TypeError',
+          message: 'outer: inner',
+          stack: expect.stringMatching(/TypeError: outer\n\s+at [\s\S]*caused by: Error: inner\n\s+at /),
+          code: 'EPIPE',
+        },
+      },
+      { [key]: { message: 'several', errors: [{ message: 'first', stack: expect.stringContaining('log.test.ts') }] } },
+    ]);
+    expect(JSON.stringify(lines)).not.toContain('hidden');
+  },
+);
+
+test('what was thrown and is no error is written as it is', () => {
+  expect(logged((log) => log.error({ err: 'a text' }))).toMatchObject([{ err: 'a text' }]);
+});
+
 test('a silent log is silent', () => {
   expect(logged((log) => log.error({}, 'x'), 'silent')).toEqual([]);
 });

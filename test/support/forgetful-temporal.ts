@@ -22,7 +22,7 @@ export async function createForgetfulTemporal() {
   const taskQueue = `forgetful-${randomUUID()}`;
   const client = (at: string) =>
     createWorkflows({ connection: Connection.lazy({ address }), namespace: at, taskQueue });
-  const switched = switchWorkflows(client(namespace));
+  const switched = switchWorkflows(client(namespace), silentLog);
   let endWorker: () => Promise<void> = async () => undefined;
 
   async function work(deps: Deps, at: string): Promise<void> {

@@ -14,7 +14,7 @@ const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '400'
 export async function startTestPostgres(folder: string) {
   const data = dataFolder(join(folder, 'postgres'));
   await prepareDataFolder(data);
-  const server = await startPostgres(data, await freePort(), SETTINGS);
+  const server = await startPostgres(data, await freePort(), { settings: SETTINGS });
   try {
     await createTemplate(server.url);
   } catch (error) {

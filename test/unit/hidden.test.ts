@@ -54,6 +54,10 @@ test('security 18: an error that is thrown on keeps its class and tells nothing,
   class Special extends Error {}
   const cause = new Error(`because of ${CANARY}`);
   const error = new Special(`it said ${CANARY}`, { cause: new Error('between', { cause }) });
+  const one = new Error(`one: ${CANARY}`);
+  expect(hiding(CANARY).error(new AggregateError([one], 'all'))).toMatchObject({
+    errors: [{ message: 'one: [secret S0]' }],
+  });
   const shown = hiding(CANARY).error(error);
   expect(shown).toBeInstanceOf(Special);
   expect(shown.message).toBe('it said [secret S0]');
@@ -65,7 +69,7 @@ test('security 18: a log line tells nothing, whatever its fields hold, and dates
   const lines: object[] = [];
   const at = new Date();
   const log = hiding(CANARY).log(recordingLog(lines)).child({ of: CANARY });
-  log.warn({ error: new Error(CANARY), at, bytes: Buffer.from('x'), deep: [{ CANARY }] }, 'a warning');
+  log.warn({ err: new Error(CANARY), at, bytes: Buffer.from('x'), deep: [{ CANARY }] }, 'a warning');
   expect(
     JSON.stringify(lines, (_key, entry: unknown) => (entry instanceof Error ? entry.message : entry)),
   ).not.toContain('4711');

@@ -4,6 +4,8 @@ import { checkFileLengths } from '../../scripts/verify/file-length.mjs';
 import { importsOf } from '../../scripts/verify/imports.mjs';
 import { checkLayers } from '../../scripts/verify/layers.mjs';
 import { checkLinks } from '../../scripts/verify/links.mjs';
+import { checkLogErrors } from '../../scripts/verify/log-errors.mjs';
+import { checkSpawns } from '../../scripts/verify/spawns.mjs';
 import { checkUnfinished } from '../../scripts/verify/unfinished.mjs';
 
 const files = (entries: Record<string, string>) => new Map(Object.entries(entries));
@@ -137,4 +139,31 @@ test('a failpoint without a row is refused, and a row without a failpoint', () =
   expect(check("failpoint(x ? 'parked' : 'signal-sent');\nfailpoint('stray');\n")).toEqual([
     expect.stringContaining('src/runs/a.ts: the failpoint stray has no row'),
   ]);
+});
+
+test.each([
+  ['deps.log.warn({ error, run }, "x")', 'error'],
+  ['log?.error({ run: { id, at: [1, 2] }, error: errorMessage(error) }, "x")', 'error: errorMessage(error)'],
+  ['c.var.log.info({ err: errorMessage(error) })', 'err: errorMessage(error)'],
+  ['log.warn({ why: failure })', 'why: failure'],
+  ['log.warn({ err: error.message })', 'err: error.message'],
+  ['log.child({ cause: reason })', 'cause: reason'],
+])('a log line with another spelling of its error is refused: %s', (code, entry) => {
+  expect(checkLogErrors(files({ 'src/runs/a.ts': `\n${code};\n` }))).toEqual([
+    `src/runs/a.ts:2: "${entry}": log an error as \`err\`, whole: only there the log writes its message, stack and cause.`,
+  ]);
+});
+
+test.each(['log.warn({ err, run })', 'log.warn({ run, err: error, reason: "x" })', 'log.error({}, "an error")'])(
+  'a log line with its error under err passes: %s',
+  (code) => expect(checkLogErrors(files({ 'src/runs/a.ts': code }))).toEqual([]),
+);
+
+test('the service starts programs by spawnProcess alone', () => {
+  const spawning = "import { type ChildProcess, spawn } from 'node:child_process';";
+  expect(checkSpawns(files({ 'src/git/a.ts': spawning }))).toEqual([
+    expect.stringContaining('src/git/a.ts: spawn of node:child_process: use spawnProcess'),
+  ]);
+  expect(checkSpawns(files({ 'src/shared/spawn-process.ts': spawning, 'bench/a.ts': spawning }))).toEqual([]);
+  expect(checkSpawns(files({ 'src/a.ts': "import { execFile } from 'node:child_process';" }))).toEqual([]);
 });

@@ -34,7 +34,7 @@ export async function makeCall(session: Session, { tool, call, turn, number }: T
     if (session.signal.aborted || error instanceof Fenced || error instanceof Ended) throw error;
     // Nor is a database that is away: the call is cut, and whoever goes on says so.
     if (error instanceof DatabaseUnavailable) throw error;
-    session.lane.deps.log.warn({ error, tool: tool.spec.name, run: session.lane.run.id }, 'a tool failed');
+    session.lane.deps.log.warn({ err: error, tool: tool.spec.name, run: session.lane.run.id }, 'a tool failed');
     return {
       text: session.lane.hidden.text(`${tool.spec.name} failed: ${errorMessage(error)}`),
       isError: true,

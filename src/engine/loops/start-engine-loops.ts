@@ -23,7 +23,7 @@ export function startEngineLoops(deps: Deps): EngineLoops {
     abortLive(runId);
     deps.sandbox
       .kill(runId)
-      .catch((error: unknown) => deps.log.error({ error, run: runId }, 'a sandbox would not die'));
+      .catch((error: unknown) => deps.log.error({ err: error, run: runId }, 'a sandbox would not die'));
   });
   const loops = [
     repeat(deps.log, { name: 'outbox', everyMs: SWEEP_EVERY_MS }, () => sweepOutbox(deps)),

@@ -1,4 +1,4 @@
-import type { Log } from '../../shared/log.js';
+import type { Log, LogFields } from '../../shared/log.js';
 import { type Redactor, redactor } from '../../shared/redact.js';
 
 /**
@@ -43,12 +43,13 @@ export class Hidden {
     for (let at: unknown = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
       at.message = this.text(at.message);
       if (at.stack !== undefined) at.stack = this.text(at.stack);
+      if (at instanceof AggregateError) for (const each of at.errors) this.error(each);
     }
     return error;
   }
 
   log(log: Log): Log {
-    const write = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: object, message?: string) =>
+    const write = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: LogFields, message?: string) =>
       log[level](this.value(fields), message);
     return {
       debug: write('debug'),

@@ -40,7 +40,9 @@ export async function runToolTest(deps: Deps, id: string, cancelled: AbortSignal
     const why = over.aborted ? `it took longer than ${TOOL_TEST_SECONDS} s and was ended` : errorMessage(error);
     outcome = { text: hidden.text(why), isError: true };
   } finally {
-    await dropLane(deps, id).catch((error: unknown) => deps.log.warn({ error, test: id }, 'a scratch folder stayed'));
+    await dropLane(deps, id).catch((error: unknown) =>
+      deps.log.warn({ err: error, test: id }, 'a scratch folder stayed'),
+    );
   }
   await finish(deps.db, id, hidden.value(resultOf(outcome, deps.clock.now() - began)));
 }

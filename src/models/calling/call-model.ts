@@ -1,6 +1,5 @@
 import type { Clock } from '../../shared/clock.js';
 import type { Log } from '../../shared/log.js';
-import { errorMessage } from '../../shared/refusal.js';
 import type { ModelEntry } from '../catalogue/entry.js';
 import { knownContext } from '../catalogue/to-resolved.js';
 import { ModelError, type ModelReply, type ModelRequest } from '../contract.js';
@@ -98,7 +97,7 @@ function quietDelta(log: Log, { onDelta }: ModelRequest): (text: string) => void
     try {
       onDelta?.(text);
     } catch (error) {
-      log.warn({ error: errorMessage(error) }, 'a listener to a model stream failed');
+      log.warn({ err: error }, 'a listener to a model stream failed');
     }
   };
 }

@@ -56,7 +56,9 @@ export async function receivePush(deps: Deps, remote: Remote, { body, signal }: 
       failpoint('push-received');
       const answer = createAnswer(request.capabilities.has('side-band-64k'));
       // The client has sent all; from here on it is told, whatever happens.
-      void answerPush(deps, { remote, repository, quarantine, inside, request, answer, fault, finish }).finally(finish);
+      answerPush(deps, { remote, repository, quarantine, inside, request, answer, fault, finish })
+        .catch((err: unknown) => answer.stream.destroy(new Error(brokenOff(deps, remote, err))))
+        .finally(finish);
       return answer.stream;
     } catch (error) {
       if (!(toStorageError(error) instanceof StorageUnavailable)) throw error;

@@ -1,5 +1,6 @@
 import { PassThrough, type Readable } from 'node:stream';
 import { FLUSH, pktLine } from '../../git/index.js';
+import { withErrorListener } from '../../shared/error-listener.js';
 
 const MAX_BAND = 65_515;
 const KEEP_ALIVE_MS = 5_000;
@@ -15,7 +16,7 @@ export interface Answer {
 
 /** `sideband` is whether the client can tell words from the report; without it there are no words. */
 export function createAnswer(sideband: boolean): Answer {
-  const stream = new PassThrough();
+  const stream = withErrorListener(new PassThrough());
   // Who waits through the checks of a large tree is told that somebody is there.
   const pulse = setInterval(() => sideband && stream.write(pktLine(Buffer.from([2]))), KEEP_ALIVE_MS);
   stream.once('close', () => clearInterval(pulse));

@@ -25,7 +25,7 @@ export async function beginMirrors(deps: Deps, at: InFlight, signal?: AbortSigna
 
 async function attempt(deps: Deps, task: MirrorTask, signal: AbortSignal | undefined): Promise<void> {
   const reason = await push(deps, task, signal).catch((error: unknown) => {
-    deps.log.error({ error, workspaceId: task.workspaceId }, 'a mirror could not be pushed');
+    deps.log.error({ err: error, workspaceId: task.workspaceId }, 'a mirror could not be pushed');
     return 'internal error';
   });
   if (reason === null) return settleMirror(deps.db, task);

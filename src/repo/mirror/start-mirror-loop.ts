@@ -11,7 +11,9 @@ const LIMITS = { atOnce: 4, each: 2 };
 /** Brings mirrors up to date, beside each worker. Closing it ends a push that is under way, which is then another's. */
 export function startMirrorLoop(deps: Deps): { close(): Promise<void> } {
   const stop = new AbortController();
-  const at = new InFlight(LIMITS, (error) => deps.log.warn({ error }, 'what became of a mirror could not be written'));
+  const at = new InFlight(LIMITS, (error) =>
+    deps.log.warn({ err: error }, 'what became of a mirror could not be written'),
+  );
   const loop = repeat(deps.log, { name: 'mirrors', everyMs: EVERY_MS, atLeastMs: AT_MOST_MS }, () =>
     beginMirrors(deps, at, stop.signal),
   );

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES }
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Net } from '../../net/contract.js';
+import { withErrorListener } from '../../shared/error-listener.js';
 import type { Limits } from '../limits.js';
 import { type Destination, isAllowed, parseDestination } from './allowlist.js';
 import type { NetworkGrant, NetworkUse, RefusedHost } from './contract.js';
@@ -50,14 +51,16 @@ class Egress {
   #connecting = 0;
 
   constructor(readonly input: EgressInput) {
-    this.server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, headersTimeout: 30_000 });
+    this.server = withErrorListener(
+      createServer({ maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, headersTimeout: 30_000 }),
+    );
     this.server.maxConnections = input.limits.connections;
     this.server.on('connection', (socket) => this.#track(socket));
     this.server.on('connect', (request, client, head) => {
       client.unshift(head);
-      void this.#tunnel(request, client);
+      this.#tunnel(request, client).catch(() => client.destroy());
     });
-    this.server.on('request', (request, response) => void this.#forward(request, response));
+    this.server.on('request', (request, response) => this.#forward(request, response).catch(() => response.destroy()));
     this.server.on('clientError', (_error, socket) => void socket.destroy());
   }
 

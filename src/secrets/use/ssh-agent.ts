@@ -1,6 +1,7 @@
 import { chmod, chown, mkdtemp, open, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { withErrorListener } from '../../shared/error-listener.js';
 import type { AgentKey } from './agent-key.js';
 import { failure, identitiesAnswer, MessageReader, REQUEST, readSignRequest, signatureAnswer } from './agent-wire.js';
 
@@ -18,7 +19,7 @@ const MAX_CONNECTIONS = 16;
  */
 export async function startSshAgent(keys: readonly AgentKey[], folder: string, uid?: number): Promise<RunningAgent> {
   const root = await mkdtemp(join(folder, 'agent-'));
-  const server = createServer((socket) => serve(keys, socket));
+  const server = withErrorListener(createServer((socket) => serve(keys, socket)));
   server.maxConnections = MAX_CONNECTIONS;
   const open = new Set<Socket>();
   server.on('connection', (socket) => {

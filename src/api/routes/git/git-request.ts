@@ -3,6 +3,7 @@ import { createGunzip } from 'node:zlib';
 import type { Context } from 'hono';
 import { answerWithin, authenticateGitKey, type GitCaller } from '../../../accounts/index.js';
 import { findRemote, type GitService, type Remote } from '../../../remotes/index.js';
+import { withErrorListener } from '../../../shared/error-listener.js';
 import { Refusal } from '../../../shared/refusal.js';
 import { StorageUnavailable, toStorageError } from '../../../shared/storage-unavailable.js';
 import { byDevelopment } from '../../auth/authenticate.js';
@@ -75,7 +76,8 @@ export function bodyOf(c: Context<AppEnv>, longestMs: number = LONGEST_MS): GitB
   const encoding = c.req.header('content-encoding');
   if (encoding !== undefined && !/^(x-)?gzip$/i.test(encoding))
     throw new Refusal('unsupported_type', 'a body may be packed with gzip, and with nothing else');
-  const raw = rawBody(c);
+  // The client may leave before a handler reads.
+  const raw = withErrorListener(rawBody(c));
   const idle = new AbortController();
   let timer = setTimeout(() => idle.abort(), IDLE_MS);
   raw.on('data', () => {
@@ -86,7 +88,7 @@ export function bodyOf(c: Context<AppEnv>, longestMs: number = LONGEST_MS): GitB
   raw.pause();
   const signal = AbortSignal.any([c.req.raw.signal, idle.signal, AbortSignal.timeout(longestMs)]);
   // Never the request itself: to destroy that one ends the connection, and a refusal with it.
-  const body = raw.pipe(encoding === undefined ? new PassThrough() : createGunzip());
+  const body = raw.pipe(withErrorListener(encoding === undefined ? new PassThrough() : createGunzip()));
   raw.once('error', (error) => body.destroy(error));
   signal.addEventListener('abort', () => body.destroy(new Error('the client has left')), { once: true });
   return { body, signal };

@@ -1,0 +1,13 @@
+import { pino } from 'pino';
+
+/**
+ * An error as a log line holds it: type, message and stack, with those of its causes, and its code. Other fields stay
+ * out: errors of HTTP clients and model SDKs carry whole requests.
+ */
+export function errorFields(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { type, message, stack } = pino.stdSerializers.err(error);
+  const code = 'code' in error && ['string', 'number'].includes(typeof error.code) ? { code: error.code } : {};
+  const errors = error instanceof AggregateError ? { errors: error.errors.map(errorFields) } : {};
+  return { type, message, stack, ...code, ...errors };
+}

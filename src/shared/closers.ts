@@ -1,0 +1,73 @@
+import type { Log } from './log.js';
+
+/** A part of the process that has to be closed before it exits. */
+export interface Part {
+  readonly name: string;
+  readonly close: () => Promise<unknown>;
+  /** How long its close may take, in ms. */
+  readonly withinMs: number;
+  /** Ends at once what a close that took too long has left running, such as child processes. */
+  readonly kill?: () => Promise<void>;
+}
+
+/** How long all closes may take together, in ms. */
+export const CLOSE_ALL_MS = 30_000;
+/** What each part has at least, however long the parts before it took, in ms. */
+const LEAST_MS = 500;
+const KILL_MS = 2_000;
+
+/** The parts of a process, in the order in which they began. */
+export class Closers {
+  readonly #parts: Part[] = [];
+
+  add(part: Part): void {
+    this.#parts.push(part);
+  }
+
+  /**
+   * Closes all parts, the newest first, each within its own time and all within `totalMs`. Never throws; answers
+   * whether every part closed without an error and in time.
+   */
+  async close(log: Log | null, totalMs: number = CLOSE_ALL_MS): Promise<boolean> {
+    const until = performance.now() + totalMs;
+    const parts = this.#parts.splice(0).reverse();
+    let isWhole = true;
+    for (const [index, part] of parts.entries()) {
+      const left = until - performance.now() - LEAST_MS * (parts.length - 1 - index);
+      const ms = Math.max(LEAST_MS, Math.min(part.withinMs, left));
+      isWhole = (await closePart(part, ms, log)) && isWhole;
+    }
+    return isWhole;
+  }
+}
+
+async function closePart({ name, close, kill }: Part, ms: number, log: Log | null): Promise<boolean> {
+  try {
+    if (await settlesWithin(close(), ms)) return true;
+    log?.error({ part: name, waitedMs: Math.round(ms) }, 'a part did not close in time and is ended');
+  } catch (err) {
+    log?.error({ part: name, err }, 'a part did not close well');
+  }
+  const killed = kill?.().catch((err: unknown) => log?.error({ part: name, err }, 'a part could not be ended'));
+  if (killed) await settlesWithin(killed, KILL_MS);
+  return false;
+}
+
+/** Whether the work settles within the time; what it throws in that time is thrown on. */
+export async function settlesWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, ms, false);
+  });
+  // Should it fail later, the caller has gone on.
+  work.catch(() => undefined);
+  return Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
+}
+
+/** Rejects with the signal's reason once it is aborted; without a signal never. */
+export function untilAborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+    if (signal?.aborted) reject(signal.reason);
+  });
+}

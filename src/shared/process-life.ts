@@ -1,0 +1,105 @@
+import { constants } from 'node:os';
+import { CLOSE_ALL_MS, Closers, type Part, settlesWithin } from './closers.js';
+import { withErrorListener } from './error-listener.js';
+import type { Log } from './log.js';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** npm forwards the signal that the terminal has sent already: a second one this soon is the same Ctrl-C. */
+const SAME_SIGNAL_MS = 2_000;
+/** What a start that is to be given up may take until its next part, in ms. */
+const START_MS = 10_000;
+/** Faults beyond these say nothing new while the process ends. */
+const MAX_FAULTS = 20;
+
+/**
+ * When and how this process ends: in order by the first signal and by an error that no part handled, at once by a third
+ * signal or by a second one after two seconds.
+ */
+export class ProcessLife {
+  readonly #parts = new Closers();
+  readonly #stopping = new AbortController();
+  #log: Log | null = null;
+  #starting: Promise<void> = Promise.resolve();
+  #isReady = false;
+  #ending: Promise<never> | null = null;
+  #exitCode = 0;
+  #firstSignal: number | null = null;
+  #signals = 0;
+  #faults = 0;
+
+  /** `say` is for the person who waits. */
+  constructor(private readonly say: (text: string) => void) {}
+
+  /** Aborted once the process is to end: a start that is under way is then given up. */
+  get signal(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** From now on errors are logged, too. */
+  set log(log: Log) {
+    this.#log = log;
+  }
+
+  /** Takes a part to be closed at the end. Throws when the process is to end already. */
+  add(part: Part): void {
+    this.#parts.add(part);
+    this.signal.throwIfAborted();
+  }
+
+  /** Runs the start, and the process until its end. A start that fails ends it with exit code 1 and this explanation. */
+  run(start: () => Promise<void>, explain: (error: unknown) => string): void {
+    // A reader of our output that has gone must not end us.
+    for (const stream of [process.stdout, process.stderr]) withErrorListener(stream);
+    process.on('uncaughtException', (error) => this.#fail(error));
+    process.on('unhandledRejection', (reason) => this.#fail(reason));
+    for (const signal of SIGNALS) process.on(signal, () => this.#onSignal(signal));
+    this.#starting = start().then(
+      () => {
+        this.#isReady = true;
+      },
+      (error: unknown) => {
+        if (this.signal.aborted) return;
+        this.say(explain(error));
+        this.#end(1);
+      },
+    );
+  }
+
+  #onSignal(signal: NodeJS.Signals): void {
+    const code = 128 + constants.signals[signal];
+    const now = performance.now();
+    this.#signals += 1;
+    this.#firstSignal ??= now;
+    const isAgain = this.#signals > 2 || (this.#signals === 2 && now - this.#firstSignal >= SAME_SIGNAL_MS);
+    if (isAgain) process.exit(code);
+    if (this.#ending !== null) return;
+    this.say('Stopping; what runs now goes on at the next start. To stop at once, do it again in two seconds.');
+    this.#end(this.#isReady ? 0 : code);
+  }
+
+  #fail(err: unknown): void {
+    this.#faults += 1;
+    if (this.#faults > MAX_FAULTS) return;
+    this.#log?.error({ err }, 'an error that no part handled: the service ends');
+    const text = err instanceof Error ? (err.stack ?? err.message) : String(err);
+    this.say(`The service ends because of an error that no part of it handled: ${text}`);
+    this.#exitCode = 1;
+    this.#end(1);
+  }
+
+  #end(exitCode: number): void {
+    if (this.#ending !== null) return;
+    this.#exitCode = exitCode;
+    // Should closing itself break, the process ends all the same.
+    setTimeout(() => process.exit(1), CLOSE_ALL_MS + START_MS).unref();
+    this.#ending = this.#close();
+  }
+
+  async #close(): Promise<never> {
+    const began = performance.now();
+    this.#stopping.abort();
+    await settlesWithin(this.#starting, START_MS);
+    const isWhole = await this.#parts.close(this.#log, CLOSE_ALL_MS - (performance.now() - began));
+    process.exit(isWhole ? this.#exitCode : this.#exitCode || 1);
+  }
+}
