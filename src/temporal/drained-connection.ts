@@ -1,41 +1,22 @@
-import {
-  Connection,
-  type ConnectionOptions,
-  defaultGrpcRetryOptions,
-  makeGrpcRetryInterceptor,
-} from '@temporalio/client';
+import { Connection, type ConnectionOptions } from '@temporalio/client';
 
-type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
-
-/** The calls on one connection, each from its start to its last status, with the pauses between its tries. */
+/** The calls on one connection, each from its start to its answer, with the pauses between its tries. */
 class PendingCalls {
   #count = 0;
   #whenIdle: (() => void)[] = [];
 
-  /** The outermost one: within it are all tries of a call. */
-  readonly interceptor: Interceptor = (options, nextCall) => {
-    const call = nextCall(options);
-    const start = call.start.bind(call);
-    call.start = (metadata, listener) => {
-      this.#count += 1;
-      const counted = {
-        ...(listener?.onReceiveMetadata && { onReceiveMetadata: listener.onReceiveMetadata.bind(listener) }),
-        ...(listener?.onReceiveMessage && { onReceiveMessage: listener.onReceiveMessage.bind(listener) }),
-        onReceiveStatus: (status) => {
-          this.#end();
-          listener?.onReceiveStatus?.(status);
-        },
-      } satisfies Parameters<typeof start>[1];
-      try {
-        start(metadata, counted);
-      } catch (error) {
-        this.#end();
-        throw error;
-      }
-    };
-    // The call of the next interceptor, which grpc-js declares by its interface here and by its class there.
-    return call as ReturnType<Interceptor>;
-  };
+  /** The service with each call of it counted. */
+  count<T extends object>(service: T): T {
+    const counted =
+      (method: (...args: unknown[]) => Promise<unknown>) =>
+      (...args: unknown[]) => {
+        this.#count += 1;
+        return method.apply(service, args).finally(() => this.#end());
+      };
+    return Object.fromEntries(
+      Object.entries(service).map(([name, method]) => [name, typeof method === 'function' ? counted(method) : method]),
+    ) as T;
+  }
 
   idle(): Promise<void> {
     return this.#count === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenIdle.push(resolve));
@@ -50,18 +31,17 @@ class PendingCalls {
 
 /**
  * A client's connection that is closed only when no call is on it: the SDK's retry timer throws on a closed channel,
- * where no caller can catch it (SDK 1.24).
+ * where no caller can catch it (SDK 1.24). Only calls of its `workflowService` are counted, as no others are made.
  */
 export class DrainedConnection extends Connection {
   #calls: PendingCalls | null = null;
 
   /** Makes no connection yet: the first call does. */
-  static open(options: Omit<ConnectionOptions, 'interceptors'>): DrainedConnection {
+  static open(options: ConnectionOptions): DrainedConnection {
+    const connection = DrainedConnection.lazy(options) as DrainedConnection;
     const calls = new PendingCalls();
-    const interceptors = [calls.interceptor, makeGrpcRetryInterceptor(defaultGrpcRetryOptions())];
-    const connection = DrainedConnection.lazy({ ...options, interceptors }) as DrainedConnection;
     connection.#calls = calls;
-    return connection;
+    return Object.assign(connection, { workflowService: calls.count(connection.workflowService) });
   }
 
   /** Waits for the calls that are on it, and for their retries; then closes. */

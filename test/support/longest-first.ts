@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const LONG: readonly string[] = [
   'e2e/options',
   'e2e/embedded-service',
+  'e2e/process-life',
   'e2e/demo',
   'e2e/failpoints',
   'e2e/fire-stops',
