@@ -2,7 +2,7 @@
 
 const CALL = /\blog\??\.(?:debug|info|warn|error|child)\(\s*\{/gi;
 /** What an error is called elsewhere, as a key or as a value. */
-const NAMES = /^(e|ex|error|exception|failure|fault|cause)$/;
+const NAMES = /^(e|ex|error|exception|failure|cause)$/;
 const WHOLE = '`err`, whole: only there the log writes its message, stack and cause';
 
 /** An error in a log line goes under `err`, as it was thrown. @param {Files} files @returns {string[]} */
