@@ -19,7 +19,7 @@ import { mcpTool } from './transports/mcp.js';
 import { scriptTool } from './transports/script.js';
 import { unusable } from './transports/unusable.js';
 
-export type ToolDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox' | 'net' | 'config' | 'log'>;
+export type ToolDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox' | 'net' | 'config' | 'log' | 'checker'>;
 
 /** The built-ins that live here; `run_agent` and `ask_human` are the engine's. */
 const BUILTINS = {

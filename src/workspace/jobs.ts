@@ -7,6 +7,7 @@ import { changeFlow, type FlowChange } from './edit/change-flow.js';
 import { setKeys } from './edit/set-keys.js';
 import type { Edited } from './edit/splice.js';
 import type { CheckContext, Checked, SourceFile } from './model.js';
+import { type DocumentRead, readTree } from './openapi/index.js';
 import { type FlowText, readFlowText } from './read-flow-text.js';
 import { type CheckedShelf, checkShelf, EMPTY_SHELF, readShelf, type Shelf } from './shelf.js';
 
@@ -36,6 +37,7 @@ export const JOBS = {
     setKeys(text, keys),
   'add-case': ({ text, wanted }: { readonly text: string | null; readonly wanted: NewCase }): AddedCase =>
     addCase(text, wanted),
+  'read-tree': ({ text }: { readonly text: string }): DocumentRead => readTree(text),
 } as const;
 
 function takenShelf(key: string): Shelf {

@@ -65,7 +65,8 @@ async function readLivePaths(sql: Sql, workspaceId: string): Promise<readonly st
   const rows = await sql.query<{ path: string }>({
     name: 'live-paths',
     text: `SELECT path FROM memory_file WHERE workspace_id = $1
-      UNION ALL SELECT path FROM storage_entry WHERE workspace_id = $1`,
+      UNION ALL SELECT path FROM storage_entry WHERE workspace_id = $1
+      UNION ALL SELECT path FROM flow_states($1)`,
     values: [workspaceId],
   });
   return rows.map(({ path }) => path);

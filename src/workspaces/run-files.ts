@@ -28,7 +28,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   storage: readProduced,
   files: readProduced,
   outputs: readProduced,
-  state: readProduced,
+  state: readState,
   library: readShared,
 };
 
@@ -91,6 +91,19 @@ async function readProduced(deps: Pick<Deps, 'db' | 'blobs'>, view: RunView, pat
   return row && content ? { content, sha: row.sha } : null;
 }
 
+/** How the last run of a flow ended, and its result; nothing before the first one has. */
+async function readState(deps: Pick<Deps, 'db'>, view: RunView, path: string): Promise<RunFile | null> {
+  const [row] = await deps.db.query<{ content: string; sha: string }>({
+    name: 'read-flow-state',
+    text: `SELECT content, encode(sha256(convert_to(content, 'UTF8')), 'hex') AS sha FROM (
+        SELECT state_text(r) AS content FROM run r WHERE r.workspace_id = $1 AND r.flow = $2
+          AND r.finished_at IS NOT NULL AND r.started_at IS NOT NULL AND r.mode = 'normal' AND NOT starts_with(r.flow, 'agents/')
+        ORDER BY r.finished_at DESC LIMIT 1) AS last`,
+    values: [view.workspaceId, /^state\/(.+)\.md$/.exec(path)?.[1] ?? ''],
+  });
+  return row ? { content: new TextEncoder().encode(row.content), sha: row.sha } : null;
+}
+
 /** All files of the run's view, by path. */
 export async function listRunFiles(deps: Pick<Deps, 'db'>, view: RunView): Promise<readonly RunFileInfo[]> {
   const rows = await deps.db.query<RunFileInfo & { readonly size: bigint }>({
@@ -111,6 +124,7 @@ export async function listRunFiles(deps: Pick<Deps, 'db'>, view: RunView): Promi
             AND NOT EXISTS (SELECT 1 FROM memory_file m WHERE m.workspace_id = w.id AND m.path = f.key)
         UNION ALL SELECT path, sha, size FROM memory_file WHERE workspace_id = $1
         UNION ALL SELECT path, sha, size FROM storage_entry WHERE workspace_id = $1
+        UNION ALL SELECT path, encode(sha256(convert_to(content, 'UTF8')), 'hex'), octet_length(content) FROM flow_states($1)
       ) AS seen ORDER BY path COLLATE "C"`,
     values: [view.workspaceId, view.revision, libraryId(view.tenantId), view.librarySeq],
   });

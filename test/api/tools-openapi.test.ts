@@ -244,7 +244,7 @@ test('a document that cannot be had is one tool that says why, and is not asked 
   expect(server.requests).toHaveLength(2);
   const swagger = await startLocalServer((_request, response) => void response.end('{"swagger": "2.0", "paths": {}}'));
   const old = await httpTools(lane, httpPlan({ base: server.url, openapi: swagger.url }));
-  expect((await old.call('shop', {})).text).toContain('is of version 2.0: convert it to OpenAPI 3');
+  expect((await old.call('shop', {})).text).toContain('is Swagger 2.0; only OpenAPI 3.0 and 3.1 are read');
   const many = await startLocalServer((_request, response) => void response.end(openapiFixture('petstore-3.0.yaml')));
   const from = httpPlan({ base: many.url, openapi: `${many.url}/x` });
   await Promise.all(Array.from({ length: 10 }, () => httpTools(lane, from)));
@@ -299,19 +299,51 @@ test('security 19: nor does a document that the workspace’s own refers to', as
   expect(own.requests).toMatchObject([{ path: '/y', headers: { authorization: 'Bearer canary-secret' } }]);
 });
 
-test('a document whose aliases would hold the worker up is refused, and one with a few is read', async () => {
-  const lists = (count: number) => {
-    const names = Array.from({ length: count }, (_, index) => `a${index}`);
-    return `x-a: [${names.map((name) => `&${name} 0`).join(', ')}]\nx-b: [${names.map((name) => `*${name}`).join(', ')}]`;
+test('a document whose aliases stand for billions of parts is refused, and one with a thousand plain ones is read', async () => {
+  const names = (count: number) => Array.from({ length: count }, (_, index) => `a${index}`);
+  const plain = `x-a: [${names(1_000).map((name) => `&${name} 0`)}]\nx-b: [${names(1_000).map((name) => `*${name}`)}]`;
+  const bomb = names(12).map((name, at) => `x-${name}: &${name} [${Array(10).fill(at === 0 ? '0' : `*a${at - 1}`)}]`);
+  const round = 'x-round: &round [*round]';
+  const text = (more: string) =>
+    `openapi: 3.1.0\n${more}\npaths: { /x: { get: { operationId: x, description: 'a & b' } } }\n`;
+  const mine = await createHttpLane({
+    'tools/plain.yaml': text(plain),
+    'tools/bomb.yaml': text(bomb.join('\n')),
+    'tools/round.yaml': text(round),
+  });
+  const toolsOf = (name: string) => httpTools(mine, httpPlan({ base: 'http://127.0.0.1:1', openapi: `tools/${name}` }));
+  for (const name of ['bomb.yaml', 'round.yaml']) {
+    expect((await (await toolsOf(name)).call('shop', {})).text).toMatch(/too many aliases|cannot be read as YAML/);
+  }
+  expect((await toolsOf('plain.yaml')).tools.map(({ ref }) => ref)).toEqual(['shop.x']);
+});
+
+test('YAML of 12 MB at an address is read as JSON of that length is, and the document may be in several files', async () => {
+  const long = `openapi: 3.0.3\npaths:\n${Array.from(
+    { length: 50_000 },
+    (_, n) =>
+      `  /things${n}/{id}:\n    get:\n      operationId: get${n}\n      summary: 'Thing number ${n}: with "quotes" and a colon'\n` +
+      `      parameters:\n        - { name: id, in: path, required: true, schema: { type: string } }\n` +
+      `      responses:\n        '200':\n          description: It is there.\n`,
+  ).join('')}`.replaceAll('It is there.', 'x'.repeat(30));
+  expect(long.length).toBeGreaterThan(12_000_000);
+  const server = await startLocalServer((_request, response) => void response.end(long));
+  const { tools } = await httpTools(lane, httpPlan({ base: server.url, openapi: `${server.url}/long.yaml` }));
+  expect(tools.length).toBe(50_000);
+
+  const files = {
+    'tools/shop/api.yaml': 'openapi: 3.1.0\npaths:\n  /orders: { $ref: "./paths/orders.yaml" }\n',
+    'tools/shop/paths/orders.yaml':
+      'post:\n  operationId: order\n  requestBody: { content: { application/json: { schema: { $ref: "../parts.json#/Order" } } } }\n',
+    'tools/shop/parts.json': '{"Order": {"type": "object", "properties": {"sku": {"type": "string"}}}}',
   };
-  const text = (count: number) =>
-    `openapi: 3.1.0\n${lists(count)}\npaths: { /x: { get: { operationId: x, description: 'a & b' } } }\n`;
-  const mine = await createHttpLane({ 'tools/many.yaml': text(1_000), 'tools/few.yaml': text(20) });
-  const plan = { base: 'http://127.0.0.1:1' };
-  const many = await httpTools(mine, httpPlan({ ...plan, openapi: 'tools/many.yaml' }));
-  expect((await many.call('shop', {})).text).toContain('has too many aliases: give the same document as JSON');
-  const few = await httpTools(mine, httpPlan({ ...plan, openapi: 'tools/few.yaml' }));
-  expect(few.tools.map(({ ref }) => ref)).toEqual(['shop.x']);
+  const split = await httpTools(
+    await createHttpLane(files),
+    httpPlan({ base: server.url, openapi: 'tools/shop/api.yaml', methods: ALL }),
+  );
+  expect(split.tools.map(({ ref, spec }) => [ref, spec.parameters.properties])).toEqual([
+    ['shop.order', { body: { type: 'object', properties: { sku: { type: 'string' } } } }],
+  ]);
 });
 
 test('remote references go through the guarded client; one that cannot be had leaves its form open', async () => {

@@ -16,6 +16,7 @@ import {
 } from '../../src/tools/index.js';
 import type { AgentPlan, Plan, ScriptToolPlan, StepPlan } from '../../src/workspace/model.js';
 import { createTenant, createTestDeps } from './create-test-app.js';
+import { directChecker } from './direct-checker.js';
 import { givenSecrets } from './given-secrets.js';
 import { createTestSandbox } from './test-sandbox.js';
 import { insertWorkspace } from './workspace-row.js';
@@ -91,7 +92,7 @@ export async function createToolLane({
   const { sandbox, dataDir } = await createTestSandbox({ driver, ...(net && { net }) });
   const base = await createTestDeps({ config: more });
   const config = { ...base.config, dataDir };
-  const deps: Deps = { ...base, config, sandbox, blobs: createBlobStore({ dataDir, s3: null }) };
+  const deps: Deps = { ...base, checker: directChecker, config, sandbox, blobs: createBlobStore({ dataDir, s3: null }) };
   const { tenant } = await createTenant(deps);
   const workspaceId = await insertWorkspace(deps, tenant, `w-${newId()}`);
   const revision = await insertRevision(deps, workspaceId, files);

@@ -8,7 +8,7 @@ import { isText } from './answer-text.js';
 import { fillBase, fillSecrets } from './fill-secrets.js';
 import { below } from './place.js';
 
-export type HttpDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox' | 'net' | 'log'>;
+export type HttpDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox' | 'net' | 'log' | 'checker'>;
 
 /** What a call asks for, before secrets are put in. */
 export interface HttpCall {

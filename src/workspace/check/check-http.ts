@@ -56,7 +56,7 @@ function openapiFault(catalog: Catalog, tool: Found<'tool'>, name: string): Faul
   if (document === null) return null;
   if (document.kind === 'fault') return { message: `\`${name}\` ${document.message}.` };
   const allowed = new Set<string>(methods);
-  if (![...document.operations.values()].some((method) => allowed.has(method))) {
+  if (!document.isOpen && ![...document.operations.values()].some((method) => allowed.has(method))) {
     const hint = 'Allow those that it needs in `methods:`.';
     return { message: `\`${name}\` has no operation of the methods ${methods.join(', ')}.`, hint };
   }

@@ -2,7 +2,10 @@ import type { Issue, SourceFile } from '../model.js';
 import { checkPath, foldPath } from '../parse/check-path.js';
 import { isProtectedPath, type Place, placeOf } from '../parse/place.js';
 
-export const MAX_FILE_BYTES = 256 * 1024;
+const MAX_FILE_BYTES = 256 * 1024;
+/** Of an OpenAPI document beside a tool, or a part of one. */
+const MAX_DOCUMENT_BYTES = 1024 * 1024;
+const DOCUMENT = /^(?:library\/|agents\/[^/]+\/)?tools\/.+\.(?:json|ya?ml)$/;
 export const MAX_FILES = 2_000;
 export const MAX_TREE_BYTES = 16 * 1024 * 1024;
 
@@ -17,6 +20,7 @@ export function checkPaths(files: readonly SourceFile[], place = placeOf): Issue
   for (const file of files) for (const fault of faultsOf(file, place)) add(file.path, fault);
   for (const [path, fault] of twins(files)) add(path, fault);
   for (const [path, fault] of twoSpellings(files, place)) add(path, fault);
+  for (const [path, fault] of unreadSkills(files, place)) add(path, fault);
   const bytes = files.reduce((sum, { content }) => sum + content.length, 0);
   const size = `The tree has ${files.length} files and ${bytes} bytes; the most is ${MAX_FILES} files and ${MAX_TREE_BYTES} bytes.`;
   if (files.length > MAX_FILES || bytes > MAX_TREE_BYTES) {
@@ -36,8 +40,9 @@ function faultsOf({ path, content, link }: SourceFile, place: typeof placeOf): F
     const message = `\`${path.split('/')[0]}\` is the service's own; a deploy never carries it.`;
     return [{ code: 'tree/protected-path', message, hint: 'Leave it out of the tree.' }];
   }
-  if (content.length > MAX_FILE_BYTES) {
-    const message = `The file has ${content.length} bytes; the most is ${MAX_FILE_BYTES}.`;
+  const most = DOCUMENT.test(path) ? MAX_DOCUMENT_BYTES : MAX_FILE_BYTES;
+  if (content.length > most) {
+    const message = `The file has ${content.length} bytes; the most is ${most}.`;
     return [{ code: 'file/too-large', message, hint: 'Keep large files in storage/.' }];
   }
   if (place(path).kind === 'other' && !isKnownOther(path)) {
@@ -82,5 +87,29 @@ function* twoSpellings(files: readonly SourceFile[], place: typeof placeOf): Ite
       const message = `The ${kind} \`${name}\` is also \`${first}\`.`;
       yield [path, { code: 'tree/two-spellings', message, hint: 'Keep one of the two files.' }];
     } else seen.set(id, path);
+  }
+}
+
+const SKILL_FOLDER = /^((?:agents\/[^/]+\/|\.agents\/)?skills\/)([^/]+)\/(.+)$/;
+
+/** Folders of skills without a SKILL.md: they look like a skill, and no agent has it. */
+function* unreadSkills(files: readonly SourceFile[], place: typeof placeOf): Iterable<[string, Fault]> {
+  const folders = new Map<string, string[]>();
+  for (const { path } of files) {
+    const [, root = '', name = ''] = SKILL_FOLDER.exec(path) ?? [];
+    if (name !== '') folders.set(root + name, [...(folders.get(root + name) ?? []), path]);
+  }
+  for (const [folder, paths] of folders) {
+    if (paths.some((path) => place(path).kind === 'skill')) continue;
+    const [nested] = paths.filter((path) => /\/skill\.md$/i.test(path));
+    const at = nested ?? paths.find((path) => path.endsWith('.md')) ?? paths[0] ?? folder;
+    const message = `\`${folder}/\` has no SKILL.md, so no agent has this skill.`;
+    const name = nested?.split('/').at(-2);
+    const root = folder.slice(0, folder.lastIndexOf('/'));
+    const hint =
+      name === undefined
+        ? 'Call the file with its name, description and procedure SKILL.md.'
+        : `A skill is a folder right under \`${root}/\`: move it to \`${root}/${name}/SKILL.md\`.`;
+    yield [at, { code: 'tree/unknown-path', severity: 'warning', message, hint }];
   }
 }

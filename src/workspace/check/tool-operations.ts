@@ -1,33 +1,81 @@
-import { listOperations, References, readOpenapi, serversOf } from '../openapi/index.js';
+import { isRecord } from '../../shared/json.js';
+import {
+  addressesIn,
+  addressOf,
+  asOpenapi,
+  type DocumentRead,
+  listOperations,
+  References,
+  readTree,
+  refOf,
+  serversOf,
+} from '../openapi/index.js';
 import { type Catalog, type Found, nearestIn } from '../resolve/catalog.js';
 import { resolveBeside } from '../resolve/tool-files.js';
 
 /** What the document beside a tool says of it. */
 export type ToolDocument =
-  | { readonly kind: 'read'; readonly operations: ReadonlyMap<string, string>; readonly hasServer: boolean }
+  | {
+      readonly kind: 'read';
+      readonly operations: ReadonlyMap<string, string>;
+      /** A part of its paths is at an address, so that nobody knows all of its operations before a run. */
+      readonly isOpen: boolean;
+      readonly hasServer: boolean;
+    }
   | { readonly kind: 'fault'; readonly message: string };
 
-const known = new WeakMap<Uint8Array, ToolDocument>();
+const known = new WeakMap<Catalog, Map<string, ToolDocument>>();
+const trees = new WeakMap<Uint8Array, DocumentRead>();
 
 /** The document beside a tool: its operations, each with its method. Null: it has none, or it is at an address. */
 export function toolDocument(catalog: Catalog, tool: Found<'tool'>): ToolDocument | null {
   const name = tool.model.keys.values.openapi?.name;
   if (name === undefined || /^https?:\/\//.test(name)) return null;
   const path = resolveBeside(tool.source.path, name);
-  const file = path === undefined ? undefined : catalog.files.get(path);
-  if (file === undefined || path === undefined) return null;
-  const read = known.get(file.content) ?? readDocument(file.content, path);
-  known.set(file.content, read);
+  if (path === undefined || !catalog.files.has(path)) return null;
+  const documents = known.get(catalog) ?? new Map<string, ToolDocument>();
+  known.set(catalog, documents);
+  const read = documents.get(path) ?? readDocument(catalog, path);
+  documents.set(path, read);
   return read;
 }
 
-function readDocument(content: Uint8Array, path: string): ToolDocument {
-  const read = readOpenapi(new TextDecoder().decode(content));
+function readDocument(catalog: Catalog, path: string): ToolDocument {
+  const read = asOpenapi(treeOf(catalog, path));
   if (!read.ok) return { kind: 'fault', message: read.message };
-  const refs = new References(new Map([[path, read.document]]));
+  const refs = new References(withReferred(catalog, path, read.document));
+  const paths = isRecord(read.document.paths) ? read.document.paths : {};
+  const outside = Object.entries(paths).filter(([, item]) => refs.follow({ value: item, at: path }) === null);
+  const missing = outside.find(([, item]) => !URL.canParse(addressOf(refOf(item) ?? '', path)));
+  if (missing) {
+    const [at, item] = missing;
+    return { kind: 'fault', message: `has \`${at}\`, which refers to \`${refOf(item)}\`: there is nothing there` };
+  }
   const found = listOperations(read.document, refs, path);
   const hasServer = serversOf(read.document.servers).some((server) => URL.canParse(server));
-  return { kind: 'read', operations: new Map(found.map(({ id, method }) => [id, method])), hasServer };
+  const operations = new Map(found.map(({ id, method }) => [id, method]));
+  return { kind: 'read', operations, isOpen: outside.length > 0, hasServer };
+}
+
+/** The document with the files that it refers to, and those that they do. */
+function withReferred(catalog: Catalog, path: string, root: unknown): ReadonlyMap<string, unknown> {
+  const documents = new Map<string, unknown>([[path, root]]);
+  // The map grows as it is walked.
+  for (const [at, document] of documents) {
+    for (const address of addressesIn(document, at)) {
+      if (documents.has(address) || !catalog.files.has(address)) continue;
+      const read = treeOf(catalog, address);
+      documents.set(address, read.ok ? read.document : undefined);
+    }
+  }
+  return documents;
+}
+
+function treeOf(catalog: Catalog, path: string): DocumentRead {
+  const content = catalog.files.get(path)?.content ?? new Uint8Array();
+  const read = trees.get(content) ?? readTree(new TextDecoder().decode(content));
+  trees.set(content, read);
+  return read;
 }
 
 /** Why `tool.operation` names nothing, as the end of a sentence; null when it does, or nobody can say. */
@@ -48,6 +96,7 @@ export function operationFault(
   if (document?.kind !== 'read') return null;
   const names = [...document.operations].filter(([, method]) => isAllowed(methods, method)).map(([id]) => id);
   const named = [...document.operations].find(([id]) => id === operation || fold(id) === operation);
+  if (named === undefined && document.isOpen) return null;
   if (named === undefined) return { message: `its document has no operation \`${operation}\``, names };
   if (isAllowed(methods, named[1])) return null;
   return { message: `\`${operation}\` is a ${named[1]}, which its \`methods:\` do not allow`, names };

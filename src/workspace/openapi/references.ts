@@ -54,6 +54,24 @@ export function addressOf(ref: string, from: string): string {
   return decode(new URL(target, `tree:///${from.split('/').map(encodeURIComponent).join('/')}`).pathname.slice(1));
 }
 
+/** The other documents that one refers to. */
+export function addressesIn(root: unknown, at: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  const left = [root];
+  // A part that YAML's aliases put in a thousand places is one.
+  const seen = new Set<object>();
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value !== 'object' || value === null || seen.has(value)) continue;
+    seen.add(value);
+    const ref = refOf(value);
+    if (ref !== null && !ref.startsWith('#')) found.add(addressOf(ref, at));
+    for (const inner of Object.values(value)) left.push(inner);
+  }
+  found.delete(at);
+  return found;
+}
+
 function fragmentOf(ref: string): string {
   const at = ref.indexOf('#');
   return at < 0 ? '' : ref.slice(at + 1);

@@ -10,11 +10,14 @@ export interface Place {
 
 type Rule = readonly [RegExp, Place['kind']];
 
+/** Some clients of the Agent Skills format write `skill.md`. */
+const SKILL_FILE = '[Ss][Kk][Ii][Ll][Ll]\\.md';
+
 /** Kinds that stand at the root, in an agent's folder and in the account's library alike. */
 const SHARED: readonly Rule[] = [
   [/^tools\/([^/]+)\.md$/, 'tool'],
   [/^tools\/([^/]+)\/tool\.md$/, 'tool'],
-  [/^skills\/([^/]+)\/SKILL\.md$/, 'skill'],
+  [new RegExp(`^skills/([^/]+)/${SKILL_FILE}$`), 'skill'],
   [/^knowledge\/(.+)\.md$/, 'knowledge'],
   [/^memory\/(.+)\.md$/, 'memory'],
 ];
@@ -25,7 +28,7 @@ const RULES: readonly Rule[] = [
   [/^agents\/([^/]+)\/agent\.md$/, 'agent'],
   [/^flows\/([^/]+)\.md$/, 'flow'],
   [/^evals\/([^/]+)\.md$/, 'eval'],
-  [/^\.agents\/skills\/([^/]+)\/SKILL\.md$/, 'skill'],
+  [new RegExp(`^\\.agents/skills/([^/]+)/${SKILL_FILE}$`), 'skill'],
   [/^(\.mcp)\.json$/, 'servers'],
   ...SHARED,
 ];

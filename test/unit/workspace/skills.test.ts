@@ -48,3 +48,38 @@ test('of four places the nearest wins, and `skills:` narrows to those named', ()
   expect(told({ ...places, [own]: '---\nskills: [s]\n---\nBe.' })).toEqual(['s: From agent.']);
   expect(told({ ...places, [own]: '---\nskills: []\n---\nBe.' })).toEqual([]);
 });
+
+test('a file that is called skill.md is read, as other clients do', () => {
+  const text = '---\nname: s\ndescription: Does S.\n---\nGo.\n';
+  for (const path of ['skills/s/skill.md', 'agents/a/skills/s/Skill.md', '.agents/skills/s/skill.md']) {
+    const { issues, skills } = skillsOf({ 'agents/a/agent.md': 'Be.', [path]: text }, 'agents/a/agent.md');
+    expect([path, issues, skills?.map(({ name }) => name)]).toEqual([path, [], ['s']]);
+  }
+});
+
+test.each([
+  ['skills/group/s/SKILL.md', 'skills/group', 'move it to `skills/s/SKILL.md`'],
+  ['agents/a/skills/group/deep/s/skill.md', 'agents/a/skills/group', 'move it to `agents/a/skills/s/SKILL.md`'],
+  ['skills/s/SKILLS.md', 'skills/s', 'SKILL.md'],
+])('a folder that looks like a skill and is none (%s) is warned of, with where it belongs', (path, folder, hint) => {
+  const files = {
+    'agents/a/agent.md': 'Be.',
+    [path]: '---\nname: s\ndescription: Does S.\n---\n',
+    'AGENTS.md': '# W\n',
+  };
+  expect(check(files).issues).toMatchObject([
+    {
+      path,
+      code: 'tree/unknown-path',
+      severity: 'warning',
+      message: `\`${folder}/\` has no SKILL.md, so no agent has this skill.`,
+      hint: expect.stringContaining(hint),
+    },
+  ]);
+});
+
+test('a skill may keep the SKILL.md of another one among its files', () => {
+  const text = '---\nname: s\ndescription: Does S.\n---\n';
+  const files = { 'skills/s/SKILL.md': text, 'skills/s/examples/t/SKILL.md': 'x', 'AGENTS.md': '# W\n' };
+  expect(check(files).issues).toEqual([]);
+});

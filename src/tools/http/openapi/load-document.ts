@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { Lru } from '../../../shared/lru.js';
+import { Refusal } from '../../../shared/refusal.js';
 import {
-  addressOf,
+  addressesIn,
+  asOpenapi,
+  type DocumentRead,
   listOperations,
   References,
-  readOpenapi,
+  readJsonTree,
   readOperation,
-  readTree,
-  refOf,
   serversOf,
 } from '../../../workspace/openapi/index.js';
 import { readRunFile } from '../../../workspaces/index.js';
@@ -40,7 +41,7 @@ export async function loadDocument(
 ): Promise<LoadedDocument | string> {
   const root = await readText(deps, context, name);
   if (typeof root === 'string') return root;
-  const read = readOpenapi(root.text);
+  const read = asOpenapi(await parse(deps, root.text));
   if (!read.ok) return `the document ${shown(name)} ${read.message}`;
   const texts = new Map<string, string>([[name, root.text]]);
   const documents = new Map<string, unknown>([[name, read.document]]);
@@ -69,28 +70,25 @@ async function readReferred(deps: HttpDeps, context: ToolContext, { texts, docum
       // What comes from an address reaches no file of the tree.
       if (URL.canParse(at) && !URL.canParse(address)) continue;
       const found = await readText(deps, context, address);
-      const read = typeof found === 'string' ? null : readTree(found.text);
+      const read = typeof found === 'string' ? null : await parse(deps, found.text);
       documents.set(address, read?.ok ? read.document : undefined);
       if (typeof found !== 'string') texts.set(address, found.text);
     }
   }
 }
 
-function addressesIn(root: unknown, at: string): ReadonlySet<string> {
-  const found = new Set<string>();
-  const left = [root];
-  // A part that YAML's aliases put in a thousand places is one.
-  const seen = new Set<object>();
-  while (left.length > 0) {
-    const value = left.pop();
-    if (typeof value !== 'object' || value === null || seen.has(value)) continue;
-    seen.add(value);
-    const ref = refOf(value);
-    if (ref !== null && !ref.startsWith('#')) found.add(addressOf(ref, at));
-    for (const inner of Object.values(value)) left.push(inner);
+/** YAML is read off the event loop: a large document takes a second. */
+async function parse({ checker }: HttpDeps, text: string): Promise<DocumentRead> {
+  const json = readJsonTree(text);
+  if (json !== null) return json;
+  try {
+    return await checker.work('read-tree', { text });
+  } catch (error) {
+    if (error instanceof Refusal && error.kind === 'refused') {
+      return { ok: false, message: 'takes too long to read: give it as JSON, or in smaller files' };
+    }
+    throw error;
   }
-  found.delete(at);
-  return found;
 }
 
 async function readText(
