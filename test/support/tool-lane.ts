@@ -92,7 +92,13 @@ export async function createToolLane({
   const { sandbox, dataDir } = await createTestSandbox({ driver, ...(net && { net }) });
   const base = await createTestDeps({ config: more });
   const config = { ...base.config, dataDir };
-  const deps: Deps = { ...base, checker: directChecker, config, sandbox, blobs: createBlobStore({ dataDir, s3: null }) };
+  const deps: Deps = {
+    ...base,
+    checker: directChecker,
+    config,
+    sandbox,
+    blobs: createBlobStore({ dataDir, s3: null }),
+  };
   const { tenant } = await createTenant(deps);
   const workspaceId = await insertWorkspace(deps, tenant, `w-${newId()}`);
   const revision = await insertRevision(deps, workspaceId, files);
