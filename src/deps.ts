@@ -15,6 +15,8 @@ export interface Deps {
   /** The install keys: `signing` derives tokens, `all` are accepted. */
   readonly keys: InstallKeys;
   readonly log: Log;
+  /** Names this process, as `worker_seen` does where it is a worker. */
+  readonly workerId: string;
   readonly clock: Clock;
   readonly db: Db;
   readonly workflows: Workflows;

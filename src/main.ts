@@ -133,6 +133,7 @@ async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: 
     config,
     keys,
     log,
+    workerId,
     clock: systemClock,
     db,
     workflows: switched.workflows,
@@ -201,9 +202,10 @@ async function startWorker(
     log,
     onConnected: (connection) => switched.use(createWorkflows({ connection, namespace, taskQueue })),
   });
-  const leave = () => {
+  const leave = async () => {
     isLeaving = true;
-    return worker.close();
+    await seen.leave();
+    await worker.close();
   };
   life.add({ name: 'worker', close: leave, withinMs: CLOSE_MS.worker });
   return {

@@ -58,6 +58,8 @@ export interface Config {
     } | null;
     /** Keys of providers by the usual names, for `<provider>/<model>`. */
     readonly apiKeys: Readonly<Partial<Record<'openai' | 'anthropic' | 'google', string>>>;
+    /** How long one call of a run waits for providers that fail in passing, in ms; 0 does not wait. */
+    readonly waitMs: number;
     /** Reads a variable that the models file names; undefined when unset. */
     readonly env: (name: string) => string | undefined;
     /** How long one call of a model may take; the default of the models when left out. */

@@ -1,11 +1,21 @@
+import { parseDuration } from '../shared/duration.js';
 import type { Config } from './config.js';
-import { address, duration, parsers, type Reader } from './reader.js';
+import { address, duration, type Parse, parsers, type Reader } from './reader.js';
 
 const PROVIDER_KEYS = {
   openai: 'OPENAI_API_KEY',
   anthropic: 'ANTHROPIC_API_KEY',
   google: 'GOOGLE_GENERATIVE_AI_API_KEY',
 } as const;
+
+const WAIT_MS = 30 * 60_000;
+
+const parseWait: Parse<number> = (text) => {
+  const ms = text === '0' ? 0 : parseDuration(text);
+  return ms === undefined
+    ? { fault: `is "${text}" and must be a duration such as 90s, 30m or 2h, or 0 for no wait` }
+    : { value: ms };
+};
 
 export function readModels(reader: Reader): Config['models'] {
   const apiKeys = Object.fromEntries(
@@ -18,6 +28,7 @@ export function readModels(reader: Reader): Config['models'] {
     file: reader.text('SERVICE_MODELS_FILE'),
     single: readSingle(reader),
     apiKeys,
+    waitMs: reader.read('SERVICE_MODEL_WAIT', parseWait, WAIT_MS),
     env: (name) => reader.text(name) ?? undefined,
     ...readCallTimeout(reader),
   };

@@ -225,13 +225,18 @@ export const RunView = RunSummary.extend({
       step: z.number().int(),
       id: z.string(),
       title: z.string(),
-      kind: z.string(),
+      kind: z
+        .string()
+        .describe(
+          'approval, event, timer, subflow, slot (in line), model (a provider that fails), preparing (a runtime)',
+        ),
+      item: z.number().int().optional().describe('Of an each, from 1'),
       since: Time,
       due: Time.nullable(),
       ...Gate.partial().shape,
       releaseUrl: z.string().optional(),
       runId: z.string().optional(),
-      reason: z.string().optional().describe('Why it stands in line for a slot'),
+      reason: z.string().optional().describe('Why it stands in line for a slot, or what holds the step up'),
     }),
   ),
   steps: z.array(Step),

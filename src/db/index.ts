@@ -5,4 +5,4 @@ export { applyMigrations } from './migrate.js';
 export { distDir, packageRoot } from './package-root.js';
 export { ALIVE_MS, type DbOptions } from './pool.js';
 export { sweepRows } from './sweep-rows.js';
-export { keepWorkerSeen, type WorkerEntry } from './worker-register.js';
+export { keepWorkerSeen, lastOf, type WorkerEntry } from './worker-register.js';

@@ -17,6 +17,8 @@ const EVERY_MS = 5_000;
 export interface SeenWorker {
   /** False while a worker of another build lives, by the last beat that the database answered. */
   isOnlyBuild(): boolean;
+  /** Says that it was told to end: what is cut in it from now on was cut on purpose. */
+  leave(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -40,6 +42,11 @@ export async function keepWorkerSeen(db: Sql, entry: WorkerEntry, log: Log): Pro
   }, EVERY_MS);
   return {
     isOnlyBuild: () => others === 0,
+    async leave() {
+      await db.query('UPDATE worker_seen SET leaving_at = now() WHERE id = $1', [entry.id]).catch((error: unknown) => {
+        log.warn({ error: errorMessage(error) }, 'this worker cannot say that it ends');
+      });
+    },
     async close() {
       clearInterval(timer);
       await last;
@@ -60,4 +67,29 @@ async function see(db: Sql, { id, version, sandbox, models }: WorkerEntry): Prom
     values: [id, hostname(), process.pid, version, sandbox, JSON.stringify(models())],
   });
   return row?.others ?? 0;
+}
+
+/** A worker that is silent for longer than a beat and a half has ended, or is as good as ended. */
+const SILENT_MS = 8_000;
+/** Workers whose last beats lie within two beats of one another ended together. */
+const TOGETHER_MS = 10_000;
+
+/**
+ * What is known of a worker: it lives, it was told to leave, it ended together with others (a host or a network went),
+ * or it died. One of which nothing is known died.
+ */
+export async function lastOf(db: Sql, worker: string): Promise<'alive' | 'left' | 'ended-with-others' | 'died'> {
+  const [row] = await db.query<{ alive: boolean; left: boolean; others: number }>({
+    name: 'worker-last',
+    text: `SELECT w.seen_at > now() - $2 * interval '1 ms' AS alive, w.leaving_at IS NOT NULL AS left,
+        (SELECT count(*)::int FROM worker_seen o WHERE o.id <> w.id AND o.leaving_at IS NULL
+          AND o.seen_at < now() - $2 * interval '1 ms'
+          AND o.seen_at BETWEEN w.seen_at - $3 * interval '1 ms' AND w.seen_at + $3 * interval '1 ms') AS others
+      FROM worker_seen w WHERE w.id = $1`,
+    values: [worker, SILENT_MS, TOGETHER_MS],
+  });
+  if (row === undefined) return 'died';
+  if (row.left) return 'left';
+  if (row.alive) return 'alive';
+  return row.others > 0 ? 'ended-with-others' : 'died';
 }

@@ -2,6 +2,7 @@ export { advanceLane } from './advance.js';
 export { callDigest } from './agent/gated-calls.js';
 export { evalKeyOf } from './cases/lane-case.js';
 export { isPassing } from './errors.js';
+export type { HeldUp } from './journal/claim.js';
 export { branchesOf, lanePlanOf, leavesOf } from './lane/lane-plan.js';
 export { abortLive } from './live.js';
 export { type EngineLoops, startEngineLoops } from './loops/start-engine-loops.js';

@@ -177,6 +177,8 @@ export interface Models {
   resolve(name: string | null, aliases: Readonly<Record<string, readonly string[]>>): readonly ResolvedModel[];
   /** One call, streamed. Throws ModelError only. */
   call(request: ModelRequest): Promise<ModelReply>;
+  /** How long one call is waited for while its providers fail in passing, in ms. */
+  readonly waitMs: number;
   /** For `ref/model` at deploy. `any`: every name resolves. `providers`: those that `<provider>/<model>` can name now. */
   known(): { readonly aliases: readonly string[]; readonly providers: readonly string[]; readonly any: boolean };
   /** Endpoints whose last call failed, for healthz and observe; one that answers is none of them. */

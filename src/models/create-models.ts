@@ -29,6 +29,7 @@ export function createModels({ config, log, clock, idleMs = IDLE_MS, openMs = OP
       if (!entry) throw new ModelError('refused', `model ${name} is no longer configured (it was ${via})`);
       return callModel({ log, clock, circuits, idleMs, totalMs }, entry, request);
     },
+    waitMs: config.models.waitMs,
     known: () => known(catalogue),
     failing: () => circuits.failing(),
   };

@@ -1,12 +1,13 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { releaseUrlOf } from '../engine/index.js';
+import { type HeldUp, releaseUrlOf } from '../engine/index.js';
 import type { Json } from '../shared/json.js';
 import { toUsd } from '../shared/money.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace, loadPlan } from '../workspaces/index.js';
 import { PARK_COLUMNS } from './gate-rows.js';
+import { readHeld } from './held-steps.js';
 import { hideTokens } from './hide-tokens.js';
 import { RUN_COLUMNS, type RunRow, type RunSummary, summaryOf } from './run-summary.js';
 import { type ModelUse, readUsage, type UsageRow, usageOf } from './run-usage.js';
@@ -80,6 +81,7 @@ interface All {
   }[];
   readonly children: readonly ChildRow[];
   readonly slotWaits: readonly SlotWaitRow[];
+  readonly held: readonly HeldUp[];
   readonly usage: readonly UsageRow[];
 }
 
@@ -95,7 +97,7 @@ async function readAll(db: Deps['db'], workspaceId: string, runId: string): Prom
   });
 }
 
-async function readParts(sql: Sql, { id: runId, slots }: RunRow): Promise<Omit<All, 'run'>> {
+async function readParts(sql: Sql, { id: runId, slots, finishedAt }: RunRow): Promise<Omit<All, 'run'>> {
   const steps = await sql.query<StepRow>(
     `SELECT id, item, round, status, attempts, result, data, event_payload AS "eventPayload", decision, edits, feedback, error,
       cost_nano AS "costNano", tokens_in AS "tokensIn", tokens_out AS "tokensOut", tokens_cached AS "tokensCached", copied,
@@ -122,8 +124,9 @@ async function readParts(sql: Sql, { id: runId, slots }: RunRow): Promise<Omit<A
     [runId],
   );
   const slotWaits = slots === null || slots.length === 0 ? [] : await readSlotWaits(sql, runId);
+  const held = finishedAt === null ? await readHeld(sql, runId) : [];
   const usage = await readUsage(sql, runId);
-  return { steps, parks, events, files, children, slotWaits, usage };
+  return { steps, parks, events, files, children, slotWaits, held, usage };
 }
 
 /** A step's trace shows its newest lines, fewer where the steps are many: the run's view stays a page. */

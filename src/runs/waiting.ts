@@ -1,8 +1,9 @@
-import { type BudgetGate, type GateCall, type GateSpec, leavesOf } from '../engine/index.js';
+import { type BudgetGate, type GateCall, type GateSpec, type HeldUp, leavesOf } from '../engine/index.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { atLeast, type Caller } from '../shared/roles.js';
 import type { Plan, StepPlan } from '../workspace/index.js';
 import { type ParkHead, parkHead } from './gate-rows.js';
+import { heldWaiting } from './held-steps.js';
 import { decidersAt, mayDecide } from './may-decide.js';
 import { starterOf } from './run-rows.js';
 import { type SlotWaitRow, slotWaiting } from './slot-waits.js';
@@ -55,8 +56,10 @@ export interface Waiting extends ParkHead, Partial<GateView> {
   readonly kind: string;
   readonly releaseUrl?: string;
   readonly runId?: string;
-  /** Why a run stands in line for a slot. */
+  /** Why a run stands in line for a slot, or what holds its step up. */
   readonly reason?: string;
+  /** Of an each, from 1. */
+  readonly item?: number;
 }
 
 export interface ParkRow {
@@ -81,6 +84,7 @@ interface Rows {
   readonly parks: readonly ParkRow[];
   readonly children: readonly ChildRow[];
   readonly slotWaits: readonly SlotWaitRow[];
+  readonly held: readonly HeldUp[];
 }
 
 interface Viewer {
@@ -110,7 +114,8 @@ export function waitingOf(plan: Plan, rows: Rows, viewer: Viewer): Waiting[] {
     };
   });
   const slots = rows.slotWaits.map((row) => slotWaiting(plan, rows.run.fromStep, row));
-  return [...parks, ...children, ...slots].sort((a, b) => a.step - b.step);
+  const held = rows.held.map((one) => heldWaiting(plan, one));
+  return [...parks, ...children, ...slots, ...held].sort((a, b) => a.step - b.step);
 }
 
 type GateRows = Pick<Rows, 'steps'> & { readonly run: Pick<Rows['run'], 'startedBy'> };

@@ -101,6 +101,7 @@ export async function createTestDeps({
     config: whole,
     keys: { signing, ring: [{ id: 'k1', key: signing }] },
     log: silentLog,
+    workerId: newId(),
     clock: systemClock,
     db: testDb(),
     workflows: untouched('workflows'),

@@ -8,7 +8,13 @@ import type { Log } from '../../src/shared/log.js';
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silent };
 
-export const nothingConfigured: Config['models'] = { file: null, single: null, apiKeys: {}, env: () => undefined };
+export const nothingConfigured: Config['models'] = {
+  file: null,
+  single: null,
+  apiKeys: {},
+  waitMs: 0,
+  env: () => undefined,
+};
 
 /** One model for everything, at an address. */
 export function single(baseUrl: string, more: Partial<NonNullable<Config['models']['single']>> = {}): Config['models'] {

@@ -16,7 +16,7 @@ export function smallModel(baseUrl: string, contextTokens: number): Config['mode
     priceOut: 10,
   };
   writeFileSync(file, JSON.stringify({ default: 'small', models: { small } }));
-  return { file, single: null, apiKeys: {}, env: (name) => (name === 'SMALL_KEY' ? 'k' : undefined) };
+  return { file, single: null, apiKeys: {}, waitMs: 0, env: (name) => (name === 'SMALL_KEY' ? 'k' : undefined) };
 }
 
 /** Where the engine asked from, by the call's idempotency key. */

@@ -13,7 +13,13 @@ import { createTestApp, createTestDeps, type TestApp, type TestAppOptions } from
 import { directChecker } from './direct-checker.js';
 import { silentLog } from './silent-log.js';
 
-export const noModels: Config['models'] = { file: null, single: null, apiKeys: {}, env: () => undefined };
+export const noModels: Config['models'] = {
+  file: null,
+  single: null,
+  apiKeys: {},
+  waitMs: 1_800_000,
+  env: () => undefined,
+};
 
 export type Tree = Readonly<Record<string, string>>;
 

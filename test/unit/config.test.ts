@@ -32,7 +32,7 @@ test('nothing set gives the one-machine default', () => {
     trustProxy: false,
     logLevel: 'info',
     sandbox: 'auto',
-    models: { file: null, single: null, apiKeys: {} },
+    models: { file: null, single: null, apiKeys: {}, waitMs: 1_800_000 },
     s3: null,
     allowHosts: [],
     metricsToken: null,

@@ -57,7 +57,7 @@ beforeAll(async () => {
     ]),
   );
   writeFileSync(join(folder, 'models.json'), JSON.stringify({ models }));
-  app = await createEngineApp({ models: { ...noModels, file: join(folder, 'models.json') } });
+  app = await createEngineApp({ models: { ...noModels, waitMs: 0, file: join(folder, 'models.json') } });
   const slot = limiter(8);
   await Promise.all(ROWS.flatMap(({ n }) => VARIANTS.map((variant) => slot(() => play(n, variant)))));
 }, 240_000);

@@ -3,7 +3,6 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { MOST_WAITS } from '../../src/engine/agent/judge-failures.js';
 import { createModels } from '../../src/models/index.js';
 import { systemClock } from '../../src/shared/clock.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
@@ -120,10 +119,8 @@ test('what was streamed is taken back when the call is put off, and the answer t
   expect([run.status, stream.text(), stream.resets()]).toEqual(['completed', 'all of it', 1]);
 });
 
-test('an open circuit without a fallback is waited for so often and no more, by a count in the journal', async () => {
+test('a provider that is down is waited for until the bound, by a time in the journal, and the run shows it', async () => {
   answers.set('down', () => ({ status: 500, body: '{"error":{"message":"the secret prompt"}}' }));
-  const first = await begin('down');
-  expect((await app.ended(first.workspace, first.id)).error).toContain('answered 500');
   const { workspace, id } = await begin('down');
   const waits = async () => {
     const [row] = await app.deps.db.query<{ waits: number | null }>(
@@ -132,23 +129,30 @@ test('an open circuit without a fallback is waited for so often and no more, by 
     );
     return row?.waits ?? 0;
   };
-  await expect.poll(waits).toBe(1);
-  const { circuits, models } = await health();
-  expect(circuits.map((one) => one.provider)).toContain(endpoint('down'));
-  expect(models.find((one) => one.endpoint === endpoint('down'))).toEqual({
+  const waiting = await app.until(workspace, id, (run) => run.waiting.length > 0);
+  expect(waiting).toMatchObject({
+    status: 'running',
+    waiting: [{ step: 1, id: 'one', kind: 'model', reason: expect.stringContaining('answered 500') }],
+    steps: [{ status: 'running' }],
+  });
+  expect(Date.parse(waiting.waiting[0]?.due ?? '')).toBeGreaterThan(Date.parse(waiting.waiting[0]?.since ?? ''));
+  // The fifth failure opens the circuit, and the call is put off until its probe.
+  await expect.poll(async () => (await health()).circuits.map((one) => one.provider)).toContain(endpoint('down'));
+  expect((await health()).models.find((one) => one.endpoint === endpoint('down'))).toEqual({
     endpoint: endpoint('down'),
     open: true,
     since: expect.stringMatching(/^20/),
     lastError: 'answered 500',
   });
-  // As if it had waited through the rest of them: the next advance reads the count from the row.
+  await expect.poll(waits).toBeGreaterThan(1);
+  // As if it had waited for the bound: the next advance reads the time of the first wait from the row.
   await app.deps.db.query(
-    `UPDATE call SET result = result || jsonb_build_object('waits', $2::int) WHERE run_id = $1 AND state = 'interrupted'`,
-    [id, MOST_WAITS],
+    `UPDATE call SET result = result || '{"waits": 40, "waitsSince": 1}' WHERE run_id = $1 AND state = 'interrupted'`,
+    [id],
   );
   const run = await app.ended(workspace, id);
-  expect(run.status).toBe('failed');
-  expect(run.error).toContain(`given up after waiting ${MOST_WAITS} times for a model that answers`);
+  expect([run.status, run.waiting]).toEqual(['failed', []]);
+  expect(run.error).toContain('given up after waiting 4');
   const failed = run.steps[0]?.trace.find(({ kind }) => kind === 'step.failed');
   expect(failed).toMatchObject({ class: 'model' });
 });

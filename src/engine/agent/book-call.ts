@@ -1,6 +1,8 @@
 import type { CutUsage, ModelError, ModelReply, ResolvedModel } from '../../models/contract.js';
 import { isRecord } from '../../shared/json.js';
 import { writeStep } from '../lane/lane.js';
+import { type Deaths, deathsTold, NO_DEATHS } from './deaths.js';
+import { NOT_YET, type Waited } from './judge-failures.js';
 import type { Reserve } from './reserve.js';
 import { modelTold, servedBy } from './served-by.js';
 import { callKey, journalKey, modelCall, type Session, say } from './session.js';
@@ -128,10 +130,17 @@ export function settleLost(session: Session, turn: number, { model, held }: { mo
   });
 }
 
+interface Interrupted {
+  readonly error: string;
+  readonly waited?: Waited | undefined;
+  /** Left out where the call's end shows that it does not kill its worker. */
+  readonly deaths?: Deaths;
+}
+
 export function markInterrupted(
   session: Session,
   turn: number,
-  { error, waits = waitsOf(session, turn) }: { readonly error: string; readonly waits?: number | undefined },
+  { error, waited = waitedOf(session, turn), deaths = NO_DEATHS }: Interrupted,
 ): void {
   session.lane.writer.batch.calls.push({
     ...callKey(session, turn, modelCall(session)),
@@ -139,18 +148,19 @@ export function markInterrupted(
     name: firstServed(session),
     acts: false,
     state: 'interrupted',
-    result: { error, ...waitsTold(waits) },
+    result: { error, ...waitedTold(waited), ...deathsTold(deaths) },
   });
 }
 
-/** How often this call was put off so far: the count is in its row, whoever goes on. */
-export function waitsOf(session: Session, turn: number): number {
+/** How long this call was put off so far: that is in its row, so it outlives the worker. */
+export function waitedOf(session: Session, turn: number): Waited {
   const result = session.journal.get(journalKey(turn, modelCall(session)))?.result;
-  return isRecord(result) && typeof result.waits === 'number' ? result.waits : 0;
+  if (!isRecord(result) || typeof result.waits !== 'number') return NOT_YET;
+  return { waits: result.waits, since: typeof result.waitsSince === 'number' ? result.waitsSince : null };
 }
 
-export function waitsTold(waits: number): object {
-  return waits === 0 ? {} : { waits };
+export function waitedTold({ waits, since }: Waited): object {
+  return waits === 0 ? {} : { waits, waitsSince: since };
 }
 
 export function firstServed({ models: [first] }: Session): string {

@@ -2,9 +2,9 @@ import type { CutUsage, ModelError, ResolvedModel } from '../../models/contract.
 import { failpoint } from '../../shared/failpoint.js';
 import { isRecord } from '../../shared/json.js';
 import type { Stop } from '../../workflows/contract.js';
-import { ContextOverflow, OverBudget, Poison, StepFailure } from '../errors.js';
+import { ContextOverflow, OverBudget, StepFailure } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';
-import { putOff } from '../lane/put-off.js';
+import { putOff, putOffWork } from '../lane/put-off.js';
 import { askForBudget, standOnBudget } from './ask-budget.js';
 import { resetTold } from './ask-model.js';
 import {
@@ -14,25 +14,31 @@ import {
   markInterrupted,
   placeOf,
   settleLost,
-  waitsOf,
-  waitsTold,
+  waitedOf,
+  waitedTold,
 } from './book-call.js';
 import { takePools } from './caps.js';
-import { judgeFailures } from './judge-failures.js';
+import { type Deaths, isSuspect, readDeaths, startMark, whenSafe } from './deaths.js';
+import { type CallEnd, judgeFailures } from './judge-failures.js';
 import { type Reserve, reserveFor, UsedUp } from './reserve.js';
 import { modelTold, servedBy } from './served-by.js';
 import { callKey, journalKey, modelCall, type Session, turnsOf } from './session.js';
 import { type Answered, type CallInHand, type FailedModel, tryModels } from './try-models.js';
 import { warnOfBudgets } from './warn-budget.js';
 
-const MAX_STARTS = 3;
 const BUDGET_LOOK_MS = 2_000;
+const WORKER_LEFT = 'cut off: its worker was told to end';
 
 /** One model call: started in the journal, made, finished in the next write. A stop says "not before". */
 export async function callModel(session: Session): Promise<Stop | null> {
   const turn = turnsOf(session);
   if (turn >= session.agent.maxTurns) throw new StepFailure(`no answer after ${session.agent.maxTurns} turns`, 'model');
-  const call = callInHand(session, turn);
+  const row = session.journal.get(journalKey(turn, modelCall(session)));
+  const deaths = await readDeaths(session.lane, row, `one model call of ${session.step.title}`);
+  return whenSafe(deaths, session.signal, () => makeModelCall(session, callInHand(session, turn, deaths)));
+}
+
+async function makeModelCall(session: Session, call: Call): Promise<Stop | null> {
   try {
     const tried = await tryModels(session, call);
     if ('kind' in tried) return tried;
@@ -40,24 +46,27 @@ export async function callModel(session: Session): Promise<Stop | null> {
     return await take(session, call, tried);
   } catch (error) {
     // No later attempt looks into this one's journal: the call that was cut is settled here.
-    if (session.timedOut()) settleCut(session, call);
+    if (session.timedOut()) settleCut(session, call, 'cut by the timeout of the step');
+    else if (session.signal.aborted && session.lane.leaving()) await leaveCall(session, call);
     throw error;
   }
 }
 
 /** A call and what it has set aside; null before it is begun, and once it is settled. */
 interface Call extends CallInHand {
+  readonly deaths: Deaths;
   reserve: Reserve | null;
 }
 
-function callInHand(session: Session, turn: number): Call {
+function callInHand(session: Session, turn: number, deaths: Deaths): Call {
   const call: Call = {
     turn,
+    deaths,
     isOut: false,
     reserve: null,
     async open() {
       if (call.reserve) return call.reserve;
-      const begun = await begin(session, turn);
+      const begun = await begin(session, turn, deaths);
       if (!('kind' in begun)) call.reserve = begun;
       return begun;
     },
@@ -84,10 +93,16 @@ async function take(session: Session, call: Call, { model, reply, ms }: Answered
   return null;
 }
 
-function settleCut(session: Session, call: Call): void {
-  const { turn, reserve } = call;
+/** The worker was told to end: its successor makes the call again, and counts no death. */
+async function leaveCall(session: Session, call: Call): Promise<void> {
+  settleCut(session, call, WORKER_LEFT);
+  await session.lane.writer.flush().catch(() => undefined);
+}
+
+function settleCut(session: Session, call: Call, error: string): void {
+  const { turn, reserve, deaths } = call;
   if (!reserve) return;
-  markInterrupted(session, turn, { error: 'cut by the timeout of the step' });
+  markInterrupted(session, turn, { error, deaths });
   // Between two tries the last one has failed, and is booked if it cost anything.
   if (call.isOut) settleLost(session, turn, { model: firstServed(session), held: reserve.nano });
   else session.lane.writer.batch.release += reserve.nano;
@@ -95,43 +110,49 @@ function settleCut(session: Session, call: Call): void {
 }
 
 /** Sets aside what the call may cost and starts it in the journal; or says when to look again. */
-async function begin(session: Session, turn: number): Promise<Stop | Reserve> {
+async function begin(session: Session, turn: number, deaths: Deaths): Promise<Stop | Reserve> {
   const { writer } = session.lane;
   const [first] = session.models;
   if (!first) throw new StepFailure('no model is configured for this step');
   const asked = await standOnBudget(session);
   if (asked) return asked;
   const pools = await takePools(session);
-  settleOthers(session, turn);
+  settleOthers(session, isThis(session, turn));
   const settled = settleInterrupted(session, turn);
   const reserve = await reserveFor(session, pools).catch(async (error: unknown) => {
     // What was cut has used up the budget: it is not begun again, so it ends here.
-    if (settled) markInterrupted(session, turn, { error: 'it was cut off' });
+    if (settled) markInterrupted(session, turn, { error: 'it was cut off', deaths });
     const stop = error instanceof UsedUp ? await askForBudget(session, turn, error.cap) : null;
     if (stop === null) throw error;
     return stop;
   });
   if (reserve !== null && 'kind' in reserve) return reserve;
-  if (reserve === null) return waitForOthers(session, turn, settled);
+  const cut = settled ? deaths : null;
+  if (reserve === null) return waitForOthers(session, turn, cut);
   writer.batch.calls.push({
     ...callKey(session, turn, modelCall(session)),
     kind: 'model',
     name: servedBy(first),
     acts: false,
     state: 'started',
-    result: { reserve: String(reserve.nano), ...waitsTold(waitsOf(session, turn)) },
+    result: {
+      reserve: String(reserve.nano),
+      ...waitedTold(waitedOf(session, turn)),
+      ...startMark(session.lane, deaths),
+    },
   });
   writer.batch.reserve += reserve.nano;
-  writer.event('model.started', { ...placeOf(session, turn), ...modelTold(first) });
+  const told = isSuspect(deaths) ? { alone: true } : {};
+  writer.event('model.started', { ...placeOf(session, turn), ...modelTold(first), ...told });
   try {
     await writer.flush();
   } catch (error) {
     // Another lane was faster by a moment: how much is left is read again once it is done.
-    if (error instanceof OverBudget) return waitForOthers(session, turn, settled);
+    if (error instanceof OverBudget) return waitForOthers(session, turn, cut);
     throw error;
   }
   failpoint(session.purpose === 'summary' ? 'compaction-started' : 'model-started');
-  if (settled) await resetTold(session);
+  if (settled || wasLeft(session, turn)) await resetTold(session);
   return reserve;
 }
 
@@ -140,8 +161,6 @@ function settleInterrupted(session: Session, turn: number): boolean {
   const key = journalKey(turn, modelCall(session));
   const row = session.journal.get(key);
   if (row?.state !== 'started') return false;
-  if (row.starts >= MAX_STARTS)
-    throw new Poison(`the worker ended ${MAX_STARTS} times during one model call of ${session.step.title}`);
   session.cut.delete(row);
   settleLost(session, turn, { model: row.name, held: heldBy(row) });
   // Settled once: a call that is begun anew finds it so.
@@ -153,10 +172,10 @@ function settleInterrupted(session: Session, turn: number): boolean {
  * Whoever comes after a crash may not make the call that was cut: with other models, whose context is of another size,
  * another one is next. What that one had set aside would be held for ever.
  */
-function settleOthers(session: Session, turn: number): void {
-  const { journal, cut, past, lane } = session;
+function settleOthers(session: Session, isNext: (row: CallRow) => boolean): void {
+  const { journal, cut, lane } = session;
   for (const row of cut) {
-    if (row.turn === turn && row.call === modelCall(session) && row.epoch === past.epoch) continue;
+    if (isNext(row)) continue;
     cut.delete(row);
     const key = { ...callKey(session, row.turn, row.call), epoch: row.epoch };
     const { name, result } = row;
@@ -167,33 +186,57 @@ function settleOthers(session: Session, turn: number): void {
   }
 }
 
+/** What the call streamed before its worker left is shown still. */
+function wasLeft(session: Session, turn: number): boolean {
+  const row = session.journal.get(journalKey(turn, modelCall(session)));
+  return row?.state === 'interrupted' && isRecord(row.result) && row.result.error === WORKER_LEFT;
+}
+
+/** A step whose time is over makes none of its calls again: those that were cut are settled, each at its reserve. */
+export function settleAllCut(session: Session): void {
+  settleOthers(session, () => false);
+}
+
+function isThis(session: Session, turn: number): (row: CallRow) => boolean {
+  return (row) => row.turn === turn && row.call === modelCall(session) && row.epoch === session.past.epoch;
+}
+
 function heldBy({ result }: CallRow): bigint {
   return isRecord(result) ? BigInt(String(result.reserve ?? '0')) : 0n;
 }
 
 /** Calls of other lanes hold the rest of the budget: a durable timer, then another look. */
-async function waitForOthers(session: Session, turn: number, settled: boolean): Promise<Stop> {
+async function waitForOthers(session: Session, turn: number, cut: Deaths | null): Promise<Stop> {
   const { lane } = session;
-  if (settled) markInterrupted(session, turn, { error: 'it was cut off' });
+  if (cut) markInterrupted(session, turn, { error: 'it was cut off', deaths: cut });
   return putOff(lane, lane.deps.clock.now() + BUDGET_LOOK_MS);
 }
 
-/** No model answered: one that named a time is waited for by a durable timer, so often; anything else fails the step. */
+/** No model answered: what may pass is waited out by a durable timer; anything else fails the step. */
 async function giveUp(session: Session, call: Call, failed: readonly FailedModel[]): Promise<Stop> {
-  const { lane, step } = session;
+  const { lane } = session;
   const { turn, reserve } = call;
-  const now = lane.deps.clock.now();
-  const end = judgeFailures(failed, waitsOf(session, turn));
-  markInterrupted(session, turn, { error: end.error, waits: end.kind === 'later' ? end.waits : undefined });
+  const nowMs = lane.deps.clock.now();
+  const { waitMs: boundMs } = lane.deps.models;
+  const end = judgeFailures(failed, { waited: waitedOf(session, turn), nowMs, boundMs });
+  markInterrupted(session, turn, { error: end.error, waited: end.kind === 'later' ? end.waited : undefined });
   lane.writer.batch.release += reserve?.nano ?? 0n;
   call.reserve = null;
-  const told = { step: step.id, turn, error: end.error };
-  if (end.kind === 'later') {
-    const until = new Date(now + end.waitMs).toISOString();
-    lane.writer.event('model.waiting', { ...told, until, waits: end.waits });
-  } else lane.writer.event('model.failed', told);
-  if (end.kind === 'later') return putOff(lane, now + end.waitMs);
+  if (end.kind === 'later') return waitForModel(session, turn, { ...end, nowMs });
+  lane.writer.event('model.failed', { ...placeOf(session, turn), error: end.error });
   await lane.writer.flush();
   if (end.kind === 'overflow') throw new ContextOverflow(end.error, end.model);
   throw new StepFailure(end.error, 'model');
+}
+
+type Later = Extract<CallEnd, { kind: 'later' }>;
+
+/** A wait for the provider is part of the step's work: it ends with the step's timeout at the latest. */
+async function waitForModel(session: Session, turn: number, end: Later & { nowMs: number }): Promise<Stop> {
+  const { lane, state, endsAt } = session;
+  const { nowMs, error, waitMs, waited } = end;
+  const at = Math.min(nowMs + waitMs, endsAt ?? Number.POSITIVE_INFINITY);
+  const until = new Date(at).toISOString();
+  lane.writer.event('model.waiting', { ...placeOf(session, turn), error, until, waits: waited.waits });
+  return putOffWork(lane, at, { kind: 'model', step: state.id, item: state.item, since: nowMs, reason: error });
 }

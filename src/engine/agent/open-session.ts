@@ -176,6 +176,7 @@ function activeClock(lane: Lane, step: StepPlan, agent: AgentPlan) {
   const ends = [endsAt, deadlineOf(lane)].filter((end) => end !== null);
   const over = new AbortController();
   const leftMs = Math.max(0, Math.min(...ends) - now);
+  if (leftMs === 0) over.abort();
   // A timer holds 24 days at most; a longer one is set by the advance that comes near its end.
   const timer = leftMs < 2 ** 31 ? setTimeout(() => over.abort(), leftMs) : null;
   return {

@@ -1,6 +1,7 @@
 import type { ToolCall } from '../../models/contract.js';
 import type { Json } from '../../shared/json.js';
 import type { ToolOutcome } from '../../tools/contract.js';
+import type { StartMark } from './deaths.js';
 import { callKey, type Session } from './session.js';
 
 const PREVIEW_CHARACTERS = 500;
@@ -29,7 +30,13 @@ export function startCall(
   session: Session,
   turn: number,
   number: number,
-  { call, acts, child, names = { name: call.name } }: Started & { readonly names?: Names },
+  {
+    call,
+    acts,
+    child,
+    mark,
+    names = { name: call.name },
+  }: Started & { readonly names?: Names; readonly mark?: StartMark },
 ): void {
   const { lane, step, state } = session;
   const args = preview(JSON.stringify(call.args));
@@ -39,7 +46,7 @@ export function startCall(
     name: call.name,
     acts,
     state: 'started',
-    result: { args, ...(child === undefined ? {} : { child }) },
+    result: { args, ...mark, ...(child === undefined ? {} : { child }) } as unknown as Json,
   });
   const { item, round } = state;
   const told = { step: step.id, item, round, turn, ...names, args };

@@ -2,6 +2,7 @@ import { TOO_LONG } from '../clocks/end-overdue.js';
 import { StepFailure } from '../errors.js';
 import type { Doer, Done } from '../steps/kinds.js';
 import { judgeAnswer, refuseFiltered } from './answer.js';
+import { settleAllCut } from './call-model.js';
 import { nextTurn } from './compaction/next-turn.js';
 import { keepFiles, tellFiles } from './keep-files.js';
 import { openSession } from './open-session.js';
@@ -27,6 +28,10 @@ export const runAgentDoer: Doer = async (lane, step, state) => {
 async function converse(session: Session): Promise<Done> {
   const { lane } = session;
   for (;;) {
+    if (session.timedOut()) {
+      settleAllCut(session);
+      throw session.signal.reason;
+    }
     const last = session.messages.at(-1);
     if (last?.role === 'assistant') {
       refuseFiltered(last);

@@ -3,8 +3,8 @@ import { failpoint } from '../../shared/failpoint.js';
 import { isRecord } from '../../shared/json.js';
 import { type AgentTool, realCall } from '../../tools/index.js';
 import type { Stop } from '../../workflows/contract.js';
-import { Poison } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';
+import { type Deaths, NO_DEATHS, readDeaths, startMark, whenSafe } from './deaths.js';
 import { isGated, runGatedCalls } from './gated-calls.js';
 import { handOver } from './hand-over.js';
 import { checkCall } from './invalid-call.js';
@@ -18,7 +18,6 @@ import { guardAgainstLoops, repeatsItself } from './stuck.js';
 
 const PARALLEL_CALLS = 8;
 const PARALLEL_PROGRAMS = 4;
-const MAX_STARTS = 3;
 const INTERRUPTED = 'interrupted, may have partly run';
 
 /** All calls of a turn at once, results in the order of the calls. A stop is a gate on one of them. */
@@ -27,7 +26,8 @@ export async function runTools(session: Session, asked: Extract<Entry, { role: '
   guardAgainstLoops(session);
   const real = asked.calls.map(realCall);
   const results = real.map((call, index) => known(session, turn, call, index + 1));
-  const calls: TurnCalls = { turn, calls: real, results };
+  const deaths = await Promise.all(real.map((call, index) => deathsOf(session, turn, call, index + 1)));
+  const calls: TurnCalls = { turn, calls: real, results, deaths };
   const stop = await make(session, calls, unknown(session, calls, false));
   if (stop) return stop;
   const gated = unknown(session, calls, true);
@@ -56,12 +56,14 @@ function withName(result: ToolResult | null, name: string): ToolResult[] {
 /** Makes the calls: those that others do are handed over once the rest has ended. */
 async function make(session: Session, calls: TurnCalls, indexes: readonly number[]): Promise<Stop | null> {
   const isHanded = (index: number): boolean => calls.calls[index]?.name === RUN_AGENT;
-  await runFresh(
-    session,
-    calls,
-    indexes.filter((index) => !isHanded(index)),
-  );
+  const fresh = indexes.filter((index) => !isHanded(index));
+  const [worst = NO_DEATHS] = fresh.map((index) => calls.deaths[index] ?? NO_DEATHS).sort(mostFirst);
+  await whenSafe(worst, session.signal, () => runFresh(session, calls, fresh));
   return handOver(session, calls, indexes.filter(isHanded));
+}
+
+function mostFirst(a: Deaths, b: Deaths): number {
+  return b.inCompany - a.inCompany || b.alone - a.alone;
 }
 
 /** Positions of the calls that are still to be made, those that a person has to release or the others. */
@@ -79,14 +81,17 @@ function known(session: Session, turn: number, call: ToolCall, number: number): 
   const fault = checkCall(session, call);
   if (fault !== null && !row?.acts) return { callId: call.id, name: call.name, text: fault, isError: true };
   if (!row) return null;
-  if (!row.acts) {
-    if (row.starts >= MAX_STARTS) throw new Poison(`the worker ended ${MAX_STARTS} times during ${call.name}`);
-    return null;
-  }
+  if (!row.acts) return null;
   // Who was handed work is at it still, or has an end that says how it came out.
   if (call.name === RUN_AGENT) return null;
   interrupt(session, turn, number, { call, acts: true });
   return { callId: call.id, name: call.name, text: INTERRUPTED, isError: true };
+}
+
+/** Only what is made again can end a worker again. */
+async function deathsOf(session: Session, turn: number, call: ToolCall, number: number): Promise<Deaths> {
+  const row = session.journal.get(journalKey(turn, number));
+  return row?.acts ? NO_DEATHS : readDeaths(session.lane, row, `one call of ${call.name}`);
 }
 
 /** Records that a call was cut: what it did of its work nobody knows. */
@@ -103,7 +108,7 @@ function stored(call: ToolCall, row: CallRow): ToolResult {
 
 async function runFresh(
   session: Session,
-  { turn, calls, results }: TurnCalls,
+  { turn, calls, results, deaths }: TurnCalls,
   fresh: readonly number[],
 ): Promise<void> {
   if (fresh.length === 0) return;
@@ -113,8 +118,9 @@ async function runFresh(
   for (const index of fresh) {
     const call = calls[index];
     const tool = call && session.tools.get(call.name);
-    if (call && tool)
-      startCall(session, turn, index + 1, { call, acts: tool.acts(call.args ?? {}), names: namesOf(tool) });
+    if (!call || !tool) continue;
+    const mark = startMark(lane, deaths[index] ?? NO_DEATHS);
+    startCall(session, turn, index + 1, { call, acts: tool.acts(call.args ?? {}), names: namesOf(tool), mark });
   }
   await lane.writer.flush();
   failpoint('tool-started');

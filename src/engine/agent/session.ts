@@ -4,6 +4,7 @@ import type { AgentPlan, StepPlan } from '../../workspace/model.js';
 import type { CallRow } from '../journal/claim.js';
 import type { Lane, StepState } from '../lane/lane.js';
 import type { Past } from './compaction/marker.js';
+import type { Deaths } from './deaths.js';
 
 /** One attempt of an agent at a step, while this process has it in hand. */
 export interface Session {
@@ -68,6 +69,8 @@ export interface TurnCalls {
   readonly turn: number;
   readonly calls: readonly ToolCall[];
   readonly results: (ToolResult | null)[];
+  /** How often the worker died during each of them. */
+  readonly deaths: readonly Deaths[];
 }
 
 export function journalKey(turn: number, call: number): string {

@@ -19,10 +19,23 @@ export interface LaneMemory {
   readonly at?: number;
   /** The lane was put off and does not go on before (epoch ms). */
   readonly notBefore?: number;
+  /** What holds the step's work up, for the run's `waiting`. */
+  readonly held?: HeldUp;
   /** The child run that the step waits for. */
   readonly child?: string;
   /** The child runs that the step's agent handed work to, and whose cost is not counted yet. */
   readonly handed?: readonly string[];
+}
+
+/** A wait that is part of a step's work: for a provider, or for a runtime that is being prepared. */
+export interface HeldUp {
+  readonly kind: 'model' | 'preparing';
+  readonly step: string;
+  readonly item: number;
+  /** Epoch ms; `until` is null where nobody knows. */
+  readonly since: number;
+  readonly until?: number | null;
+  readonly reason: string;
 }
 
 export interface ClaimedLane {

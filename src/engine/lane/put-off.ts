@@ -1,4 +1,6 @@
 import type { Stop } from '../../workflows/contract.js';
+import { countWait } from '../clocks/count-active.js';
+import type { HeldUp } from '../journal/claim.js';
 import { deadlineOf } from './deadline.js';
 import type { Lane } from './lane.js';
 
@@ -15,9 +17,26 @@ export async function putOff(lane: Lane, at: number): Promise<Stop> {
   return { kind: 'later', at };
 }
 
+/**
+ * The same for a wait that is part of the step's work: the run shows what it waits for, and the wait counts for the
+ * timeouts of the steps above, so it ends with the first of them at the latest.
+ */
+export async function putOffWork(lane: Lane, at: number, held: HeldUp): Promise<Stop> {
+  let until = at;
+  for (const clock of lane.run.clocks ?? []) {
+    const leftMs = await countWait(lane.deps.db, clock, until);
+    if (leftMs !== null) until = Math.min(until, lane.deps.clock.now() + Math.max(0, leftMs));
+  }
+  lane.writer.memory = { ...lane.writer.memory, held: { ...held, until } };
+  return putOff(lane, until);
+}
+
 /** Where a lane stops again that is not to go on yet; null when it is. */
 export function stillPutOff(lane: Lane): Stop | null {
   const { notBefore = 0 } = lane.writer.memory;
-  if (notBefore - lane.deps.clock.now() <= EARLY_MS) return null;
-  return { kind: 'later', at: Math.min(notBefore, deadlineOf(lane) ?? notBefore) };
+  if (notBefore - lane.deps.clock.now() > EARLY_MS)
+    return { kind: 'later', at: Math.min(notBefore, deadlineOf(lane) ?? notBefore) };
+  const { held: _over, ...kept } = lane.writer.memory;
+  lane.writer.memory = kept;
+  return null;
 }

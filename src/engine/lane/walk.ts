@@ -57,7 +57,7 @@ function move(lane: Lane, outcome: Extract<Outcome, { kind: 'next' | 'goto' }>):
   writer.phase = 'start';
   writer.state = 'running';
   writer.tries = 1;
-  const { since: _since, child: _child, handed: _handed, notBefore: _notBefore, ...kept } = writer.memory;
+  const { since: _since, child: _child, handed: _handed, notBefore: _notBefore, held: _held, ...kept } = writer.memory;
   writer.memory = kept;
   return null;
 }

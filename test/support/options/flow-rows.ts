@@ -214,7 +214,7 @@ export const AGENT_ROWS: readonly OptionRow[] = [
     key: 'timeout',
     values: 'a duration: `90s` `5m` `2h` `3d` `1w`',
     byDefault: 'none',
-    more: 'The time of one step, waits in it excluded; with the step’s own the smaller holds.',
+    more: 'The time of one step, waits for people in it excluded; with the step’s own the smaller holds.',
     refused: [
       { write: 'timeout: 0m', code: 'agent/bad-value', says: 'duration' },
       { write: 'timeout: 60', code: 'agent/bad-value', says: 'duration' },

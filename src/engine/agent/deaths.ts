@@ -1,0 +1,78 @@
+import { lastOf } from '../../db/index.js';
+import { isRecord, type Json } from '../../shared/json.js';
+import { Poison } from '../errors.js';
+import type { CallRow } from '../journal/claim.js';
+import type { Lane } from '../lane/lane.js';
+import { inTurn } from './in-turn.js';
+
+/**
+ * How often a worker died during one call. A worker is ended for many reasons, and then every call at work in it was
+ * cut: so these deaths prove nothing about one call. From the third on the call is made on its own: of the calls under
+ * suspicion a process makes one at a time, the least suspected first. Only deaths during such a turn count against it,
+ * and one more of them than it takes another call to come under suspicion, so that no call is blamed for another one.
+ */
+export type Deaths = {
+  readonly inCompany: number;
+  readonly alone: number;
+};
+
+export const NO_DEATHS: Deaths = { inCompany: 0, alone: 0 };
+export const MOST_IN_COMPANY = 3;
+export const MOST_ALONE = MOST_IN_COMPANY + 1;
+
+/** What a call's row says at its start. */
+export type StartMark = {
+  readonly worker: string;
+  readonly deaths?: Deaths;
+  readonly alone?: true;
+};
+
+export function startMark({ deps }: Lane, deaths: Deaths): StartMark {
+  const told = deathsTold(deaths);
+  return { worker: deps.workerId, ...told, ...(isSuspect(deaths) ? { alone: true } : {}) };
+}
+
+export function deathsTold(deaths: Deaths): { readonly deaths?: Deaths } {
+  return deaths.inCompany + deaths.alone === 0 ? {} : { deaths };
+}
+
+export function isSuspect({ inCompany }: Deaths): boolean {
+  return inCompany >= MOST_IN_COMPANY;
+}
+
+/** Does the work when it is the call's turn, where the call is under suspicion. */
+export function whenSafe<T>(deaths: Deaths, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  return isSuspect(deaths) ? inTurn(deaths.alone, signal, work) : work();
+}
+
+/**
+ * The deaths during a call that the journal holds. A worker that still lives, that was told to leave, or that ended
+ * together with others did not die of this call. Throws Poison when the call is not to be made again.
+ */
+export async function readDeaths(lane: Lane, row: CallRow | undefined, call: string): Promise<Deaths> {
+  if (row === undefined) return NO_DEATHS;
+  const result = isRecord(row.result) ? row.result : {};
+  const before = storedDeaths(result.deaths);
+  if (row.state !== 'started') return before;
+  const { worker } = result;
+  const died = typeof worker !== 'string' || (worker !== lane.deps.workerId && (await diedAlone(lane, worker)));
+  const deaths = died ? oneMore(before, result.alone === true) : before;
+  if (deaths.alone < MOST_ALONE) return deaths;
+  const count = deaths.inCompany + deaths.alone;
+  throw new Poison(
+    `the worker ended ${count} times during ${call}, so the call is not made again: mend its cause, then rerun from this step`,
+  );
+}
+
+async function diedAlone({ deps }: Lane, worker: string): Promise<boolean> {
+  return (await lastOf(deps.db, worker)) === 'died';
+}
+
+function oneMore({ inCompany, alone }: Deaths, wasAlone: boolean): Deaths {
+  return wasAlone ? { inCompany, alone: alone + 1 } : { inCompany: inCompany + 1, alone };
+}
+
+function storedDeaths(stored: Json | undefined): Deaths {
+  if (!isRecord(stored)) return NO_DEATHS;
+  return { inCompany: Number(stored.inCompany ?? 0), alone: Number(stored.alone ?? 0) };
+}
