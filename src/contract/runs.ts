@@ -140,7 +140,14 @@ const Step = Round.extend({
   items: z.array(Round).optional().describe('The items of an each'),
   files: z.array(z.object({ agent: z.string(), path: z.string(), size: z.number() })),
   trace: z
-    .array(z.looseObject({ at: Time, kind: z.string(), text: z.string() }))
+    .array(
+      z.looseObject({
+        at: Time,
+        kind: z.string(),
+        text: z.string(),
+        item: z.number().int().optional().describe('Of an each, from 1'),
+      }),
+    )
     .describe('The newest lines, oldest first; /events?step= lists them all'),
   traceTotal: z.number().int(),
 });

@@ -101,6 +101,7 @@ async function openLaneState(deps: Deps, turn: Turn, opening: Opening): Promise<
       {
         runId,
         lane,
+        item: lanePlanOf(plan, lane).item,
         signal,
         now: () => deps.clock.now(),
         hide: (value) => hidden.value(value),

@@ -16,6 +16,8 @@ export interface EventRow {
   readonly total?: number;
 }
 
+const LONGEST_WHY = 200;
+
 type Say = (data: Readonly<Record<string, Json>>) => string;
 
 /** What people named, and the model that it is where the name does not say so. Runs of before know only the first. */
@@ -27,6 +29,13 @@ function modelOf({ model, served }: Readonly<Record<string, unknown>>): string {
 function refusedText(refused: Json | undefined): string {
   const hosts = Array.isArray(refused) ? refused.flatMap((entry) => (isRecord(entry) ? String(entry.host) : [])) : [];
   return hosts.length === 0 ? '' : `; it was not let to ${hosts.join(', ')}`;
+}
+
+/** Why a call failed: the limit that ended it, or the first line of what the model was told. */
+function whyText({ why, isError, preview }: Readonly<Record<string, Json>>): string {
+  const [line = ''] = isError && typeof preview === 'string' ? preview.trim().split('\n') : [];
+  const text = why ? String(why) : line.slice(0, LONGEST_WHY);
+  return text === '' ? '' : `: ${text}`;
 }
 
 /** What people read for each event of a step. Events of other kinds stand with their name. */
@@ -55,7 +64,9 @@ const TEXTS: Readonly<Record<string, Say>> = {
   'model.interrupted': (data) => `a call of ${modelOf(data)} was cut off; it counts at what it had set aside`,
   'tool.started': (data) => `${data.name} ${data.args}`,
   'tool.finished': (data) =>
-    `${data.name} ${data.isError ? 'failed' : 'answered'} in ${data.ms} ms${data.why ? `: ${data.why}` : ''}${refusedText(data.refused)}`,
+    `${data.name} ${data.isError ? 'failed' : 'answered'} in ${data.ms} ms${whyText(data)}${refusedText(data.refused)}`,
+  'tool.refused': (data) => `${data.name} was refused: ${data.error}`,
+  'tool.unavailable': (data) => String(data.error),
   'tool.interrupted': (data) => `${data.name} was interrupted, may have partly run`,
   'sandbox.preparing': (data) => `prepares the runtime: ${data.packages || 'interpreters'}`,
   'sandbox.prepared': (data) => `prepared the runtime in ${data.ms} ms`,
@@ -80,12 +91,13 @@ const TEXTS: Readonly<Record<string, Say>> = {
 /** One line of a step's trace. `releaseUrl` is shown where the step waits for an event. */
 export function traceLine(row: EventRow, releaseUrl: (step: string) => string): TraceLine {
   const data = isRecord(row.data) ? (row.data as Record<string, Json>) : {};
-  const { step: _step, item: _item, text: _text, park: _park, ...rest } = data;
+  const { step: _step, item, text: _text, park: _park, ...rest } = data;
   const text =
     row.type === 'event.waiting'
       ? `waits for an event: POST ${releaseUrl(String(data.step))}`
       : (TEXTS[row.type]?.(data) ?? row.type);
-  return { ...rest, at: row.at.toISOString(), kind: row.type, text };
+  const ofItem = typeof item === 'number' && item > 0 ? { item } : {};
+  return { ...rest, ...ofItem, at: row.at.toISOString(), kind: row.type, text };
 }
 
 /** The step that an event tells of; null for those of the run as a whole. */

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { type NativeConnection, Worker } from '@temporalio/worker';
 import type { EvalActivities, RunActivities, ScheduleActivities, ToolTestActivities } from '../workflows/contract.js';
+import { createRunTuner } from './slots/run-tuner.js';
 
 export interface RunWorkerOptions {
   readonly connection: NativeConnection;
@@ -25,7 +26,8 @@ const SHUTDOWN_GRACE_MS = 20_000;
 export async function createRunWorker(options: RunWorkerOptions): Promise<Worker> {
   const { connection, namespace, taskQueue, activities, bundlePath, isOnlyBuild = () => true } = options;
   if (!existsSync(bundlePath)) throw new Error(`${bundlePath} is missing: run \`npm run build\`, then start again.`);
-  return Worker.create({
+  const { tuner, watchUntil } = createRunTuner();
+  const worker = await Worker.create({
     connection,
     namespace,
     taskQueue,
@@ -37,12 +39,13 @@ export async function createRunWorker(options: RunWorkerOptions): Promise<Worker
     defaultHeartbeatThrottleInterval: '1s',
     // A run whose worker died goes to another after this.
     stickyQueueScheduleToStartTimeout: '3s',
-    maxConcurrentActivityTaskExecutions: 100,
-    maxConcurrentWorkflowTaskExecutions: 40,
+    tuner,
     maxCachedWorkflows: 500,
     shutdownGraceTime: SHUTDOWN_GRACE_MS,
     shutdownForceTime: SHUTDOWN_GRACE_MS + 5_000,
   });
+  watchUntil(() => worker.getState() === 'STOPPED' || worker.getState() === 'FAILED');
+  return worker;
 }
 
 /** What tells two builds of the workflows apart. */

@@ -64,10 +64,13 @@ export async function assembleTools(deps: ToolDeps, context: ToolContext): Promi
 async function operationsOf(deps: ToolDeps, context: ToolContext, tool: ToolPlan): Promise<readonly AgentTool[]> {
   const { agent, step } = context;
   const found = await allOperations(deps, context, tool);
-  const named = nameOperations(tool.name, [...found, ...missing(agent, tool, found)]);
+  const all = [...found, ...missing(agent, tool, found)];
+  for (const { unusable: error } of all)
+    if (error !== undefined && !context.signal.aborted) context.tell?.('tool.unavailable', { name: tool.name, error });
+  const named = nameOperations(tool.name, all);
   const { standIn } = context;
-  const all = standIn ? named.map((one) => inCase(one, standIn)) : named;
-  return [grantsOf(agent, tool.name), step.tools].reduce(narrowed, all).filter((one) => !isDisallowed(agent, one));
+  const inUse = standIn ? named.map((one) => inCase(one, standIn)) : named;
+  return [grantsOf(agent, tool.name), step.tools].reduce(narrowed, inUse).filter((one) => !isDisallowed(agent, one));
 }
 
 /**

@@ -49,11 +49,13 @@ export interface ToolContext {
   readonly guard: (sql: Sql) => Promise<void>;
   /** Hears what programs say, as they say it. */
   readonly onOutput?: (chunk: string) => void;
-  /** Writes an event of the step: what a call does before it begins. */
-  readonly tell?: (type: `sandbox.${'preparing' | 'prepared' | 'unprepared'}`, data: JsonObject) => void;
+  /** Writes an event of the step: what is made ready for it, and what it cannot use. */
+  readonly tell?: (type: ToolEvent, data: JsonObject) => void;
   /** What answers for granted tools, in a run of an eval. */
   readonly standIn?: StandIn | null;
 }
+
+export type ToolEvent = `sandbox.${'preparing' | 'prepared' | 'unprepared'}` | 'tool.unavailable';
 
 /** A step's context for one call. */
 export interface CallContext extends ToolContext {
@@ -94,6 +96,8 @@ export interface AgentTool {
 
 /** One thing that a granted tool can do. Its transport gives them; their names are made where tools are assembled. */
 export interface Operation extends Omit<AgentTool, 'ref' | 'spec'> {
+  /** Why it cannot be used in this step. */
+  readonly unusable?: string;
   /** As its document or server names it; null for a tool that is one thing alone. */
   readonly operation: string | null;
   readonly description: string;

@@ -24,13 +24,14 @@ with zipfile.ZipFile(sys.argv[1], "w") as z:
 
 /**
  * A registry of both kinds on this host, which pip and npm of this machine are set up with while the test lasts, with
- * credentials: `greet` is a wheel, and a package whose install script would leave a mark; `sourced` has no wheel.
+ * credentials, and that answers nothing until `before` is done: `greet` is a wheel, and a package whose install script would leave a mark; `sourced` has no wheel.
  */
-export async function startRegistry() {
+export async function startRegistry(before: () => Promise<void> = async () => undefined) {
   const folder = mkdtempSync(join(tmpdir(), 'registry-'));
   const files = makePackages(folder);
   const asked: string[] = [];
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
+    await before();
     asked.push(request.url ?? '');
     const { authorization = '' } = request.headers;
     const basic = `Basic ${Buffer.from(`${REGISTRY_USER}:${REGISTRY_PASSWORD}`).toString('base64')}`;

@@ -81,7 +81,7 @@ async function work(
   const { signal } = new AbortController();
   const writer = new LaneWriter(
     testDb(),
-    { runId, lane, signal, now: Date.now, onWritten: () => undefined, hide: <T>(value: T) => value },
+    { runId, lane, item: 0, signal, now: Date.now, onWritten: () => undefined, hide: <T>(value: T) => value },
     claimed,
   );
   // A step's cap that all lanes of the run share, and the root's: the lesser one holds.
@@ -183,7 +183,15 @@ test('security 31: a call in flight when its run is closed is booked at what it 
   const { signal } = new AbortController();
   const writer = new LaneWriter(
     testDb(),
-    { runId: child, lane: 'main', signal, now: Date.now, onWritten: () => undefined, hide: <T>(value: T) => value },
+    {
+      runId: child,
+      lane: 'main',
+      item: 0,
+      signal,
+      now: Date.now,
+      onWritten: () => undefined,
+      hide: <T>(value: T) => value,
+    },
     claimed,
   );
   writer.caps = [{ key: `run/${root}`, cap: '1000' }];

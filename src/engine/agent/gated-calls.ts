@@ -6,6 +6,7 @@ import type { Stop } from '../../workflows/contract.js';
 import type { ParkRow } from '../journal/claim.js';
 import type { GateCall, GateSpec } from '../steps/gate-spec.js';
 import { parkOn } from '../steps/park-on.js';
+import { refuseCall } from './record-call.js';
 import type { Session, TurnCalls } from './session.js';
 
 const SHOWN_CHARACTERS = 4_000;
@@ -51,6 +52,7 @@ export async function runGatedCalls(
       released.push(index);
       continue;
     }
+    if (refusal !== null) refuseCall(session, turn, index + 1, { call, why: refusal, isError: false });
     const text = refusal ?? answerOf(parked.decided, questionNumber(asked, position));
     results[index] = { callId: call.id, name: call.name, text, isError: false };
   }

@@ -8,7 +8,7 @@ import type { Stop } from '../../workflows/contract.js';
 import { TOO_LONG } from '../clocks/end-overdue.js';
 import { capStep, childResult, countChild, pinnedPlan, readChildRow, writeChild } from '../steps/child-run.js';
 import { least } from './caps.js';
-import { finishCall, preview, startCall } from './record-call.js';
+import { finishCall, preview, refuseCall, startCall } from './record-call.js';
 import { RUN_AGENT } from './run-agent-tool.js';
 import { journalKey, type Session, type TurnCalls } from './session.js';
 
@@ -135,7 +135,7 @@ async function begin(session: Session, calls: TurnCalls, fresh: readonly number[
       const text = isDeepest
         ? `work is handed on ${DEEPEST} deep at most, and ${agent.name} is the last of them: do it yourself, or answer what is left to do`
         : `there is no agent ${agentOf(call)} in the revision of this run`;
-      finishCall(session, calls.turn, index + 1, { call, acts: true, state: 'finished', outcome: failed(text) });
+      refuseCall(session, calls.turn, index + 1, { call, why: text, isError: true });
       calls.results[index] = { callId: call.id, name: call.name, text, isError: true };
       continue;
     }

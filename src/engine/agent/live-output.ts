@@ -1,6 +1,7 @@
 import type { ToolContext } from '../../tools/contract.js';
 import { deltaSink } from '../rows/deltas.js';
 import type { Session } from './session.js';
+import { stepTeller } from './tell-step.js';
 
 /** What a stream is told of one call, in UTF-16 code units: the call's result has more of it. */
 const MOST_TOLD = 65_536;
@@ -22,10 +23,7 @@ export function liveOutput(session: Session, at: { readonly turn: number; readon
       left -= chunk.length;
       if (left <= 0) sink.push('\n[… what follows is in the result]\n');
     },
-    tell: (type, data) => {
-      lane.writer.event(type, { ...place, ...data });
-      lane.writer.flushSoon();
-    },
+    tell: stepTeller(lane, state),
     end: () => sink.end(),
   };
 }

@@ -18,6 +18,9 @@ import { buildOpening, buildSystem } from './prompt.js';
 import { resumeStep } from './resume-step.js';
 import { runAgentTool } from './run-agent-tool.js';
 import { journalKey, type Session } from './session.js';
+import { stepTeller } from './tell-step.js';
+
+const SHOW_AFTER_MS = 250;
 
 /** Everything an attempt needs, rebuilt from rows and files: a worker that takes over starts from the same place. */
 export async function openSession(
@@ -27,6 +30,8 @@ export async function openSession(
 ): Promise<Session & { close(): Promise<void> }> {
   const agent = agentOf(lane, step);
   const { deps, run, plan } = lane;
+  // What takes long before the first call (tokens, servers, runtimes) must not leave the run shown as queued.
+  const late = setTimeout(() => lane.writer.flushSoon(), SHOW_AFTER_MS);
   try {
     const models = deps.models.resolve(step.model ?? agent.model ?? null, plan.workspace.models);
     const secrets = await openStepSecrets(lane, step, agent);
@@ -47,7 +52,8 @@ export async function openSession(
     const clock = activeClock(lane, step, agent);
     const saved = (path: string) => readSaved(lane, state, path);
     const openFolder = folder.folder;
-    const context = toolContext(lane, step, agent, { seen, saved, secrets, openFolder, signal: clock.signal });
+    const tell = stepTeller(lane, state);
+    const context = toolContext(lane, step, agent, { seen, saved, secrets, openFolder, tell, signal: clock.signal });
     const close = async () => {
       clock.close();
       await lane.servers.leaveStep();
@@ -82,6 +88,8 @@ export async function openSession(
     // A model that is not configured or a tool that this version cannot run fails the step with that sentence.
     if (error instanceof Refusal && error.kind === 'refused') throw new StepFailure(error.message);
     throw error;
+  } finally {
+    clearTimeout(late);
   }
 }
 
@@ -144,7 +152,7 @@ function toolContext(
   lane: Lane,
   step: StepPlan,
   agent: AgentPlan,
-  own: Pick<ToolContext, 'seen' | 'saved' | 'secrets' | 'openFolder' | 'signal'>,
+  own: Pick<ToolContext, 'seen' | 'saved' | 'secrets' | 'openFolder' | 'tell' | 'signal'>,
 ): ToolContext {
   const results = new Map<string, string>();
   for (const state of lane.steps.values()) {

@@ -25,6 +25,13 @@ export interface Finished extends Started {
   readonly outcome: ToolOutcome;
 }
 
+export interface Refused {
+  readonly call: ToolCall;
+  readonly why: string;
+  /** Whether the model is told so as an error. */
+  readonly isError: boolean;
+}
+
 /** Puts the start of a tool call into the next write, and its event. */
 export function startCall(
   session: Session,
@@ -71,4 +78,21 @@ export function finishCall(session: Session, turn: number, number: number, end: 
 
 export function preview(text: string): string {
   return text.length <= PREVIEW_CHARACTERS ? text : `${text.slice(0, PREVIEW_CHARACTERS)}…`;
+}
+
+/** Records a call that is not made, with its reason: once, however often its turn is gone over again. */
+export function refuseCall(session: Session, turn: number, number: number, refused: Refused): void {
+  const { call, why, isError } = refused;
+  const { lane, step, state } = session;
+  const args = preview(JSON.stringify(call.args) ?? '');
+  lane.writer.batch.calls.push({
+    ...callKey(session, turn, number),
+    kind: 'tool',
+    name: call.name,
+    acts: false,
+    state: 'refused',
+    result: { args, text: why, isError },
+  });
+  const { item, round } = state;
+  lane.writer.event('tool.refused', { step: step.id, item, round, turn, name: call.name, args, error: preview(why) });
 }

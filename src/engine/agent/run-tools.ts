@@ -11,7 +11,7 @@ import { checkCall } from './invalid-call.js';
 import { keepFiles, tellFiles } from './keep-files.js';
 import { limiter } from './limiter.js';
 import { makeCall } from './make-call.js';
-import { type Finished, finishCall, preview, startCall } from './record-call.js';
+import { type Finished, finishCall, preview, refuseCall, startCall } from './record-call.js';
 import { RUN_AGENT } from './run-agent-tool.js';
 import { type Entry, journalKey, type Session, say, type TurnCalls, turnsOf } from './session.js';
 import { guardAgainstLoops, repeatsItself } from './stuck.js';
@@ -79,7 +79,10 @@ function known(session: Session, turn: number, call: ToolCall, number: number): 
   const row = session.journal.get(journalKey(turn, number));
   if (row && row.state !== 'started') return stored(call, row);
   const fault = checkCall(session, call);
-  if (fault !== null && !row?.acts) return { callId: call.id, name: call.name, text: fault, isError: true };
+  if (fault !== null && !row?.acts) {
+    refuseCall(session, turn, number, { call, why: fault, isError: true });
+    return { callId: call.id, name: call.name, text: fault, isError: true };
+  }
   if (!row) return null;
   if (!row.acts) return null;
   // Who was handed work is at it still, or has an end that says how it came out.

@@ -11,6 +11,7 @@ export interface StepWrite {
   readonly data: Json | undefined;
   readonly event_payload: Json | undefined;
   readonly decision: Json | undefined;
+  readonly items: Json | undefined;
   readonly feedback: string | null;
   readonly error: string | null;
   readonly cost_nano: string;
@@ -37,7 +38,7 @@ export interface CallWrite extends CallKey {
   readonly kind: 'model' | 'tool';
   readonly name: string;
   readonly acts: boolean;
-  readonly state: 'started' | 'finished' | 'interrupted';
+  readonly state: 'started' | 'finished' | 'interrupted' | 'refused';
   readonly result: Json | undefined;
 }
 

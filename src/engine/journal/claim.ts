@@ -21,6 +21,8 @@ export interface LaneMemory {
   readonly notBefore?: number;
   /** What holds the step's work up, for the run's `waiting`. */
   readonly held?: HeldUp;
+  /** Tools that the step could not use, and why: told once each. */
+  readonly unavailable?: Readonly<Record<string, string>>;
   /** The child run that the step waits for. */
   readonly child?: string;
   /** The child runs that the step's agent handed work to, and whose cost is not counted yet. */
@@ -106,6 +108,7 @@ export interface StepRow {
   readonly data: Json | null;
   readonly event_payload: Json | null;
   readonly decision: Json | null;
+  readonly items: Json | null;
   readonly feedback: string | null;
   readonly error: string | null;
   readonly cost_nano: string;
@@ -172,7 +175,7 @@ const VIEW = `SELECT jsonb_build_object('id', r.id, 'tenantId', r.tenant_id, 'wo
   (SELECT coalesce(jsonb_agg(to_jsonb(x) || jsonb_build_object('previous', (SELECT jsonb_build_object('result', p.result, 'data', p.data)
         FROM step p WHERE p.run_id = $1 AND p.id = x.id AND p.item = x.item AND p.round = x.round - 1))), '[]')
     FROM (SELECT DISTINCT ON (id, item) id, item, round, lane, status, attempts, result, data,
-      event_payload, decision, feedback, error, cost_nano::text, tokens_in, tokens_out, tokens_cached, copied
+      event_payload, decision, items, feedback, error, cost_nano::text, tokens_in, tokens_out, tokens_cached, copied
     FROM (SELECT * FROM step WHERE run_id = $1 AND item = 0
       UNION ALL SELECT * FROM step WHERE run_id = $1 AND item = $5 AND id = $4
       UNION ALL SELECT * FROM step WHERE $3 AND run_id = $1 AND item > 0 AND starts_with(lane, $2 || '/')) all_steps
@@ -217,7 +220,8 @@ export interface CallRow {
   readonly kind: 'model' | 'tool';
   readonly name: string;
   readonly acts: boolean;
-  readonly state: 'started' | 'finished' | 'interrupted';
+  /** `refused`: it was not made, and the model was told why. */
+  readonly state: 'started' | 'finished' | 'interrupted' | 'refused';
   readonly starts: number;
   readonly result: Json | null;
 }

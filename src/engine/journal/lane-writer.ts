@@ -39,6 +39,8 @@ export class LaneWriter {
     private readonly ref: {
       readonly runId: string;
       readonly lane: string;
+      /** Of an each, from 1; 0 in other lanes. */
+      readonly item: number;
       readonly signal: AbortSignal;
       now(): number;
       /** The one way into the rows: what must not be told is left out here. */
@@ -58,7 +60,9 @@ export class LaneWriter {
   }
 
   event(type: string, data: object = {}): void {
-    this.batch.events.push({ type, data: data as Batch['events'][number]['data'] });
+    // Each event of a step names its item, so that people can tell the items of an each apart.
+    const told = 'step' in data ? { item: this.ref.item, ...data } : data;
+    this.batch.events.push({ type, data: told as Batch['events'][number]['data'] });
   }
 
   /** Writes the batch while the work goes on; if it fails, so does the next flush. For what must not wait to be durable. */

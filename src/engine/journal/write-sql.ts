@@ -62,16 +62,16 @@ m AS (
   FROM r, b, jsonb_to_recordset(b.j->'messages') x(step text, item int, round int, attempt int, epoch int, seq int, role text, content jsonb)
 ),
 s AS (
-  INSERT INTO step (run_id, lane, id, item, round, status, attempts, result, data, event_payload, decision, feedback, error,
+  INSERT INTO step (run_id, lane, id, item, round, status, attempts, result, data, event_payload, decision, items, feedback, error,
     cost_nano, tokens_in, tokens_out, tokens_cached, finished_at)
-  SELECT $1, $2, x.id, x.item, x.round, x.status, x.attempts, x.result, x.data, x.event_payload, x.decision, x.feedback, x.error,
+  SELECT $1, $2, x.id, x.item, x.round, x.status, x.attempts, x.result, x.data, x.event_payload, x.decision, x.items, x.feedback, x.error,
     x.cost_nano, x.tokens_in, x.tokens_out, x.tokens_cached, CASE WHEN x.ended THEN now() END
   FROM r, b, jsonb_to_recordset(b.j->'steps') x(id text, item int, round int, status text, attempts int, result text, data jsonb,
-    event_payload jsonb, decision jsonb, feedback text, error text, cost_nano bigint, tokens_in int, tokens_out int,
+    event_payload jsonb, decision jsonb, items jsonb, feedback text, error text, cost_nano bigint, tokens_in int, tokens_out int,
     tokens_cached int, ended boolean)
   ON CONFLICT (run_id, id, item, round) DO UPDATE SET
     status = excluded.status, attempts = excluded.attempts, result = excluded.result, data = excluded.data,
-    event_payload = excluded.event_payload, decision = excluded.decision, feedback = excluded.feedback, error = excluded.error,
+    event_payload = excluded.event_payload, decision = excluded.decision, items = excluded.items, feedback = excluded.feedback, error = excluded.error,
     cost_nano = excluded.cost_nano, tokens_in = excluded.tokens_in, tokens_out = excluded.tokens_out,
     tokens_cached = excluded.tokens_cached, finished_at = excluded.finished_at
 ),

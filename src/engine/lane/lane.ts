@@ -22,6 +22,8 @@ export interface StepState {
   data: Json | undefined;
   eventPayload: Json | undefined;
   decision: Json | undefined;
+  /** Of a step with `each`, how its items ended, in their order. */
+  items: Json | undefined;
   feedback: string | null;
   error: string | null;
   costNano: bigint;
@@ -89,6 +91,7 @@ export function indexSteps(rows: LaneView['steps']): Map<string, StepState> {
       data: row.data ?? undefined,
       eventPayload: row.event_payload ?? undefined,
       decision: row.decision ?? undefined,
+      items: row.items ?? undefined,
       feedback: row.feedback,
       error: row.error,
       costNano: BigInt(row.cost_nano),
@@ -127,6 +130,7 @@ export function writeStep(lane: Lane, step: StepState, event?: string, data: obj
     data: step.data,
     event_payload: step.eventPayload,
     decision: step.decision,
+    items: step.items,
     feedback: step.feedback,
     error: step.error,
     cost_nano: String(step.costNano),
@@ -172,6 +176,7 @@ export function beginStep(lane: Lane, plan: { readonly id: string }, item: numbe
     data: undefined,
     eventPayload: undefined,
     decision: undefined,
+    items: undefined,
     feedback,
     error: null,
     costNano: 0n,

@@ -48,6 +48,7 @@ export function stepScope(step: StepState | undefined): Json {
     ...(data === undefined ? {} : { data }),
     ...(step.eventPayload === undefined ? {} : { event: step.eventPayload }),
     ...(step.decision === undefined ? {} : { decision: step.decision }),
+    ...(step.items === undefined ? {} : { items: step.items }),
     costUsd: toUsd(step.costNano),
   };
 }

@@ -57,7 +57,15 @@ function move(lane: Lane, outcome: Extract<Outcome, { kind: 'next' | 'goto' }>):
   writer.phase = 'start';
   writer.state = 'running';
   writer.tries = 1;
-  const { since: _since, child: _child, handed: _handed, notBefore: _notBefore, held: _held, ...kept } = writer.memory;
+  const {
+    since: _since,
+    child: _child,
+    handed: _handed,
+    notBefore: _notBefore,
+    held: _held,
+    unavailable: _told,
+    ...kept
+  } = writer.memory;
   writer.memory = kept;
   return null;
 }

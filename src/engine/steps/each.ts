@@ -7,6 +7,8 @@ import { followFork, forkStop, lanesOf, openFork } from './fork.js';
 import type { Doer, Done } from './kinds.js';
 
 const MAX_ITEMS = 1_000;
+/** Of an item's error, in what later steps read: a thousand of them are part of each look at the run. */
+const LONGEST_ERROR = 500;
 
 /** Runs the step once an item, each in a lane of its own. `data` is the list in the items' order. */
 export const runEach: Doer = async (lane, step, state) =>
@@ -19,7 +21,10 @@ async function forkItems(lane: Lane, step: StepPlan, state: StepState): Promise<
   const list = evaluateOrFail(each.list, scopeOf(lane), 'each');
   if (!Array.isArray(list)) throw new StepFailure(`each: ${each.list} is no list`);
   if (list.length > MAX_ITEMS) throw new StepFailure(`each: ${list.length} items are more than ${MAX_ITEMS}`);
-  if (list.length === 0) return { kind: 'done', result: '', data: [] };
+  if (list.length === 0) {
+    state.items = [];
+    return { kind: 'done', result: '', data: [] };
+  }
   const items = list.map((value: Json) => ({ value }));
   await openFork(lane, step.id, state.round, items);
   return { kind: 'stop', stop: forkStop(lane, step, state.round, list.length, each.parallel) };
@@ -31,9 +36,17 @@ async function joinItems(lane: Lane, step: StepPlan, state: StepState): Promise<
   if (joined.kind === 'open') {
     return { kind: 'stop', stop: forkStop(lane, step, state.round, count, step.each?.parallel) };
   }
-  if (joined.kind === 'failed') throw new StepFailure(joined.error);
   const items = Array.from({ length: count }, (_, index) => lane.steps.get(stepKey(step.id, index + 1)));
+  state.items = items.map(howItEnded);
+  if (joined.kind === 'failed') throw new StepFailure(joined.error);
   const data = items.map((item): Json => (item?.status === 'completed' ? (item.data ?? item.result) : null));
   const result = items.map((item) => (item?.status === 'completed' ? (item.result ?? '') : '')).join('\n\n');
   return { kind: 'done', result, data };
+}
+
+/** A result in `data` that is null may be an item that failed: `steps.<id>.items[i]` tells which, and why. */
+function howItEnded(item: StepState | undefined): Json {
+  if (item === undefined) return { status: 'failed', error: 'the item ended before its step began' };
+  const { status, error } = item;
+  return { status, ...(error === null ? {} : { error: error.slice(0, LONGEST_ERROR) }) };
 }

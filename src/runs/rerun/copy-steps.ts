@@ -18,9 +18,9 @@ export async function copySteps(sql: Sql, { from, to, chosen }: Copy): Promise<v
   if (rows.length > 0) {
     await sql.query({
       name: 'copy-steps',
-      text: `INSERT INTO step (run_id, id, item, round, lane, status, attempts, result, data, event_payload, decision, edits,
+      text: `INSERT INTO step (run_id, id, item, round, lane, status, attempts, result, data, event_payload, decision, items, edits,
             feedback, error, started_at, finished_at, copied)
-        SELECT $2, s.id, s.item, s.round, s.lane, s.status, s.attempts, s.result, s.data, s.event_payload, s.decision, s.edits,
+        SELECT $2, s.id, s.item, s.round, s.lane, s.status, s.attempts, s.result, s.data, s.event_payload, s.decision, s.items, s.edits,
             s.feedback, s.error, s.started_at, s.finished_at, true
           FROM step s JOIN unnest($3::text[], $4::int[], $5::int[]) k (id, item, round) USING (id, item, round)
           WHERE s.run_id = $1`,

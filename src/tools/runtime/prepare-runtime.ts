@@ -33,7 +33,7 @@ export interface PreparedRuntime {
 const NOTHING: PreparedRuntime = { env: {}, readOnly: [], release: () => undefined };
 
 /** A preparation of this process that is under way, by its hash: whoever needs the same waits for it. */
-const underWay = new Map<string, Promise<unknown>>();
+const underWay = new Map<string, { readonly work: Promise<unknown>; readonly runId: string }>();
 const interpreters = new Map<string, InterpretersHere>();
 
 /**
@@ -82,15 +82,33 @@ async function prepared(deps: RuntimeDeps, context: ToolContext, wish: Runtime):
     context.signal.throwIfAborted();
     const other = underWay.get(hash);
     // It may have been stopped with its own run: then it is for the next one to try.
-    if (other !== undefined) await untilAborted(other, context.signal);
-    else await alone(hash, () => prepareOnce(deps, context, { cache, wish, here, needs, hash }));
+    if (other !== undefined) await waitForOther(other, context, { hash, wish });
+    else await alone(hash, context.run.id, () => prepareOnce(deps, context, { cache, wish, here, needs, hash }));
   }
 }
 
-async function alone(hash: string, work: () => Promise<void>): Promise<void> {
+/** Another program prepares the same. Where that is of another run, this one shows that it waits for it too. */
+async function waitForOther(
+  other: { readonly work: Promise<unknown>; readonly runId: string },
+  context: ToolContext,
+  { hash, wish }: Pick<Preparation, 'hash' | 'wish'>,
+): Promise<void> {
+  const told = { packages: packagesOf(wish), hash: hash.slice(0, 12), shared: true };
+  const began = performance.now();
+  const tell = other.runId === context.run.id ? undefined : context.tell;
+  tell?.('sandbox.preparing', told);
+  await untilAborted(other.work, context.signal);
+  tell?.('sandbox.prepared', { ...told, ms: Math.round(performance.now() - began) });
+}
+
+function packagesOf({ pip, npm }: Runtime): string {
+  return [...pip, ...npm].join(', ');
+}
+
+async function alone(hash: string, runId: string, work: () => Promise<void>): Promise<void> {
   const mine = work();
   const quiet = mine.catch(() => undefined);
-  underWay.set(hash, quiet);
+  underWay.set(hash, { work: quiet, runId });
   try {
     await mine;
   } finally {
@@ -118,7 +136,7 @@ export interface Preparation {
 
 async function prepareOnce(deps: RuntimeDeps, context: ToolContext, preparation: Preparation): Promise<void> {
   const { cache, hash, wish } = preparation;
-  const wanted = [...wish.pip, ...wish.npm].join(', ');
+  const wanted = packagesOf(wish);
   const began = performance.now();
   context.tell?.('sandbox.preparing', { packages: wanted, hash: hash.slice(0, 12) });
   const folder = await newEntry(cache);

@@ -5,6 +5,7 @@ import { toolError } from '../outcome.js';
 export function unusable(operation: string | null, why: string): Operation {
   return {
     operation,
+    unusable: why,
     description: `Cannot be used now: ${why}.`,
     parameters: { type: 'object' },
     acts: () => false,

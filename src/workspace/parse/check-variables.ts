@@ -124,8 +124,9 @@ function stepFault([, id, field, ...rest]: readonly string[], scope: StepScope):
   if (field === undefined) {
     return bad(`name what of the step, as in \`{{steps.${id}.result}}\`: ${STEP_FIELDS.join(', ')}.`);
   }
-  if (field !== 'data') return fieldFault(field, STEP_FIELDS);
-  return place.node.options.may('each') ? undefined : propertyFault(rest[0], place.node.schema);
+  const isEach = place.node.options.may('each');
+  if (field !== 'data') return fieldFault(field, isEach ? [...STEP_FIELDS, 'items'] : STEP_FIELDS);
+  return isEach ? undefined : propertyFault(rest[0], place.node.schema);
 }
 
 function inputFault([, field]: readonly string[], schema: JsonObject | undefined): PathFault | undefined {

@@ -62,7 +62,7 @@ Answer {{input}} in three sentences.
 
 - **Order inside a step:** \`when\`, then its agent or subflow works, then \`wait\` or \`approve\`, then \`until\`, then the next step.
 - **In the text,** \`{{path}}\` is data (\`{{input}}\`, \`{{steps.draft_the_answer.result}}\`) and \`[[path]]\` a document. A step's id is its title, folded.
-- **Conditions** are CEL over \`input\`, \`steps.<id>.{result,data,event,decision,status}\`, \`trigger\` and \`run\`.
+- **Conditions** are CEL over \`input\`, \`steps.<id>.{result,data,event,decision,status}\`, \`trigger\` and \`run\`. Of a step with \`each\`, \`steps.<id>.items[i]\` has the \`status\` of each item and, of one that failed, its \`error\`; \`data[i]\` is null there.
 - **What is wrong** with an option is refused at deploy, with its code, path, line and column. An unknown option is \`step/unknown-option\`, an unknown key \`flow/unknown-key\` or \`agent/unknown-key\`, with the name that was probably meant.
 
 This page is made from the tests. They run each example in peace, and again with its worker killed (\`kill -9\`) while the run stands in the option; many a third time, killed right after a write. The flow that is switched off is started in vain.

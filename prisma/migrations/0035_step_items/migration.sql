@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "step" ADD COLUMN     "items" JSONB;

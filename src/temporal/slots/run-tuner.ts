@@ -1,0 +1,32 @@
+import type { ActivitySlotInfo, WorkerTuner, WorkflowSlotInfo } from '@temporalio/worker';
+import { activityRule } from './activity-rule.js';
+import { createSlotLine } from './slot-line.js';
+import { workflowTaskRule } from './workflow-task-rule.js';
+
+const LOOK_EVERY_MS = 100;
+
+/** How many tasks a worker of runs takes at once, by what this process has of the CPU. */
+export function createRunTuner(): { readonly tuner: WorkerTuner; watchUntil(isOver: () => boolean): void } {
+  const now = () => performance.now();
+  const workflowTasks = createSlotLine<WorkflowSlotInfo>(workflowTaskRule(), now);
+  const rule = activityRule();
+  const activities = createSlotLine<ActivitySlotInfo>(rule, now);
+  return {
+    tuner: {
+      workflowTaskSlotSupplier: workflowTasks.supplier,
+      activityTaskSlotSupplier: activities.supplier,
+      localActivityTaskSlotSupplier: { type: 'fixed-size', numSlots: 1 },
+      nexusTaskSlotSupplier: { type: 'fixed-size', numSlots: 1 },
+    },
+    watchUntil(isOver) {
+      let due = now() + LOOK_EVERY_MS;
+      const timer = setInterval(() => {
+        if (isOver()) return clearInterval(timer);
+        rule.look(now() - due);
+        due = now() + LOOK_EVERY_MS;
+        activities.serve();
+      }, LOOK_EVERY_MS);
+      timer.unref();
+    },
+  };
+}
