@@ -37,47 +37,45 @@ function starve(pid: number): () => void {
   };
 }
 
-test(
-  '150 approvals on a worker that has 5 % of a core go on one after the other, and no task is thrown away',
-  { timeout: 600_000 },
-  async () => {
-    const { api } = crew;
-    const workspace = await api.workspace({
-      'AGENTS.md': '# Shop\n\nBe brief.\n',
-      'agents/worker.md': '---\nname: worker\ndescription: Works.\n---\n\nYou work.\n',
-      'flows/one.md': flow('## Sign\n\n- approve: human\n\nOK?\n\n## Do @worker\n\nDo it.'),
-    });
-    const worker = await crew.startWorker();
-    const ids: string[] = [];
-    for (let n = 0; n < RUNS; n += 1) ids.push(await api.start(workspace, 'one'));
-    const inState = async (status: string) => {
-      const [row] = await api.db.query<{ count: number }>(
-        'SELECT count(*)::int AS count FROM run WHERE id = ANY($1) AND status = $2',
-        [ids, status],
-      );
-      return row?.count;
-    };
-    await expect.poll(() => inState('awaiting-approval'), { timeout: 120_000, interval: 500 }).toBe(RUNS);
-    const feed = starve(worker.pid);
-    try {
-      for (const id of ids) {
-        const path = `/api/workspaces/${workspace}/runs/${id}/approve`;
-        const body = JSON.stringify({ decision: 'approve' });
-        const headers = { 'content-type': 'application/json' };
-        expect((await api.request(path, { method: 'POST', body, headers })).status).toBe(200);
-      }
-      await expect.poll(() => inState('completed'), { timeout: 420_000, interval: 1_000 }).toBe(RUNS);
-    } finally {
-      feed();
+test('150 approvals on a worker that has 5 % of a core go on one after the other, and no task is thrown away', {
+  timeout: 600_000,
+}, async () => {
+  const { api } = crew;
+  const workspace = await api.workspace({
+    'AGENTS.md': '# Shop\n\nBe brief.\n',
+    'agents/worker.md': '---\nname: worker\ndescription: Works.\n---\n\nYou work.\n',
+    'flows/one.md': flow('## Sign\n\n- approve: human\n\nOK?\n\n## Do @worker\n\nDo it.'),
+  });
+  const worker = await crew.startWorker();
+  const ids: string[] = [];
+  for (let n = 0; n < RUNS; n += 1) ids.push(await api.start(workspace, 'one'));
+  const inState = async (status: string) => {
+    const [row] = await api.db.query<{ count: number }>(
+      'SELECT count(*)::int AS count FROM run WHERE id = ANY($1) AND status = $2',
+      [ids, status],
+    );
+    return row?.count;
+  };
+  await expect.poll(() => inState('awaiting-approval'), { timeout: 120_000, interval: 500 }).toBe(RUNS);
+  const feed = starve(worker.pid);
+  try {
+    for (const id of ids) {
+      const path = `/api/workspaces/${workspace}/runs/${id}/approve`;
+      const body = JSON.stringify({ decision: 'approve' });
+      const headers = { 'content-type': 'application/json' };
+      expect((await api.request(path, { method: 'POST', body, headers })).status).toBe(200);
     }
-    const connection = await Connection.connect({ address: crew.temporal });
-    const client = new Client({ connection, namespace: testTemporal().namespace });
-    const events = (await Promise.all(ids.map((id) => historiesOf(client, id))))
-      .flat()
-      .flatMap((history) => history.events ?? []);
-    expect(events.filter((event) => event.workflowTaskTimedOutEventAttributes).length).toBe(0);
-    expect(events.filter((event) => event.activityTaskTimedOutEventAttributes).length).toBe(0);
-    await connection.close();
-    await worker.end('SIGTERM');
-  },
-);
+    await expect.poll(() => inState('completed'), { timeout: 420_000, interval: 1_000 }).toBe(RUNS);
+  } finally {
+    feed();
+  }
+  const connection = await Connection.connect({ address: crew.temporal });
+  const client = new Client({ connection, namespace: testTemporal().namespace });
+  const events = (await Promise.all(ids.map((id) => historiesOf(client, id))))
+    .flat()
+    .flatMap((history) => history.events ?? []);
+  expect(events.filter((event) => event.workflowTaskTimedOutEventAttributes).length).toBe(0);
+  expect(events.filter((event) => event.activityTaskTimedOutEventAttributes).length).toBe(0);
+  await connection.close();
+  await worker.end('SIGTERM');
+});
