@@ -202,10 +202,11 @@ async function startWorker(
     log,
     onConnected: (connection) => switched.use(createWorkflows({ connection, namespace, taskQueue })),
   });
-  const leave = async () => {
+  const leave = () => {
     isLeaving = true;
-    await seen.leave();
-    await worker.close();
+    // A database that does not answer must not keep the worker from its end.
+    void seen.leave();
+    return worker.close();
   };
   life.add({ name: 'worker', close: leave, withinMs: CLOSE_MS.worker });
   return {

@@ -44,7 +44,7 @@ export async function keepWorkerSeen(db: Sql, entry: WorkerEntry, log: Log): Pro
     isOnlyBuild: () => others === 0,
     async leave() {
       await db.query('UPDATE worker_seen SET leaving_at = now() WHERE id = $1', [entry.id]).catch((error: unknown) => {
-        log.warn({ error: errorMessage(error) }, 'this worker cannot say that it ends');
+        log.warn({ err: error }, 'this worker cannot say that it ends');
       });
     },
     async close() {
