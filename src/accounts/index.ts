@@ -36,4 +36,5 @@ export { setTimezone } from './set-timezone.js';
 export { signUp } from './sign-up.js';
 export { sweepAccounts } from './sweep.js';
 export { whoAmI } from './who-am-i.js';
+export { withoutAccess } from './without-access.js';
 export { renewBootstrapFile, writeBootstrapFile } from './write-bootstrap-file.js';

@@ -25,6 +25,7 @@ export const LinkVote = z.strictObject({
   reason: z.string().max(4_000).optional(),
   form: z.record(z.string().max(200), Anything).optional().describe('What the gate’s form asks for'),
   edits: z.record(z.string().max(200), Anything).optional().describe('New work of steps that the gate’s edit: names'),
+  round: z.number().int().positive().optional().describe('gate.round as it was read: 409 when it is another one'),
   digest: z.string().max(200).optional().describe('Of what was read: when that has changed since, 409'),
   nonce: z.string().max(200).optional().describe('What the page’s form carries'),
 });

@@ -169,7 +169,16 @@ const Editable = z.object({
   schema: Anything.optional(),
 });
 
+/** What of a gate its decider read. */
+export const GateMark = z
+  .object({
+    round: z.number().int().describe('How often a gate of this step has been opened in the run, this one included'),
+    digest: z.string().describe('SHA-256 of all that is decided'),
+  })
+  .meta({ id: 'GateMark' });
+
 export const Gate = z.object({
+  gate: GateMark.describe('Send it with the decision: what has changed since is not decided'),
   ask: z.string().describe('What a gate asks'),
   need: z.number().int().describe('How many distinct persons have to approve'),
   decided: z.number().int().describe('How many have approved'),
@@ -246,6 +255,7 @@ export const RunView = RunSummary.extend({
       reason: z.string().optional().describe('Why it stands in line for a slot, or what holds the step up'),
     }),
   ),
+  gate: GateMark.optional().describe('Of the open gate, when there is exactly one'),
   steps: z.array(Step),
   usage: z
     .array(
@@ -268,6 +278,17 @@ export const StreamQuery = z.object({
 export const DecideRun = z.strictObject({
   decision: z.enum(['approve', 'reject']),
   step: z.number().int().positive().optional().describe('The step’s number, when more than one waits'),
+  round: z
+    .number()
+    .int()
+    .positive()
+    .optional()
+    .describe('gate.round as it was read: 409 with code changed when another round is open'),
+  digest: z
+    .string()
+    .max(200)
+    .optional()
+    .describe('gate.digest as it was read: 409 with code changed when the gate shows something else'),
   note: z.string().max(4_000).optional(),
   reason: z.string().max(4_000).optional(),
   edits: z

@@ -1,6 +1,7 @@
+import { withoutAccess } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { sendMail } from '../mail/index.js';
-import { approveLinks, type LinkOf, WEBHOOK } from '../runs/index.js';
+import { approveLinks, type LinkOf, opensGate, WEBHOOK } from '../runs/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import type { Json } from '../shared/json.js';
 import { errorMessage } from '../shared/refusal.js';
@@ -52,6 +53,8 @@ export async function claimNotification(
 /** Makes one try of it, and writes down what became of that. */
 export async function deliver(deps: Deps, row: NotificationRow): Promise<void> {
   if (row.park !== null && !(await isOpen(deps, row.park))) return end(deps, row, 'dropped', 'it was decided before');
+  if (row.channel === 'mail' && (await hasLostAccess(deps, row)))
+    return end(deps, row, 'dropped', 'the recipient has lost access to the workspace');
   const outcome = await send(deps, row).catch(
     (error: unknown): Sent => ({ sent: false, reason: errorMessage(error), final: false }),
   );
@@ -85,6 +88,19 @@ async function isOpen({ db }: Pick<Deps, 'db'>, park: string): Promise<boolean> 
   return open.length > 0;
 }
 
+/** Between the notice and its mail, which may be tried for a day, a member may be removed or restricted. */
+async function hasLostAccess({ db }: Pick<Deps, 'db'>, row: NotificationRow): Promise<boolean> {
+  const { workspace } = readContent(row.content);
+  const [found] = await db.query<{ id: string }>({
+    name: 'notified-workspace',
+    text: `SELECT w.id FROM workspace w LEFT JOIN run r ON r.id = $2
+      WHERE w.tenant_id = $1 AND (w.id = r.workspace_id OR r.id IS NULL AND w.name = $3)`,
+    values: [row.tenantId, row.runId, workspace],
+  });
+  const asked = { tenant: row.tenantId, workspaceId: found?.id ?? null, emails: [row.target] };
+  return (await withoutAccess(db, asked)).size > 0;
+}
+
 /** A try that was overtaken by another says nothing. */
 async function end({ db }: Pick<Deps, 'db'>, row: NotificationRow, state: string, why: string | null): Promise<void> {
   await db.query({
@@ -103,12 +119,12 @@ export async function send(deps: Deps, row: Omit<NotificationRow, 'tries'>): Pro
 type Send = (deps: Deps, row: Omit<NotificationRow, 'tries'>, content: NotificationContent) => Promise<Sent>;
 
 const CHANNELS = {
-  mail: (deps, row, content) => {
-    const { subject, text, html } = mailText(content, linksOf(deps, row, content, row.target));
+  mail: async (deps, row, content) => {
+    const { subject, text, html } = mailText(content, await linksOf(deps, row, content, row.target));
     return sendMail(deps, row.tenantId, { id: row.id, to: row.target, subject, text, html });
   },
-  post: (deps, row, content) => {
-    const links = linksOf(deps, row, content, WEBHOOK);
+  post: async (deps, row, content) => {
+    const links = await linksOf(deps, row, content, WEBHOOK);
     const { at, ...said } = content;
     const body = { ...said, runUrl: runUrlOf(deps, content), ...links, at };
     return sendPost(deps, { id: row.id, tenant: row.tenantId, url: row.target, body: body as Json });
@@ -124,18 +140,18 @@ function runUrlOf({ config: { publicUrl } }: Pick<Deps, 'config'>, content: Noti
   return name && evalRun ? `${place}/evals/${name}/runs/${evalRun}` : null;
 }
 
-/** Derived now: a link that was kept would outlive the install key. */
-function linksOf(
+/** Derived now: a link that was kept would outlive the install key. None for a recipient whom it would not let in. */
+async function linksOf(
   deps: Deps,
   { tenantId, runId, park }: Omit<NotificationRow, 'tries'>,
   { workspace }: NotificationContent,
   to: string,
-): ReturnType<typeof approveLinks> {
+): Promise<ReturnType<typeof approveLinks>> {
   if (park === null || runId === null || workspace === null) return null;
   const link: LinkOf = { tenant: tenantId, workspace, runId, park, to };
   const links = approveLinks(deps, link);
   if (links === null) sayOnce(deps);
-  return links;
+  return links !== null && (await opensGate(deps.db, link)) ? links : null;
 }
 
 const told = new WeakSet<object>();

@@ -1,3 +1,4 @@
+import { withoutAccess } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import type { GateSpec } from '../engine/index.js';
@@ -9,7 +10,7 @@ import { Refusal } from '../shared/refusal.js';
 import { storableJson } from '../shared/storable-json.js';
 import { contentOf, type Facts } from './content.js';
 import { eventOf, type NoticeData } from './events.js';
-import { type MemberOf, recipientsOf } from './recipients.js';
+import { type MemberOf, type Recipient, recipientsOf } from './recipients.js';
 
 const BATCH = 50;
 
@@ -90,7 +91,8 @@ async function expand(deps: Told, sql: Sql, notice: NoticeRow): Promise<void> {
   const deciders = onlyDeciders ? [String(data.to)] : namedBy(gate, context.openedAt, notice.at);
   const members = gate === null ? [] : await readMembers(sql, notice.tenantId, context.workspace);
   const besides = typeof data.pusher === 'string' ? await readPusher(sql, notice, data.pusher) : [];
-  const recipients = recipientsOf({ event, targets, deciders, members, besides, onlyDeciders });
+  const named = recipientsOf({ event, targets, deciders, members, besides, onlyDeciders });
+  const recipients = await withAccess(sql, notice, named);
   if (recipients.length === 0) return;
   // A mail is forwarded: a run's release address is none of its business, whatever the run says.
   const show = hideTokens(deps, { role: 'viewer' }, [notice.runId, context.parentId, context.rootId]);
@@ -123,6 +125,17 @@ async function expand(deps: Told, sql: Sql, notice: NoticeRow): Promise<void> {
       ],
     });
   }
+}
+
+/** A mail goes to no member who was removed or does not see the workspace, whoever names their address. */
+async function withAccess(
+  sql: Sql,
+  { tenantId: tenant, workspaceId }: NoticeRow,
+  recipients: readonly Recipient[],
+): Promise<readonly Recipient[]> {
+  const emails = recipients.flatMap(({ channel, target }) => (channel === 'mail' ? [target] : []));
+  const lost = await withoutAccess(sql, { tenant, workspaceId, emails });
+  return recipients.filter(({ channel, target }) => channel !== 'mail' || !lost.has(target.toLowerCase()));
 }
 
 /** What a run says in its own words. */
@@ -165,7 +178,7 @@ async function readMembers(sql: Sql, tenant: string, workspace: string | null): 
   return sql.query<MemberOf>({
     name: 'notice-members',
     text: `SELECT m.email, CASE WHEN t.owner_id = m.id THEN 'owner' ELSE m.role END AS role FROM member m
-      JOIN tenant t ON t.id = m.tenant_id WHERE t.id = $1 AND (m.all_workspaces OR $2 = ANY(with_previews(m.tenant_id, m.workspaces))) ORDER BY m.id`,
+      JOIN tenant t ON t.id = m.tenant_id WHERE t.id = $1 AND (t.owner_id = m.id OR m.all_workspaces OR $2 = ANY(with_previews(m.tenant_id, m.workspaces))) ORDER BY m.id`,
     values: [tenant, workspace],
   });
 }

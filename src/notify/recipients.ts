@@ -17,7 +17,7 @@ interface Told {
   readonly targets: Targets;
   /** Whom the gate names: `human`, `owner`, `role:<role>` or an address; none where there is no gate. */
   readonly deciders: readonly string[];
-  /** Those who see the workspace. */
+  /** Members who see the workspace. */
   readonly members: readonly MemberOf[];
   /** Addresses that are notified whatever `notify` says. */
   readonly besides?: readonly string[];
@@ -46,10 +46,13 @@ export function recipientsOf({
   ];
 }
 
-/** `human` is anybody, and names nobody. */
+/** `human` names no address. A member who is a viewer decides no gate, though it names their address. */
 function addressesOf(who: string, members: readonly MemberOf[]): readonly string[] {
   if (who === 'human') return [];
   const role = who === 'owner' ? 'owner' : who.startsWith('role:') ? who.slice('role:'.length) : null;
-  if (role === null) return [who];
+  if (role === null) {
+    const member = members.find(({ email }) => email.toLowerCase() === who.toLowerCase());
+    return member && !atLeast(member.role, 'editor') ? [] : [who];
+  }
   return isRole(role) ? members.filter((member) => atLeast(member.role, role)).map(({ email }) => email) : [];
 }

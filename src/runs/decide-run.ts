@@ -12,12 +12,12 @@ import { assertEdits } from './assert-edits.js';
 import { assertForm } from './assert-form.js';
 import { budgetOf, decideBudget } from './decide-budget.js';
 import { refuseFaults } from './faults.js';
-import { assertUnchanged } from './link/gate-digest.js';
+import type { GateMark } from './gate-mark.js';
 import { assertMayDecide, mayDecide } from './may-decide.js';
 import { pickGate } from './pick-gate.js';
 import { type LockedRun, lockRun, type OpenPark, starterOf } from './run-rows.js';
 import { readWork } from './step-work.js';
-import { approvalsIn, readVotes, type Vote, withVote } from './votes.js';
+import { approvalsIn, noteOf, readVotes, type Vote, withVote } from './votes.js';
 
 export interface DecideRunInput extends Decision {
   readonly workspace: string;
@@ -30,7 +30,8 @@ export interface Decision {
   readonly step?: number | undefined;
   /** The one gate that is meant, by its park; a link is good for no other. */
   readonly park?: string | undefined;
-  /** The digest of what the decider was shown; what has changed since is not decided. */
+  /** The mark of the gate that the decider read; a gate that has another one now is not decided. */
+  readonly round?: number | undefined;
   readonly digest?: string | undefined;
   readonly note?: string | undefined;
   readonly reason?: string | undefined;
@@ -80,13 +81,12 @@ async function decide(
   const decided = await deps.db.transaction(async (sql) => {
     const run = await lockRun(sql, await find(sql), input.runId);
     refuseEval(run);
-    const park = await pickGate(sql, run, input);
+    const { park, mark } = await pickGate(sql, run, input, deciderOf(caller));
     const nowMs = deps.clock.now();
     const gate = park.spec as unknown as GateSpec;
     const moment = { gate, openedAtMs: park.openedAt.getTime(), nowMs, starter: starterOf(run) };
     const actor = assertMayDecide(moment, caller);
-    if (input.digest !== undefined) await assertUnchanged(sql, { run, park, digest: input.digest });
-    const vote = voteOf(caller.person?.id ?? actor.id, actor, input, nowMs);
+    const vote = voteOf(deciderOf(caller), actor, input, nowMs);
     const before = readVotes(park.votes);
     if (isRepeated(before, vote)) {
       return { answer: { ok: true, decided: approvalsIn(before), need: park.need } as const, also: [] };
@@ -95,8 +95,8 @@ async function decide(
     // Decides as the one whom the gate escalates to: the events say that first.
     if (!mayDecide({ ...moment, gate: { ...gate, escalate: null } }, caller))
       await escalateGate(sql, { ...park, run: run.id });
-    const { also, ...answer } = await count(sql, run, park, { actor, vote, votes: withVote(before, vote) });
-    await audit(sql, caller, 'run.decide', run.id, auditDetail(park, vote));
+    const { also, ...answer } = await count(sql, run, park, { actor, mark, vote, votes: withVote(before, vote) });
+    await audit(sql, caller, 'run.decide', run.id, auditDetail(park, { actor, mark, vote }));
     await input.once?.(sql, answer);
     return { answer, also };
   });
@@ -112,6 +112,11 @@ function refuseEval({ mode }: LockedRun): void {
   throw new Refusal('conflict', 'the run is an eval’s: decisions come from its case, under ### Decisions');
 }
 
+/** The id under which a caller's vote counts: the person's, whichever door they take. */
+function deciderOf({ person, actor }: Caller): string {
+  return person?.id ?? actor.id;
+}
+
 function voteOf(who: string, actor: Actor, input: Decision, nowMs: number): Vote {
   const { decision, form, edits } = input;
   return {
@@ -119,14 +124,21 @@ function voteOf(who: string, actor: Actor, input: Decision, nowMs: number): Vote
     label: actor.label,
     at: new Date(nowMs).toISOString(),
     decision,
-    note: input.note ?? input.reason ?? null,
+    note: noteOf(input),
     ...(form === undefined ? {} : { form }),
     ...(edits === undefined || Object.keys(edits).length === 0 ? {} : { edits }),
   };
 }
 
-function auditDetail(park: OpenPark, { decision, edits }: Vote): object {
-  return { step: park.step, decision, ...(edits === undefined ? {} : { edited: Object.keys(edits) }) };
+function auditDetail(park: OpenPark, { actor, mark, vote }: Omit<Ballot, 'votes'>): object {
+  const { decision, edits } = vote;
+  const edited = edits === undefined ? {} : { edited: Object.keys(edits) };
+  return { step: park.step, decision, via: viaOf(actor), gate: mark, ...edited };
+}
+
+/** How a decision arrived. The three texts of the trace tell a link from a person, and this a key from a session. */
+function viaOf({ kind }: Actor): 'session' | 'key' | 'link' {
+  return kind === 'link' || kind === 'key' ? kind : 'session';
 }
 
 /** True for a person's second approval, which counts for nothing; one that says other things than the first is refused. */
@@ -154,6 +166,7 @@ async function assertFits(sql: Sql, run: LockedRun, gate: GateSpec, vote: Vote):
 
 interface Ballot {
   readonly actor: Actor;
+  readonly mark: GateMark;
   readonly vote: Vote;
   readonly votes: readonly Vote[];
 }
@@ -164,7 +177,8 @@ interface Counted extends Decided {
 }
 
 /** Counts one person once; the first reject ends the gate, the last approval needed opens it. */
-async function count(sql: Sql, run: LockedRun, park: OpenPark, { actor, vote, votes }: Ballot): Promise<Counted> {
+async function count(sql: Sql, run: LockedRun, park: OpenPark, ballot: Ballot): Promise<Counted> {
+  const { actor, vote, votes } = ballot;
   const { decision, note } = vote;
   const approvals = approvalsIn(votes);
   const final = decision === 'reject' || approvals >= park.need;
@@ -180,7 +194,7 @@ async function count(sql: Sql, run: LockedRun, park: OpenPark, { actor, vote, vo
       decision,
       JSON.stringify(actor),
       note,
-      JSON.stringify(payloadOf(park, votes, edited)),
+      JSON.stringify(payloadOf(park, ballot, edited)),
     ],
   );
   const channel = actor.kind === 'link' ? 'link' : 'human';
@@ -194,6 +208,7 @@ async function count(sql: Sql, run: LockedRun, park: OpenPark, { actor, vote, vo
       decision,
       text: TEXTS[decision][channel],
       by: actor.label,
+      via: viaOf(actor),
       note,
     },
     gates: final ? -1 : 0,
@@ -212,7 +227,7 @@ async function editSteps(sql: Sql, run: LockedRun, park: OpenPark, votes: readon
 }
 
 /** What the step's `decision` shows besides who decided and when: the newest form, and all votes where it took several. */
-function payloadOf({ need }: OpenPark, votes: readonly Vote[], edited: readonly string[]): object {
+function payloadOf({ need }: OpenPark, { actor, mark, votes }: Ballot, edited: readonly string[]): object {
   const form = votes.findLast((vote) => vote.form !== undefined)?.form ?? null;
   const all = votes.map(({ label, at, decision, note = null, form = null }) => ({
     by: label,
@@ -221,5 +236,11 @@ function payloadOf({ need }: OpenPark, votes: readonly Vote[], edited: readonly 
     note,
     form,
   }));
-  return { form, ...(edited.length === 0 ? {} : { edited }), ...(need === 1 ? {} : { votes: all }) };
+  return {
+    form,
+    via: viaOf(actor),
+    gate: mark,
+    ...(edited.length === 0 ? {} : { edited }),
+    ...(need === 1 ? {} : { votes: all }),
+  };
 }

@@ -1,10 +1,10 @@
 import type { Json } from '../shared/json.js';
+import { GATE_ROUND } from './gate-mark.js';
 import { parkTitle } from './run-rows.js';
 import type { ParkRow } from './waiting.js';
 
 /** A gate, with its run and where that is. */
 export interface GateRow extends ParkRow {
-  readonly park: string;
   readonly runId: string;
   readonly rootId: string;
   readonly parentId: string | null;
@@ -17,10 +17,11 @@ export interface GateRow extends ParkRow {
 }
 
 /** SQL: the columns of a ParkRow, of `park p`. */
-export const PARK_COLUMNS = `p.step, p.kind, p.spec, p.need, p.votes, p.opened_at AS "openedAt", p.due_at AS "dueAt"`;
+export const PARK_COLUMNS = `p.id AS park, p.step, p.kind, p.spec, p.need, p.votes, p.opened_at AS "openedAt", p.due_at AS "dueAt",
+  ${GATE_ROUND}`;
 
 /** SQL: the columns of a GateRow, of GATES. */
-export const GATE_COLUMNS = `p.id AS park, ${PARK_COLUMNS}, r.id AS "runId", r.root_id AS "rootId", r.parent_id AS "parentId",
+export const GATE_COLUMNS = `${PARK_COLUMNS}, r.id AS "runId", r.root_id AS "rootId", r.parent_id AS "parentId",
   w.id AS "workspaceId", w.name AS workspace, r.flow, r.plan_id AS "planId", r.started_by AS "startedBy"`;
 
 /** SQL: the gates that people decide, open or not. An eval's are decided by its cases. */

@@ -6,6 +6,7 @@ import { toUsd } from '../shared/money.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace, loadPlan } from '../workspaces/index.js';
+import type { GateMark } from './gate-mark.js';
 import { PARK_COLUMNS } from './gate-rows.js';
 import { readHeld } from './held-steps.js';
 import { hideTokens } from './hide-tokens.js';
@@ -27,6 +28,8 @@ export interface RunView extends RunSummary {
   readonly parentId: string | null;
   readonly rerunOf: string | null;
   readonly waiting: readonly Waiting[];
+  /** Of the open gate, when there is exactly one. */
+  readonly gate?: GateMark;
   /** What a rerun took over. */
   readonly rerun?: Json;
   readonly steps: readonly StepView[];
@@ -49,6 +52,7 @@ export async function getRun(
   const plan = await loadPlan(deps, workspace.id, run.planId);
   const releaseUrl = (step: string): string =>
     releaseUrlOf(deps, { id: run.id, tenantId: workspace.tenantId, workspace: workspace.name }, step);
+  const waiting = waitingOf(plan, rows, { caller, nowMs: deps.clock.now(), releaseUrl });
   return hideTokens(deps, caller, [run.id, run.parentId, run.rootId])({
     ...summaryOf(run),
     input: run.input,
@@ -60,12 +64,18 @@ export async function getRun(
     memoryWrites: run.memoryWrites,
     parentId: run.parentId,
     rerunOf: run.rerunOf,
-    waiting: waitingOf(plan, rows, { caller, nowMs: deps.clock.now(), releaseUrl }),
+    waiting,
+    ...onlyGate(waiting),
     ...(run.rerun === null ? {} : { rerun: run.rerun }),
     steps: stepViews(plan, rows, releaseUrl),
     usage: usageOf(rows.usage),
     lastSeq: Number(run.lastSeq),
   });
+}
+
+function onlyGate(waiting: readonly Waiting[]): { readonly gate?: GateMark } {
+  const [gate, ...more] = waiting.flatMap((wait) => wait.gate ?? []);
+  return gate && more.length === 0 ? { gate } : {};
 }
 
 interface All {

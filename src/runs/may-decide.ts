@@ -16,11 +16,14 @@ export interface GateMoment {
   readonly starter: string | null;
 }
 
+type Decider = Pick<Caller, 'role' | 'person' | 'actor'>;
+
 /**
- * The one rule of who may decide, used by every door. `human` is any editor or above; `owner`, `role:<role>` and
- * addresses are what they say. With `self: false` the one who started the run may not.
+ * The one rule of who may decide, used by every door. `human` is any editor or above, and an API key of that role.
+ * `owner`, `role:<role>` and addresses name people: a signed-in person or their link decides, never a key. With
+ * `self: false` the person who started the run may not.
  */
-export function mayDecide(moment: GateMoment, caller: Pick<Caller, 'role' | 'person'>): boolean {
+export function mayDecide(moment: GateMoment, caller: Decider): boolean {
   const { gate, starter } = moment;
   if (!gate.self && starter !== null && caller.person?.id === starter) return false;
   return decidersAt(moment).some((who) => isApprover(who, caller));
@@ -32,12 +35,13 @@ export function decidersAt({ gate, openedAtMs, nowMs }: Omit<GateMoment, 'starte
   return escalate && nowMs - openedAtMs >= escalate.afterMs ? [...approvers, escalate.to] : approvers;
 }
 
-function isApprover(who: string, caller: Pick<Caller, 'role' | 'person'>): boolean {
+function isApprover(who: string, caller: Decider): boolean {
   if (who === 'human') return atLeast(caller.role, 'editor');
+  if (caller.actor.kind === 'key' || caller.person === null) return false;
   if (who === 'owner') return caller.role === 'owner';
   const role = who.startsWith('role:') ? who.slice('role:'.length) : null;
   if (role !== null) return isRole(role) && atLeast(caller.role, role);
-  return caller.person?.email.toLowerCase() === who.toLowerCase();
+  return caller.person.email.toLowerCase() === who.toLowerCase();
 }
 
 /** Refuses a caller who may not decide, saying who may. */
@@ -45,5 +49,12 @@ export function assertMayDecide(moment: GateMoment, caller: Caller): Actor {
   if (mayDecide(moment, caller)) return caller.actor;
   const who = decidersAt(moment).join(' or ');
   const but = moment.gate.self ? '' : ', but not the one who started the run';
-  throw new Refusal('forbidden', `this gate is decided by ${who}${but}`, { need: who });
+  // An owner's key is an admin's.
+  const role = caller.role === 'admin' ? 'owner' : caller.role;
+  const asPerson = { ...caller, role, actor: { ...caller.actor, kind: 'person' } } as const;
+  const signIn =
+    caller.actor.kind === 'key' && mayDecide(moment, asPerson)
+      ? ', signed in or by their link: an API key decides gates of `approve: human` only'
+      : '';
+  throw new Refusal('forbidden', `this gate is decided by ${who}${but}${signIn}`, { need: who });
 }

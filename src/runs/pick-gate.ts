@@ -2,43 +2,104 @@ import type { Sql } from '../db/contract.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { budgetOf } from './decide-budget.js';
+import { type GateMark, readGateMark } from './gate-mark.js';
+import { isReopened } from './reopened-gate.js';
 import { type LockedRun, type OpenPark, openParks, parkTitle } from './run-rows.js';
 
-/** Which gate: the step's number, or the park itself. */
-interface Meant {
+/** Which gate a decision names, and what its decider read of it. */
+export interface NamedGate {
+  /** The step's number. */
   readonly step?: number | undefined;
+  /** The one gate itself; a link is good for no other. */
   readonly park?: string | undefined;
+  readonly round?: number | undefined;
+  readonly digest?: string | undefined;
 }
 
-/** The open gate that is meant. With two open and none named the caller has to say which. */
-export async function pickGate(sql: Sql, run: LockedRun, which: Meant): Promise<OpenPark> {
+export interface PickedGate {
+  readonly park: OpenPark;
+  readonly mark: GateMark;
+}
+
+/**
+ * The open gate that a decision names, with its mark. Refuses a decision that names another round or digest than the
+ * gate has now, and one that names neither when it may have been made for an earlier gate of the step. `decider` is the
+ * id under which the caller's vote counts.
+ */
+export async function pickGate(sql: Sql, run: LockedRun, named: NamedGate, decider: string): Promise<PickedGate> {
   const open = run.ended ? [] : await openParks(sql, run.id, 'approval');
-  const meant = open.filter((park) => isMeant(which, park));
-  const [first] = meant;
-  if (first && (meant.length === 1 || areOneBudget(meant))) return first;
-  if (meant.length > 1) {
-    const list = meant.map((park) => ({ step: parkTitle(park).n, title: parkTitle(park).title, id: park.step }));
-    const names = list.map((one) => `${one.step} (${one.title})`).join(', ');
-    throw new Refusal('conflict', `more than one step waits for a decision: ${names}; name one as step`, {
-      waiting: list,
-    });
-  }
-  throw await nothingWaits(sql, run, which);
+  const candidates = await markAll(
+    sql,
+    run,
+    open.filter((park) => isNamed(named, park)),
+  );
+  if (candidates.length === 0) throw await nothingWaits(sql, run, named);
+  const fitting = candidates.filter(({ mark }) => fits(named, mark));
+  if (fitting.length === 0) throw changed(candidates);
+  const [first] = fitting;
+  if (!first || (fitting.length > 1 && !areOneBudget(fitting))) throw severalWait(fitting);
+  const isUnread = named.park === undefined && named.round === undefined && named.digest === undefined;
+  if (isUnread && (await isReopened(sql, { run, park: first.park, decider }))) throw reopened(first);
+  return first;
 }
 
-function isMeant({ step, park }: Meant, gate: Pick<OpenPark, 'id' | 'step' | 'spec'>): boolean {
+async function markAll(sql: Sql, run: LockedRun, parks: readonly OpenPark[]): Promise<PickedGate[]> {
+  const marked: PickedGate[] = [];
+  for (const park of parks) marked.push({ park, mark: await readGateMark(sql, run.id, park) });
+  return marked;
+}
+
+function isNamed({ step, park }: NamedGate, gate: Pick<OpenPark, 'id' | 'step' | 'spec'>): boolean {
   return (park === undefined || park === gate.id) && (step === undefined || parkTitle(gate).n === step);
 }
 
+function fits({ round, digest }: NamedGate, mark: GateMark): boolean {
+  return (round === undefined || round === mark.round) && (digest === undefined || digest === mark.digest);
+}
+
 /** True when all of them wait for the same money: they are decided together, whichever is named. */
-function areOneBudget(gates: readonly OpenPark[]): boolean {
-  const keys = new Set(gates.map((gate) => budgetOf(gate.spec)?.key ?? null));
+function areOneBudget(gates: readonly PickedGate[]): boolean {
+  const keys = new Set(gates.map(({ park }) => budgetOf(park.spec)?.key ?? null));
   return keys.size === 1 && !keys.has(null);
 }
 
+/** Each gate with its mark, so that the caller can review it and name it. */
+function waitingOf(gates: readonly PickedGate[]): object[] {
+  return gates.map(({ park, mark }) => {
+    const { n, title } = parkTitle(park);
+    return { step: n, title, id: park.step, gate: mark };
+  });
+}
+
+function severalWait(gates: readonly PickedGate[]): Refusal {
+  const steps = new Set(gates.map(({ park }) => park.step));
+  const names = gates.map(({ park }) => `${parkTitle(park).n} (${parkTitle(park).title})`).join(', ');
+  const message =
+    steps.size > 1
+      ? `more than one step waits for a decision: ${names}; name one as step`
+      : `more than one gate of step ${names.split(', ')[0]} waits for a decision; name one by the digest of its gate`;
+  return new Refusal('conflict', message, { waiting: waitingOf(gates) });
+}
+
+function changed(gates: readonly PickedGate[]): Refusal {
+  const [only, ...more] = gates;
+  const now = only && more.length === 0 ? { gate: only.mark } : { waiting: waitingOf(gates) };
+  const details = { code: 'changed', ...now };
+  return new Refusal('conflict', 'what is to be decided has changed since, review again', details);
+}
+
+function reopened({ park, mark }: PickedGate): Refusal {
+  const { n, title } = parkTitle(park);
+  return new Refusal(
+    'conflict',
+    `what is to be decided has changed since, review again: the gate of step ${n} (${title}) is open for round ${mark.round}; send its round or digest`,
+    { code: 'changed', gate: mark },
+  );
+}
+
 /** Says what was decided already, by whom and when, or why nothing can be. */
-async function nothingWaits(sql: Sql, run: LockedRun, which: Meant): Promise<Refusal> {
-  const { step } = which;
+async function nothingWaits(sql: Sql, run: LockedRun, named: NamedGate): Promise<Refusal> {
+  const { step } = named;
   const past = await sql.query<{
     id: string;
     step: string;
@@ -50,9 +111,9 @@ async function nothingWaits(sql: Sql, run: LockedRun, which: Meant): Promise<Ref
     `SELECT id, step, spec, decision, decided_by AS "decidedBy", decided_at AS "decidedAt" FROM park
       WHERE run_id = $1 AND kind = 'approval' AND decided_by IS NOT NULL AND ($2::text IS NULL OR id = $2)
       ORDER BY decided_at DESC LIMIT 20`,
-    [run.id, which.park ?? null],
+    [run.id, named.park ?? null],
   );
-  const last = past.find((park) => isMeant(which, park));
+  const last = past.find((park) => isNamed(named, park));
   if (last) {
     const by = isRecord(last.decidedBy) ? String(last.decidedBy.label) : 'the clock';
     const at = last.decidedAt.toISOString();
@@ -69,7 +130,7 @@ async function nothingWaits(sql: Sql, run: LockedRun, which: Meant): Promise<Ref
   );
 }
 
-export const WORDS: Readonly<Record<string, string>> = {
+const WORDS: Readonly<Record<string, string>> = {
   approve: 'approved',
   reject: 'rejected',
   timeout: 'timed out',

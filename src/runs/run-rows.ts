@@ -1,6 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { notFound } from '../shared/refusal.js';
+import { GATE_ROUND, type MarkedGate } from './gate-mark.js';
 
 /** A run's row under lock, as far as decisions need it. */
 export interface LockedRun {
@@ -30,23 +31,20 @@ export async function lockRun(sql: Sql, workspaceId: string, runId: string): Pro
   return run;
 }
 
-export interface OpenPark {
-  readonly id: string;
+export interface OpenPark extends MarkedGate {
   readonly step: string;
   readonly item: number;
   readonly round: number;
   readonly kind: 'approval' | 'event' | 'timer';
-  readonly spec: Json;
   readonly need: number;
-  readonly votes: Json;
   readonly openedAt: Date;
 }
 
 export async function openParks(sql: Sql, runId: string, kind: 'approval' | 'event'): Promise<OpenPark[]> {
   const parks = await sql.query<OpenPark>({
     name: 'open-parks',
-    text: `SELECT id, step, item, round, kind, spec, need, votes, opened_at AS "openedAt"
-      FROM park WHERE run_id = $1 AND kind = $2 AND decided_at IS NULL`,
+    text: `SELECT p.id, p.step, p.item, p.round, p.kind, p.spec, p.need, p.votes, p.opened_at AS "openedAt", ${GATE_ROUND}
+      FROM park p WHERE p.run_id = $1 AND p.kind = $2 AND p.decided_at IS NULL`,
     values: [runId, kind],
   });
   return parks.sort((a, b) => parkTitle(a).n - parkTitle(b).n || a.item - b.item);

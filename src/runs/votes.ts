@@ -12,6 +12,12 @@ export interface Vote {
   readonly edits?: Readonly<Record<string, Json>>;
 }
 
+/** A decision takes both keys: where both are given, both are kept. */
+export function noteOf({ note, reason }: { note?: string | undefined; reason?: string | undefined }): string | null {
+  const texts = new Set([note, reason].filter((text) => text !== undefined));
+  return texts.size === 0 ? null : [...texts].join('\n\n');
+}
+
 export function readVotes(votes: Json): readonly Vote[] {
   const list = Array.isArray(votes) ? votes.filter(isRecord) : [];
   return list.map((vote) => ({ decision: 'approve', ...vote })) as unknown as Vote[];

@@ -2,16 +2,20 @@ import { type BudgetGate, type GateCall, type GateSpec, type HeldUp, leavesOf } 
 import { isRecord, type Json } from '../shared/json.js';
 import { atLeast, type Caller } from '../shared/roles.js';
 import type { Plan, StepPlan } from '../workspace/index.js';
+import { type GateMark, gateMark } from './gate-mark.js';
 import { type ParkHead, parkHead } from './gate-rows.js';
 import { heldWaiting } from './held-steps.js';
 import { decidersAt, mayDecide } from './may-decide.js';
 import { starterOf } from './run-rows.js';
 import { type SlotWaitRow, slotWaiting } from './slot-waits.js';
 import type { StepRow } from './step-views.js';
+import type { Work } from './step-work.js';
 import { approvalsIn, readVotes } from './votes.js';
 
 /** What a gate waits for, and what the caller can do about it. */
 export interface GateView {
+  /** A decision that names it is refused once the gate shows something else. */
+  readonly gate: GateMark;
   /** What a gate asks, or what the step made that is to be decided. */
   readonly ask: string;
   readonly need: number;
@@ -63,6 +67,7 @@ export interface Waiting extends ParkHead, Partial<GateView> {
 }
 
 export interface ParkRow {
+  readonly park: string;
   readonly step: string;
   readonly kind: string;
   readonly spec: Json;
@@ -70,6 +75,7 @@ export interface ParkRow {
   readonly votes: Json;
   readonly openedAt: Date;
   readonly dueAt: Date | null;
+  readonly gateRound: number;
 }
 
 export interface ChildRow {
@@ -128,6 +134,7 @@ export function gateView(plan: Plan, rows: GateRows, park: ParkRow, { caller, no
   const moment = { gate, openedAtMs: park.openedAt.getTime(), nowMs, starter: starterOf(rows.run) };
   const editable = leavesOf(plan).filter((step) => gate.edit.includes(step.id));
   return {
+    gate: gateMark({ ...park, id: park.park }, newestWork(rows.steps)),
     ask: gate.ask,
     need: park.need,
     decided: approvalsIn(votes),
@@ -140,6 +147,11 @@ export function gateView(plan: Plan, rows: GateRows, park: ParkRow, { caller, no
     ...(gate.calls === undefined ? {} : { calls: gate.calls }),
     ...(editable.length === 0 ? {} : { edit: editable.map((step) => editView(step, rows.steps)) }),
   };
+}
+
+/** By step id; the rows are in the order of their rounds. */
+function newestWork(steps: readonly Pick<StepRow, 'id' | 'item' | 'result' | 'data'>[]): ReadonlyMap<string, Work> {
+  return new Map(steps.filter(({ item }) => item === 0).map((row) => [row.id, row]));
 }
 
 function budgetView({ of, budgetUsd, spentUsd, raiseUsd }: BudgetGate): BudgetView {

@@ -21,8 +21,8 @@ export async function decideGates(
     const isOver = (run: RunView) => run.finishedAt !== null || isFar(run);
     const run = await app.until(workspace, id, (view) => isOver(view) || meant(view).length > 0);
     if (isOver(run)) return run;
-    for (const { id: step, step: n, round } of meant(run)) {
-      const response = await app.post(at, { decision: decide(round, step), step: n });
+    for (const { id: step, step: n, round, gate } of meant(run)) {
+      const response = await app.post(at, { decision: decide(round, step), step: n, ...gate });
       // Where one branch is enough, the approval of another may have closed this gate meanwhile.
       const isGone = async () => !meant(await app.run(workspace, id)).some((gate) => gate.id === step);
       if (response.status !== 200 && !(response.status === 409 && (await isGone())))

@@ -35,8 +35,12 @@ test('items see what sent their step back and what each of them made before, and
   const at = `/api/workspaces/${workspace}/runs/${id}/approve`;
   await app.until(workspace, id, (run) => run.status === 'awaiting-approval');
   expect((await app.post(at, { decision: 'reject', note: 'much warmer' })).status).toBe(200);
-  await app.until(workspace, id, (run) => run.status === 'awaiting-approval' && run.steps[0]?.round === 2);
-  expect((await app.post(at, { decision: 'approve' })).status).toBe(200);
+  const { gate } = await app.until(
+    workspace,
+    id,
+    (run) => run.status === 'awaiting-approval' && run.steps[0]?.round === 2,
+  );
+  expect((await app.post(at, { decision: 'approve', ...gate })).status).toBe(200);
   const run = await app.ended(workspace, id);
   expect(run).toMatchObject({ status: 'completed', error: null });
   expect(run.steps[0]).toMatchObject({

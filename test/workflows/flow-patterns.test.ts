@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import type { RunView } from '../../src/runs/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { bodyOf } from '../support/workspace-app.js';
 
@@ -20,8 +21,9 @@ test.each(PATTERNS)('a new flow of the pattern %s deploys and runs as it is', as
   if (pattern === 'review') {
     await app.until(workspace, id, (run) => run.status === 'awaiting-approval');
     await app.post(`/api/workspaces/${workspace}/runs/${id}/approve`, { decision: 'reject', note: 'shorter' });
-    await app.until(workspace, id, (run) => run.waiting.length === 1 && run.steps[1]?.rounds.length === 1);
-    await app.post(`/api/workspaces/${workspace}/runs/${id}/approve`, { decision: 'approve' });
+    const isBack = (run: RunView) => run.waiting.length === 1 && run.steps[1]?.rounds.length === 1;
+    const { gate } = await app.until(workspace, id, isBack);
+    await app.post(`/api/workspaces/${workspace}/runs/${id}/approve`, { decision: 'approve', ...gate });
   }
   const run = await app.ended(workspace, id);
   expect([run.error, run.status]).toEqual([null, 'completed']);

@@ -1,6 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
+import { mintKey } from '../../src/accounts/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
+import { createPerson } from '../support/sessions.js';
+import { asPerson } from '../support/signed-in-cookie.js';
 
 let app: EngineApp;
 beforeAll(async () => {
@@ -163,26 +166,26 @@ test('a rejection after an approval ends the gate, adds to no count, and makes n
 });
 
 test('need: all takes every address, of persons and not of keys, however it is written', async () => {
-  const keys = [await app.keyFor('editor'), await app.keyFor('editor')];
-  const mails = await app.deps.db.query<{ email: string }>(
-    `SELECT email FROM member WHERE role = 'editor' ORDER BY created_at DESC, id DESC LIMIT 2`,
-  );
-  const [a = '', b = ''] = mails.map(({ email }) => email);
+  const [one, two] = [await createPerson(app), await createPerson(app)];
   const workspace = await app.workspace({
     ...scripted(SCRIPT),
-    'flows/g.md': flow(`## Sign\n\n- approve: [${a}, ${b}, ${a.toUpperCase()}]\n- need: all\n\nRight?`),
+    'flows/g.md': flow(
+      `## Sign\n\n- approve: [${one.email}, ${two.email}, ${one.email.toUpperCase()}]\n- need: all\n\nRight?`,
+    ),
   });
   const id = await app.start(workspace, 'g');
-  const run = await app.until(workspace, id, (one) => one.status === 'awaiting-approval');
+  const run = await app.until(workspace, id, (view) => view.status === 'awaiting-approval');
   expect(run.waiting[0]).toMatchObject({ need: 2, mayDecide: false });
   const at = `/api/workspaces/${workspace}/runs/${id}`;
-  expect((await app.post(`${at}/approve`, { decision: 'approve' })).status).toBe(403);
-  const [first = '', second = ''] = keys;
-  expect(((await (await app.get(at, { as: first })).json()) as typeof run).waiting[0]?.mayDecide).toBe(true);
-  const one = await app.post(`${at}/approve`, { decision: 'approve' }, { as: first });
-  expect(await one.json()).toEqual({ ok: true, decided: 1, need: 2 });
-  const two = await app.post(`${at}/approve`, { decision: 'approve' }, { as: second });
-  expect(await two.json()).toEqual({ ok: true, decided: 2, need: 2 });
+  const minted = await mintKey(app.deps.db, { tenant: app.tenant, label: 'one', role: 'editor', mintedBy: one });
+  for (const as of [app.key, minted.key])
+    expect((await app.post(`${at}/approve`, { decision: 'approve' }, { as })).status).toBe(403);
+  const first = await asPerson(app, one);
+  expect(((await (await app.get(at, first)).json()) as typeof run).waiting[0]?.mayDecide).toBe(true);
+  const counted = await app.post(`${at}/approve`, { decision: 'approve' }, first);
+  expect(await counted.json()).toEqual({ ok: true, decided: 1, need: 2 });
+  const decided = await app.post(`${at}/approve`, { decision: 'approve' }, await asPerson(app, two));
+  expect(await decided.json()).toEqual({ ok: true, decided: 2, need: 2 });
   expect((await app.ended(workspace, id)).status).toBe('completed');
 });
 

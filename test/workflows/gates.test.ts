@@ -3,6 +3,8 @@ import { tickPark } from '../../src/engine/index.js';
 import type { RunView } from '../../src/runs/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
+import { createPerson } from '../support/sessions.js';
+import { asPerson } from '../support/signed-in-cookie.js';
 
 let app: EngineApp;
 beforeAll(async () => {
@@ -101,7 +103,8 @@ test('escalate adds its decider after the time, tells once, and the gate still e
     403,
     'this gate is decided by boss@else.example or role:admin',
   ]);
-  expect((await app.post(at(id), { decision: 'approve' })).status).toBe(200);
+  const admin = await asPerson(app, await createPerson(app, 'admin'));
+  expect((await app.post(at(id), { decision: 'approve' }, admin)).status).toBe(200);
   expect((await app.ended(workspace, id)).status).toBe('completed');
   const run = await app.ended(workspace, over);
   expect([run.error, kinds(run, 'approval.escalated').length]).toEqual(['rejected: nobody decided in time', 1]);

@@ -57,7 +57,7 @@ test('on_reject back to a step hands it the note and keeps both versions', async
   await app.post(`${at}/approve`, { decision: 'reject', note: 'warmer' });
   const again = await app.until(workspace, id, (run) => run.steps[0]?.round === 2 && run.waiting.length > 0);
   expect(again.steps[0]?.rounds).toHaveLength(1);
-  await app.post(`${at}/approve`, { decision: 'approve' });
+  await app.post(`${at}/approve`, { decision: 'approve', ...again.gate });
   expect((await app.ended(workspace, id)).status).toBe('completed');
 });
 

@@ -13,7 +13,8 @@ beforeAll(async () => {
 
 const post = (workspace: string, path: string, body: object = {}) =>
   app.post(`/api/workspaces/${workspace}/${path}`, body);
-const approve = (workspace: string, id: string) => post(workspace, `runs/${id}/approve`, { decision: 'approve' });
+const approve = (workspace: string, id: string, gate: RunView['gate'] = undefined) =>
+  post(workspace, `runs/${id}/approve`, { decision: 'approve', ...gate });
 
 async function rerun(workspace: string, id: string, body: object = {}): Promise<string> {
   const response = await post(workspace, `runs/${id}/rerun`, body);
@@ -208,8 +209,8 @@ test('items and rounds are taken over with their step, and a loop back to a take
   const id = await app.start(workspace, 'f');
   await app.until(workspace, id, (run) => run.status === 'awaiting-approval');
   await post(workspace, `runs/${id}/approve`, { decision: 'reject', note: 'again' });
-  await app.until(workspace, id, (run) => run.steps[2]?.round === 2 && run.status === 'awaiting-approval');
-  await approve(workspace, id);
+  const back = await app.until(workspace, id, (run) => run.steps[2]?.round === 2 && run.status === 'awaiting-approval');
+  await approve(workspace, id, back.gate);
   const old = await app.ended(workspace, id);
   const again = await rerun(workspace, id, { step: 3 });
   const run = await app.until(workspace, again, (view) => view.status === 'awaiting-approval');
@@ -219,8 +220,12 @@ test('items and rounds are taken over with their step, and a loop back to a take
     1,
   ]);
   await post(workspace, `runs/${again}/approve`, { decision: 'reject', note: 'once more' });
-  await app.until(workspace, again, (view) => view.steps[2]?.round === 2 && view.status === 'awaiting-approval');
-  await approve(workspace, again);
+  const sent = await app.until(
+    workspace,
+    again,
+    (view) => view.steps[2]?.round === 2 && view.status === 'awaiting-approval',
+  );
+  await approve(workspace, again, sent.gate);
   const ended = await app.ended(workspace, again);
   expect([ended.status, ended.steps[1]?.round, ended.steps[1]?.copied, calls(ended)]).toEqual([
     'completed',

@@ -21,8 +21,12 @@ test('an inner loop has its rounds anew in each round of the loop around it', as
   const at = `/api/workspaces/${workspace}/runs/${id}/approve`;
   await app.until(workspace, id, (run) => run.status === 'awaiting-approval');
   expect((await app.post(at, { decision: 'reject', note: 'warmer' })).status).toBe(200);
-  await app.until(workspace, id, (run) => run.status === 'awaiting-approval' && run.steps[2]?.round === 2);
-  expect((await app.post(at, { decision: 'approve' })).status).toBe(200);
+  const { gate } = await app.until(
+    workspace,
+    id,
+    (run) => run.status === 'awaiting-approval' && run.steps[2]?.round === 2,
+  );
+  expect((await app.post(at, { decision: 'approve', ...gate })).status).toBe(200);
   const run = await app.ended(workspace, id);
   expect([run.status, run.error]).toEqual(['completed', null]);
   expect(run.steps.map((step) => step.round)).toEqual([4, 4, 2]);

@@ -3,6 +3,8 @@ import type { EngineApp } from '../support/create-engine-app.js';
 import type { FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
 import { createPlayedApp } from '../support/played-app.js';
+import { createPerson } from '../support/sessions.js';
+import { asPerson } from '../support/signed-in-cookie.js';
 
 let app: EngineApp;
 let provider: FakeProvider;
@@ -79,15 +81,15 @@ test('a further decider who decides before the clock has told of it is told firs
   const workspace = await app.workspace({ ...WORKER, 'flows/f.md': flow(body) });
   const id = await app.start(workspace, 'f');
   await app.until(workspace, id, (run) => run.status === 'awaiting-approval');
-  const admin = await app.keyFor('admin');
+  const admin = await asPerson(app, await createPerson(app, 'admin'));
   const at = `/api/workspaces/${workspace}/runs/${id}/approve`;
-  expect((await app.post(at, { decision: 'approve' }, { as: admin })).status).toBe(403);
+  expect((await app.post(at, { decision: 'approve' }, admin)).status).toBe(403);
   // The hour is over, and its timer has not fired.
   await app.deps.db.query(
     `UPDATE park SET opened_at = opened_at - interval '2 hours', escalate_at = escalate_at - interval '2 hours' WHERE run_id = $1`,
     [id],
   );
-  expect((await app.post(at, { decision: 'approve' }, { as: admin })).status).toBe(200);
+  expect((await app.post(at, { decision: 'approve' }, admin)).status).toBe(200);
   const run = await app.ended(workspace, id);
   const kinds = run.steps[0]?.trace.map((line) => line.kind).filter((kind) => kind.startsWith('approval.'));
   expect(kinds).toEqual(['approval.requested', 'approval.escalated', 'approval.decided']);

@@ -4,6 +4,8 @@ import { createKey, createTenant } from '../support/create-test-app.js';
 import type { FakeAnswer, FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
 import { createPlayedApp } from '../support/played-app.js';
+import { createPerson } from '../support/sessions.js';
+import { asPerson } from '../support/signed-in-cookie.js';
 import { bodyOf } from '../support/workspace-app.js';
 
 let app: EngineApp;
@@ -150,12 +152,16 @@ test('GET /api/approvals lists all that waits for a person, in pages, for those 
       calls: [{ name: 'ask_human', question: 'Which colour?' }],
       summary: 'f: One',
     },
-    { workspace: two, flow: 'g', id: 'sign_it', ask: 'Is it right?', approvers: ['role:admin'], mayDecide: true },
+    { workspace: two, flow: 'g', id: 'sign_it', ask: 'Is it right?', approvers: ['role:admin'], mayDecide: false },
   ]);
   const page = await list(undefined, '?limit=1');
   expect(ids(page)).toEqual([first.id]);
   expect(ids(await list(undefined, `?limit=1&cursor=${page.next}`))).toEqual([second]);
   expect((await app.get('/api/approvals?cursor=nonsense')).status).toBe(422);
+  // A key decides what is open to all; an admin who is signed in decides what a role is named for.
+  const admin = await asPerson(app, await createPerson(app, 'admin'));
+  const mine = (await bodyOf(await app.get('/api/approvals', admin))) as { approvals: { mayDecide: boolean }[] };
+  expect(mine.approvals.map(({ mayDecide }) => mayDecide)).toEqual([true, true]);
   // An editor may see both and decide one, a viewer sees them and decides none.
   expect((await list(await app.keyFor('editor'))).approvals.map(({ mayDecide }) => mayDecide)).toEqual([true, false]);
   expect((await list(await app.keyFor('viewer'))).approvals.map(({ mayDecide }) => mayDecide)).toEqual([false, false]);
@@ -163,7 +169,7 @@ test('GET /api/approvals lists all that waits for a person, in pages, for those 
   expect(ids(await list(scoped))).toEqual([second]);
   const other = await createTenant(app.deps);
   expect(ids(await list(await createKey(app.deps, { ...other, role: 'admin' })))).toEqual([]);
-  await decide(two, second, { decision: 'approve' });
+  await app.post(`/api/workspaces/${two}/runs/${second}/approve`, { decision: 'approve' }, admin);
   expect(ids(await list())).toEqual([first.id]);
   await app.post(`/api/workspaces/${one}/runs/${first.id}/stop`, {});
   expect(ids(await list())).toEqual([]);

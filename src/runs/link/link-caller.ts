@@ -1,5 +1,8 @@
+import { withoutAccess } from '../../accounts/index.js';
 import type { Sql } from '../../db/contract.js';
-import type { Caller, Role } from '../../shared/roles.js';
+import { Refusal } from '../../shared/refusal.js';
+import { atLeast, type Caller, type Role } from '../../shared/roles.js';
+import { type DecidersOf, mayDecide } from '../may-decide.js';
 import { type GateOf, WEBHOOK } from './approve-link.js';
 import { readTargets } from './told-by.js';
 
@@ -7,47 +10,77 @@ interface MemberRow {
   readonly id: string;
   readonly email: string;
   readonly role: Role;
-  readonly inScope: boolean;
+}
+
+/** The gate of a link, as far as it says who takes part in the decision. */
+export interface LinkGate {
+  readonly workspaceId: string;
+  readonly gate: DecidersOf;
 }
 
 /** Of the roles only this one decides no gate by itself: it is an address alone. */
 const NO_ROLE = 'viewer';
 
 /**
- * The one a link acts for. A member is themselves, with their role of now, so that they count once, whichever door
- * they take, and a member who was removed or narrowed is none. Whom `notify` names besides was given the decision by
- * those who wrote it, as an editor's; anybody else is their address and no more.
+ * The person that a link acts for, as they are now: a link is as good as its recipient is when it is used. A member has
+ * their role of now, and counts once, whichever door they take. Refused are removed members, members who no longer see
+ * the workspace or may no longer decide, and recipients whom neither the gate nor `notify` names any more: they see
+ * nothing of the work. An outsider whom `notify` names decides as an editor; any other one is their address alone.
  */
-export async function linkCaller(sql: Sql, link: GateOf, address: string | null): Promise<Caller> {
-  const { tenant, to } = link;
+export async function linkCaller(
+  sql: Sql,
+  link: GateOf & { readonly address: string | null },
+  { workspaceId, gate }: LinkGate,
+): Promise<Caller> {
+  const { tenant, to, address } = link;
   const common = { tenant, workspaces: null, signedIn: false, address };
   const targets = await readTargets(sql, link.runId);
   if (to === WEBHOOK) {
+    if (targets.url === null) throw noLonger(to);
     const actor = { kind: 'link', id: WEBHOOK, label: WEBHOOK } as const;
-    return { ...common, role: targets.url === null ? NO_ROLE : 'editor', actor, person: null };
+    return { ...common, role: 'editor', actor, person: null };
   }
+  if ((await withoutAccess(sql, { tenant, workspaceId, emails: [to] })).size > 0) throw noLonger(to);
   const member = await findMember(sql, link);
-  if (member) {
-    const actor = { kind: 'link', id: member.id, label: member.email } as const;
-    const role = member.inScope ? member.role : NO_ROLE;
-    return { ...common, role, actor, person: { id: member.id, email: member.email } };
-  }
-  const id = `link:${to.toLowerCase()}`;
   const isTold = targets.emails.some((email) => email.toLowerCase() === to.toLowerCase());
-  const role = isTold ? 'editor' : NO_ROLE;
-  return { ...common, role, actor: { kind: 'link', id, label: to }, person: { id, email: to } };
+  const caller = { ...common, ...(member ? asMember(member) : asOutsider(to, isTold)) };
+  if (!isTold && !takesPart(gate, caller)) throw noLonger(to);
+  return caller;
 }
 
-/** Scopes name workspaces by what they are called: the run's is read in the same look, so that a rename is before it or after. */
-async function findMember(sql: Sql, { tenant, runId, to }: GateOf): Promise<MemberRow | undefined> {
+function asMember({ id, email, role }: MemberRow): Pick<Caller, 'role' | 'actor' | 'person'> {
+  // Signed in they could not decide either: that takes an editor, whomever the gate names.
+  if (!atLeast(role, 'editor')) throw noLonger(email);
+  return { role, actor: { kind: 'link', id, label: email }, person: { id, email } };
+}
+
+function asOutsider(to: string, isTold: boolean): Pick<Caller, 'role' | 'actor' | 'person'> {
+  const id = `link:${to.toLowerCase()}`;
+  return { role: isTold ? 'editor' : NO_ROLE, actor: { kind: 'link', id, label: to }, person: { id, email: to } };
+}
+
+/** Whether the gate is for them, now or once it escalates, and though they may have started the run. */
+function takesPart(gate: DecidersOf, caller: Caller): boolean {
+  return mayDecide({ gate: { ...gate, self: true }, openedAtMs: 0, nowMs: Number.MAX_VALUE, starter: null }, caller);
+}
+
+function noLonger(to: string): Refusal {
+  return new Refusal(
+    'forbidden',
+    `this link was made for ${to}, who may not decide this gate: sign in to see the run`,
+    {
+      need: 'decider',
+    },
+  );
+}
+
+/** With the role of the account's owner, whom the account's row names. */
+async function findMember(sql: Sql, { tenant, to }: GateOf): Promise<MemberRow | undefined> {
   const [member] = await sql.query<MemberRow>({
     name: 'find-link-member',
-    text: `SELECT m.id, m.email, CASE WHEN t.owner_id = m.id THEN 'owner' ELSE m.role END AS role,
-        m.all_workspaces OR w.name = ANY(with_previews(m.tenant_id, m.workspaces)) AS "inScope"
-      FROM member m JOIN tenant t ON t.id = m.tenant_id
-      JOIN run r ON r.id = $3 AND r.tenant_id = m.tenant_id JOIN workspace w ON w.id = r.workspace_id
-      WHERE m.tenant_id = $1 AND lower(m.email) = lower($2)`,
-    values: [tenant, to, runId],
+    text: `SELECT m.id, m.email, CASE WHEN t.owner_id = m.id THEN 'owner' ELSE m.role END AS role
+      FROM member m JOIN tenant t ON t.id = m.tenant_id WHERE m.tenant_id = $1 AND lower(m.email) = lower($2)`,
+    values: [tenant, to],
   });
   return member;
 }

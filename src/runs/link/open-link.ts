@@ -13,9 +13,8 @@ import { readVotes, type Vote } from '../votes.js';
 import { type GateView, gateView } from '../waiting.js';
 import type { GateOf } from './approve-link.js';
 import { formNonce } from './form-nonce.js';
-import { gateDigest } from './gate-digest.js';
 import { linkCaller } from './link-caller.js';
-import { type LinkedGate, type OpenLinkInput, requireLink } from './require-link.js';
+import { type LinkedGate, linkGate, type OpenLinkInput, requireLink } from './require-link.js';
 import { wholeCalls } from './whole-calls.js';
 
 /** How a gate was decided: by whom, and when. */
@@ -43,7 +42,7 @@ export async function openLink(deps: Deps, input: OpenLinkInput): Promise<Opened
   return deps.db.transaction(async (sql) => {
     await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const row = await requireLink(deps, input, sql);
-    const caller = await linkCaller(sql, input, input.address);
+    const caller = await linkCaller(sql, input, linkGate(row));
     return viewOf(deps, { sql, row, caller }, input);
   });
 }
@@ -63,8 +62,8 @@ async function viewOf(deps: Deps, { sql, row, caller }: At, link: GateOf): Promi
     [row.runId, gate.edit],
   );
   const moment = { gate, openedAtMs: row.openedAt.getTime(), nowMs, starter: starterOf(row) };
-  const digest = await gateDigest(sql, row.runId, { id: row.park, spec: row.spec, votes: row.votes });
   const view = gateView(plan, { run: row, steps }, row, { caller, nowMs });
+  const { digest } = view.gate;
   const shown = {
     ...gateHead(row),
     ...view,

@@ -10,8 +10,7 @@ const NOTE = '## Note @worker\n\nNote it.\n\n## After @worker\n\nAfter.';
 const COUNT = '## Count @counter\n\nCount on.';
 const LINE = '## One @worker\n\n1.\n\n## Nap\n\n- wait: 1s\n\n## Two @worker\n\n2.';
 const EVENT = '## Ask @worker\n\n- wait: event\n\nAsk.\n\n## After @worker\n\nC.';
-const ALL =
-  '## First @worker\n\n1.\n\n## Sign\n\n- approve: [owner@localhost, second@x.test]\n- need: all\n\nOK?\n\n## Last @worker\n\n3.';
+const ALL = '## First @worker\n\n1.\n\n## Sign\n\n- approve: human\n- need: 2\n\nOK?\n\n## Last @worker\n\n3.';
 const LATE =
   '## Draft @worker\n\nD.\n\n## Reply\n\n- wait: event\n- timeout: 1s\n- on_timeout: draft\n- max_rounds: 1\n- on_fail: continue\n\nWait.';
 const EXPIRES =
@@ -91,7 +90,7 @@ const decides = (name: string, nth: number): Job => ({
 });
 
 const votes: Job = {
-  ...run('a gate that everybody has to approve, between the votes', ALL),
+  ...run('a gate that two people have to approve, between the votes', ALL),
   async does(doing) {
     const id = await doing.start();
     await doing.untilWaiting(id);

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from '../../../src/db/index.js';
 import type { RunView } from '../../../src/runs/index.js';
-import { createKey } from '../create-test-app.js';
+import { newId } from '../../../src/shared/ids.js';
+import { createKey, insertMember } from '../create-test-app.js';
+import { signedInCookie } from '../signed-in-cookie.js';
 import type { Act, NamedCase, Wait } from './row.js';
 
 export interface Door {
@@ -9,18 +11,25 @@ export interface Door {
   readonly workspace: string;
   readonly run: string;
   readonly view: () => Promise<RunView>;
-  readonly keys: Readonly<Record<'owner' | 'editor' | 'admin', string>>;
+  /** The credentials of each person: the owner and the editor use a key, the admin is signed in. */
+  readonly people: Readonly<Record<'owner' | 'editor' | 'admin', Readonly<Record<string, string>>>>;
 }
 
-/** Keys of further members beside that of the owner, who starts the runs. */
-export async function keysOfPeople(db: Db, owner: string): Promise<Door['keys']> {
+/** Credentials of further members beside the key of the owner, who starts the runs. */
+export async function credentialsOf(db: Db, url: string, owner: string): Promise<Door['people']> {
   const [row] = await db.query<{ id: string; owner: string; email: string }>(
     'SELECT t.id, m.id AS owner, m.email FROM tenant t JOIN member m ON m.id = t.owner_id',
   );
   if (!row) throw new Error('the service made no account');
-  const wish = { tenant: row.id, owner: { id: row.owner, email: row.email } };
-  const keyFor = (role: 'editor' | 'admin') => createKey({ db }, { ...wish, role });
-  return { owner, editor: await keyFor('editor'), admin: await keyFor('admin') };
+  const editor = await createKey(
+    { db },
+    { tenant: row.id, owner: { id: row.owner, email: row.email }, role: 'editor' },
+  );
+  const admin = { id: newId(), email: 'admin@options.test' };
+  await insertMember(db, { ...admin, tenant: row.id, role: 'admin', workspaces: null });
+  const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+  const cookie = await signedInCookie({ db }, row.id, admin);
+  return { owner: bearer(owner), editor: bearer(editor), admin: { cookie, origin: new URL(url).origin } };
 }
 
 /** Does what the case's people do about everything that the run waits for and that was not answered yet. */
@@ -54,7 +63,7 @@ async function perform(act: Act, door: Door, open: RunView['waiting'][number]): 
       await new Promise((resolve) => setTimeout(resolve, 200));
       continue;
     }
-    const response = await (act.event ? send(act.event, door, open) : decide(act, door, open.step));
+    const response = await (act.event ? send(act.event, door, open) : decide(act, door, open));
     const body = await response.text();
     if (response.status === (act.status ?? 200)) return;
     // A decider who may not yet, and a service that is away, are asked again.
@@ -68,17 +77,17 @@ async function perform(act: Act, door: Door, open: RunView['waiting'][number]): 
 
 function decide(
   { as = 'owner', decide: body }: Act,
-  { url, workspace, run, keys }: Door,
-  step: number,
+  { url, workspace, run, people }: Door,
+  open: RunView['waiting'][number],
 ): Promise<Response> {
   return fetch(`${url}/api/workspaces/${workspace}/runs/${run}/approve`, {
     method: 'POST',
     headers: {
-      authorization: `Bearer ${keys[as]}`,
+      ...people[as],
       'content-type': 'application/json',
       'idempotency-key': randomUUID(),
     },
-    body: JSON.stringify({ ...body, step }),
+    body: JSON.stringify({ ...body, step: open.step, round: open.gate?.round }),
   });
 }
 

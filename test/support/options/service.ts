@@ -11,7 +11,7 @@ import { testTemporal } from '../temporal.js';
 import type { Tree } from '../workspace-app.js';
 import { CASES } from './index.js';
 import { markOf, type OptionModel } from './model.js';
-import { answerWaits, type Door, keysOfPeople } from './people.js';
+import { answerWaits, credentialsOf, type Door } from './people.js';
 import type { NamedCase } from './row.js';
 
 /** One run of a case, and what is known of it. */
@@ -44,7 +44,7 @@ export async function startOptionService(model: OptionModel) {
   };
   const api = await services.startService({ dataDir, env: { ...env, SERVICE_ROLE: 'api' } });
   const { key } = JSON.parse(await readFile(join(dataDir, 'bootstrap.json'), 'utf8')) as { key: string };
-  const keys = await keysOfPeople(api.db, key);
+  const people = await credentialsOf(api.db, api.url, key);
   const secret = JSON.stringify({ name: 'API_TOKEN', value: 'a-token-of-the-options' });
   await api.request('/api/secrets', { method: 'PUT', body: secret, headers: { 'content-type': 'application/json' } });
   const workspaces = new Map<string, string>();
@@ -67,7 +67,7 @@ export async function startOptionService(model: OptionModel) {
       const workspace = await workspaceOf(named);
       const body = option.start ?? { task: 'go' };
       const runOf = (run: string, shows: object, isSecond: boolean): CaseRun => {
-        const door = { url: api.url, workspace, run, keys, view: () => api.run(workspace, run) };
+        const door = { url: api.url, workspace, run, people, view: () => api.run(workspace, run) };
         return { entry: named, door, shows, isSecond, answered: new Set(), recorded: [] };
       };
       const first = runOf(await api.start(workspace, 'it', body), option.shows ?? {}, false);

@@ -71,7 +71,8 @@ export const WAIT_ROWS: readonly OptionRow[] = [
         flow: '## Sign\n\n- approve: [role:admin]\n\nMay it go out?',
         people: () => [
           { as: 'editor', decide: { decision: 'approve' }, status: 403 },
-          { decide: { decision: 'approve' } },
+          { decide: { decision: 'approve' }, status: 403 },
+          { as: 'admin', decide: { decision: 'approve' } },
         ],
         killedIn: 'wait',
         shows: { status: 'completed', steps: [{ decision: { decision: 'approve' } }] },

@@ -7,7 +7,7 @@ import { fieldsOf } from './form-fields.js';
 /** What a form has posted: each name with its texts, in their order. */
 export type Posted = ReadonlyMap<string, readonly unknown[]>;
 
-const OWN_FIELDS = ['decision', 'note', 'reason', 'nonce', 'digest'];
+const OWN_FIELDS = ['decision', 'note', 'reason', 'nonce', 'digest', 'round'];
 
 /** As many faults as an answer names. */
 const MAX_NAMED = 20;

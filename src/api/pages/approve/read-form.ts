@@ -7,6 +7,8 @@ import { assertKnownFields, readPosted, unixLines } from './known-fields.js';
 interface FormVote {
   readonly decision?: 'approve' | 'reject';
   readonly note?: string;
+  readonly reason?: string;
+  readonly round?: number;
   readonly form?: Json;
   readonly edits?: Readonly<Record<string, Json>>;
   readonly digest?: string;
@@ -29,13 +31,15 @@ export function readApproveForm(fields: Readonly<Record<string, unknown>>, opene
   };
   const decision = text('decision');
   if (decision !== 'approve' && decision !== 'reject') return {};
-  const note = unixLines(text('note') ?? text('reason') ?? '').trim();
-  if (note.length > NOTE) throw new Refusal('refused', `note: longer than ${NOTE} characters`);
+  const [note, reason] = [readNote('note', text), readNote('reason', text)];
+  const round = readRound(text('round'));
   const nonce = text('nonce');
   const digest = text('digest');
   const said = {
     decision: decision as 'approve' | 'reject',
     ...(note ? { note } : {}),
+    ...(reason ? { reason } : {}),
+    ...(round === undefined ? {} : { round }),
     ...(digest === undefined ? {} : { digest }),
     ...(nonce === undefined ? {} : { nonce }),
   };
@@ -43,6 +47,18 @@ export function readApproveForm(fields: Readonly<Record<string, unknown>>, opene
   const form = opened.form === undefined ? undefined : readFields(opened.form, text);
   const edits = readEdits(opened, text);
   return { ...said, ...(form === undefined ? {} : { form }), ...(edits === undefined ? {} : { edits }) };
+}
+
+function readNote(name: string, text: (name: string) => string | undefined): string {
+  const note = unixLines(text(name) ?? '').trim();
+  if (note.length <= NOTE) return note;
+  throw new Refusal('refused', `${name}: longer than ${NOTE} characters`);
+}
+
+function readRound(given: string | undefined): number | undefined {
+  if (given === undefined || given === '') return undefined;
+  if (/^[1-9]\d{0,8}$/.test(given)) return Number(given);
+  throw new Refusal('refused', 'round: send gate.round as it was read, a whole number from 1');
 }
 
 function readFields(form: Json, text: (name: string) => string | undefined): Json | undefined {

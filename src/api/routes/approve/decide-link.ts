@@ -50,15 +50,13 @@ export const postApprove = defineRoute({
     // A body of the other type leaves each of them empty.
     const [fields, json] = [c.req.valid('form'), c.req.valid('json')];
     const isForm = type.startsWith('application/x-www-form-urlencoded');
-    const vote: Partial<Vote> & { readonly reason?: string | undefined } = isForm
-      ? readApproveForm(fields, await openLink(deps, input))
-      : json;
-    const { decision, reason, ...said } = vote;
+    const vote: Partial<Vote> = isForm ? readApproveForm(fields, await openLink(deps, input)) : json;
+    const { decision, ...said } = vote;
     if (decision === undefined)
       throw new Refusal('refused', 'decision: send approve or reject, in a form or as JSON', { code: 'invalid' });
     setPageHeaders(c);
     try {
-      const decided = await decideLink(deps, input, { ...said, decision, note: said.note ?? reason });
+      const decided = await decideLink(deps, input, { ...said, decision });
       if (!isPage) return c.json(decided, 200);
       return c.html(approvePage(await openLink(deps, input), { preselected: decision, done: true }), 200);
     } catch (error) {

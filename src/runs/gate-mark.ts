@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import type { Sql } from '../db/contract.js';
+import { canonicalJson, isRecord, type Json } from '../shared/json.js';
+import { readWork, type Work } from './step-work.js';
+import { readVotes } from './votes.js';
+
+/** What a decider read: a decision that names another mark is refused. */
+export interface GateMark {
+  /** How often a gate of this step (and item) has been opened in the run, this one included. */
+  readonly round: number;
+  /** SHA-256, hex, of all that the decision is about. */
+  readonly digest: string;
+}
+
+export interface MarkedGate {
+  readonly id: string;
+  readonly gateRound: number;
+  readonly spec: Json;
+  readonly votes: Json;
+}
+
+/** SQL: the `gateRound` of `park p`. */
+export const GATE_ROUND = `(SELECT count(*)::int FROM park e WHERE e.run_id = p.run_id AND e.step = p.step AND e.item = p.item
+    AND e.kind = p.kind AND (e.opened_at, e.id) <= (p.opened_at, p.id)) AS "gateRound"`;
+
+/**
+ * The digest covers what the gate asks, its form and its calls, the work that a decider may change, and what earlier
+ * deciders changed of it. It does not cover who has decided so far. `work` holds the newest work of the steps in `edit`.
+ */
+export function gateMark({ id, gateRound, spec, votes }: MarkedGate, work: ReadonlyMap<string, Work>): GateMark {
+  const made = Object.fromEntries(
+    editableIn(spec).flatMap((step) => {
+      const found = work.get(step);
+      return found ? [[step, { result: found.result, data: found.data }]] : [];
+    }),
+  );
+  const edits = readVotes(votes).flatMap((vote) => vote.edits ?? []);
+  const shown = canonicalJson([id, spec, made, edits] as unknown as Json);
+  return { round: gateRound, digest: createHash('sha256').update(shown).digest('hex') };
+}
+
+/** The mark of a gate as it stands in this transaction. */
+export async function readGateMark(sql: Sql, runId: string, gate: MarkedGate): Promise<GateMark> {
+  const edit = editableIn(gate.spec);
+  return gateMark(gate, edit.length === 0 ? new Map() : await readWork(sql, runId, edit));
+}
+
+function editableIn(spec: Json): readonly string[] {
+  return isRecord(spec) && Array.isArray(spec.edit) ? spec.edit.map(String) : [];
+}
