@@ -7,8 +7,8 @@ import { countAttempt, giveBackAttempt } from './limits.js';
 import { hashPassword, verifyPassword } from './passwords.js';
 
 /**
- * Sets the caller's password and ends their other sessions; answers how many. Whoever found a session open guesses no
- * better here than at the door: attempts that fail count as sign-ins of the account.
+ * Sets the caller's password and ends their other sessions; answers how many. Guesses by an open session are limited for
+ * that session: strangers who fail to sign in keep nobody from changing their password.
  */
 export async function changePassword(
   deps: Pick<Deps, 'db'>,
@@ -17,13 +17,14 @@ export async function changePassword(
 ): Promise<number> {
   const { person } = caller;
   if (!person) throw notFound('person');
-  await countAttempt(deps, { 'login-account': person.email });
+  const attempt = { 'password-session': caller.session ?? person.id };
+  await countAttempt(deps, attempt);
   const [member] = await deps.db.query<{ hash: string }>('SELECT password_hash AS hash FROM member WHERE id = $1', [
     person.id,
   ]);
   if (!(await verifyPassword(member?.hash ?? null, current)))
     throw new Refusal('forbidden', 'current: this is not your password', { code: 'bad-credentials' });
-  await giveBackAttempt(deps, { 'login-account': person.email });
+  await giveBackAttempt(deps, attempt);
   if (next === current) throw new Refusal('refused', 'next: this is your password already, choose another');
   const passwordHash = await hashPassword(next);
   return deps.db.transaction(async (sql) => {

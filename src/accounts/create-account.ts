@@ -3,7 +3,7 @@ import { foldName, newId } from '../shared/ids.js';
 import type { Caller } from '../shared/roles.js';
 import { audit } from './audit.js';
 
-interface NewAccount {
+export interface NewAccount {
   /** As people write it; its fold is the tenant. */
   readonly name: string;
   readonly owner: { readonly email: string; readonly passwordHash: string };

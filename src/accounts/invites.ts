@@ -79,6 +79,20 @@ export async function acceptInvite(
   });
 }
 
+/** Whether the token is that of an open invite for this address. */
+export async function isOpenInvite(
+  sql: Sql,
+  { token, email }: { readonly token: string; readonly email: string },
+): Promise<boolean> {
+  const rows = await sql.query({
+    name: 'is-open-invite',
+    text: `SELECT 1 FROM invite
+           WHERE token_hash = $1 AND email = $2 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now()`,
+    values: [hashInviteToken(token), normalEmail(email)],
+  });
+  return rows.length > 0;
+}
+
 /** The token has 192 random bits, so a slow hash would add nothing. */
 export function hashInviteToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Db, SqlQuery } from '../db/contract.js';
 import type { Deps } from '../deps.js';
@@ -9,12 +10,16 @@ import { Refusal } from '../shared/refusal.js';
 const LIMITS = {
   'signup-address': { points: 5, duration: 3_600 },
   'signup-caller': { points: 20, duration: 3_600 },
-  'login-account': { points: 10, duration: 900 },
+  'login-pair': { points: 10, duration: 900 },
   'login-caller': { points: 10, duration: 900 },
+  'password-session': { points: 10, duration: 900 },
   'cli-caller': { points: 30, duration: 900 },
   'cli-code': { points: 20, duration: 900 },
 } as const;
 type Limit = keyof typeof LIMITS;
+
+/** Failed sign-ins of one subject before each further one waits, and how long they are counted, in seconds. */
+const PACE = { free: 10, duration: 900, mostMs: 4_000 } as const;
 
 /** What is counted for whom; a subject that is not known is not counted. */
 export type Attempts = Readonly<Partial<Record<Limit, string | null>>>;
@@ -32,6 +37,30 @@ class Limiter extends RateLimiterPostgres {
 }
 type Limiters = Readonly<Record<Limit, Limiter>>;
 const made = new WeakMap<Db, Limiters>();
+const paces = new WeakMap<Db, Limiter>();
+
+/**
+ * Counts a sign-in of an account or a device, and waits the longer the more of its sign-ins failed: guesses become slow
+ * for all callers together, and nobody is refused. Answers how to take the count back once the sign-in succeeded.
+ */
+export async function slowDown(
+  { db }: Pick<Deps, 'db'>,
+  subject: string,
+  wait: (ms: number) => Promise<unknown> = sleep,
+): Promise<() => Promise<void>> {
+  const limiter = paceOf(db);
+  const key = hash(subject);
+  const { consumedPoints } = await limiter.consume(key);
+  const ms = slowDownMs(consumedPoints - 1);
+  if (ms > 0) await wait(ms);
+  return () => limiter.giveBack(key);
+}
+
+/** 250 ms after ten failures, twice as long after each further one, and four seconds at most. */
+export function slowDownMs(failures: number): number {
+  const over = failures - PACE.free;
+  return over < 0 ? 0 : Math.min(PACE.mostMs, 250 * 2 ** Math.min(over, 10));
+}
 
 /**
  * Counts one attempt, in the order given; refuses `rate_limited` with `retryAfter` (seconds) once a limit is reached.
@@ -86,24 +115,33 @@ export function callerOf(address: string | null): string | null {
 function limitersOf(db: Db): Limiters {
   const known = made.get(db);
   if (known) return known;
-  const storeClient = { query: (query: SqlQuery) => asDriver(db, query) };
   const entries = Object.entries(LIMITS).map(([keyPrefix, { points, duration }]) => [
     keyPrefix,
-    new Limiter({
-      storeClient,
-      storeType: 'client',
-      tableName: 'rate_limit',
-      tableCreated: true,
-      clearExpiredByTimeout: false,
-      keyPrefix,
-      points,
-      duration,
-      inMemoryBlockOnConsumed: points,
-    }),
+    new Limiter({ ...storedIn(db), keyPrefix, points, duration, inMemoryBlockOnConsumed: points }),
   ]);
   const limiters = Object.fromEntries(entries) as Limiters;
   made.set(db, limiters);
   return limiters;
+}
+
+/** Without a limit: it only counts. */
+function paceOf(db: Db): Limiter {
+  const known = paces.get(db);
+  if (known) return known;
+  const { duration } = PACE;
+  const limiter = new Limiter({ ...storedIn(db), keyPrefix: 'login-pace', points: 1_000_000, duration });
+  paces.set(db, limiter);
+  return limiter;
+}
+
+function storedIn(db: Db): Omit<ConstructorParameters<typeof RateLimiterPostgres>[0], 'points' | 'duration'> {
+  return {
+    storeClient: { query: (query: SqlQuery) => asDriver(db, query) },
+    storeType: 'client',
+    tableName: 'rate_limit',
+    tableCreated: true,
+    clearExpiredByTimeout: false,
+  };
 }
 
 /** The library computes with `expire` as a number, which we read as a bigint. */

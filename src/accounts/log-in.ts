@@ -6,7 +6,7 @@ import type { Caller } from '../shared/roles.js';
 import { audit } from './audit.js';
 import { authenticateSession } from './authenticate-session.js';
 import { hashKey } from './key-format.js';
-import { callerOf, countAttempt, giveBackAttempt } from './limits.js';
+import { type Attempts, callerOf, countAttempt, giveBackAttempt, slowDown } from './limits.js';
 import { assertRoomForPassword, verifyPassword } from './passwords.js';
 import { randomCode } from './primitives.js';
 
@@ -35,10 +35,10 @@ export async function logIn(
   { email, password }: { readonly email: string; readonly password: string },
   browser: Browser,
 ): Promise<LoggedIn> {
-  // Without a trusted proxy all who come through the same one would lock each other out.
-  const caller = deps.config.trustProxy ? callerOf(browser.address) : null;
-  const attempt = { 'login-caller': caller, 'login-account': email };
+  const device = await knownDevice(deps, email, browser.replaces);
+  const attempt = device === null ? attemptsOf(deps, email, browser) : {};
   await countAttempt(deps, attempt, assertRoomForPassword);
+  const forget = await slowDown(deps, device ?? email);
   const [member] = await deps.db.query<{ id: string; tenant: string; passwordHash: string }>({
     name: 'log-in',
     text: 'SELECT id, tenant_id AS tenant, password_hash AS "passwordHash" FROM member WHERE email = $1',
@@ -46,11 +46,33 @@ export async function logIn(
   });
   const right = await verifyPassword(member?.passwordHash ?? null, password);
   if (!member || !right) throw wrong();
-  await giveBackAttempt(deps, attempt);
+  await Promise.all([giveBackAttempt(deps, attempt), forget()]);
   const token = await deps.db.transaction((sql) => startSession(sql, { ...member, email }, browser));
   const session = await authenticateSession(deps, token, browser.address);
   if (!session) throw wrong();
   return { caller: session.caller, token };
+}
+
+/**
+ * What is counted for a caller who may be a stranger: their address over all accounts, and their address with this
+ * account, so that their failures lock out nobody else. Without a trusted proxy all who come through the same one would
+ * be one caller.
+ */
+function attemptsOf({ config }: Pick<Deps, 'config'>, email: string, { address }: Browser): Attempts {
+  const caller = callerOf(address);
+  return { 'login-caller': config.trustProxy ? caller : null, 'login-pair': `${caller ?? ''} ${email}` };
+}
+
+/** The id of the live session of this very person whose cookie came along: their own browser is never locked out. */
+async function knownDevice({ db }: Pick<Deps, 'db'>, email: string, token: string | null): Promise<string | null> {
+  if (token === null) return null;
+  const [session] = await db.query<{ id: string }>({
+    name: 'known-device',
+    text: `SELECT s.id FROM session s JOIN member m ON m.id = s.member_id
+      WHERE s.token_hash = $1 AND s.expires_at > now() AND m.email = $2`,
+    values: [hashKey(token), email],
+  });
+  return session?.id ?? null;
 }
 
 function wrong(): Refusal {

@@ -3,8 +3,8 @@ import type { Deps } from '../deps.js';
 import { foldName, newId } from '../shared/ids.js';
 import { Refusal } from '../shared/refusal.js';
 import { audit } from './audit.js';
-import { createAccount } from './create-account.js';
-import { acceptInvite } from './invites.js';
+import { createAccount, type NewAccount } from './create-account.js';
+import { acceptInvite, isOpenInvite } from './invites.js';
 import { callerOf, countAttempt } from './limits.js';
 import { hashPassword } from './passwords.js';
 
@@ -20,13 +20,17 @@ export interface SignUpInput {
 
 /**
  * Makes an account with its owner, or a member of the account that an invite is into. Nothing of the answer, of its time
- * or of the counts of attempts tells a stranger whether the address was taken, in which case nothing is made; the account
- * that has it finds the attempt in its audit.
+ * or of the counts of attempts tells a stranger whether the address was taken, in which case no account is made; the
+ * account that has the address finds the attempt in its audit. The name is taken then as if the account had been made, so
+ * that the next sign-up with it tells nothing either.
  */
 export async function signUp(deps: Deps, input: SignUpInput): Promise<void> {
-  await countAttempt(deps, { 'signup-caller': callerOf(input.address), 'signup-address': input.email });
+  const { invite, email } = input;
+  await countAttempt(deps, { 'signup-caller': callerOf(input.address) });
+  // Strangers who try the address must not keep the person who was invited from joining.
+  if (invite === null || !(await isOpenInvite(deps.db, { token: invite, email })))
+    await countAttempt(deps, { 'signup-address': email });
   const { signup } = deps.config;
-  const { invite } = input;
   if (signup === 'closed') throw new Refusal('forbidden', CLOSED, { code: 'signup-closed' });
   if (invite !== null) return joinAccount(deps, { ...input, invite });
   if (signup === 'invite') throw new Refusal('forbidden', NEEDS_INVITE, { code: 'signup-invite' });
@@ -65,41 +69,59 @@ function checkAccount(account: string | null): string {
   throw new Refusal('refused', 'account: the name must hold a letter from a to z or a digit');
 }
 
-async function openAccount(
-  deps: Deps,
-  { email, password, account, address }: SignUpInput & { readonly account: string },
-): Promise<void> {
-  const passwordHash = await hashPassword(password);
-  const outcome = await deps.db
-    .transaction(async (sql) => {
-      const made = await createAccount(sql, { name: account, owner: { email, passwordHash }, by: null, address });
-      if (typeof made === 'string') throw new Taken(made);
-      return 'made' as const;
-    })
-    .catch((error: unknown) => {
-      if (error instanceof Taken) return error.what;
-      throw error;
-    });
-  if (outcome === 'account-taken')
-    throw new Refusal('conflict', `an account "${foldName(account)}" is there already: choose another name`, {
-      code: 'account-taken',
-    });
-  if (outcome === 'address-taken') await deps.db.transaction((sql) => tellOwner(sql, email, address));
+type Opening = SignUpInput & { readonly account: string };
+
+async function openAccount(deps: Deps, { account, ...input }: Opening): Promise<void> {
+  const passwordHash = await hashPassword(input.password);
+  const wish = { name: account, owner: { email: input.email, passwordHash }, by: null, address: input.address };
+  const open = () => deps.db.transaction((sql) => openUnlessTaken(sql, wish));
+  // An invite that is accepted at this moment may take the address: the second look finds that.
+  const outcome = await open().catch((error: unknown) => {
+    if (error instanceof AddressTaken) return open();
+    throw error;
+  });
+  if (outcome === 'opened') return;
+  throw new Refusal('conflict', `an account "${foldName(account)}" is there already: choose another name`, {
+    code: 'account-taken',
+  });
+}
+
+/**
+ * Opens the account unless its name is taken. Where the address has an account already, the name is reserved instead: what
+ * a stranger sees of this name from then on is the same.
+ */
+async function openUnlessTaken(sql: Sql, wish: NewAccount): Promise<'opened' | 'name-taken'> {
+  const { email } = wish.owner;
+  const name = foldName(wish.name);
+  for (const lock of [`account ${name}`, `address ${email}`])
+    await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [lock]);
+  const taken = await sql.query(
+    'SELECT 1 FROM tenant WHERE id = $1 UNION ALL SELECT 1 FROM reserved_account WHERE id = $1',
+    [name],
+  );
+  if (taken.length > 0) return 'name-taken';
+  const [member] = await sql.query<MemberOf>('SELECT id, tenant_id AS tenant FROM member WHERE email = $1', [email]);
+  if (member) {
+    await sql.query('INSERT INTO reserved_account (id) VALUES ($1)', [name]);
+    await auditAttempt(sql, member, wish.address);
+    return 'opened';
+  }
+  const made = await createAccount(sql, wish);
+  if (made === 'account-taken') return 'name-taken';
+  if (made === 'address-taken') throw new AddressTaken();
+  return 'opened';
 }
 
 /** Rolls the transaction back. */
-class Taken extends Error {
-  constructor(readonly what: 'account-taken' | 'address-taken') {
-    super(what);
-  }
+class AddressTaken extends Error {}
+
+interface MemberOf {
+  readonly id: string;
+  readonly tenant: string;
 }
 
-async function tellOwner(sql: Sql, email: string, address: string | null): Promise<void> {
-  const [member] = await sql.query<{ id: string; tenant: string }>(
-    'SELECT id, tenant_id AS tenant FROM member WHERE email = $1',
-    [email],
-  );
-  if (!member) return;
+/** In the audit of the account that has the address. */
+async function auditAttempt(sql: Sql, { id, tenant }: MemberOf, address: string | null): Promise<void> {
   const actor = { kind: 'system', id: 'signup', label: 'sign-up' } as const;
-  await audit(sql, { tenant: member.tenant, actor, address }, 'account.signup-taken', member.id);
+  await audit(sql, { tenant, actor, address }, 'account.signup-taken', id);
 }

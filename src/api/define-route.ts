@@ -4,7 +4,7 @@ import type { JSONValue } from 'hono/utils/types';
 import { withClosedQuery } from './closed-query.js';
 import type { Access, AppEnv, EnvOf, GuardedEnv } from './env.js';
 import { createGuard, inOrder } from './guard.js';
-import { withIdempotency } from './idempotency.js';
+import { refuseIdempotencyKey, withIdempotency } from './idempotency.js';
 import { readBody } from './read-body.js';
 import { errorResponses } from './schemas.js';
 import { refuseFaults } from './validate.js';
@@ -32,9 +32,11 @@ export interface RouteDefinition<R extends RouteConfig, A extends Access> {
   readonly handle: Handle<R, EnvOf<A>>;
   /**
    * For a POST that starts or creates: the header `Idempotency-Key` is honoured. `settled` is a verb that calls
-   * `c.var.once` in its transaction: when its process has died the same call under the same key may take over.
+   * `c.var.once` in its transaction: when its process has died the same call under the same key may take over. `natural`
+   * is a POST that twice does what it does once, so the header changes nothing. Any other POST with a credential or
+   * without one refuses the header; one whose address carries a token has its own way to know a repeat.
    */
-  readonly idempotent?: true | 'settled';
+  readonly idempotent?: true | 'settled' | 'natural';
   /** 1 MiB, and 64 KiB where no credential is needed, unless it says otherwise; `stream` leaves the body, whatever its size, to the handler. */
   readonly maxBodyBytes?: number | 'stream';
   /** The body itself is signed: its sender is known only when all of it has been taken. */
@@ -58,6 +60,8 @@ export interface Route {
   /** As OpenAPI writes it: `/api/workspaces/{ws}`. */
   readonly path: string;
   readonly idempotent: boolean;
+  /** What it does with `Idempotency-Key`. */
+  readonly onKey: 'honour' | 'ignore' | 'refuse';
   /** Its answer is written with its effect. */
   readonly settled: boolean;
   readonly register: (app: OpenAPIHono<AppEnv>) => void;
@@ -76,14 +80,17 @@ const OPEN_BODY_BYTES = 64 * 1024;
 
 /** A route with its access, its schemas and its handler. What may be refused before the handler is refused here. */
 export function defineRoute<R extends RouteConfig, const A extends Access>(definition: RouteDefinition<R, A>): Route {
-  const { access, idempotent = false, provenByBody = false, page = false } = definition;
+  const { access, provenByBody = false, page = false } = definition;
   const { maxBodyBytes = access === 'open' ? OPEN_BODY_BYTES : DEFAULT_BODY_BYTES } = definition;
   const route = withClosedQuery(definition.access, definition.route);
   const find = definition.find ?? null;
+  const onKey = onKeyOf({ access, method: route.method, idempotent: definition.idempotent });
+  const isHonoured = onKey === 'honour';
+  const isSettled = definition.idempotent === 'settled';
   const handle = inOrder(definition.handle as unknown as (c: Context<AppEnv>) => Promise<Response>);
   const declared = {
     ...route,
-    ...(idempotent && { parameters: [idempotencyHeader] }),
+    ...(isHonoured && { parameters: [idempotencyHeader] }),
     security: securityOf(access),
     responses: { ...errorResponses(access, route), ...route.responses },
     middleware: [
@@ -95,16 +102,33 @@ export function defineRoute<R extends RouteConfig, const A extends Access>(defin
     access,
     method: route.method,
     path: route.path,
-    idempotent: idempotent !== false,
-    settled: idempotent === 'settled',
+    idempotent: isHonoured,
+    onKey,
+    settled: isSettled,
     register: (app) => {
       app.openapi(
         declared as RouteConfig,
-        (idempotent ? withIdempotency(handle, idempotent === 'settled') : handle) as never,
+        (isHonoured
+          ? withIdempotency(handle, isSettled)
+          : onKey === 'refuse'
+            ? refuseIdempotencyKey(handle)
+            : handle) as never,
         refuseFaults(route) as never,
       );
     },
   };
+}
+
+interface KeyRule {
+  readonly access: Access;
+  readonly method: string;
+  readonly idempotent: RouteDefinition<RouteConfig, Access>['idempotent'];
+}
+
+function onKeyOf({ access, method, idempotent }: KeyRule): Route['onKey'] {
+  if (idempotent === true || idempotent === 'settled') return 'honour';
+  const isRepeatable = method !== 'post' || idempotent === 'natural' || access === 'token';
+  return isRepeatable ? 'ignore' : 'refuse';
 }
 
 /** What OpenAPI is told: a key or a session; where a person must have signed in, the session alone. */

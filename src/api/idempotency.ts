@@ -59,6 +59,21 @@ export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response
   };
 }
 
+/**
+ * For a POST that cannot honour the header, since its answer holds a secret that is not kept or it has no account: a
+ * caller who relies on the header would do the work twice, so the call is refused before anything is done.
+ */
+export function refuseIdempotencyKey(handle: (c: Context<AppEnv>) => Promise<Response>): Handler<AppEnv> {
+  return async (c) => {
+    if (c.req.header('idempotency-key') === undefined) return handle(c);
+    throw new Refusal(
+      'refused',
+      'Idempotency-Key: this route does not honour it; leave the header out, and look what is there before you repeat the call',
+      { code: 'idempotency-key-unsupported' },
+    );
+  };
+}
+
 /** A renewal that fails is made up for by the next one; one that comes too late finds that another has the key. */
 function keepLease(deps: Deps, held: HeldKey): NodeJS.Timeout {
   return setInterval(() => void renewIdempotencyKey(deps, held).catch(() => undefined), (LEASE_SECONDS * 1_000) / 3);

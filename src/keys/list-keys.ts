@@ -3,7 +3,7 @@ import type { Deps } from '../deps.js';
 import { keyCursors } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import { requireOwnTenant } from './find-tenant.js';
-import { KEY_COLUMNS, type KeyRow, keyView } from './key-view.js';
+import { KEY_COLUMNS, KEY_OWNERS, KEY_REACH, type KeyRow, keyView } from './key-view.js';
 
 const cursors = keyCursors('keys');
 
@@ -13,14 +13,17 @@ export interface ListKeysInput {
   readonly cursor?: string | undefined;
 }
 
-/** The keys that were not revoked, newest first, expired ones among them; a deploy key only for who sees its workspace. */
+/**
+ * The keys that were not revoked, newest first, expired ones among them. A caller who is restricted to some workspaces
+ * sees the keys that reach no other one.
+ */
 export async function listKeys(deps: Pick<Deps, 'db'>, caller: Caller, input: ListKeysInput): Promise<KeyList> {
   requireOwnTenant(caller, input.tenant);
   const rows = await deps.db.query<KeyRow>({
     name: 'list-keys',
-    text: `SELECT ${KEY_COLUMNS}
+    text: `SELECT ${KEY_COLUMNS} ${KEY_OWNERS}
            WHERE k.tenant_id = $1 AND k.revoked_at IS NULL AND ($2::text IS NULL OR k.id < $2)
-             AND (k.workspace IS NULL OR $3::text[] IS NULL OR w.name = ANY($3))
+             AND ($3::text[] IS NULL OR ${KEY_REACH} <@ $3)
            ORDER BY k.id DESC LIMIT $4`,
     values: [caller.tenant, cursors.read(input.cursor), caller.workspaces, input.limit + 1],
   });

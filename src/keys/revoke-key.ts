@@ -1,10 +1,16 @@
 import { audit } from '../accounts/index.js';
+import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { notFound } from '../shared/refusal.js';
+import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { requireOwnTenant } from './find-tenant.js';
+import { KEY_OWNERS, KEY_REACH } from './key-view.js';
 
-/** Revokes a key: it is refused from the next request on, in every process, since each asks the database. */
+/**
+ * Revokes a key: it is refused from the next request on, in every process, since each asks the database. A caller who is
+ * restricted to some workspaces revokes keys that reach no other one: a key that reaches more of them is refused, and
+ * one that reaches none of them is not there for the caller.
+ */
 export async function revokeKey(
   deps: Pick<Deps, 'db'>,
   caller: Caller,
@@ -12,15 +18,27 @@ export async function revokeKey(
 ): Promise<{ ok: true; id: string }> {
   requireOwnTenant(caller, input.tenant);
   await deps.db.transaction(async (sql) => {
-    const [key] = await sql.query<{ label: string }>(
-      `UPDATE api_key k SET revoked_at = now() WHERE k.id = $1 AND k.tenant_id = $2 AND k.revoked_at IS NULL
-         AND (k.workspace IS NULL OR $3::text[] IS NULL
-              OR EXISTS (SELECT 1 FROM workspace w WHERE w.id = k.workspace AND w.name = ANY($3)))
-       RETURNING k.label`,
-      [input.id, caller.tenant, caller.workspaces],
-    );
-    if (!key) throw notFound('key');
-    await audit(sql, caller, 'key.revoke', input.id, { label: key.label });
+    const { label } = await findRevocable(sql, caller, input.id);
+    await sql.query('UPDATE api_key SET revoked_at = now() WHERE id = $1', [input.id]);
+    await audit(sql, caller, 'key.revoke', input.id, { label });
   });
   return { ok: true, id: input.id };
+}
+
+async function findRevocable(sql: Sql, caller: Caller, id: string): Promise<{ readonly label: string }> {
+  const [key] = await sql.query<{ label: string; reach: string[] | null }>(
+    `SELECT k.label, ${KEY_REACH} AS reach FROM api_key k ${KEY_OWNERS} LEFT JOIN workspace w ON w.id = k.workspace
+      WHERE k.id = $1 AND k.tenant_id = $2 AND k.revoked_at IS NULL FOR UPDATE OF k`,
+    [id, caller.tenant],
+  );
+  const seen = caller.workspaces;
+  if (!key) throw notFound('key');
+  const reached = key.reach?.map((name) => seen === null || seen.includes(name));
+  if (seen === null || reached?.every(Boolean)) return key;
+  if (reached && !reached.some(Boolean)) throw notFound('key');
+  throw new Refusal(
+    'forbidden',
+    'this key reaches workspaces that you do not see: an admin of every workspace can revoke it',
+    { need: 'every workspace' },
+  );
 }

@@ -17,8 +17,9 @@ export interface BudgetDecision {
   readonly actor: Actor;
   readonly note: string | null;
   readonly votes: Json;
-  /** What the trace says of it. */
+  /** What the trace says of it, and through which door it came. */
   readonly text: string;
+  readonly via: string;
 }
 
 /**
@@ -53,7 +54,7 @@ interface OtherGate {
 }
 
 async function decideToo(sql: Sql, gate: OtherGate, decided: BudgetDecision): Promise<void> {
-  const { decision, actor, note, votes, text } = decided;
+  const { decision, actor, note, votes, text, via } = decided;
   const [run] = await sql.query('SELECT 1 FROM run WHERE id = $1 AND finished_at IS NULL FOR UPDATE', [gate.run]);
   if (!run) return;
   const closed = await sql.query(
@@ -63,7 +64,7 @@ async function decideToo(sql: Sql, gate: OtherGate, decided: BudgetDecision): Pr
   );
   if (closed.length === 0) return;
   const { step, item, round, id: park } = gate;
-  const data = { step, item, round, park, decision, text, by: actor.label, note, with: decided.park };
+  const data = { step, item, round, park, decision, text, by: actor.label, via, note, with: decided.park };
   await appendEvent(sql, gate.run, { type: 'approval.decided', data, gates: -1 });
   await post(sql, gate.run, 'approval', gate.id);
 }

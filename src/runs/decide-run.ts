@@ -215,7 +215,15 @@ async function count(sql: Sql, run: LockedRun, park: OpenPark, ballot: Ballot): 
   });
   if (final) await post(sql, run.id, 'approval', park.id);
   const budget = final ? budgetOf(park.spec) : null;
-  const more = { runId: run.id, park: park.id, decision, actor, note: note ?? null, text: TEXTS[decision][channel] };
+  const more = {
+    runId: run.id,
+    park: park.id,
+    decision,
+    actor,
+    note: note ?? null,
+    text: TEXTS[decision][channel],
+    via: viaOf(actor),
+  };
   const also = budget ? await decideBudget(sql, { ...more, budget, votes: votes as unknown as Json }) : [];
   return { ok: true, decided: approvals, need: park.need, also };
 }

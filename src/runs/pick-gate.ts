@@ -81,19 +81,24 @@ function severalWait(gates: readonly PickedGate[]): Refusal {
   return new Refusal('conflict', message, { waiting: waitingOf(gates) });
 }
 
-function changed(gates: readonly PickedGate[]): Refusal {
+/** The new gate of a refusal, when there is one alone, and of which step it is. */
+function openNow(gates: readonly PickedGate[]): Readonly<Record<string, unknown>> {
   const [only, ...more] = gates;
-  const now = only && more.length === 0 ? { gate: only.mark } : { waiting: waitingOf(gates) };
-  const details = { code: 'changed', ...now };
-  return new Refusal('conflict', 'what is to be decided has changed since, review again', details);
+  const gate = only && more.length === 0 ? { gate: only.mark } : {};
+  return { code: 'changed', ...gate, waiting: waitingOf(gates) };
 }
 
-function reopened({ park, mark }: PickedGate): Refusal {
+function changed(gates: readonly PickedGate[]): Refusal {
+  return new Refusal('conflict', 'what is to be decided has changed since, review again', openNow(gates));
+}
+
+function reopened(gate: PickedGate): Refusal {
+  const { park, mark } = gate;
   const { n, title } = parkTitle(park);
   return new Refusal(
     'conflict',
     `what is to be decided has changed since, review again: the gate of step ${n} (${title}) is open for round ${mark.round}; send its round or digest`,
-    { code: 'changed', gate: mark },
+    openNow([gate]),
   );
 }
 

@@ -134,7 +134,7 @@ export function gateView(plan: Plan, rows: GateRows, park: ParkRow, { caller, no
   const moment = { gate, openedAtMs: park.openedAt.getTime(), nowMs, starter: starterOf(rows.run) };
   const editable = leavesOf(plan).filter((step) => gate.edit.includes(step.id));
   return {
-    gate: gateMark({ ...park, id: park.park }, newestWork(rows.steps)),
+    gate: gateMark({ ...park, id: park.park }, gate.edit.length === 0 ? new Map() : newestWork(rows.steps)),
     ask: gate.ask,
     need: park.need,
     decided: approvalsIn(votes),

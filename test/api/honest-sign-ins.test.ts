@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { createApp } from '../../src/api/app.js';
 import { newId } from '../../src/shared/ids.js';
@@ -15,12 +16,10 @@ async function statuses(times: number, call: () => Promise<Response>): Promise<n
 
 /** A sign-in over a connection from this peer. */
 function logInFrom({ deps }: TestApp, peer: string, email: string): Promise<Response> {
-  const init = {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email, password: 'not it at all' }),
-  };
-  const incoming = { socket: { remoteAddress: peer } };
+  const body = Buffer.from(JSON.stringify({ email, password: 'not it at all' }));
+  const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
+  const init = { method: 'POST', headers, body };
+  const incoming = Object.assign(Readable.from([body]), { socket: { remoteAddress: peer } });
   return Promise.resolve(createApp(deps).request('/api/auth/login', init, { incoming }));
 }
 

@@ -145,6 +145,36 @@ test('a member narrowed to some workspaces sees, mints and revokes no deploy key
   expect((await app.post('/api/keys', { label: 'x', workspace: 'shop', access: 'read' }, { as })).status).toBe(201);
 });
 
+test('an admin of some workspaces sees and revokes the keys that reach no other one, and is refused the others', async () => {
+  const app = await createTestApp();
+  for (const name of ['shop', 'vault']) await insertWorkspace(app.deps, app.tenant, name);
+  const as = await createKey(app.deps, { ...app, role: 'admin', workspaces: ['shop'] });
+  const scoped = async (workspaces: readonly string[]) => createKey(app.deps, { ...app, role: 'editor', workspaces });
+  const idOf = async (key: string) =>
+    (await app.deps.db.query<{ id: string }>('SELECT id FROM api_key WHERE prefix = $1', [key.slice(4, 12)]))[0]?.id ??
+    '';
+  const system = await mintKey(app.deps.db, { tenant: app.tenant, label: 'old', role: 'admin', mintedBy: null });
+  const bootstrap = await mintKey(app.deps.db, { ...app, label: 'bootstrap', role: 'admin', mintedBy: app.owner });
+  const [mine, both, theirs] = [await scoped(['shop']), await scoped(['shop', 'vault']), await scoped(['vault'])];
+  const deploy = await mint(app, { workspace: 'shop', access: 'read' });
+  const own = await mint(app, { role: 'editor' }, { as });
+  const ids = [as, mine].map(idOf);
+  const seen = [...(await Promise.all(ids)), deploy.id, own.id];
+  expect((await listed(app, '', { as })).keys.map(({ id }) => id).toSorted()).toEqual(seen.toSorted());
+  for (const id of [system.id, bootstrap.id, await idOf(both), await idOf(app.key)]) {
+    const answer = await app.delete(`/api/keys?id=${id}`, { as });
+    expect([answer.status, await answer.json()]).toEqual([
+      403,
+      expect.objectContaining({ need: 'every workspace', error: expect.stringContaining('this key reaches') }),
+    ]);
+  }
+  expect((await app.delete(`/api/keys?id=${await idOf(theirs)}`, { as })).status).toBe(404);
+  for (const id of [await idOf(mine), deploy.id, own.id])
+    expect((await app.delete(`/api/keys?id=${id}`, { as })).status).toBe(200);
+  for (const key of [system.key, bootstrap.key, both, theirs])
+    expect((await app.get('/api/me', { as: key })).status).toBe(200);
+});
+
 test('the list of keys comes in pages, newest first', async () => {
   const app = await createTestApp();
   const ids: string[] = [];

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { callerOf } from '../../src/accounts/limits.js';
+import { callerOf, slowDown, slowDownMs } from '../../src/accounts/limits.js';
 import { createDb, type Db } from '../../src/db/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { cpuUnit, expectCpu } from '../support/cpu-cost.js';
 import { createTestApp, type TestApp } from '../support/create-test-app.js';
 import { testDatabase } from '../support/postgres.js';
-import { createPerson, logIn, someAddress } from '../support/sessions.js';
+import { createPerson, logIn, PASSWORD, signIn, someAddress } from '../support/sessions.js';
 import { silentLog } from '../support/silent-log.js';
 
 const WRONG = { error: 'the address or the password is wrong', code: 'bad-credentials' };
@@ -36,12 +36,13 @@ test('security 25: an unknown person costs as much work as a wrong password, so 
   await expectCpu(nobody, { atMost: 3, unit: cpuUnit(someoneKnown) });
 });
 
-test('security 25: ten attempts on an account, known or not, and then 429 for all, the right password among them', async () => {
+test('security 25: ten attempts on an account from an address, known or not, and then 429 there, the right password among them', async () => {
   const app = await createTestApp({ config: { trustProxy: true } });
   for (const email of [(await createPerson(app)).email, unknown()]) {
+    const address = from(someAddress());
     for (let n = 0; n < 10; n += 1)
-      expect((await logIn(app, email, { password: 'wrong', ...from(someAddress()) })).status).toBe(401);
-    const limited = await logIn(app, email, from(someAddress()));
+      expect((await logIn(app, email, { password: 'wrong', ...address })).status).toBe(401);
+    const limited = await logIn(app, email, address);
     const seconds = Number(limited.headers.get('retry-after'));
     expect([limited.status, seconds > 800 && seconds <= 900]).toEqual([429, true]);
     expect(await limited.json()).toEqual({
@@ -50,6 +51,63 @@ test('security 25: ten attempts on an account, known or not, and then 429 for al
       retryAfter: seconds,
     });
   }
+});
+
+test('wrong passwords by strangers lock nobody out: not from another address, and not in the person’s own browser', async () => {
+  const app = await createTestApp({ config: { trustProxy: true } });
+  const person = await createPerson(app);
+  const home = someAddress();
+  const { cookie } = await signIn(app, person, from(home));
+  // From many addresses, and from the person's own, as behind one router.
+  for (let n = 0; n < 12; n += 1)
+    expect((await logIn(app, person.email, { password: 'wrong', ...from(someAddress()) })).status).toBe(401);
+  for (let n = 0; n < 10; n += 1) await logIn(app, person.email, { password: 'wrong', ...from(home) });
+  expect((await logIn(app, person.email, from(home))).status).toBe(429);
+  expect((await logIn(app, person.email, from(someAddress()))).status).toBe(200);
+  const known = { headers: { ...from(home).headers, cookie } };
+  for (let n = 0; n < 12; n += 1)
+    expect((await logIn(app, person.email, { password: 'wrong', ...known })).status).toBe(401);
+  expect((await logIn(app, person.email, known)).status).toBe(200);
+});
+
+test('a known device is one of this very person, with a session that is live', async () => {
+  const app = await createTestApp({ config: { trustProxy: true } });
+  const [person, other] = [await createPerson(app), await createPerson(app)];
+  const theirs = await signIn(app, other);
+  const ended = await signIn(app, person);
+  await ended.call('POST', '/api/auth/logout');
+  for (const cookie of [theirs.cookie, ended.cookie, 'service_session=made-up']) {
+    const init = { headers: { ...from(someAddress()).headers, cookie } };
+    for (let n = 0; n < 10; n += 1) await logIn(app, person.email, { password: 'wrong', ...init });
+    expect((await logIn(app, person.email, init)).status).toBe(429);
+  }
+});
+
+test('strangers who fail to sign in keep nobody from changing their password', async () => {
+  const app = await createTestApp({ config: { trustProxy: true } });
+  const person = await createPerson(app);
+  const { call } = await signIn(app, person);
+  for (let n = 0; n < 11; n += 1) await logIn(app, person.email, { password: 'wrong', ...from(someAddress()) });
+  const change = (current: string) => call('POST', '/api/auth/password', { current, next: 'another good password' });
+  for (let n = 0; n < 9; n += 1) expect((await change('wrong')).status).toBe(403);
+  expect((await change(PASSWORD)).status).toBe(200);
+});
+
+test('the failures of an account slow down whoever guesses on, from ten on and for four seconds at most', async () => {
+  expect([0, 9, 10, 11, 12, 13, 14, 15, 1_000].map(slowDownMs)).toEqual([
+    0, 0, 250, 500, 1_000, 2_000, 4_000, 4_000, 4_000,
+  ]);
+  const { deps } = await createTestApp();
+  const waits: number[] = [];
+  const wait = async (ms: number) => void waits.push(ms);
+  const [subject, other] = [unknown(), unknown()];
+  const forgets: (() => Promise<void>)[] = [];
+  for (let n = 0; n < 12; n += 1) forgets.push(await slowDown(deps, subject, wait));
+  await slowDown(deps, other, wait);
+  expect(waits).toEqual([250, 500]);
+  for (const forget of forgets) await forget();
+  await slowDown(deps, subject, wait);
+  expect(waits).toHaveLength(2);
 });
 
 test('security 25: ten attempts from an address, whatever hops it makes up, and then 429', async () => {

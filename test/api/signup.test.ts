@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { makeInvite } from '../../src/accounts/index.js';
-import { newId } from '../../src/shared/ids.js';
+import { foldName, newId } from '../../src/shared/ids.js';
 import { createTestApp, type TestApp } from '../support/create-test-app.js';
 import { createPerson, logIn, PASSWORD, someAddress } from '../support/sessions.js';
 
@@ -52,6 +52,43 @@ test('an account’s name that is taken is said, whether or not the address is',
   const taken = { error: `an account "${app.tenant}" is there already: choose another name`, code: 'account-taken' };
   for (const email of [person.email, fresh()])
     expect(await answer(await signUp(app, { email, account: app.tenant.toUpperCase() }))).toEqual([409, taken]);
+});
+
+test('a name answers alike whether or not the first address that asked for it was known', async () => {
+  const app = await createTestApp({ config: open });
+  const person = await createPerson(app);
+  const answersFor = async (first: string) => {
+    const account = name();
+    const answers = [];
+    for (const email of [first, fresh(), fresh(), first]) {
+      const [status, body] = await answer(await signUp(app, { email, account }));
+      answers.push([status, JSON.stringify(body).replaceAll(foldName(account), '<name>')]);
+    }
+    return answers;
+  };
+  const [known, unknown] = [await answersFor(person.email), await answersFor(fresh())];
+  expect(known).toEqual(unknown);
+  expect(known.map(([status]) => status)).toEqual([202, 409, 409, 409]);
+});
+
+test('at once, too, a name goes to one address or to none, and the answers tell nothing of the addresses', async () => {
+  const app = await createTestApp({ config: open });
+  const person = await createPerson(app);
+  for (const first of [person.email, fresh()]) {
+    const account = name();
+    const answers = await Promise.all([first, fresh(), fresh()].map((email) => signUp(app, { email, account })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([202, 409, 409]);
+  }
+});
+
+test('strangers who try an address keep nobody from joining by an invite', async () => {
+  const app = await createTestApp({ config: { signup: 'invite', trustProxy: true } });
+  const email = fresh();
+  const token = await invite(app, email);
+  const tries = (body: object) => signUp(app, { email, ...body }, { 'x-forwarded-for': someAddress() });
+  for (let n = 0; n < 5; n += 1) expect((await tries({ invite: 'made-up' })).status).toBe(403);
+  expect((await tries({ invite: 'made-up' })).status).toBe(429);
+  expect((await tries({ invite: token })).status).toBe(202);
 });
 
 test('of two at once with one address, or one name, one gets it, and nothing is left of the other', async () => {

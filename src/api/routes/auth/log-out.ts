@@ -6,6 +6,7 @@ import { okResponse } from '../../schemas.js';
 
 export const postLogout = defineRoute({
   access: { role: 'viewer', person: true },
+  idempotent: 'natural',
   route: createRoute({
     method: 'post',
     path: '/api/auth/logout',

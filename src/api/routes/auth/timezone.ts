@@ -6,6 +6,7 @@ import { jsonBody, okResponse } from '../../schemas.js';
 
 export const postTimezone = defineRoute({
   access: { role: 'viewer', person: true },
+  idempotent: 'natural',
   route: createRoute({
     method: 'post',
     path: '/api/auth/timezone',

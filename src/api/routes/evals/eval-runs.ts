@@ -51,6 +51,7 @@ export const getEvalRun = defineRoute({
 
 export const stopOneEvalRun = defineRoute({
   access: { role: 'editor' },
+  idempotent: 'natural',
   find: findEvalOfPath,
   route: createRoute({
     method: 'post',

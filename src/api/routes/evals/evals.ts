@@ -24,6 +24,7 @@ export const getEvals = defineRoute({
 
 export const postEval = defineRoute({
   access: { role: 'editor' },
+  idempotent: true,
   route: createRoute({
     method: 'post',
     path: '/api/workspaces/{ws}/evals',

@@ -26,6 +26,7 @@ export const getNotifications = defineRoute({
 
 export const postNotificationTest = defineRoute({
   access: { role: 'admin' },
+  idempotent: true,
   route: createRoute({
     method: 'post',
     path: '/api/notifications/test',

@@ -27,6 +27,7 @@ export const approveRun = defineRoute({
 
 export const stopOneRun = defineRoute({
   access: { role: 'editor' },
+  idempotent: 'natural',
   find: findRunOfPath,
   route: createRoute({
     method: 'post',

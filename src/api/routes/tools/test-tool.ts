@@ -8,6 +8,7 @@ import { nameParam } from '../runs/params.js';
 
 export const testTool = defineRoute({
   access: { role: 'editor' },
+  idempotent: true,
   find: (c) => requireTool(c.var.deps, c.var.caller, c.req.param('ws') ?? '', c.req.param('tool') ?? ''),
   route: createRoute({
     method: 'post',
