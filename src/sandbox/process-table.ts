@@ -46,12 +46,15 @@ export function isAlive(process: ProcessId): boolean {
   return lookUpProcess(process.pid)?.ticks === process.ticks;
 }
 
-/** Sends SIGKILL to a process, or with `group` to its process group; one that is gone is no error. */
+/**
+ * Sends SIGKILL to a process, or with `group` to its process group. One that is gone is not an error, nor one whose pid
+ * another user's process has by now (EPERM): timers and abort listeners call this, where nothing catches.
+ */
 export function killProcess(pid: number, group: boolean): void {
   try {
     process.kill(group ? -pid : pid, 'SIGKILL');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    if (!['ESRCH', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
 }
 

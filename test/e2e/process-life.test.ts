@@ -9,6 +9,7 @@ import { packageRoot } from '../../src/db/index.js';
 import { startedAt } from '../../src/embedded/process-identity.js';
 import { serversOf } from '../support/embedded-host.js';
 import { freezePostgres } from '../support/frozen-postgres.js';
+import { serverPid } from '../support/service.js';
 import { createServiceHost, type Service } from '../support/service-host.js';
 
 let host: Awaited<ReturnType<typeof createServiceHost>>;
@@ -49,6 +50,25 @@ test('a deploy without a file descriptor left does not end the service: what nee
   limit(before.toString().trim());
   await expect.poll(async () => (await ask(service, '/api/workspaces/shop/repo'))[0]).toBe(200);
   expect((await ask(service, '/api/workspaces/shop/deploy', TREE))[0]).toBe(200);
+  expect(await service.end('SIGTERM')).toBe(0);
+});
+
+test('a service that is probed all the while lives on when its Temporal is killed and comes back', async () => {
+  const folder = await host.folder();
+  const service = await host.start(folder);
+  const first = await serverPid(folder, 'temporal');
+  let isOver = false;
+  const probing = Promise.all(
+    Array.from({ length: 4 }, async () => {
+      while (!isOver) await ask(service, '/api/healthz');
+    }),
+  );
+  process.kill(first, 'SIGKILL');
+  await expect.poll(() => serverPid(folder, 'temporal').catch(() => first)).not.toBe(first);
+  const health = async () => JSON.parse((await ask(service, '/api/healthz'))[1]);
+  await expect.poll(health).toMatchObject({ ok: true, temporal: 'ok' });
+  isOver = true;
+  await probing;
   expect(await service.end('SIGTERM')).toBe(0);
 });
 

@@ -86,12 +86,21 @@ export class StdioTransport implements Transport {
       return;
     }
     if (!('result' in message || 'error' in message)) {
-      this.onmessage?.(message);
+      this.#deliver(message);
       return;
     }
     this.#lines.answered();
     // The client hands notifications on a moment later: an answer that came with them must not overtake its progress.
-    setImmediate(() => this.onmessage?.(message));
+    setImmediate(() => this.#deliver(message));
+  }
+
+  /** Called where nothing catches: what the client throws over a message is a fault of this server's connection. */
+  #deliver(message: JSONRPCMessage): void {
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+    }
   }
 }
 
