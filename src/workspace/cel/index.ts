@@ -1,6 +1,8 @@
 import { isCelError } from '@bufbuild/cel';
 import type { Json } from '../../shared/json.js';
+import { nearest } from '../values/nearest.js';
 import { toPlain } from './convert.js';
+import { nameHint } from './foreign.js';
 import { TOO_COSTLY, withMeter } from './meter.js';
 import { isTypeName } from './paths.js';
 import { compile } from './program.js';
@@ -16,6 +18,7 @@ export function checkCel(
 ): { ok: true; steps: readonly string[]; mayBeBoolean: boolean } | { ok: false; message: string; offset: number } {
   const program = compile(source);
   if (!program.ok) return program;
+  if (program.foreign) return program.foreign;
   for (const [name, offset] of program.roots) {
     if (!roots.includes(name) && !isTypeName(name)) return { ok: false, message: unknownRoot(name, roots), offset };
   }
@@ -49,5 +52,7 @@ function messageOf(error: unknown): string {
 }
 
 function unknownRoot(name: string, roots: readonly string[]): string {
-  return `there is no \`${name}\` here: an expression starts at ${roots.map((root) => `\`${root}\``).join(', ')}`;
+  const near = nearest(name, roots);
+  const hint = near === undefined ? nameHint(name) : `did you mean \`${near}\`?`;
+  return `there is no \`${name}\` here: an expression starts at ${roots.map((root) => `\`${root}\``).join(', ')}; ${hint}`;
 }

@@ -8,6 +8,8 @@ export interface Seen {
   readonly roots: Map<string, bigint>;
   readonly functions: Map<string, bigint>;
   readonly steps: Set<string>;
+  /** What means something else in another language, as sentences: a deploy refuses it, and old plans are run as they are. */
+  readonly foreign: Map<string, bigint>;
 }
 
 export class ExpressionError extends Error {
@@ -51,6 +53,8 @@ function lowerIn(expr: Expr, outer: Scope): Expr {
       return replace(expr, 'listExpr', { ...kind.value, elements: kind.value.elements.map((e) => lowerIn(e, scope)) });
     case 'structExpr':
       return lowerMap(expr, kind.value, scope);
+    case 'constExpr':
+      return checkText(expr, kind.value, scope);
     case 'comprehensionExpr':
       return lowerLoop(expr, kind.value, scope);
     default:
@@ -60,6 +64,25 @@ function lowerIn(expr: Expr, outer: Scope): Expr {
 
 type Kinds = Exclude<Expr['exprKind'], { case: undefined }>;
 type ValueOf<C extends Kinds['case']> = Extract<Kinds, { case: C }>['value'];
+
+/** A text with `{{…}}` is compared as it stands, and so never equal to anything. */
+function checkText(expr: Expr, { constantKind: kind }: ValueOf<'constExpr'>, { seen }: Scope): Expr {
+  const path = kind.case === 'stringValue' ? /\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}/.exec(kind.value)?.[1] : undefined;
+  if (path === undefined) return expr;
+  seen.foreign.set(`\`{{${path}}}\` is not filled in an expression: write \`${path}\` without quotes`, expr.id);
+  return expr;
+}
+
+const NO_LENGTH =
+  'there is no `.length` in CEL: write `size(input.items)`, or `input["length"]` for a field of that name';
+
+/** JavaScript's way to count: in CEL it is a field of that name, and missing in nearly every run. */
+function checkLength({ id, exprKind: kind }: Expr, { seen }: Scope): void {
+  if (kind.case !== 'selectExpr' || kind.value.field !== 'length' || kind.value.testOnly) return;
+  const { operand } = kind.value;
+  if (operand?.exprKind.case === 'identExpr' && operand.exprKind.value.name === 'steps') return;
+  seen.foreign.set(NO_LENGTH, id);
+}
 
 function lowerCall(expr: Expr, call: ValueOf<'callExpr'>, scope: Scope): Expr {
   const [first] = call.args;
@@ -117,6 +140,7 @@ function appending(step: Expr): Expr {
 
 /** A chain of `.name` and `[index]` as one call over its root, so that a missing part can be named in full. */
 function lowerPath(expr: Expr, scope: Scope, has: boolean): Expr {
+  checkLength(expr, scope);
   const parts: Expr[] = [];
   let root = expr;
   for (let next = partOf(root); next; next = partOf(root)) {

@@ -1,6 +1,7 @@
 import { type CelResult, parse, plan } from '@bufbuild/cel';
 import { isRecord } from '../../shared/json.js';
 import { Lru } from '../../shared/lru.js';
+import { foreignSpelling, functionHint } from './foreign.js';
 import { environment, isFunction } from './functions.js';
 import { ExpressionError, lower, type Seen } from './lower.js';
 import { mayBeBoolean } from './may-be-boolean.js';
@@ -20,6 +21,8 @@ export interface Program {
   readonly roots: ReadonlyMap<string, number>;
   readonly steps: readonly string[];
   readonly mayBeBoolean: boolean;
+  /** The first thing that a deploy refuses though it can be evaluated. */
+  readonly foreign: Broken | null;
   run(): CelResult;
 }
 
@@ -37,12 +40,18 @@ function compileFresh(source: string): Program | Broken {
     const at = (id: bigint) => sourceInfo?.positions[String(id)] ?? 0;
     return build(expr, at);
   } catch (error) {
-    return parseFailure(error);
+    return foreign(source) ?? parseFailure(error);
   }
 }
 
+/** What is no CEL at all may be another language, and then the parser's place and word say little. */
+function foreign(source: string): Broken | null {
+  const found = foreignSpelling(source);
+  return found && broken(found.message, found.offset);
+}
+
 function build(expr: Parameters<typeof lower>[0], at: (id: bigint) => number): Program | Broken {
-  const seen: Seen = { roots: new Map(), functions: new Map(), steps: new Set() };
+  const seen: Seen = { roots: new Map(), functions: new Map(), steps: new Set(), foreign: new Map() };
   try {
     const lowered = lower(expr, seen);
     for (const [name, id] of seen.functions) {
@@ -50,7 +59,9 @@ function build(expr: Parameters<typeof lower>[0], at: (id: bigint) => number): P
     }
     const run = plan(environment, lowered);
     const roots = new Map(Array.from(seen.roots, ([name, id]) => [name, at(id)]));
-    return { ok: true, roots, steps: [...seen.steps], mayBeBoolean: mayBeBoolean(expr), run: () => run({}) };
+    const [foreign = null] = Array.from(seen.foreign, ([message, id]) => broken(message, at(id)));
+    const steps = [...seen.steps];
+    return { ok: true, roots, steps, mayBeBoolean: mayBeBoolean(expr), foreign, run: () => run({}) };
   } catch (error) {
     return error instanceof ExpressionError ? broken(error.message, at(error.id)) : parseFailure(error);
   }
@@ -58,6 +69,8 @@ function build(expr: Parameters<typeof lower>[0], at: (id: bigint) => number): P
 
 function unknownFunction(name: string): string {
   if (name === 'has') return 'has() takes a path with a dot, like has(input.email)';
+  const write = functionHint(name);
+  if (write !== undefined) return `there is no function \`${name}\` in CEL: write ${write}`;
   if (/^[\w.]+$/.test(name)) return `there is no function \`${name}\``;
   return `the operator \`${name.replaceAll('_', ' ').trim()}\` is not supported`;
 }
