@@ -6,7 +6,15 @@ import { createActivities } from './activities/index.js';
 import { createApp, createLog, serveApi } from './api/index.js';
 import { startPushLoops } from './code-host/index.js';
 import { type Config, parseConfig, readEnvironment } from './config/index.js';
-import { applyMigrations, createDb, distDir, isConnectionLost, keepWorkerSeen, packageRoot } from './db/index.js';
+import {
+  applyMigrations,
+  createDb,
+  distDir,
+  isConnectionLost,
+  keepWorkerSeen,
+  NewerDatabase,
+  packageRoot,
+} from './db/index.js';
 import { createChecker } from './deploys/check-pool.js';
 import type { Deps } from './deps.js';
 import { freePort, makeDataFolder, StartError, startEmbedded } from './embedded/index.js';
@@ -110,7 +118,7 @@ function sayWhatIsShared({ role, keys, s3, dataDir }: Config): void {
 async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: Log, life: ProcessLife) {
   const ca = config.databaseCa === null ? null : await readAuthority(config.databaseCa);
   sayWhatIsShared(config);
-  const applied = await migrate(config.databaseUrl, ca);
+  const applied = await migrate(config, ca);
   if (applied.length > 0) say(`Brought the database up to ${applied.at(-1)}.`);
   const db = createDb({ url: config.databaseUrl, ca, poolSize: POOL_SIZE, log });
   life.add({ name: 'database', close: db.close, withinMs: CLOSE_MS.other });
@@ -152,11 +160,15 @@ async function readAuthority(file: string): Promise<string> {
   });
 }
 
-async function migrate(url: string, ca: string | null): Promise<readonly string[]> {
+async function migrate(
+  { databaseUrl, version }: Pick<Config, 'version'> & { readonly databaseUrl: string },
+  ca: string | null,
+): Promise<readonly string[]> {
   try {
-    return await applyMigrations(url, ca);
+    return await applyMigrations(databaseUrl, ca, version);
   } catch (error) {
-    const { host } = new URL(url);
+    const { host } = new URL(databaseUrl);
+    if (error instanceof NewerDatabase) throw new StartError(`The database at ${host} ${error.message}.`);
     const what = isConnectionLost(error)
       ? `does not answer (${errorMessage(error)}): start it, or correct DATABASE_URL.`
       : `cannot be used (${errorMessage(error)}): mend that, or correct DATABASE_URL.`;

@@ -7,6 +7,8 @@ const LIMIT_MS = 1_500;
 /** The first of those who wait for a connection has waited this long: who comes now would wait as long at least. */
 const SHED_MS = 1_000;
 
+const DOWN = 'the database does not answer; try again in a few seconds';
+
 /** For how long new requests are refused at once, after one has waited in vain. */
 const SHUT_MS = 500;
 
@@ -41,7 +43,7 @@ async function refuseLate(db: Db): Promise<never> {
   // What came while this process was busy itself is read first.
   await setImmediate();
   await setImmediate();
-  if (db.pressure().heardMsAgo >= ALIVE_MS) throw new DatabaseUnavailable(null);
+  if (db.pressure().heardMsAgo >= ALIVE_MS) throw new DatabaseUnavailable(null, DOWN, { retryAfter: 5 });
   busyAt.set(db, performance.now());
   throw new DatabaseBusy(null);
 }

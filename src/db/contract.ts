@@ -12,6 +12,13 @@ export interface Sql {
   query<Row>(query: SqlQuery | string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
+/** A connection outside of the pool, for as long as it holds: what it locks is free the moment its process has died. */
+export interface DbSession extends Sql {
+  /** Settles when the connection is gone, whoever ended it. */
+  readonly ended: Promise<void>;
+  close(): Promise<void>;
+}
+
 /** How it stands between this process and its database. */
 export interface DbPressure {
   /** For how long the first of those who wait for a connection has waited; 0 when none waits. */
@@ -31,6 +38,7 @@ export interface Db extends Sql {
   listen(channel: string, onPayload: (payload: string) => void): () => void;
   notify(channel: string, payload: string): Promise<void>;
   pressure(): DbPressure;
+  openSession(): Promise<DbSession>;
   /** False when the database does not answer within 2 s. */
   ping(): Promise<boolean>;
   close(): Promise<void>;

@@ -3,6 +3,7 @@ import type { Db, SqlQuery } from './contract.js';
 import { createListener } from './listener.js';
 import { clientConfig, createPool, type DbOptions } from './pool.js';
 import { createPrisma } from './prisma.js';
+import { openSession } from './session.js';
 import { runTransaction, sqlOn } from './transaction.js';
 
 const PING_TIMEOUT_MS = 2_000;
@@ -33,6 +34,7 @@ export function createDb(options: DbOptions): Db {
       await sql.query({ name: 'notify', text: 'SELECT pg_notify($1, $2)', values: [channel, payload] });
     },
     pressure: () => pool.pressure(),
+    openSession: () => openSession(clientConfig(options)),
     ping: () => ping(pool),
     close: () => (closing ??= close()),
   };

@@ -10,9 +10,14 @@ const MIGRATION_LOCK = '126909213401452';
 
 /**
  * Brings the database to the newest migration; answers the names it applied. Two processes that start at once
- * take turns by an advisory lock. `_prisma_migrations` is the table that `prisma migrate deploy` reads too.
+ * take turns by an advisory lock. `_prisma_migrations` is the table that `prisma migrate deploy` reads too. Throws
+ * `NewerDatabase` when a newer build has migrated it: what that one wrote this one would misread.
  */
-export async function applyMigrations(url: string, ca: string | null = null): Promise<readonly string[]> {
+export async function applyMigrations(
+  url: string,
+  ca: string | null = null,
+  version = 'of an unknown version',
+): Promise<readonly string[]> {
   const client = new pg.Client(clientConfig({ url, ca }));
   client.on('error', () => undefined);
   await client.connect();
@@ -20,32 +25,69 @@ export async function applyMigrations(url: string, ca: string | null = null): Pr
     // The lock belongs to this session: a process that dies while it migrates frees it.
     await client.query('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
     const migrationsList = await readMigrations();
-    if (
-      await isCurrent(
-        client,
-        migrationsList.migrationDirectories.map((each) => each.path),
-      )
-    )
-      return [];
+    const known = migrationsList.migrationDirectories.map((each) => each.path);
+    const done = await appliedMigrations(client);
+    await refuseNewer(client, { known, done: [...done.keys()], version });
+    if (known.every((name) => done.get(name)) && ![...done.values()].includes(false)) return [];
     const { appliedMigrationNames } = await withSchemaEngine({ url, ca }, (engine) =>
       engine.applyMigrations({ migrationsList, filters: NO_FILTER }),
     );
+    await noteVersion(client, appliedMigrationNames, version);
     return appliedMigrationNames;
   } finally {
     await client.end();
   }
 }
 
-/** Loading the engine costs a third of a second; a start that has nothing to migrate need not. */
-async function isCurrent(client: pg.Client, names: readonly string[]): Promise<boolean> {
-  const table = await client.query<{ found: boolean }>(`SELECT to_regclass('_prisma_migrations') IS NOT NULL AS found`);
-  if (!table.rows[0]?.found) return false;
+/**
+ * The migrations that the database knows of, and whether each was finished. Loading the engine costs a third of a second;
+ * a start that has nothing to migrate need not.
+ */
+async function appliedMigrations(client: pg.Client): Promise<ReadonlyMap<string, boolean>> {
+  if (!(await hasTable(client, '_prisma_migrations'))) return new Map();
   const { rows } = await client.query<{ name: string; done: boolean }>(
     `SELECT migration_name AS name, bool_or(finished_at IS NOT NULL) AS done
        FROM _prisma_migrations WHERE rolled_back_at IS NULL GROUP BY migration_name`,
   );
-  const done = new Set(rows.filter((row) => row.done).map((row) => row.name));
-  return rows.length === done.size && names.every((name) => done.has(name));
+  return new Map(rows.map(({ name, done }) => [name, done]));
+}
+
+/** The database was migrated by a newer build. */
+export class NewerDatabase extends Error {
+  override readonly name = 'NewerDatabase';
+}
+
+interface Builds {
+  readonly known: readonly string[];
+  readonly done: readonly string[];
+  readonly version: string;
+}
+
+async function refuseNewer(client: pg.Client, { known, done, version }: Builds): Promise<void> {
+  const newest = done
+    .filter((name) => !known.includes(name))
+    .sort()
+    .at(-1);
+  if (newest === undefined) return;
+  const { rows } = (await hasTable(client, 'schema_version'))
+    ? await client.query<{ version: string }>('SELECT version FROM schema_version WHERE migration = $1', [newest])
+    : { rows: [] };
+  const theirs = `Signalbox ${rows[0]?.version ?? 'of a newer version'}`;
+  throw new NewerDatabase(
+    `was migrated by ${theirs} (to ${newest}), and this is Signalbox ${version} (up to ${known.at(-1)}): start ${theirs} or newer, or restore the backup from before the upgrade`,
+  );
+}
+
+async function noteVersion(client: pg.Client, names: readonly string[], version: string): Promise<void> {
+  await client.query(
+    'INSERT INTO schema_version (migration, version) SELECT unnest($1::text[]), $2 ON CONFLICT (migration) DO NOTHING',
+    [names, version],
+  );
+}
+
+async function hasTable(client: pg.Client, name: string): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [name]);
+  return rows[0]?.found === true;
 }
 
 /**

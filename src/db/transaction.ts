@@ -5,7 +5,7 @@ import { isConnectionLost, isContention, OutcomeUnknown, toDatabaseError } from 
 const MAX_TRIES = 3;
 
 /** Raw SQL on whatever can send a query. */
-export function sqlOn(target: pg.Pool | pg.PoolClient): Sql {
+export function sqlOn(target: pg.Pool | pg.ClientBase): Sql {
   return {
     async query<Row>(query: SqlQuery | string, values?: readonly unknown[]): Promise<Row[]> {
       const { text, name, values: own }: SqlQuery = typeof query === 'string' ? { text: query } : query;

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { Log } from '../shared/log.js';
-import type { Sql } from './contract.js';
+import type { Db, DbSession, Sql } from './contract.js';
 
 export interface WorkerEntry {
   readonly id: string;
@@ -13,6 +13,19 @@ export interface WorkerEntry {
 }
 
 const EVERY_MS = 5_000;
+const RETRY_MS = 1_000;
+
+/** The first key of the workers' advisory locks: "work" in ASCII. The second is the hash of the worker's id. */
+const LOCK_CLASS = 0x776f726b;
+
+/**
+ * True for a row of `worker_seen` whose worker lives: its beat is fresh, and it holds its lock, which ends with its
+ * process.
+ */
+export const WORKER_LIVES = `seen_at > now() - interval '15 seconds' AND (NOT locked OR EXISTS (
+  SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.classid = ${LOCK_CLASS}
+    AND l.objid = (hashtext(worker_seen.id)::bigint & 4294967295)::oid
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())))`;
 
 export interface SeenWorker {
   /** False while a worker of another build lives, by the last beat that the database answered. */
@@ -22,24 +35,39 @@ export interface SeenWorker {
   close(): Promise<void>;
 }
 
-/** Says every 5 s that this worker lives, so that others can tell; takes its row back at the end. */
-export async function keepWorkerSeen(db: Sql, entry: WorkerEntry, log: Log): Promise<SeenWorker> {
+type Database = Sql & Pick<Db, 'openSession'>;
+
+/** Says every 5 s that this worker lives, so that others can tell, and holds its lock; takes its row back at the end. */
+export async function keepWorkerSeen(db: Database, entry: WorkerEntry, log: Log): Promise<SeenWorker> {
   let failing = false;
   let others = 1;
+  let session: DbSession | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+  let last = Promise.resolve();
+
   async function beat(): Promise<void> {
     try {
+      session ??= await lockWorker(db, entry.id, () => {
+        session = null;
+        beatIn(0);
+      });
       others = await see(db, entry);
       failing = false;
     } catch (error) {
       if (!failing) log.warn({ err: error }, 'this worker cannot say that it lives');
       failing = true;
     }
+    beatIn(failing ? RETRY_MS : EVERY_MS);
+  }
+  function beatIn(ms: number): void {
+    clearTimeout(timer);
+    if (closed) return;
+    timer = setTimeout(() => {
+      last = last.then(beat);
+    }, ms);
   }
   await beat();
-  let last = Promise.resolve();
-  const timer = setInterval(() => {
-    last = last.then(beat);
-  }, EVERY_MS);
   return {
     isOnlyBuild: () => others === 0,
     async leave() {
@@ -48,11 +76,30 @@ export async function keepWorkerSeen(db: Sql, entry: WorkerEntry, log: Log): Pro
       });
     },
     async close() {
-      clearInterval(timer);
+      closed = true;
+      clearTimeout(timer);
       await last;
       await db.query('DELETE FROM worker_seen WHERE id = $1', [entry.id]);
+      await session?.close();
     },
   };
+}
+
+/** A session that holds the worker's lock. `onLost` is called when it ends. */
+async function lockWorker(db: Database, id: string, onLost: () => void): Promise<DbSession> {
+  const session = await db.openSession();
+  try {
+    const [row] = await session.query<{ locked: boolean }>({
+      text: 'SELECT pg_try_advisory_lock($1, hashtext($2)) AS locked',
+      values: [LOCK_CLASS, id],
+    });
+    if (row?.locked !== true) throw new Error('the lock of this worker is held by another session');
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+  void session.ended.then(onLost);
+  return session;
 }
 
 /** Answers how many workers of other builds live. */
@@ -60,7 +107,8 @@ async function see(db: Sql, { id, version, sandbox, models }: WorkerEntry): Prom
   const [row] = await db.query<{ others: number }>({
     name: 'worker-seen',
     text: `WITH old AS (DELETE FROM worker_seen WHERE seen_at < now() - interval '1 day'),
-           mine AS (INSERT INTO worker_seen (id, host, pid, version, sandbox, models) VALUES ($1, $2, $3, $4, $5, $6)
+           mine AS (INSERT INTO worker_seen (id, host, pid, version, sandbox, models, locked)
+             VALUES ($1, $2, $3, $4, $5, $6, true)
              ON CONFLICT (id) DO UPDATE SET seen_at = now(), sandbox = excluded.sandbox, models = excluded.models)
            SELECT count(*)::int AS others FROM worker_seen
              WHERE version <> $4 AND seen_at > now() - interval '15 seconds'`,

@@ -1,9 +1,16 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
+import { folderOf } from './folder-identity.js';
 import { identify, isAlive } from './process-identity.js';
 import { explainFileError, StartError } from './start-error.js';
 
-const Holder = z.object({ pid: z.number(), started: z.string(), address: z.string() });
+const Holder = z.object({
+  pid: z.number(),
+  started: z.string(),
+  address: z.string(),
+  /** Absent in locks of older builds. */
+  folder: z.string().optional(),
+});
 type Holder = z.infer<typeof Holder>;
 
 export interface InstanceLock {
@@ -12,10 +19,10 @@ export interface InstanceLock {
 
 /**
  * One instance a data folder: the file names its holder's pid and start time, so the lock of a process that is gone,
- * however it went, is taken over. A second instance is told who runs, and where.
+ * however it went, is taken over; so is one that was copied with the folder of another instance. A second instance is told who runs, and where.
  */
 export function takeLock(file: string, address: string): InstanceLock {
-  const mine = JSON.stringify({ ...identify(process.pid), address });
+  const mine = JSON.stringify({ ...identify(process.pid), address, folder: folderOf(file) });
   const draft = `${file}.${process.pid}`;
   try {
     writeFileSync(draft, mine, { mode: 0o600 });
@@ -23,7 +30,7 @@ export function takeLock(file: string, address: string): InstanceLock {
       if (link(draft, file)) return { release: () => release(file, mine) };
       const text = read(file);
       const holder = parse(text);
-      if (holder && isAlive(holder)) throw new StartError(sayWhoRuns(file, holder));
+      if (holder && isAlive(holder) && isHere(file, holder)) throw new StartError(sayWhoRuns(file, holder));
       if (text !== null) moveAway(file, text);
     }
     throw new StartError(`${file} changes under our hands: other instances start in the same moment; start again.`);
@@ -32,6 +39,11 @@ export function takeLock(file: string, address: string): InstanceLock {
   } finally {
     rmSync(draft, { force: true });
   }
+}
+
+/** A copy of the folder brings the lock of the original along; one without a folder may be of either. */
+function isHere(file: string, { folder }: Holder): boolean {
+  return folder === undefined || folder === folderOf(file);
 }
 
 function sayWhoRuns(file: string, { pid, address }: Holder): string {

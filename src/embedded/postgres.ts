@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { type Child, spawnChild } from './child.js';
@@ -6,7 +6,7 @@ import type { DataFolder } from './data-folder.js';
 import { postgresBinaries } from './postgres-binaries.js';
 import { ensureCluster } from './postgres-cluster.js';
 import { postgresUser } from './postgres-user.js';
-import { endServer, killServer, recordServer } from './process-records.js';
+import { copiedRecord, endServer, killServer, recordServer } from './process-records.js';
 import { explainStart } from './server-log.js';
 
 export interface PostgresServer {
@@ -52,6 +52,7 @@ export async function startPostgres(
 ): Promise<PostgresServer> {
   const binaries = postgresBinaries();
   const user = postgresUser([binaries.postgres, folder.postgres]);
+  await forgetOriginal(folder);
   const password = await ensureCluster(folder, { initdb: binaries.initdb, user, signal });
   const logFile = join(folder.logs, 'postgres.log');
   const logStart = (await stat(logFile).catch(() => ({ size: 0 }))).size;
@@ -76,6 +77,15 @@ export async function startPostgres(
     throw await explainStart({ name: 'Postgres', logFile, logStart, port, folder: folder.root }, error);
   }
   return server;
+}
+
+/** In a copy of a folder whose Postgres runs, the lock file names that one, and no Postgres would start here. */
+async function forgetOriginal(folder: DataFolder): Promise<void> {
+  const original = copiedRecord(folder.processes, 'postgres');
+  if (original === null) return;
+  const file = join(folder.postgres, 'postmaster.pid');
+  const [pid] = (await readFile(file, 'utf8').catch(() => '')).split('\n');
+  if (Number(pid) === original.pid) await rm(file, { force: true });
 }
 
 export function postgresUrl(password: string, port: number): string {

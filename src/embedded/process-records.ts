@@ -2,12 +2,19 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type Child, endProcess } from './child.js';
 import type { DataFolder } from './data-folder.js';
+import { folderOf, isOfFolder } from './folder-identity.js';
 import { isAlive, type ProcessIdentity } from './process-identity.js';
 
 const SERVERS = ['postgres', 'temporal'] as const;
 export type ServerName = (typeof SERVERS)[number];
 
-const Identity = z.object({ pid: z.number(), started: z.string(), port: z.number().optional() });
+const Identity = z.object({
+  pid: z.number(),
+  started: z.string(),
+  port: z.number().optional(),
+  /** Of whose data it serves. Absent in records of older builds. */
+  folder: z.string().optional(),
+});
 const Records = z.partialRecord(z.enum(SERVERS), Identity);
 type Records = z.infer<typeof Records>;
 
@@ -28,13 +35,15 @@ const KILL_PATIENCE_MS = 2_000;
 
 export interface RecordedServer extends ProcessIdentity {
   readonly port?: number | undefined;
+  readonly folder?: string | undefined;
 }
 
 /** Notes which process serves the folder, at once after it was started: a later start must be able to find it. */
 export function recordServer(file: string, name: ServerName, identity: RecordedServer | null): void {
   const { [name]: _old, ...others } = readRecords(file);
+  const records = identity ? { ...others, [name]: { ...identity, folder: folderOf(file) } } : others;
   const draft = `${file}.new`;
-  writeFileSync(draft, JSON.stringify(identity ? { ...others, [name]: identity } : others), { mode: 0o600 });
+  writeFileSync(draft, JSON.stringify(records), { mode: 0o600 });
   renameSync(draft, file);
 }
 
@@ -49,20 +58,33 @@ export async function killServer(child: Child): Promise<void> {
   await endProcess(child.identity, ['SIGKILL'], KILL_PATIENCE_MS);
 }
 
-/** Ends the servers that a service which was killed left behind; answers their names. */
+/** Ends the servers of this folder that a service which was killed left behind; answers their names. */
 export async function endOrphans(file: string): Promise<readonly ServerName[]> {
   const records = readRecords(file);
   const ended: ServerName[] = [];
   for (const name of SERVERS) {
     const identity = records[name];
-    if (identity && (await endProcess(identity, END_SIGNALS[name], END_PATIENCE_MS[name]))) ended.push(name);
+    if (
+      identity &&
+      isOfFolder(file, identity) &&
+      (await endProcess(identity, END_SIGNALS[name], END_PATIENCE_MS[name]))
+    )
+      ended.push(name);
   }
   return ended;
 }
 
-/** The servers that live, as they were recorded. */
+/** The record of a server that came along when this folder was copied from another one. */
+export function copiedRecord(file: string, name: ServerName): RecordedServer | null {
+  const { [name]: record } = readRecords(file);
+  return record && isAlive(record) && !isOfFolder(file, record) ? record : null;
+}
+
+/** The servers of this folder that live, as they were recorded. */
 export function livingServers(file: string): Readonly<Partial<Record<ServerName, RecordedServer>>> {
-  const records = Object.entries(readRecords(file)).filter(([, identity]) => isAlive(identity));
+  const records = Object.entries(readRecords(file)).filter(
+    ([, identity]) => isAlive(identity) && isOfFolder(file, identity),
+  );
   return Object.fromEntries(records);
 }
 

@@ -1,4 +1,5 @@
 import type { Health } from '../contract/health.js';
+import { WORKER_LIVES } from '../db/index.js';
 import type { Deps } from '../deps.js';
 import type { EndpointHealth } from '../models/contract.js';
 import { endpointsTold, joinEndpoints } from './endpoints.js';
@@ -48,8 +49,8 @@ function endpointsOf({ config, models }: Deps, workers: readonly WorkerRow[]): r
 
 function aliveWorkers(deps: Deps): Promise<WorkerRow[]> {
   return deps.db.query<WorkerRow>({
-    name: 'alive-workers',
-    text: `SELECT sandbox, models FROM worker_seen WHERE seen_at > now() - interval '15 seconds' ORDER BY seen_at DESC`,
+    name: 'living-workers',
+    text: `SELECT sandbox, models FROM worker_seen WHERE ${WORKER_LIVES} ORDER BY seen_at DESC`,
   });
 }
 

@@ -48,7 +48,11 @@ test.each<[string, string, string | Uint8Array, number]>([
   const [got, answer] = await send(stage.app, addressOf(run), body, { type });
   expect([got, answer]).toMatchObject([
     status,
-    { error: expect.any(String), ...(status === 413 && { limitBytes: 1048576 }) },
+    {
+      error: expect.any(String),
+      ...(body instanceof Uint8Array && { code: 'not-utf-8' }),
+      ...(status === 413 && { limitBytes: 1048576 }),
+    },
   ]);
   expect((await send(stage.app, addressOf(run), {}))[0]).toBe(200);
   expect(await payloadOf(run)).toEqual([{}]);

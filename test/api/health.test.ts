@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { createApp } from '../../src/api/app.js';
-import { createDb, type Db } from '../../src/db/index.js';
+import type { DbSession } from '../../src/db/contract.js';
+import { createDb, type Db, keepWorkerSeen } from '../../src/db/index.js';
 import type { Deps } from '../../src/deps.js';
 import { newId } from '../../src/shared/ids.js';
 import { createTestApp, createTestDeps } from '../support/create-test-app.js';
@@ -72,6 +73,39 @@ test('a worker is alive when it was seen in the last 15 seconds', async () => {
   expect(await alive()).toBe(true);
   await deps.db.query(`UPDATE worker_seen SET seen_at = now() - interval '16 seconds' WHERE id = $1`, [id]);
   expect(await alive()).toBe(false);
+});
+
+test('a worker whose process has died is not alive, however fresh its row', async () => {
+  const { get, deps } = await createTestApp({ deps: up });
+  const alive = async () => ((await (await get('/api/healthz')).json()) as { workerAlive: boolean }).workerAlive;
+  await deps.db.query('DELETE FROM worker_seen');
+  const entry = { id: newId(), version: '1', sandbox: 'none', models: () => [] };
+  let isDead = false;
+  const sessions: DbSession[] = [];
+  const openSession = async () => {
+    if (isDead) throw new Error('this process is dead');
+    const session = await deps.db.openSession();
+    sessions.push(session);
+    return session;
+  };
+  const worker = await keepWorkerSeen({ query: deps.db.query, openSession }, entry, silentLog);
+  expect(await alive()).toBe(true);
+
+  // A session that was cut while the worker lives is made again.
+  const cut = sessions[0];
+  await cut?.query('SELECT pg_terminate_backend(pg_backend_pid())').catch(() => undefined);
+  await cut?.ended;
+  await expect.poll(alive).toBe(true);
+
+  // What the system does when a process is killed: its connections end, and nothing of its own runs any more.
+  isDead = true;
+  await sessions.at(-1)?.close();
+  await deps.db.query('UPDATE worker_seen SET seen_at = now()');
+  expect(await alive()).toBe(false);
+  isDead = false;
+  await expect.poll(alive).toBe(true);
+  await worker.close();
+  expect(await deps.db.query('SELECT 1 FROM worker_seen')).toEqual([]);
 });
 
 const at = (time: string) => Date.parse(`2030-01-01T${time}Z`);

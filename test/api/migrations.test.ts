@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { applyMigrations } from '../../src/db/index.js';
+import { applyMigrations, NewerDatabase } from '../../src/db/index.js';
 import { diffToSchema } from '../../src/db/migrate.js';
 import { freshDatabase, testDatabase } from '../support/postgres.js';
 
@@ -55,4 +55,33 @@ test('the migrations table is the one that `prisma migrate deploy` reads', async
   const { rows } = await client.query('SELECT migration_name, finished_at IS NOT NULL AS done FROM _prisma_migrations');
   await client.end();
   expect(rows).toContainEqual({ migration_name: '0001_init', done: true });
+});
+
+test('an older build on a database that a newer one has migrated refuses to start, and names both versions', async () => {
+  const { url, drop } = await freshDatabase('template0');
+  await applyMigrations(url, null, '1.2.0');
+  const newer = `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at)
+    VALUES ('x', 'x', '9999_of_tomorrow', now(), now())`;
+  await onDatabase(url, newer);
+  const start = () => applyMigrations(url, null, '1.2.0');
+  await expect(start()).rejects.toBeInstanceOf(NewerDatabase);
+  await expect(start()).rejects.toThrow(/migrated by Signalbox of a newer version \(to 9999_of_tomorrow\)/);
+  await onDatabase(url, `INSERT INTO schema_version (migration, version) VALUES ('9999_of_tomorrow', '2.0.0')`);
+  await expect(start()).rejects.toThrow(
+    /^was migrated by Signalbox 2\.0\.0 \(to 9999_of_tomorrow\), and this is Signalbox 1\.2\.0 \(up to \d{4}_\w+\): start Signalbox 2\.0\.0 or newer/,
+  );
+  await onDatabase(
+    url,
+    `UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = '9999_of_tomorrow'`,
+  );
+  expect(await start()).toEqual([]);
+  await drop();
+});
+
+test('each migration says which version applied it', async () => {
+  const { url, drop } = await freshDatabase('template0');
+  const applied = await applyMigrations(url, null, '1.2.0');
+  const rows = await onDatabase(url, `SELECT migration || ' ' || version AS relname FROM schema_version ORDER BY 1`);
+  expect(rows.map(({ relname }) => relname)).toEqual(applied.map((name) => `${name} 1.2.0`).sort());
+  await drop();
 });

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -122,3 +124,27 @@ async function withTemporal<T>({ temporal }: HostProcess, work: (client: Client)
     await connection.close();
   }
 }
+
+test('a copy of a folder that is in use starts beside the original, and neither ends or finds the other’s servers', async () => {
+  const folder = await host.folder();
+  const original = await host.start(folder);
+  await store(original, 'original');
+  const copied = await host.folder();
+  await onDatabase(original, 'CHECKPOINT');
+  await promisify(execFile)('cp', ['-a', `${folder}/.`, copied]);
+  const copy = await host.start(copied);
+  expect(copy.stderr()).not.toContain('left behind');
+  await store(copy, 'copy');
+  expect(await stored(original)).toEqual({ rows: ['original'], workflows: ['RUNNING'] });
+  expect((await stored(copy)).rows).toEqual(['copy', 'original']);
+  await expect(host.start(copied)).rejects.toThrow(`already runs on this data folder (pid ${copy.pid},`);
+
+  // The same for what is killed: the next start ends its own servers alone.
+  await copy.end('SIGKILL');
+  const again = await host.start(copied);
+  expect(again.stderr()).toContain('Ended what the last start left behind: postgres and temporal.');
+  expect(await stored(original)).toEqual({ rows: ['original'], workflows: ['RUNNING'] });
+  expect(await again.end('SIGTERM')).toBe(0);
+  expect(await stored(original)).toEqual({ rows: ['original'], workflows: ['RUNNING'] });
+  expect(await original.end('SIGTERM')).toBe(0);
+});

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { takeLock } from '../../src/embedded/instance-lock.js';
 import { identify, isAlive, startedAt } from '../../src/embedded/process-identity.js';
+import { copiedRecord, endOrphans, livingServers, recordServer } from '../../src/embedded/process-records.js';
 import { StartError } from '../../src/embedded/start-error.js';
 
 let folder: string;
@@ -78,4 +79,61 @@ test('a command name with spaces and parentheses does not hide the start time', 
   expect(startedAt(child.pid ?? 0)).toMatch(/\/\d+$/);
   expect(startedAt(child.pid ?? 0)).toBe(startedAt(child.pid ?? 0));
   child.kill('SIGKILL');
+});
+
+test('a lock that was copied with its folder does not stop a start, and one of an older build does', () => {
+  const lock = takeLock(file, 'http://original');
+  const copy = mkdtempSync(join(tmpdir(), 'signalbox-lock-'));
+  copyFileSync(file, join(copy, 'lock'));
+  takeLock(join(copy, 'lock'), 'http://copy').release();
+  const { folder: _, ...older } = JSON.parse(readFileSync(file, 'utf8'));
+  writeFileSync(join(copy, 'lock'), JSON.stringify(older));
+  expect(() => takeLock(join(copy, 'lock'), 'http://copy')).toThrow('http://original');
+  // The same folder under another name is the same folder.
+  const moved = `${folder}-moved`;
+  renameSync(folder, moved);
+  expect(() => takeLock(join(moved, 'lock'), 'http://other')).toThrow('http://original');
+  renameSync(moved, folder);
+  lock.release();
+  rmSync(copy, { recursive: true, force: true });
+});
+
+describe('the record of a server', () => {
+  const recorded = async (cwd: string) => {
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { cwd });
+    await once(child, 'spawn');
+    return { child, identity: identify(child.pid ?? 0), exited: once(child, 'exit') };
+  };
+
+  test('is of the folder that it was written in: a copy of it ends no server and finds none', async () => {
+    const { child, identity, exited } = await recorded(folder);
+    const records = join(folder, 'processes.json');
+    recordServer(records, 'temporal', { ...identity, port: 1 });
+    const copy = mkdtempSync(join(tmpdir(), 'signalbox-lock-'));
+    copyFileSync(records, join(copy, 'processes.json'));
+    expect(livingServers(join(copy, 'processes.json'))).toEqual({});
+    expect(copiedRecord(join(copy, 'processes.json'), 'temporal')).toMatchObject({ pid: child.pid });
+    expect(await endOrphans(join(copy, 'processes.json'))).toEqual([]);
+    expect(isAlive(identity)).toBe(true);
+    expect(livingServers(records)).toMatchObject({ temporal: { port: 1 } });
+    expect(await endOrphans(records)).toEqual(['temporal']);
+    await exited;
+    rmSync(copy, { recursive: true, force: true });
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'of an older build is of the folder in which the process works',
+    async () => {
+      const { child, identity, exited } = await recorded(folder);
+      const other = mkdtempSync(join(tmpdir(), 'signalbox-lock-'));
+      for (const place of [folder, other])
+        writeFileSync(join(place, 'processes.json'), JSON.stringify({ temporal: identity }));
+      expect(await endOrphans(join(other, 'processes.json'))).toEqual([]);
+      expect(isAlive(identity)).toBe(true);
+      expect(await endOrphans(join(folder, 'processes.json'))).toEqual(['temporal']);
+      await exited;
+      expect(child.signalCode).toBe('SIGTERM');
+      rmSync(other, { recursive: true, force: true });
+    },
+  );
 });

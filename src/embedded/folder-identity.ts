@@ -1,0 +1,26 @@
+import { statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** The folder in which a file lies, however it is named: the same after a move, another for a copy. Empty for none. */
+export function folderOf(file: string): string {
+  return idOf(dirname(file));
+}
+
+/**
+ * Whether a record in this file is of its folder: a copy of the folder brings along records of processes that serve the
+ * original. Older builds recorded no folder; there the process itself says where it works, as far as the system tells.
+ */
+export function isOfFolder(
+  file: string,
+  { pid, folder }: { readonly pid: number; readonly folder?: string | undefined },
+) {
+  if (folder !== undefined) return folder === folderOf(file);
+  if (process.platform !== 'linux') return true;
+  const root = dirname(file);
+  return [root, join(root, 'postgres')].map(idOf).includes(idOf(`/proc/${pid}/cwd`));
+}
+
+function idOf(path: string): string {
+  const entry = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return entry === undefined ? '' : `${entry.dev}:${entry.ino}`;
+}
