@@ -2,11 +2,13 @@ import type { OpenAPIHono, RouteConfig, RouteConfigToTypedResponse, RouteHandler
 import type { Context, MiddlewareHandler, TypedResponse } from 'hono';
 import type { JSONValue } from 'hono/utils/types';
 import { withClosedQuery } from './closed-query.js';
+import { describeAnswers, type SentHeader } from './described-answers.js';
 import type { Access, AppEnv, EnvOf, GuardedEnv } from './env.js';
 import { createGuard, inOrder } from './guard.js';
 import { refuseIdempotencyKey, withIdempotency } from './idempotency.js';
+import { operationIdOf } from './operation-id.js';
 import { readBody } from './read-body.js';
-import { errorResponses } from './schemas.js';
+import { type RequestHeader, requestHeaders } from './request-headers.js';
 import { refuseFaults } from './validate.js';
 
 /** Any JSON is left alone: it is a type without an end. */
@@ -37,6 +39,10 @@ export interface RouteDefinition<R extends RouteConfig, A extends Access> {
    * without one refuses the header; one whose address carries a token has its own way to know a repeat.
    */
   readonly idempotent?: true | 'settled' | 'natural';
+  /** Headers of HTTP that the handler reads, for the description. */
+  readonly reads?: readonly RequestHeader[];
+  /** Headers that its answers carry beside those of all answers, for the description. */
+  readonly sends?: readonly SentHeader[];
   /** 1 MiB, and 64 KiB where no credential is needed, unless it says otherwise; `stream` leaves the body, whatever its size, to the handler. */
   readonly maxBodyBytes?: number | 'stream';
   /** The body itself is signed: its sender is known only when all of it has been taken. */
@@ -67,13 +73,6 @@ export interface Route {
   readonly register: (app: OpenAPIHono<AppEnv>) => void;
 }
 
-const idempotencyHeader = {
-  name: 'Idempotency-Key',
-  in: 'header' as const,
-  description: 'The same key with the same request gives the first answer again, for 24 hours',
-  schema: { type: 'string' as const, maxLength: 255 },
-};
-
 const DEFAULT_BODY_BYTES = 1024 * 1024;
 /** Anybody may send it, and nothing that is sent there is long. */
 const OPEN_BODY_BYTES = 64 * 1024;
@@ -90,9 +89,17 @@ export function defineRoute<R extends RouteConfig, const A extends Access>(defin
   const handle = inOrder(definition.handle as unknown as (c: Context<AppEnv>) => Promise<Response>);
   const declared = {
     ...route,
-    ...(isHonoured && { parameters: [idempotencyHeader] }),
+    operationId: route.operationId ?? operationIdOf(route.method, route.path),
+    parameters: requestHeaders([...(isHonoured ? (['Idempotency-Key'] as const) : []), ...(definition.reads ?? [])]),
     security: securityOf(access),
-    responses: { ...errorResponses(access, route), ...route.responses },
+    responses: describeAnswers(route, {
+      access,
+      idempotent: isHonoured,
+      page,
+      readsBody: route.request?.body !== undefined,
+      reads: definition.reads ?? [],
+      sends: definition.sends ?? [],
+    }),
     middleware: [
       createGuard({ access, find, page }),
       ...(maxBodyBytes === 'stream' ? [] : [readBody(route, { access, maxBytes: maxBodyBytes, provenByBody })]),

@@ -1,7 +1,6 @@
-import type { RouteConfig } from '@hono/zod-openapi';
-import type { ZodType } from 'zod';
+import { type ZodType, z } from 'zod';
 import { ErrorBody } from '../contract/common.js';
-import type { Access } from './env.js';
+import { RefusedDeployBody } from '../contract/deploys.js';
 
 export { Page, WorkspaceParams } from '../contract/common.js';
 
@@ -46,20 +45,7 @@ export const spentResponse = {
   402: jsonResponse(ErrorBody, 'The budget of the month is spent: `budget/month`, with its figures'),
 };
 
-/** What the funnel may answer by itself, for the documentation: no route has to repeat it. */
-export function errorResponses(access: Access, route: RouteConfig): RouteConfig['responses'] {
-  const guarded = access !== 'open' && access !== 'token';
-  const hasInput = route.request !== undefined;
-  const rows: readonly [boolean, number, string][] = [
-    [hasInput && route.request?.body !== undefined, 400, 'The body is not JSON'],
-    [guarded, 401, 'No credential, or one that is not valid'],
-    [guarded, 403, 'The role is too low; `need` says which it takes'],
-    [route.path.includes('{'), 404, 'There is no such thing, or it is not yours'],
-    [route.method !== 'get', 409, 'In conflict with how things stand'],
-    [hasInput, 422, 'Refused; `issues` says what is wrong, each with its path'],
-    [true, 503, 'A part of the service does not answer; see `Retry-After`'],
-  ];
-  return Object.fromEntries(
-    rows.flatMap(([applies, status, description]) => (applies ? [[status, jsonResponse(ErrorBody, description)]] : [])),
-  );
-}
+/** For a route that checks a whole tree before any of it goes live. */
+export const refusedTreeResponse = {
+  422: jsonResponse(z.union([RefusedDeployBody, ErrorBody]), 'The tree has errors, and nothing of it was applied'),
+};

@@ -39,7 +39,8 @@ export async function listPushes(
   const after = cursors.read(input.cursor);
   const rows = await deps.db.query<PushView>({
     name: 'list-code-pushes',
-    text: `SELECT id, at, state, detail, host, repository, branch, dir, commit, message, authors, revision, tries, address,
+    text: `SELECT id, at, state, detail, host, repository, branch, dir, commit, message, coalesce(authors, '{}') AS authors, revision,
+        tries, address,
         CASE WHEN ended_at IS NULL THEN due_at END AS "nextAt"
       FROM code_push WHERE workspace_id = $1 AND ($2::timestamptz IS NULL OR (at, id) < ($2, $3))
       ORDER BY at DESC, id DESC LIMIT $4`,

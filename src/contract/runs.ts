@@ -83,8 +83,14 @@ export const RunsQuery = Page.extend({
   tag: Tag.optional(),
   mode: z
     .enum(['normal', 'eval', 'all'])
-    .default('normal')
-    .describe('`eval` lists the runs of evals’ cases, which are left out otherwise'),
+    .optional()
+    .describe('`eval` lists the runs of evals’ cases; `all` lists those, child runs and all others'),
+  parent: z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe('Only the child runs of this run: its subflows, and the agents that its agents handed work to'),
 });
 
 export const RunSummary = z
@@ -101,6 +107,7 @@ export const RunSummary = z
     error: z.string().nullable(),
     costUsd: Usd,
     tags: z.array(z.string()),
+    parentId: z.string().nullable().describe('The run that this one is a child of'),
     waitsForSlot: z
       .boolean()
       .describe('As many runs as the flow’s concurrency allows are at work; this one is in line'),
@@ -233,7 +240,6 @@ export const RunView = RunSummary.extend({
   revision: z.string(),
   budgetUsd: Usd.optional().describe('The cap the run is held to; only for flows that declare budget:'),
   memoryWrites: z.array(z.string()),
-  parentId: z.string().nullable(),
   rerunOf: z.string().nullable(),
   rerun: RerunView.optional().describe('What a rerun took over, and what not'),
   waiting: z.array(

@@ -25,7 +25,6 @@ export interface RunView extends RunSummary {
   readonly revision: string;
   readonly budgetUsd?: number;
   readonly memoryWrites: readonly string[];
-  readonly parentId: string | null;
   readonly rerunOf: string | null;
   readonly waiting: readonly Waiting[];
   /** Of the open gate, when there is exactly one. */
@@ -62,7 +61,6 @@ export async function getRun(
     revision: run.revision,
     ...(run.budgetNano === null ? {} : { budgetUsd: toUsd(run.budgetNano) }),
     memoryWrites: run.memoryWrites,
-    parentId: run.parentId,
     rerunOf: run.rerunOf,
     waiting,
     ...onlyGate(waiting),

@@ -13,11 +13,18 @@ export interface ListRunsInput {
   readonly flow?: string | undefined;
   readonly status?: string | undefined;
   readonly tag?: string | undefined;
-  /** Runs of evals are listed when they are asked for. */
+  /** `all` lists runs of evals and child runs too. Left out it is `normal`, and of a parent `all`. */
   readonly mode?: 'normal' | 'eval' | 'all' | undefined;
+  /** Only the child runs of this run: its subflows, and the agents that it handed work to. */
+  readonly parent?: string | undefined;
 }
 
-/** Runs, newest first, in pages. Child runs of subflows are seen through their parents. */
+/** By the runs' root, which an index knows. */
+const OF_PARENT = `root_id = (SELECT p.root_id FROM run p WHERE p.id = $8) AND parent_id = $8
+  AND ($9 = 'all' OR mode = $9)`;
+const OF_MODE = `$8::text IS NULL AND ($9 = 'all' OR (mode = $9 AND parent_id IS NULL))`;
+
+/** Runs, newest first, in pages. Child runs are listed with `mode` all, and those of one run with `parent`. */
 export async function listRuns(
   deps: Deps,
   caller: Caller,
@@ -26,11 +33,10 @@ export async function listRuns(
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
   const after = cursors.read(input.cursor);
   const rows = await deps.db.query<RunRow>({
-    name: 'list-runs',
-    text: `SELECT ${RUN_COLUMNS} FROM run WHERE workspace_id = $1 AND parent_id IS NULL
+    name: input.parent === undefined ? 'list-runs' : 'list-child-runs',
+    text: `SELECT ${RUN_COLUMNS} FROM run WHERE workspace_id = $1 AND ${input.parent === undefined ? OF_MODE : OF_PARENT}
       AND ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3)) AND ($4::text IS NULL OR flow = $4)
       AND ($5::text IS NULL OR status = $5) AND ($6::text IS NULL OR $6 = ANY(tags))
-      AND ($8 = 'all' OR mode = $8)
       ORDER BY created_at DESC, id DESC LIMIT $7`,
     values: [
       workspace.id,
@@ -40,7 +46,8 @@ export async function listRuns(
       input.status ?? null,
       input.tag ?? null,
       input.limit + 1,
-      input.mode ?? 'normal',
+      input.parent ?? null,
+      input.mode ?? (input.parent === undefined ? 'normal' : 'all'),
     ],
   });
   const { page, next } = cursors.page(rows, input.limit, ({ createdAt: at, id }) => ({ at, id }));

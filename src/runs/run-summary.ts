@@ -51,6 +51,8 @@ export interface RunSummary {
   readonly error: string | null;
   readonly costUsd: number;
   readonly tags: readonly string[];
+  /** The run that started it as a subflow, or whose agent handed the work on. */
+  readonly parentId: string | null;
   /** As many runs as its flow's `concurrency` allows are at work, and it is in line. */
   readonly waitsForSlot: boolean;
 }
@@ -70,6 +72,7 @@ export function summaryOf(run: RunRow): RunSummary {
     error: run.error,
     costUsd: toUsd(run.spentNano),
     tags: run.tags,
+    parentId: run.parentId,
     waitsForSlot: run.waitsForSlot,
   };
 }

@@ -46,7 +46,8 @@ export async function inviteMember(deps: Deps, caller: Caller, input: InviteMemb
   const link = `${baseUrlOf(deps.config)}/join?token=${made.token}`;
   const mail = { id: made.id, tenant: caller.tenant, to: email, from: caller.actor.label, role, link };
   const outcome = input.send ? await mailInvite(deps, mail) : NOT_ASKED;
-  return { ...inviteView(caller, row), link, ...outcome };
+  const reason = outcome.sent ? {} : { reason: outcome.reason };
+  return { ...inviteView(caller, row), link, sent: outcome.sent, ...reason };
 }
 
 /** An address belongs to one account. */

@@ -1,12 +1,14 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect, test } from 'vitest';
 import { routes } from '../../src/api/routes/index.js';
+import { createAnswerCheck, type Description } from '../support/checked-answers.js';
 import { createTestApp } from '../support/create-test-app.js';
 
 interface Operation {
   readonly summary?: string;
+  readonly operationId?: string;
   readonly security?: readonly object[];
-  readonly responses: Readonly<Record<string, unknown>>;
+  readonly responses: Readonly<Record<string, { readonly headers?: object }>>;
 }
 interface Document {
   readonly openapi: string;
@@ -35,6 +37,43 @@ test('every route is described, with a summary, its credential and its refusals'
     expect([path, operation?.security]).toEqual([path, guarded ? credentials : []]);
     if (guarded) expect(Object.keys(operation?.responses ?? {})).toEqual(expect.arrayContaining(['401', '403']));
   }
+});
+
+test('every operation has a name of its own, which a generated client can use', async () => {
+  const { paths } = await readDocument();
+  const names = routes.map(({ method, path }) => paths[path]?.[method]?.operationId ?? `none of ${path}`);
+  for (const name of names) expect(name).toMatch(/^(get|post|put|patch|delete)[A-Z][a-zA-Z0-9]*$/);
+  expect(new Set(names).size).toBe(names.length);
+  expect(names).toEqual(expect.arrayContaining(['getWorkspaces', 'getWorkspaceRun', 'postWorkspaceFlowRun']));
+});
+
+test('each answer names its headers: the request id on all, and when to try again', async () => {
+  const { paths } = await readDocument();
+  for (const { method, path } of routes) {
+    for (const [status, { headers = {} }] of Object.entries(paths[path]?.[method]?.responses ?? {})) {
+      const needed = ['X-Request-Id', ...(status === '429' || status === '503' ? ['Retry-After'] : [])];
+      expect([path, status, Object.keys(headers)]).toEqual([path, status, expect.arrayContaining(needed)]);
+    }
+  }
+});
+
+test('an answer that does not fit the description fails the test that got it', async () => {
+  const description = (await readDocument()) as unknown as Description;
+  const check = createAnswerCheck(description);
+  const request = { method: 'GET', path: '/api/me' };
+  const fits = { account: 'a', name: 'a', owner: 'o', role: 'admin', workspaces: null, avatar: null };
+  const actor = { kind: 'person', id: '1', email: 'a@x.test' };
+  await check(request, Response.json({ ...fits, actor }));
+  const wrong: readonly [Response, RegExp][] = [
+    [Response.json({ ...fits, actor, more: 1 }), /does not declare \.more/],
+    [Response.json({ ...fits, actor: { ...actor, more: 1 } }), /does not declare \.actor\.more/],
+    [Response.json(fits), /required property 'actor'/],
+    [Response.json({ error: 'x' }, { status: 401 }), /required property 'code'/],
+    [Response.json({ error: 'x', code: 'y' }, { status: 418 }), /does not declare this status/],
+    [Response.json({ ...fits, actor }, { headers: { ETag: '"1"' } }), /does not declare the header etag/],
+    [new Response('x', { headers: { 'content-type': 'text/plain' } }), /does not declare the type text\/plain/],
+  ];
+  for (const [response, fault] of wrong) await expect(check(request, response)).rejects.toThrow(fault);
 });
 
 test('the description is open under /docs and takes a credential under /api', async () => {

@@ -12,6 +12,7 @@ import { createNet } from '../../src/net/index.js';
 import { systemClock } from '../../src/shared/clock.js';
 import { newId } from '../../src/shared/ids.js';
 import type { Role } from '../../src/shared/roles.js';
+import { checkAnswersOf } from './app-answers.js';
 import { atFileEnd } from './file-end.js';
 import { testDatabase } from './postgres.js';
 import { silentLog } from './silent-log.js';
@@ -58,12 +59,17 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     role: options.role ?? 'admin',
     workspaces: options.workspaces ?? null,
   });
-  const app = createApp(deps, options.routes ?? allRoutes);
+  const routes = options.routes ?? allRoutes;
+  const app = createApp(deps, routes);
+  const check = checkAnswersOf(deps, routes);
 
   async function request(path: string, { as = key, headers, ...init }: TestRequest = {}): Promise<Response> {
     const all = new Headers(headers);
     if (as !== null && !all.has('authorization')) all.set('authorization', `Bearer ${as}`);
-    return app.request(path, { ...init, headers: all });
+    const response = await app.request(path, { ...init, headers: all });
+    const { pathname } = new URL(path, 'http://localhost');
+    await check({ method: init.method ?? 'GET', path: pathname }, response);
+    return response;
   }
   function send(method: string) {
     return (path: string, body?: unknown, init: TestRequest = {}) => {

@@ -7,6 +7,7 @@ import { readEnvironment } from '../../src/config/index.js';
 import { packageRoot } from '../../src/db/index.js';
 import { FAILPOINT_FLAG } from '../../src/shared/failpoint.js';
 import { buildService, MAIN, NODE_FLAGS } from './build-service.js';
+import { type AnswerCheck, createAnswerCheck, type Description } from './checked-answers.js';
 import { serversOf } from './embedded-host.js';
 
 export interface Service {
@@ -60,6 +61,9 @@ export async function createServiceHost() {
 /** A failpoint in the environment alone is not heard. */
 const flagsFor = (env: Env): readonly string[] => ('SERVICE_FAILPOINT' in env ? [FAILPOINT_FLAG] : []);
 
+/** Made of the description that the built service serves. */
+let check: AnswerCheck | undefined;
+
 function spawnService(dataDir: string, env: Env, flags: readonly string[]): ChildProcess {
   const { PATH = '', HOME = '' } = readEnvironment();
   return spawn(process.execPath, [...NODE_FLAGS, MAIN, ...flags], {
@@ -90,7 +94,11 @@ async function untilReady(child: ChildProcess, dataDir: string): Promise<Service
     stdout: () => said.stdout,
     async request(path, init = {}) {
       const { key } = JSON.parse(await readFile(join(dataDir, 'bootstrap.json'), 'utf8')) as { key: string };
-      return fetch(`${url}${path}`, { ...init, headers: { authorization: `Bearer ${key}`, ...init.headers } });
+      const headers = { authorization: `Bearer ${key}`, ...init.headers };
+      const response = await fetch(`${url}${path}`, { ...init, headers });
+      check ??= createAnswerCheck((await (await fetch(`${url}/docs/openapi.json`)).json()) as Description);
+      await check({ method: init.method ?? 'GET', path: new URL(path, 'http://localhost').pathname }, response);
+      return response;
     },
     end(signal) {
       child.kill(signal);

@@ -95,6 +95,38 @@ test('work is handed to others side by side: runs of their own, whose results, f
   expect(started?.toSorted()).toEqual(children.map((child) => child.id).toSorted());
 });
 
+test('child runs of subflows and of agents are listed by their parent and among all runs, and not by default', async () => {
+  play({
+    LEAD: leads(hand('digger', 'dig'), hand('digger', 'dig deeper')),
+    DIG: ({ prompt }) => ({ text: prompt.includes('deeper') ? 'deep' : 'dug' }),
+  });
+  const workspace = await app.workspace({ ...FILES, 'flows/outer.md': flow('## Call\n\n- subflow: f') });
+  const id = await app.start(workspace, 'outer');
+  await app.ended(workspace, id);
+  const list = async (query: string) => {
+    const { runs, next } = await bodyOf(app.get(`/api/workspaces/${workspace}/runs?${query}`));
+    return { runs: runs as { id: string; flow: string; parentId: string | null }[], next };
+  };
+  const { runs: subflows } = await list(`parent=${id}`);
+  expect(subflows).toMatchObject([{ flow: 'f', parentId: id }]);
+  const child = subflows[0]?.id ?? '';
+  const { runs: workers } = await list(`parent=${child}`);
+  expect(workers).toMatchObject([
+    { flow: 'agents/digger', parentId: child },
+    { flow: 'agents/digger', parentId: child },
+  ]);
+  const first = await list(`parent=${child}&limit=1`);
+  const second = await list(`parent=${child}&limit=1&cursor=${first.next}`);
+  expect([...first.runs, ...second.runs, second.next]).toEqual([...workers, null]);
+  expect((await list('')).runs).toMatchObject([{ id, parentId: null }]);
+  expect((await list('mode=all')).runs.map((run) => run.id).toSorted()).toEqual(
+    [id, child, ...workers.map((run) => run.id)].toSorted(),
+  );
+  expect((await list(`parent=${id}&mode=eval`)).runs).toEqual([]);
+  const elsewhere = await app.workspace(FILES);
+  expect((await bodyOf(app.get(`/api/workspaces/${elsewhere}/runs?parent=${id}`))).runs).toEqual([]);
+});
+
 test('a tenth piece of work waits until the first eight are done, and each is done once', async () => {
   const tasks = Array.from({ length: 10 }, (_, index) => `piece ${index}.`);
   play({

@@ -8,6 +8,7 @@ import { badCredentials, jsonBody, limitedResponse, okResponse } from '../../sch
 
 export const postLogin = defineRoute({
   access: 'open',
+  sends: ['Set-Cookie'],
   route: createRoute({
     method: 'post',
     path: '/api/auth/login',

@@ -32,6 +32,7 @@ export const getSignIn = defineRoute({
 export const postSignIn = defineRoute({
   access: 'open',
   page: true,
+  sends: ['Set-Cookie'],
   route: createRoute({
     method: 'post',
     path: '/sign-in',

@@ -20,6 +20,8 @@ const findMine = async (c: Context<GuardedEnv>) => assertMaySet(c.var.caller, aw
 export const getAvatar = defineRoute({
   access: { role: 'viewer' },
   find,
+  reads: ['If-None-Match'],
+  sends: ['ETag'],
   route: createRoute({
     method: 'get',
     path,

@@ -1,10 +1,11 @@
 import { createRoute } from '@hono/zod-openapi';
 import { pollCliLogin, startCliLogin } from '../../../accounts/index.js';
 import { CliLoginBody, CliLoginParams, CliLoginPolled, CliLoginStarted } from '../../../contract/auth.js';
+import { ErrorBody } from '../../../contract/common.js';
 import { Refusal } from '../../../shared/refusal.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { defineRoute } from '../../define-route.js';
-import { jsonBody, limitedResponse, okResponse } from '../../schemas.js';
+import { jsonBody, jsonResponse, limitedResponse, okResponse } from '../../schemas.js';
 
 export const postCliLogin = defineRoute({
   access: 'open',
@@ -32,7 +33,11 @@ export const getCliLogin = defineRoute({
     summary: 'What became of a terminal’s sign-in; an approved one gives its key, once',
     tags: ['Authentication'],
     request: { params: CliLoginParams },
-    responses: { ...okResponse(CliLoginPolled, 'How it stands'), ...limitedResponse },
+    responses: {
+      ...okResponse(CliLoginPolled, 'How it stands'),
+      405: jsonResponse(ErrorBody, 'HEAD is refused: the key is in the body, and is given once'),
+      ...limitedResponse,
+    },
   }),
   handle: async (c) => {
     // Its answer would be cut off, and with it the key, which is given once.

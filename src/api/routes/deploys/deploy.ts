@@ -1,8 +1,8 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { DeployBody, DeployResultBody, RefusedDeployBody } from '../../../contract/deploys.js';
+import { DeployBody, DeployResultBody } from '../../../contract/deploys.js';
 import { deployTree } from '../../../deploys/index.js';
 import { defineRoute } from '../../define-route.js';
-import { jsonBody, jsonResponse, okResponse, WorkspaceParams } from '../../schemas.js';
+import { jsonBody, okResponse, refusedTreeResponse, WorkspaceParams } from '../../schemas.js';
 import { MAX_TREE_BODY_BYTES, toSourceFiles } from '../../source-files.js';
 
 export const deploy = defineRoute({
@@ -20,7 +20,7 @@ export const deploy = defineRoute({
     request: { params: WorkspaceParams, query: z.strictObject({}), body: jsonBody(DeployBody) },
     responses: {
       ...okResponse(DeployResultBody, 'What changed'),
-      422: jsonResponse(RefusedDeployBody, 'The tree has errors, and nothing of it was applied'),
+      ...refusedTreeResponse,
     },
   }),
   handle: async (c) => {

@@ -22,6 +22,8 @@ const edit = {
 export const patchFlow = defineRoute({
   access: { role: 'editor' },
   find: findTargetOfPath,
+  reads: ['If-Match', 'If-None-Match'],
+  sends: ['ETag'],
   route: createRoute({ method: 'patch', ...edit }),
   handle: async (c) => {
     const { ws: workspace, flow } = c.req.valid('param');
@@ -37,6 +39,8 @@ export const postFlow = defineRoute({
   access: { role: 'editor' },
   idempotent: 'settled',
   find: findTargetOfPath,
+  reads: ['If-Match', 'If-None-Match'],
+  sends: ['ETag'],
   route: createRoute({ method: 'post', ...edit }),
   handle: async (c) => {
     const { ws: workspace, flow } = c.req.valid('param');
@@ -51,6 +55,7 @@ export const postFlow = defineRoute({
 export const removeFlow = defineRoute({
   access: { role: 'editor' },
   find: findTargetOfPath,
+  reads: ['If-Match', 'If-None-Match'],
   route: createRoute({
     method: 'delete',
     path,

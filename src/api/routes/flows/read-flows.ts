@@ -29,6 +29,7 @@ export const getFlows = defineRoute({
 export const getFlow = defineRoute({
   access: { role: 'viewer' },
   find: findTargetOfPath,
+  sends: ['ETag'],
   route: createRoute({
     method: 'get',
     path: `${path}/{flow}`,

@@ -21,6 +21,7 @@ const access = { role: 'editor' } as const;
 export const createInLibrary = defineRoute({
   access,
   idempotent: 'settled',
+  sends: ['ETag'],
   route: createRoute({
     method: 'post',
     path,
@@ -43,6 +44,8 @@ export const createInLibrary = defineRoute({
 
 export const writeInLibrary = defineRoute({
   access,
+  reads: ['If-Match', 'If-None-Match'],
+  sends: ['ETag'],
   route: createRoute({
     method: 'put',
     path,
@@ -68,6 +71,8 @@ export const writeInLibrary = defineRoute({
 
 export const removeFromLibrary = defineRoute({
   access,
+  reads: ['If-Match', 'If-None-Match'],
+  sends: ['ETag'],
   route: createRoute({
     method: 'delete',
     path,

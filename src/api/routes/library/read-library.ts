@@ -17,6 +17,8 @@ const tags = ['Library'];
 
 export const readLibrary = defineRoute({
   access: { role: 'viewer' },
+  reads: ['If-None-Match'],
+  sends: ['ETag'],
   route: createRoute({
     method: 'get',
     path: '/api/library/{kind}',

@@ -1,10 +1,11 @@
 import { createRoute } from '@hono/zod-openapi';
 import { html } from 'hono/html';
+import { ErrorBody } from '../../../contract/common.js';
 import { CallbackQuery } from '../../../contract/oauth.js';
 import { type Connected, finishConnection } from '../../../oauth/index.js';
 import { defineRoute } from '../../define-route.js';
 import { page, setPageHeaders } from '../../pages/page.js';
-import { rawResponse } from '../../schemas.js';
+import { jsonResponse, rawResponse } from '../../schemas.js';
 import { readNonce } from './nonce-cookie.js';
 
 /** A GET that changes state: the provider sends the browser back by a link. The state is what makes it safe. */
@@ -17,7 +18,10 @@ export const finishOAuth = defineRoute({
     summary: 'Where a provider sends the person back to',
     tags: ['OAuth'],
     request: { query: CallbackQuery },
-    responses: { 200: rawResponse('text/html', 'What came of it') },
+    responses: {
+      200: rawResponse('text/html', 'What came of it'),
+      409: jsonResponse(ErrorBody, 'The client or the workspace changed meanwhile'),
+    },
   }),
   handle: async (c) => {
     setPageHeaders(c);

@@ -7,6 +7,7 @@ import { readNonce, setNonce } from './nonce-cookie.js';
 
 export const startOAuth = defineRoute({
   access: { role: 'admin', person: true },
+  sends: ['Set-Cookie'],
   route: createRoute({
     method: 'post',
     path: '/api/oauth/start',

@@ -1,12 +1,11 @@
 import { createRoute } from '@hono/zod-openapi';
 import type { Once } from '../../../accounts/index.js';
-import { RefusedDeployBody } from '../../../contract/deploys.js';
 import { RepoActed, RepoAction } from '../../../contract/repo.js';
 import type { Deps } from '../../../deps.js';
 import { deleteBranch, deployRef, dropPending, mergeBranch, mirrorNow, setMirror } from '../../../repo/index.js';
 import type { Caller } from '../../../shared/roles.js';
 import { defineRoute } from '../../define-route.js';
-import { jsonBody, jsonResponse, okResponse, WorkspaceParams } from '../../schemas.js';
+import { jsonBody, okResponse, refusedTreeResponse, WorkspaceParams } from '../../schemas.js';
 
 export const postRepo = defineRoute({
   access: { role: 'editor' },
@@ -20,7 +19,7 @@ export const postRepo = defineRoute({
     request: { params: WorkspaceParams, body: jsonBody(RepoAction) },
     responses: {
       ...okResponse(RepoActed, 'What was done'),
-      422: jsonResponse(RefusedDeployBody, 'The tree has errors, and nothing of it was applied'),
+      ...refusedTreeResponse,
     },
   }),
   handle: async (c) => {

@@ -46,6 +46,8 @@ export const getEvents = defineRoute({
 export const getArchive = defineRoute({
   access: { role: 'viewer' },
   find: findRunOfPath,
+  reads: ['If-None-Match', 'Range', 'If-Range'],
+  sends: ['ETag', 'Accept-Ranges'],
   route: createRoute({
     method: 'get',
     path: '/api/workspaces/{ws}/runs/{id}/archive',

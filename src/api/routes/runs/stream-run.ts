@@ -11,6 +11,7 @@ const COMMENT_EVERY_MS = 15_000;
 
 export const streamOneRun = defineRoute({
   access: { role: 'viewer' },
+  reads: ['Last-Event-ID'],
   route: createRoute({
     method: 'get',
     path: '/api/workspaces/{ws}/runs/{id}/stream',

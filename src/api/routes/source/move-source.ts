@@ -7,6 +7,8 @@ import { jsonBody, okResponse, WorkspaceParams } from '../../schemas.js';
 
 export const moveSource = defineRoute({
   access: { role: 'editor' },
+  reads: ['If-Match', 'If-None-Match'],
+  sends: ['ETag'],
   route: createRoute({
     method: 'patch',
     path: '/api/workspaces/{ws}/source',

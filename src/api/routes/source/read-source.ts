@@ -8,6 +8,8 @@ import { okResponse, WorkspaceParams } from '../../schemas.js';
 
 export const readSource = defineRoute({
   access: { role: 'viewer' },
+  reads: ['If-None-Match'],
+  sends: ['ETag'],
   route: createRoute({
     method: 'get',
     path: '/api/workspaces/{ws}/source',

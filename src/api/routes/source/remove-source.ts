@@ -7,6 +7,8 @@ import { okResponse, WorkspaceParams } from '../../schemas.js';
 
 export const removeSource = defineRoute({
   access: { role: 'editor' },
+  reads: ['If-Match', 'If-None-Match'],
+  sends: ['ETag'],
   route: createRoute({
     method: 'delete',
     path: '/api/workspaces/{ws}/source',

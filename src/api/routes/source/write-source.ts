@@ -8,6 +8,8 @@ import { onePath, toBytes } from '../../source-files.js';
 
 export const writeSource = defineRoute({
   access: { role: 'editor' },
+  reads: ['If-Match', 'If-None-Match'],
+  sends: ['ETag'],
   route: createRoute({
     method: 'put',
     path: '/api/workspaces/{ws}/source',

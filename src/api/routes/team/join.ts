@@ -32,6 +32,7 @@ export const getJoin = defineRoute({
 export const postJoin = defineRoute({
   access: 'open',
   page: true,
+  sends: ['Set-Cookie'],
   route: createRoute({
     method: 'post',
     path: '/join',
