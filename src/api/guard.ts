@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { refuseOverload } from '../accounts/index.js';
 import { notFound, Refusal, type RefusalKind } from '../shared/refusal.js';
-import { atLeast, type Caller } from '../shared/roles.js';
+import { atLeast, type Caller, isRole, type Role } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 import { authenticate, requireCaller } from './auth/authenticate.js';
 import { isMetricsToken } from './auth/metrics-token.js';
@@ -14,13 +14,17 @@ interface Guarded {
   readonly access: Access;
   readonly find: ((c: Context<GuardedEnv>) => Promise<unknown>) | null;
   readonly page: boolean;
+  readonly needs: Needs | null;
 }
+
+/** The role that this very request needs, where that is more than the route's; null for the route's. */
+export type Needs = (c: Context<GuardedEnv>) => Promise<Role | null>;
 
 /** Kept with the request, so that whoever refuses it later first asks whether the thing is there at all. */
 const finders = new WeakMap<Context, NonNullable<Guarded['find']>>();
 
 /** The funnel: credential, then (only when it is about to refuse) the object, then role. The order is the contract's. */
-export function createGuard({ access, find, page }: Guarded): MiddlewareHandler<AppEnv> {
+export function createGuard({ access, find, page, needs }: Guarded): MiddlewareHandler<AppEnv> {
   return async function guard(c, next) {
     if (page && prefersPage(c)) c.set('page', true);
     // Health, metrics and what is the same for everybody are answered under any load.
@@ -36,7 +40,10 @@ export function createGuard({ access, find, page }: Guarded): MiddlewareHandler<
     refuseStrangeName(c.req.param('ws'));
     finders.set(c, find ?? findPathWorkspace);
     const refusal = refusalFor(access, caller);
-    if (refusal) await refuse(c, refusal);
+    if (refusal) {
+      await requireThing(c);
+      throw await ofAct(c as Context<GuardedEnv>, refusal, needs);
+    }
     refuseCrossSite(c, caller, page);
     await next();
     renewCookie(c);
@@ -90,9 +97,21 @@ function refusalFor(access: Exclude<Access, 'open' | 'token'>, caller: Caller): 
   });
   if (access === 'metrics') return caller.signedIn ? null : signedIn;
   if (!atLeast(caller.role, access.role)) {
-    return new Refusal('forbidden', `needs role ${access.role}`, { need: access.role });
+    return needsRole(access.role);
   }
   return access.person && !caller.signedIn ? signedIn : null;
+}
+
+/** The refusal for a role, naming the one that this very act needs: who gets the route's role and asks again is refused no more. */
+async function ofAct(c: Context<GuardedEnv>, refusal: Refusal, needs: Needs | null): Promise<Refusal> {
+  const { need } = refusal.details;
+  if (needs === null || typeof need !== 'string' || !isRole(need)) return refusal;
+  const more = await needs(c);
+  return more !== null && atLeast(more, need) ? needsRole(more) : refusal;
+}
+
+function needsRole(role: Role): Refusal {
+  return new Refusal('forbidden', `needs role ${role}`, { need: role });
 }
 
 async function findPathWorkspace(c: Context<GuardedEnv>): Promise<void> {

@@ -52,7 +52,8 @@ export async function assertStill(sql: Sql, caller: Caller): Promise<void> {
   if (!now) throw new Refusal('unauthenticated', 'you are no member of this account any more');
   const held = covers(now.all ? null : now.workspaces, caller.workspaces);
   if (atLeast(now.role, caller.role) && held) return;
-  throw new Refusal('forbidden', `needs role ${caller.role}`, { need: caller.role });
+  const need = atLeast(now.role, 'admin') ? caller.role : 'admin';
+  throw new Refusal('forbidden', `needs role ${need}`, { need });
 }
 
 function assertOwner(caller: Caller): void {

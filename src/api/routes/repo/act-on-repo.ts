@@ -6,9 +6,11 @@ import { deleteBranch, deployRef, dropPending, mergeBranch, mirrorNow, setMirror
 import type { Caller } from '../../../shared/roles.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, okResponse, refusedTreeResponse, WorkspaceParams } from '../../schemas.js';
+import { sentBody } from '../../sent-body.js';
 
 export const postRepo = defineRoute({
   access: { role: 'editor' },
+  needs: async (c) => ((await sentBody(c)).action === 'mirror' ? 'admin' : null),
   idempotent: 'settled',
   route: createRoute({
     method: 'post',

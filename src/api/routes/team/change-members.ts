@@ -5,12 +5,17 @@ import { changeMember, findMember, removeMember } from '../../../team/index.js';
 import { defineRoute } from '../../define-route.js';
 import type { GuardedEnv } from '../../env.js';
 import { jsonBody, okResponse } from '../../schemas.js';
+import { sentBody } from '../../sent-body.js';
 
 const find = (c: Context<GuardedEnv>) => findMember(c.var.deps.db, c.var.caller, c.req.param('id') ?? '');
+
+/** Admins are the owner's matter. */
+const ofAdmin = async (c: Context<GuardedEnv>) => ((await find(c)).role === 'admin' ? 'owner' : null);
 
 export const patchMember = defineRoute({
   access: { role: 'admin', person: true },
   find,
+  needs: async (c) => ((await sentBody(c)).role === 'admin' ? 'owner' : ofAdmin(c)),
   route: createRoute({
     method: 'patch',
     path: '/api/team/members/{id}',
@@ -28,6 +33,7 @@ export const patchMember = defineRoute({
 export const deleteMember = defineRoute({
   access: { role: 'admin', person: true },
   find,
+  needs: ofAdmin,
   route: createRoute({
     method: 'delete',
     path: '/api/team/members/{id}',

@@ -1,12 +1,18 @@
 import { createRoute } from '@hono/zod-openapi';
+import type { Context } from 'hono';
 import { Ok } from '../../../contract/runs.js';
 import { Invited, InviteMember, InviteParams } from '../../../contract/team.js';
 import { findInvite, inviteMember, revokeInvite } from '../../../team/index.js';
 import { defineRoute } from '../../define-route.js';
+import type { GuardedEnv } from '../../env.js';
 import { createdResponse, jsonBody, okResponse } from '../../schemas.js';
+import { sentBody } from '../../sent-body.js';
+
+const find = (c: Context<GuardedEnv>) => findInvite(c.var.deps.db, c.var.caller, c.req.param('id') ?? '');
 
 export const postInvite = defineRoute({
   access: { role: 'admin', person: true },
+  needs: async (c) => ((await sentBody(c)).role === 'admin' ? 'owner' : null),
   route: createRoute({
     method: 'post',
     path: '/api/team',
@@ -23,7 +29,8 @@ export const postInvite = defineRoute({
 
 export const deleteInvite = defineRoute({
   access: { role: 'admin', person: true },
-  find: (c) => findInvite(c.var.deps.db, c.var.caller, c.req.param('id') ?? ''),
+  find,
+  needs: async (c) => ((await find(c)).role === 'admin' ? 'owner' : null),
   route: createRoute({
     method: 'delete',
     path: '/api/team/invites/{id}',

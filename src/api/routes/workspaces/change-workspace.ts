@@ -4,9 +4,11 @@ import { changeWorkspace as change } from '../../../documents/index.js';
 import type { Json } from '../../../shared/json.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, okResponse, WorkspaceParams } from '../../schemas.js';
+import { sentBody } from '../../sent-body.js';
 
 export const changeWorkspace = defineRoute({
   access: { role: 'editor' },
+  needs: async (c) => ('name' in (await sentBody(c)) ? 'admin' : null),
   route: createRoute({
     method: 'patch',
     path: '/api/workspaces/{ws}',
