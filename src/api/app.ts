@@ -33,8 +33,10 @@ export function createApp(deps: Deps, routes: readonly Route[] = allRoutes): App
     c.set('app', app);
     c.set('deps', deps);
     c.set('log', deps.log.child({ requestId: c.var.requestId }));
-    c.header('Service-Version', deps.config.version);
     await next();
+    // Afterwards, since an answer of its own (a file, a stream) has none of the headers that were set before it.
+    c.header('X-Request-Id', c.var.requestId);
+    c.header('Service-Version', deps.config.version);
   });
   app.use(requestLog);
   app.use(

@@ -3,6 +3,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { charsetOf, decodeIn, fieldsIn, notUtf8 } from '../shared/charset.js';
 import { bodyTooLarge, contentCoding, decodeContent } from '../shared/content-coding.js';
 import { isRecord } from '../shared/json.js';
+import { duplicateKey } from '../shared/json-keys.js';
 import { jsonShapeFault } from '../shared/json-shape.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Access, AppEnv } from './env.js';
@@ -85,7 +86,9 @@ function readJson(c: Context<AppEnv>, bytes: Uint8Array, isOptional: boolean): v
   if (text.trim() === '') throw new Refusal('malformed', 'the body is empty: send JSON, {} at least');
   const fault = jsonShapeFault(text);
   if (fault !== null) throw new Refusal('refused', `the body ${fault}`);
-  refuseHalfPairs(text, parse(text));
+  const value = parse(text);
+  refuseDuplicateKey(text);
+  refuseHalfPairs(text, value);
   keep(c, { text });
 }
 
@@ -95,6 +98,14 @@ function parse(text: string): unknown {
   } catch (error) {
     throw new Refusal('malformed', `the body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+function refuseDuplicateKey(text: string): void {
+  const key = duplicateKey(text);
+  if (key === null) return;
+  throw new Refusal('malformed', `the body has the key ${JSON.stringify(key)} twice in one object: send it once`, {
+    code: 'duplicate-key',
+  });
 }
 
 /** Half a surrogate pair has no bytes: the database or a file would hold another character in its place. */

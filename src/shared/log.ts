@@ -34,12 +34,12 @@ const CALLBACK = /((?:\/|%2F)api(?:\/|%2F)oauth(?:\/|%2F)callback(?:\?|%3F))\S*/
 /** A letter may be written with a percent sign, and is the same one for who reads the address. */
 const CODED_LETTER = /%(?:4[1-9a-f]|5[0-9a]|6[1-9a-f]|7[0-9a])/gi;
 
-/** An address as logs may hold it: what opens a door by itself (a `token=` value, a share's path, the id of a terminal's sign-in) is cut. */
+/** An address as logs may hold it: what opens a door by itself (the value of a `token=`, a `key=` or a `password=`, a share's path, the id of a terminal's sign-in) is cut. */
 export function redactTokens(address: string): string {
   return address
     .replace(CODED_LETTER, (coded) => decodeURIComponent(coded))
-    .replace(/\b((?:[\w%-]*)token)=[^&#\s]*/gi, '$1=[redacted]')
-    .replace(/((?:[\w%-]*)token)%3D(?:(?!%26)[^&#\s])*/gi, '$1%3D[redacted]')
+    .replace(/\b((?:[\w%-]*)(?:token|key|secret|password))=[^&#\s]*/gi, '$1=[redacted]')
+    .replace(/((?:[\w%-]*)(?:token|key|secret|password))%3D(?:(?!%26)[^&#\s])*/gi, '$1%3D[redacted]')
     .replace(CALLBACK, '$1[redacted]')
     .replace(/(\/cli\/login\/)[^/?#\s]+/g, '$1[redacted]')
     .replace(/(^|\/)s\/[\w-]{16,}/g, '$1s/[redacted]');

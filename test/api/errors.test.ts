@@ -88,6 +88,18 @@ test('JSON that does not parse is 400 and says where', async () => {
   });
 });
 
+test('a key that stands twice in one object is 400, on every level', async () => {
+  for (const body of [
+    '{"text":"a","text":"b"}',
+    '{"text":"a","\\u0074ext":"b"}',
+    '{"files":[{"path":"a","path":"b"}]}',
+  ])
+    expect(await post(body)).toMatchObject({
+      status: 400,
+      body: { code: 'duplicate-key', error: expect.stringMatching(/the key "(text|path)" twice/) },
+    });
+});
+
 test('an empty body is told from JSON that is cut off', async () => {
   expect(await post('')).toMatchObject({ status: 400, body: { error: 'the body is empty: send JSON, {} at least' } });
 });

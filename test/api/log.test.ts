@@ -75,6 +75,11 @@ test.each([
   ['/api/hooks/t/w/f?%74o%6Ben=abc', '/api/hooks/t/w/f?token=[redacted]'],
   ['/sign-in?next=%2Fapi%2Fx%3Ftoken%3Dabc%26b%3D1', '/sign-in?next=%2Fapi%2Fx%3Ftoken%3D[redacted]%26b%3D1'],
   ['/x?access_token=abc', '/x?access_token=[redacted]'],
+  ['/api/me?key=sbx_abc_def', '/api/me?key=[redacted]'],
+  ['/x?a=1&api_key=abc&b=2', '/x?a=1&api_key=[redacted]&b=2'],
+  ['/x?password=abc', '/x?password=[redacted]'],
+  ['/x?keys=1', '/x?keys=1'],
+  ['/sign-in?next=%2Fx%3Fkey%3Dabc%26b%3D1', '/sign-in?next=%2Fx%3Fkey%3D[redacted]%26b%3D1'],
   ['/api/cli/login/0123456789abcdefghij?x=1', '/api/cli/login/[redacted]?x=1'],
   ['/api/oauth/callback?state=abc&code=def', '/api/oauth/callback?[redacted]'],
   [

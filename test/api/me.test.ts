@@ -66,3 +66,9 @@ test('the last use of a key is written, and not again within a minute', async ()
   await get('/api/me');
   expect(await lastUse()).toEqual(first);
 });
+
+test('who calls is kept by no cache', async () => {
+  const app = await createTestApp({ role: 'viewer' });
+  for (const path of ['/api/me', '/api/auth/session'])
+    expect([path, (await app.get(path)).headers.get('cache-control')]).toEqual([path, 'no-store']);
+});

@@ -63,15 +63,21 @@ test('an answer that does not fit the description fails the test that got it', a
   const request = { method: 'GET', path: '/api/me' };
   const fits = { account: 'a', name: 'a', owner: 'o', role: 'admin', workspaces: null, avatar: null };
   const actor = { kind: 'person', id: '1', email: 'a@x.test' };
-  await check(request, Response.json({ ...fits, actor }));
+  const answer = (body: object, init: ResponseInit = {}) =>
+    Response.json(body, { ...init, headers: init.headers ?? { 'x-request-id': 'r' } });
+  await check(request, answer({ ...fits, actor }));
   const wrong: readonly [Response, RegExp][] = [
-    [Response.json({ ...fits, actor, more: 1 }), /does not declare \.more/],
-    [Response.json({ ...fits, actor: { ...actor, more: 1 } }), /does not declare \.actor\.more/],
-    [Response.json(fits), /required property 'actor'/],
-    [Response.json({ error: 'x' }, { status: 401 }), /required property 'code'/],
-    [Response.json({ error: 'x', code: 'y' }, { status: 418 }), /does not declare this status/],
-    [Response.json({ ...fits, actor }, { headers: { ETag: '"1"' } }), /does not declare the header etag/],
-    [new Response('x', { headers: { 'content-type': 'text/plain' } }), /does not declare the type text\/plain/],
+    [answer({ ...fits, actor }, { headers: {} }), /carries no X-Request-Id/],
+    [answer({ ...fits, actor, more: 1 }), /does not declare \.more/],
+    [answer({ ...fits, actor: { ...actor, more: 1 } }), /does not declare \.actor\.more/],
+    [answer(fits), /required property 'actor'/],
+    [answer({ error: 'x' }, { status: 401 }), /required property 'code'/],
+    [answer({ error: 'x', code: 'y' }, { status: 418 }), /does not declare this status/],
+    [answer({ ...fits, actor }, { headers: { 'x-request-id': 'r', ETag: '"1"' } }), /does not declare the header etag/],
+    [
+      new Response('x', { headers: { 'x-request-id': 'r', 'content-type': 'text/plain' } }),
+      /does not declare the type text\/plain/,
+    ],
   ];
   for (const [response, fault] of wrong) await expect(check(request, response)).rejects.toThrow(fault);
 });

@@ -65,6 +65,7 @@ export function createAnswerCheck(description: Description): AnswerCheck {
       if (response.status < 400) throw new Error(`${where}: no operation of the description has this path`);
       return;
     }
+    if (!response.headers.has('x-request-id')) throw new Error(`${where}: it carries no X-Request-Id`);
     const declared = row.operations[verb]?.responses[String(response.status)];
     if (declared === undefined)
       throw new Error(`${where}: the description does not declare this status: ${await textOf(response)}`);

@@ -13,5 +13,9 @@ export const getMe = defineRoute({
     tags: ['Account'],
     responses: okResponse(Me, 'Who calls, and what they may do'),
   }),
-  handle: async (c) => c.json(await whoAmI(c.var.deps, c.var.caller), 200),
+  handle: async (c) => {
+    // It says who is signed in now.
+    c.header('Cache-Control', 'no-store');
+    return c.json(await whoAmI(c.var.deps, c.var.caller), 200);
+  },
 });

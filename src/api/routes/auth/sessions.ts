@@ -14,7 +14,10 @@ export const getSession = defineRoute({
     tags: ['Authentication'],
     responses: okResponse(SessionView, 'Who calls'),
   }),
-  handle: async (c) => c.json(await readSession(c.var.deps, c.var.caller), 200),
+  handle: async (c) => {
+    c.header('Cache-Control', 'no-store');
+    return c.json(await readSession(c.var.deps, c.var.caller), 200);
+  },
 });
 
 export const getSessions = defineRoute({

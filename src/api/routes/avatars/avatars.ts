@@ -43,8 +43,12 @@ export const getAvatar = defineRoute({
   },
 });
 
+/** Under 1 MB. */
+const MAX_PICTURE_BYTES = 999_999;
+
 export const putAvatar = defineRoute({
   access: { role: 'viewer' },
+  maxBodyBytes: MAX_PICTURE_BYTES,
   find: findMine,
   route: createRoute({
     method: 'put',
