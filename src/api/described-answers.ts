@@ -81,7 +81,7 @@ function errorResponses(route: RouteConfig, { access, page, readsBody, reads }: 
     [reads.includes('If-Match'), 412, 'The content has moved on since the ETag that If-Match names'],
     [readsBody, 413, 'The body is over its limit'],
     [readsBody, 415, 'A body of a type or coding that is not taken here'],
-    [route.request !== undefined, 422, 'Refused; `issues` says what is wrong, each with its path'],
+    [isWrite || route.request !== undefined, 422, 'Refused; `issues` says what is wrong, each with its path'],
     [true, 500, 'A fault of the service: `requestId` names it in the log'],
     [true, 503, 'A part of the service does not answer, or it has too much to do'],
   ];
