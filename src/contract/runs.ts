@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Json } from '../shared/json.js';
 import { Next, Page, Time, Usd } from './common.js';
+import { IssueBody } from './deploys.js';
 
 const Anything = z.unknown();
 const AnyJson = Anything as unknown as z.ZodType<Json>;
@@ -63,6 +64,7 @@ export const PromotedRun = z
     caseName: z.string().describe('With a number behind it where the name was taken'),
     trigger: z.enum(['manual', 'own']).describe('A new file is run by hand (`manual`); another keeps its own trigger'),
     warnings: z.array(z.string()).describe('What of the run the case does not say'),
+    issues: z.array(IssueBody).describe('What a deploy says of the file, such as an assertion that is nearly a type'),
   })
   .meta({ id: 'PromotedRun' });
 

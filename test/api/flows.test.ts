@@ -140,6 +140,15 @@ describe('each edit changes only its bytes', () => {
   });
 });
 
+test('an order in which a condition comes before what it reads is refused with the issue of a deploy', async () => {
+  const text = `${FLOW}\n## Check @writer\n\n- when: steps.first.status == 'completed'\n\nCheck.\n`;
+  const { name } = await app.workspace({ ...FILES, 'flows/f.md': text });
+  const response = await app.patch(at(name), { groups: [[5], [1], [2, 3], [4]] });
+  expect(response.status).toBe(422);
+  expect(await response.json()).toMatchObject({ issues: [{ code: 'step/forward-read', path: 'flows/f.md' }] });
+  expect(await textOf(name)).toBe(text);
+});
+
 test.each<[string, object]>([
   ['an agent that is not there', { step: 1, target: 'nobody' }],
   ['a flow that is not there', { step: 1, subflow: 'nothing' }],

@@ -178,3 +178,28 @@ test('what is not completed, taken or wrong is refused, and changes nothing', as
   }
   expect(await tree()).toBe(before);
 });
+
+test('promote gives the issues that a deploy of the file gives: an assertion that is nearly a type, and steps that are not there', async () => {
+  const workspace = await app.workspace({
+    ...scripted('- { text: Done }\n'),
+    'flows/f.md': flow('## End @worker\n\nEnd.'),
+  });
+  const id = await app.start(workspace, 'f', { task: 'Go' });
+  await app.ended(workspace, id);
+  const saved = await bodyOf(promote(workspace, id, { expect: ['contain: Done', 'contains: Done'] }));
+  const content = await readFile(workspace, saved.file);
+  const files = [{ path: saved.file, content }];
+  const tree = [...Object.entries({ ...scripted('- { text: Done }\n'), 'flows/f.md': flow('## End @worker\n\nEnd.') })];
+  const deploy = await bodyOf(
+    app.post(`/api/workspaces/${workspace}/deploy`, {
+      files: [...files, ...tree.map(([path, text]) => ({ path, content: text }))],
+      dryRun: true,
+    }),
+  );
+  expect(saved.issues).toEqual(deploy.issues.filter((issue: { path: string }) => issue.path === saved.file));
+  expect(saved.issues).toMatchObject([{ code: 'case/assertion-typo', severity: 'warning' }]);
+
+  const refused = await promote(workspace, id, { expect: ['step(nope): contains: x'] });
+  expect(refused.status).toBe(422);
+  expect(await refused.json()).toMatchObject({ issues: [{ code: 'step/unknown-step' }] });
+});

@@ -7,7 +7,7 @@ import type { Json } from '../../shared/json.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { deriveToken } from '../../shared/tokens.js';
-import type { AddedCase, NewCase } from '../../workspace/index.js';
+import type { AddedCase, Issue, NewCase } from '../../workspace/index.js';
 import { findWorkspace } from '../../workspaces/index.js';
 import { collectCase, readRun } from './collect-case.js';
 
@@ -31,6 +31,8 @@ export interface Promoted {
   /** What starts the eval of that file: a new one is run by hand. */
   readonly trigger: 'manual' | 'own';
   readonly warnings: readonly string[];
+  /** What a deploy of the file says of it. */
+  readonly issues: readonly Issue[];
 }
 
 /**
@@ -61,10 +63,19 @@ export async function promoteRun(deps: Deps, caller: Caller, input: PromoteInput
       const added = await deps.checker.work('add-case', { text, wanted });
       if (!added.ok) throw refusalOf(file, added);
       const created = text === null;
-      answer = { ok: true, file, created, caseName: added.title, trigger: created ? 'manual' : 'own', warnings };
+      answer = {
+        ok: true,
+        file,
+        created,
+        caseName: added.title,
+        trigger: created ? 'manual' : 'own',
+        warnings,
+        issues: [],
+      };
       return { remove: [], put: new Map([[file, new TextEncoder().encode(added.text)]]) };
     },
-    also: async (sql) => {
+    also: async (sql, { issues }) => {
+      if (answer) answer = { ...answer, issues: issues.filter(({ path }) => path === file) };
       await audit(sql, caller, 'run.promote', run.id, { file, case: answer?.caseName ?? null });
       if (answer) await input.once?.(sql, answer);
     },

@@ -1,5 +1,6 @@
 import { checkCel } from '../cel/index.js';
 import { didYouMean } from '../did-you-mean.js';
+import { forwardRead } from './check-forward-reads.js';
 import type { ReadFlow, ReadGroup, ReadStep } from './flow-model.js';
 import type { OpenFile } from './open-file.js';
 import { report } from './source.js';
@@ -13,7 +14,8 @@ export function checkExpressions(file: OpenFile, flow: ReadFlow, scope: StepScop
   for (const node of allNodes(flow)) {
     for (const [option, roots] of Object.entries(EXPRESSIONS)) {
       const source = sourceOf(node, option as keyof typeof EXPRESSIONS);
-      if (source !== undefined) checkExpression(file, { option, source: source.text, at: source.at, roots }, scope);
+      if (source !== undefined)
+        checkExpression(file, { node, option, source: source.text, at: source.at, roots }, scope);
     }
   }
 }
@@ -29,21 +31,28 @@ function sourceOf(
 }
 
 interface Expression {
+  readonly node: ReadStep | ReadGroup;
   readonly option: string;
   readonly source: string;
   readonly at: number;
   readonly roots: readonly string[];
 }
 
-function checkExpression(file: OpenFile, { option, source, at, roots }: Expression, scope: StepScope): void {
+function checkExpression(file: OpenFile, { node, option, source, at, roots }: Expression, scope: StepScope): void {
   const read = checkCel(source, { roots });
   if (!read.ok) {
     report(file, at + read.offset, { code: 'step/bad-expression', message: `\`${option}\`: ${read.message}.` });
     return;
   }
   for (const id of read.steps) {
-    if (scope.has(id)) continue;
     const found = new RegExp(`steps\\s*(?:\\.\\s*|\\[\\s*["'])${id}\\b`).exec(source)?.index ?? 0;
+    if (scope.has(id)) {
+      // `until` is read when the step is done.
+      const fault = option === 'until' && id === node.id ? null : forwardRead(node, id, scope);
+      const hint = 'Read a step that comes before, or put this step behind it.';
+      if (fault) report(file, at + found, { code: 'step/forward-read', message: `\`${option}\`: ${fault}`, hint });
+      continue;
+    }
     const message = `\`${option}\`: there is no step \`${id}\`.`;
     report(file, at + found, { code: 'step/unknown-step', message, hint: () => didYouMean(id, scope.keys()) });
   }

@@ -2,7 +2,8 @@ import type { Json, JsonObject } from '../../shared/json.js';
 import { isRecord } from '../../shared/json.js';
 import { didYouMean } from '../did-you-mean.js';
 import { PATH } from '../text/read-text.js';
-import { type ReadFlow, type ReadStep, stepsOf } from './flow-model.js';
+import { forwardRead } from './check-forward-reads.js';
+import { type ReadFlow, type ReadGroup, type ReadStep, stepsOf } from './flow-model.js';
 import type { OpenFile } from './open-file.js';
 import type { Prose } from './prose.js';
 import { type Fault, report } from './source.js';
@@ -16,6 +17,8 @@ const RUN_FIELDS = ['id', 'flow', 'startedAt', 'tags', 'startedBy'];
 export interface Roots {
   readonly input?: JsonObject | undefined;
   readonly scope?: StepScope;
+  /** Whose text it is; the brief is every step's. */
+  readonly reader?: ReadStep | ReadGroup;
   /** True in a step that waits for an event: only there `{{step.release_url}}` exists. */
   readonly waits?: boolean;
   /** The name of the item, in a step with `each`. */
@@ -26,9 +29,10 @@ export interface Roots {
 export function checkVariables(file: OpenFile, flow: ReadFlow, scope: StepScope): void {
   const { input } = flow.keys.values;
   checkProse(file, flow.brief, { input, scope });
-  for (const node of flow.nodes) if (node.kind === 'group') checkProse(file, node.preface, { input, scope });
+  for (const node of flow.nodes)
+    if (node.kind === 'group') checkProse(file, node.preface, { input, scope, reader: node });
   for (const step of stepsOf(flow.nodes)) {
-    const roots = rootsOf(step, { input, scope });
+    const roots = rootsOf(step, { input, scope, reader: step });
     checkProse(file, step.instruction, roots);
     if (step.options.values.with)
       checkWith(file, { value: step.options.values.with, at: step.options.at('with') }, roots);
@@ -75,6 +79,16 @@ function checkWith(file: OpenFile, { value, at }: { value: Json; at: number }, r
 function reportPath(file: OpenFile, { path, offset }: { path: string; offset: number }, roots: Roots): void {
   const fault = pathFault(path.split('.'), roots);
   if (fault) report(file, offset, { message: `\`{{${path}}}\`: ${fault.message}`, code: fault.code, hint: fault.hint });
+  else reportForwardRead(file, { path, offset }, roots);
+}
+
+/** In a text a step without a result is empty: a warning, since no condition depends on it. */
+function reportForwardRead(file: OpenFile, { path, offset }: { path: string; offset: number }, roots: Roots): void {
+  const [root, id = ''] = path.split('.');
+  if (root !== 'steps' || root === roots.item || !roots.scope || !roots.reader) return;
+  const fault = forwardRead(roots.reader, id, roots.scope);
+  if (fault === null) return;
+  report(file, offset, { code: 'step/forward-read', severity: 'warning', message: `\`{{${path}}}\`: ${fault}` });
 }
 
 interface PathFault {

@@ -165,4 +165,22 @@ const headings: FaultCase[] = [
   ),
 ];
 
-export const IGNORED_FAULTS: readonly FaultCase[] = [...options, ...keys, ...headings];
+const reads: FaultCase[] = [
+  fault(
+    'step/forward-read',
+    'a condition before what it reads',
+    {
+      'flows/early.md': ['## A @writer', '', "- when: steps.b.result == 'x'", '', 'A.', '', '## B @writer', '', 'B.'],
+    },
+    ['flows/early.md', 3, 9],
+  ),
+  fault(
+    'step/forward-read',
+    'a text before what it reads',
+    { 'flows/early-text.md': ['## A @writer', '', 'A {{steps.b.result}}.', '', '## B @writer', '', 'B.'] },
+    ['flows/early-text.md', 3, 3],
+    'warning',
+  ),
+];
+
+export const IGNORED_FAULTS: readonly FaultCase[] = [...reads, ...options, ...keys, ...headings];
