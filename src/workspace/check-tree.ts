@@ -67,7 +67,7 @@ function checkReferences(catalog: Catalog, context: CheckContext): Issue[] {
   checkNames(own.read, report);
   checkAgents(own, report);
   checkFlows(own, report);
-  checkTools(own, report);
+  checkTools(own, context.openHosts ?? [], report);
   checkLinks(own, context.livePaths, report);
   checkGrants(own, report);
   checkSecretNames(own, context.secrets, report);

@@ -309,6 +309,8 @@ export interface CheckContext {
   readonly livePaths: readonly string[];
   /** Names of secrets in reach; null when nobody can say, which silences `ref/secret`. */
   readonly secrets: readonly string[] | null;
+  /** Hosts that the operator opened: secrets may go there over plain http. */
+  readonly openHosts?: readonly { readonly host: string; readonly port: number | null }[];
   /** Whether a model name resolves, and has a price; null silences `ref/model`. */
   readonly models: {
     readonly aliases: readonly string[];

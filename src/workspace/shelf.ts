@@ -52,7 +52,7 @@ export function checkShelf(files: readonly SourceFile[]): CheckedShelf {
   const lists = new Map<string, Issue[]>();
   const report = reporter(lists);
   checkNames(shelf.read, report);
-  checkTools(catalogOf(shelf.files, shelf.read), report);
+  checkTools(catalogOf(shelf.files, shelf.read), null, report);
   for (const issue of [...shelf.read.flatMap((file) => file.issues), ...[...lists.values()].flat()])
     issues.push({ ...issue, path: issue.path.slice(LIBRARY.length) });
   for (const issue of notText(files, refused)) issues.push(issue);

@@ -25,11 +25,11 @@ export interface InReach extends Pick<CheckContext, 'livePaths' | 'secrets'> {
 
 /** Reads and checks a whole tree. Changes nothing. */
 export async function prepareTree(
-  deps: Pick<Deps, 'checker' | 'models'>,
+  deps: Pick<Deps, 'checker' | 'models' | 'config'>,
   files: readonly (SourceFile & { readonly sha?: string })[],
   { livePaths, secrets, library }: InReach,
 ): Promise<PreparedTree> {
-  const context = { livePaths, secrets, models: deps.models.known() };
+  const context = { livePaths, secrets, models: deps.models.known(), openHosts: deps.config.allowHosts };
   const checked = await deps.checker.check(files, context, library);
   const issues = [...checked.issues, ...unwritable(files, checked.issues)].sort(byPlace);
   return {

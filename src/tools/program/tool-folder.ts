@@ -1,11 +1,11 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { newId } from '../../shared/ids.js';
+import { findInterpreter, KNOWN_LANGUAGES } from '../../shared/interpreters.js';
 import type { ScriptToolPlan } from '../../workspace/model.js';
 import { readRunBlobs, readRunFile } from '../../workspaces/index.js';
 import type { ToolContext } from '../contract.js';
 import type { ViewDeps } from '../view.js';
-import { findInterpreter, KNOWN_LANGUAGES } from './interpreters.js';
 
 /** Where a script tool's own folder is, inside. */
 export const TOOL_INSIDE = '/tool';

@@ -5,6 +5,7 @@ import {
   type CelType,
   type CelValue,
   celFunc,
+  celList,
   isCelList,
   isCelMap,
   isCelUint,
@@ -39,15 +40,30 @@ export const pathFunctions = [
     const root = binding(name);
     if (root === undefined && parts.size === 0 && isTypeName(name)) return TYPES[name] ?? null;
     if (root === undefined) throw new Error(missing(name, parts, 0));
-    return fromJson(walk<Json>(root, name, parts, jsonPart));
+    const value = walk<Json>(root, name, asHeader(name, parts), jsonPart);
+    return fromJson(name === 'trigger' && parts.size === 1 && parts.get(0) === 'headers' ? withHyphens(value) : value);
   }),
   celFunc('@has_get', [STRING, LIST], BOOL, (name, parts) => {
     const root = binding(name);
-    return root !== undefined && leads<Json>(root, parts, jsonPart);
+    return root !== undefined && leads<Json>(root, asHeader(name, parts), jsonPart);
   }),
   celFunc('@path', [DYN, STRING, LIST], DYN, (root, name, parts) => walk<CelValue>(root, name, parts, celPart)),
   celFunc('@has_path', [DYN, STRING, LIST], BOOL, (root, _name, parts) => leads<CelValue>(root, parts, celPart)),
 ];
+
+/** `trigger.headers['X-GitHub-Event']` as senders write it: their names are kept in lower case with `_`. */
+function asHeader(root: string, parts: CelList): CelList {
+  const [first, second, ...rest] = parts;
+  if (root !== 'trigger' || first !== 'headers' || typeof second !== 'string') return parts;
+  return celList([first, second.toLowerCase().replaceAll('-', '_'), ...rest]);
+}
+
+/** `'x-github-event' in trigger.headers`. */
+function withHyphens(value: Json): Json {
+  if (!isRecord(value)) return value;
+  const named = Object.entries(value).map(([name, entry]) => [name.replaceAll('_', '-'), entry]);
+  return { ...Object.fromEntries(named), ...value } as Json;
+}
 
 type Part<T> = (value: T, key: CelValue) => T | undefined;
 

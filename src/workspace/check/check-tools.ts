@@ -3,13 +3,16 @@ import type { ReadFile } from '../parse/read-file.js';
 import { type Catalog, type Found, LIBRARY } from '../resolve/catalog.js';
 import { programPath } from '../resolve/tool-files.js';
 import { checkHttp } from './check-http.js';
+import { checkPlainHttp, checkPlainServer, type OpenHosts } from './check-plain-http.js';
+import { checkLanguage, checkStart } from './check-program.js';
 import type { Report } from './report.js';
 
 /** The files that tools name, and secrets that stand in the open. */
-export function checkTools(catalog: Catalog, report: Report): void {
+export function checkTools(catalog: Catalog, openHosts: OpenHosts, report: Report): void {
   for (const tool of catalog.tools.values()) {
     checkProgram(catalog, tool, report);
     checkHttp(catalog, tool, report);
+    checkPlainHttp(tool, openHosts, report);
     const { values, at } = tool.model.keys;
     reportLiterals(report, { file: tool, offset: at('headers'), texts: values.headers });
     reportLiterals(report, { file: tool, offset: at('env'), texts: values.env });
@@ -19,9 +22,12 @@ export function checkTools(catalog: Catalog, report: Report): void {
       texts: { url: values.url ?? values.base ?? '' },
     });
   }
-  if (catalog.servers) checkServers(catalog.servers, catalog.servers.model.servers, report);
-  for (const agent of catalog.agents.values())
-    checkServers(agent, agent.model.keys.values.mcpServers?.inline ?? [], report);
+  const check = (file: ReadFile, servers: readonly ReadServer[]) => {
+    checkServers(file, servers, report);
+    for (const server of servers) checkPlainServer({ file, server }, openHosts, report);
+  };
+  if (catalog.servers) check(catalog.servers, catalog.servers.model.servers);
+  for (const agent of catalog.agents.values()) check(agent, agent.model.keys.values.mcpServers?.inline ?? []);
 }
 
 function checkServers(file: ReadFile, servers: readonly ReadServer[], report: Report): void {
@@ -32,11 +38,19 @@ function checkServers(file: ReadFile, servers: readonly ReadServer[], report: Re
 
 function checkProgram(catalog: Catalog, tool: Found<'tool'>, report: Report): void {
   const run = tool.model.keys.values.run;
-  if (tool.model.transport !== 'script' || run === undefined) return;
+  if (tool.model.transport !== 'script') return;
+  if (run === undefined) {
+    checkLanguage(tool, report);
+    return;
+  }
   const path = programPath(tool);
   const folder = tool.source.path.slice(0, tool.source.path.lastIndexOf('/') + 1);
   const isShared = run.name.startsWith(`${LIBRARY}scripts/`);
-  if (path !== undefined && catalog.files.has(path) && (isShared || path.startsWith(folder))) return;
+  const program = path === undefined || !(isShared || path.startsWith(folder)) ? undefined : catalog.files.get(path);
+  if (program) {
+    checkStart(tool, { name: run.name, offset: run.offset, content: program.content }, report);
+    return;
+  }
   const where = isShared ? 'in the account’s library' : 'beside this file';
   const message = `\`run\`: there is no program \`${run.name}\` ${where}.`;
   const hint = 'The path is relative to the tool’s file; `library/scripts/<file>` is the account’s.';

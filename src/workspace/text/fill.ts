@@ -6,12 +6,19 @@ type Roots = Readonly<Record<string, Json>>;
 /** What a path leads to in the roots' own data; undefined when a part is missing. */
 export function renderPath(path: string, roots: Roots): Json | undefined {
   let value: Json | undefined = roots;
-  for (const key of path.split('.')) {
+  for (const key of keysOf(path)) {
     if (Array.isArray(value)) value = /^\d+$/.test(key) ? (value[Number(key)] as Json | undefined) : undefined;
     else if (isRecord(value) && Object.hasOwn(value, key)) value = value[key] as Json;
     else return undefined;
   }
   return value;
+}
+
+/** A header's name as its sender writes it; it is kept in lower case with `_`. */
+function keysOf(path: string): string[] {
+  const [root = '', part, name, ...rest] = path.split('.');
+  if (root !== 'trigger' || part !== 'headers' || name === undefined) return path.split('.');
+  return [root, part, name.toLowerCase().replaceAll('-', '_'), ...rest];
 }
 
 const VALUE = /\\\{\{|\{\{([^{}]*)\}\}/g;

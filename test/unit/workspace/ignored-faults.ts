@@ -165,6 +165,51 @@ const headings: FaultCase[] = [
   ),
 ];
 
+const tools: FaultCase[] = [
+  fault(
+    'secret/plain-http',
+    'a header of a tool',
+    {
+      'tools/plain.md': ['---', 'description: a', 'base: http://a.example', 'headers: { X: "${SHOP_API_KEY}" }', '---'],
+    },
+    ['tools/plain.md', 3, 7],
+  ),
+  fault(
+    'secret/plain-http',
+    'an MCP server of an agent',
+    {
+      'agents/plain.md': [
+        '---',
+        'description: a',
+        'secrets: [SHOP_API_KEY]',
+        'mcpServers:',
+        '  crm: { url: "http://a.example", headers: { X: "${SHOP_API_KEY}" } }',
+        '---',
+        'Be.',
+      ],
+    },
+    ['agents/plain.md', 5, 3],
+  ),
+  fault(
+    'tool/bad-value',
+    'a program without a language',
+    { 'tools/mute.md': ['---', 'description: a', '---', '', '```', 'echo 1', '```'] },
+    ['tools/mute.md', 1, 1],
+  ),
+  fault(
+    'tool/bad-value',
+    'a program of a language that cannot run',
+    { 'tools/ruby.md': ['---', 'description: a', '---', '', '```ruby', 'puts 1', '```'] },
+    ['tools/ruby.md', 1, 1],
+  ),
+  fault(
+    'tool/bad-value',
+    'a file that cannot run',
+    { 'tools/perl/tool.md': ['---', 'description: a', 'run: a.pl', '---'], 'tools/perl/a.pl': ['print 1'] },
+    ['tools/perl/tool.md', 3, 6],
+  ),
+];
+
 const reads: FaultCase[] = [
   fault(
     'step/forward-read',
@@ -183,4 +228,4 @@ const reads: FaultCase[] = [
   ),
 ];
 
-export const IGNORED_FAULTS: readonly FaultCase[] = [...reads, ...options, ...keys, ...headings];
+export const IGNORED_FAULTS: readonly FaultCase[] = [...tools, ...reads, ...options, ...keys, ...headings];

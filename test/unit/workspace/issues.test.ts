@@ -28,7 +28,7 @@ step/no-doer step/two-agents step/two-doers step/duplicate-id step/bad-id step/u
 step/mixed-list step/option-not-one-line step/bad-expression step/bad-variable step/unknown-step step/forward-jump
 step/schema-without-json step/bad-schema step/loop-without-bound step/option-ignored step/forward-read case/no-input case/assertion-typo
 ref/agent ref/subflow ref/subflow-cycle ref/tool ref/skill ref/document ref/secret ref/model
-secret/in-prompt secret/not-granted secret/literal
+secret/in-prompt secret/plain-http secret/not-granted secret/literal
 file/heading-ignored workspace/key-ignored agent/key-ignored flow/key-ignored eval/key-ignored tool/key-ignored
 document/key-ignored tree/two-spellings tree/case-twin tree/protected-path tree/unknown-path`.split(/\s+/);
 
