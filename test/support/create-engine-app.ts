@@ -59,6 +59,8 @@ export interface EngineOptions {
   /** A server of the test's own. */
   readonly temporal?: ReturnType<typeof testTemporal>;
   readonly build?: WorkerBuild;
+  /** Hosts that an operator opened: deploys check against them. */
+  readonly allowHosts?: Config['allowHosts'];
 }
 
 /** Temporal's runtime is one a process. */
@@ -87,7 +89,7 @@ export async function createEngineApp(options: EngineOptions = {}): Promise<Engi
   });
   const workflows = createWorkflows({ connection, namespace, taskQueue });
   const app = await createTestApp({
-    config: { dataDir: config.dataDir },
+    config: { dataDir: config.dataDir, ...(options.allowHosts && { allowHosts: options.allowHosts }) },
     deps: {
       db,
       workflows,

@@ -33,8 +33,12 @@ test('a hidden operation is found, gated by its real name, called once with its 
     { text: 'done' },
   ];
   let turn = 0;
-  const net = createNet({ config: { allowHosts: [{ host: '127.0.0.1', port: null }], version: 'test' } });
-  const { app, provider } = await createPlayedApp(() => answers[turn++] ?? { text: 'done' }, { deps: { net } });
+  const allowHosts = [{ host: '127.0.0.1', port: null }];
+  const net = createNet({ config: { allowHosts, version: 'test' } });
+  const { app, provider } = await createPlayedApp(() => answers[turn++] ?? { text: 'done' }, {
+    deps: { net },
+    allowHosts,
+  });
   const secret = 'canary-secret-1234';
   await app.put('/api/secrets', { name: 'SHOP_KEY', value: secret });
   const workspace = await app.workspace({
@@ -67,14 +71,15 @@ test('a hidden operation is found, gated by its real name, called once with its 
   expect(last).toContain('[secret SHOP_KEY]');
   expect(last).toContain('the answer says that it is JSON, and is not');
   expect(last).toContain('id is missing');
-  const rows = await app.deps.db.query<{ name: string; acts: boolean }>(
-    `SELECT name, acts FROM call WHERE run_id = $1 AND kind = 'tool' ORDER BY turn`,
+  const rows = await app.deps.db.query<{ name: string; acts: boolean; state: string }>(
+    `SELECT name, acts, state FROM call WHERE run_id = $1 AND kind = 'tool' ORDER BY turn`,
     [id],
   );
   expect(rows).toEqual([
-    { name: 'find_tool', acts: false },
-    { name: 'shop__things_pay-7', acts: true },
-    { name: 'shop__things_get-7', acts: false },
+    { name: 'find_tool', acts: false, state: 'finished' },
+    { name: 'shop__things_pay-7', acts: true, state: 'finished' },
+    { name: 'shop__things_get-7', acts: false, state: 'finished' },
+    { name: 'shop__things_get-7', acts: false, state: 'refused' },
   ]);
   const started = run.steps[0]?.trace.filter(({ kind }) => kind === 'tool.started') ?? [];
   expect(started.map((line) => (line as { tool?: string }).tool)).toEqual([

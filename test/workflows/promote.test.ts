@@ -69,6 +69,7 @@ test('a completed run becomes a case: its input, its decisions, its events and w
       caseName: 'An order',
       trigger: 'manual',
       warnings: [],
+      issues: [],
     },
   ]);
   const text = await readFile(workspace, 'evals/f-regressions.md');
@@ -201,5 +202,6 @@ test('promote gives the issues that a deploy of the file gives: an assertion tha
 
   const refused = await promote(workspace, id, { expect: ['step(nope): contains: x'] });
   expect(refused.status).toBe(422);
-  expect(await refused.json()).toMatchObject({ issues: [{ code: 'step/unknown-step' }] });
+  const { issues } = await bodyOf(refused);
+  expect(issues.map(({ code }: { code: string }) => code)).toContain('step/unknown-step');
 });

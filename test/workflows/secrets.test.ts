@@ -307,7 +307,7 @@ describe('security 18: what fails tells no secret', () => {
     expect(run.status).toBe('completed');
     const logged = lines.filter((line) => 'message' in line && line.message === 'an advance failed');
     expect(logged.length).toBeGreaterThan(0);
-    expect(String((logged.at(-1) as { error?: Error }).error?.message)).toBe('the disk said [secret V]');
+    expect(String((logged.at(-1) as { err?: Error }).err?.message)).toBe('the disk said [secret V]');
     const histories = await closedHistoriesOf(temporal, run.id);
     expect(histories.map((one) => textOfHistory(historyToJSON(one))).join('\n')).toContain('the disk said [secret V]');
     await expectNoLeak(workspace, run.id);

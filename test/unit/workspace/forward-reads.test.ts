@@ -20,7 +20,7 @@ test.each([
   [
     'a later step, after itself',
     step('Z') + step('A', "until: steps.b.result == 'x'", 'back_to: z', 'max_rounds: 2') + step('B'),
-    7,
+    8,
   ],
   ['a branch beside it', GROUP('', "- when: steps.right.result == 'x'"), 7],
   ['the group that it is in', GROUP('', "- when: steps.both.status == 'completed'"), 7],

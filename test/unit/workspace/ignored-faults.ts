@@ -178,7 +178,7 @@ const tools: FaultCase[] = [
     'secret/plain-http',
     'an MCP server of an agent',
     {
-      'agents/plain.md': [
+      'agents/plain-server.md': [
         '---',
         'description: a',
         'secrets: [SHOP_API_KEY]',
@@ -188,7 +188,7 @@ const tools: FaultCase[] = [
         'Be.',
       ],
     },
-    ['agents/plain.md', 5, 3],
+    ['agents/plain-server.md', 5, 8],
   ),
   fault(
     'tool/bad-value',
