@@ -19,6 +19,12 @@ export interface KeptSchedule extends Pick<WantedSchedule, 'ref' | 'paused'> {
   readonly next: readonly number[];
 }
 
+export interface OpenRun {
+  readonly id: string;
+  /** When Temporal started the workflow, or its last continuation (epoch ms). */
+  readonly startedAt: number;
+}
+
 /** Temporal's schedules: a flow has one or none. Repeats are harmless. */
 export interface Schedules {
   putSchedule(wanted: WantedSchedule): Promise<void>;
@@ -39,12 +45,14 @@ export interface Workflows extends Schedules {
   applyPush(workspaceId: string): Promise<void>;
   signalRun(runId: string, signal: 'approval' | 'event', park: string): Promise<void>;
   cancelRun(runId: string): Promise<void>;
+  /** Ends the workflow at once, without a turn of its own: for one that has no row to work on. */
+  terminateRun(runId: string, reason: string): Promise<void>;
   /** `missing` when Temporal has never heard of it, or has forgotten it. */
   describeRun(runId: string): Promise<'running' | 'closed' | 'missing'>;
   /** Starts the test of a tool and waits for its end, good or bad; an abort cancels it. What came of it is in its row. */
   testTool(id: string, signal: AbortSignal): Promise<void>;
-  /** Ids of all open run workflows. */
-  openRuns(): AsyncIterable<string>;
+  /** All open run workflows of this task queue, from an index that may lag by a second or two. */
+  openRuns(): AsyncIterable<OpenRun>;
   /** False when Temporal does not answer within 2 s. */
   ping(): Promise<boolean>;
   close(): Promise<void>;

@@ -8,7 +8,7 @@ import {
 } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { Refusal } from '../shared/refusal.js';
-import type { Workflows } from './contract.js';
+import type { OpenRun, Workflows } from './contract.js';
 import { createSchedules } from './create-schedules.js';
 
 export interface WorkflowsOptions {
@@ -65,6 +65,7 @@ export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsO
       ).then(() => undefined),
     signalRun: (runId, signal, park) => tell(runId, (handle) => handle.signal(signal, park)),
     cancelRun: (runId) => tell(runId, (handle) => handle.cancel()),
+    terminateRun: (runId, reason) => tell(runId, (handle) => handle.terminate(reason)),
     describeRun: (runId) =>
       call(() => client.workflow.getHandle(runId).describe()).then(
         ({ status }) => (status.name === 'RUNNING' ? 'running' : 'closed'),
@@ -105,12 +106,12 @@ async function testTool(client: Client, { id, taskQueue, signal, call }: ToolTes
   await Promise.race([handle.result().catch(() => undefined), aborted.then(cancel)]);
 }
 
-async function* openRuns(client: Client, taskQueue: string): AsyncIterable<string> {
+async function* openRuns(client: Client, taskQueue: string): AsyncIterable<OpenRun> {
   const query = `WorkflowType = '${RUN_FLOW}' AND ExecutionStatus = 'Running'`;
   try {
     for await (const found of client.workflow.list({ query, pageSize: 1_000 })) {
       // Two installations may share a namespace, each with a queue of its own.
-      if (found.taskQueue === taskQueue) yield found.workflowId;
+      if (found.taskQueue === taskQueue) yield { id: found.workflowId, startedAt: found.startTime.getTime() };
     }
   } catch (error) {
     throw toRefusal(error);

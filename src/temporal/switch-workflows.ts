@@ -19,6 +19,7 @@ export function switchWorkflows(first: Workflows, log: Log): SwitchedWorkflows {
       applyPush: (workspaceId) => current.applyPush(workspaceId),
       signalRun: (runId, signal, park) => current.signalRun(runId, signal, park),
       cancelRun: (runId) => current.cancelRun(runId),
+      terminateRun: (runId, reason) => current.terminateRun(runId, reason),
       describeRun: (runId) => current.describeRun(runId),
       testTool: (id, signal) => current.testTool(id, signal),
       putSchedule: (wanted) => current.putSchedule(wanted),

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createApp } from '../../src/api/app.js';
 import { routes } from '../../src/api/routes/index.js';
 import { toDatabaseError } from '../../src/db/errors.js';
@@ -24,6 +24,7 @@ beforeAll(async () => {
   behind = url.href;
   app = await createTestApp();
 });
+afterEach(() => proxy.resume());
 afterAll(() => proxy.close());
 
 /** The API over a database of its own, and a request of it with the key of the app. */
@@ -34,14 +35,17 @@ async function apiOver(db: Db) {
     api.request(path, { ...init, headers: { authorization: `Bearer ${app.key}`, ...init.headers } });
 }
 
-/** Takes all connections of the pool, with queries that the database answers, until it is called. */
-function keepBusy(db: Db, connections: number): () => Promise<unknown> {
+/** Takes all connections of the pool, with queries that the database answers, until what it answers is called. */
+async function keepBusy(db: Db, connections: number): Promise<() => Promise<unknown>> {
   let busy = true;
+  let taken = 0;
   const all = Array.from({ length: connections }, () =>
     db.transaction(async (sql) => {
+      taken += 1;
       while (busy) await sql.query('SELECT pg_sleep(0.05)');
     }),
   );
+  await expect.poll(() => taken).toBe(connections);
   return () => {
     busy = false;
     return Promise.all(all);
@@ -52,7 +56,7 @@ test('a database whose connections are all at work is told as overload, and one 
   const db = createDb({ url: behind, ca: null, poolSize: 2, log: silentLog });
   const get = await apiOver(db);
   expect((await get('/api/me')).status).toBe(200);
-  const release = keepBusy(db, 2);
+  const release = await keepBusy(db, 2);
   const refused = async () => {
     const response = await get('/api/me');
     return [response.status, response.headers.get('retry-after'), await response.json()];
@@ -64,7 +68,11 @@ test('a database whose connections are all at work is told as overload, and one 
   // What it said last is still fresh for a moment.
   await expect
     .poll(async () => (await get('/api/me')).json())
-    .toEqual({ error: 'the database does not answer; try again in a few seconds', retryAfter: 5 });
+    .toEqual({
+      error: 'the database does not answer; try again in a few seconds',
+      code: 'unavailable',
+      retryAfter: 5,
+    });
   proxy.resume();
   await expect.poll(async () => (await get('/api/me')).status).toBe(200);
   await db.close();
@@ -72,7 +80,7 @@ test('a database whose connections are all at work is told as overload, and one 
 
 test('a query that waited in vain for its turn is overload, by SQL and by Prisma', async () => {
   const db = createDb({ url: behind, ca: null, poolSize: 1, queueTimeoutMs: 2_000, log: silentLog });
-  const release = keepBusy(db, 1);
+  const release = await keepBusy(db, 1);
   await expect(db.query('SELECT 1')).rejects.toBeInstanceOf(DatabaseBusy);
   await expect(db.transaction((sql) => sql.query('SELECT 1'))).rejects.toBeInstanceOf(DatabaseBusy);
   await expect(db.prisma.tenant.findFirst()).rejects.toBeInstanceOf(DatabaseBusy);

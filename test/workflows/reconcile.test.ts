@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { reconcile, sweepOutbox } from '../../src/engine/index.js';
+import { RUN_TABLES } from '../../src/workspaces/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
 import { createForgetfulTemporal } from '../support/forgetful-temporal.js';
@@ -51,19 +53,55 @@ test('a live run whose workflow was ended behind its back fails as lost, with it
   await app.until(workspace, id, (run) => run.waiting.length > 0);
   await client.workflow.getHandle(id).terminate('by the test');
   // The list of open workflows lags behind by a moment.
-  await expect.poll(async () => (await reconcile(app.deps, 0)).lost).toEqual([id]);
+  await expect.poll(async () => (await reconcile(app.deps, { graceMs: 0 })).lost).toEqual([id]);
   const run = await app.run(workspace, id);
   expect([run.status, run.error, run.stopped]).toEqual(['failed', 'lost: its workflow has ended without it', false]);
   expect([run.steps[1]?.status, run.waiting]).toEqual(['failed', []]);
   expect((await app.post(`${at}/${id}/approve`, { decision: 'approve' })).status).toBe(409);
-  expect((await reconcile(app.deps, 0)).lost).toEqual([]);
+  expect((await reconcile(app.deps, { graceMs: 0 })).lost).toEqual([]);
+});
+
+/** As a restore of rows from before them does. */
+async function deleteRows(ids: readonly string[]): Promise<void> {
+  for (const table of RUN_TABLES) await app.deps.db.query(`DELETE FROM ${table} WHERE run_id = ANY($1)`, [ids]);
+  await app.deps.db.query('DELETE FROM run WHERE id = ANY($1)', [ids]);
+}
+
+test('open workflows of runs and children whose rows are gone at two looks are terminated, and others are left alone', async () => {
+  const [kept, gone] = [await started(GATED), await started(CALLS)];
+  await app.until(kept.workspace, kept.id, (run) => run.waiting.length > 0);
+  const outer = await app.until(gone.workspace, gone.id, (run) => run.waiting.length > 0);
+  const child = outer.waiting[0]?.runId ?? '';
+  await app.until(gone.workspace, child, (run) => run.status === 'awaiting-approval');
+  const elsewhere = randomUUID();
+  await client.workflow.start('runFlow', { workflowId: elsewhere, taskQueue: 'another-installation', args: [] });
+  await deleteRows([gone.id, child]);
+
+  const ids = [gone.id, child].sort();
+  const look = (rowless: readonly string[]) => reconcile(app.deps, { graceMs: 0, rowless });
+  // The list of open workflows lags behind by a moment.
+  await expect.poll(async () => [...(await look([])).rowless].sort()).toEqual(ids);
+  expect((await reconcile(app.deps, { rowless: ids })).terminated).toEqual([]);
+  for (const id of ids) expect(await app.deps.workflows.describeRun(id)).toBe('running');
+
+  const first = await app.deps.db.query<{ at: Date }>('SELECT min(applied_at) AS at FROM schema_version');
+  await app.deps.db.query(`UPDATE schema_version SET applied_at = now() + interval '1 day'`);
+  expect(await look(ids)).toMatchObject({ rowless: [], terminated: [] });
+  await app.deps.db.query('UPDATE schema_version SET applied_at = $1', [first[0]?.at]);
+
+  expect([...(await look(ids)).terminated].sort()).toEqual(ids);
+  for (const id of ids) expect(await app.deps.workflows.describeRun(id)).toBe('closed');
+  for (const id of [kept.id, elsewhere]) expect(await app.deps.workflows.describeRun(id)).toBe('running');
+  await expect.poll(async () => (await look(ids)).rowless).toEqual([]);
+  await client.workflow.getHandle(elsewhere).terminate('by the test');
+  await app.post(`${kept.at}/${kept.id}/stop`);
 });
 
 test('the reconciler leaves alone what is well: parked runs and children at work', async () => {
   const { workspace, id, at } = await started(CALLS);
   const outer = await app.until(workspace, id, (run) => run.waiting.length > 0);
   await app.until(workspace, outer.waiting[0]?.runId ?? '', (run) => run.status === 'awaiting-approval');
-  expect(await reconcile(app.deps, 0)).toEqual({ started: [], lost: [], cancelled: [] });
+  expect(await reconcile(app.deps, { graceMs: 0 })).toEqual({ started: [], lost: [], cancelled: [], rowless: [], terminated: [] });
   await app.post(`${at}/${id}/stop`);
 });
 
@@ -72,12 +110,12 @@ test('a run that Temporal has never heard of is started again from its rows, onc
   // It was told at once; as if it had not been: a Temporal that is empty.
   await temporal.forget(app.deps);
   await app.deps.db.query(`INSERT INTO outbox (run_id, kind) VALUES ($1, 'start')`, [id]);
-  expect((await reconcile(app.deps, 0)).started).not.toContain(id);
+  expect((await reconcile(app.deps, { graceMs: 0 })).started).not.toContain(id);
   await app.deps.db.query('DELETE FROM outbox WHERE run_id = $1', [id]);
-  expect((await reconcile(app.deps, 0)).started).toContain(id);
+  expect((await reconcile(app.deps, { graceMs: 0 })).started).toContain(id);
   await tellAll();
   await app.until(workspace, id, (run) => run.status === 'awaiting-approval');
-  expect((await reconcile(app.deps, 0)).started).not.toContain(id);
+  expect((await reconcile(app.deps, { graceMs: 0 })).started).not.toContain(id);
   await app.post(`${at}/${id}/stop`);
 });
 
@@ -88,8 +126,8 @@ test('runs, children and their parents that Temporal has forgotten go on from wh
   const child = outer.waiting[0]?.runId ?? '';
   await app.until(parent.workspace, child, (run) => run.status === 'awaiting-approval');
   await temporal.forget(app.deps);
-  const found = await reconcile(app.deps, 0);
-  expect(found.started.sort()).toEqual([plain.id, parent.id].sort());
+  const found = await reconcile(app.deps, { graceMs: 0 });
+  expect([...found.started].sort()).toEqual([plain.id, parent.id].sort());
   await tellAll();
   await expect.poll(() => app.deps.workflows.describeRun(child)).toBe('running');
   for (const at of [`${plain.at}/${plain.id}`, `${parent.at}/${child}`])

@@ -79,7 +79,7 @@ describe.each(kinds)('over the connection of %s', (_kind, connect) => {
     await client.workflow.start('runFlow', { workflowId: other, taskQueue: 'another-installation', args: [] });
     const open = async () => {
       const ids: string[] = [];
-      for await (const id of workflows.openRuns()) ids.push(id);
+      for await (const { id } of workflows.openRuns()) ids.push(id);
       return ids;
     };
     await expect.poll(open).toContain(mine);

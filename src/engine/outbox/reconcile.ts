@@ -5,6 +5,21 @@ import { post } from './outbox.js';
 
 const GRACE_MS = 60_000;
 
+export interface Reconciled {
+  readonly started: readonly string[];
+  readonly lost: readonly string[];
+  readonly cancelled: readonly string[];
+  /** Open workflows without a row: at the next look they are terminated, if they still have none. */
+  readonly rowless: readonly string[];
+  readonly terminated: readonly string[];
+}
+
+interface Options {
+  readonly graceMs?: number;
+  /** What the look before found without a row. */
+  readonly rowless?: readonly string[];
+}
+
 interface LiveRun {
   readonly id: string;
   readonly parentId: string | null;
@@ -14,14 +29,15 @@ interface LiveRun {
 /**
  * Makes rows and workflows agree, in both directions, from one list of open workflows: a live run whose workflow
  * Temporal has never heard of is started again from its rows; one whose workflow is closed, or that its parent ended
- * without, is ended as lost; an open workflow of an ended run is cancelled.
+ * without, is ended as lost; an open workflow of an ended run is cancelled, and one that had no row at two looks
+ * is terminated.
  */
 export async function reconcile(
   deps: Deps,
-  graceMs: number = GRACE_MS,
-): Promise<{ started: string[]; lost: string[]; cancelled: string[] }> {
-  const open = new Set<string>();
-  for await (const id of deps.workflows.openRuns()) open.add(id);
+  { graceMs = GRACE_MS, rowless: before = [] }: Options = {},
+): Promise<Reconciled> {
+  const open = new Map<string, number>();
+  for await (const { id, startedAt } of deps.workflows.openRuns()) open.set(id, startedAt);
   const missing = new Map<string, LiveRun>();
   const lost: string[] = [];
   for (const run of await liveRuns(deps, graceMs)) {
@@ -33,7 +49,14 @@ export async function reconcile(
       lost.push(run.id);
     }
   }
-  return { started: await startAgain(deps, missing), lost, cancelled: await cancelEnded(deps, open, graceMs) };
+  const started = await startAgain(deps, missing);
+  const cancelled = await cancelEnded(deps, [...open.keys()], graceMs);
+  const rowless = await withoutRow(deps, open, graceMs);
+  const terminated = await terminate(
+    deps,
+    rowless.filter((id) => before.includes(id)),
+  );
+  return { started, lost, cancelled, rowless, terminated };
 }
 
 /** Runs that should have a workflow. A child that was not started yet is its parent's to start, while there is one. */
@@ -68,11 +91,35 @@ async function startAgain(deps: Deps, missing: ReadonlyMap<string, LiveRun>): Pr
   return started;
 }
 
-async function cancelEnded(deps: Deps, open: ReadonlySet<string>, graceMs: number): Promise<string[]> {
+async function cancelEnded(deps: Deps, open: readonly string[], graceMs: number): Promise<string[]> {
   const ended = await deps.db.query<{ id: string }>(
     `SELECT id FROM run WHERE id = ANY($1) AND finished_at < now() - $2 * interval '1 ms'`,
-    [[...open], graceMs],
+    [open, graceMs],
   );
   for (const { id } of ended) await deps.workflows.cancelRun(id);
   return ended.map(({ id }) => id);
+}
+
+/**
+ * Open workflows of ours whose run has no row. A row is written before its workflow starts, so it was there: it was
+ * deleted, or the database was restored from before it. A database that is younger than the workflow never had the row:
+ * it is the wrong one, and says nothing about the workflow.
+ */
+async function withoutRow(deps: Deps, open: ReadonlyMap<string, number>, graceMs: number): Promise<string[]> {
+  const found = await deps.db.query<{ id: string }>(
+    `SELECT o.id FROM unnest($1::text[], $2::float8[]) o(id, ms)
+      WHERE NOT EXISTS (SELECT 1 FROM run r WHERE r.id = o.id)
+        AND o.ms > (SELECT extract(epoch FROM min(applied_at)) * 1000 FROM schema_version)
+        AND o.ms < extract(epoch FROM now()) * 1000 - $3`,
+    [[...open.keys()], [...open.values()], graceMs],
+  );
+  return found.map(({ id }) => id);
+}
+
+async function terminate(deps: Deps, ids: readonly string[]): Promise<readonly string[]> {
+  for (const id of ids) {
+    deps.log.warn({ run: id }, 'ending a workflow whose run is not in the database');
+    await deps.workflows.terminateRun(id, 'its run is not in the database');
+  }
+  return ids;
 }

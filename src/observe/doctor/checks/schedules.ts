@@ -7,7 +7,11 @@ export const schedules: Check = {
     'A worker’s loops mend this within ten minutes, but not what was started twice, nor a schedule that cannot be read: deploy the flow of such a one with another cron line. See that a worker lives, look again then, and report what stays.',
   async find({ deps, root }) {
     if (root !== null) return [];
-    const faults = await auditSchedules(deps, Date.now());
+    // Times are the database's: this machine's clock may differ.
+    const [clock] = await deps.db.query<{ ms: number }>(
+      'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
+    );
+    const faults = await auditSchedules(deps, clock?.ms ?? Date.now());
     return faults.map(({ workspace, flow, says }) => ({
       run: null,
       says: `Flow ${flow} of the workspace with the id ${workspace} ${says}.`,

@@ -14,7 +14,7 @@ export const workflows: Check = {
   async find(scene) {
     const { db, workflows: temporal } = scene.deps;
     const open = new Set<string>();
-    for await (const id of temporal.openRuns()) open.add(id);
+    for await (const { id } of temporal.openRuns()) open.add(id);
     const live = await liveRuns(scene);
     const missing = live.filter(({ id }) => !open.has(id));
     // The list of open workflows comes from an index that lags: only the workflow itself is believed.
