@@ -11,6 +11,7 @@ import {
   createDb,
   distDir,
   isConnectionLost,
+  keepDatabaseClock,
   keepWorkerSeen,
   NewerDatabase,
   packageRoot,
@@ -122,6 +123,8 @@ async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: 
   if (applied.length > 0) say(`Brought the database up to ${applied.at(-1)}.`);
   const db = createDb({ url: config.databaseUrl, ca, poolSize: POOL_SIZE, log });
   life.add({ name: 'database', close: db.close, withinMs: CLOSE_MS.other });
+  const clock = await keepDatabaseClock(db, log, systemClock);
+  life.add({ name: 'clock', close: async () => clock.close(), withinMs: CLOSE_MS.other });
   const workerId = newId();
   const net = createNet({ config });
   const [keys, connection, sandbox] = await Promise.all([
@@ -136,13 +139,13 @@ async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: 
   const ahead = config.role === 'worker' ? 0 : 1;
   const checker = createChecker({ workerPath: join(distDir, 'check-worker.js'), ahead });
   life.add({ name: 'checker', close: () => checker.close(), withinMs: CLOSE_MS.other });
-  const models = createModels({ config, log, clock: systemClock });
+  const models = createModels({ config, log, clock });
   const deps: Deps = {
     config,
     keys,
     log,
     workerId,
-    clock: systemClock,
+    clock,
     db,
     workflows: switched.workflows,
     blobs: createBlobStore(config),

@@ -1,5 +1,6 @@
 export type { Db, Sql, SqlQuery } from './contract.js';
 export { createDb } from './create-db.js';
+export { keepDatabaseClock } from './database-clock.js';
 export { DatabaseBusy, DatabaseUnavailable, isConnectionLost, isContention, isUniqueViolation } from './errors.js';
 export { applyMigrations, NewerDatabase } from './migrate.js';
 export { distDir, packageRoot } from './package-root.js';
