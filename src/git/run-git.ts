@@ -91,6 +91,7 @@ export function spawnGit(
 /** Only while it lives: later its number may be another's. */
 function endWith(child: ChildProcessWithoutNullStreams, signal: AbortSignal): void {
   const end = () => endGroup(child.pid);
+  if (signal.aborted) end();
   signal.addEventListener('abort', end, { once: true });
   child.once('close', () => signal.removeEventListener('abort', end));
 }

@@ -89,8 +89,13 @@ export function bodyOf(c: Context<AppEnv>, longestMs: number = LONGEST_MS): GitB
   const signal = AbortSignal.any([c.req.raw.signal, idle.signal, AbortSignal.timeout(longestMs)]);
   // Never the request itself: to destroy that one ends the connection, and a refusal with it.
   const body = raw.pipe(withErrorListener(encoding === undefined ? new PassThrough() : createGunzip()));
-  raw.once('error', (error) => body.destroy(error));
-  signal.addEventListener('abort', () => body.destroy(new Error('the client has left')), { once: true });
+  const leave = () => body.destroy(new Error('the client has left'));
+  raw.once('close', () => {
+    if (!raw.readableEnded) leave();
+  });
+  signal.addEventListener('abort', leave, { once: true });
+  // A client that left before, during authentication for instance, causes no further event.
+  if (raw.destroyed || signal.aborted) leave();
   return { body, signal };
 }
 
