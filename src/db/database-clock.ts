@@ -24,7 +24,8 @@ export async function keepDatabaseClock(db: Sql, log: Log, local: Clock): Promis
       // What the reading's own duration explains is not a change: the clock must not jitter.
       if (changeMs <= errorMs) return;
       offsetMs = differenceMs;
-      if (changeMs >= NOTED_MS) log.warn({ offsetMs }, 'this machine’s clock differs from the database’s, which is used');
+      if (changeMs >= NOTED_MS)
+        log.warn({ offsetMs }, 'this machine’s clock differs from the database’s, which is used');
     } catch (error) {
       log.debug({ err: error }, 'the database’s clock could not be read');
     }

@@ -24,7 +24,11 @@ function database(aheadMs: () => number, takesMs = 0) {
 }
 
 test.each([90_000, -90_000])('times are those of the database, whose clock is %d ms ahead', async (aheadMs) => {
-  const clock = await keepDatabaseClock(database(() => aheadMs), silentLog, local);
+  const clock = await keepDatabaseClock(
+    database(() => aheadMs),
+    silentLog,
+    local,
+  );
   expect(clock.now()).toBe(Date.now() + aheadMs);
   vi.advanceTimersByTime(1_234);
   expect(clock.now()).toBe(Date.now() + aheadMs);
@@ -32,7 +36,11 @@ test.each([90_000, -90_000])('times are those of the database, whose clock is %d
 });
 
 test('a difference that the reading’s own duration explains is ignored', async () => {
-  const clock = await keepDatabaseClock(database(() => 400, 1_000), silentLog, local);
+  const clock = await keepDatabaseClock(
+    database(() => 400, 1_000),
+    silentLog,
+    local,
+  );
   expect(clock.now()).toBe(Date.now());
   clock.close();
 });
@@ -58,7 +66,11 @@ test('the difference is read again, and stays while the database does not answer
 
 test('a slow reading that agrees with what is known does not move the clock', async () => {
   let takesMs = 0;
-  const clock = await keepDatabaseClock({ query: <Row>() => database(() => 400, takesMs).query<Row>() }, silentLog, local);
+  const clock = await keepDatabaseClock(
+    { query: <Row>() => database(() => 400, takesMs).query<Row>() },
+    silentLog,
+    local,
+  );
   expect(clock.now()).toBe(Date.now() + 400);
   takesMs = 1_000;
   await vi.advanceTimersByTimeAsync(32_000);

@@ -101,7 +101,13 @@ test('the reconciler leaves alone what is well: parked runs and children at work
   const { workspace, id, at } = await started(CALLS);
   const outer = await app.until(workspace, id, (run) => run.waiting.length > 0);
   await app.until(workspace, outer.waiting[0]?.runId ?? '', (run) => run.status === 'awaiting-approval');
-  expect(await reconcile(app.deps, { graceMs: 0 })).toEqual({ started: [], lost: [], cancelled: [], rowless: [], terminated: [] });
+  expect(await reconcile(app.deps, { graceMs: 0 })).toEqual({
+    started: [],
+    lost: [],
+    cancelled: [],
+    rowless: [],
+    terminated: [],
+  });
   await app.post(`${at}/${id}/stop`);
 });
 

@@ -28,9 +28,13 @@ export function startEngineLoops(deps: Deps): EngineLoops {
   let rowless: readonly string[] = [];
   const loops = [
     repeat(deps.log, { name: 'outbox', everyMs: SWEEP_EVERY_MS }, () => sweepOutbox(deps)),
-    repeat(deps.log, { name: 'reconciler', everyMs: RECONCILE_EVERY_MS, atLeastMs: RECONCILE_AT_LEAST_MS }, async () => {
-      ({ rowless } = await reconcile(deps, { rowless }));
-    }),
+    repeat(
+      deps.log,
+      { name: 'reconciler', everyMs: RECONCILE_EVERY_MS, atLeastMs: RECONCILE_AT_LEAST_MS },
+      async () => {
+        ({ rowless } = await reconcile(deps, { rowless }));
+      },
+    ),
     repeat(deps.log, { name: 'months', everyMs: CORRECT_MONTHS_EVERY_MS, atLeastMs: RECONCILE_AT_LEAST_MS }, () =>
       correctMonths(deps),
     ),
