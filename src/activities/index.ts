@@ -1,7 +1,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Deps } from '../deps.js';
 import { advanceLane, closeRun, isPassing, runToolTest, tellEvents, tickPark } from '../engine/index.js';
-import { evalWork } from '../evals/index.js';
+import { evalWork, PutOff } from '../evals/index.js';
 import { applyPendingPush } from '../remotes/index.js';
 import { fireSchedule } from '../schedules/index.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
@@ -40,11 +40,11 @@ export function createActivities(
       if (await closeRun(deps.db, runId, 'the run was cut short')) tellEvents(deps, runId);
     },
     openEval: (evalRunId) => evalWork.open(deps, evalRunId),
-    beginAttempt: (evalRunId, k) => evalWork.begin(deps, { evalRunId, k, attempt: Context.current().info.attempt }),
+    beginAttempt: (evalRunId, k) => evalWork.begin(deps, { evalRunId, k }),
     async gradeAttempt(evalRunId, k) {
-      const { cancellationSignal, info } = Context.current();
+      const { cancellationSignal } = Context.current();
       try {
-        return await withPulse(() => evalWork.grade(deps, { evalRunId, k, attempt: info.attempt }, cancellationSignal));
+        return await withPulse(() => evalWork.grade(deps, { evalRunId, k }, cancellationSignal));
       } catch (error) {
         throw asFailure(error, cancellationSignal);
       }
@@ -65,9 +65,14 @@ async function withPulse<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A final refusal and a turn that came too late are not tried again; a cancellation stays what it is. */
+/**
+ * A final refusal and a turn that came too late are not tried again; what is put off is, when its time has come. A
+ * cancellation stays what it is.
+ */
 function asFailure(error: unknown, cancelled: AbortSignal): unknown {
   if (cancelled.aborted) return cancelled.reason ?? error;
+  if (error instanceof PutOff)
+    return ApplicationFailure.create({ message: error.message, type: error.name, nextRetryDelay: error.waitMs });
   const name = error instanceof Error ? error.name : '';
   if (error instanceof Refusal && !isPassing(error)) return ApplicationFailure.nonRetryable(error.message, error.kind);
   if (name === 'StaleTurn') return ApplicationFailure.nonRetryable(errorMessage(error), name);

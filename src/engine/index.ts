@@ -1,7 +1,18 @@
 export { advanceLane } from './advance.js';
+export {
+  assertHarmless,
+  countDeaths,
+  type Deaths,
+  deathsTold,
+  NO_DEATHS,
+  startMark,
+  whenSafe,
+} from './agent/deaths.js';
 export { callDigest } from './agent/gated-calls.js';
+export { judgeFailures, storedWaited, type Waited, waitedTold } from './agent/judge-failures.js';
+export { type FailedModel, IN_PLACE_TRIES, waitInPlace } from './agent/try-models.js';
 export { evalKeyOf } from './cases/lane-case.js';
-export { isPassing } from './errors.js';
+export { isPassing, Poison } from './errors.js';
 export type { HeldUp } from './journal/claim.js';
 export { branchesOf, lanePlanOf, leavesOf } from './lane/lane-plan.js';
 export { abortLive } from './live.js';

@@ -1,3 +1,4 @@
+import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { isPassing } from '../engine/index.js';
 import { errorMessage } from '../shared/refusal.js';
@@ -7,14 +8,13 @@ import { beginAttempt } from './work/begin-attempt.js';
 import { closeEval, endEval, openEval } from './work/end-eval.js';
 import { gradeAttempt } from './work/grade-attempt.js';
 import { settleLost } from './work/judge-books.js';
+import { PutOff } from './work/judge-call.js';
 
-const LAST_ATTEMPT = 5;
+const MOST_FAILURES = 5;
 
 interface At {
   readonly evalRunId: string;
   readonly k: number;
-  /** Which attempt of the activity it is, from 1. */
-  readonly attempt: number;
 }
 
 /** What the workflow of an eval asks for. What fails again and again is the case's error, and not the eval's end. */
@@ -36,13 +36,23 @@ async function orFail<T>(
   try {
     return await work();
   } catch (error) {
-    if (signal?.aborted || isPassing(error)) throw error;
-    deps.log.error({ err: error, evalRun: at.evalRunId, k: at.k, attempt: at.attempt }, 'an attempt of an eval failed');
-    if (at.attempt < LAST_ATTEMPT) throw error;
+    if (signal?.aborted || isPassing(error) || error instanceof PutOff) throw error;
+    const failures = await countFailure(deps.db, at);
+    deps.log.error({ err: error, evalRun: at.evalRunId, k: at.k, failures }, 'an attempt of an eval failed');
+    if (failures < MOST_FAILURES) throw error;
     await deps.db.transaction(async (sql) => {
-      await settleLost(sql, at, null);
-      await failAttempt(sql, at, `the service failed ${at.attempt} times here: ${errorMessage(error)}`);
+      await settleLost(sql, at);
+      await failAttempt(sql, at, `the service failed ${failures} times here: ${errorMessage(error)}`);
     });
     return failed;
   }
+}
+
+/** Waits and ends of workers make further attempts of the activity as well: only what failed here is counted. */
+async function countFailure(sql: Sql, { evalRunId, k }: At): Promise<number> {
+  const [row] = await sql.query<{ failures: number }>(
+    'UPDATE eval_attempt SET failures = failures + 1 WHERE eval_run_id = $1 AND k = $2 RETURNING failures',
+    [evalRunId, k],
+  );
+  return row?.failures ?? MOST_FAILURES;
 }

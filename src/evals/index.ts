@@ -8,3 +8,4 @@ export { listEvalRuns, readEvalRun, type WholeEvalRun } from './read-eval-runs.j
 export { runEval, type StartedEval } from './run-eval.js';
 export { startEvalLoop } from './start-eval-loop.js';
 export { stopEvalRun } from './stop-eval-run.js';
+export { PutOff } from './work/judge-call.js';

@@ -1,8 +1,7 @@
 import type { CutUsage, ModelError, ModelReply, ResolvedModel } from '../../models/contract.js';
-import { isRecord } from '../../shared/json.js';
 import { writeStep } from '../lane/lane.js';
 import { type Deaths, deathsTold, NO_DEATHS } from './deaths.js';
-import { NOT_YET, type Waited } from './judge-failures.js';
+import { storedWaited, type Waited, waitedTold } from './judge-failures.js';
 import type { Reserve } from './reserve.js';
 import { modelTold, servedBy } from './served-by.js';
 import { callKey, journalKey, modelCall, type Session, say } from './session.js';
@@ -154,13 +153,7 @@ export function markInterrupted(
 
 /** How long this call was put off so far: that is in its row, so it outlives the worker. */
 export function waitedOf(session: Session, turn: number): Waited {
-  const result = session.journal.get(journalKey(turn, modelCall(session)))?.result;
-  if (!isRecord(result) || typeof result.waits !== 'number') return NOT_YET;
-  return { waits: result.waits, since: typeof result.waitsSince === 'number' ? result.waitsSince : null };
-}
-
-export function waitedTold({ waits, since }: Waited): object {
-  return waits === 0 ? {} : { waits, waitsSince: since };
+  return storedWaited(session.journal.get(journalKey(turn, modelCall(session)))?.result);
 }
 
 export function firstServed({ models: [first] }: Session): string {

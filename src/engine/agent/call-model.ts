@@ -7,19 +7,10 @@ import type { CallRow } from '../journal/claim.js';
 import { putOff, putOffWork } from '../lane/put-off.js';
 import { askForBudget, standOnBudget } from './ask-budget.js';
 import { resetTold } from './ask-model.js';
-import {
-  bookCut,
-  bookReply,
-  firstServed,
-  markInterrupted,
-  placeOf,
-  settleLost,
-  waitedOf,
-  waitedTold,
-} from './book-call.js';
+import { bookCut, bookReply, firstServed, markInterrupted, placeOf, settleLost, waitedOf } from './book-call.js';
 import { takePools } from './caps.js';
 import { type Deaths, isSuspect, readDeaths, startMark, whenSafe } from './deaths.js';
-import { type CallEnd, judgeFailures } from './judge-failures.js';
+import { type CallEnd, judgeFailures, waitedTold } from './judge-failures.js';
 import { type Reserve, reserveFor, UsedUp } from './reserve.js';
 import { modelTold, servedBy } from './served-by.js';
 import { callKey, journalKey, modelCall, type Session, turnsOf } from './session.js';
@@ -138,7 +129,7 @@ async function begin(session: Session, turn: number, deaths: Deaths): Promise<St
     result: {
       reserve: String(reserve.nano),
       ...waitedTold(waitedOf(session, turn)),
-      ...startMark(session.lane, deaths),
+      ...startMark(session.lane.deps.workerId, deaths),
     },
   });
   writer.batch.reserve += reserve.nano;

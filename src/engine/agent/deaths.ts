@@ -1,3 +1,4 @@
+import type { Sql } from '../../db/contract.js';
 import { lastOf } from '../../db/index.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { Poison } from '../errors.js';
@@ -27,9 +28,9 @@ export type StartMark = {
   readonly alone?: true;
 };
 
-export function startMark({ deps }: Lane, deaths: Deaths): StartMark {
+export function startMark(workerId: string, deaths: Deaths): StartMark {
   const told = deathsTold(deaths);
-  return { worker: deps.workerId, ...told, ...(isSuspect(deaths) ? { alone: true } : {}) };
+  return { worker: workerId, ...told, ...(isSuspect(deaths) ? { alone: true } : {}) };
 }
 
 export function deathsTold(deaths: Deaths): { readonly deaths?: Deaths } {
@@ -45,27 +46,37 @@ export function whenSafe<T>(deaths: Deaths, signal: AbortSignal, work: () => Pro
   return isSuspect(deaths) ? inTurn(deaths.alone, signal, work) : work();
 }
 
-/**
- * The deaths during a call that the journal holds. A worker that still lives, that was told to leave, or that ended
- * together with others did not die of this call. Throws Poison when the call is not to be made again.
- */
-export async function readDeaths(lane: Lane, row: CallRow | undefined, call: string): Promise<Deaths> {
+/** The deaths during a call of a step that the journal holds. Throws Poison when the call is not to be made again. */
+export async function readDeaths({ deps }: Lane, row: CallRow | undefined, call: string): Promise<Deaths> {
   if (row === undefined) return NO_DEATHS;
+  const deaths = await countDeaths(deps, row);
+  assertHarmless(deaths, { call, cure: 'rerun from this step' });
+  return deaths;
+}
+
+/**
+ * The deaths during a call by its row. A worker that still lives, that was told to leave, or that ended together with
+ * others did not die of this call.
+ */
+export async function countDeaths(
+  { db, workerId }: { readonly db: Sql; readonly workerId: string },
+  row: { readonly state: string; readonly result: Json },
+): Promise<Deaths> {
   const result = isRecord(row.result) ? row.result : {};
   const before = storedDeaths(result.deaths);
   if (row.state !== 'started') return before;
   const { worker } = result;
-  const died = typeof worker !== 'string' || (worker !== lane.deps.workerId && (await diedAlone(lane, worker)));
-  const deaths = died ? oneMore(before, result.alone === true) : before;
-  if (deaths.alone < MOST_ALONE) return deaths;
-  const count = deaths.inCompany + deaths.alone;
-  throw new Poison(
-    `the worker ended ${count} times during ${call}, so the call is not made again: mend its cause, then rerun from this step`,
-  );
+  const died = typeof worker !== 'string' || (worker !== workerId && (await lastOf(db, worker)) === 'died');
+  return died ? oneMore(before, result.alone === true) : before;
 }
 
-async function diedAlone({ deps }: Lane, worker: string): Promise<boolean> {
-  return (await lastOf(deps.db, worker)) === 'died';
+/** Throws Poison when a call ended its worker so often that it is not to be made again. */
+export function assertHarmless(deaths: Deaths, { call, cure }: { readonly call: string; readonly cure: string }): void {
+  if (deaths.alone < MOST_ALONE) return;
+  const count = deaths.inCompany + deaths.alone;
+  throw new Poison(
+    `the worker ended ${count} times during ${call}, so the call is not made again: mend its cause, then ${cure}`,
+  );
 }
 
 function oneMore({ inCompany, alone }: Deaths, wasAlone: boolean): Deaths {

@@ -1,4 +1,5 @@
 import type { ResolvedModel } from '../../models/contract.js';
+import { isRecord, type Json } from '../../shared/json.js';
 import { type FailedModel, IN_PLACE_MS, isFinal } from './try-models.js';
 
 /** A time that the provider itself names is waited for this often, even past the bound. */
@@ -16,6 +17,16 @@ export interface Waited {
 }
 
 export const NOT_YET: Waited = { waits: 0, since: null };
+
+/** What a call's row says of its waits. */
+export function storedWaited(result: Json | undefined): Waited {
+  if (!isRecord(result) || typeof result.waits !== 'number') return NOT_YET;
+  return { waits: result.waits, since: typeof result.waitsSince === 'number' ? result.waitsSince : null };
+}
+
+export function waitedTold({ waits, since }: Waited): { readonly waits?: number; readonly waitsSince?: number | null } {
+  return waits === 0 ? {} : { waits, waitsSince: since };
+}
 
 /** What becomes of a call that no model answered; `error` is the sentence that people read. */
 export type CallEnd = { readonly error: string } & (

@@ -7,7 +7,7 @@ import type { Session } from './session.js';
 
 /** Up to here a wait is spent in the call; a longer one is a durable timer. */
 export const IN_PLACE_MS = 10_000;
-const IN_PLACE_TRIES = 4;
+export const IN_PLACE_TRIES = 4;
 
 export interface Answered {
   readonly model: ResolvedModel;
@@ -87,7 +87,7 @@ async function askInPlace(
 }
 
 /** How long until the next try at the same model; null when there is none. */
-function waitInPlace({ kind, retryAfterMs }: ModelError, tries: number): number | null {
+export function waitInPlace({ kind, retryAfterMs }: ModelError, tries: number): number | null {
   if ((kind !== 'overloaded' && kind !== 'transient') || tries === IN_PLACE_TRIES) return null;
   const wait = retryAfterMs ?? 500 * 2 ** (tries - 1);
   return wait > IN_PLACE_MS ? null : wait;

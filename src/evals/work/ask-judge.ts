@@ -1,6 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deps } from '../../deps.js';
+import {
+  assertHarmless,
+  type FailedModel,
+  IN_PLACE_TRIES,
+  judgeFailures,
+  NO_DEATHS,
+  Poison,
+  waitInPlace,
+  whenSafe,
+} from '../../engine/index.js';
 import { ModelError, type ModelReply, type ResolvedModel } from '../../models/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { errorMessage, Refusal } from '../../shared/refusal.js';
@@ -11,10 +21,11 @@ import type { Statement } from '../grade/grade-case.js';
 import { judgePrompt, VERDICTS } from '../grade/judge-prompt.js';
 import { BadVerdict, readVerdicts } from '../grade/read-verdicts.js';
 import type { AttemptRow } from './attempt-row.js';
-import { beginJudge, endJudge, JudgeFailed, settleLost } from './judge-books.js';
+import { beginJudge, endJudge, JudgeFailed, leaveJudge, putOffJudge, takeUpJudge } from './judge-books.js';
+import { type OpenCall, PutOff } from './judge-call.js';
 
-const TRIES = 3;
-const LONGEST_WAIT_MS = 10_000;
+/** A timer that fires a moment early is early enough. */
+const EARLY_MS = 250;
 const OUTPUT_TOKENS = 600;
 const OUTPUT_TOKENS_EACH = 300;
 const CHARACTERS_A_TOKEN = 3;
@@ -30,7 +41,7 @@ interface Case {
 
 /**
  * What the judge finds of a case's statements, by their places: one call for all that one model judges. Throws
- * JudgeFailed or BadVerdict when it says nothing that counts. What it answered once is not asked again.
+ * JudgeFailed or BadVerdict when it says nothing that counts, and PutOff when it is to be asked later. What it answered once is not asked again.
  */
 export async function askJudge(
   deps: Deps,
@@ -61,43 +72,78 @@ interface Question {
 }
 
 async function askOne(deps: Deps, at: Case, question: Question): Promise<string> {
-  const models = deps.models.resolve(question.name, at.plan.workspace.models);
-  let last = 'no model is configured';
-  for (const model of models) {
-    const answer = await askModel(deps, at, { ...question, model });
-    if (typeof answer === 'string') return answer;
-    last = answer.message;
-    if (answer.ours) break;
-  }
-  throw new JudgeFailed(last);
+  const open = await takeUpJudge(deps, at.attempt, question.number);
+  if (typeof open === 'string') return open;
+  assertHarmless(open.deaths, { call: 'one call of the judge', cure: 'run the eval again' });
+  const leftMs = (open.notBefore ?? 0) - deps.clock.now();
+  if (leftMs > EARLY_MS) throw new PutOff(leftMs, 'its model fails in passing');
+  return whenSafe(open.deaths, at.signal, () => askModels(deps, at, { ...question, open }));
 }
 
-type Asked = Question & { readonly model: ResolvedModel };
+interface Open extends Question {
+  readonly open: OpenCall;
+}
+
+async function askModels(deps: Deps, at: Case, question: Open): Promise<string> {
+  const models = deps.models.resolve(question.name, at.plan.workspace.models);
+  const failed: FailedModel[] = [];
+  for (const [place, model] of models.entries()) {
+    const answer = await askModel(deps, at, { ...question, model, hasNext: place + 1 < models.length });
+    if (typeof answer === 'string') return answer;
+    failed.push({ model, error: answer });
+    if (answer.ours) break;
+  }
+  if (failed.length === 0) throw new JudgeFailed('no model is configured');
+  return waitOrFail(deps, at, { failed, open: question.open });
+}
+
+/** No model answered: what may pass is waited out, as long as a call of a run waits for it. */
+async function waitOrFail(
+  deps: Deps,
+  { attempt }: Case,
+  { failed, open }: { readonly failed: readonly FailedModel[]; readonly open: OpenCall },
+): Promise<never> {
+  const nowMs = deps.clock.now();
+  const end = judgeFailures(failed, { waited: open.waited, nowMs, boundMs: deps.models.waitMs });
+  if (end.kind !== 'later') throw new JudgeFailed(end.error);
+  const { waitMs, waited, error } = end;
+  await putOffJudge(deps, attempt, { number: open.number, deaths: NO_DEATHS, waited, notBefore: nowMs + waitMs });
+  throw new PutOff(waitMs, error);
+}
+
+interface Asked extends Open {
+  readonly model: ResolvedModel;
+  readonly hasNext: boolean;
+}
 
 async function askModel(deps: Deps, at: Case, asked: Asked): Promise<string | ModelError> {
   const { attempt, signal } = at;
-  const { number, model } = asked;
+  const { number, model, open } = asked;
   const request = await requestOf(deps, at, asked);
   const inputTokens = Math.ceil((request.system.length + request.user.length) / CHARACTERS_A_TOKEN);
   const price = model.price ?? { input: 0, output: 0 };
   const needNano = BigInt(Math.ceil(inputTokens * price.input + request.maxOutputTokens * price.output));
   for (let tries = 1; ; tries += 1) {
-    await deps.db.transaction((sql) => settleLost(sql, attempt, model));
-    const before = await beginJudge(deps, attempt, { number, model, needNano });
-    if (before !== null) return before;
+    signal.throwIfAborted();
+    const begun = await beginJudge(deps, attempt, { ...open, model, needNano });
+    if ('said' in begun) return begun.said;
+    const { start } = begun;
     failpoint('judge-asked');
     try {
-      const reply = await call(deps, at, { ...request, model, number, tries });
+      const n = open.waited.waits * IN_PLACE_TRIES + tries;
+      const reply = await call(deps, at, { ...request, model, number, tries: n });
       failpoint('judge-answered');
-      await endJudge(deps, attempt, { number, model, used: reply, said: reply.text });
+      await endJudge(deps, attempt, { start, model, used: reply, number, said: reply.text });
       return reply.text;
     } catch (error) {
+      if (signal.aborted) {
+        await leaveJudge(deps, attempt, { ...open, start }).catch(() => undefined);
+        throw signal.reason;
+      }
       if (!(error instanceof ModelError)) throw error;
-      // Who goes on after a cut finds the call without an end.
-      if (signal.aborted) throw signal.reason;
-      await endJudge(deps, attempt, { number, model, used: error.cut, gaveUp: true });
-      const waitMs = waitOf(error, tries);
-      if (waitMs === null) return error;
+      await endJudge(deps, attempt, { start, model, used: error.cut, open: { ...open, deaths: NO_DEATHS } });
+      const waitMs = waitInPlace(error, tries);
+      if (waitMs === null || (error.circuit && asked.hasNext)) return error;
       await sleep(waitMs, undefined, { signal });
     }
   }
@@ -141,15 +187,10 @@ async function call(
   });
 }
 
-function waitOf({ kind, retryAfterMs }: ModelError, tries: number): number | null {
-  if ((kind !== 'overloaded' && kind !== 'transient') || tries === TRIES) return null;
-  const wait = retryAfterMs ?? 500 * 2 ** (tries - 1);
-  return wait > LONGEST_WAIT_MS ? null : wait;
-}
-
 /** The sentence of a judge that failed; null for what is no failure of its own. */
 export function judgeFault(error: unknown): string | null {
-  if (error instanceof JudgeFailed || error instanceof BadVerdict) return `the judge failed: ${error.message}`;
+  const isOwn = error instanceof JudgeFailed || error instanceof BadVerdict || error instanceof Poison;
+  if (isOwn) return `the judge failed: ${error.message}`;
   const isRefused = error instanceof Refusal && (error.kind === 'refused' || error.kind === 'out_of_credit');
   return isRefused ? `the judge failed: ${errorMessage(error)}` : null;
 }

@@ -56,7 +56,7 @@ export async function cutEval(sql: Sql, evalRunId: string, { status, error }: Ev
     'SELECT k FROM eval_attempt WHERE eval_run_id = $1 AND judge_held IS NOT NULL ORDER BY k',
     [evalRunId],
   );
-  for (const { k } of asked) await settleLost(sql, { evalRunId, k }, null);
+  for (const { k } of asked) await settleLost(sql, { evalRunId, k });
   const ended = ids.length === 0 ? [] : await endRuns(sql, ids, { error, stopped: status === 'stopped' });
   await sql.query(
     `UPDATE eval_attempt a SET state = 'error', passed = false, score = 0, error = $2, finished_at = now(),

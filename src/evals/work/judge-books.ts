@@ -1,14 +1,16 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
-import { assertMonths, evalKeyOf, readMonthBudgets } from '../../engine/index.js';
+import { assertMonths, countDeaths, evalKeyOf, readMonthBudgets, startMark } from '../../engine/index.js';
 import type { CutUsage, ResolvedModel } from '../../models/contract.js';
+import { newId } from '../../shared/ids.js';
+import { isRecord, type Json } from '../../shared/json.js';
 import { toUsd } from '../../shared/money.js';
 import { storableJson } from '../../shared/storable-json.js';
 import type { AttemptRow } from './attempt-row.js';
+import { callIn, type OpenCall, storedCall, waitsIn } from './judge-call.js';
 
 /** Holds and usage of a judge's call stand under the eval run, those of an attempt in a lane of its own. */
 const laneOf = (k: number): string => `judge/${k}`;
-const MAX_STARTS = 3;
 
 /** Why the judge could not be asked. */
 export class JudgeFailed extends Error {
@@ -21,8 +23,7 @@ interface Cap {
   readonly cap: bigint;
 }
 
-interface JudgeCall {
-  readonly number: number;
+interface JudgeCall extends OpenCall {
   readonly model: ResolvedModel;
   /** What it may cost at most. */
   readonly needNano: bigint;
@@ -30,42 +31,108 @@ interface JudgeCall {
 
 type Place = Pick<AttemptRow, 'evalRunId' | 'k'>;
 
-/** A call that has no end may have been paid for: it counts at what it had set aside. Call it in a transaction. */
-export async function settleLost(sql: Sql, at: Place, model: ResolvedModel | null): Promise<void> {
-  const { held } = await lockJudge(sql, at);
-  if (held === null) return;
-  await settle(sql, at, { cost: held, model: model && modelName(model), source: 'reserve' });
+interface Started {
+  /** The id of the call's start. */
+  readonly start: string;
 }
 
-/** What call `number` was answered before; else sets aside what it may cost, in every budget that holds it. */
-export async function beginJudge(deps: Deps, attempt: AttemptRow, call: JudgeCall): Promise<string | null> {
+/** A call that has no end may have been paid for: it counts at what it had set aside. Call it in a transaction. */
+export async function settleLost(sql: Sql, at: Place): Promise<void> {
+  await settleCut(sql, at, await lockJudge(sql, at));
+}
+
+async function settleCut(sql: Sql, at: Place, { held, call }: Pick<JudgeRow, 'held' | 'call'>): Promise<void> {
+  if (held === null) return;
+  const model = isRecord(call) && typeof call.model === 'string' ? call.model : null;
+  await settle(sql, at, { cost: held, model, source: 'reserve' });
+}
+
+/** What call `number` was answered before; else how it stands. One that was cut is settled, and its deaths are counted. */
+export async function takeUpJudge(deps: Deps, attempt: AttemptRow, number: number): Promise<string | OpenCall> {
   return deps.db.transaction(async (sql) => {
-    const { starts, said } = await lockJudge(sql, attempt);
-    const before = said[String(call.number)];
+    const { held, said, call } = await lockJudge(sql, attempt);
+    const before = said[String(number)];
     if (before !== undefined) return before;
-    if (starts >= MAX_STARTS) throw new JudgeFailed(`the worker ended ${MAX_STARTS} times while it was asked`);
+    const stored = callIn(call, number);
+    const state = held === null ? 'ended' : 'started';
+    const deaths = await countDeaths({ db: sql, workerId: deps.workerId }, { state, result: stored });
+    await settleCut(sql, attempt, { held, call });
+    const open = { number, deaths, ...waitsIn(stored) };
+    await keepCall(sql, attempt, open);
+    return open;
+  });
+}
+
+/**
+ * What the call was answered before; else sets aside what it may cost, in every budget that holds it, and answers the
+ * id of its start.
+ */
+export async function beginJudge(
+  deps: Deps,
+  attempt: AttemptRow,
+  call: JudgeCall,
+): Promise<{ readonly said: string } | { readonly start: string }> {
+  const { number, model, needNano, deaths, waited } = call;
+  return deps.db.transaction(async (sql) => {
+    const row = await lockJudge(sql, attempt);
+    const said = row.said[String(number)];
+    if (said !== undefined) return { said };
+    if (!row.isOpen) throw new JudgeFailed('the eval run has ended');
+    // An earlier try of this grading, which was given up, may still be at work.
+    await settleCut(sql, attempt, row);
     await hold(deps, sql, attempt, call);
+    const start = newId();
+    const mark = { ...startMark(deps.workerId, deaths), start, model: modelName(model) };
     await sql.query(
-      'UPDATE eval_attempt SET judge_starts = judge_starts + 1, judge_held = $3 WHERE eval_run_id = $1 AND k = $2',
-      [attempt.evalRunId, attempt.k, call.needNano],
+      'UPDATE eval_attempt SET judge_held = $3, judge_call = $4::jsonb WHERE eval_run_id = $1 AND k = $2',
+      [attempt.evalRunId, attempt.k, needNano, storableJson({ ...storedCall({ number, deaths, waited }), ...mark })],
     );
-    return null;
+    return { start };
   });
 }
 
 interface JudgeRow {
-  readonly starts: number;
+  readonly isOpen: boolean;
   readonly held: bigint | null;
   readonly said: Readonly<Record<string, string>>;
+  readonly call: Json;
 }
 
 async function lockJudge(sql: Sql, { evalRunId, k }: Place): Promise<JudgeRow> {
   const [row] = await sql.query<JudgeRow>(
-    `SELECT judge_starts AS starts, judge_held AS held, judge_said AS said FROM eval_attempt
+    `SELECT state = 'running' AS "isOpen", judge_held AS held, judge_said AS said, judge_call AS call FROM eval_attempt
       WHERE eval_run_id = $1 AND k = $2 FOR UPDATE`,
     [evalRunId, k],
   );
-  return row ?? { starts: 0, held: null, said: {} };
+  return row ?? { isOpen: false, held: null, said: {}, call: null };
+}
+
+async function keepCall(sql: Sql, { evalRunId, k }: Place, call: OpenCall): Promise<void> {
+  await sql.query('UPDATE eval_attempt SET judge_call = $3::jsonb WHERE eval_run_id = $1 AND k = $2', [
+    evalRunId,
+    k,
+    storableJson(storedCall(call)),
+  ]);
+}
+
+/** The call is made again, but not before its time. */
+export async function putOffJudge(deps: Deps, attempt: AttemptRow, call: OpenCall): Promise<void> {
+  await keepCall(deps.db, attempt, call);
+}
+
+/** This worker lives and gives the call up, as it is told to end: that is not a death of the call. */
+export async function leaveJudge(deps: Deps, attempt: AttemptRow, left: OpenCall & Started): Promise<void> {
+  await deps.db.transaction(async (sql) => {
+    const row = await lockJudge(sql, attempt);
+    if (!isOut(row, left)) return;
+    await settleCut(sql, attempt, row);
+    await keepCall(sql, attempt, left);
+  });
+}
+
+/** False when the call was booked by what cut the eval run, or by a later try of the grading. */
+function isOut({ held, call }: JudgeRow, { start }: Started): boolean {
+  return held !== null && isRecord(call) && call.start === start;
 }
 
 async function hold(deps: Deps, sql: Sql, attempt: AttemptRow, { model, needNano }: JudgeCall): Promise<void> {
@@ -99,29 +166,28 @@ async function capsOf(deps: Deps, sql: Sql, { evalRunId, budgetNano, workspaceId
     .sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-/** Books what a call used and keeps what it answered, in one transaction. */
+/** Books what a call used, in one transaction with what it answered; or with how it stands when it gave no answer. */
 export async function endJudge(
   deps: Deps,
   attempt: AttemptRow,
-  end: { readonly number: number; readonly model: ResolvedModel; readonly used: CutUsage | null } & (
-    | { readonly said: string }
-    | { readonly gaveUp: true }
-  ),
+  end: Started & { readonly model: ResolvedModel; readonly used: CutUsage | null } & (
+      | { readonly number: number; readonly said: string }
+      | { readonly open: OpenCall }
+    ),
 ): Promise<void> {
-  const { number, model, used } = end;
+  const { model, used } = end;
   await deps.db.transaction(async (sql) => {
-    // Whoever cut the eval run has booked it.
-    if ((await lockJudge(sql, attempt)).held === null) return;
+    if (!isOut(await lockJudge(sql, attempt), end)) return;
     await settle(sql, attempt, {
       cost: used?.costNano ?? 0n,
       model: modelName(model),
       source: used?.costSource ?? 'none',
       used,
     });
-    const said = 'said' in end ? { [number]: end.said } : {};
+    if ('open' in end) return keepCall(sql, attempt, end.open);
     await sql.query(
-      'UPDATE eval_attempt SET judge_said = judge_said || $3::jsonb, judge_starts = 0 WHERE eval_run_id = $1 AND k = $2',
-      [attempt.evalRunId, attempt.k, storableJson(said)],
+      'UPDATE eval_attempt SET judge_said = judge_said || $3::jsonb, judge_call = NULL WHERE eval_run_id = $1 AND k = $2',
+      [attempt.evalRunId, attempt.k, storableJson({ [end.number]: end.said })],
     );
   });
 }

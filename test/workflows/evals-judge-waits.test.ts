@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Deps } from '../../src/deps.js';
+import { MOST_ALONE, MOST_IN_COMPANY } from '../../src/engine/agent/deaths.js';
+import { evalWork } from '../../src/evals/index.js';
+import { newId } from '../../src/shared/ids.js';
+import type { EngineApp } from '../support/create-engine-app.js';
+import { evalVerbs } from '../support/evals.js';
+import type { FakeAnswer, FakeCall, FakeProvider } from '../support/fake-provider.js';
+import { flow } from '../support/flows.js';
+import { createPlayedApp } from '../support/played-app.js';
+
+const SLOW = { timeout: 120_000 };
+const failure: FakeAnswer = { status: 500, body: '{"error":{"message":"the server is restarting"}}' };
+const holds: FakeAnswer = { text: '{"verdicts":[{"n":1,"holds":true,"evidence":"seen"}]}' };
+const hang: FakeAnswer = { delayMs: 60_000, ...holds };
+
+let app: EngineApp;
+let provider: FakeProvider;
+let evals: ReturnType<typeof evalVerbs>;
+let judge: (n: number) => FakeAnswer = () => holds;
+const judged: FakeCall[] = [];
+
+beforeAll(async () => {
+  ({ app, provider } = await createPlayedApp((call) => {
+    if (call.idempotencyKey?.split('/')[2] !== 'judge') return { text: 'A poem.' };
+    judged.push(call);
+    return judge(judged.length);
+  }));
+  evals = evalVerbs(app);
+});
+afterAll(() => provider.close());
+beforeEach(() => judged.splice(0));
+
+async function begin() {
+  const workspace = await app.workspace({
+    'AGENTS.md': 'Be brief.\n',
+    'agents/worker.md': '---\nname: worker\ndescription: Works.\n---\n\nYou work.\n',
+    'flows/g.md': flow('## Work @worker\n\nW.'),
+    'evals/e.md':
+      '---\ntarget: flows/g\ntrigger: manual\nbudget: 1\n---\n\n## One\n\n### Input\n\nWrite a poem.\n\n### Expect\n\n- It is a poem.\n',
+  });
+  const { evalRunId: id } = await evals.start(workspace, 'e');
+  return { id, ended: () => evals.ended(workspace, 'e', id) };
+}
+
+interface Row {
+  readonly held: bigint | null;
+  readonly call: Readonly<Record<string, unknown>> | null;
+}
+
+async function rowOf(id: string): Promise<Row> {
+  const [row] = await app.deps.db.query<Row>(
+    'SELECT judge_held AS held, judge_call AS call FROM eval_attempt WHERE eval_run_id = $1',
+    [id],
+  );
+  if (!row) throw new Error(`no attempt of ${id}`);
+  return row;
+}
+
+async function heldBy(id: string): Promise<bigint | undefined> {
+  const [row] = await app.deps.db.query<{ held: bigint }>(`SELECT held FROM spent WHERE key = 'eval/' || $1`, [id]);
+  return row?.held;
+}
+
+test.each([
+  ['500 longer than the tries in place take', failure, 4],
+  ['429 with a time', { status: 429, headers: { 'retry-after': '11' }, body: '{"error":{"message":"busy"}}' }, 1],
+] as const)('a judge whose provider answers %s is waited for and then judges', SLOW, async (_what, answer, times) => {
+  judge = (n) => (n <= times ? answer : holds);
+  const { id, ended } = await begin();
+  await expect.poll(async () => (await rowOf(id)).call?.waits, { timeout: 30_000 }).toBe(1);
+  // Nothing is set aside meanwhile.
+  expect([(await rowOf(id)).held, await heldBy(id)]).toEqual([null, 0n]);
+  const run = await ended();
+  expect(run).toMatchObject({ status: 'completed', ok: true, cases: [{ passed: true, error: null }] });
+  expect(judged.length).toBe(times + 1);
+  // A provider may answer a key again as it did before: each call has its own.
+  expect(new Set(judged.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(times + 1);
+  expect(await rowOf(id)).toEqual({ held: null, call: null });
+});
+
+test('a judge that has failed for as long as a call may wait is an error of its case', SLOW, async () => {
+  judge = () => hang;
+  const { id, ended } = await begin();
+  await expect.poll(() => judged.length, { timeout: 30_000 }).toBe(1);
+  await app.stopWorker();
+  judge = () => failure;
+  const deps = { ...app.deps, models: { ...app.deps.models, waitMs: 0 } };
+  expect(await evalWork.grade(deps, { evalRunId: id, k: 0 }, new AbortController().signal)).toBe('graded');
+  await app.restartWorker({});
+  expect((await ended()).cases).toMatchObject([
+    { passed: false, error: expect.stringMatching(/^the judge failed: .*answered 500/) },
+  ]);
+});
+
+type How = 'died' | 'alive' | 'together' | 'leaving';
+/** Between the last beats of workers that did not end together. */
+let hours = 100;
+
+/** A worker that grades until its call is out, and then ends in that way. */
+async function cut(evalRunId: string, how: How): Promise<void> {
+  const workerId = newId();
+  let isGone = false;
+  const { db } = app.deps;
+  const transaction: Deps['db']['transaction'] = (work) =>
+    isGone ? Promise.reject(new Error('this worker is gone')) : db.transaction(work);
+  const deps = { ...app.deps, workerId, db: { ...db, transaction } };
+  const stop = new AbortController();
+  const before = judged.length;
+  const grading = evalWork.grade(deps, { evalRunId, k: 0 }, stop.signal).catch((error: unknown) => error);
+  await expect.poll(() => judged.length, { timeout: 30_000 }).toBe(before + 1);
+  isGone = how !== 'leaving';
+  stop.abort(new Error('the worker ends'));
+  await grading;
+  hours += 1;
+  for (const id of how === 'together' ? [workerId, newId()] : [workerId]) {
+    await db.query(
+      `INSERT INTO worker_seen (id, host, pid, version, sandbox, seen_at)
+        VALUES ($1, 'h', 1, 'v', 'none', now() - $2 * interval '1 s' - $3 * interval '1 h')`,
+      [id, how === 'alive' ? 0 : 60, how === 'alive' ? 0 : hours],
+    );
+  }
+}
+
+async function hanging() {
+  judge = () => hang;
+  const begun = await begin();
+  await expect.poll(() => judged.length, { timeout: 30_000 }).toBe(1);
+  await app.stopWorker();
+  return begun;
+}
+
+test(
+  'a judge whose workers left, lived on or ended with others nine times is asked again: no death is counted',
+  SLOW,
+  async () => {
+    const { id, ended } = await hanging();
+    // The worker that was told to end gave its call up, at what it had set aside.
+    expect(await rowOf(id)).toEqual({ held: null, call: { number: 0 } });
+    expect(await heldBy(id)).toBe(0n);
+    for (const how of ['leaving', 'alive', 'together'] as const) {
+      for (let n = 1; n <= 3; n += 1) await cut(id, how);
+    }
+    judge = () => holds;
+    await app.restartWorker({});
+    expect(await ended()).toMatchObject({ status: 'completed', ok: true });
+    expect(await heldBy(id)).toBe(0n);
+    const [lost] = await app.deps.db.query(
+      `SELECT count(*)::int AS count FROM usage WHERE run_id = $1 AND meter = 'judge' AND source = 'reserve'`,
+      [id],
+    );
+    expect(lost).toEqual({ count: 10 });
+  },
+);
+
+test('a judge’s call that its worker dies of is made on its own, then given up', SLOW, async () => {
+  const { id, ended } = await hanging();
+  for (let n = 1; n <= MOST_IN_COMPANY + MOST_ALONE; n += 1) {
+    await cut(id, 'died');
+    expect((await rowOf(id)).call?.alone ?? false).toBe(n > MOST_IN_COMPANY);
+  }
+  judge = () => holds;
+  await app.restartWorker({});
+  const run = await ended();
+  expect(run.cases[0]).toMatchObject({
+    passed: false,
+    error:
+      'the judge failed: the worker ended 7 times during one call of the judge, so the call is not made again: mend its cause, then run the eval again',
+  });
+  expect(await heldBy(id)).toBe(0n);
+});
