@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => crew.close(), 60_000);
 
-/** Tasks that a worker had and did not end in time. One that it did not fetch from its own queue in time goes to all. */
+/** Tasks that a worker began and did not end in time. One that it did not fetch from its own queue in time goes to all. */
 function thrownAway(timeouts: readonly unknown[]): number {
   return timeouts.filter((type) => Number(type) === START_TO_CLOSE).length;
 }

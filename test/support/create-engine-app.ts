@@ -167,20 +167,24 @@ async function startWorker(deps: Deps, at: At): Promise<() => Promise<void>> {
   };
 }
 
+/** As a client should: asked by a busy machine to come back later it does. */
+async function patiently(request: () => Promise<Response>): Promise<Response> {
+  for (;;) {
+    const response = await request();
+    if (response.status !== 503) return response;
+    await sleep(Number(response.headers.get('retry-after')) * 1_000);
+  }
+}
+
 function verbs(app: TestApp) {
   async function run(workspace: string, id: string): Promise<RunView> {
-    const response = await app.get(`/api/workspaces/${workspace}/runs/${id}`);
+    const response = await patiently(() => app.get(`/api/workspaces/${workspace}/runs/${id}`));
     if (response.status !== 200) throw new Error(`run: ${response.status} ${await response.text()}`);
     return (await response.json()) as RunView;
   }
-  /** As a client should: told by a busy machine to come back later it does, with the same key. */
-  async function post(path: string, body: object): Promise<Response> {
+  function post(path: string, body: object): Promise<Response> {
     const headers = { 'idempotency-key': newId() };
-    for (;;) {
-      const response = await app.post(path, body, { headers });
-      if (response.status !== 503) return response;
-      await sleep(Number(response.headers.get('retry-after')) * 1_000);
-    }
+    return patiently(() => app.post(path, body, { headers }));
   }
   async function until(
     workspace: string,
