@@ -60,7 +60,7 @@ beforeAll(async () => {
   app = await createEngineApp({ models: { ...noModels, waitMs: 0, file: join(folder, 'models.json') } });
   const slot = limiter(8);
   await Promise.all(ROWS.flatMap(({ n }) => VARIANTS.map((variant) => slot(() => play(n, variant)))));
-}, 240_000);
+}, 900_000);
 afterAll(async () => {
   await provider.close();
   await rm(folder, { recursive: true, force: true });
@@ -74,7 +74,7 @@ async function play(n: number, variant: (typeof VARIANTS)[number]): Promise<void
     'flows/one.md': flow('## One @worker\n\nDo it.'),
   });
   const id = await app.start(workspace, 'one');
-  const run = await app.until(workspace, id, (view) => view.finishedAt !== null, 90_000);
+  const run = await app.until(workspace, id, (view) => view.finishedAt !== null, 300_000);
   const page = await app.get(`/api/workspaces/${workspace}/runs/${id}/events?limit=100`);
   const { events } = (await page.json()) as Pick<Outcome, 'events'>;
   outcomes.set(`${n} ${variant}`, { run, events });
