@@ -1,4 +1,5 @@
 import type { Sql } from '../db/contract.js';
+import { toJson } from '../shared/exact-json.js';
 import type { Caller } from '../shared/roles.js';
 
 /** Who did what to whom, from where. Written in the transaction of what it tells. */
@@ -12,13 +13,6 @@ export async function audit(
   await sql.query({
     name: 'audit',
     text: 'INSERT INTO audit_entry (tenant_id, actor, action, target, address, detail) VALUES ($1, $2, $3, $4, $5, $6)',
-    values: [
-      caller.tenant,
-      JSON.stringify(caller.actor),
-      action,
-      target,
-      caller.address,
-      detail && JSON.stringify(detail),
-    ],
+    values: [caller.tenant, toJson(caller.actor), action, target, caller.address, detail && toJson(detail)],
   });
 }

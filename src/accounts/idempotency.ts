@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Sql } from '../db/contract.js';
 import { sweepRows } from '../db/index.js';
 import type { Deps } from '../deps.js';
+import { toJson } from '../shared/exact-json.js';
 import { Refusal } from '../shared/refusal.js';
 
 const KeptAnswer = z.object({ status: z.number(), headers: z.record(z.string(), z.string()), body: z.string() });
@@ -114,7 +115,7 @@ async function writeAnswer(sql: Sql, { tenant, key, holder }: HeldKey, answer: K
     name: 'keep-idempotent-answer',
     text: `UPDATE idempotency_key SET status = $4, response = $5
            WHERE tenant_id = $1 AND key = $2 AND holder = $3 RETURNING 1`,
-    values: [tenant, key, holder, answer.status, JSON.stringify(answer)],
+    values: [tenant, key, holder, answer.status, toJson(answer)],
   });
   return written.length > 0;
 }

@@ -1,8 +1,11 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
+import type { Context } from 'hono';
 import { requestId } from 'hono/request-id';
 import { secureHeaders } from 'hono/secure-headers';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { SESSION_COOKIE } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
+import { toJson } from '../shared/exact-json.js';
 import type { Route } from './define-route.js';
 import type { AppEnv } from './env.js';
 import { onError } from './errors.js';
@@ -12,6 +15,13 @@ import { routes as allRoutes } from './routes/index.js';
 import { useValidatorWords } from './validator-words.js';
 
 export type App = OpenAPIHono<AppEnv>;
+
+/** The framework's own writer does not write large integers as numbers. */
+function answerExactly(c: Context): void {
+  const json = (value: unknown, status?: ContentfulStatusCode, headers?: Record<string, string>) =>
+    c.body(toJson(value), status, { 'Content-Type': 'application/json', ...headers });
+  c.json = json as unknown as typeof c.json;
+}
 
 /** The whole API over these deps. Tests give it a route table of their own. */
 export function createApp(deps: Deps, routes: readonly Route[] = allRoutes): App {
@@ -33,6 +43,7 @@ export function createApp(deps: Deps, routes: readonly Route[] = allRoutes): App
     c.set('app', app);
     c.set('deps', deps);
     c.set('log', deps.log.child({ requestId: c.var.requestId }));
+    answerExactly(c);
     await next();
     // Afterwards, since an answer of its own (a file, a stream) has none of the headers that were set before it.
     c.header('X-Request-Id', c.var.requestId);

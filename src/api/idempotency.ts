@@ -13,6 +13,7 @@ import {
   settleAnswer,
 } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
+import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import { Refusal } from '../shared/refusal.js';
@@ -81,7 +82,7 @@ function keepLease(deps: Deps, held: HeldKey): NodeJS.Timeout {
 
 function settleWith(held: HeldKey, status: ContentfulStatusCode): Once {
   const headers = { 'content-type': 'application/json' };
-  return (sql, body) => settleAnswer(sql, held, { status, headers, body: JSON.stringify(body) });
+  return (sql, body) => settleAnswer(sql, held, { status, headers, body: toJson(body) });
 }
 
 function checkKey(key: string): string {

@@ -2,6 +2,7 @@ import type { RouteConfig } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { charsetOf, decodeIn, fieldsIn, notUtf8 } from '../shared/charset.js';
 import { bodyTooLarge, contentCoding, decodeContent } from '../shared/content-coding.js';
+import { parseJson } from '../shared/exact-json.js';
 import { isRecord } from '../shared/json.js';
 import { duplicateKey } from '../shared/json-keys.js';
 import { jsonShapeFault } from '../shared/json-shape.js';
@@ -90,11 +91,13 @@ function readJson(c: Context<AppEnv>, bytes: Uint8Array, isOptional: boolean): v
   refuseDuplicateKey(text);
   refuseHalfPairs(text, value);
   keep(c, { text });
+  // The framework would parse the text again, and round large integers.
+  c.req.json = <T>() => Promise.resolve(value as T);
 }
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
     throw new Refusal('malformed', `the body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }

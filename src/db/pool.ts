@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import pg from 'pg';
+import { parseJson } from '../shared/exact-json.js';
 import type { Log } from '../shared/log.js';
 import type { DbPressure } from './contract.js';
 import { DatabaseBusy } from './errors.js';
@@ -29,12 +30,14 @@ const QUEUE_TIMEOUT_MS = 15_000;
 
 const INT8 = 20;
 const INT8_ARRAY = 1016;
+const JSON_TYPES: ReadonlySet<number> = new Set([114, 3802]);
 
-/** int8 as bigint, so that money and sequence numbers keep every digit; the rest as `pg` reads it. */
+/** int8 as bigint, and large integers in JSON too, so that they keep every digit; the rest as `pg` reads it. */
 export const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary'): unknown {
     if (format !== 'binary' && oid === INT8) return BigInt;
     if (format !== 'binary' && oid === INT8_ARRAY) return parseBigintArray;
+    if (format !== 'binary' && JSON_TYPES.has(oid)) return parseJson;
     return pg.types.getTypeParser(oid, format);
   },
 };

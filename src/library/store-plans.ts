@@ -1,4 +1,5 @@
 import type { Sql } from '../db/contract.js';
+import { toJson } from '../shared/exact-json.js';
 import { digestPlan, storePlans } from '../workspaces/index.js';
 import type { CheckedWorkspace } from './recheck.js';
 
@@ -38,7 +39,7 @@ export async function storeChangedPlans(
     await sql.query({
       name: 'insert-plan-set',
       text: 'INSERT INTO plan_set (workspace_id, seq, library_seq, plans) VALUES ($1, $2, $3, $4)',
-      values: [id, workspace.seq, librarySeq, JSON.stringify(plans)],
+      values: [id, workspace.seq, librarySeq, toJson(plans)],
     });
     changed.push(workspace.name);
   }

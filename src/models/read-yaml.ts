@@ -1,4 +1,6 @@
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
+import { exactInteger } from '../shared/exact-json.js';
+import { isRecord } from '../shared/json.js';
 import { errorMessage } from '../shared/refusal.js';
 
 export interface YamlFile {
@@ -10,7 +12,7 @@ export interface YamlFile {
 /** Reads YAML (JSON is YAML too). Throws an Error that names every fault with its line; alias bombs are one. */
 export function readYaml(text: string, path: string): YamlFile {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
+  const document = parseDocument(text, { lineCounter: lines, intAsBigInt: true });
   const faults = document.errors.map(
     (error) => `line ${lines.linePos(error.pos[0]).line}: ${firstLine(error.message)}`,
   );
@@ -23,10 +25,18 @@ export function readYaml(text: string, path: string): YamlFile {
 
 function toValue(document: Document, path: string): unknown {
   try {
-    return document.toJS();
+    return withDoubles(document.toJS());
   } catch (error) {
     throw new Error(`${path} is no valid YAML: ${errorMessage(error)}`);
   }
+}
+
+/** Integers are numbers where a double holds them. */
+function withDoubles(value: unknown): unknown {
+  if (typeof value === 'bigint') return exactInteger(value);
+  if (Array.isArray(value)) return value.map(withDoubles);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, withDoubles(entry)]));
 }
 
 function offsetOf(document: Document, path: readonly PropertyKey[]): number {

@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.js';
+import { toJson } from '../shared/exact-json.js';
 import type { Json } from '../shared/json.js';
 import { signedHeaders } from './sign.js';
 
@@ -26,7 +27,7 @@ export async function sendPost(
     values: [tenant],
   });
   if (!signer) return { sent: false, reason: 'the account is gone', final: true };
-  const text = JSON.stringify(body);
+  const text = toJson(body);
   const signed = signedHeaders(deps, { tenant, ...signer }, { id, nowMs: deps.clock.now(), body: text });
   const answer = await deps.net.request({
     url,

@@ -1,5 +1,6 @@
 import type { Sql } from '../db/contract.js';
 import { appendEvent, leavesOf } from '../engine/index.js';
+import { toJson } from '../shared/exact-json.js';
 import { canonicalJson, type Json } from '../shared/json.js';
 import type { Plan, StepPlan } from '../workspace/index.js';
 import { isValue, readWork, type Work } from './step-work.js';
@@ -58,7 +59,7 @@ async function replaceWork(
       WHERE run_id = $1 AND id = $2 AND item = 0
         AND round = (SELECT max(round) FROM step WHERE run_id = $1 AND id = $2 AND item = 0)
       RETURNING round`,
-    [runId, id, after.result, after.data === null ? null : JSON.stringify(after.data), vote.at, vote.label],
+    [runId, id, after.result, after.data === null ? null : toJson(after.data), vote.at, vote.label],
   );
   return row?.round ?? 1;
 }
@@ -66,10 +67,10 @@ async function replaceWork(
 /** The work as it is once edited. */
 function editedWork(step: StepPlan, before: Work, value: Json): Work {
   if (step.each && Array.isArray(value)) return { result: value.map(textOf).join('\n\n'), data: value };
-  return isValue(step, before) ? { result: JSON.stringify(value), data: value } : { result: String(value), data: null };
+  return isValue(step, before) ? { result: toJson(value), data: value } : { result: String(value), data: null };
 }
 
 function textOf(value: Json): string {
   if (value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : toJson(value);
 }

@@ -11,6 +11,7 @@ import {
   slotOf,
   tellRuns,
 } from '../engine/index.js';
+import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
@@ -112,16 +113,16 @@ async function insertRun(sql: Sql, run: Row): Promise<void> {
       plan.flow,
       run.planId,
       run.revision,
-      JSON.stringify(run.input),
-      JSON.stringify(run.trigger),
-      JSON.stringify(startedBy),
+      toJson(run.input),
+      toJson(run.trigger),
+      toJson(startedBy),
       run.from,
       [...new Set([...plan.tags, ...run.tags])],
       plan.budgetUsd === undefined ? null : toNano(plan.budgetUsd),
       plan.timeoutMs === undefined ? null : at + plan.timeoutMs,
       run.slots,
       run.rerun?.of ?? null,
-      run.rerun ? JSON.stringify(run.rerun.shown) : null,
+      run.rerun ? toJson(run.rerun.shown) : null,
       run.rerun?.pos ?? 0,
       run.librarySeq,
     ],

@@ -2,6 +2,7 @@ import { audit, type Once } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { appendEvent, escalateGate, type GateSpec, post, tellRuns } from '../engine/index.js';
+import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import { canonicalJson, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -187,15 +188,7 @@ async function count(sql: Sql, run: LockedRun, park: OpenPark, ballot: Ballot): 
     `UPDATE park SET votes = $2, decided_at = CASE WHEN $3 THEN now() END, decision = CASE WHEN $3 THEN $4 END,
       decided_by = CASE WHEN $3 THEN $5::jsonb END, note = coalesce($6, note), payload = CASE WHEN $3 THEN $7::jsonb END
       WHERE id = $1 AND decided_at IS NULL`,
-    [
-      park.id,
-      JSON.stringify(votes),
-      final,
-      decision,
-      JSON.stringify(actor),
-      note,
-      JSON.stringify(payloadOf(park, ballot, edited)),
-    ],
+    [park.id, toJson(votes), final, decision, toJson(actor), note, toJson(payloadOf(park, ballot, edited))],
   );
   const channel = actor.kind === 'link' ? 'link' : 'human';
   await appendEvent(sql, run.id, {

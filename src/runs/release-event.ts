@@ -1,6 +1,7 @@
 import { audit } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { appendEvent, post, tellRuns } from '../engine/index.js';
+import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -55,7 +56,7 @@ export async function releaseEvent(
     await sql.query(
       `UPDATE park SET decided_at = now(), decision = 'event', payload = $2,
         decided_by = '{"kind":"event","id":"event","label":"an external event"}' WHERE id = $1 AND decided_at IS NULL`,
-      [park.id, JSON.stringify(input.payload)],
+      [park.id, toJson(input.payload)],
     );
     const { item, round } = park;
     await appendEvent(sql, input.runId, {

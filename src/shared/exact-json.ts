@@ -5,7 +5,7 @@ const MINUS = 0x2d;
 const ZERO = 0x30;
 const NINE = 0x39;
 const NUMBER = /[-\d][\d.eE+-]*/y;
-/** No integer of fewer digits is beyond what a double holds. */
+/** A double holds every integer of fewer digits. */
 const MANY_DIGITS = /\d{16}/;
 /** More digits than any identifier has; beyond, the conversion itself would cost time. */
 const MAX_DIGITS = 1_000;
@@ -31,11 +31,11 @@ Object.defineProperty(BigInt.prototype, 'toJSON', {
 });
 
 /** JSON text of a value, as `JSON.stringify` writes it; a bigint is written as a number with all its digits. */
-export function toJson(value: unknown, indent?: number): string {
+export function toJson(value: unknown, form?: number | ((key: string, value: unknown) => unknown)): string {
   isExact = true;
   hasMarks = false;
   try {
-    const text = JSON.stringify(value, null, indent);
+    const text = typeof form === 'function' ? JSON.stringify(value, form) : JSON.stringify(value, null, form);
     return hasMarks ? unmark(text) : text;
   } finally {
     isExact = false;
@@ -48,15 +48,35 @@ export function toJson(value: unknown, indent?: number): string {
  */
 export function parseJson(text: string): Json {
   const value = JSON.parse(text) as Json;
-  const marked = markIntegers(text);
+  const marked = markText(text);
   return marked === text ? value : (revive(JSON.parse(marked)) as Json);
 }
 
-/**
- * JSON text whose large integers stand as marked strings, for code that would parse it with `JSON.parse` and write it
- * again: `unmark` restores the integers in what that code wrote. The text must be valid JSON.
- */
-export function markIntegers(text: string): string {
+/** Integers as marked strings, for a library that writes the value as JSON: `unmark` makes them numbers in its text. */
+export function markIntegers<T extends Json>(value: T): T {
+  return mapIntegers(value, (integer) => MARK + String(integer)) as T;
+}
+
+/** Integers as doubles, for code that only asks what kind of number it is, and about how large. */
+export function toDoubles(value: unknown): unknown {
+  return mapIntegers(value, Number);
+}
+
+/** The same value when it holds none. */
+function mapIntegers(value: unknown, map: (integer: bigint) => unknown): unknown {
+  if (typeof value === 'bigint') return map(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const mapped = value.map((entry) => mapIntegers(entry, map));
+    return mapped.every((entry, at) => entry === value[at]) ? value : mapped;
+  }
+  const entries = Object.entries(value);
+  const mapped = entries.map(([key, entry]): [string, unknown] => [key, mapIntegers(entry, map)]);
+  return mapped.every(([, entry], at) => entry === entries[at]?.[1]) ? value : Object.fromEntries(mapped);
+}
+
+/** The text with each large integer as a marked string. It must be valid JSON. */
+function markText(text: string): string {
   if (!MANY_DIGITS.test(text)) return text;
   const parts: string[] = [];
   let kept = 0;
@@ -81,9 +101,15 @@ export function unmark(text: string): string {
 }
 
 function isLargeInteger(number: string): boolean {
-  if (number.length < 16 || !/^-?\d+$/.test(number) || Number.isSafeInteger(Number(number))) return false;
+  if (number.length < 16 || !/^-?\d+$/.test(number) || String(Number(number)) === number) return false;
   if (number.length > MAX_DIGITS) throw new SyntaxError(`a number has more than ${MAX_DIGITS} digits`);
   return true;
+}
+
+/** A number where it is written with the same digits, else the bigint. */
+export function exactInteger(integer: bigint): number | bigint {
+  const double = Number(integer);
+  return Number.isSafeInteger(double) || String(double) === String(integer) ? double : integer;
 }
 
 function revive(value: unknown): unknown {

@@ -1,9 +1,11 @@
+import { toJson } from './exact-json.js';
+
 /**
  * JSON that Postgres can store: jsonb refuses NUL and lone surrogates, which a user's YAML may well hold. Each becomes
  * U+FFFD. Works on the text, where JSON.stringify has escaped both; an escaped backslash before them is passed over.
  */
 export function storableJson(value: unknown): string {
-  return storableJsonText(JSON.stringify(value));
+  return storableJsonText(toJson(value));
 }
 
 export function storableJsonText(json: string): string {

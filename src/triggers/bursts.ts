@@ -2,6 +2,7 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { tellBegun } from '../runs/index.js';
 import { eachByItself } from '../shared/each-by-itself.js';
+import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
@@ -44,8 +45,8 @@ export async function joinBurst(
       one.flow,
       one.key,
       one.kind,
-      JSON.stringify(one.input),
-      JSON.stringify(one.trigger),
+      toJson(one.input),
+      toJson(one.trigger),
       one.address,
       one.quietMs,
       LONGEST,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Sql } from '../db/contract.js';
+import { toJson } from '../shared/exact-json.js';
 import type { Delivered } from './deliver.js';
 
 export interface DeliveryKey {
@@ -26,7 +27,7 @@ export async function claimDelivery(sql: Sql, at: DeliveryKey, answer: Delivered
     text: `INSERT INTO delivery_key AS k (workspace_id, flow, key, answer) VALUES ($1, $2, $3, $4)
       ON CONFLICT (workspace_id, flow, key) DO UPDATE SET answer = excluded.answer, at = now()
         WHERE k.at < now() - interval '24 hours' RETURNING 1`,
-    values: [at.workspaceId, at.flow, at.key, JSON.stringify(answer)],
+    values: [at.workspaceId, at.flow, at.key, toJson(answer)],
   });
   if (claimed.length > 0) return null;
   const [row] = await sql.query<{ answer: Delivered }>({
@@ -44,6 +45,6 @@ export async function settleDelivery(sql: Sql, at: DeliveryKey, answer: Delivere
     at.workspaceId,
     at.flow,
     at.key,
-    JSON.stringify(answer),
+    toJson(answer),
   ]);
 }

@@ -38,5 +38,5 @@ function textAt(body: Json, path: readonly string[]): string | null {
     body,
   );
   if (typeof value === 'string') return value || null;
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
+  return ['number', 'bigint', 'boolean'].includes(typeof value) ? String(value) : null;
 }

@@ -1,4 +1,5 @@
 import { charsetOf, decodeIn, fieldsIn, notUtf8 } from '../shared/charset.js';
+import { parseJson } from '../shared/exact-json.js';
 import { parseExact } from '../shared/exact-numbers.js';
 import type { Json } from '../shared/json.js';
 import { jsonShapeFault } from '../shared/json-shape.js';
@@ -10,9 +11,9 @@ const JSON_TYPE = /^application\/([\w.+-]+\+)?json$/;
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 export interface DeliveredBody {
-  /** As conditions and steps read it: JSON, a form's fields, or a text; null for an empty body. Numbers are doubles. */
+  /** As conditions and steps read it: JSON, a form's fields, or a text; null for an empty body. */
   readonly value: Json;
-  /** The same with numbers that no double holds as the texts that were sent: ids are taken from here. */
+  /** The same with fractions too as the texts that were sent (1.50), where a double would lose some: ids are taken from here. */
   readonly exact: () => Json;
 }
 
@@ -83,7 +84,7 @@ function ofForm(entries: readonly (readonly [string, string])[]): DeliveredBody 
 }
 
 function ofJson(text: string): DeliveredBody {
-  return { value: storable(JSON.parse(text) as Json), exact: () => storable(parseExact(text)) };
+  return { value: storable(parseJson(text)), exact: () => storable(parseExact(text)) };
 }
 
 /** What has no numbers of its own. */
@@ -94,5 +95,5 @@ function plain(value: Json): DeliveredBody {
 
 /** Without what Postgres cannot hold: a sender cannot be told to leave it out. */
 function storable(value: Json): Json {
-  return JSON.parse(storableJson(value)) as Json;
+  return parseJson(storableJson(value));
 }

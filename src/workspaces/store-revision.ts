@@ -1,6 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { openRepository, writeBlobs, writeCommit, writeTree } from '../git/index.js';
+import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import type { Actor } from '../shared/roles.js';
@@ -73,8 +74,8 @@ export async function storeRevision(deps: Deps, sql: Sql, input: RevisionToStore
       revision.id,
       git.commit,
       git.tree,
-      JSON.stringify(Object.fromEntries(manifest)),
-      JSON.stringify(input.plans),
+      toJson(Object.fromEntries(manifest)),
+      toJson(input.plans),
       input.index,
       at,
       input.commit !== undefined,

@@ -1,3 +1,4 @@
+import { parseJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { jsonShapeFault } from '../../shared/json-shape.js';
 import { errorMessage } from '../../shared/refusal.js';
@@ -38,7 +39,7 @@ export function refuseFiltered({ filtered, text }: Extract<Entry, { role: 'assis
 }
 
 function judgeJson(session: Session, text: string): Verdict {
-  const found = jsonInText(text, (part) => JSON.parse(part) as Json);
+  const found = jsonInText(text, parseJson);
   if (found.length === 0) return repair(session, [noJson(text)]);
   const { schema } = session.step;
   const judged = found.map((one) => ({ ...one, faults: schema ? validate(schema, one.value) : [] }));
@@ -53,7 +54,7 @@ function noJson(text: string): string {
   const fault = jsonShapeFault(text);
   if (fault !== null) return `it ${fault}`;
   try {
-    JSON.parse(text);
+    parseJson(text);
     return 'it is not JSON';
   } catch (error) {
     return `it is not JSON (${errorMessage(error)})`;

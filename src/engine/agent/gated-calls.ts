@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ToolCall } from '../../models/contract.js';
+import { toJson } from '../../shared/exact-json.js';
 import { canonicalJson, isRecord, type Json } from '../../shared/json.js';
 import { type AgentTool, means } from '../../tools/index.js';
 import type { Stop } from '../../workflows/contract.js';
@@ -98,7 +99,7 @@ function gateSpec({ step }: Session, asked: readonly ToolCall[]): GateSpec {
 
 /** What a person is shown of a call; the digest is of all of it. */
 export function gateCall(call: ToolCall): GateCall {
-  const text = JSON.stringify(call.args);
+  const text = toJson(call.args);
   const digest = callDigest(call);
   const isLong = text.length > SHOWN_CHARACTERS;
   const args = isLong ? `${text.slice(0, SHOWN_CHARACTERS)}…` : call.args;
@@ -113,7 +114,7 @@ export function gateCall(call: ToolCall): GateCall {
 }
 
 function argsText(args: Json): string {
-  return typeof args === 'string' ? args : JSON.stringify(args);
+  return typeof args === 'string' ? args : toJson(args);
 }
 
 /** SHA-256, hex, of a call's name and all of its arguments. */

@@ -1,3 +1,4 @@
+import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { toolOf } from '../../tools/index.js';
 import type { AgentPlan, StepPlan } from '../../workspace/model.js';
@@ -151,10 +152,10 @@ function resultBlock(title: string, text: string, id: string): string {
 function inputBlock(lane: Lane): string {
   const { input } = lane.run;
   if (input === null || input === undefined || input === '') return '';
-  return `The run's input:\n${fenced('untrusted', typeof input === 'string' ? input : JSON.stringify(input, null, 2))}`;
+  return `The run's input:\n${fenced('untrusted', typeof input === 'string' ? input : toJson(input, 2))}`;
 }
 
 function jsonNote(step: StepPlan): string {
-  const schema = step.schema ? ` that fits this JSON Schema:\n${JSON.stringify(step.schema)}` : '.';
+  const schema = step.schema ? ` that fits this JSON Schema:\n${toJson(step.schema)}` : '.';
   return `Your final answer must be one JSON value and nothing else${schema}`;
 }

@@ -1,4 +1,5 @@
 import type { ToolCall } from '../../models/contract.js';
+import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import type { ToolOutcome } from '../../tools/contract.js';
 import type { StartMark } from './deaths.js';
@@ -46,7 +47,7 @@ export function startCall(
   }: Started & { readonly names?: Names; readonly mark?: StartMark },
 ): void {
   const { lane, step, state } = session;
-  const args = preview(JSON.stringify(call.args));
+  const args = preview(toJson(call.args));
   lane.writer.batch.calls.push({
     ...callKey(session, turn, number),
     kind: 'tool',
@@ -64,7 +65,7 @@ export function startCall(
 export function finishCall(session: Session, turn: number, number: number, end: Finished): void {
   const { call, acts, state, child, outcome } = end;
   const { text, isError, seen = [] } = outcome;
-  const args = preview(JSON.stringify(call.args));
+  const args = preview(toJson(call.args));
   session.lane.writer.batch.calls.push({
     ...callKey(session, turn, number),
     kind: 'tool',

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.js';
+import { toJson } from '../../shared/exact-json.js';
 import type { StandIn } from '../../tools/contract.js';
 import type { Lane } from '../lane/lane.js';
 
@@ -18,7 +19,7 @@ export function standInOf(lane: Lane): StandIn | null {
       const taken = turn.then(() => takeNumber(lane.deps, { root: run.rootId, call, tool }));
       turn = taken.catch(() => undefined);
       const answer = answers[Math.min(await taken, answers.length - 1)] ?? null;
-      return { text: typeof answer === 'string' ? answer : JSON.stringify(answer), isError: false };
+      return { text: typeof answer === 'string' ? answer : toJson(answer), isError: false };
     },
   };
 }

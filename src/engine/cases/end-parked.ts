@@ -1,5 +1,6 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
+import { toJson } from '../../shared/exact-json.js';
 import type { RunRow } from '../journal/claim.js';
 import { tellRuns } from '../outbox/tell-runs.js';
 import { endRuns } from '../rows/end-runs.js';
@@ -42,7 +43,7 @@ export async function endParkedCase(deps: Deps, run: Pick<RunRow, 'mode' | 'root
     await sql.query('SELECT 1 FROM run WHERE id = $1 FOR UPDATE', [rootId]);
     if (!(await isAtRest(sql, rootId))) return [];
     const parked = await sql.query<{ step: string; kind: string }>(PARKED, [rootId]);
-    await sql.query('UPDATE eval_attempt SET parked = $2 WHERE run_id = $1', [rootId, JSON.stringify(parked)]);
+    await sql.query('UPDATE eval_attempt SET parked = $2 WHERE run_id = $1', [rootId, toJson(parked)]);
     const where = parked.map(({ step }) => step).join(', ');
     return endRuns(sql, [rootId], { error: `parked at ${where}: the case has no decision for it`, stopped: false });
   });

@@ -1,3 +1,4 @@
+import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { toUsd } from '../../shared/money.js';
 import { evaluateCel } from '../../workspace/index.js';
@@ -62,7 +63,6 @@ export function evaluateOrFail(source: string, scope: Readonly<Record<string, Js
 
 export function conditionHolds(source: string, scope: Readonly<Record<string, Json>>, option: string): boolean {
   const value = evaluateOrFail(source, scope, option);
-  if (typeof value !== 'boolean')
-    throw new StepFailure(`${option}: ${source} is ${JSON.stringify(value)}, not true or false`);
+  if (typeof value !== 'boolean') throw new StepFailure(`${option}: ${source} is ${toJson(value)}, not true or false`);
   return value;
 }

@@ -60,8 +60,15 @@ export class Hidden {
     };
   }
 
+  /** All digits of a large integer are kept, so it may be a secret. */
+  #integer(value: bigint): bigint | string {
+    const text = this.redactor.text(String(value));
+    return text === String(value) ? value : text;
+  }
+
   #walk(value: unknown): unknown {
     if (typeof value === 'string') return this.redactor.text(value);
+    if (typeof value === 'bigint') return this.#integer(value);
     if (Array.isArray(value)) return value.map((entry) => this.#walk(entry));
     if (value instanceof Error) return this.error(value);
     if (!isPlain(value)) return value;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { evaluateCel } from '../../workspace/index.js';
 import type { Plan } from '../../workspace/model.js';
@@ -25,7 +26,7 @@ export function slotOf(
   const answer = evaluateCel(source, { input: at.input, trigger: at.trigger });
   if (!answer.ok) return { fault: `concurrency.key: ${answer.message}` };
   if (typeof answer.value !== 'string') {
-    const shown = JSON.stringify(answer.value).slice(0, 100);
+    const shown = toJson(answer.value).slice(0, 100);
     return { fault: `concurrency.key: ${source} is ${shown}, and has to be a text: string(…) makes one of a number` };
   }
   const text = answer.value.length > MAX_KEY ? digest(answer.value) : answer.value;

@@ -1,3 +1,4 @@
+import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { renderPath, type Text } from '../../workspace/index.js';
 
@@ -16,5 +17,5 @@ export function plainText(text: Text, scope: Readonly<Record<string, Json>>): st
 /** A value as text: strings as they are, nothing for what is missing, the rest as JSON. */
 export function shown(value: Json | undefined): string {
   if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : toJson(value);
 }

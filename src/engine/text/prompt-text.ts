@@ -50,7 +50,7 @@ export function promptText(text: Text, scope: Readonly<Record<string, Json>>, re
 
 function inlineValue(path: string, value: Json | undefined, references: References): string {
   if (value === undefined || value === null) return '';
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (['number', 'bigint', 'boolean'].includes(typeof value)) return String(value);
   const text = shown(value);
   // The release address is ours, and an agent has to be able to hand it out as it is.
   if (path === 'step.release_url') return text;

@@ -1,5 +1,6 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
+import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { errorMessage } from '../../shared/refusal.js';
 import type { AgentTool, CallContext, ToolOutcome } from '../../tools/index.js';
@@ -58,7 +59,7 @@ async function claim(sql: Sql, id: string): Promise<Claimed | undefined> {
 }
 
 async function finish(sql: Sql, id: string, result: ToolTestResult): Promise<void> {
-  await sql.query('UPDATE tool_test SET finished_at = now(), result = $2 WHERE id = $1', [id, JSON.stringify(result)]);
+  await sql.query('UPDATE tool_test SET finished_at = now(), result = $2 WHERE id = $1', [id, toJson(result)]);
 }
 
 interface Within {

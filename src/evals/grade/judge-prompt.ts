@@ -1,3 +1,4 @@
+import { toJson } from '../../shared/exact-json.js';
 import type { JsonObject } from '../../shared/json.js';
 import type { CaseEvidence, Subject } from './evidence.js';
 import { type Statement, subjectOf } from './grade-case.js';
@@ -58,7 +59,7 @@ function materialOf(evidence: CaseEvidence, statements: readonly Statement[], ma
     ),
   );
   return [
-    fence('The task', typeof task === 'string' ? task : JSON.stringify(task, null, 2)),
+    fence('The task', typeof task === 'string' ? task : toJson(task, 2)),
     fence('The final output', run.text ?? '(there is none)'),
     ...[...steps].map(([id, step]) => fence(`The output of step ${id}`, step.text ?? `(none: it is ${step.status})`)),
     fence('The files it left', fileList(files)),

@@ -1,3 +1,4 @@
+import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { type Assertion, type AssertionType, evaluateCel } from '../../workspace/index.js';
 import { compilePattern } from '../../workspace/values/pattern.js';
@@ -59,9 +60,8 @@ function testCel({ value, step }: Assertion, subject: Subject, { roots }: CaseEv
   const scope = step === undefined ? roots : { ...roots, ...fieldsOf(subject) };
   const answer = evaluateCel(value, scope);
   if (!answer.ok) return unknown(answer.message);
-  if (typeof answer.value !== 'boolean')
-    return unknown(`it is ${shown(JSON.stringify(answer.value))}, not true or false`);
-  return { holds: answer.value, evidence: `it is ${answer.value} of ${shown(JSON.stringify(fieldsOf(subject)))}` };
+  if (typeof answer.value !== 'boolean') return unknown(`it is ${shown(toJson(answer.value))}, not true or false`);
+  return { holds: answer.value, evidence: `it is ${answer.value} of ${shown(toJson(fieldsOf(subject)))}` };
 }
 
 /** What `cel` sees by name inside `step(id):`. A part that is not there is missing, so that `has()` may ask. */

@@ -1,6 +1,7 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import { assertMonths, evalKeyOf } from '../../engine/index.js';
+import { toJson } from '../../shared/exact-json.js';
 import { newId } from '../../shared/ids.js';
 import { toNano, toUsd } from '../../shared/money.js';
 import { Refusal } from '../../shared/refusal.js';
@@ -93,9 +94,9 @@ async function insertRun(
       plan.flow,
       attempt.planId,
       attempt.revision,
-      JSON.stringify(testCase.input),
-      JSON.stringify(trigger),
-      JSON.stringify(attempt.startedBy),
+      toJson(testCase.input),
+      toJson(trigger),
+      toJson(attempt.startedBy),
       [...plan.tags],
       plan.budgetUsd === undefined ? null : toNano(plan.budgetUsd),
       at + timeoutMs,

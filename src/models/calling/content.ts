@@ -1,4 +1,5 @@
 import type { LanguageModelV3StreamPart, SharedV3ProviderMetadata } from '@ai-sdk/provider';
+import { parseJson } from '../../shared/exact-json.js';
 import { isRecord, type JsonObject } from '../../shared/json.js';
 import { jsonShapeFault } from '../../shared/json-shape.js';
 import type { ModelRequest, ToolCall } from '../contract.js';
@@ -81,7 +82,7 @@ function toCall({ toolCallId, toolName, input }: Extract<LanguageModelV3StreamPa
   const named = { id: toolCallId, name: toolName };
   try {
     const isSafe = input.length <= LARGE || jsonShapeFault(input) === null;
-    const args: unknown = input.trim() === '' ? {} : isSafe && JSON.parse(input);
+    const args: unknown = input.trim() === '' ? {} : isSafe && parseJson(input);
     if (isRecord(args)) return { ...named, args: args as JsonObject };
   } catch {
     // Told to the model as what it is.

@@ -1,4 +1,5 @@
 import type { LanguageModelV3Message, SharedV3ProviderOptions } from '@ai-sdk/provider';
+import { markIntegers, parseJson, toJson } from '../../shared/exact-json.js';
 import { isRecord, type Json, type JsonObject } from '../../shared/json.js';
 import type { ChatMessage, ResolvedModel, ToolCall } from '../contract.js';
 import type { ReplyPart } from './content.js';
@@ -71,10 +72,10 @@ function textPart(text: string): Extract<Part, { type: 'text' }>[] {
 
 // Arguments that were no JSON object go back as {}: providers refuse anything else, and the tool's result tells why.
 function callPart(call: ToolCall): Extract<Part, { type: 'tool-call' }> {
-  return { type: 'tool-call', toolCallId: call.id, toolName: call.name, input: call.args ?? {} };
+  return { type: 'tool-call', toolCallId: call.id, toolName: call.name, input: markIntegers(call.args ?? {}) };
 }
 
 /** Through JSON, so that what is stored is what comes back: no undefined, no shared references. */
 function asJson(value: object): JsonObject {
-  return JSON.parse(JSON.stringify(value)) as JsonObject;
+  return parseJson(toJson(value)) as JsonObject;
 }

@@ -1,4 +1,5 @@
 import type { LanguageModelV3FunctionTool, LanguageModelV3Message, SharedV3ProviderOptions } from '@ai-sdk/provider';
+import { markIntegers } from '../../shared/exact-json.js';
 import type { ChatMessage, ModelRequest, ResolvedModel, ToolSpec } from '../contract.js';
 import { fromOpaque } from './opaque.js';
 
@@ -38,6 +39,6 @@ export function toTools(specs: readonly ToolSpec[]): LanguageModelV3FunctionTool
     type: 'function',
     name,
     description,
-    inputSchema: parameters,
+    inputSchema: markIntegers(parameters),
   }));
 }

@@ -1,3 +1,4 @@
+import { unmark } from '../../shared/exact-json.js';
 import { ModelError } from '../contract.js';
 import { classifyStatus, classifyWords, isOurFault } from '../failing/classify.js';
 import { isPage, providerWords } from '../failing/provider-words.js';
@@ -13,7 +14,8 @@ const PEEK = 10_000;
  */
 function watchedFetch(watch: StreamWatch): typeof fetch {
   return async (input, init) => {
-    const response = await fetch(input, { ...init, redirect: 'manual' });
+    const sent = typeof init?.body === 'string' ? { body: unmark(init.body) } : {};
+    const response = await fetch(input, { ...init, ...sent, redirect: 'manual' });
     watch.ear.heard();
     const { status, headers, body } = response;
     if (status >= 300 && status < 400) {

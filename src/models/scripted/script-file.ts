@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Json } from '../../shared/json.js';
 import { didYouMean } from '../catalogue/closest.js';
 import { readYaml } from '../read-yaml.js';
 
@@ -14,7 +15,11 @@ const When = z.strictObject({
   contains: z.string().min(1).optional(),
 });
 
-const Call = z.strictObject({ tool: z.string().min(1), args: z.record(z.string(), z.json()).default({}) });
+/** As `z.json()`, and large integers. */
+const Value: z.ZodType<Json> = z.lazy(() =>
+  z.union([z.string(), z.number(), z.bigint(), z.boolean(), z.null(), z.array(Value), z.record(z.string(), Value)]),
+);
+const Call = z.strictObject({ tool: z.string().min(1), args: z.record(z.string(), Value).default({}) });
 
 const Turn = z.strictObject({
   when: When.optional(),

@@ -1,3 +1,4 @@
+import { toJson } from '../../shared/exact-json.js';
 import type { ModelRequest } from '../contract.js';
 import { exampleOf } from './example-of.js';
 import { instructionLine } from './fill.js';
@@ -6,7 +7,7 @@ import type { ScriptTurn } from './script-file.js';
 /** The answer of an agent without a script: it says that no model wrote it, or it is the least JSON that was asked for. */
 export function unscriptedTurn(request: ModelRequest): ScriptTurn {
   const example = request.schema === undefined ? undefined : exampleOf(request.schema);
-  const text = example === undefined ? plainText(request) : JSON.stringify(example);
+  const text = example === undefined ? plainText(request) : toJson(example);
   return { text, line: 0 };
 }
 

@@ -1,3 +1,4 @@
+import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 
 interface Answer {
@@ -26,7 +27,7 @@ export function boundAnswers(answers: readonly Answer[]): BoundAnswers {
   let left = 0;
   for (const { tool, answer } of withoutRepeats(answers)) {
     const short = cut(answer);
-    const size = JSON.stringify(short).length;
+    const size = toJson(short).length;
     if (canned.length >= MAX_ANSWERS || all + size > MAX_ALL) {
       left += 1;
       continue;
@@ -44,7 +45,7 @@ function withoutRepeats(answers: readonly Answer[]): readonly Answer[] {
   const next = new Map<string, string>();
   const isTail = new Set<string>();
   for (const one of [...answers].reverse()) {
-    const text = JSON.stringify(one.answer);
+    const text = toJson(one.answer);
     const after = next.get(one.tool);
     next.set(one.tool, text);
     if (after === undefined) isTail.add(one.tool);
@@ -58,7 +59,7 @@ function withoutRepeats(answers: readonly Answer[]): readonly Answer[] {
 }
 
 function cut(answer: Json): Json {
-  const text = typeof answer === 'string' ? answer : JSON.stringify(answer);
+  const text = typeof answer === 'string' ? answer : toJson(answer);
   if (text.length <= MAX_ANSWER) return answer;
   const half = MAX_ANSWER / 2;
   const whole = (part: string) => part.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '');

@@ -1,5 +1,6 @@
 import type { Sql } from '../../db/contract.js';
 import { leavesOf } from '../../engine/index.js';
+import { parseJson } from '../../shared/exact-json.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import type { NewDecision, Plan } from '../../workspace/index.js';
 import { loadPlan } from '../../workspaces/index.js';
@@ -169,10 +170,9 @@ function cannedName(name: string): string {
 
 /** An answer that is JSON is kept as what it is, so that people can read and change it. */
 function parsed(text: string): Json {
-  // A number of so many digits would come out as another one.
-  if (!/^\s*[[{]/.test(text) || /\d{16}/.test(text)) return text;
+  if (!/^\s*[[{]/.test(text)) return text;
   try {
-    return JSON.parse(text) as Json;
+    return parseJson(text);
   } catch {
     return text;
   }

@@ -2,6 +2,7 @@ import { audit, type Once } from '../../accounts/index.js';
 import type { Sql } from '../../db/contract.js';
 import { editTree } from '../../deploys/index.js';
 import type { Deps } from '../../deps.js';
+import { parseJson, toJson } from '../../shared/exact-json.js';
 import { foldName, isName } from '../../shared/ids.js';
 import type { Json } from '../../shared/json.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
@@ -160,8 +161,8 @@ function warningsOf({ from, rerunOf, agent }: CompletedRun): string[] {
 /** An agent that was given its run's release address may have passed it on: the address is a credential. */
 function hideTokens(deps: Pick<Deps, 'keys'>, runs: readonly string[], wanted: NewCase): NewCase {
   const tokens = runs.map((id) => deriveToken(deps.keys.signing, 'event', [id]));
-  const text = tokens.reduce((hidden, token) => hidden.replaceAll(token, '…'), JSON.stringify(wanted));
-  return JSON.parse(text) as NewCase;
+  const text = tokens.reduce((hidden, token) => hidden.replaceAll(token, '…'), toJson(wanted));
+  return parseJson(text) as unknown as NewCase;
 }
 
 function refusalOf(file: string, added: Extract<AddedCase, { ok: false }>): Refusal {

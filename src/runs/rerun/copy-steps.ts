@@ -1,4 +1,5 @@
 import type { Sql } from '../../db/contract.js';
+import { toJson } from '../../shared/exact-json.js';
 import { failpoint } from '../../shared/failpoint.js';
 import type { ChosenSteps } from './choose-steps.js';
 
@@ -53,6 +54,6 @@ async function tell(sql: Sql, runId: string, events: readonly { type: string; da
       INSERT INTO run_event (run_id, seq, type, data)
       SELECT $1, r.last_seq - jsonb_array_length($2::jsonb) + x.n, x.v->>'type', x.v->'data'
         FROM r, jsonb_array_elements($2::jsonb) WITH ORDINALITY x(v, n)`,
-    values: [runId, JSON.stringify(events)],
+    values: [runId, toJson(events)],
   });
 }

@@ -1,4 +1,5 @@
 import type { Client, Progress } from '@modelcontextprotocol/client';
+import { markIntegers } from '../../shared/exact-json.js';
 import type { McpToolPlan } from '../../workspace/model.js';
 import type { ToolContext } from '../contract.js';
 import { type Connection, sayFailure } from './connection.js';
@@ -57,7 +58,7 @@ type CallOptions = NonNullable<Parameters<Client['callTool']>[1]>;
 function callOf(client: Client, { tool, args }: ServerCall, options: CallOptions) {
   // Given without a schema of its output: what a server promises of it is the server's to keep.
   const toolDefinition = { name: tool.name, inputSchema: { ...tool.parameters, type: 'object' as const } };
-  return client.callTool({ name: tool.name, arguments: args }, { ...options, toolDefinition });
+  return client.callTool({ name: tool.name, arguments: markIntegers(args) }, { ...options, toolDefinition });
 }
 
 function isTimeout(error: unknown): boolean {

@@ -1,4 +1,5 @@
 import type { Net } from '../../net/index.js';
+import { unmark } from '../../shared/exact-json.js';
 import { ServerFault } from './contract.js';
 
 /** How long an answer's head may take: with it a whole call, which has its own time. */
@@ -33,7 +34,7 @@ export function guardedFetch(net: Pick<Net, 'open'>, rules: FetchRules) {
       timeoutMs: HEAD_MS,
       maxBytes: MAX_ANSWER,
       signal: AbortSignal.any(signals),
-      ...(typeof init.body === 'string' && { body: init.body }),
+      ...(typeof init.body === 'string' && { body: unmark(init.body) }),
     });
     if (answer.kind === 'fault') throw new ServerFault(answer.message, answer.sent);
     const { status, headers, body } = answer;

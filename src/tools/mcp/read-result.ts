@@ -1,3 +1,4 @@
+import { toJson } from '../../shared/exact-json.js';
 import { canonicalJson, isRecord, type Json } from '../../shared/json.js';
 
 /** What a server answered to a call, in the order in which it said it. */
@@ -26,7 +27,7 @@ export function readResult(result: Readonly<Record<string, unknown>>): readonly 
   const { structuredContent } = result;
   const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
   if (structuredContent === undefined || repeats(texts, structuredContent as Json)) return parts;
-  return [...parts, { kind: 'text', text: JSON.stringify(structuredContent) }];
+  return [...parts, { kind: 'text', text: toJson(structuredContent) }];
 }
 
 /** One block of content. `isKnown` is false for a type that the protocol does not have, or a block that its type does not allow. */

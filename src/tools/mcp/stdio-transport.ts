@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { ProgramPipes, ProgramResult } from '../../sandbox/index.js';
+import { unmark } from '../../shared/exact-json.js';
 import { errorMessage } from '../../shared/refusal.js';
 import { type LineReader, readLines } from './read-lines.js';
 import { sdk } from './sdk.js';
@@ -56,7 +57,7 @@ export class StdioTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#stdin === null || !this.#isOpen) throw new Error('the server has ended');
     // One that reads nothing holds up nobody: the call's own time decides.
-    this.#stdin.write(sdk().serializeMessage(message));
+    this.#stdin.write(unmark(sdk().serializeMessage(message)));
   }
 
   async close(): Promise<void> {

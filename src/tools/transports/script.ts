@@ -1,4 +1,5 @@
 import { removeFolder } from '../../sandbox/index.js';
+import { toJson } from '../../shared/exact-json.js';
 import { isRecord, type JsonObject } from '../../shared/json.js';
 import type { ScriptToolPlan } from '../../workspace/model.js';
 import type { Operation, ToolContext, ToolOutcome } from '../contract.js';
@@ -37,7 +38,7 @@ async function runScript(deps: ProgramDeps, tool: ScriptToolPlan, { args, contex
   const ran = await runInLane(deps, context, {
     argv: folder.argv,
     env,
-    stdin: JSON.stringify(args),
+    stdin: toJson(args),
     runtime: tool.runtime,
     readOnly: [{ host: folder.host, inside: TOOL_INSIDE }],
     timeoutMs: tool.timeoutSeconds === undefined ? null : tool.timeoutSeconds * 1_000,
@@ -62,7 +63,7 @@ function argsSchema({ args }: ScriptToolPlan): JsonObject {
 
 function argsEnv(args: JsonObject): Record<string, string> {
   const pairs = Object.entries(args).map(([name, value]) => {
-    const words = typeof value === 'string' ? value : JSON.stringify(value);
+    const words = typeof value === 'string' ? value : toJson(value);
     return [`ARG_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`, words] as const;
   });
   // What no variable can hold is on standard input only.

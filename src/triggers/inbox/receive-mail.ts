@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.js';
+import { parseJson } from '../../shared/exact-json.js';
 import type { Json, JsonObject } from '../../shared/json.js';
 import { storableJson } from '../../shared/storable-json.js';
 import { type Arrival, type Delivered, deliver } from '../deliver.js';
@@ -94,5 +95,5 @@ async function leave(deps: Deps, { workspace, flow }: FoundHook, left: Left): Pr
 
 /** Without what Postgres cannot hold: a sender cannot be told to leave it out. */
 function storable<T extends Json>(value: T): T {
-  return JSON.parse(storableJson(value)) as T;
+  return parseJson(storableJson(value)) as T;
 }

@@ -1,25 +1,35 @@
 import { type CelInput, type CelValue, celMap, isCelList, isCelMap, isCelType, isCelUint } from '@bufbuild/cel';
 import { toJson } from '@bufbuild/protobuf';
 import { isReflectMessage } from '@bufbuild/protobuf/reflect';
+import { exactInteger } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { charge } from './meter.js';
 
-/** JSON to CEL, whole, so that an object's own `constructor` key cannot be taken for its class. Numbers are doubles. */
+/**
+ * JSON to CEL, whole, so that an object's own `constructor` key cannot be taken for its class. Numbers are doubles;
+ * integers beyond 2^53 are ints, so that two of them are compared by all their digits.
+ */
 export function fromJson(value: Json): CelInput {
   charge(1);
+  if (typeof value === 'number') return fromNumber(value);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(fromJson);
   return celMap(new Map(Object.entries(value).map(([key, entry]) => [key, fromJson(entry)])));
 }
 
-/** CEL to plain JSON: ints become numbers, timestamps RFC 3339, durations seconds like `90s`, bytes base64. */
+function fromNumber(value: number): number | bigint {
+  const isLarge = Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21;
+  return isLarge ? BigInt(String(value)) : value;
+}
+
+/** CEL to plain JSON: ints become numbers (or stay, where a number would not hold them), timestamps RFC 3339, durations seconds like `90s`, bytes base64. */
 export function toPlain(value: CelValue): Json {
   charge(1);
-  if (typeof value === 'bigint') return Number(value);
+  if (typeof value === 'bigint') return exactInteger(value);
   if (typeof value === 'number') return finite(value);
   if (typeof value === 'string') charge(value.length / 64);
   if (typeof value !== 'object' || value === null) return value;
-  if (isCelUint(value)) return Number(value.value);
+  if (isCelUint(value)) return exactInteger(value.value);
   if (isCelList(value)) return Array.from(value, toPlain);
   if (isCelMap(value)) return Object.fromEntries(Array.from(value, ([key, entry]) => [keyText(key), toPlain(entry)]));
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');

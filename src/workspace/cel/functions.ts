@@ -50,10 +50,25 @@ const mixedArithmetic = (
     ['_%_', (l, r) => l % r],
   ] satisfies [string, (l: number, r: number) => number][]
 ).flatMap(([name, op]) => [
-  celFunc(name, [INT, DOUBLE], DOUBLE, (l, r) => op(Number(l), r)),
-  celFunc(name, [DOUBLE, INT], DOUBLE, (l, r) => op(l, Number(r))),
+  celFunc(name, [INT, DOUBLE], DOUBLE, (l, r) => op(toDouble(l), r)),
+  celFunc(name, [DOUBLE, INT], DOUBLE, (l, r) => op(l, toDouble(r))),
   ...(name === '_%_' ? [celFunc(name, [DOUBLE, DOUBLE], DOUBLE, op)] : []),
 ]);
+
+function toDouble(value: bigint): number {
+  if (Number.isSafeInteger(Number(value))) return Number(value);
+  throw new Error(`${value} is too large to be reckoned with exactly here: string(…) makes a text of it`);
+}
+
+/** An int and a double by their values: the library would round the int first. */
+const mixedOrder = (
+  [
+    ['_<_', (l, r) => l < r],
+    ['_<=_', (l, r) => l <= r],
+    ['_>_', (l, r) => l > r],
+    ['_>=_', (l, r) => l >= r],
+  ] satisfies [string, (l: number | bigint, r: number | bigint) => boolean][]
+).flatMap(([name, op]) => [celFunc(name, [INT, DOUBLE], BOOL, op), celFunc(name, [DOUBLE, INT], BOOL, op)]);
 
 const bounded = [
   celFunc('_+_', [LIST, LIST], LIST, (left, right) => {
@@ -109,7 +124,7 @@ const standard = [...celEnv().funcs].map(metered);
 
 /** Later entries replace earlier ones of the same signature. */
 export const environment = celEnv({
-  funcs: [...standard, ...mixedArithmetic, ...bounded, ...loopFunctions, ...pathFunctions],
+  funcs: [...standard, ...mixedArithmetic, ...mixedOrder, ...bounded, ...loopFunctions, ...pathFunctions],
 });
 
 const BUILT_IN = new Set(['_&&_', '_||_', '_?_:_', '@not_strictly_false', '@append', '@list', '@tick']);

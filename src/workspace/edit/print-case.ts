@@ -1,3 +1,4 @@
+import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import type { NewCase, NewDecision } from './add-case.js';
 
@@ -7,12 +8,9 @@ export function printCase({ title, input, decisions, canned, expect }: NewCase, 
   const parts = [
     `## ${title}`,
     '### Input',
-    isText ? fenced('text', input) : fenced('json', JSON.stringify(input, null, 2)),
+    isText ? fenced('text', input) : fenced('json', toJson(input, 2)),
     ...part('### Decisions', decisions.map(printDecision).join('\n')),
-    ...part(
-      '### Tools',
-      canned.map(({ tool, answer }) => fenced(`json ${tool}`, JSON.stringify(answer, null, 2))).join('\n\n'),
-    ),
+    ...part('### Tools', canned.map(({ tool, answer }) => fenced(`json ${tool}`, toJson(answer, 2))).join('\n\n')),
     ...part('### Expect', expect.map((line) => `- ${line.trim()}`).join('\n')),
   ];
   return `${parts.join('\n\n')}\n`;
@@ -36,7 +34,7 @@ function printDecision({ step, decision, note, event }: NewDecision): string {
 
 /** JSON that survives in a bullet: blanks are folded there, and comments taken out. */
 function onOneLine(value: Json): string {
-  return JSON.stringify(value).replace(/[\s<]/g, (sign, at: number, all: string) => {
+  return toJson(value).replace(/[\s<]/g, (sign, at: number, all: string) => {
     if (sign === ' ' && !/\s/.test(all[at - 1] ?? '') && !/\s/.test(all[at + 1] ?? '')) return sign;
     return `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });

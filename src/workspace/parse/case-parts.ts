@@ -1,4 +1,5 @@
 import type { Code, List } from 'mdast';
+import { parseJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { readAssertion } from '../assertions/index.js';
 import type { ReadCanned, ReadDecision, ReadExpectation } from './eval-model.js';
@@ -45,12 +46,12 @@ export function readDecisions(file: OpenFile, section: Section): ReadDecision[] 
     };
     if (step === undefined) return fail('This is no decision.');
     if (decision === undefined) {
-      const read = parseJson(event ?? 'null');
+      const read = readJson(event ?? 'null');
       return read.ok
         ? [{ step, offset, decision: 'event' as const, event: read.value }]
         : fail('The event is no JSON.');
     }
-    const unquoted = note ? parseJson(note) : undefined;
+    const unquoted = note ? readJson(note) : undefined;
     const said = unquoted?.ok && typeof unquoted.value === 'string' ? unquoted.value : note;
     return [{ step, offset, decision: decision as 'approve' | 'reject', ...(said ? { note: said } : {}) }];
   });
@@ -69,7 +70,7 @@ export function readCanned(file: OpenFile, { blocks }: Section): ReadCanned[] {
       report(file, offset, { code: 'eval/bad-value', message });
       return [];
     }
-    const read = parseJson(value);
+    const read = readJson(value);
     if (read.ok) return [{ tool, offset, answer: read.value }];
     report(file, offset, { code: 'eval/bad-value', message: `The answer of \`${tool}\` is no JSON: ${read.message}.` });
     return [];
@@ -104,15 +105,15 @@ export function readInput(
   }
   const { lang, value } = fenced as Block & Code;
   if (lang === 'text') return unixLines(value);
-  const read = parseJson(value);
+  const read = readJson(value);
   if (read.ok) return read.value;
   report(file, start(fenced), { code: 'eval/bad-value', message: `The input is no JSON: ${read.message}.` });
   return null;
 }
 
-function parseJson(text: string): { ok: true; value: Json } | { ok: false; message: string } {
+function readJson(text: string): { ok: true; value: Json } | { ok: false; message: string } {
   try {
-    return { ok: true, value: JSON.parse(text) as Json };
+    return { ok: true, value: parseJson(text) };
   } catch (error) {
     return { ok: false, message: error instanceof Error ? error.message : String(error) };
   }

@@ -1,3 +1,4 @@
+import { toDoubles } from '../../shared/exact-json.js';
 import { readYaml, type YamlNode } from '../yaml/index.js';
 
 export type Parsed =
@@ -17,7 +18,8 @@ function parseYaml(source: string): Parsed {
   const [fault] = faults;
   if (fault) return { ok: false, message: fault.message, line: lineAt(source, fault.offset) };
   const lineOf = (path: readonly string[]) => lineAt(source, keyOffset(node, path));
-  return { ok: true, value: node?.value ?? null, lineOf };
+  // A bound of a schema is compared as a double.
+  return { ok: true, value: toDoubles(node?.value ?? null), lineOf };
 }
 
 /** Where the last key of the path stands that is there. */

@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
+import { toDoubles, toJson } from '../../shared/exact-json.js';
 import type { JsonObject } from '../../shared/json.js';
 import { compileSchema } from './compile.js';
 
@@ -9,7 +10,8 @@ export function validate(schema: JsonObject, value: unknown): readonly string[] 
   const compiled = compileSchema(schema, { strict: false });
   if (!compiled.ok) return [compiled.message];
   try {
-    const messages = (compiled.validate(value) ?? []).map(sentence);
+    // The checker knows doubles alone: of a large integer it sees the type and about the size.
+    const messages = (compiled.validate(toDoubles(value)) ?? []).map(sentence);
     return [...new Set(messages)].slice(0, MAX_MESSAGES);
   } catch (error) {
     return [error instanceof RangeError ? 'the value is nested too deep' : String((error as Error).message)];
@@ -23,7 +25,7 @@ const SAY: Readonly<Record<string, Say>> = {
   additionalProperties: (params, where) => `${join(where, String(params.additionalProperty))} is not a known field`,
   unevaluatedProperties: (params, where) => `${join(where, String(params.unevaluatedProperty))} is not a known field`,
   enum: (params, where) => `${named(where)} must be one of ${listed(params.allowedValues)}`,
-  const: (params, where) => `${named(where)} must be ${JSON.stringify(params.allowedValue)}`,
+  const: (params, where) => `${named(where)} must be ${toJson(params.allowedValue)}`,
   type: (params, where) =>
     `${named(where)} must be ${Array.isArray(params.type) ? params.type.join(' or ') : params.type}`,
 };
@@ -52,5 +54,5 @@ function named(path: string): string {
 
 function listed(values: unknown): string {
   const list = Array.isArray(values) ? values : [];
-  return list.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join(', ');
+  return list.map((value) => (typeof value === 'string' ? value : toJson(value))).join(', ');
 }

@@ -1,3 +1,4 @@
+import { toJson } from '../../shared/exact-json.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { PATH } from './read-text.js';
 
@@ -46,5 +47,5 @@ function fillString(text: string, roots: Roots): Json {
 
 function written(value: Json | undefined): string {
   if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : toJson(value);
 }

@@ -1,4 +1,5 @@
 import { isMap, isScalar, isSeq, type Pair, type ParsedNode, parseDocument } from 'yaml';
+import { exactInteger } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { MAX_PARTS, type ScanFault, scanYaml } from './scan-yaml.js';
 
@@ -86,7 +87,15 @@ function toNode(node: ParsedNode, base: number, faults: YamlFault[]): YamlNode {
     return { value: null, offset };
   }
   const source = isScalar(node) ? node.source : undefined;
+  if (isLarge(value, source)) return { value: exactInteger(BigInt(source)), offset, source };
   return { value: value as Json, offset, ...(source === undefined ? {} : { source }) };
+}
+
+/** No more digits than JSON may have here. */
+const INTEGER = /^[-+]?\d{1,1000}$/;
+
+function isLarge(value: unknown, source: string | undefined): source is string {
+  return typeof value === 'number' && !Number.isSafeInteger(value) && INTEGER.test(source ?? '');
 }
 
 interface MapPlace {

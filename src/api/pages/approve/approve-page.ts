@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import type { OpenedLink } from '../../../runs/index.js';
+import { toJson } from '../../../shared/exact-json.js';
 import { type Html, page } from '../page.js';
 import { formFields } from './form-fields.js';
 
@@ -47,12 +48,12 @@ function content({ ask, calls = [], edit = [], mayDecide, votes, decision }: Ope
         question,
         characters,
       }) => html`<h2>${question === undefined ? `Call of ${name}` : 'A question'}</h2>
-      <pre>${question ?? (typeof args === 'string' ? args : JSON.stringify(args, null, 2))}</pre>
+      <pre>${question ?? (typeof args === 'string' ? args : toJson(args, 2))}</pre>
       ${characters && html`<p class="quiet">The beginning of ${characters} characters; all of them are in the run.</p>`}
       <p class="quiet fine">SHA-256 ${digest}</p>`,
     )}
     ${!mayDecide && edit.map((step) => html`<h2>${step.title}</h2><pre>${workOf(step)}</pre>`)}
-    ${others.map(({ by, edits }) => html`<h2>Changed by ${by}</h2><pre>${JSON.stringify(edits, null, 2)}</pre>`)}`;
+    ${others.map(({ by, edits }) => html`<h2>Changed by ${by}</h2><pre>${toJson(edits, 2)}</pre>`)}`;
 }
 
 function form(link: OpenedLink, { preselected, given = {} }: Shown): Html {
@@ -106,7 +107,7 @@ function countedPage(
 }
 
 function workOf({ result, data }: NonNullable<OpenedLink['edit']>[number]): string {
-  return data === undefined ? (result ?? '') : JSON.stringify(data, null, 2);
+  return data === undefined ? (result ?? '') : toJson(data, 2);
 }
 
 /** In UTC, which says so: the page knows nobody's zone. */

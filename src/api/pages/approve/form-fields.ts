@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { toJson } from '../../../shared/exact-json.js';
 import { isRecord, type Json, type JsonObject } from '../../../shared/json.js';
 import type { Html } from '../page.js';
 
@@ -79,5 +80,5 @@ export function choicesOf({ enum: values }: JsonObject): readonly string[] {
 
 export function textOf(value: Json | undefined): string {
   if (value === undefined) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : toJson(value);
 }

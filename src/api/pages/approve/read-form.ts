@@ -1,4 +1,5 @@
 import type { OpenedLink } from '../../../runs/index.js';
+import { parseJson } from '../../../shared/exact-json.js';
 import { canonicalJson, isRecord, type Json } from '../../../shared/json.js';
 import { Refusal } from '../../../shared/refusal.js';
 import { choicesOf, type Field, fieldsOf } from './form-fields.js';
@@ -111,7 +112,7 @@ const plain = (text: string): string => unixLines(text).replace(/^\n/, '');
 /** JSON, or the text itself where it is none: what checks the value says what is wrong. */
 function parsed(text: string): Json {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     return isRecord(value) || Array.isArray(value) || typeof value !== 'object' || value === null
       ? (value as Json)
       : text;

@@ -3,6 +3,7 @@ import { streamSSE } from 'hono/streaming';
 import { RunParams } from '../../../contract/common.js';
 import { StreamQuery } from '../../../contract/runs.js';
 import { streamRun } from '../../../runs/index.js';
+import { toJson } from '../../../shared/exact-json.js';
 import { watchAccess } from '../../auth/watch-access.js';
 import { defineRoute } from '../../define-route.js';
 import { rawResponse } from '../../schemas.js';
@@ -44,7 +45,7 @@ export const streamOneRun = defineRoute({
       );
       try {
         for await (const { event, data, id } of items) {
-          await stream.writeSSE({ event, data: JSON.stringify(data), ...(id === undefined ? {} : { id }) });
+          await stream.writeSSE({ event, data: toJson(data), ...(id === undefined ? {} : { id }) });
         }
       } finally {
         clearInterval(pulse);

@@ -1,3 +1,4 @@
+import { toJson } from '../../../shared/exact-json.js';
 import { fenced } from '../../text/prompt-text.js';
 import type { Entry, Session } from '../session.js';
 import { savedPath } from './apply.js';
@@ -60,7 +61,7 @@ function piecesOf(entry: Entry): string[] {
         `[${isError ? 'error' : 'result'} of ${name}, whole in ${savedPath(entry.seq ?? 0, index + 1)}] ${text}`,
     );
   }
-  const calls = entry.calls.map(({ name, args }) => `[call] ${name} ${JSON.stringify(args)}`);
+  const calls = entry.calls.map(({ name, args }) => `[call] ${name} ${toJson(args)}`);
   return entry.text === '' ? calls : [`[agent] ${entry.text}`, ...calls];
 }
 
@@ -74,6 +75,6 @@ function middleCut(text: string, most: number): string {
 export function plainSummary(old: readonly Entry[]): string {
   const before = old[0]?.why === 'compacted' && old[0].role === 'user' ? `${old[0].text.slice(-4_000)}\n\n` : '';
   const calls = old.flatMap((entry) => (entry.role === 'assistant' ? entry.calls : []));
-  const lines = calls.slice(-40).map(({ name, args }) => `- ${name} ${JSON.stringify(args).slice(0, 200)}`);
+  const lines = calls.slice(-40).map(({ name, args }) => `- ${name} ${toJson(args).slice(0, 200)}`);
   return `${before}Calls that were made (the newest ${lines.length} of ${calls.length}):\n${lines.join('\n')}`;
 }

@@ -1,3 +1,4 @@
+import { toJson } from '../../../shared/exact-json.js';
 import { isRecord, type Json } from '../../../shared/json.js';
 import type { ApiBody, ApiField } from '../../../workspace/openapi/index.js';
 import { BadArgument } from '../../arguments.js';
@@ -18,7 +19,7 @@ type Encode = (
 
 /** How each kind of body goes out. */
 const ENCODE = {
-  json: async (_deps, _context, { body, value }) => ({ bytes: JSON.stringify(value), contentType: body.mediaType }),
+  json: async (_deps, _context, { body, value }) => ({ bytes: toJson(value), contentType: body.mediaType }),
   text: async (_deps, _context, { body, value }) => ({ bytes: plain(value), contentType: body.mediaType }),
   form: async (_deps, _context, { body, value }) => ({ bytes: formText(body, value), contentType: body.mediaType }),
   file: async (deps, context, { body, value }) => {
@@ -45,7 +46,7 @@ function formText({ fields }: ApiBody, value: Json): string {
     const { style, explode, contentType } = fields.get(name) ?? PLAIN_FIELD;
     if (one === null) return [];
     const isJson = contentType !== null && /json/.test(contentType);
-    return queryPairs({ name, style, explode, allowReserved: false }, isJson ? JSON.stringify(one) : one);
+    return queryPairs({ name, style, explode, allowReserved: false }, isJson ? toJson(one) : one);
   });
   return pairs.join('&').replaceAll('%20', '+');
 }

@@ -1,3 +1,4 @@
+import { toJson } from '../../../shared/exact-json.js';
 import { isRecord, type Json } from '../../../shared/json.js';
 import type { ApiParameter, Style } from '../../../workspace/openapi/index.js';
 
@@ -12,7 +13,7 @@ export const strict: Encode = (text) =>
 const reserved: Encode = (text) => encodeURI(text).replace(/[#&+]/g, strict);
 
 export function plain(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : toJson(value);
 }
 
 /** Query pairs, encoded: `form`, `spaceDelimited`, `pipeDelimited` and `deepObject` (OpenAPI 3.1, Style Values). */

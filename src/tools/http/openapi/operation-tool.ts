@@ -1,3 +1,4 @@
+import { toJson } from '../../../shared/exact-json.js';
 import type { Json, JsonObject } from '../../../shared/json.js';
 import type { HttpToolPlan } from '../../../workspace/model.js';
 import type { ApiOperation, ApiParameter } from '../../../workspace/openapi/index.js';
@@ -91,7 +92,7 @@ async function callOf(deps: HttpDeps, typed: TypedOperation, { args, context }: 
   for (const [name, parameter] of typed.arguments) {
     const given = args[name];
     if (given === undefined || (given === null && !parameter.required)) continue;
-    const value: Json = parameter.isJson ? JSON.stringify(given) : given;
+    const value: Json = parameter.isJson ? toJson(given) : given;
     if (parameter.in === 'query') query.push(...queryPairs(parameter, value));
     else if (parameter.in === 'header') headers[parameter.name] = headerValue(parameter, value);
     else if (parameter.in === 'cookie') cookies.push(...queryPairs(parameter, value));
