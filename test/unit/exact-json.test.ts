@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { slotOf } from '../../src/engine/slots/slot-of.js';
 import { markIntegers, parseJson, toDoubles, toJson, unmark } from '../../src/shared/exact-json.js';
 import { canonicalJson } from '../../src/shared/json.js';
 import { evaluateCel } from '../../src/workspace/index.js';
@@ -107,4 +108,11 @@ test('what a double would round is refused', () => {
     ok: false,
     message: expect.stringContaining('too large to be reckoned with exactly'),
   });
+});
+
+test('a concurrency key tells two integers apart that a double would not', () => {
+  const concurrency = { limit: 1, onLimit: 'queue', key: 'string(input.id)' };
+  const keyOf = (id: bigint) => slotOf({ flow: 'f', concurrency } as never, { input: { id }, trigger: {} });
+  expect(keyOf(ID)).toMatchObject({ key: 'f/2512292042121000001' });
+  expect(keyOf(ID + 1n)).toMatchObject({ key: 'f/2512292042121000002' });
 });
