@@ -75,8 +75,11 @@ function mapIntegers(value: unknown, map: (integer: bigint) => unknown): unknown
   return mapped.every(([, entry], at) => entry === entries[at]?.[1]) ? value : Object.fromEntries(mapped);
 }
 
-/** The text with each large integer as a marked string. It must be valid JSON. */
-function markText(text: string): string {
+/**
+ * The text with each large integer as a marked string, for a library that parses it: `unmark` makes them numbers in what
+ * is written of it. It must be valid JSON, or a line of an event stream with it.
+ */
+export function markText(text: string): string {
   if (!MANY_DIGITS.test(text)) return text;
   const parts: string[] = [];
   let kept = 0;

@@ -69,6 +69,7 @@ test('what a server answers of every kind reaches the model, and what is no text
   expect(await ok('Bash', { command: `cat ${pdf}` })).toBe('%PDF [secret KEY]');
   expect(await ok('srv__structured', {}, { secrets })).toBe('{ "a": 1 }');
   expect(await ok('srv__only_structured', {}, { secrets })).toBe('{"b":[2]}');
+  expect(await ok('srv__exact', {}, { secrets })).toBe('{"id":2512292042121000001}');
   expect(await fails('srv__fail', {}, { secrets })).toBe('it went wrong');
   expect(await fails('srv__throw', {}, { secrets })).toBe('srv: it answers with the error -32603: thrown inside');
   expect(await fails('srv__nonsense', {}, { secrets })).toContain('no result of the protocol, and may have done');

@@ -142,6 +142,26 @@ test('a hostile remote server costs its call and nothing else', async () => {
   expect(said.get('huge')).toContain('far: ');
 });
 
+test('an integer beyond 2^53 is exact in structured content, as JSON and in an event stream, and in arguments', async () => {
+  let isStream = false;
+  const server = await serve(
+    onCall(({ id }, response) => {
+      const result = `{"content":[],"structuredContent":{"id":2512292042121000001,"text":"2512292042121000001"}}`;
+      const message = `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
+      response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+      response.end(isStream ? `id: 2512292042121000001\r\ndata: ${message}\r\n\r\n` : message);
+      return null;
+    }),
+  );
+  const { ok } = await lane(server.url);
+  for (isStream of [false, true])
+    expect(await ok('far__do', { id: 2512292042121000001n })).toBe(
+      '{"id":2512292042121000001,"text":"2512292042121000001"}',
+    );
+  const sent = server.requests.map(({ body }) => body).filter((body) => body.includes('tools/call'));
+  expect(sent.map((body) => body.includes('"arguments":{"id":2512292042121000001}'))).toEqual([true, true]);
+});
+
 test('a session that the server has forgotten is begun anew, and the call made once', async () => {
   let sessions = 0;
   let calls = 0;

@@ -4,7 +4,9 @@
 import { createInterface } from 'node:readline';
 
 const [how = 'well'] = process.argv.slice(2);
-const say = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+// JSON.stringify writes no integer that a double does not hold: `#` before the digits of a text stands for a number.
+const say = (message) =>
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message }).replace(/"#(\d+)"/g, '$1')}\n`);
 const text = (words, more = {}) => ({ content: [{ type: 'text', text: words }], ...more });
 const schema = { type: 'object', properties: {}, additionalProperties: true };
 const tool = (name, more = {}) => ({ name, description: `Does ${name}.`, inputSchema: schema, ...more });
@@ -94,6 +96,7 @@ const TOOLS = {
   structured: () => ({ content: [{ type: 'text', text: '{ "a": 1 }' }], structuredContent: { a: 1 } }),
   repeats: ({ how }) => REPEATED[how],
   only_structured: () => ({ content: [], structuredContent: { b: [2] } }),
+  exact: () => ({ content: [], structuredContent: { id: '#2512292042121000001' } }),
   change: () => {
     extra = extra.length === 0 ? ['newcomer'] : [];
     say({ method: 'notifications/tools/list_changed' });

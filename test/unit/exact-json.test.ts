@@ -2,7 +2,11 @@ import { expect, test } from 'vitest';
 import { slotOf } from '../../src/engine/slots/slot-of.js';
 import { markIntegers, parseJson, toDoubles, toJson, unmark } from '../../src/shared/exact-json.js';
 import { canonicalJson } from '../../src/shared/json.js';
+import { keepSpelling } from '../../src/workspace/edit/keep-spelling.js';
 import { evaluateCel } from '../../src/workspace/index.js';
+import { word } from '../../src/workspace/parse/reader.js';
+import { validate } from '../../src/workspace/schema/validate.js';
+import { readYaml } from '../../src/workspace/yaml/index.js';
 import { fc } from '../support/properties.js';
 
 const ID = 2512292042121000001n;
@@ -115,4 +119,19 @@ test('a concurrency key tells two integers apart that a double would not', () =>
   const keyOf = (id: bigint) => slotOf({ flow: 'f', concurrency } as never, { input: { id }, trigger: {} });
   expect(keyOf(ID)).toMatchObject({ key: 'f/2512292042121000001' });
   expect(keyOf(ID + 1n)).toMatchObject({ key: 'f/2512292042121000002' });
+});
+
+test('a large integer in YAML is a word as it is spelled, and differs from the text of its digits', () => {
+  const { node } = readYaml(String(ID));
+  expect(node?.value).toBe(ID);
+  expect(node && word.read(node, () => undefined)).toBe(String(ID));
+  expect(keepSpelling(`${ID}`, String(ID + 1n), 'printed')).toBe('printed');
+  expect(keepSpelling(`"${ID}"`, ID, 'printed')).toBe('printed');
+});
+
+test('a schema with a large integer compiles, and checks values as doubles', () => {
+  const schema = { type: 'object', properties: { id: { type: 'integer', maximum: 9223372036854775807n } } };
+  expect(validate(schema, { id: ID })).toEqual([]);
+  expect(validate(schema, { id: 10n ** 20n })).toEqual([expect.stringContaining('id must be <=')]);
+  expect(validate({ const: ID }, ID)).toEqual([]);
 });

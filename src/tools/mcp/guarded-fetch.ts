@@ -1,6 +1,7 @@
 import type { Net } from '../../net/index.js';
 import { unmark } from '../../shared/exact-json.js';
 import { ServerFault } from './contract.js';
+import { markMessages } from './mark-messages.js';
 
 /** How long an answer's head may take: with it a whole call, which has its own time. */
 const HEAD_MS = 3_600_000;
@@ -40,7 +41,8 @@ export function guardedFetch(net: Pick<Net, 'open'>, rules: FetchRules) {
     const { status, headers, body } = answer;
     headers.delete('content-encoding');
     if (status < 200) throw new ServerFault(`it answers with status ${status}, which is none`);
-    if (!WITHOUT_BODY.has(status)) return new Response(body, { status, headers });
+    if (!WITHOUT_BODY.has(status))
+      return new Response(markMessages(body, headers.get('content-type')), { status, headers });
     await body.cancel();
     return new Response(null, { status, headers });
   };

@@ -1,4 +1,4 @@
-import { toJson } from '../../shared/exact-json.js';
+import { parseJson, toJson, unmark } from '../../shared/exact-json.js';
 import { canonicalJson, isRecord, type Json } from '../../shared/json.js';
 
 /** What a server answered to a call, in the order in which it said it. */
@@ -24,10 +24,11 @@ const BLOCKS: Readonly<Record<string, Read>> = {
 export function readResult(result: Readonly<Record<string, unknown>>): readonly ResultPart[] {
   const blocks = Array.isArray(result.content) ? result.content : [];
   const parts = blocks.map((block) => readBlock(block).part);
-  const { structuredContent } = result;
+  // The transports mark its large integers.
+  const structured = result.structuredContent === undefined ? null : unmark(toJson(result.structuredContent));
   const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
-  if (structuredContent === undefined || repeats(texts, structuredContent as Json)) return parts;
-  return [...parts, { kind: 'text', text: toJson(structuredContent) }];
+  if (structured === null || repeats(texts, parseJson(structured))) return parts;
+  return [...parts, { kind: 'text', text: structured }];
 }
 
 /** One block of content. `isKnown` is false for a type that the protocol does not have, or a block that its type does not allow. */
@@ -75,7 +76,7 @@ function repeats(texts: readonly string[], structured: Json): boolean {
 /** The JSON value that a text is, in canonical form; any other text is itself, as a value. */
 function canonicalText(text: string): string {
   try {
-    return canonicalJson(JSON.parse(text) as Json);
+    return canonicalJson(parseJson(text));
   } catch {
     return canonicalJson(text);
   }

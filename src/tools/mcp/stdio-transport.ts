@@ -3,6 +3,7 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { ProgramPipes, ProgramResult } from '../../sandbox/index.js';
 import { unmark } from '../../shared/exact-json.js';
 import { errorMessage } from '../../shared/refusal.js';
+import { markMessage } from './mark-messages.js';
 import { type LineReader, readLines } from './read-lines.js';
 import { sdk } from './sdk.js';
 
@@ -81,7 +82,7 @@ export class StdioTransport implements Transport {
   #receive(line: string): void {
     let message: JSONRPCMessage;
     try {
-      message = sdk().deserializeMessage(line);
+      message = sdk().deserializeMessage(markMessage(line));
     } catch (error) {
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
       return;

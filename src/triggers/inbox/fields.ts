@@ -80,7 +80,7 @@ function fieldsOf(all: ReadonlyMap<string, unknown>): Omit<Fields, 'files' | 'le
 /** A text, `{ address | email, name }`, or a list of either. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
-  if (typeof value === 'number') return String(value);
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   if (Array.isArray(value))
     return value
       .map(textOf)

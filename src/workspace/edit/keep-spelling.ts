@@ -1,4 +1,5 @@
 import { parseDocument } from 'yaml';
+import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { readYaml } from '../yaml/index.js';
 
@@ -18,5 +19,5 @@ export function keepSpelling(written: string, value: Json, printed: string): str
 
 /** The same value with its keys in the same order: to a form that is what people see. */
 export function isSame(a: Json | undefined, b: Json): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
+  return toJson(a) === toJson(b);
 }

@@ -86,7 +86,7 @@ function checkTexts(findings: Findings, entries: ReadonlyMap<string, YamlEntry>)
 function textOf(entry: YamlEntry | undefined): string {
   const value = entry?.node.value;
   if (typeof value === 'string') return value.trim();
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+  return ['number', 'bigint', 'boolean'].includes(typeof value) ? String(value) : '';
 }
 
 function warn(findings: Findings, offset: number, fault: Omit<Fault, 'severity'>): void {

@@ -1,4 +1,5 @@
 import { parseDuration } from '../../shared/duration.js';
+import { toJson } from '../../shared/exact-json.js';
 import type { Json, JsonObject } from '../../shared/json.js';
 import { didYouMean } from '../did-you-mean.js';
 import { parseMoney } from '../values/index.js';
@@ -34,7 +35,7 @@ export function reader<T>(
 }
 
 export function show(value: Json): string {
-  const text = JSON.stringify(value);
+  const text = toJson(value);
   return `\`${text.length > 60 ? `${text.slice(0, 57)}…` : text}\``;
 }
 
@@ -43,7 +44,7 @@ export const text = reader('string', 'a text', (value) => (typeof value === 'str
 /** A name or a version: a number or a boolean counts as it is spelled. */
 export const word = reader('string', 'a word', (value, node) => {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value;
-  return typeof value === 'number' || typeof value === 'boolean' ? (node.source ?? String(value)) : undefined;
+  return ['number', 'bigint', 'boolean'].includes(typeof value) ? (node.source ?? String(value)) : undefined;
 });
 
 export const flag = reader('boolean', '`true` or `false`', (value) => (typeof value === 'boolean' ? value : undefined));

@@ -1,4 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { toDoubles } from '../../shared/exact-json.js';
 import { canonicalJson, isRecord, type Json, type JsonObject } from '../../shared/json.js';
 import { Lru } from '../../shared/lru.js';
 import { compilePattern, isPattern } from '../values/pattern.js';
@@ -55,7 +56,7 @@ function compilablePart(schema: JsonObject): JsonObject {
 function compileWhole(schema: JsonObject, mode: Mode): Compiled {
   const ajv = ajvs[mode];
   try {
-    const counted = count(schema, { left: MAX_NODES[mode], mode }, 0) as JsonObject;
+    const counted = count(toDoubles(schema) as JsonObject, { left: MAX_NODES[mode], mode }, 0) as JsonObject;
     const run = ajv.compile(counted);
     return { ok: true, validate: (value) => runBounded(run, value) };
   } catch (error) {

@@ -1,10 +1,12 @@
 import { createRoute } from '@hono/zod-openapi';
 import { ApproveParams, ApproveQuery, OpenedLink } from '../../../contract/approve.js';
+import { ErrorBody } from '../../../contract/common.js';
 import { openLink } from '../../../runs/index.js';
 import { defineRoute } from '../../define-route.js';
 import { approvePage } from '../../pages/approve/approve-page.js';
 import { setPageHeaders } from '../../pages/page.js';
 import { prefersJson } from '../../pages/paths.js';
+import { jsonResponse } from '../../schemas.js';
 import { findLink, linkInput } from './link-input.js';
 
 export const getApprove = defineRoute({
@@ -22,6 +24,7 @@ export const getApprove = defineRoute({
         description: 'What waits, or how it was decided',
         content: { 'text/html': { schema: { type: 'string' as const } }, 'application/json': { schema: OpenedLink } },
       },
+      403: jsonResponse(ErrorBody, 'The recipient of the link may not decide, or not any more'),
     },
   }),
   handle: async (c) => {
