@@ -30,6 +30,16 @@ export const HookPassed = z
   ])
   .meta({ id: 'HookPassed' });
 
+export const MailStarted = z
+  .union([
+    HookStarted,
+    z.object({
+      ok: z.literal(true),
+      mails: z.array(z.union([HookStarted, HookPassed])).describe('Of several mails in one request each answer'),
+    }),
+  ])
+  .meta({ id: 'MailStarted' });
+
 export const HookUrls = z
   .object({ hookUrl: z.string(), inboxUrl: z.string() })
   .meta({ id: 'HookUrls' })

@@ -6,7 +6,7 @@ import { findLibrary, LIBRARY_REPO } from './find-library.js';
 import { type GitService, type Remote, requirePusher } from './remote.js';
 
 /**
- * The workspace of `/git/<tenant>/<repo>`, whose repo ends in `.git`. A foreign one, a missing one, one outside the
+ * The workspace of `/git/<tenant>/<repo>`, whose repo may end in `.git`. A foreign one, a missing one, one outside the
  * caller's scope and any but a deploy key's own refuse alike. Refuses `forbidden` for a role that may not, and
  * `conflict` for a push to a preview.
  */
@@ -16,7 +16,7 @@ export async function findRemote(
   at: { readonly tenant: string; readonly repo: string; readonly service: GitService },
 ): Promise<Remote> {
   const { caller, workspace } = who;
-  const name = /^([\w-]{1,255})\.git$/.exec(at.repo)?.[1];
+  const name = /^([\w-]{1,255})(?:\.git)?$/.exec(at.repo)?.[1];
   if (name === undefined || at.tenant !== caller.tenant) throw notFound('repository');
   if (name === LIBRARY_REPO) return findLibrary(deps, who, at.service);
   const found = await findWorkspace(deps.db, caller, name).catch(asRepository);

@@ -9,6 +9,7 @@ export { approveLinks, type LinkOf, WEBHOOK } from './link/approve-link.js';
 export { decideLink, type LinkVote } from './link/decide-link.js';
 export { type OpenedLink, openLink } from './link/open-link.js';
 export { type OpenLinkInput, opensGate, requireLink } from './link/require-link.js';
+export { requireOwnName } from './link/require-own-name.js';
 export { type Targets, targetsIn } from './link/told-by.js';
 export { type Approval, listApprovals } from './list-approvals.js';
 export { type EventPage, type ListEventsInput, listEvents } from './list-events.js';

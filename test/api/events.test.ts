@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { deriveToken } from '../../src/shared/tokens.js';
 import { type AccessStage, createAccessStage } from '../support/access-stage.js';
 import { send } from '../support/hooks.js';
+import { bodyOf } from '../support/workspace-app.js';
 import { parked } from '../support/writes.js';
 
 let stage: AccessStage;
@@ -77,6 +78,16 @@ test('security 11: whatever is wrong with an event’s address, the answer is on
     }
   }
   expect(await payloadOf(run)).toEqual([]);
+});
+
+test('an event’s address with the name of another workspace is 404, and spends nothing; a name that no workspace has may be an earlier one', async () => {
+  const run = await parked(stage, 'event');
+  const { name } = (await bodyOf(stage.app.post('/api/workspaces', { name: 'another-one' }))) as { name: string };
+  const at = (workspace: string) => addressOf(run).replace(`/${stage.workspace}/`, `/${workspace}/`);
+  expect(await send(stage.app, at(name), {})).toMatchObject([404, { error: 'no such run' }]);
+  expect((await send(stage.app, `${at(name)}x`, {}))[0]).toBe(401);
+  expect(await payloadOf(run)).toEqual([]);
+  expect((await send(stage.app, at('its-earlier-name'), {}))[0]).toBe(200);
 });
 
 test('an event to a run that waits for none is a conflict, twice and late as well', async () => {

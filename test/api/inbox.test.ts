@@ -85,6 +85,63 @@ describe('mail', () => {
     expect(await box.deliveries()).toMatchObject([{ outcome: 'started', detail: leftOut.join('; ') }]);
   });
 
+  test('without a part that can be read starts nothing: it is 422, and among the deliveries with its fields', async () => {
+    const box = await inbox();
+    const [status, answer] = await box.send({ from: MAIL.from, subject: 'Hi', Inhalt: 'Hallo' });
+    expect([status, answer]).toEqual([422, { error: expect.any(String), code: 'mail/unreadable' }]);
+    expect(await box.runs()).toEqual([]);
+    expect(await box.deliveries()).toMatchObject([
+      { outcome: 'refused', detail: expect.stringContaining('its fields are from, subject, Inhalt') },
+    ]);
+  });
+
+  test('of one request may be several: each starts a run once, and one that cannot be read holds up none', async () => {
+    const box = await inbox();
+    const mail = (id: string, more: object) => ({
+      event: 'inbound',
+      msg: { from_email: 'ada@acme.test', headers: { 'Message-Id': id }, ...more },
+    });
+    const body = JSON.stringify({
+      mandrill_events: [mail('<1@x>', { text: 'one' }), mail('<2@x>', {}), mail('<3@x>', { text: 'three' })],
+    });
+    const [status, answer] = await box.send(body);
+    const runs = await box.runs();
+    expect(runs.map(({ input }) => (input as { text: string }).text).sort()).toEqual(['one', 'three']);
+    expect([status, answer]).toEqual([
+      202,
+      {
+        ok: true,
+        mails: [
+          { ok: true, runId: expect.any(String) },
+          { ok: true, runId: expect.any(String) },
+        ],
+      },
+    ]);
+    expect((await box.deliveries()).map(({ outcome }: { outcome: string }) => outcome)).toEqual([
+      'started',
+      'refused',
+      'started',
+    ]);
+    expect((await box.send(body))[1]).toMatchObject({ mails: [{ duplicate: true }, { duplicate: true }] });
+    expect(await box.runs()).toHaveLength(2);
+    expect(await box.send('{"mandrill_events":"[]"}')).toEqual([200, { ok: true, filtered: true }]);
+  });
+
+  test('is deduplicated and kept from looping by headers in any spelling', async () => {
+    const box = await inbox();
+    const sent = (id: string, more: object = {}) => ({
+      headers: { message_id: id, from: MAIL.from, ...more },
+      plain: 'Hello',
+    });
+    expect((await box.send(sent('<1@acme.test>')))[0]).toBe(202);
+    expect((await box.send(sent('<1@acme.test>')))[1]).toMatchObject({ duplicate: true });
+    expect(await box.send(sent('<2@acme.test>', { auto_submitted: 'auto-replied' }))).toEqual([
+      200,
+      { ok: true, filtered: true },
+    ]);
+    expect(await box.runs()).toMatchObject([{ input: { text: 'Hello' }, trigger: { deliveryId: '<1@acme.test>' } }]);
+  });
+
   test('that is refused or comes twice stores no file; one left out by its concurrency has its files when it is made again', async () => {
     const box = await inbox("concurrency: { limit: 1, on_limit: skip }\nfilter: input.subject != 'no'");
     const file = (text: string) => [{ filename: 'a.txt', content: Buffer.from(text).toString('base64') }];

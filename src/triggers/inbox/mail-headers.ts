@@ -1,15 +1,17 @@
 import { isRecord } from '../../shared/json.js';
+import { textOf } from './field-text.js';
 import type { Fields } from './fields.js';
 
 const MAX_HEADERS = 200;
 const MAX_VALUE = 2_000;
+const PLACES = ['headers', 'messageheaders', 'headerlines', 'headerlist', 'internetmessageheaders'];
 
 /**
- * The mail's headers by lower-case name, the first of each: told as a text of lines, as an object, or as a list of
- * `{ name, value }` or pairs. What a provider tells beside them (Message-Id, In-Reply-To) counts where they are silent.
+ * The mail's headers by lower-case name with hyphens, the first of each: told as a text of lines or of JSON, as an object,
+ * or as a list of pairs, `{ name, value }`, `{ key, value }`, `{ key, line }` or `{ <name>: value }`. What a provider tells beside them (Message-Id, In-Reply-To) counts where they are silent.
  */
 export function mailHeaders(fields: Fields): Record<string, string> {
-  const told = [...entriesOf(fields.raw('headers')), ...entriesOf(fields.raw('messageheaders'))];
+  const told = PLACES.flatMap((place) => entriesOf(fields.raw(place)));
   const beside = [
     ['message-id', fields.text('messageid')],
     ['in-reply-to', fields.text('inreplyto')],
@@ -20,7 +22,7 @@ export function mailHeaders(fields: Fields): Record<string, string> {
   ] as const;
   const headers = new Map<string, string>();
   for (const [name, value] of [...told, ...beside.filter(([, value]) => value !== '')]) {
-    const key = name.toLowerCase();
+    const key = name.trim().toLowerCase().replaceAll('_', '-');
     if (headers.size < MAX_HEADERS && /^[!-9;-~]{1,100}$/.test(key) && !headers.has(key)) {
       headers.set(key, value.slice(0, MAX_VALUE));
     }
@@ -31,16 +33,25 @@ export function mailHeaders(fields: Fields): Record<string, string> {
 type Entries = readonly (readonly [name: string, value: string])[];
 
 function entriesOf(raw: unknown): Entries {
-  if (typeof raw === 'string') return raw.trimStart().startsWith('[') ? entriesOf(tryJson(raw)) : linesOf(raw);
+  if (typeof raw === 'string') return /^\s*[[{]/.test(raw) ? entriesOf(tryJson(raw)) : linesOf(raw);
   if (Array.isArray(raw)) return raw.flatMap(pairOf);
   return isRecord(raw) ? Object.entries(raw).flatMap(([name, value]) => pairOf([name, value])) : [];
 }
 
 function pairOf(one: unknown): Entries {
-  const fold = isRecord(one) ? Object.fromEntries(Object.entries(one).map(([k, v]) => [k.toLowerCase(), v])) : null;
-  const [name, value] = Array.isArray(one) ? one : [fold?.name, fold?.value];
+  if (Array.isArray(one)) return entry(one[0], one[1]);
+  if (!isRecord(one)) return [];
+  const fold = Object.fromEntries(Object.entries(one).map(([key, value]) => [key.toLowerCase(), value]));
+  const name = fold.name ?? fold.key;
+  if (typeof name === 'string' && 'value' in fold) return entry(name, fold.value);
+  if (typeof fold.line === 'string') return linesOf(fold.line);
+  return Object.entries(one).flatMap(([key, value]) => entry(key, value));
+}
+
+function entry(name: unknown, value: unknown): Entries {
   const first = Array.isArray(value) ? value[0] : value;
-  return typeof name === 'string' && typeof first === 'string' ? [[name, first]] : [];
+  const text = typeof first === 'string' ? first : textOf(first);
+  return typeof name === 'string' && (typeof first === 'string' || text !== '') ? [[name, text]] : [];
 }
 
 function linesOf(text: string): Entries {

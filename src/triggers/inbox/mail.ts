@@ -14,6 +14,8 @@ export interface InboundMail {
   readonly attachments: readonly Attachment[];
   /** What of it could not be taken, as sentences. */
   readonly leftOut: readonly string[];
+  /** The names of its fields when none of them is a body, and it has no file; null for a mail that can be read. */
+  readonly unread: readonly string[] | null;
 }
 
 export interface Attachment {

@@ -11,7 +11,7 @@ const CHUNK_BYTES = 64 * 1024;
 const MAX_LINES = 500_000;
 
 const OPTIONS = {
-  // Nothing is made of what is not there: no text of the HTML, no links.
+  // Nothing is made of what is not there, and the text of an HTML body is made for every kind of mail alike.
   ...{ skipHtmlToText: true, skipTextToHtml: true, skipTextLinks: true, skipImageLinks: true, keepCidLinks: true },
   // Of each part, in bytes, and parts in all.
   ...{ maxHeadSize: 64 * 1024, maxChildNodes: 64 },
@@ -31,15 +31,36 @@ export async function rawFields(raw: Uint8Array): Promise<Fields> {
   });
   const { text, html, headerLines, attachments } = mail;
   const subject = mail.subject && withoutControls(mail.subject);
-  const files = attachments.map(({ filename = '', contentType: type, content }) => ({
-    name: withoutControls(filename),
+  const files = attachments.map(({ filename, contentType: type, content }, at) => ({
+    name: withoutControls(filename ?? nameOf(type, content, at)),
     type,
     content,
   }));
   const headers = headerLines.map(({ key, line }) => [key, headerText(line)]);
   const to = [mail.to ?? []].flat().flatMap(({ value }) => value.map(readable));
-  return parsedFields({ from: fromOf(mail), to, subject, text, html: html || '', headers }, files);
+  return parsedFields({ from: fromOf(mail), to, subject, text: text ?? '', html: html || '', headers }, files);
 }
+
+/** Forwarded mails and invitations are often sent without a name: one with their ending, and the subject of a mail. */
+function nameOf(type: string, content: Uint8Array, at: number): string {
+  const end = ENDINGS.get(type);
+  if (end === undefined) return '';
+  const head = type === 'message/rfc822' ? Buffer.from(content.subarray(0, 16 * 1024)).toString('latin1') : '';
+  const subject = /^Subject:[ \t]*([ -~]{1,100})/im.exec(head.split(/\r?\n\r?\n/)[0] ?? '')?.[1]?.trim();
+  const name = subject && !subject.includes('=?') ? subject.replace(/[\\/]/g, '-') : `attachment-${at + 1}`;
+  return `${name}${end}`;
+}
+
+const ENDINGS: ReadonlyMap<string, string> = new Map([
+  ['message/rfc822', '.eml'],
+  ['text/calendar', '.ics'],
+  ['application/ics', '.ics'],
+  ['text/vcard', '.vcf'],
+  ['application/pdf', '.pdf'],
+  ['image/png', '.png'],
+  ['image/jpeg', '.jpg'],
+  ['text/csv', '.csv'],
+]);
 
 function hasMoreLines(raw: Uint8Array, most: number): boolean {
   let at = -1;

@@ -1,12 +1,13 @@
 import { charsetOf, decodeIn, decodeLossy } from '../../shared/charset.js';
-import { parseExact } from '../../shared/exact-numbers.js';
 import { isRecord } from '../../shared/json.js';
-import { jsonShapeFault } from '../../shared/json-shape.js';
-import { errorMessage, Refusal } from '../../shared/refusal.js';
+import { Refusal } from '../../shared/refusal.js';
+import { textOf } from './field-text.js';
 import { type Fields, formFields, jsonFields } from './fields.js';
 import { readFormParts } from './form-parts.js';
+import { htmlText } from './html-text.js';
 import type { Attachment, InboundMail } from './mail.js';
 import { mailHeaders } from './mail-headers.js';
+import { parseJson, postedMails } from './posted-mail.js';
 import { rawFields } from './raw-fields.js';
 
 const MAX_ATTACHMENTS = 50;
@@ -14,27 +15,64 @@ const MAX_ATTACHMENTS = 50;
 /** How much of a text a run's input holds, in characters; all of a longer one is a file of the mail. */
 const MAX_TEXT = 1_000_000;
 
+/** Reads the mails that a provider posted, one after the other; each refuses by itself. */
+export type ReadMail = () => Promise<InboundMail>;
+
+interface Posted {
+  readonly type: string;
+  readonly body: Uint8Array;
+}
+
+/** The one mail, or the first of several, that a provider posted. */
+export async function readMail(sent: Posted): Promise<InboundMail> {
+  const [read] = await openMails(sent);
+  if (!read) throw new Refusal('refused', 'the body holds no mail');
+  return read();
+}
+
 /**
- * Reads a mail as a provider posts it: JSON, perhaps under `data`, the form of an inbound parser, or the mail itself
- * (`message/rfc822`), which those forms may hold too.
+ * Opens what a provider posts: JSON in the wrapper of the provider, perhaps with several mails; the form of an inbound
+ * parser; or the mail itself (`message/rfc822`), which the others may hold too. An empty list is a provider's test.
  */
-export async function readMail({ type: header, body }: { type: string; body: Uint8Array }): Promise<InboundMail> {
+export async function openMails({ type: header, body }: Posted): Promise<readonly ReadMail[]> {
   const type = header.split(';')[0]?.trim().toLowerCase() ?? '';
-  if (type === 'message/rfc822') return mailOf(await rawFields(body));
+  if (type === 'message/rfc822') return [async () => mailOf(await rawFields(body))];
   const isForm = type === 'multipart/form-data' || type === 'application/x-www-form-urlencoded';
-  const fields = isForm ? await readForm(header, body) : readJson(header, body);
+  if (!isForm) return jsonMails(jsonText(header, body));
+  const fields = await readForm(header, body);
+  const events = fields.text('mandrillevents');
+  return events === '' ? [() => readFields(fields)] : jsonMails(events);
+}
+
+function jsonMails(text: string): readonly ReadMail[] {
+  return postedMails(parseJson(text)).map(({ fields, raw }) => {
+    return async () => (raw === null ? readFields(jsonFields(fields)) : readRaw(raw, jsonFields(fields)));
+  });
+}
+
+async function readFields(fields: Fields): Promise<InboundMail> {
   const raw = rawIn(fields);
-  if (raw === null) return mailOf(fields);
-  // The envelope is what only the provider knows.
-  return mailOf({ ...(await rawFields(raw)), envelopeFrom: fields.envelopeFrom });
+  return raw === null ? mailOf(fields) : readRaw(raw, fields);
+}
+
+/** The envelope is what only the provider knows. */
+async function readRaw(raw: Uint8Array, { envelopeFrom }: Fields): Promise<InboundMail> {
+  return mailOf({ ...(await rawFields(raw)), envelopeFrom });
 }
 
 /** Where inbound parsers put a mail that they were told not to parse. */
-const RAW_FIELDS = ['email', 'bodymime', 'raw', 'rawemail'];
+const RAW_FIELDS = ['email', 'bodymime', 'raw', 'rawemail', 'rawmsg', 'rawmime', 'emailrfc822', 'mime'];
+
+/** Where providers put the text and the HTML, the best first. */
+const TEXTS = [
+  ...['text', 'textbody', 'bodyplain', 'plain', 'textpart', 'rawtextbody', 'bodytext', 'plaintext', 'textplain'],
+  ...['plainbody', 'textcontent', 'strippedtext', 'strippedtextreply', 'replyplain', 'extractedmarkdownmessage'],
+];
+const HTMLS = ['html', 'htmlbody', 'bodyhtml', 'htmlpart', 'rawhtmlbody', 'texthtml', 'htmlcontent', 'strippedhtml'];
 
 /** Its bytes: each of its parts says its own charset. */
 function rawIn({ text, bytes }: Fields): Uint8Array | null {
-  if (['text', 'html', 'textbody', 'htmlbody', 'bodyplain', 'bodyhtml'].some((name) => text(name) !== '')) return null;
+  if ([...TEXTS, ...HTMLS].some((name) => text(name) !== '')) return null;
   const isRaw = (value: string) => /^[!-9;-~]{1,100}:[^\n]*\r?\n/.test(value);
   const name = RAW_FIELDS.find((one) => isRaw(text(one)));
   return name === undefined ? null : bytes(name);
@@ -46,36 +84,19 @@ async function readForm(type: string, body: Uint8Array): Promise<Fields> {
   return formFields(parts);
 }
 
-function readJson(type: string, body: Uint8Array): Fields {
+function jsonText(type: string, body: Uint8Array): string {
   // A provider that is refused gives the mail up in the end, so bytes of an unknown charset are read as the most common one.
-  const text = decodeIn(body, charsetOf(type)) ?? decodeLossy(body, 'windows-1252');
-  const fault = jsonShapeFault(text);
-  if (fault !== null) throw new Refusal('refused', `the body ${fault}`);
-  let value: unknown;
-  try {
-    // What it tells is taken as text anyway, and an id of many digits stays the one that was sent.
-    value = parseExact(text);
-  } catch (error) {
-    throw new Refusal('malformed', `the body is neither JSON nor a form: ${errorMessage(error)}`);
-  }
-  const { data } = isRecord(value) ? value : {};
-  const mail = isRecord(data) ? data : value;
-  if (!isRecord(mail)) throw new Refusal('refused', 'the body is no mail: send an object with from, to, subject, text');
-  return jsonFields(mail);
+  return decodeIn(body, charsetOf(type)) ?? decodeLossy(body, 'windows-1252');
 }
 
 /** Mail servers take less as one header, in characters. */
 const MAX_LINE = 64 * 1024;
 
-function mailOf(fields: Fields): InboundMail {
+async function mailOf(fields: Fields): Promise<InboundMail> {
   const { text } = fields;
   const headers = mailHeaders(fields);
-  const from = text('from') || headers.from || text('sender');
-  if (from === '') {
-    throw new Refusal('refused', 'the mail has no from: send from, to, subject, and text or html, or the mail itself');
-  }
-  const [to, subject] = [text('to') || text('recipient') || headers.to || '', text('subject') || headers.subject || ''];
-  for (const [name, line] of Object.entries({ from, to, subject })) {
+  const lines = linesOf(fields, headers);
+  for (const [name, line] of Object.entries(lines)) {
     if (line.length > MAX_LINE) throw new Refusal('refused', `the mail’s ${name} has more than ${MAX_LINE} characters`);
   }
   const attachments = fields.files();
@@ -85,22 +106,54 @@ function mailOf(fields: Fields): InboundMail {
       `the mail has ${attachments.length} attachments, and at most ${MAX_ATTACHMENTS} are taken`,
     );
   }
-  const bodies = {
-    text: text('text') || text('textbody') || text('bodyplain') || text('plain'),
-    html: text('html') || text('htmlbody') || text('bodyhtml'),
-  };
+  const bodies = bodiesOf(fields);
   return {
-    from,
-    to,
-    subject,
-    text: shown(bodies.text),
+    ...lines,
+    text: shown(bodies.text.trim() === '' && bodies.html !== '' ? await htmlText(bodies.html) : bodies.text),
     html: shown(bodies.html),
     headers,
     envelopeFrom: fields.envelopeFrom(),
     providerId: text('messageid') || text('emailid') || null,
     attachments: [...attachments, ...fileOf('text', bodies.text), ...fileOf('html', bodies.html)],
     leftOut: fields.leftOut().slice(0, MAX_ATTACHMENTS),
+    unread: isReadable(fields) ? null : fields.names,
   };
+}
+
+function linesOf({ text }: Fields, headers: InboundMail['headers']): Pick<InboundMail, 'from' | 'to' | 'subject'> {
+  const named = (address: string, name: string) =>
+    name === '' || address === '' ? address : textOf({ address, name });
+  const from =
+    text('from') ||
+    headers.from ||
+    named(text('fromemail'), text('fromname')) ||
+    text('friendlyfrom') ||
+    text('sender');
+  if (from === '') {
+    throw new Refusal('refused', 'the mail has no from: send from, to, subject, and text or html, or the mail itself');
+  }
+  return {
+    from,
+    to: text('to') || text('recipient') || text('recipients') || text('tolist') || headers.to || '',
+    subject: text('subject') || headers.subject || '',
+  };
+}
+
+function bodiesOf({ text, raw }: Fields): { readonly text: string; readonly html: string } {
+  const first = (names: readonly string[]) => names.map(text).find((value) => value !== '') ?? '';
+  const known = { text: first(TEXTS), html: first(HTMLS) };
+  if (known.text !== '' || known.html !== '') return known;
+  // One body, and somewhere what it is: Microsoft Graph and Power Automate.
+  const body = raw('body');
+  if (typeof body === 'string') return raw('ishtml') === true ? { text: '', html: body } : { text: body, html: '' };
+  const { content, contentType } = isRecord(body) ? body : {};
+  if (typeof content !== 'string') return known;
+  return String(contentType).toLowerCase().includes('html') ? { text: '', html: content } : { text: content, html: '' };
+}
+
+/** It has a body, even an empty one, or a file: a mail that has neither came in fields that nobody here knows. */
+function isReadable(fields: Fields): boolean {
+  return [...TEXTS, ...HTMLS, 'body'].some((name) => fields.has(name)) || fields.files().length > 0;
 }
 
 const shown = (text: string): string => (text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text);

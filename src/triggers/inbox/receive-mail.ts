@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.js';
 import { parseJson } from '../../shared/exact-json.js';
 import type { Json, JsonObject } from '../../shared/json.js';
+import { Refusal } from '../../shared/refusal.js';
 import { storableJson } from '../../shared/storable-json.js';
 import { type Arrival, type Delivered, deliver } from '../deliver.js';
 import { dedupeKey, deliveryId } from '../delivery-id.js';
@@ -15,19 +16,56 @@ import { addressOf, isMeant } from './address.js';
 import { attachmentsOf } from './keep-attachments.js';
 import { loopOf } from './loop.js';
 import type { InboundMail } from './mail.js';
-import { readMail } from './read-mail.js';
+import { openMails, type ReadMail } from './read-mail.js';
+
+/** What is answered to one mail, or to each of several that came in one request. */
+type DeliveredMail = Delivered | { readonly ok: true; readonly mails: readonly Delivered[] };
 
 /**
- * A mail, as a provider posts it. Who it says it is from is what it says: it may pick whether a flow starts, and decides
+ * A mail, as a provider posts it, or several in one request. Who it says it is from is what it says: it may pick whether a flow starts, and decides
  * nothing. What must not be answered, and what is from somebody else, is taken and starts nothing, since a provider
  * that is refused sends it again.
  */
-export async function receiveMail(deps: Deps, sent: HookDelivery): Promise<Delivered> {
+export async function receiveMail(deps: Deps, sent: HookDelivery): Promise<DeliveredMail> {
   const hook = await findHook(deps, sent.path);
-  const mail = await noteRefusal(deps, { ...hook, kind: 'email', address: sent.address }, async () => {
+  const place = { ...hook, kind: 'email', address: sent.address } as const;
+  const reads = await noteRefusal(deps, place, async () => {
     requireTrigger(hook.live.plan, 'email');
-    return readMail({ type: sent.headers['content-type'] ?? '', body: await decodedBody(sent) });
+    return openMails({ type: sent.headers['content-type'] ?? '', body: await decodedBody(sent) });
   });
+  if (reads.length === 0) return { ok: true, filtered: true };
+  const [only] = reads;
+  if (only && reads.length === 1) return receiveOne(deps, hook, { read: only, sent });
+  return receiveBatch(deps, hook, { reads, sent });
+}
+
+/** Of several mails one that cannot be read holds up none of the others; a failure that passes has all sent again. */
+async function receiveBatch(
+  deps: Deps,
+  hook: FoundHook,
+  { reads, sent }: { readonly reads: readonly ReadMail[]; readonly sent: HookDelivery },
+): Promise<DeliveredMail> {
+  const mails: Delivered[] = [];
+  let refused: unknown;
+  for (const read of reads) {
+    try {
+      mails.push(await receiveOne(deps, hook, { read, sent }));
+    } catch (error) {
+      if (!(error instanceof Refusal) || !['refused', 'malformed', 'too_large'].includes(error.kind)) throw error;
+      refused ??= error;
+    }
+  }
+  if (mails.length === 0) throw refused;
+  return mails.some((one) => 'runId' in one || 'debounced' in one) ? { ok: true, mails } : { ok: true, filtered: true };
+}
+
+async function receiveOne(
+  deps: Deps,
+  hook: FoundHook,
+  { read, sent }: { readonly read: ReadMail; readonly sent: HookDelivery },
+): Promise<Delivered> {
+  const place = { ...hook, kind: 'email', address: sent.address } as const;
+  const mail = await noteRefusal(deps, place, read);
   const from = addressOf(mail.from);
   const loop = loopOf(mail, deps.config.email.from);
   if (loop !== null) return leave(deps, hook, { outcome: 'loop', detail: loop, sent, mail });
@@ -35,7 +73,22 @@ export async function receiveMail(deps: Deps, sent: HookDelivery): Promise<Deliv
     const detail = `it is from ${from ?? 'nobody that can be read'}, which the flow’s from: does not name`;
     return leave(deps, hook, { outcome: 'filtered', detail, sent, mail });
   }
+  await noteRefusal(deps, place, () => requireReadable(mail));
   return deliverMail(deps, hook, { mail, from, sent });
+}
+
+/** As many of an unknown mail's fields as the refusal names. */
+const NAMED = 40;
+
+/** A run is never started with an empty text because its fields have other names. */
+function requireReadable({ unread }: InboundMail): void {
+  if (unread === null) return;
+  const names = unread.slice(0, NAMED).map((name) => name.slice(0, 60));
+  throw new Refusal(
+    'refused',
+    `the mail has no part that can be read, neither text nor html nor a file; its fields are ${names.join(', ')}: send text or html, or the mail itself as message/rfc822`,
+    { code: 'mail/unreadable' },
+  );
 }
 
 interface Received {

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { type OpenLinkInput, requireLink } from '../../../runs/index.js';
+import { type OpenLinkInput, requireLink, requireOwnName } from '../../../runs/index.js';
 import { clientAddress } from '../../auth/client-address.js';
 import type { AppEnv, GuardedEnv } from '../../env.js';
 
@@ -18,5 +18,7 @@ export function linkInput(c: Context): OpenLinkInput {
 
 /** Before a fault of the request is told: is the link good at all? */
 export async function findLink(c: Context<GuardedEnv>): Promise<void> {
-  await requireLink(c.var.deps, linkInput(c));
+  const link = linkInput(c);
+  await requireLink(c.var.deps, link);
+  await requireOwnName(c.var.deps, { ...link, workspace: c.req.param('ws') ?? '' });
 }

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { EventParams, EventQuery, Released } from '../../../contract/runs.js';
-import { releaseEvent, requireEventToken } from '../../../runs/index.js';
+import { releaseEvent, requireEventToken, requireOwnName } from '../../../runs/index.js';
 import { decodeContent } from '../../../shared/content-coding.js';
 import { readDelivered } from '../../../triggers/index.js';
 import { clientAddress } from '../../auth/client-address.js';
@@ -42,6 +42,7 @@ export const postEvent = defineRoute({
 
 /** Before a fault of the request is told: is the token one of this run? */
 async function findRunOfToken(c: Context<GuardedEnv>): Promise<void> {
-  const { tenant = '', id: runId = '' } = c.req.param() as Readonly<Record<string, string>>;
+  const { tenant = '', ws: workspace = '', id: runId = '' } = c.req.param() as Readonly<Record<string, string>>;
   await requireEventToken(c.var.deps, { tenant, runId, token: c.req.query('token') ?? '' });
+  await requireOwnName(c.var.deps, { tenant, workspace, runId });
 }

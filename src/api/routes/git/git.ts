@@ -6,7 +6,7 @@ import { bodyOf, FETCH_LONGEST_MS, forGit, NO_CACHE, remoteOf, streamed } from '
 
 const Params = z.object({
   tenant: z.string().openapi({ description: 'The account' }),
-  repo: z.string().openapi({ description: 'The workspace’s name and `.git`' }),
+  repo: z.string().openapi({ description: 'The workspace’s name, with or without `.git`' }),
 });
 const bytes = { content: { '*/*': { schema: z.unknown() } } };
 const answers = { 200: { description: 'As git’s smart HTTP says', ...bytes } };

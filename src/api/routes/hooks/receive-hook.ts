@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { HookParams, HookPassed, HookQuery, HookStarted } from '../../../contract/triggers.js';
+import { HookParams, HookPassed, HookQuery, HookStarted, MailStarted } from '../../../contract/triggers.js';
 import { type HookDelivery, receiveHook, receiveMail } from '../../../triggers/index.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { defineRoute } from '../../define-route.js';
@@ -52,7 +52,7 @@ export const postMail = defineRoute({
     tags: ['Triggers'],
     request: { params: HookParams, query: HookQuery, body: { content: { '*/*': { schema: z.unknown() } } } },
     responses: {
-      ...acceptedResponse(HookStarted, 'The run is kept, and goes on by itself'),
+      ...acceptedResponse(MailStarted, 'The run is kept, and goes on by itself'),
       ...okResponse(HookPassed, 'Nothing was started: a filter, a loop, or on_limit: skip'),
       ...spentResponse,
     },
@@ -60,7 +60,8 @@ export const postMail = defineRoute({
   handle: async (c) => {
     const answer = await receiveMail(c.var.deps, await deliveryOf(c, MAIL_BYTES));
     c.header('Cache-Control', 'no-store');
-    return 'runId' in answer || 'debounced' in answer ? c.json(answer, 202) : c.json(answer, 200);
+    const isStarted = 'runId' in answer || 'debounced' in answer || 'mails' in answer;
+    return isStarted ? c.json(answer, 202) : c.json(answer, 200);
   },
 });
 
