@@ -81,8 +81,8 @@ test('security 11: whatever is wrong with an event’s address, the answer is on
 });
 
 test('an event’s address with the name of another workspace is 404, and spends nothing; a name that no workspace has may be an earlier one', async () => {
-  const run = await parked(stage, 'event');
   const { name } = (await bodyOf(stage.app.post('/api/workspaces', { name: 'another-one' }))) as { name: string };
+  const run = await parked(stage, 'event');
   const at = (workspace: string) => addressOf(run).replace(`/${stage.workspace}/`, `/${workspace}/`);
   expect(await send(stage.app, at(name), {})).toMatchObject([404, { error: 'no such run' }]);
   expect((await send(stage.app, `${at(name)}x`, {}))[0]).toBe(401);

@@ -8,7 +8,10 @@ export interface RunAddress {
   readonly runId: string;
 }
 
-/** Refuses `not_found` for an address that names another workspace. A name that no workspace has may be an earlier one. */
+/**
+ * Refuses `not_found` for an address that names another workspace. A name that no workspace has, or one that came after
+ * the run, may be an earlier name of the run's own.
+ */
 export async function requireOwnName(
   { db }: Pick<Deps, 'db'>,
   { tenant, workspace, runId }: RunAddress,
@@ -16,7 +19,7 @@ export async function requireOwnName(
   const others = await db.query({
     name: 'address-of-other-workspace',
     text: `SELECT 1 FROM workspace o JOIN run r ON r.id = $3 AND r.tenant_id = o.tenant_id
-      WHERE o.tenant_id = $1 AND o.name = $2 AND o.id <> r.workspace_id`,
+      WHERE o.tenant_id = $1 AND o.name = $2 AND o.id <> r.workspace_id AND o.created_at < r.created_at`,
     values: [tenant, workspace, runId],
   });
   if (others.length > 0) throw notFound('run');
