@@ -16,6 +16,16 @@ const put = (folder: string, path: string, content: string): void => {
   writeFileSync(join(folder, path), content);
 };
 
+test('a remote’s address works without .git, to fetch and to push', async () => {
+  const { name } = await app.start();
+  const folder = join(app.home, `${name}-plain`);
+  await git(app.home, 'clone', '-q', app.url(name).replace(/\.git$/, ''), folder);
+  put(folder, 'knowledge/a.md', 'pushed\n');
+  const commit = await commitAll(folder);
+  expect((await runGit(folder, 'push', 'origin', 'main')).code).toBe(0);
+  expect(await bodyOf(app.get(`/api/workspaces/${name}`))).toMatchObject({ revision: commit });
+});
+
 test('a clone is what is live; a push goes live with its author, and a write that came in between is fetched first', async () => {
   const { name, id, clone } = await app.start();
   expect(readFolder(clone)).toEqual(await app.readTree(name));
@@ -143,7 +153,6 @@ test('who may: 401 asks for Basic, a role that is too low is told, and what is n
   for (const path of [
     `${name}.git/HEAD`,
     `${name}.git/objects/info/packs`,
-    `${name}/info/refs?service=git-upload-pack`,
     `other.git/info/refs?service=git-upload-pack`,
     `${name}.git/info/refs`,
     `${name}.git/config`,

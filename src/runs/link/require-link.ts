@@ -7,7 +7,7 @@ import { GATE_COLUMNS, GATES, type GateRow } from '../gate-rows.js';
 import { type GateOf, isApproveToken } from './approve-link.js';
 import { type LinkGate, linkCaller } from './link-caller.js';
 
-/** A link as its address says it. The name of the workspace in its path says nothing: that may have changed since. */
+/** A link as its address gives it, without the workspace's name in its path: `requireOwnName` checks that. */
 export interface OpenLinkInput extends GateOf {
   readonly token: string;
   readonly address: string | null;
