@@ -74,7 +74,11 @@ function errorResponses(route: RouteConfig, { access, page, readsBody, reads }: 
   const rows: readonly [boolean, number, string][] = [
     [readsBody, 400, 'The body is not what its type says: JSON, UTF-8, a form'],
     [isGuarded || access === 'token', 401, 'No credential, or one that is not valid'],
-    [isGuarded || isWrite, 403, 'The role is too low: `need` names the one it takes. Or a page of another origin'],
+    [
+      isGuarded || isWrite || page,
+      403,
+      'The role is too low: `need` names the one it takes. Or a page of another origin',
+    ],
     [isGuarded || route.request !== undefined, 404, 'There is no such thing, or it is not yours'],
     [isWrite, 408, 'The body did not come in time'],
     [isWrite, 409, 'In conflict with how things stand'],

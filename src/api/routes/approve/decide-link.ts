@@ -43,6 +43,7 @@ export const postApprove = defineRoute({
     const { deps } = c.var;
     const isPage = !prefersJson(c);
     if (isPage) c.set('page', true);
+    await findLink(c);
     const input = linkInput(c);
     const type = c.req.header('content-type')?.toLowerCase() ?? '';
     if (type !== '' && !/^application\/(json|x-www-form-urlencoded)\b/.test(type))

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { type OpenLinkInput, requireLink, requireOwnName } from '../../../runs/index.js';
 import { clientAddress } from '../../auth/client-address.js';
-import type { AppEnv, GuardedEnv } from '../../env.js';
+import type { AppEnv, GuardedEnv, OpenEnv } from '../../env.js';
 
 /** The link as its address says it, whatever that is: a strange one is as wrong as a wrong token. */
 export function linkInput(c: Context): OpenLinkInput {
@@ -16,8 +16,8 @@ export function linkInput(c: Context): OpenLinkInput {
   };
 }
 
-/** Before a fault of the request is told: is the link good at all? */
-export async function findLink(c: Context<GuardedEnv>): Promise<void> {
+/** Requires a link that is good, for the workspace in its path; comes before any fault of the request. */
+export async function findLink(c: Context<GuardedEnv> | Context<OpenEnv>): Promise<void> {
   const link = linkInput(c);
   await requireLink(c.var.deps, link);
   await requireOwnName(c.var.deps, { ...link, workspace: c.req.param('ws') ?? '' });

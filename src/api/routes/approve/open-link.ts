@@ -30,6 +30,7 @@ export const getApprove = defineRoute({
   handle: async (c) => {
     const isPage = !prefersJson(c);
     if (isPage) c.set('page', true);
+    await findLink(c);
     const opened = await openLink(c.var.deps, linkInput(c));
     setPageHeaders(c);
     if (!isPage) return c.json(opened, 200);

@@ -6,7 +6,7 @@ import { decodeContent } from '../../../shared/content-coding.js';
 import { readDelivered } from '../../../triggers/index.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { defineRoute } from '../../define-route.js';
-import type { GuardedEnv } from '../../env.js';
+import type { GuardedEnv, OpenEnv } from '../../env.js';
 import { okResponse } from '../../schemas.js';
 
 const EVENT_BYTES = 1024 * 1024;
@@ -28,6 +28,7 @@ export const postEvent = defineRoute({
     responses: okResponse(Released, 'The event is kept; the run goes on by itself'),
   }),
   handle: async (c) => {
+    await findRunOfToken(c);
     const { tenant, id: runId } = c.req.valid('param');
     const { token, step } = c.req.valid('query');
     const type = c.req.header('content-type') ?? '';
@@ -40,8 +41,8 @@ export const postEvent = defineRoute({
   },
 });
 
-/** Before a fault of the request is told: is the token one of this run? */
-async function findRunOfToken(c: Context<GuardedEnv>): Promise<void> {
+/** Requires a token of this run, and its workspace in the path; comes before any fault of the request. */
+async function findRunOfToken(c: Context<GuardedEnv> | Context<OpenEnv>): Promise<void> {
   const { tenant = '', ws: workspace = '', id: runId = '' } = c.req.param() as Readonly<Record<string, string>>;
   await requireEventToken(c.var.deps, { tenant, runId, token: c.req.query('token') ?? '' });
   await requireOwnName(c.var.deps, { tenant, workspace, runId });
