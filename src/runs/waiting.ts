@@ -142,11 +142,16 @@ export function gateView(plan: Plan, rows: GateRows, park: ParkRow, { caller, no
     approvers: decidersAt(moment),
     // The route that decides is an editor's, whomever the gate names.
     mayDecide: atLeast(caller.role, 'editor') && mayDecide(moment, caller),
-    ...(gate.form === null ? {} : { form: gate.form }),
+    ...(gate.form === null ? {} : { form: orderedForm(gate) }),
     ...(gate.budget === undefined ? {} : { budget: budgetView(gate.budget) }),
     ...(gate.calls === undefined ? {} : { calls: gate.calls }),
     ...(editable.length === 0 ? {} : { edit: editable.map((step) => editView(step, rows.steps)) }),
   };
+}
+
+/** The form with its fields in the order of the flow; older rows have only what jsonb kept. */
+function orderedForm({ form, formText }: Pick<GateSpec, 'form' | 'formText'>): Json {
+  return formText === undefined ? form : (JSON.parse(formText) as Json);
 }
 
 /** By step id; the rows are in the order of their rounds. */

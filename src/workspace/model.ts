@@ -49,6 +49,8 @@ export interface GatePlan {
   /** Step ids whose result the decider may change. */
   readonly edit: readonly string[];
   readonly form?: JsonObject;
+  /** The form as JSON text: jsonb, which stores the plan, does not keep the order of keys. Missing in older plans. */
+  readonly formText?: string;
   readonly remindMs?: number;
   readonly escalate?: { readonly afterMs: number; readonly to: string };
   readonly timeoutMs?: number;

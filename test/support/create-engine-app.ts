@@ -167,24 +167,26 @@ async function startWorker(deps: Deps, at: At): Promise<() => Promise<void>> {
   };
 }
 
-/** As a client should: asked by a busy machine to come back later it does. */
-async function patiently(request: () => Promise<Response>): Promise<Response> {
-  for (;;) {
-    const response = await request();
-    if (response.status !== 503) return response;
-    await sleep(Number(response.headers.get('retry-after')) * 1_000);
+const TRIES = 10;
+
+/** As a client should: after a 503 of a busy machine the same request again, when `Retry-After` says so. */
+async function unlessOverloaded(send: () => Promise<Response>): Promise<Response> {
+  for (let tries = 1; ; tries += 1) {
+    const response = await send();
+    if (response.status !== 503 || tries === TRIES) return response;
+    await sleep(Number(response.headers.get('retry-after') ?? 1) * 1_000);
   }
 }
 
 function verbs(app: TestApp) {
   async function run(workspace: string, id: string): Promise<RunView> {
-    const response = await patiently(() => app.get(`/api/workspaces/${workspace}/runs/${id}`));
+    const response = await unlessOverloaded(() => app.get(`/api/workspaces/${workspace}/runs/${id}`));
     if (response.status !== 200) throw new Error(`run: ${response.status} ${await response.text()}`);
     return (await response.json()) as RunView;
   }
   function post(path: string, body: object): Promise<Response> {
     const headers = { 'idempotency-key': newId() };
-    return patiently(() => app.post(path, body, { headers }));
+    return unlessOverloaded(() => app.post(path, body, { headers }));
   }
   async function until(
     workspace: string,

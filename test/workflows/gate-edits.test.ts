@@ -117,6 +117,22 @@ test('a form is validated, is required where it has required fields, and lands i
   expect((await app.ended(workspace, id)).steps[3]?.decision).toMatchObject({ form: { amount: 12.5 } });
 });
 
+const ORDERED: readonly (readonly [string, string, string])[] = [
+  ['picoschema', 'yaml form', 'reason: string\nid: string\namount: number\nby?: string'],
+  [
+    'JSON Schema',
+    'json form',
+    '{"type":"object","properties":{"reason":{"type":"string"},"id":{"type":"object","properties":{"zeta":{"type":"string"},"a":{"type":"string"}}},"amount":{"type":"number"},"by":{"type":"string"}}}',
+  ],
+];
+
+test.each(ORDERED)('a form keeps the order of its fields: %s', async (_name, info, body) => {
+  const { run } = await parked('- need: 1', `\n\`\`\`${info}\n${body}\n\`\`\`\n`);
+  const form = run.waiting[0]?.form as { properties: Record<string, { properties?: object }> };
+  expect(Object.keys(form.properties)).toEqual(['reason', 'id', 'amount', 'by']);
+  if (info === 'json form') expect(Object.keys(form.properties.id?.properties ?? {})).toEqual(['zeta', 'a']);
+});
+
 test('a rejection needs no form', async () => {
   const { workspace, id, decide } = await parked('- on_reject: continue', FORM);
   expect((await decide({ decision: 'reject', note: 'no' })).status).toBe(200);

@@ -17,6 +17,8 @@ export interface GateSpec {
   readonly edit: readonly string[];
   /** JSON Schema of what a decider fills in. */
   readonly form: Json;
+  /** The form as JSON text, with the order of its fields. Missing in older rows, and where there is no form. */
+  readonly formText?: string;
   readonly escalate: { readonly afterMs: number; readonly to: string } | null;
   /** When it is about money that is used up. */
   readonly budget?: BudgetGate;
@@ -67,6 +69,7 @@ export function gateSpec(lane: Lane, step: StepPlan, state: StepState, gate: Gat
     self: gate.self,
     edit: gate.edit,
     form: gate.form ?? null,
+    ...(gate.formText === undefined ? {} : { formText: gate.formText }),
     escalate: gate.escalate ?? null,
     remindMs: gate.remindMs ?? null,
   };

@@ -6,7 +6,7 @@ export const foldKey = (name: string): string => name.toLowerCase().replace(/[-_
 /** A text, an address (`{ address | email | value | raw, name }`, Graph's `{ emailAddress }`), or a list of either. */
 export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
-  if (typeof value === 'number') return String(value);
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   if (Array.isArray(value))
     return value
       .map((one) => textOf(isPair(one) ? { email: one[0], name: one[1] } : one))

@@ -83,6 +83,6 @@ function gateOf({ options, form }: ReadStep): GatePlan | undefined {
     edit: edit.map(({ name }) => name),
     onTimeout: on_timeout?.name ?? 'reject',
     onReject: on_reject?.name ?? 'stop',
-    ...defined({ form, remindMs: remind, escalate, timeoutMs: timeout }),
+    ...defined({ form, formText: form && JSON.stringify(form), remindMs: remind, escalate, timeoutMs: timeout }),
   };
 }
