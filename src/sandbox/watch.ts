@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import type { Killed } from './contract.js';
 import type { Limits } from './limits.js';
+import { createLookPace, type FreeSpace } from './look-pace.js';
 import { measureHidden, NOTHING } from './measure-hidden.js';
 import { findOverrun, measureFolder } from './measure-work.js';
 import type { ProcessId } from './process-table.js';
@@ -48,30 +49,25 @@ export function watch(watched: Watched, onExcess: OnExcess): () => void {
   };
 }
 
-/**
- * One look at the folder, to be made every half second. A big folder takes long to measure: no more than a tenth of
- * the time is spent on it, unless the disk has meanwhile lost a good part of what the folder may hold.
- */
+/** One look at the folder, asked for every half second and made at the folder's pace. */
 function createLook({ init, workDir, limits }: Watched): () => Promise<Killed | null> {
-  let due = 0;
-  let freeThen = 0;
+  const pace = createLookPace(limits);
   let inFlight = 0;
   return async () => {
-    const free = await freeBytes(workDir);
+    const free = await freeOf(workDir);
     const begun = performance.now();
-    if (begun < due && freeThen - free < limits.work / 4) return null;
+    if (!pace.isDue(begun, free)) return null;
     const use = await measureFolder(workDir, limits);
     const hidden = init ? await measureHidden(init.pid) : NOTHING;
     inFlight = hidden.inFlight > 0 ? inFlight + 1 : 0;
-    freeThen = free;
-    due = begun + 10 * (performance.now() - begun);
+    pace.looked(begun, performance.now(), free);
     const overrun = findOverrun({ ...use, bytes: use.bytes + hidden.bytes }, limits);
     if (hidden.shared > limits.memory) return 'memory';
     return overrun ?? (inFlight >= IN_FLIGHT_LOOKS ? 'in-flight' : null);
   };
 }
 
-async function freeBytes(folder: string): Promise<number> {
+async function freeOf(folder: string): Promise<FreeSpace> {
   const disk = await statfs(folder).catch(() => null);
-  return disk ? disk.bavail * disk.bsize : 0;
+  return disk ? { bytes: disk.bavail * disk.bsize, files: disk.ffree } : { bytes: 0, files: 0 };
 }
