@@ -52,6 +52,8 @@ export interface RouteDefinition<R extends RouteConfig, A extends Access> {
    * form carries a nonce, which the handler checks.
    */
   readonly page?: true;
+  /** Its refusals are plain text as well, for the description. */
+  readonly text?: true;
   /**
    * Throws what the verb would throw for a missing object. Asked only before the request is refused for its role or its
    * shape, since a missing thing comes first; for a route that carries its own proof, what it would throw for a wrong one. A route with `{ws}` in its path looks for the workspace without being told.
@@ -81,7 +83,7 @@ const OPEN_BODY_BYTES = 64 * 1024;
 
 /** A route with its access, its schemas and its handler. What may be refused before the handler is refused here. */
 export function defineRoute<R extends RouteConfig, const A extends Access>(definition: RouteDefinition<R, A>): Route {
-  const { access, provenByBody = false, page = false } = definition;
+  const { access, provenByBody = false, page = false, text = false } = definition;
   const { maxBodyBytes = access === 'open' ? OPEN_BODY_BYTES : DEFAULT_BODY_BYTES } = definition;
   const route = withClosedQuery(definition.access, definition.route);
   const find = definition.find ?? null;
@@ -98,6 +100,7 @@ export function defineRoute<R extends RouteConfig, const A extends Access>(defin
       access,
       idempotent: isHonoured,
       page,
+      text,
       readsBody: route.request?.body !== undefined,
       reads: definition.reads ?? [],
       sends: definition.sends ?? [],

@@ -16,6 +16,8 @@ interface Described {
   readonly access: Access;
   readonly idempotent: boolean;
   readonly page: boolean;
+  /** Refusals are plain text as well. */
+  readonly text: boolean;
   readonly readsBody: boolean;
   readonly reads: readonly RequestHeader[];
   readonly sends: readonly SentHeader[];
@@ -27,6 +29,7 @@ type Header = { readonly description: string; readonly schema: { readonly type: 
 const header = (description: string): Header => ({ description, schema: { type: 'string' } });
 
 const HTML = { 'text/html': { schema: { type: 'string' as const } } };
+const TEXT = { 'text/plain': { schema: { type: 'string' as const } } };
 
 /** On every answer. */
 const ALWAYS = {
@@ -59,9 +62,11 @@ export function describeAnswers(route: RouteConfig, described: Described): Respo
       ...(described.idempotent && REPLAYED),
       ...Object.fromEntries(sent),
     };
-    // A person reads a refusal as a page.
-    const isPage = described.page && isError && 'content' in response;
-    const content = isPage ? { content: { ...response.content, ...HTML } } : {};
+    // A person reads a refusal as a page, and git prints it as text.
+    const isRefusal = isError && 'content' in response;
+    const content = isRefusal && {
+      content: { ...response.content, ...(described.page && HTML), ...(described.text && TEXT) },
+    };
     return [status, { ...response, ...content, headers }];
   });
   return Object.fromEntries(rows) as Responses;

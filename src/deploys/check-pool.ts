@@ -63,7 +63,7 @@ class Pool implements Checker {
       return await this.#ask('check', { files, context, shelf }, shelf === '' ? undefined : library);
     } catch (error) {
       if (!(error instanceof CheckCut)) throw error;
-      return { workspace: null, issues: [tooLarge(error, files, this.timeoutMs)] };
+      return { workspace: null, issues: [tooLarge(error, files, this.timeoutMs)], urls: [] };
     }
   }
 

@@ -4,7 +4,7 @@ import { toNano } from '../shared/money.js';
 import { Refusal } from '../shared/refusal.js';
 import { atLeast, type Caller } from '../shared/roles.js';
 import type { Issue, Workspace } from '../workspace/index.js';
-import { ACCOUNT_FILE, type PreparedFile } from '../workspaces/index.js';
+import { ACCOUNT_FILE, type PreparedFile, urlIssues } from '../workspaces/index.js';
 
 type Files = ReadonlyMap<string, { readonly sha: string }>;
 
@@ -23,16 +23,17 @@ export function requireAccountAdmin(caller: Caller): void {
 
 /** What the account's file says, read as every file of a tree is: off the event loop, within limits. No file says nothing. */
 export async function checkAccountFile(
-  { checker }: Deps,
+  { checker, net }: Deps,
   files: ReadonlyMap<string, PreparedFile>,
 ): Promise<{ readonly says: Workspace | null; readonly issues: readonly Issue[] }> {
   const content = files.get(ACCOUNT_FILE)?.content ?? new Uint8Array();
-  const { workspace, issues } = await checker.check([{ path: ACCOUNT_FILE, content }], {
+  const { workspace, issues, urls } = await checker.check([{ path: ACCOUNT_FILE, content }], {
     livePaths: [],
     secrets: null,
     models: null,
   });
-  return { says: workspace, issues: issues.filter(({ severity }) => severity === 'error') };
+  const errors = issues.filter(({ severity }) => severity === 'error');
+  return { says: workspace, issues: [...errors, ...urlIssues({ net }, urls)] };
 }
 
 /** The columns that budgets, schedules and notifications read, with the file that says them. */

@@ -9,6 +9,7 @@ import { checkGrants, checkSecretNames } from './check/check-secrets.js';
 import { checkTools } from './check/check-tools.js';
 import { reporter } from './check/report.js';
 import { compileWorkspace } from './compile/compile-workspace.js';
+import { notifyUrls } from './compile/notify-urls.js';
 import { inOrder } from './in-order.js';
 import type { CheckContext, Checked, Issue, SourceFile } from './model.js';
 import { placeOf } from './parse/place.js';
@@ -25,7 +26,7 @@ export function checkTree(tree: readonly SourceFile[], context: CheckContext, sh
   const files = [...tree].sort((a, b) => (a.path < b.path ? -1 : 1));
   const issues = checkPaths(files);
   // Beyond the limits nothing is read: that is what they are for.
-  if (issues.some(({ code }) => code === 'tree/too-large')) return { workspace: null, issues: issues.sort(inOrder) };
+  if (issues.some(({ code }) => code === 'tree/too-large')) return { workspace: null, issues: issues.sort(inOrder), urls: [] };
   reader.next();
   const refused = new Set(issues.filter(({ severity }) => severity === 'error').map(({ path }) => path));
   const read = files.filter(({ path }) => !refused.has(path)).flatMap((file) => readTreeFile(file, issues));
@@ -36,7 +37,7 @@ export function checkTree(tree: readonly SourceFile[], context: CheckContext, sh
   for (const issue of checkReferences(catalog, context)) issues.push(issue);
   issues.sort(inOrder);
   const sound = issues.every(({ severity }) => severity !== 'error');
-  return { workspace: sound ? compileWorkspace(catalog) : null, issues };
+  return { workspace: sound ? compileWorkspace(catalog) : null, issues, urls: notifyUrls(read) };
 }
 
 const reader = new Reader();

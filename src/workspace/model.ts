@@ -303,6 +303,13 @@ export interface Workspace {
 export interface Checked {
   readonly workspace: Workspace | null;
   readonly issues: readonly Issue[];
+  /** Addresses that the service itself will ask: whether they may be asked depends on the install. */
+  readonly urls: readonly UrlPlace[];
+}
+
+/** An address in a file of the tree, with the code of an issue about it. */
+export interface UrlPlace extends Pick<Issue, 'path' | 'line' | 'column' | 'code'> {
+  readonly url: string;
 }
 
 /** What a check knows besides the tree. */

@@ -20,6 +20,7 @@ export { MEMORY_REF } from './memory-ref.js';
 export { readPreview, requireNoPreview } from './of-preview.js';
 export { dropPack, keepPack, noteLoaded, type StoredPack, sweepPacks, takePack } from './packs.js';
 export { type LivePlan, livePlan, loadPlan, pinnedPlan } from './plans.js';
+export { urlIssues } from './refuse-urls.js';
 export { type InReach, type PreparedFile, type PreparedTree, prepareTree, readInReach } from './prepare-tree.js';
 export { freePreviewName, previewNames } from './preview-name.js';
 export { chainOf, listens, raiseEvent } from './raise-event.js';

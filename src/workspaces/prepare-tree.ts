@@ -2,6 +2,7 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { blobId, unwritablePaths } from '../git/index.js';
 import type { CheckContext, Issue, SourceFile, Workspace } from '../workspace/index.js';
+import { urlIssues } from './refuse-urls.js';
 import { type LiveShared, readSharedFiles } from './shelf.js';
 
 export interface PreparedFile {
@@ -25,13 +26,14 @@ export interface InReach extends Pick<CheckContext, 'livePaths' | 'secrets'> {
 
 /** Reads and checks a whole tree. Changes nothing. */
 export async function prepareTree(
-  deps: Pick<Deps, 'checker' | 'models' | 'config'>,
+  deps: Pick<Deps, 'checker' | 'models' | 'config' | 'net'>,
   files: readonly (SourceFile & { readonly sha?: string })[],
   { livePaths, secrets, library }: InReach,
 ): Promise<PreparedTree> {
   const context = { livePaths, secrets, models: deps.models.known(), openHosts: deps.config.allowHosts };
   const checked = await deps.checker.check(files, context, library);
-  const issues = [...checked.issues, ...unwritable(files, checked.issues)].sort(byPlace);
+  const found = [...checked.issues, ...urlIssues(deps, checked.urls)];
+  const issues = [...found, ...unwritable(files, found)].sort(byPlace);
   return {
     files: new Map(files.map(({ path, content, sha = blobId(content) }) => [path, { sha, content }])),
     issues,

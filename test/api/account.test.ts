@@ -80,6 +80,7 @@ test('what would make the file unsound is refused with its issues, and nothing c
     { timezone: 'Mars/Olympus' },
     { notify: { events: ['run.exploded'] } },
     { notify: { url: 'javascript:alert(1)' } },
+    { notify: { url: 'https://10.0.0.1/hook' } },
     { notify: { email: 'nobody' } },
     { budget: -1 },
     { budgets: 1 },

@@ -1,9 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
 import { routes } from '../../src/api/routes/index.js';
 import { blobId } from '../../src/git/index.js';
+import { createNet } from '../../src/net/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { createKey } from '../support/create-test-app.js';
-import { bodyOf, createWorkspaceApp, SMALL, type WorkspaceApp } from '../support/workspace-app.js';
+import { bodyOf, createWorkspaceApp, fileList, SMALL, type WorkspaceApp } from '../support/workspace-app.js';
 
 let app: WorkspaceApp;
 beforeAll(async () => {
@@ -37,6 +38,41 @@ test('a workspace’s defaults are set in place, null clears one, and every othe
   for (const body of [{}, { budget: -1 }, { timezone: 'Nowhere/Else' }, { nmae: 'x' }, { notify: { urls: 'x' } }]) {
     expect([body, (await app.patch(at(name), body)).status]).toEqual([body, 422]);
   }
+});
+
+test.each([
+  'https://10.0.0.1/hook',
+  'http://127.0.0.1:9/hook',
+  'http://[::1]/hook',
+  'http://169.254.169.254/latest',
+  'http://2130706433/hook',
+  'https://user:word@example.com/hook',
+])('security 21: a `notify.url` that would not be asked is refused when it is stored: %s', async (url) => {
+  const { name } = await app.workspace();
+  const before = await app.readTree(name);
+  const notify = `notify: { url: "${url}" }`;
+  const flow = `---\ndescription: F.\n${notify}\n---\n\n## One\n\n- approve: human\n\nRight?\n`;
+  const trees = [
+    ['AGENTS.md', `---\n${notify}\n---\n\nBe brief.\n`, 'workspace/bad-value', 2],
+    ['flows/told.md', flow, 'flow/bad-value', 3],
+  ] as const;
+  for (const [path, content, code, line] of trees) {
+    const issues = [{ path, code, line, severity: 'error', message: expect.stringContaining('notify.url') }];
+    const deployed = await app.post(at(name, '/deploy'), { files: fileList({ ...before, [path]: content }) });
+    expect([deployed.status, await deployed.json()]).toMatchObject([422, { issues }]);
+  }
+  expect((await app.patch(at(name), { notify: { url } })).status).toBe(422);
+  expect(await app.readTree(name)).toEqual(before);
+});
+
+test('a `notify.url` on a host that the operator opened, and one by name, is stored', async () => {
+  const config = { ...app.deps.config, allowHosts: [{ host: '10.0.0.1', port: 8080 }] };
+  const opened = await createWorkspaceApp({ routes, config, deps: { net: createNet({ config }) } });
+  const { name } = await opened.workspace();
+  for (const url of ['http://10.0.0.1:8080/hook', 'https://example.com/hook']) {
+    expect(await bodyOf(opened.patch(at(name), { notify: { url } }))).toMatchObject({ notify: { url } });
+  }
+  expect((await opened.patch(at(name), { notify: { url: 'http://10.0.0.1:8081/hook' } })).status).toBe(422);
 });
 
 test('a rename moves every path, takes previews and scopes along, and is an admin’s', async () => {

@@ -46,7 +46,7 @@ beforeAll(async () => {
      parentPort.on('message', ({ input }) => {
        const name = input.text ?? input.files[0].path;
        const done = acts[name]?.() ?? [];
-       if (name !== 'throwLater') parentPort.postMessage({ kind: 'done', output: { workspace: null, issues: done } });
+       if (name !== 'throwLater') parentPort.postMessage({ kind: 'done', output: { workspace: null, issues: done, urls: [] } });
      });
      parentPort.postMessage({ kind: 'ready' });`,
   );
@@ -114,13 +114,13 @@ describe('security 16: a hostile tree costs itself a refusal and nobody else any
         },
       ],
     });
-    for (const answer of answers.slice(1)) expect(answer).toEqual({ workspace: null, issues: [] });
+    for (const answer of answers.slice(1)) expect(answer).toEqual({ workspace: null, issues: [], urls: [] });
   });
 
   test('two at once hold up a third only until their own time is over', async () => {
     const checker = pool({ workerPath: scripted, timeoutMs: 300 });
     const hostile = [checker.check(named('hang'), NO_CONTEXT), checker.check(named('hang'), NO_CONTEXT)];
-    expect(await checker.check(named('fine'), NO_CONTEXT)).toEqual({ workspace: null, issues: [] });
+    expect(await checker.check(named('fine'), NO_CONTEXT)).toEqual({ workspace: null, issues: [], urls: [] });
     for (const { issues } of await Promise.all(hostile)) expect(issues).toMatchObject([{ code: 'tree/too-large' }]);
   });
 
@@ -128,7 +128,7 @@ describe('security 16: a hostile tree costs itself a refusal and nobody else any
     const checker = pool({ workerPath: scripted, timeoutMs: 60_000 });
     const { issues } = await checker.check(named('swallow'), NO_CONTEXT);
     expect(issues).toMatchObject([{ code: 'tree/too-large', message: expect.stringContaining('memory') }]);
-    expect(await checker.check(named('fine'), NO_CONTEXT)).toEqual({ workspace: null, issues: [] });
+    expect(await checker.check(named('fine'), NO_CONTEXT)).toEqual({ workspace: null, issues: [], urls: [] });
   }, 60_000);
 
   test('the limit holds for the real check', async () => {
@@ -144,7 +144,7 @@ test.each(['end', 'fail', 'throwLater'])('a worker that breaks (%s) fails its ow
   const checker = pool({ workerPath: scripted, timeoutMs: 20_000 });
   await expect(checker.check(named(act), NO_CONTEXT)).rejects.toThrow();
   const after = await Promise.all(Array.from({ length: 4 }, () => checker.check(named('fine'), NO_CONTEXT)));
-  expect(after).toEqual(after.map(() => ({ workspace: null, issues: [] })));
+  expect(after).toEqual(after.map(() => ({ workspace: null, issues: [], urls: [] })));
 });
 
 test('a worker that cannot be started is an error of the check, not of the process', async () => {

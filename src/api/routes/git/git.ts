@@ -14,6 +14,7 @@ const tags = ['Git'];
 
 export const getRefs = defineRoute({
   access: 'token',
+  text: true,
   route: createRoute({
     method: 'get',
     path: '/git/{tenant}/{repo}/info/refs',
@@ -38,6 +39,7 @@ export const getRefs = defineRoute({
 
 export const postFetch = defineRoute({
   access: 'token',
+  text: true,
   maxBodyBytes: 'stream',
   route: createRoute({
     method: 'post',
@@ -57,6 +59,7 @@ export const postFetch = defineRoute({
 
 export const postPush = defineRoute({
   access: 'token',
+  text: true,
   maxBodyBytes: 'stream',
   route: createRoute({
     method: 'post',
