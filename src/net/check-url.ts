@@ -7,6 +7,8 @@ import { NetError } from './net-error.js';
 export type AllowHosts = Config['allowHosts'];
 
 const MAX_LENGTH = 8_192;
+/** Always this machine (RFC 6761), so no resolver needs to be asked. */
+const LOCALHOST = /(^|\.)localhost\.?$/;
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
 /** The address, when it may be asked as far as can be told without asking. Throws NetError. */
@@ -19,26 +21,39 @@ export function checkUrl(text: string, allow: AllowHosts, { httpsOnly = false }:
     throw new NetError('bad-url', `addresses of "${url.protocol}" are not asked: use https`);
   if (url.username !== '' || url.password !== '')
     throw new NetError('bad-url', 'the address holds a user or a password: send credentials in a header');
-  if (isIP(hostOf(url)) > 0) refuseAddress(url, hostOf(url), allow);
+  if (isIP(hostOf(url)) > 0 || LOCALHOST.test(url.hostname)) refuseAddress(url, hostOf(url), allow);
   if (httpsOnly && url.protocol === 'http:' && !isOpened(url, allow))
     throw new NetError('denied', `credentials go over https only: write https://${url.host}`);
   return url;
 }
 
-/** Throws when this address may not be connected to for that URL: a private one needs its host opened. */
+/** Throws when the literal address of this URL may not be connected to: a private one needs its host opened. */
 export function refuseAddress(url: URL, address: string, allow: AllowHosts): void {
+  if (!isRefused(url, address, allow)) return;
+  throw new NetError(
+    'denied',
+    rangeOf(address) === 'metadata'
+      ? `${url.hostname} is an address of this machine's cloud or link, which stays shut`
+      : `${url.hostname} is a private address, and those are shut: ${howToOpen(url)}`,
+  );
+}
+
+/** Whether the address may not be connected to for that URL. */
+export function isRefused(url: URL, address: string, allow: AllowHosts): boolean {
   const range = rangeOf(address);
-  const leads = isIP(hostOf(url)) > 0 ? 'is' : 'leads to';
-  if (range === 'metadata')
-    throw new NetError(
-      'denied',
-      `${url.hostname} ${leads} an address of this machine's cloud or link, which stays shut`,
-    );
-  if (range === 'private' && !isOpened(url, allow))
-    throw new NetError(
-      'denied',
-      `${url.hostname} ${leads} a private address, and those are shut: the operator can open it with SERVICE_ALLOW_HOSTS=${url.hostname}:${portOf(url)}`,
-    );
+  return range === 'metadata' || (range === 'private' && !isOpened(url, allow));
+}
+
+/** The refusal of a name, the same whether it does not resolve or resolves to an address that is shut. */
+export function noPublicAddress(url: URL): NetError {
+  return new NetError(
+    'unresolved',
+    `${url.hostname} has no public address: correct the name, or try later; for a private one, ${howToOpen(url)}`,
+  );
+}
+
+function howToOpen(url: URL): string {
+  return `the operator can open it with SERVICE_ALLOW_HOSTS=${url.hostname}:${portOf(url)}`;
 }
 
 /** The host as the system takes it: without the brackets of a literal. */

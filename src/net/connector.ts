@@ -2,8 +2,8 @@ import type { LookupAddress, LookupOptions } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { buildConnector } from 'undici';
-import { type AllowHosts, hostOf, refuseAddress } from './check-url.js';
-import { NetError } from './net-error.js';
+import { type AllowHosts, hostOf, isRefused, noPublicAddress, refuseAddress } from './check-url.js';
+import { isUnresolved } from './failure.js';
 
 /** All addresses of a name, as the system finds them. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
@@ -42,9 +42,19 @@ export async function checkedAddresses(
 ): Promise<readonly LookupAddress[]> {
   const host = hostOf(url);
   const family = isIP(host);
-  const addresses = family > 0 ? [{ address: host, family }] : await resolve(host);
-  if (addresses.length === 0) throw new NetError('unresolved', `${host} has no address: correct the name`);
-  for (const { address } of addresses) refuseAddress(url, address, allow);
+  if (family === 0) return namedAddresses(url, allow, resolve);
+  refuseAddress(url, host, allow);
+  return [{ address: host, family }];
+}
+
+/** One refusal for a name that does not exist and one that is private: it must not tell which names a network has. */
+async function namedAddresses(url: URL, allow: AllowHosts, resolve: Resolve): Promise<readonly LookupAddress[]> {
+  const addresses = await resolve(hostOf(url)).catch((error: NodeJS.ErrnoException) => {
+    if (isUnresolved(error.code ?? '')) return [];
+    throw error;
+  });
+  const isShut = addresses.some(({ address }) => isRefused(url, address, allow));
+  if (isShut || addresses.length === 0) throw noPublicAddress(url);
   return addresses;
 }
 

@@ -4,7 +4,6 @@ import { NetError } from './net-error.js';
 
 /** What the system and undici say, by the code of the error; the first row that fits counts. */
 const FAILURES: readonly (readonly [RegExp, NetFaultKind, (host: string) => string])[] = [
-  [/^(ENOTFOUND|EAI_\w+|ENODATA)$/, 'unresolved', (host) => `the name ${host} is not known: correct it, or try later`],
   [/^UND_ERR_CONNECT_TIMEOUT$|^ETIMEDOUT$/, 'unreachable', (host) => `${host} does not answer in time`],
   [/^UND_ERR_HEADERS_OVERFLOW$/, 'too-large', (host) => `${host} answers with headers of over 16 KiB`],
   [
@@ -13,6 +12,11 @@ const FAILURES: readonly (readonly [RegExp, NetFaultKind, (host: string) => stri
     (host) => `no safe connection to ${host} can be made`,
   ],
 ];
+
+/** Whether the code is of a name that was not resolved. */
+export function isUnresolved(code: string): boolean {
+  return /^(ENOTFOUND|EAI_\w+|ENODATA)$/.test(code);
+}
 
 /** Anything thrown at a hop, as a fault with a sentence; `connected` says whether the other side may have had it. */
 export function toNetError(error: unknown, { host, connected }: { host: string; connected: boolean }): NetError {
