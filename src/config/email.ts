@@ -1,9 +1,10 @@
+import { isEmail } from '../shared/email.js';
 import type { Config } from './config.js';
 import { address, type Parse, type Reader } from './reader.js';
 
 /** `Name <box@example.com>`, or the address alone. */
 const sender: Parse<string> = (text) =>
-  /^([^<>@\r\n]+<[^\s@<>]+@[^\s@<>]+>|[^\s@<>]+@[^\s@<>]+)$/.test(text)
+  isEmail(/^[^<>@\r\n]+<(.+)>$/.exec(text)?.[1] ?? text)
     ? { value: text }
     : { fault: `is "${text}" and must be an address such as Signalbox <box@example.com>` };
 

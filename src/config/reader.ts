@@ -1,4 +1,5 @@
 import { parseDuration } from '../shared/duration.js';
+import { isEmail } from '../shared/email.js';
 import type { ConfigFault } from './config-error.js';
 import type { Environment } from './read-environment.js';
 
@@ -51,8 +52,7 @@ export const parsers = {
     /^[^\s/:]+:\d{1,5}$|^\[[0-9a-f:]+\]:\d{1,5}$/i.test(text)
       ? { value: text }
       : { fault: `is "${text}" and must be host:port, such as 127.0.0.1:7233` },
-  email: (text) =>
-    /^[^\s@]+@[^\s@]+$/.test(text) ? { value: text } : { fault: `is "${text}" and must be an e-mail address` },
+  email: (text) => (isEmail(text) ? { value: text } : { fault: `is "${text}" and must be an e-mail address` }),
 } satisfies Record<string, Parse<unknown>>;
 
 export function oneOf<const T extends string>(...words: readonly T[]): Parse<T> {

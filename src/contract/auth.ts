@@ -1,14 +1,18 @@
 import { z } from 'zod';
+import { EMAIL, MAX_EMAIL } from '../shared/email.js';
 import { ROLES } from '../shared/roles.js';
 import { Me } from './accounts.js';
 import { Next, Time } from './common.js';
 
 /** Folded, so that one address is one person however it is typed. */
-export const Email = z
+export const Email = z.string().trim().toLowerCase().max(MAX_EMAIL).regex(EMAIL, 'must be an e-mail address');
+
+/** Of an account that exists: it may be older than the check of new addresses. */
+const KnownEmail = z
   .string()
   .trim()
   .toLowerCase()
-  .max(254)
+  .max(MAX_EMAIL)
   .regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address');
 
 /** A password that is to be set. */
@@ -27,7 +31,7 @@ export const SignedUp = z
   .object({ ok: z.literal(true), next: z.string().describe('What to do now') })
   .meta({ id: 'SignedUp' });
 
-export const LogInBody = z.strictObject({ email: Email, password: Password });
+export const LogInBody = z.strictObject({ email: KnownEmail, password: Password });
 
 const SessionFields = z.object({
   id: z.string(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Email } from './auth.js';
 import { Next, Time } from './common.js';
 
 const MemberRole = z.enum(['viewer', 'editor', 'admin']);
@@ -7,11 +8,6 @@ const Scope = z
   .min(1, 'name one workspace at least, or say null for all of them')
   .max(1_000)
   .nullable();
-const Email = z
-  .string()
-  .trim()
-  .max(254)
-  .regex(/^[^\s@,<>"]+@[^\s@,<>"]+$/, 'this is no e-mail address');
 
 const Workspaces = z.array(z.string()).nullable().describe('Their names; null means all');
 

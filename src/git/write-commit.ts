@@ -1,4 +1,5 @@
 import { writeCommit as writeCommitObject } from 'isomorphic-git';
+import { isEmail } from '../shared/email.js';
 import type { Actor } from '../shared/roles.js';
 import { gitFs } from './git-fs.js';
 import type { Repository } from './repository.js';
@@ -35,9 +36,7 @@ export async function writeCommit(repository: Repository, input: CommitInput): P
 /** What a commit's header can carry: git refuses angle brackets, line ends and NUL in a name. */
 export function identity(by: Actor): { name: string; email: string } {
   const name = clean(by.label) || by.kind;
-  const email = /^[^\s@]+@[^\s@]+$/.test(clean(by.label))
-    ? clean(by.label)
-    : `${by.kind}.${clean(by.id)}@users.invalid`;
+  const email = isEmail(clean(by.label)) ? clean(by.label) : `${by.kind}.${clean(by.id)}@users.invalid`;
   return { name, email: email.replace(/\s+/g, '-') };
 }
 

@@ -26,7 +26,8 @@ export function checkTree(tree: readonly SourceFile[], context: CheckContext, sh
   const files = [...tree].sort((a, b) => (a.path < b.path ? -1 : 1));
   const issues = checkPaths(files);
   // Beyond the limits nothing is read: that is what they are for.
-  if (issues.some(({ code }) => code === 'tree/too-large')) return { workspace: null, issues: issues.sort(inOrder), urls: [] };
+  if (issues.some(({ code }) => code === 'tree/too-large'))
+    return { workspace: null, issues: issues.sort(inOrder), urls: [] };
   reader.next();
   const refused = new Set(issues.filter(({ severity }) => severity === 'error').map(({ path }) => path));
   const read = files.filter(({ path }) => !refused.has(path)).flatMap((file) => readTreeFile(file, issues));

@@ -20,5 +20,4 @@ export { pathIndex, resolveLink } from './resolve/link-target.js';
 export { unsupportedPatterns, validate } from './schema/index.js';
 export { type CheckedShelf, checkShelf, readShelf, type Shelf, type ShelfEntry } from './shelf.js';
 export { fillWith, renderPath } from './text/index.js';
-export { isAddress } from './values/index.js';
 export { OPTION_VOCABULARY, VOCABULARY, type VocabularyKey, type VocabularyKind } from './vocabulary.js';

@@ -295,7 +295,7 @@ test('a page is filled in: the form by its types, edits only where something was
   const fields = hidden(text);
   const names = [...text.matchAll(/name="((?:form|edit)\.[^"]+)"/g)].map(([, name]) => name);
   // `who` would come first if the order were that of jsonb.
-  expect(names).toEqual(['form.amount', 'form.who', 'form.urgent', 'edit.draft', 'edit.facts']);
+  expect(names).toEqual(['edit.draft', 'edit.facts', 'form.amount', 'form.who', 'form.urgent']);
   const bad = await submit(link(BOSS), {
     ...fields,
     decision: 'approve',

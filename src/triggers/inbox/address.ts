@@ -1,4 +1,4 @@
-import { isAddress } from '../../workspace/index.js';
+import { isEmail } from '../../shared/email.js';
 
 /** No mail program writes a longer line of one address, and reading one takes the square of its length. */
 const MAX_LINE = 2_000;
@@ -13,7 +13,7 @@ export function addressOf(from: string): string | null {
   const [, display = '', inner] = /^(.*)<([^<>]*)>$/s.exec(text) ?? [];
   if (inner !== undefined && /[<>]|,[^"]*$/.test(display.replace(/"(?:[^"\\]|\\.)*"/g, ''))) return null;
   const address = (inner ?? text).trim().toLowerCase();
-  return isAddress(address) ? address : null;
+  return isEmail(address) ? address : null;
 }
 
 /** Whether mail of this address may start the flow: `from:` names addresses and `@domain`s, and none lets everybody. */

@@ -1,4 +1,5 @@
 import { parseDuration } from '../../shared/duration.js';
+import { isEmail } from '../../shared/email.js';
 import type { JsonObject } from '../../shared/json.js';
 import type { RetryPlan } from '../model.js';
 import { picoschema } from '../schema/index.js';
@@ -80,7 +81,7 @@ const approvers: Reader<readonly string[]> = {
 };
 
 export function isApprover(name: string): boolean {
-  return /^(human|owner|role:(viewer|editor|admin|owner)|[^\s@,]+@[^\s@,]+)$/.test(name) && name !== 'role:viewer';
+  return /^(human|owner|role:(editor|admin|owner))$/.test(name) || isEmail(name);
 }
 
 function notApprover(name: string): string {

@@ -4,5 +4,5 @@ export { parseMoney } from './money.js';
 export { nearest } from './nearest.js';
 export { isInterpreterVersion, type PackageManager, parsePackage } from './packages.js';
 export { compilePattern, isPattern, type Pattern } from './pattern.js';
-export { isAddress, isSender } from './sender.js';
+export { isSender } from './sender.js';
 export { isTimeZone } from './time-zone.js';

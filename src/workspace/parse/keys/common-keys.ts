@@ -1,3 +1,4 @@
+import { isEmail } from '../../../shared/email.js';
 import type { JsonObject } from '../../../shared/json.js';
 import { isInterpreterVersion, isTimeZone, parsePackage } from '../../values/index.js';
 import { checked, listOf, mapOf } from '../list-readers.js';
@@ -22,8 +23,8 @@ const NOTIFY_EVENTS = [
 export type NotifyEvent = (typeof NOTIFY_EVENTS)[number];
 
 const emails = checked(listOf(text), (list) => {
-  const bad = list.find((email) => !/^[^\s@,]+@[^\s@,]+$/.test(email));
-  return bad === undefined ? undefined : `${show(bad)} is no email address.`;
+  const bad = list.find((email) => !isEmail(email));
+  return bad === undefined ? undefined : `${show(bad)} is not an e-mail address.`;
 });
 
 export const httpUrl = checked(text, (value) =>
