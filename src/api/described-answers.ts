@@ -73,13 +73,17 @@ export function describeAnswers(route: RouteConfig, described: Described): Respo
 }
 
 /** What the funnel may answer by itself: no route has to repeat it. */
-function errorResponses(route: RouteConfig, { access, readsBody, reads }: Described): Responses {
+function errorResponses(route: RouteConfig, { access, page, readsBody, reads }: Described): Responses {
   const isGuarded = access !== 'open' && access !== 'token';
   const isWrite = route.method !== 'get';
   const rows: readonly [boolean, number, string][] = [
     [readsBody, 400, 'The body is not what its type says: JSON, UTF-8, a form'],
     [isGuarded || access === 'token', 401, 'No credential, or one that is not valid'],
-    [isGuarded || isWrite || access === 'token', 403, 'The role is too low: `need` names the one it takes. Or a page of another origin'],
+    [
+      isGuarded || isWrite || access === 'token',
+      403,
+      'The role is too low: `need` names the one it takes. Or a page of another origin',
+    ],
     [isGuarded || route.request !== undefined, 404, 'There is no such thing, or it is not yours'],
     [isWrite, 408, 'The body did not come in time'],
     [isWrite, 409, 'In conflict with how things stand'],

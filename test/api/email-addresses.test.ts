@@ -75,7 +75,8 @@ test.each([
   (n: string) => `${n}@localhost`,
   (n: string) => `o'brien-${n}@mail.müller.test`,
 ])('what is an e-mail address is one everywhere: %#', async (make) => {
-  for (const [place, takes] of Object.entries(PLACES)) expect([place, await takes(make(newId()))]).toEqual([place, true]);
+  for (const [place, takes] of Object.entries(PLACES))
+    expect([place, await takes(make(newId()))]).toEqual([place, true]);
 });
 
 test('an account from before the check still signs in', async () => {

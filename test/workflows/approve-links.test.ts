@@ -294,7 +294,6 @@ test('a page is filled in: the form by its types, edits only where something was
   const text = await (await page(link(BOSS))).text();
   const fields = hidden(text);
   const names = [...text.matchAll(/name="((?:form|edit)\.[^"]+)"/g)].map(([, name]) => name);
-  // `who` would come first if the order were that of jsonb.
   expect(names).toEqual(['edit.draft', 'edit.facts', 'form.amount', 'form.who', 'form.urgent']);
   const bad = await submit(link(BOSS), {
     ...fields,
