@@ -100,9 +100,11 @@ export function takeBytes(source: Readable, { maxBytes, unproven, deadline = DEA
   });
 }
 
+/** A body is judged by each stretch of `idleMs`, so that bytes that came early buy no time for a trickle after them. */
 function createBodyClock({ idleMs, minBytesPerSecond }: BodyDeadline) {
   const startedAt = performance.now();
   let heardAt = startedAt;
+  let stretch = { since: startedAt, bytes: 0 };
   return {
     heard() {
       heardAt = performance.now();
@@ -111,7 +113,10 @@ function createBodyClock({ idleMs, minBytesPerSecond }: BodyDeadline) {
     fault(bytes: number): Refusal | null {
       const now = performance.now();
       const isIdle = now - heardAt >= idleMs;
-      const isSlow = now - startedAt >= idleMs + (bytes / minBytesPerSecond) * 1_000;
+      const seconds = (now - stretch.since) / 1_000;
+      const isWhole = seconds * 1_000 >= idleMs;
+      const isSlow = isWhole && bytes - stretch.bytes < minBytesPerSecond * seconds;
+      if (isWhole) stretch = { since: now, bytes };
       if (!isIdle && !isSlow) return null;
       const message = `the body did not arrive in time: ${bytes} bytes in ${Math.round((now - startedAt) / 1_000)} s`;
       return new Refusal('timed_out', message, { code: 'body-timeout' });

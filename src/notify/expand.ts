@@ -188,7 +188,8 @@ async function readPusher(sql: Sql, { tenantId, workspaceId }: NoticeRow, member
   const rows = await sql.query<{ email: string }>({
     name: 'notice-pusher',
     text: `SELECT m.email FROM member m JOIN workspace w ON w.id = $3 AND w.tenant_id = m.tenant_id
-      WHERE m.id = $1 AND m.tenant_id = $2 AND (m.all_workspaces OR w.name = ANY(with_previews(m.tenant_id, m.workspaces)))`,
+      JOIN tenant t ON t.id = m.tenant_id
+      WHERE m.id = $1 AND m.tenant_id = $2 AND (t.owner_id = m.id OR m.all_workspaces OR w.name = ANY(with_previews(m.tenant_id, m.workspaces)))`,
     values: [member, tenantId, workspaceId],
   });
   return rows.map(({ email }) => email);

@@ -159,6 +159,10 @@ class Running {
       else this.#collect(launched.stdout, this.#out, 'stdout');
       this.#collect(launched.stderr, this.#err, 'stderr');
       return launched;
+    } catch (error) {
+      // A program that never began is cleared by nothing else.
+      rmSync(this.#filesDir, { recursive: true, force: true });
+      throw error;
     } finally {
       if (stdin !== null) closeSync(stdin);
     }

@@ -38,8 +38,8 @@ const CODED_LETTER = /%(?:4[1-9a-f]|5[0-9a]|6[1-9a-f]|7[0-9a])/gi;
 export function redactTokens(address: string): string {
   return address
     .replace(CODED_LETTER, (coded) => decodeURIComponent(coded))
-    .replace(/\b((?:[\w%-]*)(?:token|key|secret|password))=[^&#\s]*/gi, '$1=[redacted]')
-    .replace(/((?:[\w%-]*)(?:token|key|secret|password))%3D(?:(?!%26)[^&#\s])*/gi, '$1%3D[redacted]')
+    .replace(/(token|key|secret|password)=[^&#\s]*/gi, '$1=[redacted]')
+    .replace(/(token|key|secret|password)%3D(?:(?!%26)[^&#\s])*/gi, '$1%3D[redacted]')
     .replace(CALLBACK, '$1[redacted]')
     .replace(/(\/cli\/login\/)[^/?#\s]+/g, '$1[redacted]')
     .replace(/(^|\/)s\/[\w-]{16,}/g, '$1s/[redacted]');

@@ -91,3 +91,8 @@ test.each([
 ])('%s is logged as %s', (address, expected) => {
   expect(redactTokens(address)).toBe(expected);
 });
+
+test('an address of any length costs no more than its length to redact', () => {
+  const long = `/${'a-%61'.repeat(100_000)}`;
+  expect(redactTokens(`${long}?token=abc`)).toMatch(/\?token=\[redacted\]$/);
+});

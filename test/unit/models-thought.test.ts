@@ -57,6 +57,11 @@ test('a million tags cost no more than their length', () => {
   expect(text).toBe('Tea.');
 });
 
+test('a model that streams nothing but white space costs no more than its length', () => {
+  const { thought, text } = hear([...Array.from({ length: 200_000 }, () => '\n '), 'Tea.']);
+  expect([thought, text.trim()]).toEqual(['', 'Tea.']);
+});
+
 test('reasoning within the text is kept with the turn and not sent back', () => {
   const model = { name: 'm', provider: 'openai-compatible', id: 'm', contextTokens: 1_000, price: null } as const;
   const { text, parts } = hear(['<think>It is tea.</think>', 'Tea.']);

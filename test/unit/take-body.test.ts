@@ -47,6 +47,17 @@ test('a body of one byte now and then is refused, and one at the least rate is n
   expect((await taken).byteLength).toBe(10_000);
 });
 
+test('bytes that came at once buy no time for a trickle after them', async () => {
+  const source = new PassThrough();
+  const refused = expect(takeBytes(source, rules)).rejects.toMatchObject({ kind: 'timed_out' });
+  source.write('a'.repeat(900_000));
+  for (let second = 0; second < 30; second += 1) {
+    source.write('a');
+    await vi.advanceTimersByTimeAsync(1_000);
+  }
+  await refused;
+});
+
 test('a body over its limit is refused at the first byte too many, and leaves the stream whole', async () => {
   const source = new PassThrough();
   const taken = takeBytes(source, { ...rules, maxBytes: 3 });

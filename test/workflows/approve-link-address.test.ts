@@ -45,7 +45,7 @@ test('an approve link with the name of another workspace is 404 and decides noth
       await post(path, { decision: 'perhaps', more: 1 }),
     ];
     for (const answer of answers)
-      expect([answer.status, await answer.json()]).toEqual([404, { error: 'no such run', code: 'not_found' }]);
+      expect([answer.status, await answer.json()]).toEqual([404, { error: 'no such run', code: 'not-found' }]);
     expect((await page(path)).status).toBe(404);
     expect((await submit(path, { decision: 'approve' })).status).toBe(404);
     // A wrong token is refused as everywhere: the answer does not say which workspaces there are.

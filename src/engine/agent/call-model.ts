@@ -52,6 +52,7 @@ interface Call extends CallInHand {
 function callInHand(session: Session, turn: number, deaths: Deaths): Call {
   const call: Call = {
     turn,
+    waits: waitedOf(session, turn).waits,
     deaths,
     isOut: false,
     reserve: null,

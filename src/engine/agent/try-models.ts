@@ -23,6 +23,8 @@ export interface FailedModel {
 /** The call that is made, as the journal has it. */
 export interface CallInHand {
   readonly turn: number;
+  /** How often it was put off by a durable timer. */
+  readonly waits: number;
   /** True while a provider has it: then nobody knows what it will cost. */
   isOut: boolean;
   /** What it has set aside. Once an answer that broke off is booked, it is begun anew first: a stop when it must not be. */
@@ -76,7 +78,9 @@ async function askInPlace(
       if (session.signal.aborted) throw session.signal.reason;
       call.isOut = false;
       if (error.cut) await call.bookCut(model, error, error.cut);
-      const waitMs = waitInPlace(error, tries);
+      // An answer that breaks off is paid for: once the call was put off, one try at a time is enough.
+      const isTriedAgain = !error.cut || call.waits === 0;
+      const waitMs = isTriedAgain ? waitInPlace(error, tries) : null;
       // An endpoint that is known to be down is not waited for while another one may answer.
       if (waitMs === null || (error.circuit && hasNext)) return { model, error };
       const told = { step: step.id, turn: call.turn, error: error.message, waitMs };

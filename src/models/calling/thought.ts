@@ -2,6 +2,8 @@
 const OPEN = /^\s*<(think|thinking|thought|reasoning)>/i;
 /** What may become an open tag with the next piece of text. */
 const MAYBE_OPEN = /^\s*(<[a-z]{0,9})?$/i;
+/** White space that begins an answer is looked through up to here; a model may stream nothing else. */
+const MOST_BEFORE_OPEN = 1_024;
 const LONGEST_CLOSE = '</reasoning>'.length;
 /** A close tag alone on its line: some servers leave out the open tag, which is part of their prompt. */
 const LONE_CLOSE = /(?:^|\n)[ \t]*<\/think>[ \t]*(?:\n\s*|$)/i;
@@ -24,8 +26,9 @@ export function createThoughtFilter() {
   };
   /** Finds out what begins here; false while it may still be either. */
   const begin = (): boolean => {
-    const [tag, name] = OPEN.exec(held) ?? [];
-    if (tag === undefined && MAYBE_OPEN.test(held)) return false;
+    const beginning = held.slice(0, MOST_BEFORE_OPEN);
+    const [tag, name] = OPEN.exec(beginning) ?? [];
+    if (tag === undefined && held.length < MOST_BEFORE_OPEN && MAYBE_OPEN.test(beginning)) return false;
     state = tag === undefined ? 'text' : 'thought';
     if (tag === undefined) held = hadThought ? held.trimStart() : held;
     else cut(tag.length);

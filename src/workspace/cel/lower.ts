@@ -65,6 +65,8 @@ function lowerIn(expr: Expr, outer: Scope): Expr {
 type Kinds = Exclude<Expr['exprKind'], { case: undefined }>;
 type ValueOf<C extends Kinds['case']> = Extract<Kinds, { case: C }>['value'];
 
+const SEARCHES: ReadonlySet<string> = new Set(['contains', 'startsWith', 'endsWith', 'matches']);
+
 /** A text with `{{…}}` is compared as it stands, and so never equal to anything. */
 function checkText(expr: Expr, { constantKind: kind }: ValueOf<'constExpr'>, { seen }: Scope): Expr {
   const path = kind.case === 'stringValue' ? /\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}/.exec(kind.value)?.[1] : undefined;
@@ -90,7 +92,9 @@ function lowerCall(expr: Expr, call: ValueOf<'callExpr'>, scope: Scope): Expr {
   if (call.function === 'has' && call.args.length === 1 && first && isIndex(first))
     return lowerPath(first, scope, true);
   if (!scope.seen.functions.has(call.function)) scope.seen.functions.set(call.function, expr.id);
-  const args = call.args.map((arg) => lowerIn(arg, scope));
+  // A text that is looked for may well have braces: a placeholder that was left unfilled, say.
+  const isSearched = SEARCHES.has(call.function);
+  const args = call.args.map((arg) => (isSearched && arg.exprKind.case === 'constExpr' ? arg : lowerIn(arg, scope)));
   if (!call.target) return replace(expr, 'callExpr', { ...call, args });
   return replace(expr, 'callExpr', { ...call, args, target: lowerIn(call.target, scope) });
 }

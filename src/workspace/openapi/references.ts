@@ -50,8 +50,9 @@ export function addressOf(ref: string, from: string): string {
   if (target === '') return from;
   if (URL.canParse(target)) return new URL(target).href;
   if (URL.canParse(from)) return URL.canParse(target, from) ? new URL(target, from).href : target;
-  // A file of the tree: beside the one that refers to it.
-  return decode(new URL(target, `tree:///${from.split('/').map(encodeURIComponent).join('/')}`).pathname.slice(1));
+  // A file of the tree: beside the one that refers to it. What is not an address leads nowhere.
+  const base = `tree:///${from.split('/').map(encodeURIComponent).join('/')}`;
+  return URL.canParse(target, base) ? decode(new URL(target, base).pathname.slice(1)) : target;
 }
 
 /** The other documents that one refers to. */

@@ -19,20 +19,25 @@ export function forwardRead(reader: ReadStep | ReadGroup, id: string, scope: Ste
     : `\`${id}\` runs in this group, and may have no result yet.`;
 }
 
-/** Whether a step sends the flow from behind what is read to before the reader. */
+/** Whether steps send the flow from behind what is read to before the reader, in one jump or in several. */
 function goesBack({ from, to }: { readonly from: IdPlace; readonly to: IdPlace }, scope: StepScope): boolean {
-  for (const { node, index, group } of scope.values()) {
-    if (node.kind === 'group') continue;
-    // What a misspelt jump means is not known, and it is reported itself.
-    if (JUMPS.some((jump) => node.options.misspelt(jump) !== undefined)) return true;
-    const targets = JUMPS.flatMap((jump) => node.options.values[jump]?.name ?? []);
-    // A branch goes back to itself only.
-    const reaches = (target: IdPlace) =>
-      group === undefined ? target.index <= from.index && index >= to.index : node === from.node && node === to.node;
-    for (const name of targets) {
-      const target = scope.get(name);
-      if (target && reaches(target)) return true;
+  const jumps = [...scope.values()].filter(({ node }) => node.kind !== 'group');
+  // What a misspelt jump means is not known, and it is reported itself.
+  const isUnknown = ({ node }: IdPlace) =>
+    node.kind !== 'group' && JUMPS.some((jump) => node.options.misspelt(jump) !== undefined);
+  if (jumps.some(isUnknown)) return true;
+  const targetsOf = ({ node }: IdPlace) =>
+    node.kind === 'group' ? [] : JUMPS.flatMap((jump) => scope.get(node.options.values[jump]?.name ?? '') ?? []);
+  // A branch goes back to itself only.
+  if (from.node === to.node && jumps.some((place) => place.node === from.node && targetsOf(place).includes(from)))
+    return true;
+  // The steps from here on run after what is read; each of them may send the flow further back.
+  let reached = to.index;
+  for (let before = Number.POSITIVE_INFINITY; reached < before; ) {
+    before = reached;
+    for (const place of jumps.filter(({ index, group }) => group === undefined && index >= before)) {
+      for (const target of targetsOf(place)) reached = Math.min(reached, target.index);
     }
   }
-  return false;
+  return reached < to.index && reached <= from.index;
 }

@@ -93,3 +93,8 @@ Go.
     ['step/bad-expression', 16],
   ]);
 });
+
+test('a text that is looked for may have braces', () => {
+  expect(messageOf('!steps.draft.result.contains("{{name}}")')).toBe(null);
+  expect(messageOf("input.a.startsWith('{{')")).toBe(null);
+});

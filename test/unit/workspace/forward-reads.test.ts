@@ -51,6 +51,13 @@ test.each([
     'a step before the one that sends the flow back',
     step('A', "when: steps.b.status != 'failed'") + step('B') + step('C', 'on_fail: a', 'max_rounds: 2'),
   ],
+  [
+    'a step that sends the flow back to it by way of another one',
+    step('Plan', 'when: !has(steps.check.decision) || steps.check.decision.approved') +
+      step('Draft') +
+      step('Review', 'approve: human', 'on_reject: plan', 'max_rounds: 3') +
+      step('Check', 'approve: human', 'on_reject: draft', 'max_rounds: 3'),
+  ],
   ['a branch of a group that came before', GROUP() + step('C', "when: steps.left.result == 'x'")],
 ])('a condition may read %s', (_what, text) => {
   expect(codesOf(text)).toEqual([]);

@@ -40,6 +40,24 @@ test.each([
   ]);
 });
 
+test.each(['http://[bad/x.yaml', '//[', 'https://', 'http://a:99999/x', 'https://api.example.com:PORT/a.yaml'])(
+  'a reference that is not an address (%s) throws nothing: it leads nowhere',
+  (ref) => {
+    const document = (where: string) => ({
+      'tools/shop/tool.md': tool('openapi: api.json'),
+      'tools/shop/api.json': JSON.stringify({
+        openapi: '3.1.0',
+        paths: {
+          '/x': { get: { operationId: 'x', responses: { 200: { $ref: ref } } } },
+          ...(where && { [where]: { $ref: ref } }),
+        },
+      }),
+    });
+    expect(issuesOf(document(''))).toEqual([]);
+    expect(issuesOf(document('/y')).map(([, code]) => code)).toEqual(['tool/bad-value']);
+  },
+);
+
 test('what a document has at an address is left open: only a run can read it', () => {
   const files = {
     'tools/shop/tool.md': tool('openapi: api.yaml', 'methods: [POST]'),
