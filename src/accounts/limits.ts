@@ -12,14 +12,15 @@ const LIMITS = {
   'signup-caller': { points: 20, duration: 3_600 },
   'login-pair': { points: 10, duration: 900 },
   'login-caller': { points: 10, duration: 900 },
+  /** Guesses by the holder of a session, whether they sign in again or change the password. */
   'password-session': { points: 10, duration: 900 },
   'cli-caller': { points: 30, duration: 900 },
   'cli-code': { points: 20, duration: 900 },
 } as const;
 type Limit = keyof typeof LIMITS;
 
-/** Failed sign-ins of one subject before each further one waits, and how long they are counted, in seconds. */
-const PACE = { free: 10, duration: 900, mostMs: 4_000 } as const;
+/** Failed sign-ins of one account before each further one waits, and how long they are counted, in seconds. */
+const PACE = { free: 10, duration: 900, mostMs: 4_000, longestWaitMs: 30_000 } as const;
 
 /** What is counted for whom; a subject that is not known is not counted. */
 export type Attempts = Readonly<Partial<Record<Limit, string | null>>>;
@@ -40,8 +41,9 @@ const made = new WeakMap<Db, Limiters>();
 const paces = new WeakMap<Db, Limiter>();
 
 /**
- * Counts a sign-in of an account or a device, and waits the longer the more of its sign-ins failed: guesses become slow
- * for all callers together, and nobody is refused. Answers how to take the count back once the sign-in succeeded.
+ * Counts a sign-in of an account and waits for its slot. The more sign-ins failed, the further apart the slots are, so
+ * the rate of guesses is bounded for all callers together, however many guess at once. When the wait would be too long,
+ * refuses `rate_limited` and counts nothing. Returns a function that takes the count back after a successful sign-in.
  */
 export async function slowDown(
   { db }: Pick<Deps, 'db'>,
@@ -51,9 +53,42 @@ export async function slowDown(
   const limiter = paceOf(db);
   const key = hash(subject);
   const { consumedPoints } = await limiter.consume(key);
-  const ms = slowDownMs(consumedPoints - 1);
-  if (ms > 0) await wait(ms);
+  const delayMs = slowDownMs(consumedPoints - 1);
+  if (delayMs > 0) {
+    const slot = await reserveSlot(db, `login-slot:${key}`, delayMs);
+    if ('retryMs' in slot) {
+      await limiter.giveBack(key);
+      throw tooMany(slot.retryMs);
+    }
+    await wait(slot.waitMs);
+  }
   return () => limiter.giveBack(key);
+}
+
+type Slot = { readonly waitMs: number } | { readonly retryMs: number };
+
+const NOW_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
+/**
+ * Reserves the account's next slot, in one statement so that no two sign-ins get the same one. A slot is a row of the
+ * counts whose `expire` is its time: once that has passed, the row means nothing and the sweep may take it.
+ */
+async function reserveSlot(db: Db, key: string, delayMs: number): Promise<Slot> {
+  const [reserved] = await db.query<{ ms: number }>({
+    name: 'reserve-login-slot',
+    text: `INSERT INTO rate_limit AS r (key, points, expire) VALUES ($1, 0, ${NOW_MS} + $2::bigint)
+      ON CONFLICT (key) DO UPDATE SET expire = greatest(r.expire + $2::bigint, excluded.expire)
+        WHERE r.expire + $2::bigint <= ${NOW_MS} + $3::bigint
+      RETURNING (expire - ${NOW_MS})::int AS ms`,
+    values: [key, delayMs, PACE.longestWaitMs],
+  });
+  if (reserved) return { waitMs: Math.max(0, reserved.ms) };
+  const [taken] = await db.query<{ ms: number }>({
+    name: 'taken-login-slot',
+    text: `SELECT (expire - ${NOW_MS})::int AS ms FROM rate_limit WHERE key = $1`,
+    values: [key],
+  });
+  return { retryMs: Math.max(0, (taken?.ms ?? 0) + delayMs - PACE.longestWaitMs) };
 }
 
 /** 250 ms after ten failures, twice as long after each further one, and four seconds at most. */

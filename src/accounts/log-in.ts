@@ -35,10 +35,7 @@ export async function logIn(
   { email, password }: { readonly email: string; readonly password: string },
   browser: Browser,
 ): Promise<LoggedIn> {
-  const device = await knownDevice(deps, email, browser.replaces);
-  const attempt = device === null ? attemptsOf(deps, email, browser) : {};
-  await countAttempt(deps, attempt, assertRoomForPassword);
-  const forget = await slowDown(deps, device ?? email);
+  const giveBack = await countLogin(deps, email, browser);
   const [member] = await deps.db.query<{ id: string; tenant: string; passwordHash: string }>({
     name: 'log-in',
     text: 'SELECT id, tenant_id AS tenant, password_hash AS "passwordHash" FROM member WHERE email = $1',
@@ -46,11 +43,31 @@ export async function logIn(
   });
   const right = await verifyPassword(member?.passwordHash ?? null, password);
   if (!member || !right) throw wrong();
-  await Promise.all([giveBackAttempt(deps, attempt), forget()]);
+  await giveBack();
   const token = await deps.db.transaction((sql) => startSession(sql, { ...member, email }, browser));
   const session = await authenticateSession(deps, token, browser.address);
   if (!session) throw wrong();
   return { caller: session.caller, token };
+}
+
+/**
+ * Counts the attempt and waits as long as it must. A known device has a count of its own, which it shares with changes
+ * of the password, and never waits: guesses by strangers do not affect it. Returns a function that takes the count back.
+ */
+async function countLogin(deps: Deps, email: string, browser: Browser): Promise<() => Promise<unknown>> {
+  const device = await knownDevice(deps, email, browser.replaces);
+  const attempt = device === null ? attemptsOf(deps, email, browser) : { 'password-session': device };
+  await countAttempt(deps, attempt, assertRoomForPassword);
+  const giveBack = () => giveBackAttempt(deps, attempt);
+  if (device !== null) return giveBack;
+  try {
+    const forget = await slowDown(deps, email);
+    return () => Promise.all([giveBack(), forget()]);
+  } catch (error) {
+    // No password was tested, so a caller who retries after that time is not locked out for it.
+    await giveBack();
+    throw error;
+  }
 }
 
 /**
@@ -63,7 +80,7 @@ function attemptsOf({ config }: Pick<Deps, 'config'>, email: string, { address }
   return { 'login-caller': config.trustProxy ? caller : null, 'login-pair': `${caller ?? ''} ${email}` };
 }
 
-/** The id of the live session of this very person whose cookie came along: their own browser is never locked out. */
+/** The id of the live session of this very person whose cookie came along. Strangers never lock out such a browser. */
 async function knownDevice({ db }: Pick<Deps, 'db'>, email: string, token: string | null): Promise<string | null> {
   if (token === null) return null;
   const [session] = await db.query<{ id: string }>({
