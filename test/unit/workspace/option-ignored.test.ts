@@ -69,6 +69,43 @@ describe('a gate that is almost one is an error', () => {
   });
 });
 
+describe('an option with a value that almost fits is an error', () => {
+  test.each([
+    ['words behind it', '- approve: human before sending'],
+    ['a bracket behind it', '- approve: human (before it is sent)'],
+    ['a comma behind it', '- approve: human, always'],
+    ['capitals and a sign', '- Approve: Human!'],
+    ['an article', '- approve: the owner'],
+    ['two deciders', '- approve: owner or human'],
+    ['two addresses', '- approve: owner@acme.com and cfo@acme.com'],
+    ['a role', '- approve: any role:admin, please'],
+    ['a bold key', '- **approve:** human (Anna)'],
+    ['a misspelt key', '- aprove: human (Anna)'],
+    ['a paragraph', 'approve: human (Anna)'],
+    ['a number of deciders', 'Need: 2'],
+    ['a duration', '- timeout: 30s max'],
+    ['an amount', '- budget: $5 per run'],
+    ['a number', '- max_rounds: 3 times'],
+    ['a word', '- on_reject: stop the run'],
+    ['a flag', '- self: false (four eyes)'],
+    ['a list of names', '- secrets: [STRIPE_KEY] only'],
+    ['a heading of depth 4', '#### approve: human'],
+    ['a heading of depth 5', '##### Approve: human #####'],
+    ['a heading of depth 6 in a quote', '> ###### approve: human'],
+    ['a fence with a comment', '```yaml\n# Ask first.\napprove: human\n```'],
+    ['a fence with an unknown line before', '```yaml\nnote: x\napprove: human\n```'],
+    ['a fence with an unknown line behind', '```\n- Approve: human\n- note: x\n```'],
+  ])('%s', (_what, text) => {
+    const issues = issuesOf(`${FIRST}## Pay @writer\n\nLook closely.\n\n${text}\n`);
+    expect(issues.map(({ code, severity }) => [code, severity])).toEqual([['step/option-ignored', 'error']]);
+  });
+
+  test('the hint names all deciders', () => {
+    const [issue] = issuesOf(`${FIRST}## Pay @writer\n\nLook.\n\n- approve: ada@acme.com and Bob@acme.com, always\n`);
+    expect(issue?.hint).toContain('`- approve: [ada@acme.com, bob@acme.com]`');
+  });
+});
+
 interface Sample {
   readonly path: string;
   readonly files: Readonly<Record<string, string>>;
@@ -174,6 +211,8 @@ describe('prose is no option', () => {
     ['a comment', '<!-- - approve: human -->\n\nGo.'],
     ['a table', '| Field | Meaning |\n|---|---|\n| budget | what it costs |\n| approve | who signs |'],
     ['code in a sentence', 'Say that `approve: human` is an option, and `timeout: 2h` another.'],
+    ['fields with a choice', '- self: true or false\n- approve: yes or no\n- tools: what, if any, was used'],
+    ['an approver in a title of depth 4', '#### Approvers: the owner of the shop\n\nAsk.'],
     ['times and prices', 'The flight takes 2h and costs $500.\n\n- Seed: 2\n- Unit: 5\n- Width: 30'],
   ])('%s', (_what, text) => {
     // Right under the heading `- key: value` is an option, whatever it says.
@@ -184,6 +223,15 @@ describe('prose is no option', () => {
   test.each([
     ['an example value in a list', 'Sum it up:\n\n- Customer: Ada\n- Budget: 500\n- Timeout: 2h'],
     ['a line of its own', 'Plan a trip.\n\nBudget: 500'],
+    ['an exact line of its own', 'Plan a trip.\n\nbudget: 500'],
+    ['a list of one', 'Plan a trip.\n\n- Budget: 500'],
+    ['more than a value', 'Plan a trip.\n\n- Budget: 500 per person\n- Timeout: 30s max'],
+    ['a wait in a list of prose', '1. Ask the customer\n2. Wait 2h\n3. Ask again'],
+    ['a first paragraph', 'edit draft'],
+    ['a fence behind prose', 'Write this:\n\n```yaml\ntimeout: 30s\nbudget: 5\n```'],
+    ['a fence of data', '```\n{\n  "id": 1,\n  "approve": "human",\n  "tools": ["a", "b"]\n}\n```'],
+    ['a fence with a document', '```markdown\n## Pay @writer\n\n- approve: human\n\nPay.\n```'],
+    ['a heading', 'Plan a trip.\n\n#### Budget: 500\n\nGo.'],
   ])('that could be one is warned of: %s', (_what, text) => {
     const issues = issuesOf(`${FIRST}## Go @writer\n\n${text}`);
     expect(issues.length).toBeGreaterThan(0);

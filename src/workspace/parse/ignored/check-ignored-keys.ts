@@ -73,5 +73,5 @@ function readIn(lines: readonly string[], keys: KnownKeys): string[] {
   const found = own.map((line) => readOptionLike(line, look));
   return found
     .flatMap((option) => (option === null ? [] : [option.known.key]))
-    .slice(0, found.includes(null) ? 0 : undefined);
+    .slice(0, found.some((option) => option === null || option.isPart) ? 0 : undefined);
 }

@@ -72,14 +72,28 @@ function checkGroup(findings: Findings, { group, home, isFirst }: Place): void {
   const look = lookOf(findings.source, home.keys);
   const found = group.lines.map((line) => ({ line, option: readOptionLike(line.text, look) }));
   const isAlone = found.every(({ option }) => option !== null);
-  if (group.isCode && !isAlone) return;
+  const holdsGate = found.some(({ line, option }) => option !== null && isGate(option, line.text));
+  const isMixed = group.isCode && !isAlone;
+  if (isMixed && !found.some(({ option }) => option?.known.isRisky && option.fit === 'strong')) return;
+  const isExample = group.isCode && (isMixed ? !holdsGate || group.lines.some(isHeadingLine) : !isFirst && !holdsGate);
   for (const { line, option } of found) {
     if (option === null) continue;
     const isListed = line.isItem || option.hasMark;
     const severity = severityOf(option, { isFirst, isAlone, isListed });
     if (severity === null) continue;
-    reportIgnored(findings, line.offset, { option, home, severity });
+    reportIgnored(findings, line.offset, { option, home, severity: isExample ? 'warning' : severity });
   }
+}
+
+/** A line that makes a code block more than an example. Data in JSON and lists of names are often examples. */
+function isGate({ known, fit, meant, isExact, isPart }: OptionLike, text: string): boolean {
+  if (!known.isRisky || fit !== 'strong' || (isPart && !isExact) || /^\s*["'{]/.test(text)) return false;
+  return known.key === 'approve' || !/: [[{]/.test(meant);
+}
+
+/** A code block with one shows a whole document. */
+function isHeadingLine({ text }: { readonly text: string }): boolean {
+  return /^\s*##+[ \t]/.test(text);
 }
 
 const TO_MEAN_TEXT = 'To mean the text, put a backslash before the list mark, or use a `text` code block';
@@ -104,6 +118,8 @@ export function checkHeadingText(findings: Findings, title: string, offset: numb
     const look = lookOf(findings.source, STEP_KEYS);
     const option = readOptionLike(text.replace(/\s*@[\w.-]+\s*$/, ''), look);
     if (option === null || !option.known.isRisky || option.fit !== 'strong') continue;
+    // `## Approve: human review` is a title.
+    if (option.isPart && !option.isExact) continue;
     reportIgnored(findings, offset, { option, home: HOMES.step, severity: 'error' });
   }
 }
@@ -131,11 +147,19 @@ interface Seen {
   readonly isListed: boolean;
 }
 
+/** A weak value of these is hardly prose behind a colon. */
+const GATE_KEYS: ReadonlySet<string> = new Set(['approve', 'when', 'need']);
+
 /** An error only where prose is unlikely; null where an option without risk is more likely prose. */
 function severityOf(option: OptionLike, { isFirst, isAlone, isListed }: Seen): 'error' | 'warning' | null {
-  const isClear = (option.isExact && (isListed || isAlone)) || (isAlone && (isListed || isFirst));
-  if (!option.known.isRisky) return isClear ? 'warning' : null;
-  return isClear || option.fit === 'strong' ? 'error' : 'warning';
+  const { known, fit, isExact, hasSeparator, isPart } = option;
+  const isClear = (isExact && (isListed || isAlone)) || (isAlone && (isListed || isFirst));
+  if (!known.isRisky) return isClear ? 'warning' : null;
+  if (fit === 'strong' || (isExact && isListed)) return 'error';
+  if (isPart) return 'warning';
+  const isInPlace = isFirst && isAlone && (isListed || hasSeparator);
+  const isGateLine = GATE_KEYS.has(known.key) && hasSeparator && (isAlone || isListed || isExact);
+  return isInPlace || isGateLine ? 'error' : 'warning';
 }
 
 function shortened(text: string): string {

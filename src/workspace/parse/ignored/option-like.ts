@@ -1,4 +1,5 @@
-import { type Fit, findKey, findNearKey, type KnownKey, type KnownKeys } from './known-keys.js';
+import { type Fit, findKey, findNearKey, type KnownKey, type KnownKeys, lettersOf } from './known-keys.js';
+import { startOf } from './value-start.js';
 
 /** A line of text that looks like `key: value` of the format. */
 export interface OptionLike {
@@ -10,6 +11,10 @@ export interface OptionLike {
   readonly isExact: boolean;
   /** A list mark of any kind stands before it. */
   readonly hasMark: boolean;
+  /** A colon or another sign stands between key and value. */
+  readonly hasSeparator: boolean;
+  /** Only the beginning of the value fits: `30s max`. */
+  readonly isPart: boolean;
 }
 
 /** What lines of one file are compared with, and how many more times: each costs about what reading an option costs. */
@@ -34,11 +39,15 @@ export function readOptionLike(line: string, look: Look): OptionLike | null {
   const { text, hasMark } = withoutMarks(line.replace(INVISIBLE, '').replaceAll('\u00A0', ' ').trim());
   if (!LETTERS_FIRST.test(text)) return null;
   const [, word = '', value = ''] = SEPARATED.exec(text) ?? [];
-  const found = value === '' ? null : withKey(look, word, value);
+  const hasColon = /^\s*[:：=]/u.test(text.slice(word.length));
+  const found = value === '' ? null : withKey(look, word, { value, hasColon });
   const isExact = EXACT.test(text) && !/[\u00A0\t]/.test(line);
-  if (found) return { ...found, isExact: isExact && text.startsWith(`${found.known.key}:`), hasMark };
+  if (found) {
+    const isOwn = isExact && text.startsWith(`${found.known.key}:`);
+    return { ...found, isExact: isOwn, hasMark, hasSeparator: true };
+  }
   const bare = withoutSeparator(look, text);
-  return bare && { ...bare, isExact: false, hasMark };
+  return bare && { ...bare, isExact: false, hasMark, hasSeparator: false };
 }
 
 function withoutMarks(line: string): { text: string; hasMark: boolean } {
@@ -52,14 +61,27 @@ function withoutMarks(line: string): { text: string; hasMark: boolean } {
   return { text: text.replace(/\s*\|$/, ''), hasMark: text !== line || text.startsWith('{') };
 }
 
-type Found = Omit<OptionLike, 'isExact' | 'hasMark'>;
+type Found = Omit<OptionLike, 'isExact' | 'hasMark' | 'hasSeparator'>;
 
-function withKey(look: Look, word: string, value: string): Found | null {
+interface Written {
+  readonly value: string;
+  readonly hasColon: boolean;
+}
+
+function withKey(look: Look, word: string, { value, hasColon }: Written): Found | null {
   const key = findKey(look.keys, word);
-  if (key) return withValue(look, key, value);
+  if (key) return withValue(look, key, value) ?? (hasColon ? withStart(key, value) : null);
   const near = findNearKey(look.keys, word);
-  const found = near === null || near.isName ? null : withValue(look, near, value);
+  if (near === null || near.isName) return null;
+  // `Approver: the owner of the shop` has another word, no misspelt one.
+  const isMisspelt = hasColon && !lettersOf(word).startsWith(near.key);
+  const found = withValue(look, near, value) ?? (isMisspelt ? withStart(near, value) : null);
   return found?.fit === 'strong' ? found : null;
+}
+
+function withStart(known: KnownKey, value: string): Found | null {
+  const start = startOf(known, value);
+  return start && { known, fit: start.fit, meant: `${known.key}: ${start.text}`, isPart: true };
 }
 
 function withValue(look: Look, known: KnownKey, value: string): Found | null {
@@ -67,7 +89,7 @@ function withValue(look: Look, known: KnownKey, value: string): Found | null {
   look.left -= 1;
   for (const spelled of spellings(value)) {
     const fit = known.fit(spelled);
-    if (fit !== 'no') return { known, fit, meant: `${known.key}: ${spelled}` };
+    if (fit !== 'no') return { known, fit, meant: `${known.key}: ${spelled}`, isPart: false };
   }
   return null;
 }

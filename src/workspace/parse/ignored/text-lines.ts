@@ -1,4 +1,4 @@
-import type { Code, List } from 'mdast';
+import type { Code, Heading, List } from 'mdast';
 import { type Block, end, start } from '../markdown.js';
 import { isComment } from '../options.js';
 import type { Source } from '../source.js';
@@ -14,7 +14,7 @@ export interface TextLine {
 /** Lines that belong together: the items of a list, a paragraph, a code block. */
 export interface TextGroup {
   readonly lines: readonly TextLine[];
-  /** Code holds examples too, so it counts only as a whole. */
+  /** Code holds examples too, so it counts only as a whole or by an option that hardly is an example. */
   readonly isCode: boolean;
 }
 
@@ -30,6 +30,7 @@ export function groupsOf(source: Source, block: Block): TextGroup[] {
   if (block.type === 'blockquote') return childrenOf(block).flatMap((child) => groupsOf(source, child));
   if (block.type === 'code') return codeGroups(source, block as Block & Code);
   if (block.type === 'paragraph') return [{ lines: linesOf(source, block), isCode: false }];
+  if (block.type === 'heading') return headingGroups(source, block as Block & Heading);
   if (block.type !== 'html' || isComment(block)) return [];
   if (block.value.includes('<!--')) return [];
   const lines = linesOf(source, block).filter(({ text }) => text.length < MAX_HTML_LINE);
@@ -59,10 +60,23 @@ function listGroups(source: Source, list: Block & List): TextGroup[] {
   return [{ lines: items, isCode: false }, ...deeper];
 }
 
+/** Headings of steps and cases are looked at where they are read. */
+function headingGroups(source: Source, block: Block & Heading): TextGroup[] {
+  if (block.depth < 4) return [];
+  const lines = linesOf(source, block).map((line) => ({ ...line, text: line.text.replace(/^\s*#+|\s#+\s*$/g, '') }));
+  return [{ lines, isCode: false }];
+}
+
+const FENCE_LINE = /^\s*(?:`{3,}|~{3,})/;
+/** One `#`: a line with more of them is a heading in markdown. */
+const COMMENT_LINE = /^\s*(?:#(?!#)|\/\/)/;
+
 function codeGroups(source: Source, block: Block & Code): TextGroup[] {
   const info = [block.lang, block.meta].filter(Boolean).join(' ');
   if (!OPTION_FENCE.test(info)) return [];
-  const lines = linesOf(source, block).filter(({ text }) => !/^\s*(?:`{3,}|~{3,})/.test(text) && text.trim() !== '');
+  const lines = linesOf(source, block).filter(
+    ({ text }) => !FENCE_LINE.test(text) && !COMMENT_LINE.test(text) && text.trim() !== '',
+  );
   return [{ lines: lines.map((line) => ({ ...line, isItem: true })), isCode: true }];
 }
 
