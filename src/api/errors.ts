@@ -3,6 +3,7 @@ import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { Refusal, type RefusalKind } from '../shared/refusal.js';
 import { StorageUnavailable, toStorageError } from '../shared/storage-unavailable.js';
+import { CLIENT_LEFT, hasClientLeft, isStopped } from './client-left.js';
 import type { AppEnv } from './env.js';
 import { refusalPage } from './pages/refusal-page.js';
 import { isUnstorableText } from './unstorable-text.js';
@@ -42,6 +43,10 @@ export function onError(error: Error, c: Context<AppEnv>): Response | Promise<Re
     }
     if (c.var.page) return refusalPage(c, refusal.message, STATUS[refusal.kind]);
     return c.json({ error: refusal.message, code: codeOf(refusal), ...refusal.details }, STATUS[refusal.kind]);
+  }
+  if (isStopped(error) && hasClientLeft(c)) {
+    c.var.log.debug({ err: error }, 'stopped, since the client has left');
+    return c.newResponse(null, CLIENT_LEFT);
   }
   c.var.log.error({ err: error }, 'unhandled');
   return c.json({ error: 'internal error', code: 'internal', requestId: c.var.requestId }, 500);

@@ -17,6 +17,7 @@ import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import { Refusal } from '../shared/refusal.js';
+import { CLIENT_LEFT } from './client-left.js';
 import type { AppEnv } from './env.js';
 import { onError } from './errors.js';
 import { requireThing } from './guard.js';
@@ -26,7 +27,7 @@ const KEPT_HEADERS = ['content-type', 'location', 'etag'];
 
 /**
  * Honours `Idempotency-Key`: the first answer is kept for a day and given again to the same call. What says "not now"
- * (429, 5xx) is not kept, since that call is meant to be repeated; where nobody knows whether it took effect the key
+ * (429, 499, 5xx) is not kept, since that call is meant to be repeated; where nobody knows whether it took effect the key
  * stays taken. `settled` handlers write their answer with their effect, so their key is only leased: when the process
  * dies or falls silent, the same call may take over, and what the first one still tries to commit is undone.
  */
@@ -54,7 +55,8 @@ export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response
       .finally(() => clearInterval(lease));
     if (unsure) return response;
     failpoint('answer-unsent');
-    if (response.status >= 500 || response.status === 429) await releaseIdempotencyKey(deps, held);
+    const isAnswer = response.status < 500 && response.status !== 429 && response.status !== CLIENT_LEFT;
+    if (!isAnswer) await releaseIdempotencyKey(deps, held);
     else await keepAnswer(deps, held, await toKept(response));
     return response;
   };

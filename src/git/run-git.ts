@@ -130,8 +130,9 @@ export class GitFailed extends Error {
     message: string,
     /** It asked for more memory, time or disk than it may use: what it was to do is too much, and nothing is broken. */
     readonly isOverLimits: boolean,
+    options?: ErrorOptions,
   ) {
-    super(message);
+    super(message, options);
   }
 }
 
@@ -161,7 +162,8 @@ export async function runGit(repository: Repository, args: readonly string[], ru
   const code = await endOf(child);
   if (cut || (code !== null && accept.includes(code))) return { stdout: Buffer.concat(parts), code: code ?? -1, cut };
   const isOverLimits = (code === null && !run.signal?.aborted) || NO_MEMORY.test(stderr);
-  throw new GitFailed(`git ${args[0]} failed (${code ?? 'killed'}): ${stderr.trim()}`, isOverLimits);
+  const reason = run.signal?.aborted ? { cause: run.signal.reason } : undefined;
+  throw new GitFailed(`git ${args[0]} failed (${code ?? 'killed'}): ${stderr.trim()}`, isOverLimits, reason);
 }
 
 /** The exit code; null when a signal ended it. Rejects when git cannot be started. */

@@ -9,6 +9,7 @@ import { StorageUnavailable, toStorageError } from '../../../shared/storage-unav
 import { byDevelopment } from '../../auth/authenticate.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { bodyStream } from '../../body-stream.js';
+import { ClientLeft, clientSignal } from '../../client-left.js';
 import type { AppEnv } from '../../env.js';
 import { STATUS } from '../../errors.js';
 
@@ -86,10 +87,10 @@ export function bodyOf(c: Context<AppEnv>, longestMs: number = LONGEST_MS): GitB
   });
   raw.once('close', () => clearTimeout(timer));
   raw.pause();
-  const signal = AbortSignal.any([c.req.raw.signal, idle.signal, AbortSignal.timeout(longestMs)]);
+  const signal = AbortSignal.any([clientSignal(c), idle.signal, AbortSignal.timeout(longestMs)]);
   // Never the request itself: to destroy that one ends the connection, and a refusal with it.
   const body = raw.pipe(withErrorListener(encoding === undefined ? new PassThrough() : createGunzip()));
-  const leave = () => body.destroy(new Error('the client has left'));
+  const leave = () => body.destroy(new ClientLeft());
   raw.once('close', () => {
     if (!raw.readableEnded) leave();
   });

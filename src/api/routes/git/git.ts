@@ -1,6 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { advertiseFetch, advertisePush, receivePush, serveFetch } from '../../../remotes/index.js';
 import { notFound } from '../../../shared/refusal.js';
+import { clientSignal } from '../../client-left.js';
 import { defineRoute } from '../../define-route.js';
 import { bodyOf, FETCH_LONGEST_MS, forGit, NO_CACHE, remoteOf, streamed } from './git-request.js';
 
@@ -30,7 +31,7 @@ export const getRefs = defineRoute({
       const isPush = service === 'git-receive-pack';
       const remote = await remoteOf(c, isPush ? service : 'git-upload-pack');
       if (service !== 'git-upload-pack' && !isPush) throw notFound('service: use a git that speaks smart HTTP');
-      const request = { protocol: c.req.header('git-protocol'), signal: c.req.raw.signal };
+      const request = { protocol: c.req.header('git-protocol'), signal: clientSignal(c) };
       const refs = isPush ? await advertisePush(c.var.deps, remote) : await advertiseFetch(c.var.deps, remote, request);
       const type = `application/x-${service}-advertisement`;
       return c.body(new Uint8Array(refs), 200, { ...NO_CACHE, 'Content-Type': type });

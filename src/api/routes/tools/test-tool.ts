@@ -2,6 +2,7 @@ import { createRoute } from '@hono/zod-openapi';
 import { ErrorBody, WorkspaceParams } from '../../../contract/common.js';
 import { TestTool, ToolTested } from '../../../contract/tools.js';
 import { requireTool, testTool as test } from '../../../runs/index.js';
+import { clientSignal } from '../../client-left.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, jsonResponse, okResponse } from '../../schemas.js';
 import { nameParam } from '../runs/params.js';
@@ -24,7 +25,7 @@ export const testTool = defineRoute({
   handle: async (c) => {
     const { ws: workspace, tool } = c.req.valid('param');
     const { args = {}, path } = c.req.valid('json');
-    const input = { workspace, tool, args, path, signal: c.req.raw.signal };
+    const input = { workspace, tool, args, path, signal: clientSignal(c) };
     return c.json(await test(c.var.deps, c.var.caller, input), 200);
   },
 });
