@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../src/config/index.js';
 
-/** One model, `small`, of that context, served at the address: what compaction is tried on. */
+/** The model `small`, of that context, served at the address: what compaction is tried on. `large` differs in its context alone. */
 export function smallModel(baseUrl: string, contextTokens: number): Config['models'] {
   const file = join(mkdtempSync(join(tmpdir(), 'small-model-')), 'models.yaml');
   const small = {
@@ -15,7 +15,10 @@ export function smallModel(baseUrl: string, contextTokens: number): Config['mode
     priceIn: 1,
     priceOut: 10,
   };
-  writeFileSync(file, JSON.stringify({ default: 'small', models: { small } }));
+  writeFileSync(
+    file,
+    JSON.stringify({ default: 'small', models: { small, large: { ...small, contextTokens: 1_000_000 } } }),
+  );
   return { file, single: null, apiKeys: {}, waitMs: 0, env: (name) => (name === 'SMALL_KEY' ? 'k' : undefined) };
 }
 

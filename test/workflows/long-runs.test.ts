@@ -185,11 +185,11 @@ async function historyBytes(id: string): Promise<number> {
 test('security 5: an input, an event and an answer as long as they may be go from step to step beside Temporal, never through it', {
   timeout: 120_000,
 }, async () => {
-  // The most that a model of this context may answer is 3.9 MiB.
   const answer = `BEGIN ${'a'.repeat(3.5 * MIB)} END`;
   provider.respond(({ prompt }) => ({ text: prompt.includes('Write it') ? answer : 'short' }));
   const workspace = await app.workspace({
-    'agents/worker.md': '---\nname: worker\ndescription: Works.\n---\n\nYou work.\n',
+    // The most that a model may answer goes by its context.
+    'agents/worker.md': '---\nname: worker\ndescription: Works.\nmodel: large\n---\n\nYou work.\n',
     'flows/f.md': flow('## Wait\n\n- wait: event\n\n## One @worker\n\nWrite it.\n\n## Two @worker\n\nGo on.'),
   });
   const id = await app.start(workspace, 'f', { task: 'i'.repeat(20_000) });
