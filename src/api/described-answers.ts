@@ -41,6 +41,7 @@ const BY_STATUS: Readonly<Record<string, Readonly<Record<string, Header>>>> = {
   303: { Location: header('Where to go on') },
   401: { 'WWW-Authenticate': header('How to authenticate') },
   405: { Allow: header('The methods that are allowed') },
+  409: { 'Retry-After': header('Seconds, where a request with the same key is still at work') },
   415: { 'Accept-Encoding': header('Content codings that are taken') },
   416: { 'Content-Range': header('How many bytes there are') },
   429: { 'Retry-After': header('Seconds') },

@@ -61,7 +61,8 @@ function decode(cursor: string): readonly string[] {
 
 /** A text that Postgres can compare: no control character, and no half of a surrogate pair. */
 export const KEY = /^[^\p{Cc}\p{Cs}]+$/u;
-const ID = /^[\w.-]{1,255}$/;
+/** Ids of parks have slashes and names of steps in them. */
+const ID = /^[^\p{Cc}\p{Cs}]{1,500}$/u;
 const MILLISECONDS = /^\d{1,15}$/;
 
 /** A place in the order of time, and of ids within a millisecond. */

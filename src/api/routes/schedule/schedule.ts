@@ -3,7 +3,7 @@ import { Page } from '../../../contract/common.js';
 import { ChangeSchedule, ScheduleChanged, ScheduleList } from '../../../contract/schedules.js';
 import { changeSchedule, listSchedules } from '../../../schedules/index.js';
 import { defineRoute } from '../../define-route.js';
-import { jsonBody, okResponse } from '../../schemas.js';
+import { jsonBody, okResponse, spentResponse } from '../../schemas.js';
 
 const path = '/api/schedule' as const;
 
@@ -29,7 +29,7 @@ export const postSchedule = defineRoute({
     summary: 'Pause or resume a schedule, run it now, or set when it fires',
     tags: ['Schedules'],
     request: { body: jsonBody(ChangeSchedule) },
-    responses: okResponse(ScheduleChanged, 'The schedule as it is now'),
+    responses: { ...okResponse(ScheduleChanged, 'The schedule as it is now'), ...spentResponse },
   }),
   handle: async (c) => {
     const input = { ...c.req.valid('json'), once: c.var.once?.(200) };
