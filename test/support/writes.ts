@@ -154,7 +154,7 @@ export const WRITES: Readonly<Record<string, Prepare>> = {
   }),
   'POST /api/inbox/{tenant}/{ws}/{flow}': async (stage) => ({
     path: (await hookedFlow(stage, 'email')).inboxUrl,
-    json: { from: 'a@b.test' },
+    json: { from: 'a@b.test', text: 'Hello' },
     by: 'nobody',
   }),
   'POST /api/workspaces/{ws}/hooks/{flow}/rotate': () => ({}),
