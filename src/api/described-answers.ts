@@ -89,7 +89,7 @@ function errorResponses(route: RouteConfig, { access, page, readsBody, reads }: 
     [isWrite, 408, 'The body did not come in time'],
     [isWrite, 409, 'In conflict with how things stand'],
     [reads.includes('If-Match'), 412, 'The content has moved on since the ETag that If-Match names'],
-    [readsBody, 413, 'The body is over its limit'],
+    [readsBody || route.request !== undefined, 413, 'The body, or what is asked for, is over its limit'],
     [readsBody, 415, 'A body of a type or coding that is not taken here'],
     [isWrite || route.request !== undefined, 422, 'Refused; `issues` says what is wrong, each with its path'],
     [true, 500, 'A fault of the service: `requestId` names it in the log'],
