@@ -155,7 +155,7 @@ test('an action that there is not is 422, and so is one without what it needs', 
     'body.actoin: unknown key; did you mean "action"? (and 1 more)',
   );
   expect(await refused({ action: 'dploy', ref: 'main' })).toBe(
-    "body.action: it may be: 'deploy', 'merge', 'delete-branch', 'drop-pending', 'mirror', 'mirror-now'",
+    'body.action: must be one of: deploy, merge, delete-branch, drop-pending, mirror, mirror-now',
   );
 });
 
@@ -177,7 +177,7 @@ test('viewers read, editors act, and the mirror is for admins', async () => {
   expect((await act({ action: 'deploy', ref: 'main' }, editor))[0]).toBe(200);
   expect(await act({ action: 'mirror', url: null }, editor)).toEqual([
     403,
-    { error: 'needs role admin to set a mirror', need: 'admin' },
+    { error: 'needs role admin to set a mirror', code: 'forbidden', need: 'admin' },
   ]);
   expect((await act({ action: 'mirror-now' }, editor))[0]).toBe(409);
 });
