@@ -24,7 +24,9 @@ async function work(net: Net = stage.app.deps.net): Promise<void> {
 
 /** As if its time had come. */
 async function hurry(): Promise<void> {
-  await stage.app.deps.db.query('UPDATE code_push SET due_at = now() WHERE workspace_id = $1', [stage.ws.id]);
+  await stage.app.deps.db.query(`UPDATE code_push SET due_at = now() - interval '1 s' WHERE workspace_id = $1`, [
+    stage.ws.id,
+  ]);
   await work();
 }
 

@@ -58,7 +58,7 @@ async function work(net: Net = app.deps.net, signal?: AbortSignal): Promise<numb
 
 /** As if its time had come. */
 async function hurry(net?: Net): Promise<void> {
-  await app.deps.db.query('UPDATE mirror SET due_at = now() WHERE workspace_id = $1', [ws.id]);
+  await app.deps.db.query(`UPDATE mirror SET due_at = now() - interval '1 s' WHERE workspace_id = $1`, [ws.id]);
   await work(net);
 }
 

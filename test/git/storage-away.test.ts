@@ -142,7 +142,9 @@ const stage = stagePushes();
 
 test('a code host’s push that the disk does not take is kept with the reason, and deployed once it does', async () => {
   const work = async (): Promise<void> => {
-    await stage.app.deps.db.query('UPDATE code_push SET due_at = now() WHERE workspace_id = $1', [stage.ws.id]);
+    await stage.app.deps.db.query(`UPDATE code_push SET due_at = now() - interval '1 s' WHERE workspace_id = $1`, [
+      stage.ws.id,
+    ]);
     const at = new InFlight({ atOnce: 4, each: 4 }, () => undefined);
     while ((await beginPushes(stage.app.deps, at)) > 0) await at.idle();
   };

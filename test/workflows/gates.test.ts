@@ -65,15 +65,19 @@ test('ticks that are late, doubled or at once remind and escalate once, and keep
 test('security 2: a tick that comes after the decision, or with it, changes nothing of it', async () => {
   const { workspace, id, at } = await parked('- remind: 1h\n- timeout: 1h');
   const park = await parkOf(id);
-  await app.deps.db.query(`UPDATE park SET remind_at = now(), due_at = now() + interval '1 hour' WHERE id = $1`, [
-    park,
-  ]);
+  await app.deps.db.query(
+    `UPDATE park SET remind_at = now() - interval '1 s', due_at = now() + interval '1 hour' WHERE id = $1`,
+    [park],
+  );
   const [decided] = await Promise.all([
     app.post(`${at}/approve`, { decision: 'approve' }),
     ...Array.from({ length: 5 }, () => tickPark(app.deps, park)),
   ]);
   expect(decided.status).toBe(200);
-  await app.deps.db.query(`UPDATE park SET remind_at = now(), due_at = now() WHERE id = $1`, [park]);
+  await app.deps.db.query(
+    `UPDATE park SET remind_at = now() - interval '1 s', due_at = now() - interval '1 s' WHERE id = $1`,
+    [park],
+  );
   await tickPark(app.deps, park);
   const run = await app.ended(workspace, id);
   expect(run.steps[1]?.decision).toMatchObject({ decision: 'approve' });

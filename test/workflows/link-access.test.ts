@@ -151,7 +151,10 @@ test.each(LOSSES)(
     expect([named, told, next].map(mailsTo)).toEqual([1, 1, 0]);
     for (const person of people) await lose(person);
     // The gate that stands open reminds and escalates, and another one opens.
-    await app.deps.db.query('UPDATE park SET remind_at = now(), escalate_at = now() WHERE id = $1', [park]);
+    await app.deps.db.query(
+      `UPDATE park SET remind_at = now() - interval '1 s', escalate_at = now() - interval '1 s' WHERE id = $1`,
+      [park],
+    );
     await tickPark(app.deps, park);
     const kinds = (await app.run(workspace, id)).steps[1]?.trace.map(({ kind }) => kind);
     for (const kind of ['approval.reminder', 'approval.escalated']) expect(kinds).toContain(kind);

@@ -222,11 +222,12 @@ test('the clock goes on in a new execution of the child', SLOW, async () => {
   });
   const child = await childOf(workspace, id);
   const isFar = (run: RunView) => run.steps[1]?.round === 20 && run.waiting.length > 0;
-  await decideGates(app, { workspace, id: child, isFar }, (round) => (round < 20 ? 'reject' : null));
+  const last = await decideGates(app, { workspace, id: child, isFar }, (round) => (round < 20 ? 'reject' : null));
   expect((await historiesOf(temporal.client, child)).length).toBeGreaterThan(1);
   const [used] = await app.deps.db.query<{ ms: bigint }>('SELECT active_ms AS ms FROM run WHERE id = $1', [child]);
   expect(used?.ms).toBeGreaterThan(0n);
   await app.deps.db.query('UPDATE run SET active_ms = active_limit_ms - 500 WHERE id = $1', [child]);
-  await app.post(`/api/workspaces/${workspace}/runs/${child}/approve`, { decision: 'approve' });
+  const decision = { decision: 'approve', ...last.waiting[0]?.gate };
+  expect((await app.post(`/api/workspaces/${workspace}/runs/${child}/approve`, decision)).status).toBe(200);
   expect(await app.ended(workspace, id)).toMatchObject({ status: 'failed', error: `Call: ${TOO_LONG}` });
 });

@@ -124,7 +124,7 @@ export async function killWorkers(provider: FakeProvider, rows: readonly Row[], 
       for (const each of begun) each.kills += 1;
     }
     // The leases of dead workers end by themselves; the last worker need not wait for that.
-    await service.db.query(`UPDATE notification SET due_at = now() WHERE state = 'pending'`);
+    await service.db.query(`UPDATE notification SET due_at = now() - interval '1 s' WHERE state = 'pending'`);
     await stage.startWorker();
     await Promise.all(
       begun.map(async ({ row, playing }) => {
