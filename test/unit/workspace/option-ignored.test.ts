@@ -92,12 +92,44 @@ describe('an option with a value that almost fits is an error', () => {
     ['a heading of depth 4', '#### approve: human'],
     ['a heading of depth 5', '##### Approve: human #####'],
     ['a heading of depth 6 in a quote', '> ###### approve: human'],
+    ['a misspelt decider', '- approve: humans'],
+    ['a decider with a sign', '- approve: @owner'],
+    ['words before a decider', '- approve: please ask human'],
+    ['a decider of another language', '- Approve: by the owners'],
+    ['a decider without a colon', '- approve by a human'],
+    ['a role without its sign', '- approve: an admin'],
+    ['a word before an amount', '- budget: about $5'],
+    ['a currency', '- budget: EUR 5'],
+    ['a time in words', '- timeout: 30 seconds'],
+    ['a number in words', '- need: at least two'],
+    ['a word before a word', '- wait: please event'],
+    ['an article before a secret', '- secrets: {the} STRIPE_KEY'],
     ['a fence with a comment', '```yaml\n# Ask first.\napprove: human\n```'],
     ['a fence with an unknown line before', '```yaml\nnote: x\napprove: human\n```'],
     ['a fence with an unknown line behind', '```\n- Approve: human\n- note: x\n```'],
   ])('%s', (_what, text) => {
     const issues = issuesOf(`${FIRST}## Pay @writer\n\nLook closely.\n\n${text}\n`);
     expect(issues.map(({ code, severity }) => [code, severity])).toEqual([['step/option-ignored', 'error']]);
+  });
+
+  test.each([
+    [
+      '- Budget: see the table below',
+      'Write it as `- budget: …` in the list right under the heading. This must be an amount',
+    ],
+    ['- Approve: whatever it takes', 'name `human`, `owner`, `role:editor`, `role:admin` or an email address'],
+    ['- approve : whatever it takes\n- **Timeout**: soon', 'cannot decide'],
+    ['1. timeout: soon', 'This must be a duration'],
+    ['- When: it is late', 'Write it as `- when: …`'],
+    ['- Budget: about $5', 'Write `- budget: 5`'],
+    ['- Max rounds: some', 'This must be a whole number'],
+    ['- Aprove: whatever it takes', 'cannot decide'],
+  ])('at the place of the options the key is enough: %s', (text, hint) => {
+    const issues = issuesOf(`${FIRST}## Pay @writer\n\n${text}\n\nPay.\n`);
+    expect(new Set(issues.map(({ code, severity }) => `${code} ${severity}`))).toEqual(
+      new Set(['step/option-ignored error']),
+    );
+    expect(issues[0]?.hint).toContain(hint);
   });
 
   test('the hint names all deciders', () => {
@@ -192,6 +224,60 @@ test('an option of any flow, disturbed in any of these ways, is told or has its 
   fc.assert(property, runs(600));
 });
 
+/** Ways in which a person writes a value that is nearly right. */
+const VALUE_FORMS: Readonly<Record<string, (value: string) => string>> = {
+  'in the plural': (v) => `${v}s`,
+  'with one letter less': (v) => (/^[a-z]{5,}$/.test(v) ? `${v.slice(0, 3)}${v.slice(4)}` : `${v} or so`),
+  'with a sign before it': (v) => `@${v}`,
+  'about it': (v) => `about ${v}`,
+  'at most it': (v) => `at most ${v}`,
+  politely: (v) => `please ask ${v}`,
+  'with an article': (v) => `the ${v}`,
+  'with words behind it': (v) => `${v} before it goes out`,
+  'with a remark': (v) => `${v} (see the table)`,
+  'with a currency before it': (v) => `USD ${v}`,
+  'with a currency behind it': (v) => `${v} dollars`,
+  'with a foreign currency': (v) => `€${v.replace('$', '')}`,
+  'with a unit in words': (v) =>
+    v.replace(/([smhdw])$/, (unit) => ` ${{ s: 'seconds', m: 'minutes', h: 'hours', d: 'days', w: 'weeks' }[unit]}`),
+};
+/** Options that bound or gate by a value of a few words. */
+const BOUNDS = /^- (?:approve|budget|timeout|max_rounds|need|remind|wait): (?!\[|\{|event)/;
+const KEY_FORMS = [
+  'with a capital',
+  'in a numbered list',
+  'behind a bullet sign',
+  'with a bold key',
+  'in a quote',
+  'below the text',
+];
+
+test('a gate or a limit of any flow, its value disturbed in any of these ways, is told or has its effect', () => {
+  const places = SAMPLES.flatMap((sample) => {
+    const lines = (sample.files[sample.path] ?? '').split('\n');
+    return sample.options.filter((at) => BOUNDS.test(lines[at] ?? '')).map((line) => ({ sample, line }));
+  });
+  expect(places.length).toBeGreaterThan(15);
+  const forms: typeof FORMS = { ...FORMS, 'as it is': (option) => `- ${option}` };
+  const property = fc.property(
+    fc.nat(places.length - 1),
+    fc.constantFrom(...Object.keys(VALUE_FORMS)),
+    fc.constantFrom('as it is', ...KEY_FORMS),
+    fc.boolean(),
+    (index, valueForm, keyForm, isMoved) => {
+      const { sample, line } = places[index] as (typeof places)[number];
+      const text = sample.files[sample.path] ?? '';
+      const form = (option: string) =>
+        forms[keyForm]?.(option.replace(/(?<=: ).*$/, (value) => VALUE_FORMS[valueForm]?.(value) ?? value)) ?? option;
+      const after = disturbed(text, line, form, isMoved);
+      const was = planOf(sample, text);
+      const is = planOf(sample, after);
+      if (is.issues.length <= was.issues.length) expect(is.plan, after).toEqual(was.plan);
+    },
+  );
+  fc.assert(property, runs(300));
+});
+
 describe('prose is no option', () => {
   test.each([
     ['a list of checks', '- check: the order\n- when: the customer calls, be kind\n- budget: ask for it'],
@@ -213,10 +299,14 @@ describe('prose is no option', () => {
     ['code in a sentence', 'Say that `approve: human` is an option, and `timeout: 2h` another.'],
     ['fields with a choice', '- self: true or false\n- approve: yes or no\n- tools: what, if any, was used'],
     ['an approver in a title of depth 4', '#### Approvers: the owner of the shop\n\nAsk.'],
+    ['a table that is named', '- Look closely\n- Budget: see the table below\n- Approve: only what is right'],
+    ['fields with a decider', '- approve: whether the owner has signed\n- budget: what the owner said'],
+    ['steps without a colon', '- Approve the human resources form\n- Budget about the same as last year'],
     ['times and prices', 'The flight takes 2h and costs $500.\n\n- Seed: 2\n- Unit: 5\n- Width: 30'],
   ])('%s', (_what, text) => {
     // Right under the heading `- key: value` is an option, whatever it says.
-    const bodies = [`Do this.\n\n${text}`, ...(/^- [a-z_]+:/.test(text) ? [] : [text])];
+    const isOption = /^- [a-z_]+:/.test(text) || text.includes('Budget: see');
+    const bodies = [`Do this.\n\n${text}`, ...(isOption ? [] : [text])];
     for (const body of bodies) expect(issuesOf(`${FIRST}## Go @writer\n\n${body}`)).toEqual([]);
   });
 

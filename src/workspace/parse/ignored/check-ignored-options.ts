@@ -24,17 +24,25 @@ interface Home {
   readonly keys: KnownKeys;
   readonly code: string;
   readonly where: string;
+  /** Options are read from the first list of such a text. */
+  readonly holdsOptions: boolean;
 }
 
 const IN_LIST = 'in the list right under the heading';
 const HOMES = {
-  step: { keys: STEP_KEYS, code: 'step/option-ignored', where: IN_LIST },
-  case: { keys: CASE_KEYS, code: 'step/option-ignored', where: IN_LIST },
-  brief: { keys: BRIEF_KEYS, code: 'flow/key-ignored', where: 'in the frontmatter, or under the heading of a step' },
+  step: { keys: STEP_KEYS, code: 'step/option-ignored', where: IN_LIST, holdsOptions: true },
+  case: { keys: CASE_KEYS, code: 'step/option-ignored', where: IN_LIST, holdsOptions: true },
+  brief: {
+    keys: BRIEF_KEYS,
+    code: 'flow/key-ignored',
+    where: 'in the frontmatter, or under the heading of a step',
+    holdsOptions: false,
+  },
   preface: {
     keys: PREFACE_KEYS,
     code: 'eval/key-ignored',
     where: 'in the frontmatter, or under the heading of a case',
+    holdsOptions: false,
   },
 } satisfies Record<string, Home>;
 
@@ -71,7 +79,8 @@ interface Place {
 function checkGroup(findings: Findings, { group, home, isFirst }: Place): void {
   const look = lookOf(findings.source, home.keys);
   const found = group.lines.map((line) => ({ line, option: readOptionLike(line.text, look) }));
-  const isAlone = found.every(({ option }) => option !== null);
+  const isAlone = found.every(({ option }) => option !== null && option.fit !== 'no');
+  const isAllKeys = found.every(({ option }) => option?.hasSeparator);
   const holdsGate = found.some(({ line, option }) => option !== null && isGate(option, line.text));
   const isMixed = group.isCode && !isAlone;
   if (isMixed && !found.some(({ option }) => option?.known.isRisky && option.fit === 'strong')) return;
@@ -79,7 +88,10 @@ function checkGroup(findings: Findings, { group, home, isFirst }: Place): void {
   for (const { line, option } of found) {
     if (option === null) continue;
     const isListed = line.isItem || option.hasMark;
-    const severity = severityOf(option, { isFirst, isAlone, isListed });
+    const isInPlace = home.holdsOptions && isFirst && line.isItem && !group.isCode;
+    const byKey = severityOfKey(option, { isInPlace, isAllKeys, isListed });
+    const byValue = severityOf(option, { isFirst, isAlone, isListed });
+    const severity = byKey === 'error' ? byKey : (byValue ?? byKey);
     if (severity === null) continue;
     reportIgnored(findings, line.offset, { option, home, severity: isExample ? 'warning' : severity });
   }
@@ -104,9 +116,16 @@ function reportIgnored(
   { option, home, severity }: { option: OptionLike; home: Home; severity: 'error' | 'warning' },
 ): void {
   const message = `This looks like the option \`${option.known.key}\`, but is read as text.`;
-  const hint = `Write \`- ${shortened(option.meant)}\` ${home.where}. ${TO_MEAN_TEXT}.`;
+  const hint = `${toBeRead(option, home)} ${TO_MEAN_TEXT}.`;
   const fault = { code: home.code, message, hint };
   report(findings, offset, severity === 'warning' ? { ...fault, severity } : fault);
+}
+
+function toBeRead({ known, fit, meant }: OptionLike, home: Home): string {
+  if (fit !== 'no') return `Write \`- ${shortened(meant)}\` ${home.where}.`;
+  const value = meant.slice(known.key.length + 2);
+  const fault = known.faultOf(value) || `${shortened(JSON.stringify(value))} does not fit.`;
+  return `Write it as \`- ${known.key}: …\` ${home.where}. ${fault}`;
 }
 
 const MAX_HEADING = 300;
@@ -153,6 +172,7 @@ const GATE_KEYS: ReadonlySet<string> = new Set(['approve', 'when', 'need']);
 /** An error only where prose is unlikely; null where an option without risk is more likely prose. */
 function severityOf(option: OptionLike, { isFirst, isAlone, isListed }: Seen): 'error' | 'warning' | null {
   const { known, fit, isExact, hasSeparator, isPart } = option;
+  if (fit === 'no') return null;
   const isClear = (isExact && (isListed || isAlone)) || (isAlone && (isListed || isFirst));
   if (!known.isRisky) return isClear ? 'warning' : null;
   if (fit === 'strong' || (isExact && isListed)) return 'error';
@@ -160,6 +180,27 @@ function severityOf(option: OptionLike, { isFirst, isAlone, isListed }: Seen): '
   const isInPlace = isFirst && isAlone && (isListed || hasSeparator);
   const isGateLine = GATE_KEYS.has(known.key) && hasSeparator && (isAlone || isListed || isExact);
   return isInPlace || isGateLine ? 'error' : 'warning';
+}
+
+interface KeySeen {
+  /** An item of the list from which options are read. */
+  readonly isInPlace: boolean;
+  /** All lines beside it are a key and a value too. */
+  readonly isAllKeys: boolean;
+  readonly isListed: boolean;
+}
+
+/** Prose begins with these too, and without them no gate, limit, condition or secret is lost. */
+const VERBS: ReadonlySet<string> = new Set(['retry', 'edit']);
+
+/** By the key alone, whatever its value: its place decides. Elsewhere only a key that prose hardly has counts. */
+function severityOfKey(
+  { known, isExact }: OptionLike,
+  { isInPlace, isAllKeys, isListed }: KeySeen,
+): 'error' | 'warning' | null {
+  if (isInPlace && isAllKeys) return known.isRisky && !VERBS.has(known.key) ? 'error' : 'warning';
+  if (!known.isRisky || known.isExpression) return null;
+  return isInPlace || (isExact && isListed && known.key.includes('_')) ? 'warning' : null;
 }
 
 function shortened(text: string): string {

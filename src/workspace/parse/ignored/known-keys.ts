@@ -12,7 +12,11 @@ export interface KnownKey {
   readonly isRisky: boolean;
   /** The value is a name or a list of names, so any word fits. */
   readonly isName: boolean;
+  /** The value is an expression, so prose such as `When: the order is late` looks like it. */
+  readonly isExpression: boolean;
   fit(value: string): Fit;
+  /** What is wrong with a value that does not fit, as a sentence; null when nothing is known. */
+  faultOf(value: string): string | null;
 }
 
 /** Keys by their letters alone: `max_rounds`, `max-rounds`, `Max rounds` and `maxRounds` are one. */
@@ -74,21 +78,24 @@ function knownKey(key: string, spec: Key<unknown>): KnownKey {
   const fit = CEL_KEYS.has(key)
     ? celFit
     : (value: string): Fit => {
-        if (!reads(spec, value) || (isName && (!NAMES.test(value) || TYPE_WORDS.test(value)))) return 'no';
+        if (readFault(spec, value) !== null || (isName && (!NAMES.test(value) || TYPE_WORDS.test(value)))) return 'no';
         return isStrong(key, spec.reader.type, value) ? 'strong' : 'weak';
       };
-  return { key, isRisky: RISKY.has(key), isName, fit };
+  const isExpression = CEL_KEYS.has(key);
+  const faultOf = (value: string) => (isExpression ? null : readFault(spec, value));
+  return { key, isRisky: RISKY.has(key), isName, isExpression, fit, faultOf };
 }
 
-function reads(spec: Key<unknown>, value: string): boolean {
+/** An empty text: the value cannot be read, and the reader gives no reason. */
+function readFault(spec: Key<unknown>, value: string): string | null {
   const { node, faults } = readYaml(value, 0);
-  if (faults.length > 0 || node === null || node.value === null) return false;
-  let failed = false;
-  const read = spec.reader.read(node, () => {
-    failed = true;
+  if (faults.length > 0 || node === null || node.value === null) return '';
+  const found: string[] = [];
+  const read = spec.reader.read(node, (_offset, message) => {
+    found.push(message);
     return undefined;
   });
-  return read !== undefined && !failed;
+  return found[0] ?? (read === undefined ? '' : null);
 }
 
 function isStrong(key: string, type: string, value: string): boolean {

@@ -1,10 +1,12 @@
 import { type Fit, findKey, findNearKey, type KnownKey, type KnownKeys, lettersOf } from './known-keys.js';
+import { decidersAlone } from './near-deciders.js';
 import { startOf } from './value-start.js';
 
 /** A line of text that looks like `key: value` of the format. */
 export interface OptionLike {
   readonly known: KnownKey;
-  readonly fit: Exclude<Fit, 'no'>;
+  /** `no`: the key and a separator alone look like an option. */
+  readonly fit: Fit;
   /** The line as it should have been written. */
   readonly meant: string;
   /** Key and colon are as the format wants them. */
@@ -13,7 +15,7 @@ export interface OptionLike {
   readonly hasMark: boolean;
   /** A colon or another sign stands between key and value. */
   readonly hasSeparator: boolean;
-  /** Only the beginning of the value fits: `30s max`. */
+  /** The value fits only in part, or nearly: `30s max`, `about $5`. */
   readonly isPart: boolean;
 }
 
@@ -70,13 +72,19 @@ interface Written {
 
 function withKey(look: Look, word: string, { value, hasColon }: Written): Found | null {
   const key = findKey(look.keys, word);
-  if (key) return withValue(look, key, value) ?? (hasColon ? withStart(key, value) : null);
+  if (key)
+    return withValue(look, key, value) ?? (hasColon ? (withStart(key, value) ?? withKeyAlone(key, value)) : null);
   const near = findNearKey(look.keys, word);
   if (near === null || near.isName) return null;
   // `Approver: the owner of the shop` has another word, no misspelt one.
   const isMisspelt = hasColon && !lettersOf(word).startsWith(near.key);
   const found = withValue(look, near, value) ?? (isMisspelt ? withStart(near, value) : null);
-  return found?.fit === 'strong' ? found : null;
+  if (found?.fit === 'strong') return found;
+  return isMisspelt ? withKeyAlone(near, value) : null;
+}
+
+function withKeyAlone(known: KnownKey, value: string): Found {
+  return { known, fit: 'no', meant: `${known.key}: ${value}`, isPart: true };
 }
 
 function withStart(known: KnownKey, value: string): Found | null {
@@ -102,10 +110,16 @@ function withoutSeparator(look: Look, text: string): Found | null {
     const rest = words.length > count ? text.slice(text.indexOf(words[count] ?? '', word.length)) : '';
     if (rest === '') continue;
     const known = findKey(look.keys, word);
-    const found = known && withValue(look, known, rest);
+    const found = known && (withValue(look, known, rest) ?? withDeciders(known, rest));
     if (found && (found.fit === 'strong' || !found.known.isName || isShort(text))) return found;
   }
   return null;
+}
+
+/** `approve by a human` */
+function withDeciders(known: KnownKey, rest: string): Found | null {
+  const near = known.key === 'approve' ? decidersAlone(rest) : null;
+  return near && { known, fit: near.fit, meant: `${known.key}: ${near.text}`, isPart: true };
 }
 
 function isShort(text: string): boolean {

@@ -1,5 +1,6 @@
-import { isApprover } from '../step-options.js';
 import type { Fit, KnownKey } from './known-keys.js';
+import { nearAmount } from './near-amount.js';
+import { decidersAtStart } from './near-deciders.js';
 
 /** The beginning of a value that is an option's, before words that make it prose: `30s max`, `human (Anna)`. */
 export interface ValueStart {
@@ -29,38 +30,14 @@ export function startOf(known: KnownKey, value: string): ValueStart | null {
     const isTelling = fit === 'strong' || (!known.isName && /\d/.test(spelled)) || (start === cut && !isName);
     if (isTelling) return { text: spelled, fit: 'weak' };
   }
-  return null;
+  const near = known.key === 'secrets' ? secretsIn(text) : nearAmount(known, text);
+  return near === null ? null : { text: near, fit: 'weak' };
 }
 
-const FILLERS: ReadonlySet<string> = new Set([
-  'a',
-  'an',
-  'any',
-  'by',
-  'from',
-  'of',
-  'one',
-  'only',
-  'our',
-  'the',
-  'your',
-]);
-const CONNECTIVES: ReadonlySet<string> = new Set(['and', 'or', 'and/or', 'then']);
+const SECRET_NAME = /(?<![\w$])[A-Z][A-Z0-9]*_[A-Z0-9_]+(?!\w)/g;
 
-/** `the owner, always`: the first word that is not a filler names a decider. */
-function decidersAtStart(value: string): ValueStart | null {
-  const words = value
-    .split(/[\s,;()[\]{}<>|&+]+/)
-    .map((word) => word.replace(/^[*_~`"'“‘]+|[*_~`"'”’.!?:]+$/gu, '').toLowerCase())
-    .filter((word) => word !== '');
-  const first = words.findIndex((word) => !FILLERS.has(word));
-  const deciders: string[] = [];
-  for (const word of words.slice(Math.max(first, 0))) {
-    if (isApprover(word)) deciders.push(word);
-    else if (deciders.length === 0 || !(CONNECTIVES.has(word) || FILLERS.has(word))) break;
-  }
-  const [decider] = deciders;
-  if (decider === undefined) return null;
-  const isList = deciders.length > 1 && !deciders.includes('human');
-  return { text: isList ? `[${[...new Set(deciders)].join(', ')}]` : decider, fit: 'strong' };
+/** Names in capitals among words: `the STRIPE_KEY`. */
+function secretsIn(text: string): string | null {
+  const names = text.match(SECRET_NAME) ?? [];
+  return names.length === 0 ? null : `[${names.join(', ')}]`;
 }
