@@ -15,7 +15,7 @@ import { budgetOf, decideBudget } from './decide-budget.js';
 import { refuseFaults } from './faults.js';
 import type { GateMark } from './gate-mark.js';
 import { assertMayDecide, mayDecide } from './may-decide.js';
-import { pickGate } from './pick-gate.js';
+import { namedIn, pickGate } from './pick-gate.js';
 import { type LockedRun, lockRun, type OpenPark, starterOf } from './run-rows.js';
 import { readWork } from './step-work.js';
 import { approvalsIn, noteOf, readVotes, type Vote, withVote } from './votes.js';
@@ -82,12 +82,12 @@ async function decide(
   const decided = await deps.db.transaction(async (sql) => {
     const run = await lockRun(sql, await find(sql), input.runId);
     refuseEval(run);
-    const { park, mark } = await pickGate(sql, run, input, deciderOf(caller));
     const nowMs = deps.clock.now();
+    const vote = voteOf(caller, input, nowMs);
+    const { park, mark } = await pickGate(sql, run, { named: input, vote, isNew: input.once !== undefined });
     const gate = park.spec as unknown as GateSpec;
     const moment = { gate, openedAtMs: park.openedAt.getTime(), nowMs, starter: starterOf(run) };
     const actor = assertMayDecide(moment, caller);
-    const vote = voteOf(deciderOf(caller), actor, input, nowMs);
     const before = readVotes(park.votes);
     if (isRepeated(before, vote)) {
       return { answer: { ok: true, decided: approvalsIn(before), need: park.need } as const, also: [] };
@@ -118,16 +118,17 @@ function deciderOf({ person, actor }: Caller): string {
   return person?.id ?? actor.id;
 }
 
-function voteOf(who: string, actor: Actor, input: Decision, nowMs: number): Vote {
+function voteOf(caller: Caller, input: Decision, nowMs: number): Vote {
   const { decision, form, edits } = input;
   return {
-    who,
-    label: actor.label,
+    who: deciderOf(caller),
+    label: caller.actor.label,
     at: new Date(nowMs).toISOString(),
     decision,
     note: noteOf(input),
     ...(form === undefined ? {} : { form }),
     ...(edits === undefined || Object.keys(edits).length === 0 ? {} : { edits }),
+    ...namedIn(input),
   };
 }
 

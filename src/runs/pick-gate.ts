@@ -4,7 +4,9 @@ import { Refusal } from '../shared/refusal.js';
 import { budgetOf } from './decide-budget.js';
 import { type GateMark, readGateMark } from './gate-mark.js';
 import { isReopened } from './reopened-gate.js';
+import { isRepetition } from './repeated-decision.js';
 import { type LockedRun, type OpenPark, openParks, parkTitle } from './run-rows.js';
+import type { Vote } from './votes.js';
 
 /** Which gate a decision names, and what its decider read of it. */
 export interface NamedGate {
@@ -21,12 +23,19 @@ export interface PickedGate {
   readonly mark: GateMark;
 }
 
+/** A decision that has not been counted yet. */
+export interface Cast {
+  readonly named: NamedGate;
+  readonly vote: Vote;
+  /** True when an `Idempotency-Key` says that no earlier request is repeated. */
+  readonly isNew: boolean;
+}
+
 /**
  * The open gate that a decision names, with its mark. Refuses a decision that names another round or digest than the
- * gate has now, and one that names neither when it may have been made for an earlier gate of the step. `decider` is the
- * id under which the caller's vote counts.
+ * gate has now, and one that may have been made for an earlier gate of the step.
  */
-export async function pickGate(sql: Sql, run: LockedRun, named: NamedGate, decider: string): Promise<PickedGate> {
+export async function pickGate(sql: Sql, run: LockedRun, { named, vote, isNew }: Cast): Promise<PickedGate> {
   const open = run.ended ? [] : await openParks(sql, run.id, 'approval');
   const candidates = await markAll(
     sql,
@@ -38,9 +47,16 @@ export async function pickGate(sql: Sql, run: LockedRun, named: NamedGate, decid
   if (fitting.length === 0) throw changed(candidates);
   const [first] = fitting;
   if (!first || (fitting.length > 1 && !areOneBudget(fitting))) throw severalWait(fitting);
-  const isUnread = named.park === undefined && named.round === undefined && named.digest === undefined;
-  if (isUnread && (await isReopened(sql, { run, park: first.park, decider }))) throw reopened(first);
+  const { park } = first;
+  if (vote.named === undefined && (await isReopened(sql, { run, park, decider: vote.who }))) throw reopened(first);
+  if (!isNew && (await isRepetition(sql, { run, park, vote, step: named.step }))) throw reopened(first);
   return first;
+}
+
+/** What a vote keeps of the gate that its request named. */
+export function namedIn({ park, round, digest }: NamedGate): Pick<Vote, 'named'> {
+  if (park !== undefined || digest !== undefined) return { named: 'gate' };
+  return round === undefined ? {} : { named: round };
 }
 
 async function markAll(sql: Sql, run: LockedRun, parks: readonly OpenPark[]): Promise<PickedGate[]> {
@@ -97,7 +113,7 @@ function reopened(gate: PickedGate): Refusal {
   const { n, title } = parkTitle(park);
   return new Refusal(
     'conflict',
-    `what is to be decided has changed since, review again: the gate of step ${n} (${title}) is open for round ${mark.round}; send its round or digest`,
+    `what is to be decided has changed since, review again: the gate of step ${n} (${title}) is open for round ${mark.round}; send the round and digest of its gate`,
     openNow([gate]),
   );
 }

@@ -10,6 +10,8 @@ export interface Vote {
   readonly note?: string | null;
   readonly form?: Json;
   readonly edits?: Readonly<Record<string, Json>>;
+  /** What the request named: the one gate (by its digest or by a link), or a round. Missing where it named neither. */
+  readonly named?: 'gate' | number;
 }
 
 /** A decision takes both keys: where both are given, both are kept. */

@@ -138,7 +138,7 @@ export function gateView(plan: Plan, rows: GateRows, park: ParkRow, { caller, no
     ask: gate.ask,
     need: park.need,
     decided: approvalsIn(votes),
-    votes: votes.map(({ who: _id, label: by, note = null, ...vote }) => ({ ...vote, by, note })),
+    votes: votes.map(({ who: _id, named: _named, label: by, note = null, ...vote }) => ({ ...vote, by, note })),
     approvers: decidersAt(moment),
     // The route that decides is an editor's, whomever the gate names.
     mayDecide: atLeast(caller.role, 'editor') && mayDecide(moment, caller),

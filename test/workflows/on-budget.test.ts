@@ -75,7 +75,7 @@ test('a budget that is used up again is asked for again', async () => {
   await decide(workspace, id, { decision: 'approve' });
   const again = await app.until(workspace, id, (run) => run.budgetUsd === 0.1 && asks(run));
   expect(again.waiting[0]?.budget).toMatchObject({ budgetUsd: 0.1, raiseUsd: 0.05 });
-  await decide(workspace, id, { decision: 'approve' });
+  await decide(workspace, id, { decision: 'approve', ...again.waiting[0]?.gate });
   const run = await app.ended(workspace, id);
   expect([run.error, run.budgetUsd]).toEqual([null, 0.15]);
   expect((await eventsOf(id)).filter((type) => type === 'budget.warning')).toHaveLength(1);
@@ -113,7 +113,7 @@ test('what goes on at once and waits for the same money is decided at once, and 
   for (;;) {
     const run = await app.until(workspace, id, (view) => view.finishedAt !== null || count(view) > 0);
     if (run.finishedAt) break;
-    await decide(workspace, id, { decision: 'approve', step: 1 });
+    await decide(workspace, id, { decision: 'approve', ...run.waiting.find((wait) => wait.budget)?.gate });
   }
   const run = await app.run(workspace, id);
   expect([run.status, run.error]).toEqual(['completed', null]);

@@ -4,10 +4,11 @@ import type { EngineApp } from '../support/create-engine-app.js';
 import type { FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
 import { linkPath } from '../support/links.js';
+import { AGENT, changed, type Parked, parkedRun } from '../support/parked-run.js';
 import { createPlayedApp, usageOf } from '../support/played-app.js';
 import { createPerson } from '../support/sessions.js';
 import { asPerson } from '../support/signed-in-cookie.js';
-import { bodyOf, type Tree } from '../support/workspace-app.js';
+import { bodyOf } from '../support/workspace-app.js';
 
 let app: EngineApp;
 let provider: FakeProvider;
@@ -16,48 +17,11 @@ beforeAll(async () => {
 });
 afterAll(() => provider.close());
 
-const AGENT: Tree = {
-  'agents/worker.md': '---\ndescription: Works.\ntools: [ask_human, Bash, Glob]\napprove: [Bash]\n---\n\nYou work.\n',
-};
 const DRAFT = '## Draft @worker\n\nDraft.\n\n';
 const SIGN = `${DRAFT}## Sign\n\n- approve: human\n- on_reject: draft\n- max_rounds: 5\n\nRight?`;
 
-type Wait = RunView['waiting'][number];
-type Decision = readonly [number, Record<string, unknown>];
+const parked = (body: string, frontmatter = ''): Promise<Parked> => parkedRun(app, body, { frontmatter });
 
-interface Parked {
-  readonly workspace: string;
-  readonly id: string;
-  readonly at: string;
-  readonly waiting: Wait;
-  readonly decide: (body: object, as?: string) => Promise<Decision>;
-  /** The next gate, once another one than this is open. */
-  readonly next: (after: Wait) => Promise<Wait>;
-}
-
-async function parked(body: string, frontmatter = ''): Promise<Parked> {
-  const workspace = await app.workspace({ ...AGENT, 'flows/f.md': flow(body, frontmatter) });
-  const id = await app.start(workspace, 'f');
-  const at = `/api/workspaces/${workspace}/runs/${id}`;
-  const gateOf = ({ waiting }: RunView) => waiting.find(({ kind }) => kind === 'approval');
-  const next = async (after?: Wait) => {
-    const isNext = (run: RunView) => gateOf(run) !== undefined && gateOf(run)?.gate?.digest !== after?.gate?.digest;
-    return gateOf(await app.until(workspace, id, isNext)) as Wait;
-  };
-  const decide = async (decision: object, as?: string): Promise<Decision> => {
-    const response = await app.post(`${at}/approve`, decision, as === undefined ? {} : { as });
-    return [response.status, await bodyOf(response)];
-  };
-  return { workspace, id, at, waiting: await next(), decide, next };
-}
-
-/** The refusal of a decision that names, or may mean, another gate than the one that is open. */
-const changed = (gate: unknown) => ({
-  code: 'changed',
-  error: expect.stringContaining('changed since, review again'),
-  gate,
-  waiting: [expect.objectContaining({ step: expect.any(Number), gate })],
-});
 const sayDone = () => provider.respond(() => ({ text: 'done' }));
 
 test('a gate says by round and digest what it shows, alike in the run, in its list and on its page', async () => {
