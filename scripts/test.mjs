@@ -14,11 +14,15 @@ await setUp();
 
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-test-'));
 const report = join(folder, 'report.json');
-const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+const reporters = ['default', 'json', inRoot('scripts/lib/slowest-files.mjs')].map((name) => `--reporter=${name}`);
 const vitest = inRoot('node_modules/vitest/vitest.mjs');
-const { code, left } = await runTree(process.execPath, [vitest, 'run', ...reporters, ...process.argv.slice(2)], {
-  cwd: root,
-});
+const { code, left } = await runTree(
+  process.execPath,
+  [vitest, 'run', ...reporters, `--outputFile.json=${report}`, ...process.argv.slice(2)],
+  {
+    cwd: root,
+  },
+);
 if (left > 0) process.stderr.write(`${left} processes that the tests had started were ended\n`);
 count = countTests(readReport(), code);
 rmSync(folder, { recursive: true, force: true });

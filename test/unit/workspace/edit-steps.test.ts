@@ -277,7 +277,7 @@ test('an instruction that is taken changes no other step, no option and no byte 
       if (!edited.ok) return;
       checkOnly(text, edited.text, n);
     }),
-    runs(40),
+    runs(20),
   );
 });
 
@@ -294,7 +294,7 @@ test('options that are taken change no other step and no byte outside the step',
       if (!edited.ok) return;
       checkOnly(text, edited.text, n);
     }),
-    runs(40),
+    runs(20),
   );
 });
 
@@ -310,7 +310,7 @@ test('a step that is added and removed again gives the steps back', () => {
         expect(done(removeStep(added.text, before ?? 7))).toBe(text);
       },
     ),
-    runs(40),
+    runs(20),
   );
 });
 

@@ -221,7 +221,7 @@ test('an option of any flow, disturbed in any of these ways, is told or has its 
       if (is.issues.length <= was.issues.length) expect(is.plan, after).toEqual(was.plan);
     },
   );
-  fc.assert(property, runs(600));
+  fc.assert(property, runs(150));
 });
 
 /** Ways in which a person writes a value that is nearly right. */
