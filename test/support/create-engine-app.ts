@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection } from '@temporalio/worker';
 import { createActivities } from '../../src/activities/index.js';
 import type { Config } from '../../src/config/index.js';
@@ -24,6 +23,7 @@ import { directChecker } from './direct-checker.js';
 import { atFileEnd } from './file-end.js';
 import { freshDatabase, testDatabase } from './postgres.js';
 import { lastEvent, untilNews } from './run-news.js';
+import { sendWithRetry } from './send-with-retry.js';
 import { silentLog } from './silent-log.js';
 import { testTemporal } from './temporal.js';
 import { fileList, noModels, type Tree } from './workspace-app.js';
@@ -167,26 +167,15 @@ async function startWorker(deps: Deps, at: At): Promise<() => Promise<void>> {
   };
 }
 
-const TRIES = 10;
-
-/** As a client should: after a 503 of a busy machine the same request again, when `Retry-After` says so. */
-async function unlessOverloaded(send: () => Promise<Response>): Promise<Response> {
-  for (let tries = 1; ; tries += 1) {
-    const response = await send();
-    if (response.status !== 503 || tries === TRIES) return response;
-    await sleep(Number(response.headers.get('retry-after') ?? 1) * 1_000);
-  }
-}
-
 function verbs(app: TestApp) {
   async function run(workspace: string, id: string): Promise<RunView> {
-    const response = await unlessOverloaded(() => app.get(`/api/workspaces/${workspace}/runs/${id}`));
+    const response = await sendWithRetry(() => app.get(`/api/workspaces/${workspace}/runs/${id}`));
     if (response.status !== 200) throw new Error(`run: ${response.status} ${await response.text()}`);
     return (await response.json()) as RunView;
   }
   function post(path: string, body: object): Promise<Response> {
     const headers = { 'idempotency-key': newId() };
-    return unlessOverloaded(() => app.post(path, body, { headers }));
+    return sendWithRetry(() => app.post(path, body, { headers }));
   }
   async function until(
     workspace: string,

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createDb, type Db } from '../../src/db/index.js';
 import type { RunView } from '../../src/runs/index.js';
 import type { FakeProvider } from './fake-provider.js';
 import { lastEvent, untilNews } from './run-news.js';
+import { sendWithRetry } from './send-with-retry.js';
 import { createServiceHost, type Service } from './service-host.js';
 import { silentLog } from './silent-log.js';
 import { fileList, type Tree } from './workspace-app.js';
@@ -74,19 +74,9 @@ export async function temporalAddress(dataDir: string): Promise<string> {
 }
 
 function drive(service: Service, { dataDir, db }: { dataDir: string; db: Db }): DrivenService {
-  /**
-   * As a client should: told to come back later it does, and so when an idle connection was closed under its request,
-   * with the same key, so that nothing is done twice. A service that is gone refuses the next connection.
-   */
-  async function post(path: string, body: object): Promise<Response> {
+  function post(path: string, body: object): Promise<Response> {
     const headers = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
-    for (;;) {
-      const response = await service
-        .request(path, { method: 'POST', body: JSON.stringify(body), headers })
-        .catch(unlessReset);
-      if (response && response.status !== 503) return response;
-      await sleep(Number(response?.headers.get('retry-after') ?? 0) * 1_000);
-    }
+    return sendWithRetry(() => service.request(path, { method: 'POST', body: JSON.stringify(body), headers }));
   }
   return {
     ...service,
@@ -105,15 +95,14 @@ function drive(service: Service, { dataDir, db }: { dataDir: string; db: Db }): 
       return ((await response.json()) as { runId: string }).runId;
     },
     async run(workspace, id) {
-      const response = await expectStatus(service.request(`/api/workspaces/${workspace}/runs/${id}`), 200);
+      const path = `/api/workspaces/${workspace}/runs/${id}`;
+      const response = await expectStatus(
+        sendWithRetry(() => service.request(path)),
+        200,
+      );
       return (await response.json()) as RunView;
     },
   };
-}
-
-function unlessReset(error: Error): null {
-  if ((error.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNRESET') return null;
-  throw error;
 }
 
 async function expectStatus(asking: Promise<Response>, status: number): Promise<Response> {

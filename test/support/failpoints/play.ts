@@ -3,6 +3,7 @@ import type { WholeEvalRun } from '../../../src/evals/index.js';
 import type { RunView } from '../../../src/runs/index.js';
 import { flow } from '../flows.js';
 import { lastEvent, untilNews } from '../run-news.js';
+import { sendWithRetry } from '../send-with-retry.js';
 import { type DrivenService, release } from '../service.js';
 import { fileList } from '../workspace-app.js';
 import type { Ask, Doing, Job, Person } from './job.js';
@@ -80,13 +81,9 @@ function poster(url: string, { workspace, keys }: { readonly workspace: string; 
       'idempotency-key': `${workspace}-${asked}`,
     };
     const init = { method: 'POST', headers, body: JSON.stringify(body) };
-    for (;;) {
-      const response = await fetch(path === null ? url : `${url}/${workspace}/${path}`, init);
-      const wait = response.headers.get('retry-after');
-      if (response.ok) return (await response.json()) as Readonly<Record<string, unknown>>;
-      if (wait === null) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-      await sleep(Number(wait) * 1_000);
-    }
+    const response = await sendWithRetry(() => fetch(path === null ? url : `${url}/${workspace}/${path}`, init));
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as Readonly<Record<string, unknown>>;
   };
 }
 

@@ -53,7 +53,7 @@ export async function answerWaits(
 const byDefault = ({ kind }: Wait): readonly Act[] =>
   kind === 'event' ? [{ event: { ok: true } }] : [{ decide: { decision: 'approve' } }];
 
-const GIVES_UP_AFTER_MS = 30_000;
+const GIVES_UP_AFTER_MS = 120_000;
 
 async function perform(act: Act, door: Door, open: RunView['waiting'][number]): Promise<void> {
   const until = Date.now() + GIVES_UP_AFTER_MS;

@@ -6,6 +6,7 @@ import { audit } from '../doctor.js';
 import type { FakeCall } from '../fake-provider.js';
 import { flow } from '../flows.js';
 import { freshDatabase } from '../postgres.js';
+import { sendWithRetry } from '../send-with-retry.js';
 import { createServices } from '../service.js';
 import { testTemporal } from '../temporal.js';
 import type { Tree } from '../workspace-app.js';
@@ -72,8 +73,9 @@ export async function startOptionService(model: OptionModel) {
       };
       const first = runOf(await api.start(workspace, 'it', body), option.shows ?? {}, false);
       if (!option.second) return [first];
-      const init = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
-      const answer = await api.request(`/api/workspaces/${workspace}/flows/it/run`, init);
+      const headers = { 'content-type': 'application/json', 'idempotency-key': newId() };
+      const init = { method: 'POST', body: JSON.stringify(body), headers };
+      const answer = await sendWithRetry(() => api.request(`/api/workspaces/${workspace}/flows/it/run`, init));
       const { runId } = (await answer.json()) as { runId?: string };
       if (answer.status !== option.second.status)
         throw new Error(`${named.name}: the second start got ${answer.status}`);
