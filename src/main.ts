@@ -218,9 +218,12 @@ async function startWorker(
     onConnected: (connection) => switched.use(createWorkflows({ connection, namespace, taskQueue })),
   });
   const leave = () => {
-    isLeaving = true;
-    // A database that does not answer must not keep the worker from its end.
-    void seen.leave();
+    // A call that ends the process by its error was not cut on purpose: its death is counted.
+    if (!life.isFaulty) {
+      isLeaving = true;
+      // A database that does not answer must not keep the worker from its end.
+      void seen.leave();
+    }
     return worker.close();
   };
   life.add({ name: 'worker', close: leave, withinMs: CLOSE_MS.worker });

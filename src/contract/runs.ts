@@ -252,7 +252,7 @@ export const RunView = RunSummary.extend({
       kind: z
         .string()
         .describe(
-          'approval, event, timer, subflow, slot (in line), model (a provider that fails), preparing (a runtime)',
+          'approval, event, timer, subflow, slot (in line), model (a provider that fails), preparing (a runtime), turn (a call that may end its worker)',
         ),
       item: z.number().int().optional().describe('Of an each, from 1'),
       since: Time,

@@ -6,4 +6,5 @@ export { applyMigrations, NewerDatabase } from './migrate.js';
 export { distDir, packageRoot } from './package-root.js';
 export { ALIVE_MS, type DbOptions } from './pool.js';
 export { sweepRows } from './sweep-rows.js';
-export { keepWorkerSeen, lastOf, WORKER_LIVES, type WorkerEntry } from './worker-register.js';
+export { lastOf } from './worker-ends.js';
+export { keepWorkerSeen, WORKER_LIVES, type WorkerEntry } from './worker-register.js';

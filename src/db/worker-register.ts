@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
 import type { Log } from '../shared/log.js';
 import type { Db, DbSession, Sql } from './contract.js';
+import { sweepWorkers } from './worker-ends.js';
+import { lockIsHeld, lockWorker } from './worker-lock.js';
 
 export interface WorkerEntry {
   readonly id: string;
@@ -14,51 +16,51 @@ export interface WorkerEntry {
 
 const EVERY_MS = 5_000;
 const RETRY_MS = 1_000;
+const SWEEP_EVERY_MS = 3_600_000;
 
-/** The first key of the workers' advisory locks: "work" in ASCII. The second is the hash of the worker's id. */
-const LOCK_CLASS = 0x776f726b;
-
-/**
- * True for a row of `worker_seen` whose worker lives: its beat is fresh, and it holds its lock, which ends with its
- * process.
- */
-export const WORKER_LIVES = `seen_at > now() - interval '15 seconds' AND (NOT locked OR EXISTS (
-  SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.classid = ${LOCK_CLASS}
-    AND l.objid = (hashtext(worker_seen.id)::bigint & 4294967295)::oid
-    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())))`;
+/** True for a row of `worker_seen` whose worker lives: its beat is fresh, and it holds its lock where it has one. */
+export const WORKER_LIVES = `ended_at IS NULL AND seen_at > now() - interval '15 seconds' AND (NOT locked OR ${lockIsHeld('worker_seen.id')})`;
 
 export interface SeenWorker {
   /** False while a worker of another build lives, by the last beat that the database answered. */
   isOnlyBuild(): boolean;
-  /** Says that it was told to end: what is cut in it from now on was cut on purpose. */
+  /** Records that the worker was told to end: what is cut in it from now on was cut on purpose. */
   leave(): Promise<void>;
   close(): Promise<void>;
 }
 
 type Database = Sql & Pick<Db, 'openSession'>;
 
-/** Says every 5 s that this worker lives, so that others can tell, and holds its lock; takes its row back at the end. */
+/** Writes every 5 s that this worker lives, and holds its lock, so that others can judge it. */
 export async function keepWorkerSeen(db: Database, entry: WorkerEntry, log: Log): Promise<SeenWorker> {
+  const lock = keepLock(db, entry.id, { log, onLost: () => beatIn(0) });
   let failing = false;
   let others = 1;
-  let session: DbSession | null = null;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
   let last = Promise.resolve();
+  let sweptAt = Number.NEGATIVE_INFINITY;
 
   async function beat(): Promise<void> {
     try {
-      session ??= await lockWorker(db, entry.id, () => {
-        session = null;
-        beatIn(0);
-      });
-      others = await see(db, entry);
+      const isLocked = await lock.take();
+      const seen = await see(db, { ...entry, isLocked });
+      others = seen.others;
+      if (isLocked && !seen.locked) await lock.drop();
       failing = false;
     } catch (error) {
-      if (!failing) log.warn({ err: error }, 'this worker cannot say that it lives');
+      if (!failing) log.warn({ err: error }, 'this worker cannot write that it lives');
       failing = true;
     }
-    beatIn(failing ? RETRY_MS : EVERY_MS);
+    if (!failing) await sweep();
+    beatIn(failing || !lock.isHeld() ? RETRY_MS : EVERY_MS);
+  }
+  async function sweep(): Promise<void> {
+    if (performance.now() - sweptAt < SWEEP_EVERY_MS) return;
+    sweptAt = performance.now();
+    await sweepWorkers(db).catch((error: unknown) =>
+      log.warn({ err: error }, 'rows of workers that ended long ago stay until the next sweep'),
+    );
   }
   function beatIn(ms: number): void {
     clearTimeout(timer);
@@ -72,72 +74,79 @@ export async function keepWorkerSeen(db: Database, entry: WorkerEntry, log: Log)
     isOnlyBuild: () => others === 0,
     async leave() {
       await db.query('UPDATE worker_seen SET leaving_at = now() WHERE id = $1', [entry.id]).catch((error: unknown) => {
-        log.warn({ err: error }, 'this worker cannot say that it ends');
+        log.warn({ err: error }, 'this worker cannot write that it ends');
       });
     },
     async close() {
       closed = true;
       clearTimeout(timer);
       await last;
-      await db.query('DELETE FROM worker_seen WHERE id = $1', [entry.id]);
-      await session?.close();
+      try {
+        await db.query('UPDATE worker_seen SET ended_at = now() WHERE id = $1', [entry.id]);
+      } finally {
+        await lock.drop();
+      }
     },
   };
 }
 
-/** A session that holds the worker's lock. `onLost` is called when it ends. */
-async function lockWorker(db: Database, id: string, onLost: () => void): Promise<DbSession> {
-  const session = await db.openSession();
-  try {
-    const [row] = await session.query<{ locked: boolean }>({
-      text: 'SELECT pg_try_advisory_lock($1, hashtext($2)) AS locked',
-      values: [LOCK_CLASS, id],
-    });
-    if (row?.locked !== true) throw new Error('the lock of this worker is held by another session');
-  } catch (error) {
-    await session.close();
-    throw error;
-  }
-  void session.ended.then(onLost);
-  return session;
+interface WorkerLock {
+  /** Takes the lock where this process does not hold it; false when it cannot. */
+  take(): Promise<boolean>;
+  isHeld(): boolean;
+  drop(): Promise<void>;
 }
 
-/** Answers how many workers of other builds live. */
-async function see(db: Sql, { id, version, sandbox, models }: WorkerEntry): Promise<number> {
-  const [row] = await db.query<{ others: number }>({
+/** Without its lock a worker goes on: its beats alone say that it lives, and the log says why. */
+function keepLock(db: Database, id: string, { log, onLost }: { log: Log; onLost: () => void }): WorkerLock {
+  let session: DbSession | null = null;
+  let failing = false;
+  return {
+    async take() {
+      if (session !== null) return true;
+      try {
+        const taken = await lockWorker(db, id);
+        session = taken;
+        failing = false;
+        void taken.ended.then(() => {
+          if (session !== taken) return;
+          session = null;
+          onLost();
+        });
+        return true;
+      } catch (error) {
+        if (!failing) log.error({ err: error }, WITHOUT_LOCK);
+        failing = true;
+        return false;
+      }
+    },
+    isHeld: () => session !== null,
+    async drop() {
+      const held = session;
+      session = null;
+      await held?.close();
+    },
+  };
+}
+
+const WITHOUT_LOCK =
+  'this worker cannot get its lock, so it counts as dead once it is silent: allow one more connection to the database';
+
+/** Writes a beat. Answers how many workers of other builds live, and whether the lock is really held. */
+async function see(
+  db: Sql,
+  { id, version, sandbox, models, isLocked }: WorkerEntry & { readonly isLocked: boolean },
+): Promise<{ readonly others: number; readonly locked: boolean }> {
+  const [row] = await db.query<{ others: number; locked: boolean }>({
     name: 'worker-seen',
-    text: `WITH old AS (DELETE FROM worker_seen WHERE seen_at < now() - interval '1 day'),
-           mine AS (INSERT INTO worker_seen (id, host, pid, version, sandbox, models, locked)
-             VALUES ($1, $2, $3, $4, $5, $6, true)
-             ON CONFLICT (id) DO UPDATE SET seen_at = now(), sandbox = excluded.sandbox, models = excluded.models)
-           SELECT count(*)::int AS others FROM worker_seen
-             WHERE version <> $4 AND seen_at > now() - interval '15 seconds'`,
-    values: [id, hostname(), process.pid, version, sandbox, JSON.stringify(models())],
+    text: `WITH mine AS (INSERT INTO worker_seen (id, host, pid, version, sandbox, models, locked)
+             VALUES ($1, $2, $3, $4, $5, $6, $7 AND ${lockIsHeld('$1')})
+             ON CONFLICT (id) DO UPDATE SET seen_at = now(), sandbox = excluded.sandbox, models = excluded.models,
+               locked = excluded.locked
+             RETURNING locked)
+           SELECT locked, (SELECT count(*)::int FROM worker_seen
+             WHERE version <> $4 AND ended_at IS NULL AND seen_at > now() - interval '15 seconds') AS others FROM mine`,
+    values: [id, hostname(), process.pid, version, sandbox, JSON.stringify(models()), isLocked],
   });
-  return row?.others ?? 0;
-}
-
-/** A worker that is silent for longer than a beat and a half has ended, or is as good as ended. */
-const SILENT_MS = 8_000;
-/** Workers whose last beats lie within two beats of one another ended together. */
-const TOGETHER_MS = 10_000;
-
-/**
- * What is known of a worker: it lives, it was told to leave, it ended together with others (a host or a network went),
- * or it died. One of which nothing is known died.
- */
-export async function lastOf(db: Sql, worker: string): Promise<'alive' | 'left' | 'ended-with-others' | 'died'> {
-  const [row] = await db.query<{ alive: boolean; left: boolean; others: number }>({
-    name: 'worker-last',
-    text: `SELECT w.seen_at > now() - $2 * interval '1 ms' AS alive, w.leaving_at IS NOT NULL AS left,
-        (SELECT count(*)::int FROM worker_seen o WHERE o.id <> w.id AND o.leaving_at IS NULL
-          AND o.seen_at < now() - $2 * interval '1 ms'
-          AND o.seen_at BETWEEN w.seen_at - $3 * interval '1 ms' AND w.seen_at + $3 * interval '1 ms') AS others
-      FROM worker_seen w WHERE w.id = $1`,
-    values: [worker, SILENT_MS, TOGETHER_MS],
-  });
-  if (row === undefined) return 'died';
-  if (row.left) return 'left';
-  if (row.alive) return 'alive';
-  return row.others > 0 ? 'ended-with-others' : 'died';
+  return row ?? { others: 0, locked: false };
 }

@@ -60,6 +60,7 @@ const TEXTS: Readonly<Record<string, Say>> = {
   'model.failed': (data) => `no answer: ${data.error}`,
   'model.retrying': (data) => `asks again in ${data.waitMs} ms: ${data.error}`,
   'model.waiting': (data) => `asks again at ${data.until} (wait ${data.waits}): ${data.error}`,
+  'turn.waiting': (data) => String(data.reason),
   'model.fallback': (data) => `goes on with ${modelOf(data)}: ${data.error}`,
   'model.interrupted': (data) => `a call of ${modelOf(data)} was cut off; it counts at what it had set aside`,
   'tool.started': (data) => `${data.name} ${data.args}`,

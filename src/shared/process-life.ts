@@ -35,6 +35,11 @@ export class ProcessLife {
     return this.#stopping.signal;
   }
 
+  /** True once an error that no part handled ends the process: it was not told to end. */
+  get isFaulty(): boolean {
+    return this.#faults > 0;
+  }
+
   /** From now on errors are logged, too. */
   set log(log: Log) {
     this.#log = log;

@@ -7,13 +7,13 @@ import {
   type ScheduleSummary,
 } from '@temporalio/client';
 import type { FlowRef } from '../workflows/contract.js';
+import type { BoundedCalls } from './bounded-calls.js';
 import type { KeptSchedule, Schedules } from './contract.js';
 
 export interface SchedulesOptions {
   readonly client: Client;
   readonly taskQueue: string;
-  /** Bounds a call, and says when Temporal is away. */
-  readonly call: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly calls: BoundedCalls;
 }
 
 /** The workflow that a schedule starts. */
@@ -27,7 +27,8 @@ const MONTHS = [
  * Temporal's schedules as services know them: exact moments, one calendar entry each, and no rule that Temporal would
  * read its own way. A moment that passed while a server was away starts its workflow when it is back.
  */
-export function createSchedules({ client, taskQueue, call }: SchedulesOptions): Schedules {
+export function createSchedules({ client, taskQueue, calls }: SchedulesOptions): Schedules {
+  const { call, each } = calls;
   // Two installations may share a namespace, each with a queue of its own.
   const prefix = `schedule/${taskQueue}/`;
   const idOf = ({ workspace, flow }: FlowRef): string => `${prefix}${workspace}/${flow}`;
@@ -67,7 +68,7 @@ export function createSchedules({ client, taskQueue, call }: SchedulesOptions): 
         if (!(error instanceof ScheduleNotFoundError)) throw error;
       }),
     async *schedules() {
-      for await (const found of client.schedule.list({ pageSize: 500 })) {
+      for await (const found of each(client.schedule.list({ pageSize: 500 }))) {
         if (found.scheduleId.startsWith(prefix)) yield keptOf(found, prefix);
       }
     },

@@ -37,3 +37,40 @@ test('runs whose workers are killed four times in the middle of a call go on, wh
   }
   await last.end('SIGTERM');
 });
+
+/** Makes the process throw an error that no part of it handles. */
+const BREAKS_AT_SIGNAL = {
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
+    "process.on('SIGUSR2', () => { throw new Error('a part broke'); })",
+  )}`,
+};
+
+test('a worker that ends because of an error was not told to leave: its call counts a death, one that a signal ends counts none', {
+  timeout: 240_000,
+}, async () => {
+  provider.respond(() => ({ text: 'one two three', hangAfter: 1 }));
+  const { db } = crew.api;
+  const workspace = await crew.api.workspace({
+    'AGENTS.md': '# Shop\n\nBe brief.\n',
+    'agents/worker.md': '---\nname: worker\ndescription: Works.\n---\n\nYou work.\n',
+    'flows/one.md': flow('## One @worker\n\nDo it.'),
+  });
+  const id = await crew.api.start(workspace, 'one');
+  const deaths = async () => {
+    const [row] = await db.query<{ result: { deaths?: object } }>('SELECT result FROM call WHERE run_id = $1', [id]);
+    return row?.result.deaths;
+  };
+  const asked = () => provider.calls.filter(({ idempotencyKey }) => idempotencyKey?.startsWith(id)).length;
+  const atWork = async (calls: number, env: Record<string, string> = {}) => {
+    const worker = await crew.startWorker(env);
+    await expect.poll(asked, { timeout: 60_000 }).toBe(calls);
+    return worker;
+  };
+  expect(await (await atWork(1)).end('SIGTERM')).toBe(0);
+  const broken = await atWork(2, BREAKS_AT_SIGNAL);
+  expect(await deaths()).toBeUndefined();
+  expect(await broken.end('SIGUSR2')).toBe(1);
+  const last = await atWork(3);
+  expect(await deaths()).toEqual({ inCompany: 1, alone: 0 });
+  await last.end('SIGKILL');
+});

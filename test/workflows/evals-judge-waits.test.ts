@@ -94,8 +94,8 @@ test('a judge that has failed for as long as a call may wait is an error of its 
 });
 
 type How = 'died' | 'alive' | 'together' | 'leaving';
-/** Between the last beats of workers that did not end together. */
-let hours = 100;
+/** Each worker begins five seconds after the one before it was last seen, as a service does that is started again. */
+let lives = 0;
 
 /** A worker that grades until its call is out, and then ends in that way. */
 async function cut(evalRunId: string, how: How): Promise<void> {
@@ -112,12 +112,13 @@ async function cut(evalRunId: string, how: How): Promise<void> {
   isGone = how !== 'leaving';
   stop.abort(new Error('the worker ends'));
   await grading;
-  hours += 1;
+  lives += 1;
   for (const id of how === 'together' ? [workerId, newId()] : [workerId]) {
     await db.query(
-      `INSERT INTO worker_seen (id, host, pid, version, sandbox, seen_at)
-        VALUES ($1, 'h', 1, 'v', 'none', now() - $2 * interval '1 s' - $3 * interval '1 h')`,
-      [id, how === 'alive' ? 0 : 60, how === 'alive' ? 0 : hours],
+      `INSERT INTO worker_seen (id, host, pid, version, sandbox, started_at, seen_at)
+        SELECT $1, 'h', 1, 'v', 'none', at - interval '1 s', CASE WHEN $3 THEN now() ELSE at END
+          FROM (SELECT now() - interval '1 day' + $2 * interval '6 s' AS at) beat`,
+      [id, lives, how === 'alive'],
     );
   }
 }
@@ -168,4 +169,25 @@ test('a judge’s call that its worker dies of is made on its own, then given up
       'the judge failed: the worker ended 7 times during one call of the judge, so the call is not made again: mend its cause, then run the eval again',
   });
   expect(await heldBy(id)).toBe(0n);
+});
+
+test('a judge’s call under suspicion waits for its turn without a worker', SLOW, async () => {
+  judge = () => hang;
+  const [one, two] = [await begin(), await begin()];
+  await expect.poll(() => judged.length, { timeout: 30_000 }).toBe(2);
+  await app.stopWorker();
+  for (const { id } of [one, two]) for (let n = 1; n <= MOST_IN_COMPANY; n += 1) await cut(id, 'died');
+  const before = judged.length;
+  const stop = new AbortController();
+  const grading = evalWork.grade(app.deps, { evalRunId: one.id, k: 0 }, stop.signal).catch((error: unknown) => error);
+  await expect.poll(() => judged.length, { timeout: 30_000 }).toBe(before + 1);
+  await expect(evalWork.grade(app.deps, { evalRunId: two.id, k: 0 }, new AbortController().signal)).rejects.toThrow(
+    'calls that may end their worker are made one at a time',
+  );
+  expect(judged.length).toBe(before + 1);
+  stop.abort(new Error('the worker ends'));
+  await grading;
+  judge = () => holds;
+  await app.restartWorker({});
+  expect([await one.ended(), await two.ended()]).toMatchObject([{ ok: true }, { ok: true }]);
 });

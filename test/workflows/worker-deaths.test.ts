@@ -20,7 +20,7 @@ afterAll(() => provider.close());
 const hang: FakeAnswer = { text: 'one two', hangAfter: 1 };
 const FILES = {
   'agents/worker.md': '---\ndescription: Works.\n---\n\nYou work.\n',
-  'flows/f.md': flow('## One @worker\n\nGo.\n\n## Two @worker\n\nGo.'),
+  'flows/f.md': flow('## One @worker\n\nGo.\n\n## Two @worker\n\n- timeout: 30s\n\nGo.'),
 };
 
 /** A run whose first step is done, and whose second hangs in its model call. */
@@ -33,8 +33,8 @@ async function begin() {
   return { workspace, runId, heal: () => provider.respond(answered({ text: 'second' })) };
 }
 
-/** Between the last beats of workers that did not end together. */
-let hours = 100;
+/** Each worker begins five seconds after the one before it was last seen, as a service does that is started again. */
+let lives = 0;
 
 type How = 'died' | 'left' | 'alive' | 'with others' | 'at its end';
 
@@ -57,14 +57,14 @@ async function cut(runId: string, attempt: number, how: How) {
   leaving = how === 'left';
   stop.abort(new Error('the worker ends'));
   await ended;
-  hours += 1;
-  const seconds = { died: 60, left: 60, alive: 0, 'with others': 60, 'at its end': 60 }[how];
+  lives += 1;
   const rows = how === 'with others' ? [workerId, newId()] : [workerId];
   for (const id of rows) {
     await app.deps.db.query(
-      `INSERT INTO worker_seen (id, host, pid, version, sandbox, seen_at, leaving_at)
-        VALUES ($1, 'h', 1, 'v', 'none', now() - $2 * interval '1 s' - $3 * interval '1 h', CASE WHEN $4 THEN now() END)`,
-      [id, seconds, how === 'with others' ? attempt : how === 'alive' ? 0 : hours, how === 'at its end'],
+      `INSERT INTO worker_seen (id, host, pid, version, sandbox, started_at, seen_at, leaving_at)
+        SELECT $1, 'h', 1, 'v', 'none', at - interval '1 s', CASE WHEN $3 THEN now() ELSE at END, CASE WHEN $4 THEN now() END
+          FROM (SELECT now() - interval '1 day' + $2 * interval '6 s' AS at) beat`,
+      [id, lives, how === 'alive', how === 'at its end'],
     );
   }
   return null;
@@ -139,4 +139,49 @@ test('a provider that answers with an error shows that the call does not kill it
   heal();
   await app.deps.db.query(`UPDATE lane SET loops = loops - 'notBefore' WHERE run_id = $1`, [runId]);
   expect((await finish(workspace, runId, 5)).run.status).toBe('completed');
+});
+
+test('a call under suspicion waits for its turn without a worker, in sight of people, and off the clock of its step', {
+  timeout: 120_000,
+}, async () => {
+  const first = await begin();
+  const second = await begin();
+  for (const { runId } of [first, second])
+    for (let attempt = 1; attempt <= MOST_IN_COMPANY; attempt += 1) await cut(runId, attempt, 'died');
+  const before = provider.calls.length;
+  const stop = new AbortController();
+  const atWork = advanceLane(
+    app.deps,
+    { runId: first.runId, lane: 'main', turn: 1 },
+    { attempt: 4, cancelled: stop.signal, isLeaving: () => false },
+  ).catch((error: unknown) => error);
+  await expect.poll(() => provider.calls.length).toBe(before + 1);
+
+  const turn = { runId: second.runId, lane: 'main', turn: 1 };
+  let laterMs = 0;
+  const deps = { ...app.deps, clock: { now: () => Date.now() + laterMs } };
+  // Far longer in all than the step may take.
+  for (let attempt = 4; laterMs < 120_000; attempt += 1) {
+    const waits = await advanceLane(deps, turn, attemptOf(attempt));
+    expect(waits.kind).toBe('later');
+    if (waits.kind === 'later') laterMs = waits.at - Date.now();
+    const { status, waiting } = await app.run(second.workspace, second.runId);
+    expect([status, waiting]).toEqual([
+      'running',
+      [expect.objectContaining({ kind: 'turn', id: 'two', reason: expect.stringContaining('waits for its turn') })],
+    ]);
+  }
+  expect(provider.calls.length).toBe(before + 1);
+  const told = await app.deps.db.query(`SELECT 1 FROM run_event WHERE run_id = $1 AND type = 'turn.waiting'`, [
+    second.runId,
+  ]);
+  expect(told).toHaveLength(1);
+  const leaving = await advanceLane(deps, turn, { ...attemptOf(100), isLeaving: () => true });
+  expect(leaving).toEqual({ kind: 'again' });
+
+  stop.abort(new Error('the worker ends'));
+  await atWork;
+  second.heal();
+  expect(await advanceLane(deps, turn, attemptOf(101))).toEqual({ kind: 'done' });
+  expect(await app.run(second.workspace, second.runId)).toMatchObject({ status: 'completed', waiting: [] });
 });

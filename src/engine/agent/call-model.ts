@@ -9,11 +9,12 @@ import { askForBudget, standOnBudget } from './ask-budget.js';
 import { resetTold } from './ask-model.js';
 import { bookCut, bookReply, firstServed, markInterrupted, placeOf, settleLost, waitedOf } from './book-call.js';
 import { takePools } from './caps.js';
-import { type Deaths, isSuspect, readDeaths, startMark, whenSafe } from './deaths.js';
+import { type Deaths, isSuspect, readDeaths, startMark } from './deaths.js';
 import { type CallEnd, judgeFailures, waitedTold } from './judge-failures.js';
 import { type Reserve, reserveFor, UsedUp } from './reserve.js';
 import { modelTold, servedBy } from './served-by.js';
 import { callKey, journalKey, modelCall, type Session, turnsOf } from './session.js';
+import { makeInTurn } from './suspect-call.js';
 import { type Answered, type CallInHand, type FailedModel, tryModels } from './try-models.js';
 import { warnOfBudgets } from './warn-budget.js';
 
@@ -26,7 +27,7 @@ export async function callModel(session: Session): Promise<Stop | null> {
   if (turn >= session.agent.maxTurns) throw new StepFailure(`no answer after ${session.agent.maxTurns} turns`, 'model');
   const row = session.journal.get(journalKey(turn, modelCall(session)));
   const deaths = await readDeaths(session.lane, row, `one model call of ${session.step.title}`);
-  return whenSafe(deaths, session.signal, () => makeModelCall(session, callInHand(session, turn, deaths)));
+  return makeInTurn(session, deaths, () => makeModelCall(session, callInHand(session, turn, deaths)));
 }
 
 async function makeModelCall(session: Session, call: Call): Promise<Stop | null> {

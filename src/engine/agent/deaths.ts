@@ -4,7 +4,7 @@ import { isRecord, type Json } from '../../shared/json.js';
 import { Poison } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';
 import type { Lane } from '../lane/lane.js';
-import { inTurn } from './in-turn.js';
+import { Turns } from './turns.js';
 
 /**
  * How often a worker died during one call. A worker is ended for many reasons, and then every call at work in it was
@@ -41,9 +41,28 @@ export function isSuspect({ inCompany }: Deaths): boolean {
   return inCompany >= MOST_IN_COMPANY;
 }
 
-/** Does the work when it is the call's turn, where the call is under suspicion. */
-export function whenSafe<T>(deaths: Deaths, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  return isSuspect(deaths) ? inTurn(deaths.alone, signal, work) : work();
+/** One for the process: what takes a turn may end it. */
+const turns = new Turns();
+
+interface Suspect<T> {
+  readonly deaths: Deaths;
+  /** Names the call among those that wait in this process. */
+  readonly key: string;
+  /** When the call asks for its turn again should it have to wait. */
+  readonly againInMs: number;
+  readonly wait: () => Promise<T>;
+}
+
+/** Does the work. For a call under suspicion only when it is its turn: else the call waits without holding a worker. */
+export async function whenSafe<T>({ deaths, key, againInMs, wait }: Suspect<T>, work: () => Promise<T>): Promise<T> {
+  if (!isSuspect(deaths)) return work();
+  const end = turns.take(key, { rank: deaths.alone, againInMs });
+  if (end === null) return wait();
+  try {
+    return await work();
+  } finally {
+    end();
+  }
 }
 
 /** The deaths during a call of a step that the journal holds. Throws Poison when the call is not to be made again. */

@@ -4,7 +4,7 @@ import { isRecord } from '../../shared/json.js';
 import { type AgentTool, realCall } from '../../tools/index.js';
 import type { Stop } from '../../workflows/contract.js';
 import type { CallRow } from '../journal/claim.js';
-import { type Deaths, NO_DEATHS, readDeaths, startMark, whenSafe } from './deaths.js';
+import { type Deaths, NO_DEATHS, readDeaths, startMark } from './deaths.js';
 import { isGated, runGatedCalls } from './gated-calls.js';
 import { handOver } from './hand-over.js';
 import { checkCall } from './invalid-call.js';
@@ -15,6 +15,7 @@ import { type Finished, finishCall, preview, refuseCall, startCall } from './rec
 import { RUN_AGENT } from './run-agent-tool.js';
 import { type Entry, journalKey, type Session, say, type TurnCalls, turnsOf } from './session.js';
 import { guardAgainstLoops, repeatsItself } from './stuck.js';
+import { makeInTurn } from './suspect-call.js';
 
 const PARALLEL_CALLS = 8;
 const PARALLEL_PROGRAMS = 4;
@@ -58,7 +59,11 @@ async function make(session: Session, calls: TurnCalls, indexes: readonly number
   const isHanded = (index: number): boolean => calls.calls[index]?.name === RUN_AGENT;
   const fresh = indexes.filter((index) => !isHanded(index));
   const [worst = NO_DEATHS] = fresh.map((index) => calls.deaths[index] ?? NO_DEATHS).sort(mostFirst);
-  await whenSafe(worst, session.signal, () => runFresh(session, calls, fresh));
+  const stop = await makeInTurn(session, worst, async () => {
+    await runFresh(session, calls, fresh);
+    return null;
+  });
+  if (stop) return stop;
   return handOver(session, calls, indexes.filter(isHanded));
 }
 

@@ -21,6 +21,8 @@ export interface LaneMemory {
   readonly notBefore?: number;
   /** What holds the step's work up, for the run's `waiting`. */
   readonly held?: HeldUp;
+  /** Since when a call of the step that may end its worker waits for its turn (epoch ms). */
+  readonly inLineSince?: number;
   /** Tools that the step could not use, and why: told once each. */
   readonly unavailable?: Readonly<Record<string, string>>;
   /** The child run that the step waits for. */
@@ -29,9 +31,9 @@ export interface LaneMemory {
   readonly handed?: readonly string[];
 }
 
-/** A wait that is part of a step's work: for a provider, or for a runtime that is being prepared. */
+/** A step that waits: for a provider, for a runtime that is being prepared, or for the turn of a call under suspicion. */
 export interface HeldUp {
-  readonly kind: 'model' | 'preparing';
+  readonly kind: 'model' | 'preparing' | 'turn';
   readonly step: string;
   readonly item: number;
   /** Epoch ms; `until` is null where nobody knows. */

@@ -31,6 +31,14 @@ export async function putOffWork(lane: Lane, at: number, held: HeldUp): Promise<
   return putOff(lane, until);
 }
 
+/** The same for a wait that is not part of the step's work: the run shows it, and it counts for no timeout but the run's. */
+export async function putOffAside(lane: Lane, at: number, held: HeldUp): Promise<Stop> {
+  const now = lane.deps.clock.now();
+  const { since = now } = lane.writer.memory;
+  lane.writer.memory = { ...lane.writer.memory, since: since + at - now, held: { ...held, until: at } };
+  return putOff(lane, at);
+}
+
 /** Where a lane stops again that is not to go on yet; null when it is. */
 export function stillPutOff(lane: Lane): Stop | null {
   const { notBefore = 0 } = lane.writer.memory;

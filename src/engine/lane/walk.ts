@@ -63,6 +63,7 @@ function move(lane: Lane, outcome: Extract<Outcome, { kind: 'next' | 'goto' }>):
     handed: _handed,
     notBefore: _notBefore,
     held: _held,
+    inLineSince: _inLine,
     unavailable: _told,
     ...kept
   } = writer.memory;

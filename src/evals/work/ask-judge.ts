@@ -26,6 +26,8 @@ import { type OpenCall, PutOff } from './judge-call.js';
 
 /** A timer that fires a moment early is early enough. */
 const EARLY_MS = 250;
+/** When a call under suspicion asks for its turn again. */
+const TURN_LOOK_MS = 2_000;
 const OUTPUT_TOKENS = 600;
 const OUTPUT_TOKENS_EACH = 300;
 const CHARACTERS_A_TOKEN = 3;
@@ -77,7 +79,10 @@ async function askOne(deps: Deps, at: Case, question: Question): Promise<string>
   assertHarmless(open.deaths, { call: 'one call of the judge', cure: 'run the eval again' });
   const leftMs = (open.notBefore ?? 0) - deps.clock.now();
   if (leftMs > EARLY_MS) throw new PutOff(leftMs, 'its model fails in passing');
-  return whenSafe(open.deaths, at.signal, () => askModels(deps, at, { ...question, open }));
+  const { evalRunId, k } = at.attempt;
+  const wait = () => Promise.reject(new PutOff(TURN_LOOK_MS, 'calls that may end their worker are made one at a time'));
+  const suspect = { deaths: open.deaths, key: `${evalRunId}/${k}`, againInMs: TURN_LOOK_MS, wait };
+  return whenSafe(suspect, () => askModels(deps, at, { ...question, open }));
 }
 
 interface Open extends Question {

@@ -25,7 +25,7 @@ export function waitsIn(stored: Readonly<Record<string, Json>>): Pick<OpenCall, 
   return { waited: storedWaited(stored), notBefore: typeof notBefore === 'number' ? notBefore : undefined };
 }
 
-/** The judge's providers fail in passing: the grading goes on after that time, and no worker is held meanwhile. */
+/** The judge cannot be asked now: the grading goes on after that time, and no worker is held meanwhile. */
 export class PutOff extends Error {
   override readonly name = 'PutOff';
 

@@ -1,0 +1,73 @@
+import { type Connection, isGrpcServiceError } from '@temporalio/client';
+import type { NativeConnection } from '@temporalio/worker';
+import { Refusal } from '../shared/refusal.js';
+
+const CALL_TIMEOUT_MS = 10_000;
+/** gRPC's codes for a call whose time was over (https://grpc.io/docs/guides/status-codes/); a worker's connection gives the first. */
+const LATE = new Set([1, 4]);
+/** And for a server that is away or too slow. */
+const AWAY = new Set([...LATE, 8, 14]);
+
+export interface BoundedCalls {
+  /** Makes a call with a deadline. A Temporal that is away or does not answer is `unavailable`. */
+  readonly call: <T>(work: () => Promise<T>) => Promise<T>;
+  /** The items of a list, whose every page is such a call. */
+  readonly each: <T>(list: AsyncIterable<T>) => AsyncIterable<T>;
+  /** Makes a long poll again after each deadline, until it has its answer or `isOver`. */
+  readonly poll: (work: () => Promise<unknown>, isOver: () => boolean) => Promise<void>;
+}
+
+/** Calls on that connection, each with a deadline: a server that hangs on a living connection would hold one for ever. */
+export function boundCalls(connection: Connection | NativeConnection): BoundedCalls {
+  const timed = <T>(work: () => Promise<T>) => connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, work);
+  const call = async <T>(work: () => Promise<T>) => {
+    try {
+      return await timed(work);
+    } catch (error) {
+      throw toRefusal(error);
+    }
+  };
+  return {
+    call,
+    async *each(list) {
+      const items = list[Symbol.asyncIterator]();
+      for (let next = await call(() => items.next()); !next.done; next = await call(() => items.next()))
+        yield next.value;
+    },
+    async poll(work, isOver) {
+      while (!isOver()) {
+        try {
+          await timed(work);
+          return;
+        } catch (error) {
+          if (!LATE.has(codeOf(error) ?? 0)) throw error;
+        }
+      }
+    },
+  };
+}
+
+/** Settles when the work does, however it ends, or when the time is over: a worker's own connection knows no abort signal (SDK 1.24). */
+export async function atMost(ms: number, work: () => Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  const ended = work().then(
+    () => undefined,
+    () => undefined,
+  );
+  await Promise.race([ended, over]).finally(() => clearTimeout(timer));
+}
+
+function codeOf(error: unknown): number | undefined {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return [error, cause].find(isGrpcServiceError)?.code;
+}
+
+function toRefusal(error: unknown): unknown {
+  if (!AWAY.has(codeOf(error) ?? 0)) return error;
+  const refusal = new Refusal('unavailable', 'Temporal does not answer; try again in a moment', { retryAfter: 2 });
+  refusal.cause = error;
+  return refusal;
+}
