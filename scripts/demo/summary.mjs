@@ -51,5 +51,5 @@ export function showNext(screen) {
   screen.heading('Where to look next');
   screen.line('  templates/demo/   the files at work here: agents, flow, tool, scripts');
   screen.line('  npm start         the service to keep, with its data in .data');
-  screen.line('  README.md         your first workspace, and how to give it a model');
+  screen.line('  docs/             getting-started.md: your first workspace; guides/models.md: a real model');
 }

@@ -7,7 +7,7 @@ const LINK = /\[[^\]\n]*\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)|^\[[^\]\n]+\]:\s+<?(
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 
 /**
- * Relative links whose file or heading is missing. Links into the net are not followed.
+ * Relative links whose file or heading is missing. External links are not followed.
  * @param {import('./tracked.mjs').Files} files
  * @param {(path: string) => boolean} [exists] for a path from the root
  * @returns {string[]}
@@ -22,8 +22,8 @@ export function checkLinks(files, exists = (path) => existsSync(inRoot(path))) {
   );
 }
 
-/** @param {string} text */
-function linksOf(text) {
+/** The links of a document with their lines; those in code are left out. @param {string} text */
+export function linksOf(text) {
   const prose = blankCode(text);
   return [...prose.matchAll(LINK)].map((match) => ({
     target: match[1] ?? match[2] ?? '',
@@ -31,7 +31,7 @@ function linksOf(text) {
   }));
 }
 
-/** Code shows links without being any; blanked, so that line numbers stay. @param {string} text */
+/** Links in code are examples. Blanks replace the code, so that line numbers stay. @param {string} text */
 function blankCode(text) {
   return text.replace(/^(```|~~~)[\s\S]*?^\1|`[^`\n]*`/gm, (code) => code.replace(/[^\n]/g, ' '));
 }

@@ -36,6 +36,6 @@ test('every row has a case, and the cases have names of their own', () => {
   expect(new Set(CASES.map(({ name }) => name)).size).toBe(CASES.length);
 });
 
-test('docs/step-options.md is what the rows say; `npx vitest run --project unit test/unit/options-page.test.ts -u` does so', async () => {
-  await expect(optionsPage()).toMatchFileSnapshot('../../docs/step-options.md');
+test('docs/format/step-options.md is what the rows say; `npx vitest run --project unit test/unit/options-page.test.ts -u` does so', async () => {
+  await expect(optionsPage()).toMatchFileSnapshot('../../docs/format/step-options.md');
 });

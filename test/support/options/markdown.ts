@@ -16,17 +16,16 @@ export const KEYS_OF: Readonly<Record<Family, readonly VocabularyKey[]>> = {
 const SECTIONS: Readonly<Record<Family, { readonly title: string; readonly intro: string }>> = {
   step: {
     title: 'A step',
-    intro: 'A `##` heading is a step; the last word of the heading names its agent. Options stand right under it.',
+    intro: 'A `##` heading is a step; the last word of the heading names its agent. Its options are right under it.',
   },
   gate: {
     title: 'A gate',
     intro:
-      'A step with `approve` waits for people once its doer is done. `timeout`, `max_rounds` and `on_fail` of a step hold for it too.',
+      'A step with `approve` waits for people after its work is done. `timeout`, `max_rounds` and `on_fail` of a step apply to it too.',
   },
   group: {
     title: 'A group',
-    intro:
-      '`###` headings under a `##` run in parallel, and the `##` is their group. It has these options and no other.',
+    intro: '`###` headings under a `##` run in parallel, and the `##` is their group. It has these options only.',
   },
   flow: {
     title: 'A flow',
@@ -40,7 +39,7 @@ const SECTIONS: Readonly<Record<Family, { readonly title: string; readonly intro
 
 const HEAD = `# Step options
 
-A flow is a file \`flows/<name>.md\`. Its frontmatter says what it is, each \`##\` heading is a step, and a bullet list right under a heading holds the step's options, one a line:
+A flow is a file \`flows/<name>.md\`. Its frontmatter describes it, each \`##\` heading is a step, and a bullet list right under a heading holds the step's options, one per line:
 
 \`\`\`\`markdown
 ---
@@ -63,12 +62,12 @@ Answer {{input}} in three sentences.
 - **Order inside a step:** \`when\`, then its agent or subflow works, then \`wait\` or \`approve\`, then \`until\`, then the next step.
 - **In the text,** \`{{path}}\` is data (\`{{input}}\`, \`{{steps.draft_the_answer.result}}\`) and \`[[path]]\` a document. A step's id is its title, folded.
 - **Conditions** are CEL over \`input\`, \`steps.<id>.{result,data,event,decision,status}\`, \`trigger\` and \`run\`. Of a step with \`each\`, \`steps.<id>.items[i]\` has the \`status\` of each item and, of one that failed, its \`error\`; \`data[i]\` is null there.
-- **What is wrong** with an option is refused at deploy, with its code, path, line and column. An unknown option is \`step/unknown-option\`, an unknown key \`flow/unknown-key\` or \`agent/unknown-key\`, with the name that was probably meant.
+- **An invalid option** is refused at deploy, with its code, path, line and column. An unknown option is \`step/unknown-option\`, an unknown key \`flow/unknown-key\` or \`agent/unknown-key\`, with the name that was probably meant.
 
-This page is made from the tests. They run each example in peace, and again with its worker killed (\`kill -9\`) while the run stands in the option; many a third time, killed right after a write. The flow that is switched off is started in vain.
+The tests generate this page. They run each example undisturbed, and again with its worker killed (\`kill -9\`) while the run is in the option; many a third time, killed right after a write. A start of the disabled flow is refused.
 `;
 
-/** docs/step-options.md: the tables of all families with their examples. */
+/** docs/format/step-options.md: the tables of all families with their examples. */
 export function optionsPage(): string {
   const families = Object.keys(SECTIONS) as Family[];
   return `${[HEAD, ...families.map(section)].join('\n').trimEnd()}\n`;

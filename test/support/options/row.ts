@@ -3,7 +3,7 @@ import type { Failpoint } from '../../../src/shared/failpoint.js';
 import type { FakeAnswer, FakeCall } from '../fake-provider.js';
 import type { Tree } from '../workspace-app.js';
 
-/** Whose option it is: each is a family of rows, and a section of docs/step-options.md. */
+/** Whose option it is: each is a family of rows, and a section of docs/format/step-options.md. */
 export type Family = 'step' | 'gate' | 'group' | 'flow' | 'agent';
 
 /** A row of the table: one option, what it takes, what a deploy refuses, and runs that show it at work. */

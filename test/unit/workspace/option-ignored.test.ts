@@ -164,9 +164,9 @@ function templates(): Record<string, string>[] {
   });
 }
 
-/** The examples of docs/step-options.md, one for each option. */
+/** The examples of docs/format/step-options.md, one for each option. */
 function documented(): Record<string, string>[] {
-  const page = readFileSync(fileURLToPath(new URL('../../../docs/step-options.md', import.meta.url)), 'utf8');
+  const page = readFileSync(fileURLToPath(new URL('../../../docs/format/step-options.md', import.meta.url)), 'utf8');
   const flows = [...page.matchAll(/^````markdown\n([\s\S]*?)^````$/gm)].map(([, text = '']) => text);
   const common = {
     'agents/worker.md': '---\ndescription: Works.\n---\n\nWork.',

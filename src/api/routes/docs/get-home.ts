@@ -51,7 +51,7 @@ function page(version: string, me: string) {
     <p>The routes are described in <a href="/docs/openapi.json">/docs/openapi.json</a> (OpenAPI 3.1), and
       <a href="/api/healthz">/api/healthz</a> tells how each part of the service is.</p>
     <p>Who has an account here signs in at <a href="/sign-in">/sign-in</a>, and gives a terminal its own key from there; the
-      README shows how, under “People and sessions”.</p>
+      documentation describes it in docs/guides/accounts-and-team.md.</p>
     <p>The first start wrote an API key to <code>bootstrap.json</code> in the data folder
       (<code>.data</code> unless <code>SERVICE_DATA_DIR</code> says otherwise), readable by the service's user only. With it:</p>
     <pre>curl -H "Authorization: Bearer $KEY" ${me}</pre>
