@@ -1,22 +1,11 @@
-import { Readable } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
-import type { EmailAddress, ParsedMail } from 'mailparser';
+import type { EmailAddress } from 'mailparser';
 import { errorMessage, Refusal } from '../../shared/refusal.js';
 import { type Fields, parsedFields } from './fields.js';
-import { MailTextDecoder, withoutControls } from './text-decoder.js';
-
-const CHUNK_BYTES = 64 * 1024;
+import { type ParsedMessage, parseMail } from './parse-mail.js';
+import { withoutControls } from './text-decoder.js';
 
 /** Bytes of 25 MiB in base64 have 350,000 lines. */
 const MAX_LINES = 500_000;
-
-const OPTIONS = {
-  // Nothing is made of what is not there, and the text of an HTML body is made for every kind of mail alike.
-  ...{ skipHtmlToText: true, skipTextToHtml: true, skipTextLinks: true, skipImageLinks: true, keepCidLinks: true },
-  // Of each part, in bytes, and parts in all.
-  ...{ maxHeadSize: 64 * 1024, maxChildNodes: 64 },
-  Iconv: MailTextDecoder,
-};
 
 /**
  * A mail as it came over the wire (RFC 5322 and MIME), as the fields that providers tell of one. What has too many
@@ -24,21 +13,19 @@ const OPTIONS = {
  */
 export async function rawFields(raw: Uint8Array): Promise<Fields> {
   if (hasMoreLines(raw, MAX_LINES)) throw new Refusal('refused', `the mail has more than ${MAX_LINES} lines`);
-  // 30 MB, of which most installations have no use.
-  const { simpleParser } = await import('mailparser');
-  const mail = await simpleParser(Readable.from(chunksOf(raw)), OPTIONS).catch((error: unknown) => {
+  const mail = await parseMail(raw).catch((error: unknown) => {
     throw new Refusal('refused', `the mail cannot be read: ${errorMessage(error)}`);
   });
-  const { text, html, headerLines, attachments } = mail;
+  const { text, html, headerLines } = mail;
   const subject = mail.subject && withoutControls(mail.subject);
-  const files = attachments.map(({ filename, contentType: type, content }, at) => ({
+  const files = mail.files.map(({ filename, contentType: type, content }, at) => ({
     name: withoutControls(filename ?? nameOf(type, content, at)),
     type,
     content,
   }));
   const headers = headerLines.map(({ key, line }) => [key, headerText(line)]);
   const to = [mail.to ?? []].flat().flatMap(({ value }) => value.map(readable));
-  return parsedFields({ from: fromOf(mail), to, subject, text: text ?? '', html: html || '', headers }, files);
+  return parsedFields({ from: fromOf(mail), to, subject, text, html, headers }, files);
 }
 
 /** Forwarded mails and invitations are often sent without a name: one with their ending, and the subject of a mail. */
@@ -71,16 +58,8 @@ function hasMoreLines(raw: Uint8Array, most: number): boolean {
   return true;
 }
 
-/** In pieces, between which others have their turn. */
-async function* chunksOf(raw: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < raw.byteLength; at += CHUNK_BYTES) {
-    yield raw.subarray(at, at + CHUNK_BYTES);
-    await setImmediate();
-  }
-}
-
 /** With more than one From line nobody can say who it is from: then all of them are told, and no address is found. */
-function fromOf({ from, headerLines }: ParsedMail): unknown {
+function fromOf({ from, headerLines }: ParsedMessage): unknown {
   const lines = headerLines.filter(({ key }) => key === 'from');
   return lines.length === 1 ? from?.value.map(readable) : lines.map(({ line }) => headerText(line)).join(', ');
 }

@@ -20,19 +20,20 @@ export class MailTextDecoder extends Transform {
   }
 
   override _flush(done: TransformCallback): void {
-    done(null, Buffer.from(this.#text(Buffer.concat(this.#chunks))));
-  }
-
-  #text(bytes: Uint8Array): string {
-    // Mail programs also write windows charsets in ways that the standard does not list.
-    const label = this.#label.replace(/^win(?:dows)?[-_]?(?=\d{3,4}$)/i, 'windows-');
-    const charset = /ascii|^ansi_x3/i.test(label) ? null : charsetNamed(label);
-    if (charset !== null && charset !== 'utf-8') return decodeLossy(bytes, charset);
-    return decodeIn(bytes, null) ?? decodeLossy(bytes, charset ?? 'windows-1252');
+    done(null, Buffer.from(decodeMailText(Buffer.concat(this.#chunks), this.#label)));
   }
 }
 
-/** Control characters of ISO-8859-1 in a decoded header as the characters that its sender meant. */
+/** Bytes of a mail as text of the charset with this label; ASCII and unknown charsets are UTF-8 where they can be. */
+export function decodeMailText(bytes: Uint8Array, written: string): string {
+  // Mail programs also write windows charsets in ways that the standard does not list.
+  const label = written.replace(/^win(?:dows)?[-_]?(?=\d{3,4}$)/i, 'windows-');
+  const charset = /ascii|^ansi_x3/i.test(label) ? null : charsetNamed(label);
+  if (charset !== null && charset !== 'utf-8') return decodeLossy(bytes, charset);
+  return decodeIn(bytes, null) ?? decodeLossy(bytes, charset ?? 'windows-1252');
+}
+
+/** Control characters of ISO-8859-1, in the name of a file, as the characters that its sender meant. */
 export function withoutControls(text: string): string {
   return text.replace(/[\x80-\x9f]+/g, (found) => decodeLossy(Buffer.from(found, 'latin1'), 'windows-1252'));
 }
