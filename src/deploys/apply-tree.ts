@@ -16,6 +16,7 @@ import {
   liveRuns,
   lockShelf,
   markPrograms,
+  type OnStale,
   type PreparedTree,
   type ReadyCommit,
   type RevisionInput,
@@ -23,6 +24,7 @@ import {
   readLiveTree,
   refusedTree,
   requireNoPreview,
+  StalePlan,
   type TreeDiff,
   treeAfter,
   visibleTree,
@@ -87,31 +89,25 @@ interface Draft extends Proposal {
   readonly diff: TreeDiff;
 }
 
+/** A tree that was read and checked before its transaction. */
+export interface TreePlan {
+  readonly workspaceId: string;
+  /** The answer of a request that needs no write; null for a tree that is to go live. */
+  readonly early: DeployResult | null;
+  /** Makes it live in the caller's transaction, which takes its turn (`inTurn`) before it begins. Safe to run again. */
+  readonly apply: (sql: Sql, onStale: OnStale) => Promise<DeployResult>;
+}
+
 /**
  * Makes a tree live, whole or not at all. It is read and checked before the workspace's row is locked, and again under
  * the lock only when another writer came first, here or in the account's library. Refuses `refused` with every issue, `conflict` over live runs, on a
  * stale `base`, for a preview, or when the id names another tree.
  */
 export async function applyTree(deps: Deps, caller: Caller, request: TreeRequest): Promise<DeployResult> {
-  const { id: workspaceId } = await findWorkspace(deps.db, caller, request.workspace);
-  if (!request.dryRun) await requireNoPreview(deps.db, workspaceId, 'files');
-  const draft = await draftTree(deps.db, workspaceId, request);
-  const early = await settle(deps.db, workspaceId, request, draft);
+  const { workspaceId, early, apply } = await planTree(deps, caller, request);
   if (early) return early;
   await request.before?.();
-  const result = await inTurn(workspaceId, () =>
-    deps.db.transaction(async (sql) => {
-      const librarySeq = await lockShelf(sql, caller.tenant, 'share');
-      await findWorkspace(sql, caller, request.workspace, 'update');
-      const live = await readLiveTree(sql, workspaceId);
-      const isOld = isStale(draft, live) || draft.prepared.librarySeq !== librarySeq;
-      const current = isOld ? await draftTree(sql, workspaceId, request) : draft;
-      return (
-        (await settle(sql, workspaceId, request, current)) ??
-        makeLive(deps, sql, { caller, workspaceId, request, current })
-      );
-    }),
-  );
+  const result = await inTurn(workspaceId, () => deps.db.transaction((sql) => apply(sql, 'check-again')));
   failpoint('pointer-swapped');
   // What is live is settled. A ref that cannot be moved now is moved at the next touch.
   if (!request.leavesMain)
@@ -119,6 +115,27 @@ export async function applyTree(deps: Deps, caller: Caller, request: TreeRequest
       deps.log.warn({ workspaceId, err: error }, 'the ref of a deploy could not be moved yet'),
     );
   return result;
+}
+
+/** Reads and checks the tree, for a transaction of the caller. Refuses as `applyTree` does; so does the plan's `apply`. */
+export async function planTree(deps: Deps, caller: Caller, request: TreeRequest): Promise<TreePlan> {
+  const { id: workspaceId } = await findWorkspace(deps.db, caller, request.workspace);
+  if (!request.dryRun) await requireNoPreview(deps.db, workspaceId, 'files');
+  const draft = await draftTree(deps.db, workspaceId, request);
+  const early = await settle(deps.db, workspaceId, request, draft);
+  const apply = async (sql: Sql, onStale: OnStale): Promise<DeployResult> => {
+    const librarySeq = await lockShelf(sql, caller.tenant, 'share');
+    await findWorkspace(sql, caller, request.workspace, 'update');
+    const live = await readLiveTree(sql, workspaceId);
+    const isOld = isStale(draft, live) || draft.prepared.librarySeq !== librarySeq;
+    if (isOld && onStale === 'throw') throw new StalePlan();
+    const current = isOld ? await draftTree(sql, workspaceId, request) : draft;
+    return (
+      (await settle(sql, workspaceId, request, current)) ??
+      makeLive(deps, sql, { caller, workspaceId, request, current })
+    );
+  };
+  return { workspaceId, early, apply };
 }
 
 async function draftTree(sql: Sql, workspaceId: string, request: TreeRequest): Promise<Draft> {

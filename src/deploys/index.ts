@@ -1,4 +1,4 @@
-export { applyTree, type DeployResult, type Proposal, type TreeRequest } from './apply-tree.js';
+export { applyTree, type DeployResult, type Proposal, planTree, type TreeRequest } from './apply-tree.js';
 export { deployTree } from './deploy-tree.js';
 export { moveSource, removeSource, writeSource } from './edit-source.js';
 export { type EditedTree, editedTree, editTree, filesWith } from './edit-tree.js';

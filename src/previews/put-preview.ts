@@ -17,11 +17,13 @@ import {
   isEmptyDiff,
   lockShelf,
   markPrograms,
+  type OnStale,
   type PreparedTree,
   prepareTree,
   readInReach,
   readLiveTree,
   refusedTree,
+  StalePlan,
   type WorkspaceRow,
   writeRevision,
 } from '../workspaces/index.js';
@@ -57,19 +59,49 @@ export interface PutPreview {
   readonly evals: readonly string[];
 }
 
+/** A preview whose tree was read and checked before its transaction. */
+export interface PreviewPlan {
+  /** Its turn, by `inTurn`. */
+  readonly turn: string;
+  /** Writes the preview in the caller's transaction, which takes its turn before it begins. Safe to run again. */
+  readonly apply: (sql: Sql, onStale: OnStale) => Promise<WrittenPreview>;
+  /** After the commit. */
+  readonly done: (written: WrittenPreview) => Promise<PutPreview>;
+  /** After a transaction that failed: what the preview was to hold in git was written before. */
+  readonly undo: () => Promise<void>;
+}
+
+interface WrittenPreview extends PutPreview {
+  readonly id: string;
+}
+
 /**
  * Makes the preview of a branch, or brings it to the branch's tree, in one transaction with the branch's ref. Live runs
  * there go on by the revision that they began with. Refuses `refused` with every issue of the tree, and `conflict` for
  * one preview too many; then the ref stays where it was.
  */
 export async function putPreview(deps: Deps, caller: Caller, push: BranchPush): Promise<PutPreview> {
+  const plan = await planPreview(deps, caller, push);
+  const written = await inTurn(plan.turn, () => deps.db.transaction((sql) => plan.apply(sql, 'check-again'))).catch(
+    async (error: unknown) => {
+      await plan.undo();
+      throw error;
+    },
+  );
+  return plan.done(written);
+}
+
+/** Reads and checks the branch's tree, for a transaction of the caller. Refuses as `putPreview` does. */
+export async function planPreview(deps: Deps, caller: Caller, push: BranchPush): Promise<PreviewPlan> {
   const source = await findWorkspace(deps.db, caller, push.workspace);
   const draft = await prepareSound(deps, deps.db, source, push);
   /** Of the preview, if there is none yet. */
   const fresh = newId();
-  const put = await inTurn(`previews/${source.id}`, () =>
-    deps.db.transaction(async (sql) => {
+  return {
+    turn: previewTurn(source.id),
+    apply: async (sql, onStale) => {
       const isOld = (await lockShelf(sql, caller.tenant, 'share')) !== draft.librarySeq;
+      if (isOld && onStale === 'throw') throw new StalePlan();
       // Shared: its runs begin meanwhile, and it can be neither deleted nor renamed.
       const { id } = await findWorkspace(sql, caller, push.workspace, 'share');
       if (id !== source.id) throw new Refusal('conflict', `${push.workspace} was made anew meanwhile: push again`);
@@ -84,18 +116,21 @@ export async function putPreview(deps: Deps, caller: Caller, push: BranchPush): 
         ...{ of: source.name, branch: push.branch, commit: push.commit },
       });
       return { id: at.id, name, created, issues: prepared.issues, ...written };
-    }),
-  ).catch(async (error: unknown) => {
-    // What it was to hold in git was written before it was refused.
-    await removeRepository(deps.config.dataDir, fresh);
-    throw error;
-  });
-  failpoint('pointer-swapped');
-  await alignMain(deps, put.id).catch((error: unknown) =>
-    deps.log.warn({ workspaceId: put.id, err: error }, 'the ref of a preview could not be moved yet'),
-  );
-  const { id: _, ...answer } = put;
-  return answer;
+    },
+    done: async ({ id, ...answer }) => {
+      failpoint('pointer-swapped');
+      await alignMain(deps, id).catch((error: unknown) =>
+        deps.log.warn({ workspaceId: id, err: error }, 'the ref of a preview could not be moved yet'),
+      );
+      return answer;
+    },
+    undo: () => removeRepository(deps.config.dataDir, fresh),
+  };
+}
+
+/** The turn of those who write previews of a workspace. Who takes the workspace's own turn as well takes that one first. */
+export function previewTurn(source: string): string {
+  return `previews/${source}`;
 }
 
 type Sound = PreparedTree & { readonly workspace: Workspace };

@@ -5,7 +5,7 @@ export { deleteWorkspace } from './delete-workspace.js';
 export { clearErased, type Erased, eraseWorkspaces, findGone } from './erase-workspaces.js';
 export { findWorkspace, lockWorkspace, type WorkspaceRow } from './find-workspace.js';
 export { inTurn } from './in-turn.js';
-export { liveRuns } from './live-runs.js';
+export { type LiveRun, liveRuns } from './live-runs.js';
 export { type LiveTree, readLiveCommit, readLiveTree, treeAfter, visibleTree } from './live-tree.js';
 export {
   diffMarkedTrees,
@@ -40,6 +40,7 @@ export {
   readLiveShelf,
   type ShelfIndex,
 } from './shelf.js';
+export { type OnStale, StalePlan } from './stale-plan.js';
 export { digestPlan, storePlan, storePlans } from './store-plan.js';
 export { markPrograms, type ReadyCommit, storeRevision } from './store-revision.js';
 export { TEMPLATES } from './templates.js';

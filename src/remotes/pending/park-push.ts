@@ -30,7 +30,7 @@ export async function parkPush(deps: Deps, context: PushContext, command: RefCom
       remote.id,
       PENDING,
     ]);
-    const reason = `waits for ${count === 1 ? 'a live run' : `${count} live runs`}`;
+    const reason = `waits for ${countRuns(count)}`;
     await pack.take(sql);
     await setRef(sql, { workspaceId: remote.id, name: PENDING, oid, by: remote.caller.actor });
     await writePending(sql, { workspaceId: remote.id, oid, caller: remote.caller, reason });
@@ -41,14 +41,22 @@ export async function parkPush(deps: Deps, context: PushContext, command: RefCom
   if (!parked) return null;
   failpoint('push-parked');
   void tellRuns(deps, [remote.id]);
-  const named = parked.runs.slice(0, NAMED).map(({ id, flow, status }) => `  ${flow} ${id} (${status})`);
-  const more = parked.count - named.length;
   say(
-    `Accepted, and not live yet: it waits for the end of ${parked.count === 1 ? 'a live run' : `${parked.count} live runs`}:`,
-    ...named,
-    ...(more > 0 ? [`  and ${more} more`] : []),
+    `Accepted, and not live yet: it waits for the end of ${countRuns(parked.count)}:`,
+    ...runLines(parked),
     `Then it is applied by itself. Until then main stays as it is, and your commit is ${PENDING}.`,
     `To apply it now: POST /api/workspaces/${remote.name}/repo {"action":"deploy","ref":"${PENDING}","force":true}`,
   );
   return { kind: 'ok', instead: { ref: PENDING, old: parked.before } };
+}
+
+export function countRuns(count: number): string {
+  return count === 1 ? 'a live run' : `${count} live runs`;
+}
+
+/** A line for each of the first runs that a push is held up by. */
+export function runLines({ count, runs }: Awaited<ReturnType<typeof liveRuns>>): readonly string[] {
+  const named = runs.slice(0, NAMED).map(({ id, flow, status }) => `  ${flow} ${id} (${status})`);
+  const more = count - named.length;
+  return more > 0 ? [...named, `  and ${more} more`] : named;
 }

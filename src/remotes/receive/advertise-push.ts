@@ -23,6 +23,7 @@ export async function advertisePush(deps: Deps, { id, isLibrary, caller }: Remot
     'report-status',
     'report-status-v2',
     'delete-refs',
+    'atomic',
     'side-band-64k',
     'quiet',
     'ofs-delta',

@@ -1,31 +1,54 @@
 import { audit } from '../../accounts/index.js';
 import type { Deps } from '../../deps.js';
 import { isAncestor, type RefCommand } from '../../git/index.js';
-import { dropPreview, type PutPreview, putPreview } from '../../previews/index.js';
+import { type BranchPush, dropPreview, type PutPreview, planPreview, putPreview } from '../../previews/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import { clearErased, deleteRef, findWorkspace, refusedTree, setRef } from '../../workspaces/index.js';
-import { issueLines, type PushContext, type UpdateRef } from './push-context.js';
+import { issueLines, type PlanRef, type PushContext, type RefPlan, type UpdateRef } from './push-context.js';
 import { readPushedTree } from './pushed-tree.js';
 import { raisePush } from './raise-push.js';
 import type { Outcome } from './report.js';
 import { sayEvals } from './say-evals.js';
 
 /** A push to another branch makes its preview, or brings it to the branch's tree; the branch's deletion deletes it. */
-export const pushBranch: UpdateRef = (deps, context, command) =>
-  command.new === null
-    ? dropBranch(deps, context, command)
-    : putBranch(deps, context, { ...command, new: command.new });
+export const pushBranch: UpdateRef = async (deps, context, { new: oid, ...command }) => {
+  if (oid === null) {
+    const plan = planDrop(deps, context, command);
+    await deps.db.transaction((sql) => plan.apply(sql, 'check-again'));
+    return plan.done();
+  }
+  const push = await readBranch(context, { ...command, new: oid });
+  await context.pack.keep();
+  const put = await putPreview(deps, context.remote.caller, push);
+  return sayPreview(deps, context, { command: { ...command, new: oid }, put });
+};
 
-async function putBranch(
-  deps: Deps,
-  { remote, inside, pack, say, later }: PushContext,
-  command: RefCommand & { readonly new: string },
-): Promise<Outcome> {
+/** The same for a transaction that moves other refs too. */
+export const planBranch: PlanRef = async (deps, context, { new: oid, ...command }) => {
+  if (oid === null) return planDrop(deps, context, command);
+  const push = await readBranch(context, { ...command, new: oid });
+  const plan = await planPreview(deps, context.remote.caller, push);
+  let written: Awaited<ReturnType<typeof plan.apply>> | undefined;
+  return {
+    apply: async (sql, onStale) => {
+      written = await plan.apply(sql, onStale);
+    },
+    done: async () => {
+      if (!written) throw new Error(`${command.ref} was not moved`);
+      const put = await plan.done(written);
+      return sayPreview(deps, context, { command: { ...command, new: oid }, put });
+    },
+    undo: plan.undo,
+  };
+};
+
+type NewTip = RefCommand & { readonly new: string };
+
+async function readBranch({ remote, inside, pack }: PushContext, command: NewTip): Promise<BranchPush> {
   const { ref: name, old: expect, new: oid } = command;
   const tree = await readPushedTree(inside, oid);
   if (tree.issues.length > 0) throw refusedTree('the tree', tree.issues);
-  await pack.keep();
-  const put: PutPreview = await putPreview(deps, remote.caller, {
+  return {
     workspace: remote.name,
     branch: branchOf(name),
     files: tree.files,
@@ -39,13 +62,20 @@ async function putBranch(
       await audit(sql, remote.caller, 'git.push', remote.name, { ref: name, before: expect, after: oid });
       await raisePush(sql, remote, { ref: name, before: expect, after: oid });
     },
-  });
+  };
+}
+
+async function sayPreview(
+  deps: Deps,
+  { remote, inside, say, later }: PushContext,
+  { command: { old, new: oid }, put }: { readonly command: NewTip; readonly put: PutPreview },
+): Promise<Outcome> {
   say(
     ...issueLines(put.issues),
     `The preview ${put.name} ${put.created ? 'was made' : put.applied ? 'was brought up to date' : 'has this tree already'}.`,
   );
   if (put.applied && put.evals.length > 0) later.push(() => sayPreviewEvals(deps, { remote, put, say }));
-  const forced = expect !== null && !(await isAncestor(inside, expect, oid));
+  const forced = old !== null && !(await isAncestor(inside, old, oid));
   return { kind: 'ok', ...(forced && { forced }) };
 }
 
@@ -66,21 +96,28 @@ async function sayPreviewEvals(
   if (row) await sayEvals(deps, { workspaceId: row.id, name: put.name, revision: row.revision, say });
 }
 
-async function dropBranch(deps: Deps, { remote, say }: PushContext, command: RefCommand): Promise<Outcome> {
-  const { ref: name, old: expect } = command;
-  const dropped = await deps.db.transaction(async (sql) => {
-    await findWorkspace(sql, remote.caller, remote.name, 'share');
-    const preview = await dropPreview(sql, remote.caller, { workspace: remote.name, branch: branchOf(name) });
-    if (!(await deleteRef(sql, { workspaceId: remote.id, name, expect }))) throw moved();
-    await audit(sql, remote.caller, 'git.push', remote.name, { ref: name, before: expect, after: null });
-    await raisePush(sql, remote, { ref: name, before: expect, after: null });
-    return preview;
-  });
-  if (dropped) {
-    await clearErased(deps, dropped);
-    say(`The preview ${dropped.name} was deleted.`);
-  }
-  return { kind: 'ok' };
+function planDrop(
+  deps: Deps,
+  { remote, say }: PushContext,
+  { ref: name, old: expect }: Pick<RefCommand, 'ref' | 'old'>,
+): RefPlan {
+  let dropped: Awaited<ReturnType<typeof dropPreview>> = null;
+  return {
+    apply: async (sql) => {
+      await findWorkspace(sql, remote.caller, remote.name, 'share');
+      dropped = await dropPreview(sql, remote.caller, { workspace: remote.name, branch: branchOf(name) });
+      if (!(await deleteRef(sql, { workspaceId: remote.id, name, expect }))) throw moved();
+      await audit(sql, remote.caller, 'git.push', remote.name, { ref: name, before: expect, after: null });
+      await raisePush(sql, remote, { ref: name, before: expect, after: null });
+    },
+    done: async () => {
+      if (dropped) {
+        await clearErased(deps, dropped);
+        say(`The preview ${dropped.name} was deleted.`);
+      }
+      return { kind: 'ok' };
+    },
+  };
 }
 
 function branchOf(ref: string): string {

@@ -1,6 +1,8 @@
+import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import type { RefCommand, Repository } from '../../git/index.js';
 import type { Issue } from '../../workspace/index.js';
+import type { OnStale } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
 import type { Outcome } from './report.js';
 import type { PackTaker } from './take-once.js';
@@ -18,6 +20,19 @@ export interface PushContext {
 }
 
 export type UpdateRef = (deps: Deps, context: PushContext, command: RefCommand) => Promise<Outcome>;
+
+/** A ref whose new commit was read and checked, and whose pack is to be kept: only its transaction is left. */
+export interface RefPlan {
+  /** Moves the ref. Safe to run again in another transaction; throws what refuses it. */
+  readonly apply: (sql: Sql, onStale: OnStale) => Promise<void>;
+  /** After the commit. */
+  readonly done: () => Promise<Outcome>;
+  /** After a transaction that failed. */
+  readonly undo?: () => Promise<void>;
+}
+
+/** Reads and checks what a ref is to become. An outcome is that of a ref that is refused; a `Refusal` may be thrown too. */
+export type PlanRef = (deps: Deps, context: PushContext, command: RefCommand) => Promise<RefPlan | Outcome>;
 
 const MAX_LINES = 1_000;
 

@@ -1,12 +1,15 @@
-import { applyTree, noteRefused } from '../../deploys/index.js';
+import { applyTree, type DeployResult, noteRefused, planTree, type TreeRequest } from '../../deploys/index.js';
+import type { Deps } from '../../deps.js';
+import type { RefCommand } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';
-import { readLiveTree } from '../../workspaces/index.js';
-import { parkPush } from '../pending/park-push.js';
+import { type LiveRun, readLiveTree } from '../../workspaces/index.js';
+import { countRuns, parkPush, runLines } from '../pending/park-push.js';
 import { settleRefused } from '../pending/settle-refused.js';
 import { comesAfter, createProposal, NOT_FORWARD, requireNewest } from './propose-commit.js';
-import { issueLines, type UpdateRef } from './push-context.js';
+import { issueLines, type PlanRef, type PushContext, type UpdateRef } from './push-context.js';
 import { readPushedChanges, readPushedTree } from './pushed-tree.js';
 import { raisePush } from './raise-push.js';
+import type { Outcome } from './report.js';
 import { sayEvals } from './say-evals.js';
 
 /**
@@ -14,7 +17,56 @@ import { sayEvals } from './say-evals.js';
  * not at all. Over live runs it is kept, and waits for their end.
  */
 export const pushMain: UpdateRef = async (deps, context, command) => {
-  const { remote, inside, pack, say, later, faultOf } = context;
+  const request = await readMain(deps, context, command);
+  if ('kind' in request) return request;
+  const { remote } = context;
+  try {
+    return sayMain(deps, context, await applyTree(deps, remote.caller, request));
+  } catch (error) {
+    if (isOverLiveRuns(error)) return (await parkPush(deps, context, command)) ?? pushMain(deps, context, command);
+    await noteRefused(deps, remote.caller, { workspace: remote.name, via: 'push' }, error);
+    throw error;
+  }
+};
+
+/** The same for a transaction that moves other refs too: over live runs it is refused (`refuseMain`) and does not wait. */
+export const planMain: PlanRef = async (deps, context, command) => {
+  const request = await readMain(deps, context, command);
+  if ('kind' in request) return request;
+  const plan = await planTree(deps, context.remote.caller, request);
+  let result: DeployResult | undefined;
+  return {
+    apply: async (sql, onStale) => {
+      result = await plan.apply(sql, onStale);
+    },
+    done: async () => {
+      if (!result) throw new Error('main was not moved');
+      return sayMain(deps, context, result);
+    },
+  };
+};
+
+/** What refuses the `main` of an atomic push, once its transaction is over: noted as of any push, and told as of this one. */
+export async function refuseMain(deps: Deps, { remote, say }: PushContext, error: unknown): Promise<unknown> {
+  if (!isOverLiveRuns(error)) {
+    await noteRefused(deps, remote.caller, { workspace: remote.name, via: 'push' }, error);
+    return error;
+  }
+  const { live, runs } = (error as Refusal).details as { readonly live: number; readonly runs: readonly LiveRun[] };
+  say(`${remote.name} has ${countRuns(live)}:`, ...runLines({ count: live, runs }));
+  return new Refusal(
+    'conflict',
+    `${countRuns(live)} must end first, and an atomic push does not wait: push again later, or without --atomic`,
+    { code: 'deploy/live-runs' },
+  );
+}
+
+/** The deploy that a push is, unless it is refused at once. */
+async function readMain(
+  deps: Deps,
+  { remote, inside, pack, faultOf }: PushContext,
+  command: RefCommand,
+): Promise<TreeRequest | Outcome> {
   const id = command.new ?? '';
   const live = await readLiveTree(deps.db, remote.id);
   requireNewest(live, command.old);
@@ -29,33 +81,33 @@ export const pushMain: UpdateRef = async (deps, context, command) => {
     commit: id,
     pusher: remote.caller.actor.id,
   });
-  try {
-    const result = await applyTree(deps, remote.caller, {
-      workspace: remote.name,
-      propose: async (sql, workspaceId, now) => {
-        requireNewest(now, command.old);
-        return propose(sql, workspaceId, now);
-      },
-      ...{ id: null, via: 'push', base: null, overLiveRuns: false, dryRun: false },
-      message: () => tree.message,
-      before: () => pack.keep(),
-      leavesMain: true,
-      also: async (sql) => {
-        await pack.take(sql);
-        await endRefused?.(sql);
-        await raisePush(sql, remote, { ref: command.ref, before: command.old, after: id });
-      },
-    });
-    say(...issueLines(result.issues), `${remote.name} is live at ${id.slice(0, 12)}.`);
-    const { revision } = result;
-    later.push(() => sayEvals(deps, { workspaceId: remote.id, name: remote.name, revision, say }));
-    return { kind: 'ok' };
-  } catch (error) {
-    if (isOverLiveRuns(error)) return (await parkPush(deps, context, command)) ?? pushMain(deps, context, command);
-    await noteRefused(deps, remote.caller, { workspace: remote.name, via: 'push' }, error);
-    throw error;
-  }
-};
+  return {
+    workspace: remote.name,
+    propose: async (sql, workspaceId, now) => {
+      requireNewest(now, command.old);
+      return propose(sql, workspaceId, now);
+    },
+    ...{ id: null, via: 'push', base: null, overLiveRuns: false, dryRun: false },
+    message: () => tree.message,
+    before: () => pack.keep(),
+    leavesMain: true,
+    also: async (sql) => {
+      await pack.take(sql);
+      await endRefused?.(sql);
+      await raisePush(sql, remote, { ref: command.ref, before: command.old, after: id });
+    },
+  };
+}
+
+function sayMain(
+  deps: Deps,
+  { remote, say, later }: PushContext,
+  { issues, revision, gitCommit }: DeployResult,
+): Outcome {
+  say(...issueLines(issues), `${remote.name} is live at ${gitCommit?.slice(0, 12)}.`);
+  later.push(() => sayEvals(deps, { workspaceId: remote.id, name: remote.name, revision, say }));
+  return { kind: 'ok' };
+}
 
 function isOverLiveRuns(error: unknown): boolean {
   return error instanceof Refusal && error.details.code === 'deploy/live-runs';

@@ -6,14 +6,14 @@ import { readLiveShelf, refusedTree } from '../../workspaces/index.js';
 import { comesAfter, NOT_FORWARD, requireNewest } from './propose-commit.js';
 import { issueLines, type UpdateRef } from './push-context.js';
 import { readPushedTree } from './pushed-tree.js';
+import type { Outcome } from './report.js';
 
 /**
  * A push to the library's `main` replaces the library by its newest commit, checked by itself and with every workspace.
  * There are no other branches and no tags: nothing previews a library.
  */
 export const pushShelf: UpdateRef = async (deps, { remote, inside, pack, say }, command) => {
-  if (command.ref !== MAIN)
-    return { kind: 'no', reason: 'the library has one branch, main, and no tags: push to main' };
+  if (command.ref !== MAIN) return NOT_OF_LIBRARY;
   const id = command.new ?? '';
   const { caller } = remote;
   requireNewest(await readLiveShelf(deps.db, caller.tenant), command.old);
@@ -34,6 +34,11 @@ export const pushShelf: UpdateRef = async (deps, { remote, inside, pack, say }, 
     if (error instanceof Refusal) say(...brokenLines(error));
     throw error;
   }
+};
+
+export const NOT_OF_LIBRARY: Outcome = {
+  kind: 'no',
+  reason: 'the library has one branch, main, and no tags: push to main',
 };
 
 /** What would be wrong in the workspaces that it would break, each line with the workspace in front. */

@@ -1,34 +1,46 @@
 import { audit } from '../../accounts/index.js';
-import { runGit, unwritablePaths } from '../../git/index.js';
+import type { Deps } from '../../deps.js';
+import { type RefCommand, runGit, unwritablePaths } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import { foldPath, type Issue } from '../../workspace/index.js';
 import { deleteRef, findWorkspace, refusedTree, setRef } from '../../workspaces/index.js';
-import type { UpdateRef } from './push-context.js';
+import type { PushContext, RefPlan, UpdateRef } from './push-context.js';
 import { readPushedTree } from './pushed-tree.js';
 import { raisePush } from './raise-push.js';
 
 /** A tag is kept as it is. Its tree need not deploy, but whoever checks it out must get no links and no strange names. */
-export const pushTag: UpdateRef = async (deps, { remote, inside, pack }, command) => {
-  const { ref: name, old: expect, new: oid } = command;
-  const change = { workspaceId: remote.id, name, expect };
+export const pushTag: UpdateRef = async (deps, context, command) => {
+  const plan = await planTag(deps, context, command);
+  if (command.new !== null) await context.pack.keep();
+  await deps.db.transaction((sql) => plan.apply(sql, 'check-again'));
+  return plan.done();
+};
+
+export async function planTag(
+  _deps: Deps,
+  { remote, inside, pack }: PushContext,
+  { ref: name, old: expect, new: oid }: RefCommand,
+): Promise<RefPlan> {
   if (oid !== null) {
     const { stdout } = await runGit(inside, ['rev-parse', '--verify', '--end-of-options', `${oid}^{commit}`]);
     const { issues, files } = await readPushedTree(inside, stdout.toString('latin1').trim());
     const all = [...issues, ...pathIssues(files.map(({ path }) => path))];
     if (all.length > 0) throw refusedTree('the tree of the tag', all);
-    await pack.keep();
   }
-  await deps.db.transaction(async (sql) => {
-    await findWorkspace(sql, remote.caller, remote.name, 'share');
-    if (oid !== null) await pack.take(sql);
-    const by = remote.caller.actor;
-    const moved = oid === null ? await deleteRef(sql, change) : await setRef(sql, { ...change, oid, by });
-    if (!moved) throw new Refusal('conflict', 'it was moved by somebody else; fetch, then push again');
-    await audit(sql, remote.caller, 'git.push', remote.name, { ref: name, before: expect, after: oid });
-    await raisePush(sql, remote, { ref: name, before: expect, after: oid });
-  });
-  return { kind: 'ok' };
-};
+  const change = { workspaceId: remote.id, name, expect };
+  return {
+    apply: async (sql) => {
+      await findWorkspace(sql, remote.caller, remote.name, 'share');
+      if (oid !== null) await pack.take(sql);
+      const by = remote.caller.actor;
+      const moved = oid === null ? await deleteRef(sql, change) : await setRef(sql, { ...change, oid, by });
+      if (!moved) throw new Refusal('conflict', 'it was moved by somebody else; fetch, then push again');
+      await audit(sql, remote.caller, 'git.push', remote.name, { ref: name, before: expect, after: oid });
+      await raisePush(sql, remote, { ref: name, before: expect, after: oid });
+    },
+    done: async () => ({ kind: 'ok' }),
+  };
+}
 
 function pathIssues(paths: readonly string[]): Issue[] {
   const faults = [...unwritablePaths(paths)].map(([path, message]) => toIssue(path, 'file/bad-path', message));

@@ -20,10 +20,12 @@ import { alignRefs, listStoredRefs } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
 import { checkObjects } from './check-objects.js';
 import type { PushContext } from './push-context.js';
+import { NOT_OF_LIBRARY } from './push-shelf.js';
 import { refFaults } from './ref-rules.js';
 import { type Outcome, writeReport } from './report.js';
 import { type Answer, createAnswer } from './sideband.js';
 import { createPackTaker, type PackTaker } from './take-once.js';
+import { refuseTogether, updateAtomic } from './update-atomic.js';
 import { updateRef } from './update-ref.js';
 
 /** As many pushes one process takes in at once: each has a git that reads what a stranger sent. One account leaves one to others. */
@@ -35,8 +37,8 @@ export interface PushInput {
 }
 
 /**
- * Takes a push: its objects into a quarantine, checked by git; each ref by itself, by the rules of what it is; then the
- * pack into the object store and the refs as rows. Answers the stream that git reads: words for the person as they come,
+ * Takes a push: its objects into a quarantine, checked by git; each ref by itself, or all together when the push is
+ * atomic, by the rules of what it is; then the pack into the object store and the refs as rows. Answers the stream that git reads: words for the person as they come,
  * and the report of each ref. Refuses only before anything is read.
  */
 export async function receivePush(deps: Deps, remote: Remote, { body, signal }: PushInput): Promise<Readable> {
@@ -175,12 +177,30 @@ async function updateRefs(
     return (await checked).get(command) ?? null;
   };
   const context: PushContext = { remote, inside, pack, say: answer.say, later, faultOf };
+  // The library has one branch, which is all or nothing by itself.
+  if (request.capabilities.has('atomic') && !(remote.isLibrary && commands.length === 1))
+    return updateTogether(deps, context, { commands, faults });
   const outcomes: (readonly [RefCommand, Outcome])[] = [];
   for (const command of commands) {
     const reason = faults.get(command);
     outcomes.push([command, reason === undefined ? await tryRef(deps, context, command) : { kind: 'no', reason }]);
   }
   return outcomes;
+}
+
+/** All refs of an atomic push, or none. */
+async function updateTogether(
+  deps: Deps,
+  context: PushContext,
+  { commands, faults }: { readonly commands: readonly RefCommand[]; readonly faults: ReadonlyMap<RefCommand, string> },
+): Promise<(readonly [RefCommand, Outcome])[]> {
+  const refused = new Map<RefCommand, Outcome>();
+  for (const command of commands) {
+    const reason = faults.get(command);
+    if (reason !== undefined) refused.set(command, { kind: 'no', reason });
+    else if (context.remote.isLibrary && command.ref !== MAIN) refused.set(command, NOT_OF_LIBRARY);
+  }
+  return refused.size > 0 ? refuseTogether(commands, refused) : updateAtomic(deps, context, commands);
 }
 
 /** What breaks off over one ref says nothing of those before it, which stand. */

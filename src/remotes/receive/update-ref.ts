@@ -2,35 +2,60 @@ import type { Deps } from '../../deps.js';
 import { MAIN, type RefCommand } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Issue } from '../../workspace/index.js';
-import type { Remote } from '../remote.js';
-import { pushBranch } from './push-branch.js';
-import { issueLines, type PushContext, type UpdateRef } from './push-context.js';
-import { pushMain } from './push-main.js';
+import { planBranch, pushBranch } from './push-branch.js';
+import { issueLines, type PlanRef, type PushContext, type RefPlan, type UpdateRef } from './push-context.js';
+import { planMain, pushMain } from './push-main.js';
 import { pushShelf } from './push-shelf.js';
-import { pushTag } from './push-tag.js';
+import { planTag, pushTag } from './push-tag.js';
 import type { Outcome } from './report.js';
+
+interface RefKind {
+  readonly update: UpdateRef;
+  readonly plan: PlanRef;
+}
+
+const KINDS = {
+  main: { update: pushMain, plan: planMain },
+  branch: { update: pushBranch, plan: planBranch },
+  tag: { update: pushTag, plan: planTag },
+} as const satisfies Record<string, RefKind>;
 
 /** Moves one ref by the rules of what it is. A refusal is its outcome, with all issues as words for the person. */
 export async function updateRef(deps: Deps, context: PushContext, command: RefCommand): Promise<Outcome> {
   try {
-    // A small push to main needs no process of git to know that.
-    const isMain = command.ref === MAIN && !context.remote.isLibrary;
-    const reason = isMain ? null : await context.faultOf(command);
+    const reason = await faultOf(context, command);
     if (reason !== null) return { kind: 'no', reason };
-    return await kindOf(context.remote, command.ref)(deps, context, command);
+    const update = context.remote.isLibrary ? pushShelf : kindOf(command.ref).update;
+    return await update(deps, context, command);
   } catch (error) {
-    // What is away is told where what breaks off is.
-    if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error;
-    const { issues } = error.details as { readonly issues?: readonly Issue[] };
-    context.say(...issueLines(issues ?? []));
-    return { kind: 'no', reason: shortReason(error, issues ?? []) };
+    return refusedOutcome(context, error);
   }
 }
 
-function kindOf({ isLibrary }: Remote, ref: string): UpdateRef {
-  if (isLibrary) return pushShelf;
-  if (ref === MAIN) return pushMain;
-  return ref.startsWith('refs/heads/') ? pushBranch : pushTag;
+/** Reads and checks what a ref of a workspace is to become, and moves nothing. Throws what refuses it. */
+export async function planRef(deps: Deps, context: PushContext, command: RefCommand): Promise<RefPlan | Outcome> {
+  const reason = await faultOf(context, command);
+  return reason === null ? kindOf(command.ref).plan(deps, context, command) : { kind: 'no', reason };
+}
+
+/** The outcome of a ref that was refused, with all issues as words for the person. Throws what is not a refusal. */
+export function refusedOutcome({ say }: Pick<PushContext, 'say'>, error: unknown): Outcome {
+  // What is away is told where what breaks off is.
+  if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error;
+  const { issues } = error.details as { readonly issues?: readonly Issue[] };
+  say(...issueLines(issues ?? []));
+  return { kind: 'no', reason: shortReason(error, issues ?? []) };
+}
+
+/** A small push to main needs no process of git to know that. */
+async function faultOf(context: PushContext, command: RefCommand): Promise<string | null> {
+  const isMain = command.ref === MAIN && !context.remote.isLibrary;
+  return isMain ? null : context.faultOf(command);
+}
+
+function kindOf(ref: string): RefKind {
+  if (ref === MAIN) return KINDS.main;
+  return ref.startsWith('refs/heads/') ? KINDS.branch : KINDS.tag;
 }
 
 function shortReason({ message }: Refusal, issues: readonly Issue[]): string {

@@ -1,0 +1,123 @@
+import type { Sql } from '../../db/contract.js';
+import type { Deps } from '../../deps.js';
+import { MAIN, type RefCommand } from '../../git/index.js';
+import { lockPreviews, previewTurn } from '../../previews/index.js';
+import { Refusal } from '../../shared/refusal.js';
+import { findWorkspace, inTurn, lockShelf, type OnStale, StalePlan } from '../../workspaces/index.js';
+import type { Remote } from '../remote.js';
+import type { PushContext, RefPlan } from './push-context.js';
+import { refuseMain } from './push-main.js';
+import type { Outcome } from './report.js';
+import { planRef, refusedOutcome } from './update-ref.js';
+
+type Outcomes = (readonly [RefCommand, Outcome])[];
+type Plans = (readonly [RefCommand, RefPlan])[];
+type Refused = ReadonlyMap<RefCommand, Outcome>;
+
+/** As many times a push is checked because another writer came between its checks and its transaction. */
+const MAX_TRIES = 3;
+
+/**
+ * Moves all refs of an atomic push, or none. Every check and all work of git comes first; then one short transaction
+ * moves the refs and makes main live. What a refusal leaves (its notice) is written after that transaction has ended.
+ */
+export async function updateAtomic(
+  deps: Deps,
+  context: PushContext,
+  commands: readonly RefCommand[],
+): Promise<Outcomes> {
+  for (let tries = 1; ; tries += 1) {
+    const { plans, refused } = await planAll(deps, context, commands);
+    if (refused.size > 0) return refuseTogether(commands, refused);
+    if (commands.some((command) => command.new !== null)) await context.pack.keep();
+    // The last try checks under the locks, so that other writers cannot hold the push up for good.
+    const outcomes = await moveAll(deps, context, { plans, onStale: tries < MAX_TRIES ? 'throw' : 'check-again' });
+    if (outcomes) return outcomes;
+  }
+}
+
+/** The outcomes of an atomic push of which some refs are refused: no other one moves. */
+export function refuseTogether(commands: readonly RefCommand[], refused: Refused): Outcomes {
+  const [first] = [...refused.keys()];
+  const reason = `not moved: the push is atomic, and ${first?.ref} was refused`;
+  return commands.map((command) => [command, refused.get(command) ?? { kind: 'no', reason }]);
+}
+
+/** Every ref is read and checked, so that the person learns all that is wrong at once. */
+async function planAll(
+  deps: Deps,
+  context: PushContext,
+  commands: readonly RefCommand[],
+): Promise<{ readonly plans: Plans; readonly refused: Refused }> {
+  const plans: Plans = [];
+  const refused = new Map<RefCommand, Outcome>();
+  for (const command of commands) {
+    try {
+      const plan = await planRef(deps, context, command);
+      if ('apply' in plan) plans.push([command, plan]);
+      else refused.set(command, plan);
+    } catch (error) {
+      refused.set(command, await refuse(deps, context, { command, error }));
+    }
+  }
+  return { plans, refused };
+}
+
+/** Null when another writer came before, and all is to be planned again. */
+async function moveAll(
+  deps: Deps,
+  context: PushContext,
+  { plans, onStale }: { readonly plans: Plans; readonly onStale: OnStale },
+): Promise<Outcomes | null> {
+  const { remote } = context;
+  const commands = plans.map(([command]) => command);
+  let [current] = commands;
+  // The turns come before the transaction: the database cannot see a deadlock of a turn and a row.
+  const inTurns = (work: (sql: Sql) => Promise<void>) =>
+    inTurn(remote.id, () => inTurn(previewTurn(remote.id), () => deps.db.transaction(work)));
+  try {
+    await inTurns(async (sql) => {
+      await lockInOrder(sql, remote, commands);
+      for (const [command, plan] of plans) {
+        current = command;
+        await plan.apply(sql, onStale);
+      }
+    });
+  } catch (error) {
+    for (const [, plan] of plans) await plan.undo?.();
+    if (error instanceof StalePlan) return null;
+    if (!current) throw error;
+    return refuseTogether(commands, new Map([[current, await refuse(deps, context, { command: current, error })]]));
+  }
+  const outcomes: Outcomes = [];
+  for (const [command, plan] of plans) outcomes.push([command, await finish(deps, remote, plan)]);
+  return outcomes;
+}
+
+/** The locks that the refs share, strongest first and in the order of all other writers, whatever the order of the refs. */
+async function lockInOrder(sql: Sql, { id, name, caller }: Remote, commands: readonly RefCommand[]): Promise<void> {
+  const hasMain = commands.some(({ ref }) => ref === MAIN);
+  await lockShelf(sql, caller.tenant, 'share');
+  const found = await findWorkspace(sql, caller, name, hasMain ? 'update' : 'share');
+  if (found.id !== id) throw new Refusal('conflict', `another workspace is called ${name} now: push again`);
+  if (commands.some(({ ref }) => ref.startsWith('refs/heads/') && ref !== MAIN)) await lockPreviews(sql, id);
+}
+
+/** Whatever breaks off now, the ref has moved. */
+async function finish({ log }: Pick<Deps, 'log'>, { id }: Remote, plan: RefPlan): Promise<Outcome> {
+  try {
+    return await plan.done();
+  } catch (err) {
+    log.error({ err, workspaceId: id }, 'what follows a push broke off');
+    return { kind: 'ok' };
+  }
+}
+
+/** Outside of any transaction, so that a notice stays. Throws what is not a refusal. */
+async function refuse(
+  deps: Deps,
+  context: PushContext,
+  { command, error }: { readonly command: RefCommand; readonly error: unknown },
+): Promise<Outcome> {
+  return refusedOutcome(context, command.ref === MAIN ? await refuseMain(deps, context, error) : error);
+}
