@@ -42,7 +42,7 @@ export async function sendFile(c: Context, file: SentFile): Promise<Response> {
   if (c.req.method === 'HEAD') return new Response(null, { status, headers: sent });
   const content = await file.open();
   const part = range ? Readable.from(slice(content, start, end), { objectMode: false }) : content;
-  return new Response(bodyStream(part), { status, headers: sent });
+  return new Response(bodyStream(c, part), { status, headers: sent });
 }
 
 /** RFC 8187's ext-value: a name may hold any sign, and none that a header could be broken with. */

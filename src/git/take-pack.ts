@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { Refusal } from '../shared/refusal.js';
 import { toStorageError } from '../shared/storage-unavailable.js';
 import { type KeptPack, packIn, type Quarantine } from './packs.js';
 import { WireFault } from './pkt-line.js';
@@ -27,7 +28,8 @@ const CHILD = { memoryBytes: 1_024 * MIB, cpuSeconds: 90 };
 
 /**
  * Takes a pushed pack into the quarantine, checked object for object as `receive.fsckObjects` does, and answers the
- * repository as it would be with it. Throws `WireFault` with what is wrong with it; then the quarantine is to be removed.
+ * repository as it would be with it. Throws `WireFault` with what is wrong with it, and the `Refusal` that the body failed
+ * with; then the quarantine is to be removed.
  */
 export async function takePushedPack(
   quarantine: Quarantine,
@@ -45,7 +47,7 @@ export async function takePushedPack(
   });
   child.stdout.resume();
   const [code, fault] = await Promise.all([endOf(child), feed(pack, child.stdin, limits.packBytes)]);
-  if (fault instanceof WireFault) throw fault;
+  if (fault instanceof WireFault || fault instanceof Refusal) throw fault;
   const taken = code === 0 ? await packIn(quarantine) : null;
   if (!taken) throw toStorageError(new WireFault(reasonOf(said, code)));
   const objects = await readSmall(quarantine, taken);

@@ -2,7 +2,8 @@ import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Deps } from '../deps.js';
 import { endOf, FLUSH, pktLine, type Repository, runGit, spawnGit } from '../git/index.js';
-import { notFound } from '../shared/refusal.js';
+import { bodyTooLarge } from '../shared/content-coding.js';
+import { notFound, Refusal } from '../shared/refusal.js';
 import { createSharedSlots, createSlots } from '../shared/slots.js';
 import { alignRefs } from '../workspaces/index.js';
 import type { Remote } from './remote.js';
@@ -44,17 +45,40 @@ export async function serveFetch(
   { protocol, signal, body }: FetchRequest & { readonly body: Readable },
 ): Promise<Readable> {
   const release = await slots.take(remote.caller.tenant);
+  let upload: Upload;
   try {
     const repository = await alignedRepository(deps, remote);
     const isWaited = () => slots.waiting(remote.caller.tenant) > 0;
-    return startUpload(deps, repository, { protocol, signal, body, release, isWaited });
+    upload = startUpload(deps, repository, { protocol, signal, body, release, isWaited });
   } catch (error) {
     release();
     throw error;
   }
+  // A request that does not arrive whole can only be refused while there is no answer yet.
+  await Promise.race([hasBegun(upload.out), upload.failed]);
+  return upload.out;
 }
 
-interface Upload extends FetchRequest {
+/** Resolves at the first bytes of an answer, or at its end. */
+function hasBegun(out: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      for (const event of BEGINNINGS) out.off(event, settle);
+      resolve();
+    };
+    for (const event of BEGINNINGS) out.on(event, settle);
+  });
+}
+
+const BEGINNINGS = ['readable', 'end', 'close'] as const;
+
+interface Upload {
+  readonly out: Readable;
+  /** Rejects with the refusal of a request that is too long, silent or not gzip. */
+  readonly failed: Promise<never>;
+}
+
+interface UploadInput extends FetchRequest {
   readonly body: Readable;
   readonly release: () => void;
   /** Others wait for its place. */
@@ -64,8 +88,8 @@ interface Upload extends FetchRequest {
 function startUpload(
   deps: Deps,
   repository: Repository,
-  { protocol, signal, body, release, isWaited }: Upload,
-): Readable {
+  { protocol, signal, body, release, isWaited }: UploadInput,
+): Upload {
   const args = ['upload-pack', '--stateless-rpc', '--strict', '--end-of-options', repository.gitdir];
   const child = spawnGit(repository, args, { config: CONFIG, env: envOf(protocol), limits: LIMITS, signal });
   child.stderr.resume();
@@ -77,14 +101,19 @@ function startUpload(
   });
   out.once('close', () => child.kill('SIGKILL'));
   // A client that leaves ends both; git has said what it found wrong in its own answer.
-  pipeline(body, atMost(MAX_REQUEST), child.stdin).catch((error: NodeJS.ErrnoException) => {
-    // A git that has read enough has shut its end, and goes on.
-    if (error.code !== 'EPIPE') child.kill('SIGKILL');
+  const failed = new Promise<never>((_, reject) => {
+    pipeline(body, atMost(MAX_REQUEST), child.stdin).catch((error: NodeJS.ErrnoException) => {
+      if (error instanceof Refusal) reject(error);
+      // A git that has read enough has shut its end, and goes on.
+      if (error.code !== 'EPIPE') child.kill('SIGKILL');
+    });
   });
+  // It comes too late for an answer that has begun.
+  failed.catch(() => out.destroy());
   endOf(child)
     .catch((err: unknown) => deps.log.error({ err }, 'git could not be started'))
     .finally(release);
-  return out;
+  return { out, failed };
 }
 
 async function alignedRepository(deps: Deps, remote: Remote): Promise<Repository> {
@@ -103,7 +132,7 @@ function atMost(bytes: number): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       size += chunk.byteLength;
-      done(size > bytes ? new Error('the request is too long') : null, chunk);
+      done(size > bytes ? bodyTooLarge(bytes) : null, chunk);
     },
   });
 }

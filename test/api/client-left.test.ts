@@ -72,7 +72,7 @@ const stream = defineRoute({
   handle: async (c) => {
     const endless = new Readable({ read: () => setImmediate(() => endless.push('x'.repeat(1_000))) });
     streamEnded = new Promise((resolve) => endless.once('close', resolve));
-    return c.body(bodyStream(endless), 200);
+    return c.body(bodyStream(c, endless), 200);
   },
 });
 

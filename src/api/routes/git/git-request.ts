@@ -1,17 +1,16 @@
-import { PassThrough, Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import { answerWithin, authenticateGitKey, type GitCaller } from '../../../accounts/index.js';
 import { findRemote, type GitService, type Remote } from '../../../remotes/index.js';
-import { withErrorListener } from '../../../shared/error-listener.js';
 import { Refusal } from '../../../shared/refusal.js';
 import { StorageUnavailable, toStorageError } from '../../../shared/storage-unavailable.js';
 import { byDevelopment } from '../../auth/authenticate.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { bodyStream } from '../../body-stream.js';
-import { ClientLeft, clientSignal } from '../../client-left.js';
+import { clientSignal } from '../../client-left.js';
 import type { AppEnv } from '../../env.js';
 import { STATUS } from '../../errors.js';
+import { type GitBody, receiveBody } from './receive-body.js';
 
 /** Longer than any key: what is longer is none, and is not hashed. */
 const MAX_HEADER = 2_048;
@@ -60,44 +59,16 @@ export async function forGit(c: Context<AppEnv>, work: () => Promise<Response>):
   }
 }
 
-/** A stalled client must not hold a place in line for good. */
-const IDLE_MS = 60_000;
 /** As long as a push may take to be sent; what is fetched may take longer, and is watched by what the client takes. */
 const LONGEST_MS = 900_000;
 export const FETCH_LONGEST_MS = 14_400_000;
-
-export interface GitBody {
-  readonly body: Readable;
-  /** Aborted when the client leaves, falls silent or takes too long. */
-  readonly signal: AbortSignal;
-}
 
 /** The request's bytes as they come, unpacked where the client packed them. */
 export function bodyOf(c: Context<AppEnv>, longestMs: number = LONGEST_MS): GitBody {
   const encoding = c.req.header('content-encoding');
   if (encoding !== undefined && !/^(x-)?gzip$/i.test(encoding))
     throw new Refusal('unsupported_type', 'a body may be packed with gzip, and with nothing else');
-  // The client may leave before a handler reads.
-  const raw = withErrorListener(rawBody(c));
-  const idle = new AbortController();
-  let timer = setTimeout(() => idle.abort(), IDLE_MS);
-  raw.on('data', () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => idle.abort(), IDLE_MS);
-  });
-  raw.once('close', () => clearTimeout(timer));
-  raw.pause();
-  const signal = AbortSignal.any([clientSignal(c), idle.signal, AbortSignal.timeout(longestMs)]);
-  // Never the request itself: to destroy that one ends the connection, and a refusal with it.
-  const body = raw.pipe(withErrorListener(encoding === undefined ? new PassThrough() : createGunzip()));
-  const leave = () => body.destroy(new ClientLeft());
-  raw.once('close', () => {
-    if (!raw.readableEnded) leave();
-  });
-  signal.addEventListener('abort', leave, { once: true });
-  // A client that left before, during authentication for instance, causes no further event.
-  if (raw.destroyed || signal.aborted) leave();
-  return { body, signal };
+  return receiveBody(rawBody(c), { isGzip: encoding !== undefined, longestMs, left: clientSignal(c) });
 }
 
 function rawBody(c: Context<AppEnv>): Readable {
@@ -107,5 +78,5 @@ function rawBody(c: Context<AppEnv>): Readable {
 
 /** A stream of ours as an answer. */
 export function streamed(c: Context<AppEnv>, stream: Readable, type: string): Response {
-  return c.body(bodyStream(stream), 200, { ...NO_CACHE, 'Content-Type': type });
+  return c.body(bodyStream(c, stream), 200, { ...NO_CACHE, 'Content-Type': type });
 }

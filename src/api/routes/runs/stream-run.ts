@@ -47,6 +47,10 @@ export const streamOneRun = defineRoute({
         for await (const { event, data, id } of items) {
           await stream.writeSSE({ event, data: toJson(data), ...(id === undefined ? {} : { id }) });
         }
+      } catch (err) {
+        // The framework would print it, or send its text. Without `end` a client connects again.
+        if (gone.signal.aborted) c.var.log.debug({ err, runId }, 'a stream ended, since its client has left');
+        else c.var.log.error({ err, runId }, 'the stream of a run broke off');
       } finally {
         clearInterval(pulse);
         unwatch();
