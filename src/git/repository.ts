@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { init } from 'isomorphic-git';
@@ -24,12 +25,14 @@ export function repositoryFolder(dataDir: string, workspaceId: string): string {
 /** The workspace's repository; made when it is not there. */
 export async function openRepository(dataDir: string, workspaceId: string): Promise<Repository> {
   const gitdir = repositoryFolder(dataDir, workspaceId);
-  if (!(await isFolder(gitdir))) await create(dataDir, gitdir);
+  if (!(await isRepository(gitdir))) await create(dataDir, gitdir);
   return { gitdir };
 }
 
+/** Renamed first, so that half of it is never under the name. */
 export async function removeRepository(dataDir: string, workspaceId: string): Promise<void> {
-  await rm(repositoryFolder(dataDir, workspaceId), { recursive: true, force: true });
+  const aside = await moveAside(dataDir, repositoryFolder(dataDir, workspaceId));
+  if (aside !== null) await rm(aside, { recursive: true, force: true });
 }
 
 /** Built aside and renamed, so that a crash or a twin never leaves half a repository under the name. */
@@ -39,16 +42,42 @@ async function create(dataDir: string, gitdir: string): Promise<void> {
   const draft = await mkdtemp(join(parent, '.new-'));
   try {
     await init({ fs: gitFs, dir: draft, gitdir: draft, bare: true, defaultBranch: 'main' });
-    await rename(draft, gitdir);
+    await rename(draft, gitdir).catch(async (error: unknown) => {
+      if (await isRepository(gitdir)) throw error;
+      await clearRemains(dataDir, gitdir);
+      await rename(draft, gitdir);
+    });
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
-    if (!(await isFolder(gitdir))) throw error;
+    if (!(await isRepository(gitdir))) throw error;
   }
 }
 
-async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isDirectory(),
+/** Writers that outlive their repository leave folders under its name, which git takes for no repository. */
+async function clearRemains(dataDir: string, gitdir: string): Promise<void> {
+  const aside = await moveAside(dataDir, gitdir);
+  if (aside === null) return;
+  // A twin may have made a new one just before.
+  if (await isRepository(aside)) await rename(aside, gitdir).catch(() => undefined);
+  await rm(aside, { recursive: true, force: true });
+}
+
+/** Answers where it is now; null when there is nothing under the name. */
+async function moveAside(dataDir: string, gitdir: string): Promise<string | null> {
+  const aside = join(dataDir, 'git', `.old-${randomBytes(8).toString('hex')}`);
+  try {
+    await rename(gitdir, aside);
+    return aside;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** As git knows one: by its HEAD, which is there from the beginning. */
+async function isRepository(gitdir: string): Promise<boolean> {
+  return stat(join(gitdir, 'HEAD')).then(
+    (found) => found.isFile(),
     () => false,
   );
 }

@@ -71,7 +71,7 @@ export async function sweepGit(
       if (await isOlder(folder, madeBefore)) await removeRepository(deps.config.dataDir, id);
     } else if (id !== null) {
       await sweepQuarantine({ gitdir: folder }, madeBefore);
-    } else if (name.startsWith('.new-') && (await isOlder(folder, madeBefore)))
+    } else if (/^\.(new|old)-/.test(name) && (await isOlder(folder, madeBefore)))
       await rm(folder, { recursive: true, force: true });
   });
 }

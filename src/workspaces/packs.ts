@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
@@ -102,9 +102,19 @@ async function readLoaded({ gitdir }: Repository): Promise<number> {
   return /^\d{1,9}$/.test(text) ? Number(text) : 0;
 }
 
-/** Notes that a pack which was just taken is on the disk already. One that was passed over is fetched once more. */
+/**
+ * Notes that a pack which was just taken is on the disk already, unless the repository was lost and made again
+ * meanwhile. One that was passed over is fetched once more.
+ */
 export async function noteLoaded(sql: Sql, repository: Repository, id: string): Promise<void> {
-  const [row] = await sql.query<{ seq: number }>('SELECT seq FROM git_pack WHERE id = $1 AND seq IS NOT NULL', [id]);
-  if (row && row.seq === (await readLoaded(repository)) + 1)
-    await writeFile(join(repository.gitdir, LOADED), String(row.seq));
+  const [row] = await sql.query<{ seq: number; name: string }>(
+    'SELECT seq, name FROM git_pack WHERE id = $1 AND seq IS NOT NULL',
+    [id],
+  );
+  if (!row || row.seq !== (await readLoaded(repository)) + 1) return;
+  const isThere = await access(join(repository.gitdir, 'objects', 'pack', `pack-${row.name}.idx`)).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) await writeFile(join(repository.gitdir, LOADED), String(row.seq));
 }

@@ -12,6 +12,7 @@ import {
   openQuarantine,
   openRepository,
   readCommit,
+  removeRepository,
   repositoryFolder,
   runGit,
   sweepQuarantine,
@@ -220,6 +221,21 @@ test('a pack that no transaction took is swept with its bytes, one that is used 
   );
   expect(rows).toEqual([]);
   expect(await alignRefs(app.deps, id)).toBeNull();
+});
+
+test('a pack is fetched when its repository was lost before it could be noted as loaded', async () => {
+  const at = await ground();
+  const { app, id, folder } = at;
+  const pushed = await commitBeside(at, (clone) => writeFileSync(join(clone, 'x.md'), 'x\n'));
+  await app.deps.db.transaction(async (sql) => {
+    await takePack(sql, id, pushed.pack.id);
+    await setRef(sql, { workspaceId: id, name: 'refs/heads/pushed', oid: pushed.commit, by });
+  });
+  await removeRepository(app.deps.config.dataDir, id);
+  const repository = await openRepository(app.deps.config.dataDir, id);
+  await noteLoaded(app.deps.db, repository, pushed.pack.id);
+  await alignRefs(app.deps, id);
+  expect(git(folder, 'rev-parse', 'refs/heads/pushed')).toBe(pushed.commit);
 });
 
 test('a pack that is on the disk already is not fetched again, and one that came from elsewhere is', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -16,6 +16,7 @@ import {
   readObjects,
   readRef,
   removeRepository,
+  repositoryFolder,
   tidyRepository,
   writeBlobs,
   writeCommit,
@@ -154,6 +155,18 @@ test('twenty openings at once make one repository, and no draft stays behind', a
   expect(readdirSync(join(home, 'git')).filter((name) => name.startsWith('.new-'))).toEqual([]);
   await removeRepository(home, 'w5');
   expect(readdirSync(join(home, 'git'))).not.toContain('w5.git');
+});
+
+test('what late writers left of a removed repository makes room for a new one, whoever opens it at once', async () => {
+  const gitdir = repositoryFolder(home, 'w5-lost');
+  mkdirSync(join(gitdir, 'quarantine', 'abc', 'pack'), { recursive: true });
+  mkdirSync(join(gitdir, 'objects', 'ab'), { recursive: true });
+  writeFileSync(join(gitdir, 'packs-loaded'), '7');
+  const all = await Promise.all(Array.from({ length: 20 }, () => openRepository(home, 'w5-lost')));
+  expect(new Set(all.map((one) => one.gitdir))).toEqual(new Set([gitdir]));
+  expect(git('-C', gitdir, 'symbolic-ref', 'HEAD').trim()).toBe(MAIN);
+  expect(readdirSync(gitdir)).not.toContain('packs-loaded');
+  expect(readdirSync(join(home, 'git')).filter((name) => name.startsWith('.'))).toEqual([]);
 });
 
 test.each(['../x', 'a//b', '/a', 'a/', '.', 'a/./b'])('the path %j never becomes a tree', async (path) => {
