@@ -104,7 +104,10 @@ async function renameWorkspace(
     const { branch } = move;
     const at = { tenant: caller.tenant, workspace: to, id: move.id };
     const name = branch === null ? to : await freePreviewName(sql, { ...at, branch });
-    await sql.query('UPDATE workspace SET name = $2, updated_at = now() WHERE id = $1', [move.id, name]);
+    await sql.query('UPDATE workspace SET name = $2, named_at = now(), updated_at = now() WHERE id = $1', [
+      move.id,
+      name,
+    ]);
     // Invites first: one that is being accepted is waited for, and then its member is there to be seen.
     for (const table of ['invite', 'member']) {
       await sql.query(

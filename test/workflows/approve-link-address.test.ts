@@ -62,3 +62,27 @@ test('an approve link with the name of another workspace is 404 and decides noth
   expect([decided.status, await decided.json()]).toEqual([200, { ok: true, decided: 1, need: 1 }]);
   expect((await app.ended(renamed, id)).status).toBe('completed');
 });
+
+test('a link and a release address stay good when an older workspace takes the former name, and reach no run of it', async () => {
+  const older = await parked();
+  const { workspace, id, link } = await parked();
+  const waits = await app.workspace({ 'flows/w.md': flow('## Wait\n\n- wait: event\n\nWait.') });
+  const waiting = await app.start(waits, 'w');
+  const run = await app.until(waits, waiting, (one) => one.waiting[0]?.releaseUrl !== undefined);
+  const release = new URL(run.waiting[0]?.releaseUrl ?? '', 'http://box.example');
+  const rename = async (from: string, name: string) =>
+    expect((await app.patch(`/api/workspaces/${from}`, { name })).status).toBe(200);
+  for (const name of [workspace, waits]) {
+    await rename(name, `${name}-new`);
+    const now = name === workspace ? older.workspace : workspace;
+    await rename(now, name);
+  }
+  expect(await read(link(BOSS))).toMatchObject({ workspace: `${workspace}-new`, runId: id, mayDecide: true });
+  expect(await read(older.link(BOSS))).toMatchObject({ workspace: waits, runId: older.id });
+  expect((await post(link(BOSS), { decision: 'approve' })).status).toBe(200);
+  expect((await app.ended(`${workspace}-new`, id)).status).toBe('completed');
+  const released = await app.post(release.pathname + release.search, { ok: true }, { as: null });
+  expect([released.status, await released.json()]).toEqual([200, { ok: true, runId: waiting, step: 'wait' }]);
+  expect((await app.ended(`${waits}-new`, waiting)).status).toBe('completed');
+  expect((await app.run(waits, older.id)).status).toBe('awaiting-approval');
+});

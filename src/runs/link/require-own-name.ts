@@ -9,8 +9,8 @@ export interface RunAddress {
 }
 
 /**
- * Refuses `not_found` for an address that names another workspace. A name that no workspace has, or one that came after
- * the run, may be an earlier name of the run's own.
+ * Refuses `not_found` for an address that names another workspace. A name that no workspace has, or that another one has
+ * got since the run began, may be an earlier name of the run's own. The run is found by its id, never by the name.
  */
 export async function requireOwnName(
   { db }: Pick<Deps, 'db'>,
@@ -19,7 +19,7 @@ export async function requireOwnName(
   const others = await db.query({
     name: 'address-of-other-workspace',
     text: `SELECT 1 FROM workspace o JOIN run r ON r.id = $3 AND r.tenant_id = o.tenant_id
-      WHERE o.tenant_id = $1 AND o.name = $2 AND o.id <> r.workspace_id AND o.created_at < r.created_at`,
+      WHERE o.tenant_id = $1 AND o.name = $2 AND o.id <> r.workspace_id AND o.named_at < r.created_at`,
     values: [tenant, workspace, runId],
   });
   if (others.length > 0) throw notFound('run');
