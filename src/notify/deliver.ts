@@ -22,6 +22,8 @@ export interface NotificationRow {
   readonly tries: number;
 }
 
+/** Why a mail to a member who was removed or restricted is not sent. */
+export const LOST_ACCESS = 'the recipient has lost access to the workspace';
 /** How long a try may take before another worker makes it; longer than both channels' patience. */
 const LEASE_MS = 120_000;
 /** Pauses after each try that failed, in seconds: a day in all. */
@@ -53,8 +55,7 @@ export async function claimNotification(
 /** Makes one try of it, and writes down what became of that. */
 export async function deliver(deps: Deps, row: NotificationRow): Promise<void> {
   if (row.park !== null && !(await isOpen(deps, row.park))) return end(deps, row, 'dropped', 'it was decided before');
-  if (row.channel === 'mail' && (await hasLostAccess(deps, row)))
-    return end(deps, row, 'dropped', 'the recipient has lost access to the workspace');
+  if (row.channel === 'mail' && (await hasLostAccess(deps, row))) return end(deps, row, 'dropped', LOST_ACCESS);
   const outcome = await send(deps, row).catch(
     (error: unknown): Sent => ({ sent: false, reason: errorMessage(error), final: false }),
   );

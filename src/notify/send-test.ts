@@ -1,4 +1,4 @@
-import { audit } from '../accounts/index.js';
+import { audit, withoutAccess } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { targetsIn } from '../runs/index.js';
 import { newId } from '../shared/ids.js';
@@ -6,7 +6,7 @@ import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { contentOf } from './content.js';
-import { send } from './deliver.js';
+import { LOST_ACCESS, send } from './deliver.js';
 import { recipientsOf } from './recipients.js';
 import { requireWhole } from './require-whole.js';
 
@@ -22,10 +22,13 @@ interface Row {
   readonly account: string;
   readonly accountNotify: Json;
   readonly workspaceNotify: Json;
-  readonly isThere: boolean;
+  readonly workspaceId: string | null;
 }
 
-/** Sends a test at once to where the news of a workspace go, or those of the account, and says what became of it. */
+/**
+ * Sends a test at once to where the news of a workspace go, or those of the account, and says what became of it. As with
+ * every notification, nothing is mailed to members who have lost access; the answer names them.
+ */
 export async function sendTest(
   deps: Deps,
   caller: Caller,
@@ -33,12 +36,13 @@ export async function sendTest(
 ): Promise<{ readonly results: readonly TestOutcome[] }> {
   requireWhole(caller);
   const [row] = await deps.db.query<Row>(
-    `SELECT t.name AS account, t.notify AS "accountNotify", v.index->'notify' AS "workspaceNotify", w.id IS NOT NULL AS "isThere"
+    `SELECT t.name AS account, t.notify AS "accountNotify", v.index->'notify' AS "workspaceNotify", w.id AS "workspaceId"
       FROM tenant t LEFT JOIN workspace w ON w.tenant_id = t.id AND w.name = $2
         LEFT JOIN revision v ON v.workspace_id = w.id AND v.seq = w.live_seq WHERE t.id = $1`,
     [caller.tenant, workspace ?? null],
   );
-  if (!row || (workspace !== undefined && !row.isThere)) throw new Refusal('not_found', 'no such workspace');
+  if (!row || (workspace !== undefined && row.workspaceId === null))
+    throw new Refusal('not_found', 'no such workspace');
   const targets = { ...targetsIn([row.workspaceNotify, row.accountNotify]), events: null };
   const recipients = recipientsOf({ event: 'test', targets, deciders: [], members: [], onlyDeciders: false });
   if (recipients.length === 0)
@@ -52,9 +56,13 @@ export async function sendTest(
     at: new Date(deps.clock.now()).toISOString(),
   });
   await audit(deps.db, caller, 'notify.test', workspace ?? caller.tenant);
+  const { workspaceId } = row;
+  const lost = await withoutAccess(deps.db, { tenant: caller.tenant, workspaceId, emails: targets.emails });
   const common = { tenantId: caller.tenant, runId: null, park: null, content: content as unknown as Json };
   const results = await Promise.all(
     recipients.map(async ({ channel, target }): Promise<TestOutcome> => {
+      if (channel === 'mail' && lost.has(target.toLowerCase()))
+        return { channel, target, sent: false, reason: LOST_ACCESS };
       const outcome = await send(deps, { ...common, id: newId(), channel, target });
       return { channel, target, sent: outcome.sent, reason: outcome.sent ? null : outcome.reason };
     }),

@@ -183,3 +183,27 @@ test('a mail that waits for its next try when its recipient is removed is droppe
   expect(rows).toEqual([{ state: 'dropped', why: 'the recipient has lost access to the workspace' }]);
   expect(mailsTo(person.email)).toBe(0);
 });
+
+test('a test of notifications mails no member who was removed or does not see the workspace, and names them', async () => {
+  const gone = await createPerson(app, 'editor');
+  const restricted = await createPerson(app, 'editor');
+  await team('delete', gone);
+  await team('patch', restricted, { workspaces: [elsewhere] });
+  const named = ['out@else.example', gone.email.toUpperCase(), restricted.email];
+  expect((await app.patch('/api/account', { notify: { email: named } })).status).toBe(200);
+  const workspace = await app.workspace(scripted(SCRIPT));
+  const lost = { sent: false, reason: 'the recipient has lost access to the workspace' };
+  const sent = { sent: true, reason: null };
+  for (const [body, outcomes] of [
+    [{ workspace }, [sent, lost, lost]],
+    [{}, [sent, lost, sent]],
+  ] as const) {
+    const results = named.map((target, i) => ({ channel: 'mail', target, ...outcomes[i] }));
+    const tested = await app.post('/api/notifications/test', body);
+    expect([tested.status, await tested.json()]).toEqual([200, { results }]);
+  }
+  const mailed = mail.mails.flatMap(({ recipients }: ReceivedMail) => recipients.map((to) => to.toLowerCase()));
+  expect(mailed).not.toContain(gone.email.toLowerCase());
+  expect(mailed.filter((to) => to === restricted.email.toLowerCase())).toHaveLength(1);
+  await app.patch('/api/account', { notify: null });
+});
