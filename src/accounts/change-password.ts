@@ -19,22 +19,35 @@ export async function changePassword(
   if (!person) throw notFound('person');
   const attempt = { 'password-session': caller.session ?? person.id };
   await countAttempt(deps, attempt);
-  const [member] = await deps.db.query<{ hash: string }>('SELECT password_hash AS hash FROM member WHERE id = $1', [
-    person.id,
-  ]);
-  if (!(await verifyPassword(member?.hash ?? null, current)))
-    throw new Refusal('forbidden', 'current: this is not your password', { code: 'bad-credentials' });
+  const { hash, right } = await testPassword(deps, person.id, current).catch(async (error: unknown) => {
+    // No password was tested (overload, a database that does not answer): it was not a guess.
+    await giveBackAttempt(deps, attempt);
+    throw error;
+  });
+  if (!right) throw new Refusal('forbidden', 'current: this is not your password', { code: 'bad-credentials' });
   await giveBackAttempt(deps, attempt);
   if (next === current) throw new Refusal('refused', 'next: this is your password already, choose another');
   const passwordHash = await hashPassword(next);
   return deps.db.transaction(async (sql) => {
     const changed = await sql.query(
       'UPDATE member SET password_hash = $2 WHERE id = $1 AND password_hash = $3 RETURNING 1',
-      [person.id, passwordHash, member?.hash],
+      [person.id, passwordHash, hash],
     );
     if (changed.length === 0)
       throw new Refusal('conflict', 'the password was changed a moment ago: sign in with the new one');
     await audit(sql, caller, 'password.change', person.id);
     return endOthers(sql, caller);
   });
+}
+
+async function testPassword(
+  deps: Pick<Deps, 'db'>,
+  id: string,
+  password: string,
+): Promise<{ readonly hash: string | null; readonly right: boolean }> {
+  const [member] = await deps.db.query<{ hash: string }>('SELECT password_hash AS hash FROM member WHERE id = $1', [
+    id,
+  ]);
+  const hash = member?.hash ?? null;
+  return { hash, right: await verifyPassword(hash, password) };
 }

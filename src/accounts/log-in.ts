@@ -36,18 +36,36 @@ export async function logIn(
   browser: Browser,
 ): Promise<LoggedIn> {
   const giveBack = await countLogin(deps, email, browser);
-  const [member] = await deps.db.query<{ id: string; tenant: string; passwordHash: string }>({
-    name: 'log-in',
-    text: 'SELECT id, tenant_id AS tenant, password_hash AS "passwordHash" FROM member WHERE email = $1',
-    values: [email],
+  const { member, right } = await testPassword(deps, email, password).catch(async (error: unknown) => {
+    // No password was tested (overload, a database that does not answer): it was not a guess.
+    await giveBack();
+    throw error;
   });
-  const right = await verifyPassword(member?.passwordHash ?? null, password);
   if (!member || !right) throw wrong();
   await giveBack();
   const token = await deps.db.transaction((sql) => startSession(sql, { ...member, email }, browser));
   const session = await authenticateSession(deps, token, browser.address);
   if (!session) throw wrong();
   return { caller: session.caller, token };
+}
+
+interface LoginMember {
+  readonly id: string;
+  readonly tenant: string;
+  readonly passwordHash: string;
+}
+
+async function testPassword(
+  deps: Deps,
+  email: string,
+  password: string,
+): Promise<{ readonly member: LoginMember | undefined; readonly right: boolean }> {
+  const [member] = await deps.db.query<LoginMember>({
+    name: 'log-in',
+    text: 'SELECT id, tenant_id AS tenant, password_hash AS "passwordHash" FROM member WHERE email = $1',
+    values: [email],
+  });
+  return { member, right: await verifyPassword(member?.passwordHash ?? null, password) };
 }
 
 /**

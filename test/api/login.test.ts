@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { callerOf, slowDown, slowDownMs } from '../../src/accounts/limits.js';
+import { logIn as signInAs } from '../../src/accounts/log-in.js';
+import { hashPassword } from '../../src/accounts/passwords.js';
 import { createDb, type Db } from '../../src/db/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { cpuUnit, expectCpu } from '../support/cpu-cost.js';
@@ -268,4 +270,64 @@ test.each([
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
 ])('%s counts as %s', (address, caller) => {
   expect(callerOf(address)).toBe(caller);
+});
+
+/** As many works as the line of passwords takes. Ends when they are done. */
+async function fillLine(): Promise<{ readonly done: Promise<unknown> }> {
+  const works: Promise<string>[] = [];
+  for (;;) {
+    const work = hashPassword('fills the line');
+    const isFull = await Promise.race([
+      work.then(
+        () => false,
+        () => true,
+      ),
+      new Promise((go) => setImmediate(go, false)),
+    ]);
+    if (isFull) return { done: Promise.all(works) };
+    works.push(work);
+  }
+}
+
+test('a password that was not tested, since the service is overloaded, is not a guess', async () => {
+  const app = await createTestApp({ config: { trustProxy: true } });
+  const person = await createPerson(app);
+  const { db } = app.deps;
+  let filled: { readonly done: Promise<unknown> } | undefined;
+  // The line becomes full after the attempt was let in: its slot may have been half a minute away.
+  const query: Db['query'] = async (...asked: Parameters<Db['query']>) => {
+    const [text] = asked;
+    if (typeof text !== 'string' && text.name === 'log-in') filled = await fillLine();
+    return db.query(...asked) as never;
+  };
+  const deps = { ...app.deps, db: Object.assign(Object.create(db) as Db, { query }) };
+  const browser = { address: someAddress(), device: null, replaces: null };
+  const overloaded = { kind: 'unavailable', details: { code: 'overloaded' } };
+  const hashes = [`${callerOf(browser.address)} ${person.email}`, callerOf(browser.address) ?? '', person.email].map(
+    (subject) => createHash('sha256').update(subject).digest('base64url'),
+  );
+  const counted = async () => {
+    const keys = hashes.map((hash) => `%${hash}`);
+    const rows = await db.query<{ points: number }>('SELECT points FROM rate_limit WHERE key LIKE ANY ($1)', [keys]);
+    return rows.reduce((sum, { points }) => sum + points, 0);
+  };
+  await expect(signInAs(deps, { email: person.email, password: 'wrong' }, browser)).rejects.toMatchObject(overloaded);
+  expect(await counted()).toBe(0);
+  await filled?.done;
+  await expect(signInAs(app.deps, { email: person.email, password: 'wrong' }, browser)).rejects.toMatchObject({
+    kind: 'unauthenticated',
+  });
+  expect(await counted()).toBe(3);
+});
+
+test('a change of the password that is refused for overload uses up no guess of its session', async () => {
+  const app = await createTestApp();
+  const person = await createPerson(app);
+  const { call } = await signIn(app, person);
+  const change = () => call('POST', '/api/auth/password', { current: PASSWORD, next: 'another good password' });
+  const filled = await fillLine();
+  const refused = await Promise.all(Array.from({ length: 11 }, change));
+  expect(refused.map(({ status }) => status)).toEqual(Array(11).fill(503));
+  await filled.done;
+  expect((await change()).status).toBe(200);
 });
