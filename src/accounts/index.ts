@@ -25,6 +25,7 @@ export {
 } from './idempotency.js';
 export { findInstallKeys, loadInstallKeys } from './install-keys.js';
 export { acceptInvite, makeInvite } from './invites.js';
+export { countAttempt } from './limits.js';
 export { listAudit } from './list-audit.js';
 export { listSessions, readSession } from './list-sessions.js';
 export { type Browser, logIn } from './log-in.js';

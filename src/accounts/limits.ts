@@ -16,6 +16,9 @@ const LIMITS = {
   'password-session': { points: 10, duration: 900 },
   'cli-caller': { points: 30, duration: 900 },
   'cli-code': { points: 20, duration: 900 },
+  /** Entries of the audit, of one refusal and of one caller at one run: what is beyond is left out. */
+  'refused-same': { points: 1, duration: 3_600 },
+  'refused-decision': { points: 20, duration: 3_600 },
 } as const;
 type Limit = keyof typeof LIMITS;
 

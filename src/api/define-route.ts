@@ -4,7 +4,7 @@ import type { JSONValue } from 'hono/utils/types';
 import { withClosedQuery } from './closed-query.js';
 import { describeAnswers, type SentHeader } from './described-answers.js';
 import type { Access, AppEnv, EnvOf, GuardedEnv } from './env.js';
-import { createGuard, inOrder, type Needs } from './guard.js';
+import { createGuard, inOrder, type Needs, type Refused } from './guard.js';
 import { refuseIdempotencyKey, withIdempotency } from './idempotency.js';
 import { operationIdOf } from './operation-id.js';
 import { readBody } from './read-body.js';
@@ -61,6 +61,8 @@ export interface RouteDefinition<R extends RouteConfig, A extends Access> {
   readonly find?: (c: Context<GuardedEnv>) => Promise<unknown>;
   /** Where some requests need more than the route's role: asked once a role is too low, so that the refusal names the right one. */
   readonly needs?: Needs;
+  /** Takes note of a request that is refused for its caller's role. */
+  readonly refused?: Refused;
 }
 
 /** One row of the route table: what tests walk, and what the app is made of. */
@@ -106,7 +108,7 @@ export function defineRoute<R extends RouteConfig, const A extends Access>(defin
       sends: definition.sends ?? [],
     }),
     middleware: [
-      createGuard({ access, find, page, needs: definition.needs ?? null }),
+      createGuard({ access, find, page, needs: definition.needs ?? null, refused: definition.refused ?? null }),
       ...(maxBodyBytes === 'stream' ? [] : [readBody(route, { access, maxBytes: maxBodyBytes, provenByBody })]),
     ] as MiddlewareHandler[],
   };

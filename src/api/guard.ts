@@ -15,16 +15,20 @@ interface Guarded {
   readonly find: ((c: Context<GuardedEnv>) => Promise<unknown>) | null;
   readonly page: boolean;
   readonly needs: Needs | null;
+  readonly refused: Refused | null;
 }
 
 /** The role that this very request needs, where that is more than the route's; null for the route's. */
 export type Needs = (c: Context<GuardedEnv>) => Promise<Role | null>;
 
+/** Takes note of a caller who is known, and sees the thing, but whose role is too low. */
+export type Refused = (c: Context<GuardedEnv>, refusal: Refusal) => Promise<void>;
+
 /** Kept with the request, so that whoever refuses it later first asks whether the thing is there at all. */
 const finders = new WeakMap<Context, NonNullable<Guarded['find']>>();
 
 /** The funnel: credential, then (only when it is about to refuse) the object, then role. The order is the contract's. */
-export function createGuard({ access, find, page, needs }: Guarded): MiddlewareHandler<AppEnv> {
+export function createGuard({ access, find, page, needs, refused }: Guarded): MiddlewareHandler<AppEnv> {
   return async function guard(c, next) {
     if (page && prefersPage(c)) c.set('page', true);
     // Health, metrics and what is the same for everybody are answered under any load.
@@ -42,6 +46,7 @@ export function createGuard({ access, find, page, needs }: Guarded): MiddlewareH
     const refusal = refusalFor(access, caller);
     if (refusal) {
       await requireThing(c);
+      await refused?.(c as Context<GuardedEnv>, refusal);
       throw await ofAct(c as Context<GuardedEnv>, refusal, needs);
     }
     refuseCrossSite(c, caller, page);

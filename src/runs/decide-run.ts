@@ -16,6 +16,7 @@ import { refuseFaults } from './faults.js';
 import type { GateMark } from './gate-mark.js';
 import { assertMayDecide, mayDecide } from './may-decide.js';
 import { namedIn, pickGate } from './pick-gate.js';
+import { auditRefusal } from './refused-decision.js';
 import { type LockedRun, lockRun, type OpenPark, starterOf } from './run-rows.js';
 import { readWork } from './step-work.js';
 import { approvalsIn, noteOf, readVotes, type Vote, withVote } from './votes.js';
@@ -74,37 +75,46 @@ export async function decideRunIn(
   return decide(deps, caller, { ...input, find: async () => workspaceId });
 }
 
-async function decide(
-  deps: Deps,
-  caller: Caller,
-  { find, ...input }: Decision & { readonly find: (sql: Sql) => Promise<string> },
-): Promise<Decided> {
-  const decided = await deps.db.transaction(async (sql) => {
-    const run = await lockRun(sql, await find(sql), input.runId);
-    refuseEval(run);
-    const nowMs = deps.clock.now();
-    const vote = voteOf(caller, input, nowMs);
-    const { park, mark } = await pickGate(sql, run, { named: input, vote, isNew: input.once !== undefined });
-    const gate = park.spec as unknown as GateSpec;
-    const moment = { gate, openedAtMs: park.openedAt.getTime(), nowMs, starter: starterOf(run) };
-    const actor = assertMayDecide(moment, caller);
-    const before = readVotes(park.votes);
-    if (isRepeated(before, vote)) {
-      return { answer: { ok: true, decided: approvalsIn(before), need: park.need } as const, also: [] };
-    }
-    await assertFits(sql, run, gate, vote);
-    // Decides as the one whom the gate escalates to: the events say that first.
-    if (!mayDecide({ ...moment, gate: { ...gate, escalate: null } }, caller))
-      await escalateGate(sql, { ...park, run: run.id });
-    const { also, ...answer } = await count(sql, run, park, { actor, mark, vote, votes: withVote(before, vote) });
-    await audit(sql, caller, 'run.decide', run.id, auditDetail(park, { actor, mark, vote }));
-    await input.once?.(sql, answer);
-    return { answer, also };
-  });
-  const { answer, also } = decided;
+async function decide(deps: Deps, caller: Caller, input: Ask): Promise<Decided> {
+  const { answer, also } = await deps.db
+    .transaction((sql) => decideIn(deps, caller, { sql, input }))
+    .catch(async (error: unknown) => {
+      await auditRefusal(deps, caller, input, error);
+      throw error;
+    });
   failpoint(input.decision === 'approve' && answer.decided < answer.need ? 'vote-counted' : 'decision-committed');
   void tellRuns(deps, [input.runId, ...also]);
   return answer;
+}
+
+/** A decision, and how the id of its workspace is found. */
+type Ask = Decision & { readonly find: (sql: Sql) => Promise<string> };
+
+async function decideIn(
+  { clock }: Deps,
+  caller: Caller,
+  { sql, input }: { readonly sql: Sql; readonly input: Ask },
+): Promise<{ readonly answer: Decided; readonly also: readonly string[] }> {
+  const run = await lockRun(sql, await input.find(sql), input.runId);
+  refuseEval(run);
+  const nowMs = clock.now();
+  const vote = voteOf(caller, input, nowMs);
+  const { park, mark } = await pickGate(sql, run, { named: input, vote, isNew: input.once !== undefined });
+  const gate = park.spec as unknown as GateSpec;
+  const moment = { gate, openedAtMs: park.openedAt.getTime(), nowMs, starter: starterOf(run) };
+  const actor = assertMayDecide(moment, caller);
+  const before = readVotes(park.votes);
+  if (isRepeated(before, vote)) {
+    return { answer: { ok: true, decided: approvalsIn(before), need: park.need }, also: [] };
+  }
+  await assertFits(sql, run, gate, vote);
+  // Decides as the one whom the gate escalates to: the events say that first.
+  if (!mayDecide({ ...moment, gate: { ...gate, escalate: null } }, caller))
+    await escalateGate(sql, { ...park, run: run.id });
+  const { also, ...answer } = await count(sql, run, park, { actor, mark, vote, votes: withVote(before, vote) });
+  await audit(sql, caller, 'run.decide', run.id, auditDetail(park, { actor, mark, vote }));
+  await input.once?.(sql, answer);
+  return { answer, also };
 }
 
 /** Nobody lends an eval a hand: what its case leaves open is what it ends at. */

@@ -323,7 +323,10 @@ test('a run’s decisions read in the audit trail as they were made: by whom, th
   expect(entries.map(({ action, actor, detail }) => ({ action, by: actor.kind, detail }))).toMatchObject([
     { action: 'run.start', by: 'key' },
     { action: 'run.decide', by: 'key', detail: { step: 'sign', decision: 'reject', via: 'key', gate: waiting.gate } },
+    { action: 'run.decide.refused', by: 'key', detail: { decision: 'approve', code: 'changed' } },
     { action: 'run.decide', by: 'link', detail: { step: 'sign', decision: 'approve', via: 'link', gate: second.gate } },
+    { action: 'run.decide.refused', by: 'key', detail: { decision: 'approve', code: 'forbidden' } },
+    { action: 'run.decide.refused', by: 'person', detail: { decision: 'approve', code: 'forbidden' } },
     {
       action: 'run.decide',
       by: 'person',

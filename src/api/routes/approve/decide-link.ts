@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { ApproveParams, ApproveQuery, LinkForm, LinkVote } from '../../../contract/approve.js';
 import { Decided } from '../../../contract/runs.js';
-import { decideLink, openLink, type LinkVote as Vote } from '../../../runs/index.js';
+import { decideLink, openLink, requireLinkDecider, type LinkVote as Vote } from '../../../runs/index.js';
 import { errorMessage, Refusal, type RefusalKind } from '../../../shared/refusal.js';
 import { defineRoute } from '../../define-route.js';
 import { approvePage } from '../../pages/approve/approve-page.js';
@@ -45,6 +45,7 @@ export const postApprove = defineRoute({
     if (isPage) c.set('page', true);
     await findLink(c);
     const input = linkInput(c);
+    await requireLinkDecider(deps, input);
     const type = c.req.header('content-type')?.toLowerCase() ?? '';
     if (type !== '' && !/^application\/(json|x-www-form-urlencoded)\b/.test(type))
       throw new Refusal('unsupported_type', 'send the decision as JSON or as a plain form');

@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { RunParams } from '../../../contract/common.js';
 import { Decided, DecideRun, Stopped } from '../../../contract/runs.js';
-import { decideRun, stopRun } from '../../../runs/index.js';
+import { auditRefusal, decideRun, stopRun } from '../../../runs/index.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, okResponse } from '../../schemas.js';
 import { findRunOfPath } from './params.js';
@@ -10,6 +10,7 @@ export const approveRun = defineRoute({
   access: { role: 'editor' },
   idempotent: 'settled',
   find: findRunOfPath,
+  refused: (c, refusal) => auditRefusal(c.var.deps, c.var.caller, { runId: c.req.param('id') ?? '' }, refusal),
   route: createRoute({
     method: 'post',
     path: '/api/workspaces/{ws}/runs/{id}/approve',
