@@ -61,8 +61,23 @@ export async function createServiceHost() {
 /** A failpoint in the environment alone is not heard. */
 const flagsFor = (env: Env): readonly string[] => ('SERVICE_FAILPOINT' in env ? [FAILPOINT_FLAG] : []);
 
-/** Made of the description that the built service serves. */
-let check: AnswerCheck | undefined;
+/** Made of the description that the built service serves: one build, so one description for all services of a worker. */
+let described: Promise<AnswerCheck> | undefined;
+
+/** Reads the description once; a try that failed is made again by the next caller. */
+function answerCheck(url: string): Promise<AnswerCheck> {
+  described ??= readAnswerCheck(url).catch((error: unknown) => {
+    described = undefined;
+    throw error;
+  });
+  return described;
+}
+
+async function readAnswerCheck(url: string): Promise<AnswerCheck> {
+  const response = await fetch(`${url}/docs/openapi.json`);
+  if (!response.ok) throw new Error(`no description of the API: ${response.status} ${await response.text()}`);
+  return createAnswerCheck((await response.json()) as Description);
+}
 
 function spawnService(dataDir: string, env: Env, flags: readonly string[]): ChildProcess {
   const { PATH = '', HOME = '' } = readEnvironment();
@@ -87,6 +102,9 @@ async function untilReady(child: ChildProcess, dataDir: string): Promise<Service
     });
     closed.then((code) => reject(new Error(`exit ${code}: ${said.stderr.trim()}`)));
   });
+  // Now, while all that it needs is up: a test may end its database before the first request. A service that ends here
+  // fails the requests of its test.
+  if (url !== null) await answerCheck(url).catch(() => undefined);
   return {
     pid: child.pid ?? 0,
     url,
@@ -96,7 +114,7 @@ async function untilReady(child: ChildProcess, dataDir: string): Promise<Service
       const { key } = JSON.parse(await readFile(join(dataDir, 'bootstrap.json'), 'utf8')) as { key: string };
       const headers = { authorization: `Bearer ${key}`, ...init.headers };
       const response = await fetch(`${url}${path}`, { ...init, headers });
-      check ??= createAnswerCheck((await (await fetch(`${url}/docs/openapi.json`)).json()) as Description);
+      const check = await answerCheck(url ?? '');
       await check({ method: init.method ?? 'GET', path: new URL(path, 'http://localhost').pathname }, response);
       return response;
     },
