@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { changePassword } from '../../src/accounts/change-password.js';
 import { callerOf, slowDown, slowDownMs } from '../../src/accounts/limits.js';
 import { logIn as signInAs } from '../../src/accounts/log-in.js';
 import { hashPassword } from '../../src/accounts/passwords.js';
 import { createDb, type Db } from '../../src/db/index.js';
 import { newId } from '../../src/shared/ids.js';
+import type { Caller } from '../../src/shared/roles.js';
 import { cpuUnit, expectCpu } from '../support/cpu-cost.js';
 import { createTestApp, type TestApp, type TestRequest } from '../support/create-test-app.js';
 import { testDatabase } from '../support/postgres.js';
@@ -272,62 +274,74 @@ test.each([
   expect(callerOf(address)).toBe(caller);
 });
 
-/** As many works as the line of passwords takes. Ends when they are done. */
+/** Takes all places in the line of passwords, and ends when its work is done. */
 async function fillLine(): Promise<{ readonly done: Promise<unknown> }> {
   const works: Promise<string>[] = [];
   for (;;) {
     const work = hashPassword('fills the line');
-    const isFull = await Promise.race([
-      work.then(
-        () => false,
-        () => true,
-      ),
-      new Promise((go) => setImmediate(go, false)),
-    ]);
-    if (isFull) return { done: Promise.all(works) };
+    const isRefused = work.then(
+      () => false,
+      () => true,
+    );
+    if (await Promise.race([isRefused, new Promise((go) => setImmediate(go, false))]))
+      return { done: Promise.all(works) };
     works.push(work);
   }
+}
+
+/** The line is full once the person's row has been read: after the attempt was counted, and its slot has come. */
+function crowded(app: TestApp) {
+  const { db } = app.deps;
+  const done: Promise<unknown>[] = [];
+  const query = async (...asked: Parameters<Db['query']>) => {
+    const rows = await db.query(...asked);
+    const [asks] = asked;
+    if ((typeof asks === 'string' ? asks : asks.text).includes('password_hash AS')) done.push((await fillLine()).done);
+    return rows;
+  };
+  return {
+    deps: { ...app.deps, db: Object.assign(Object.create(db) as Db, { query }) },
+    quiet: () => Promise.all(done),
+  };
+}
+
+const OVERLOADED = { kind: 'unavailable', details: { code: 'overloaded' } };
+
+/** How many attempts are counted for these. */
+async function countedFor(app: TestApp, subjects: readonly string[]): Promise<number> {
+  const keys = subjects.map((subject) => `%:${createHash('sha256').update(subject).digest('base64url')}`);
+  const rows = await app.deps.db.query<{ points: number }>(
+    `SELECT points FROM rate_limit WHERE key LIKE ANY ($1) AND key NOT LIKE 'login-slot%'`,
+    [keys],
+  );
+  return rows.reduce((sum, { points }) => sum + points, 0);
 }
 
 test('a password that was not tested, since the service is overloaded, is not a guess', async () => {
   const app = await createTestApp({ config: { trustProxy: true } });
   const person = await createPerson(app);
-  const { db } = app.deps;
-  let filled: { readonly done: Promise<unknown> } | undefined;
-  // The line becomes full after the attempt was let in: its slot may have been half a minute away.
-  const query: Db['query'] = async (...asked: Parameters<Db['query']>) => {
-    const [text] = asked;
-    if (typeof text !== 'string' && text.name === 'log-in') filled = await fillLine();
-    return db.query(...asked) as never;
-  };
-  const deps = { ...app.deps, db: Object.assign(Object.create(db) as Db, { query }) };
+  await signIn(app, person);
+  const { deps, quiet } = crowded(app);
   const browser = { address: someAddress(), device: null, replaces: null };
-  const overloaded = { kind: 'unavailable', details: { code: 'overloaded' } };
-  const hashes = [`${callerOf(browser.address)} ${person.email}`, callerOf(browser.address) ?? '', person.email].map(
-    (subject) => createHash('sha256').update(subject).digest('base64url'),
-  );
-  const counted = async () => {
-    const keys = hashes.map((hash) => `%${hash}`);
-    const rows = await db.query<{ points: number }>('SELECT points FROM rate_limit WHERE key LIKE ANY ($1)', [keys]);
-    return rows.reduce((sum, { points }) => sum + points, 0);
-  };
-  await expect(signInAs(deps, { email: person.email, password: 'wrong' }, browser)).rejects.toMatchObject(overloaded);
-  expect(await counted()).toBe(0);
-  await filled?.done;
-  await expect(signInAs(app.deps, { email: person.email, password: 'wrong' }, browser)).rejects.toMatchObject({
-    kind: 'unauthenticated',
-  });
-  expect(await counted()).toBe(3);
+  const subjects = [`${callerOf(browser.address)} ${person.email}`, callerOf(browser.address) ?? '', person.email];
+  const guess = { email: person.email, password: 'wrong' };
+  await expect(signInAs(deps, guess, browser)).rejects.toMatchObject(OVERLOADED);
+  expect(await countedFor(app, subjects)).toBe(0);
+  await quiet();
+  await expect(signInAs(app.deps, guess, browser)).rejects.toMatchObject({ kind: 'unauthenticated' });
+  expect(await countedFor(app, subjects)).toBe(3);
 });
 
 test('a change of the password that is refused for overload uses up no guess of its session', async () => {
   const app = await createTestApp();
   const person = await createPerson(app);
-  const { call } = await signIn(app, person);
-  const change = () => call('POST', '/api/auth/password', { current: PASSWORD, next: 'another good password' });
-  const filled = await fillLine();
-  const refused = await Promise.all(Array.from({ length: 11 }, change));
-  expect(refused.map(({ status }) => status)).toEqual(Array(11).fill(503));
-  await filled.done;
-  expect((await change()).status).toBe(200);
+  await signIn(app, person);
+  const { deps, quiet } = crowded(app);
+  const caller = { tenant: app.tenant, person, session: newId() } as unknown as Caller & { readonly session: string };
+  const change = { current: 'wrong', next: 'another good password' };
+  await expect(changePassword(deps, caller, change)).rejects.toMatchObject(OVERLOADED);
+  expect(await countedFor(app, [caller.session])).toBe(0);
+  await quiet();
+  await expect(changePassword(app.deps, caller, change)).rejects.toMatchObject({ kind: 'forbidden' });
+  expect(await countedFor(app, [caller.session])).toBe(1);
 });
