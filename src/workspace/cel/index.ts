@@ -7,18 +7,30 @@ import { TOO_COSTLY, withMeter } from './meter.js';
 import { isTypeName } from './paths.js';
 import { compile } from './program.js';
 
+export interface CelScope {
+  readonly roots: readonly string[];
+  /** Whether a schema declares the field at this path; `[]` stands for any item of a list. */
+  readonly hasField?: (path: readonly string[]) => boolean;
+}
+
+/** JavaScript's way to count: in CEL it is a field of that name, and missing in nearly every run. */
+const NO_LENGTH =
+  'there is no `.length` in CEL: write `size(input.items)`, or declare the field in the schema, or write `input["length"]`';
+
 /**
  * Whether `source` is CEL that uses no other root variables than `roots`. `steps` are the ids it names
- * as `steps.<id>`; `mayBeBoolean` is false when it gives neither true nor false whatever the data are; `offset` counts
+ * as `steps.<id>`; `hasField` says whether the schemas of the data declare a path; `mayBeBoolean` is false when it gives neither true nor false whatever the data are; `offset` counts
  * UTF-16 code units into the source.
  */
 export function checkCel(
   source: string,
-  { roots }: { readonly roots: readonly string[] },
+  { roots, hasField }: CelScope,
 ): { ok: true; steps: readonly string[]; mayBeBoolean: boolean } | { ok: false; message: string; offset: number } {
   const program = compile(source);
   if (!program.ok) return program;
   if (program.foreign) return program.foreign;
+  const counted = program.lengths.find(({ path }) => path === null || !hasField?.(path));
+  if (counted) return { ok: false, message: NO_LENGTH, offset: counted.offset };
   for (const [name, offset] of program.roots) {
     if (!roots.includes(name) && !isTypeName(name)) return { ok: false, message: unknownRoot(name, roots), offset };
   }

@@ -10,7 +10,12 @@ export interface Seen {
   readonly steps: Set<string>;
   /** What means something else in another language, as sentences: a deploy refuses it, and old plans are run as they are. */
   readonly foreign: Map<string, bigint>;
+  /** Each `.length`, which is JavaScript's way to count unless the data have a field of that name. */
+  readonly lengths: { readonly id: bigint; readonly path: DataPath | null }[];
 }
+
+/** Names from a root on; `[]` stands for any item of a list. */
+export type DataPath = readonly string[];
 
 export class ExpressionError extends Error {
   constructor(
@@ -24,7 +29,8 @@ export class ExpressionError extends Error {
 const MAX_DEPTH = 250;
 
 interface Scope {
-  readonly bound: ReadonlySet<string>;
+  /** The names that loops bind, with the path of what they stand for. */
+  readonly bound: ReadonlyMap<string, DataPath | null>;
   readonly seen: Seen;
   readonly depth: number;
 }
@@ -35,7 +41,7 @@ interface Scope {
  * collects in place of a chain of concatenations). User code cannot spell these names.
  */
 export function lower(expr: Expr, seen: Seen): Expr {
-  return lowerIn(expr, { bound: new Set(), seen, depth: 0 });
+  return lowerIn(expr, { bound: new Map(), seen, depth: 0 });
 }
 
 function lowerIn(expr: Expr, outer: Scope): Expr {
@@ -75,15 +81,28 @@ function checkText(expr: Expr, { constantKind: kind }: ValueOf<'constExpr'>, { s
   return expr;
 }
 
-const NO_LENGTH =
-  'there is no `.length` in CEL: write `size(input.items)`, or `input["length"]` for a field of that name';
-
-/** JavaScript's way to count: in CEL it is a field of that name, and missing in nearly every run. */
-function checkLength({ id, exprKind: kind }: Expr, { seen }: Scope): void {
+/** In CEL it is a field of that name: whether there is one, the caller knows. */
+function noteLength(expr: Expr, scope: Scope): void {
+  const kind = expr.exprKind;
   if (kind.case !== 'selectExpr' || kind.value.field !== 'length' || kind.value.testOnly) return;
   const { operand } = kind.value;
   if (operand?.exprKind.case === 'identExpr' && operand.exprKind.value.name === 'steps') return;
-  seen.foreign.set(NO_LENGTH, id);
+  scope.seen.lengths.push({ id: expr.id, path: dataPath(expr, scope) });
+}
+
+/** Null for what is not a plain path: a key that is computed, a call. */
+function dataPath(expr: Expr, scope: Scope): DataPath | null {
+  const { exprKind: kind } = expr;
+  if (kind.case === 'identExpr') {
+    const { name } = kind.value;
+    return scope.bound.has(name) ? (scope.bound.get(name) ?? null) : [name];
+  }
+  const next = partOf(expr);
+  const above = next && dataPath(next.operand, scope);
+  if (!next || !above) return null;
+  const key = next.part.exprKind.case === 'constExpr' ? next.part.exprKind.value.constantKind : undefined;
+  if (key?.case === 'stringValue') return [...above, key.value];
+  return key?.case === 'int64Value' ? [...above, '[]'] : null;
 }
 
 function lowerCall(expr: Expr, call: ValueOf<'callExpr'>, scope: Scope): Expr {
@@ -118,7 +137,9 @@ function lowerLoop(expr: Expr, loop: ValueOf<'comprehensionExpr'>, scope: Scope)
   if (!iterRange || !accuInit || !loopCondition || !loopStep || !result) {
     throw new ExpressionError('the loop is not complete', expr.id);
   }
-  const inside = { ...scope, bound: new Set([...scope.bound, loop.iterVar, loop.accuVar]) };
+  const range = dataPath(iterRange, scope);
+  const item = range && [...range, '[]'];
+  const inside = { ...scope, bound: new Map([...scope.bound, [loop.iterVar, item], [loop.accuVar, null]]) };
   const collects = accuInit.exprKind.case === 'listExpr';
   return replace(expr, 'comprehensionExpr', {
     ...loop,
@@ -144,7 +165,7 @@ function appending(step: Expr): Expr {
 
 /** A chain of `.name` and `[index]` as one call over its root, so that a missing part can be named in full. */
 function lowerPath(expr: Expr, scope: Scope, has: boolean): Expr {
-  checkLength(expr, scope);
+  noteLength(expr, scope);
   const parts: Expr[] = [];
   let root = expr;
   for (let next = partOf(root); next; next = partOf(root)) {

@@ -3,7 +3,7 @@ import { isRecord } from '../../shared/json.js';
 import { Lru } from '../../shared/lru.js';
 import { foreignSpelling, functionHint } from './foreign.js';
 import { environment, isFunction } from './functions.js';
-import { ExpressionError, lower, type Seen } from './lower.js';
+import { type DataPath, ExpressionError, lower, type Seen } from './lower.js';
 import { mayBeBoolean } from './may-be-boolean.js';
 
 const MAX_LENGTH = 4_000;
@@ -23,6 +23,8 @@ export interface Program {
   readonly mayBeBoolean: boolean;
   /** The first thing that a deploy refuses though it can be evaluated. */
   readonly foreign: Broken | null;
+  /** Each `.length`, which a deploy refuses unless the data have a field of that name. */
+  readonly lengths: readonly { readonly path: DataPath | null; readonly offset: number }[];
   run(): CelResult;
 }
 
@@ -51,7 +53,7 @@ function foreign(source: string): Broken | null {
 }
 
 function build(expr: Parameters<typeof lower>[0], at: (id: bigint) => number): Program | Broken {
-  const seen: Seen = { roots: new Map(), functions: new Map(), steps: new Set(), foreign: new Map() };
+  const seen: Seen = { roots: new Map(), functions: new Map(), steps: new Set(), foreign: new Map(), lengths: [] };
   try {
     const lowered = lower(expr, seen);
     for (const [name, id] of seen.functions) {
@@ -61,7 +63,8 @@ function build(expr: Parameters<typeof lower>[0], at: (id: bigint) => number): P
     const roots = new Map(Array.from(seen.roots, ([name, id]) => [name, at(id)]));
     const [foreign = null] = Array.from(seen.foreign, ([message, id]) => broken(message, at(id)));
     const steps = [...seen.steps];
-    return { ok: true, roots, steps, mayBeBoolean: mayBeBoolean(expr), foreign, run: () => run({}) };
+    const lengths = seen.lengths.map(({ id, path }) => ({ path, offset: at(id) }));
+    return { ok: true, roots, steps, mayBeBoolean: mayBeBoolean(expr), foreign, lengths, run: () => run({}) };
   } catch (error) {
     return error instanceof ExpressionError ? broken(error.message, at(error.id)) : parseFailure(error);
   }

@@ -1,5 +1,6 @@
 import { checkCel } from '../cel/index.js';
 import { didYouMean } from '../did-you-mean.js';
+import { declares } from '../schema/index.js';
 import { forwardRead } from './check-forward-reads.js';
 import type { ReadFlow, ReadGroup, ReadStep } from './flow-model.js';
 import type { OpenFile } from './open-file.js';
@@ -15,7 +16,7 @@ export function checkExpressions(file: OpenFile, flow: ReadFlow, scope: StepScop
     for (const [option, roots] of Object.entries(EXPRESSIONS)) {
       const source = sourceOf(node, option as keyof typeof EXPRESSIONS);
       if (source !== undefined)
-        checkExpression(file, { node, option, source: source.text, at: source.at, roots }, scope);
+        checkExpression(file, { flow, node, option, source: source.text, at: source.at, roots }, scope);
     }
   }
 }
@@ -31,6 +32,7 @@ function sourceOf(
 }
 
 interface Expression {
+  readonly flow: ReadFlow;
   readonly node: ReadStep | ReadGroup;
   readonly option: string;
   readonly source: string;
@@ -38,8 +40,10 @@ interface Expression {
   readonly roots: readonly string[];
 }
 
-function checkExpression(file: OpenFile, { node, option, source, at, roots }: Expression, scope: StepScope): void {
-  const read = checkCel(source, { roots });
+function checkExpression(file: OpenFile, expression: Expression, scope: StepScope): void {
+  const { flow, node, option, source, at, roots } = expression;
+  const hasField = (path: readonly string[]) => isDeclared(path, { flow, node, scope });
+  const read = checkCel(source, { roots, hasField });
   if (!read.ok) {
     report(file, at + read.offset, { code: 'step/bad-expression', message: `\`${option}\`: ${read.message}.` });
     return;
@@ -56,4 +60,26 @@ function checkExpression(file: OpenFile, { node, option, source, at, roots }: Ex
     const message = `\`${option}\`: there is no step \`${id}\`.`;
     report(file, at + found, { code: 'step/unknown-step', message, hint: () => didYouMean(id, scope.keys()) });
   }
+}
+
+interface Declared {
+  readonly flow: ReadFlow;
+  readonly node: ReadStep | ReadGroup;
+  readonly scope: StepScope;
+}
+
+/** Whether the schema of the input, of a step's answer or of a gate's form has a field at this path. */
+function isDeclared([root, ...path]: readonly string[], { flow, node, scope }: Declared): boolean {
+  if (root === 'input') return declares(flow.keys.values.input, path);
+  if (root === 'self') return node.kind === 'step' && isDeclaredOf(node, path);
+  const step = root === 'steps' ? scope.get(path[0] ?? '')?.node : undefined;
+  return step?.kind === 'step' && isDeclaredOf(step, path.slice(1));
+}
+
+function isDeclaredOf({ schema, form, options }: ReadStep, [field, ...path]: readonly string[]): boolean {
+  if (field === 'decision') return path[0] === 'form' && declares(form, path.slice(1));
+  if (field !== 'data') return false;
+  // The items of `each` are a list of answers.
+  if (!options.may('each')) return declares(schema, path);
+  return path[0] === '[]' && declares(schema, path.slice(1));
 }

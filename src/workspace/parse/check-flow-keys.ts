@@ -1,4 +1,6 @@
+import type { JsonObject } from '../../shared/json.js';
 import { checkCel } from '../cel/index.js';
+import { declares } from '../schema/index.js';
 import type { ReadFlow } from './flow-model.js';
 import { type FLOW_KEYS, TRIGGER_KEYS } from './keys/flow-keys.js';
 import type { OpenFile } from './open-file.js';
@@ -11,10 +13,10 @@ export function checkFlowKeys(file: OpenFile, flow: ReadFlow): void {
   checkTriggerKeys(file, flow);
   checkNeeds(file, flow);
   const { values, at } = flow.keys;
-  if (values.filter !== undefined) checkExpression(file, { key: 'filter', source: values.filter, at: at('filter') });
-  const { concurrency } = values;
+  const { concurrency, filter, input } = values;
+  if (filter !== undefined) checkExpression(file, { key: 'filter', source: filter, at: at('filter'), input });
   if (concurrency?.key === undefined) return;
-  checkExpression(file, { key: 'concurrency.key', source: concurrency.key, at: concurrency.keyOffset });
+  checkExpression(file, { key: 'concurrency.key', source: concurrency.key, at: concurrency.keyOffset, input });
 }
 
 function checkTriggerKeys(file: OpenFile, { keys }: ReadFlow): void {
@@ -98,7 +100,15 @@ function checkNeeds(file: OpenFile, flow: ReadFlow): void {
 
 const ROOTS = ['input', 'trigger', 'run'] as const;
 
-function checkExpression(file: OpenFile, { key, source, at }: { key: string; source: string; at: number }): void {
-  const read = checkCel(source, { roots: ROOTS });
+interface FlowExpression {
+  readonly key: string;
+  readonly source: string;
+  readonly at: number;
+  readonly input: JsonObject | undefined;
+}
+
+function checkExpression(file: OpenFile, { key, source, at, input }: FlowExpression): void {
+  const hasField = ([root, ...path]: readonly string[]) => root === 'input' && declares(input, path);
+  const read = checkCel(source, { roots: ROOTS, hasField });
   if (!read.ok) report(file, at, { code: 'flow/bad-value', message: `\`${key}\`: ${read.message}.` });
 }

@@ -1,4 +1,5 @@
 import { checkCel } from '../cel/index.js';
+import { declares } from '../schema/index.js';
 import { isSender } from '../values/index.js';
 import type { ReadFlow } from './flow-model.js';
 import { type FLOW_KEYS, TRIGGER_KEYS } from './keys/flow-keys.js';
@@ -54,7 +55,13 @@ function unlikely({ keys }: ReadFlow): Doubt[] {
     const message = `\`signature_header\`: no header can have the name ${show(header)}.`;
     doubts.push({ key: 'signature_header', message, hint: 'Name one header, such as `X-Signature`.' });
   }
-  const read = filter === undefined ? undefined : checkCel(filter, { roots: ['input', 'trigger', 'run'] });
+  const read =
+    filter === undefined
+      ? undefined
+      : checkCel(filter, {
+          roots: ['input', 'trigger', 'run'],
+          hasField: ([root, ...path]) => root === 'input' && declares(keys.values.input, path),
+        });
   if (read?.ok && !read.mayBeBoolean) {
     const message = '`filter`: this is never true or false, so every delivery is refused.';
     doubts.push({ key: 'filter', message, hint: 'Compare with something, such as `input.action == "opened"`.' });

@@ -5,6 +5,7 @@ import { parseSource } from './parse-source.js';
 import { fromPicoschema } from './picoschema.js';
 
 export { unsupportedPatterns } from './compile.js';
+export { declares } from './declares.js';
 export { validate } from './validate.js';
 
 export type SchemaInfo = 'yaml schema' | 'json schema' | 'yaml form' | 'json form';

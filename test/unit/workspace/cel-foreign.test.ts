@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { checkCel } from '../../../src/workspace/cel/index.js';
 import { check } from './tree.js';
 
@@ -97,4 +97,85 @@ Go.
 test('a text that is looked for may have braces', () => {
   expect(messageOf('!steps.draft.result.contains("{{name}}")')).toBe(null);
   expect(messageOf("input.a.startsWith('{{')")).toBe(null);
+});
+
+describe('`.length` is a field where a schema declares it, and refused elsewhere', () => {
+  const flow = (key: string, option: string) => `---
+trigger: webhook
+input:
+  parcel:
+    length: number
+    name: string
+  parcels(array):
+    length: number
+${key}
+---
+
+## One @worker
+
+- output: json
+
+Measure it.
+
+\`\`\`json schema
+{ "type": "object", "$defs": { "box": { "type": "object", "properties": { "length": { "type": "number" } } } },
+  "properties": { "box": { "$ref": "#/$defs/box" }, "any": { "anyOf": [{ "type": "null" }, { "$ref": "#/$defs/box" }] },
+    "items": { "type": "array", "items": { "type": "string" } } } }
+\`\`\`
+
+## Many @worker
+
+- each: input.parcels
+- output: json
+- schema: { length: number }
+
+Measure each.
+
+## Two @worker
+
+${option}
+
+Go.
+`;
+  const messages = (key: string, option: string) =>
+    check({
+      'agents/worker.md': '---\ndescription: Works.\n---\n\nWork.',
+      'flows/f.md': flow(key, option),
+    }).issues.flatMap(({ severity, message }) => (severity === 'error' ? [message] : []));
+
+  test.each([
+    'input.parcel.length > 3',
+    'input["parcel"].length > 3',
+    'input.parcels[0].length > 3',
+    'input.parcels.exists(p, p.length > 3)',
+    'input.parcels.filter(p, p.length > 3).size() > 0',
+    'steps.one.data.box.length > 3',
+    'steps.one.data.any.length > 3',
+    'steps.many.data[0].length > 3',
+    'steps.many.data.all(one, one.length > 3)',
+  ])('%s is taken', (source) => expect(messages('', `- when: ${source}`)).toEqual([]));
+
+  test.each([
+    'input.parcel.name.length > 3',
+    'input.parcels.length > 3',
+    'input.length > 3',
+    'input.parcels.exists(p, p.name.length > 3)',
+    'input.parcels.filter(p, p.length > 3).length > 0',
+    'steps.one.data.items.length > 3',
+    'steps.one.result.length > 3',
+    'steps.many.data.length > 3',
+    'trigger.headers.length > 3',
+  ])('%s is refused with the right spelling', (source) => {
+    expect(messages('', `- when: ${source}`)).toEqual([expect.stringContaining('write `size(input.items)`')]);
+  });
+
+  test('in a filter and a key of concurrency, and of the step itself', () => {
+    const keys = 'filter: input.parcel.length > 3\nconcurrency: { limit: 1, key: "string(input.parcel.length)" }';
+    const until =
+      '- output: json\n- schema: { length: number }\n- until: self.data.length > 3\n- back_to: one\n- max_rounds: 2';
+    expect(messages(keys, until)).toEqual([]);
+    expect(
+      messages(keys.replaceAll('.length', '.name.length'), until.replace('.data.length', '.result.length')),
+    ).toHaveLength(3);
+  });
 });
