@@ -1,6 +1,5 @@
 import { isRecord } from '../../shared/json.js';
 import {
-  addressesIn,
   addressOf,
   asOpenapi,
   type DocumentRead,
@@ -9,6 +8,7 @@ import {
   readTree,
   refOf,
   serversOf,
+  unreadAddresses,
 } from '../openapi/index.js';
 import { type Catalog, type Found, nearestIn } from '../resolve/catalog.js';
 import { resolveBeside } from '../resolve/tool-files.js';
@@ -60,13 +60,9 @@ function readDocument(catalog: Catalog, path: string): ToolDocument {
 /** The document with the files that it refers to, and those that they do. */
 function withReferred(catalog: Catalog, path: string, root: unknown): ReadonlyMap<string, unknown> {
   const documents = new Map<string, unknown>([[path, root]]);
-  // The map grows as it is walked.
-  for (const [at, document] of documents) {
-    for (const address of addressesIn(document, at)) {
-      if (documents.has(address) || !catalog.files.has(address)) continue;
-      const read = treeOf(catalog, address);
-      documents.set(address, read.ok ? read.document : undefined);
-    }
+  for (const address of unreadAddresses(documents, (file) => catalog.files.has(file))) {
+    const read = treeOf(catalog, address);
+    documents.set(address, read.ok ? read.document : undefined);
   }
   return documents;
 }

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { Lru } from '../../../shared/lru.js';
 import { Refusal } from '../../../shared/refusal.js';
 import {
-  addressesIn,
   asOpenapi,
   type DocumentRead,
   listOperations,
@@ -10,6 +9,7 @@ import {
   readJsonTree,
   readOperation,
   serversOf,
+  unreadAddresses,
 } from '../../../workspace/openapi/index.js';
 import { readRunFile } from '../../../workspaces/index.js';
 import type { ToolContext } from '../../contract.js';
@@ -63,17 +63,14 @@ interface Reading {
  * it describes.
  */
 async function readReferred(deps: HttpDeps, context: ToolContext, { texts, documents }: Reading): Promise<void> {
-  // The map grows as it is walked.
-  for (const [at, document] of documents) {
-    for (const address of addressesIn(document, at)) {
-      if (documents.has(address) || documents.size > MAX_DOCUMENTS) continue;
-      // What comes from an address reaches no file of the tree.
-      if (URL.canParse(at) && !URL.canParse(address)) continue;
-      const found = await readText(deps, context, address);
-      const read = typeof found === 'string' ? null : await parse(deps, found.text);
-      documents.set(address, read?.ok ? read.document : undefined);
-      if (typeof found !== 'string') texts.set(address, found.text);
-    }
+  // What comes from an address reaches no file of the tree.
+  const mayRead = (address: string, from: string) =>
+    documents.size <= MAX_DOCUMENTS && (URL.canParse(address) || !URL.canParse(from));
+  for (const address of unreadAddresses(documents, mayRead)) {
+    const found = await readText(deps, context, address);
+    const read = typeof found === 'string' ? null : await parse(deps, found.text);
+    documents.set(address, read?.ok ? read.document : undefined);
+    if (typeof found !== 'string') texts.set(address, found.text);
   }
 }
 
