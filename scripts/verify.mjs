@@ -8,6 +8,7 @@ import { checkFileLengths } from './verify/file-length.mjs';
 import { checkLayers } from './verify/layers.mjs';
 import { checkLinks } from './verify/links.mjs';
 import { checkLogErrors } from './verify/log-errors.mjs';
+import { checkPlainWords } from './verify/plain-words.mjs';
 import { checkSpawns } from './verify/spawns.mjs';
 import { readTracked } from './verify/tracked.mjs';
 import { checkUnfinished } from './verify/unfinished.mjs';
@@ -36,6 +37,7 @@ const PARTS = {
   'file length': () => checkFileLengths(files),
   'links in the docs': () => checkLinks(files),
   'unfinished words': () => checkUnfinished(files),
+  'plain words in the docs': () => checkPlainWords(files),
 };
 
 endChildrenOnSignal();

@@ -65,7 +65,8 @@ function anchorsOf(text) {
   );
 }
 
-const blankFences = (/** @type {string} */ text) => text.replace(/^(```|~~~)[\s\S]*?^\1/gm, '');
+/** Blank lines replace code blocks, so that line numbers stay. @param {string} text */
+export const blankFences = (text) => text.replace(/^(`{3,}|~~~)[\s\S]*?^\1/gm, (code) => code.replace(/[^\n]/g, ''));
 
 const slugOf = (/** @type {string} */ title) =>
   title

@@ -18,14 +18,9 @@ const folders = (path: string) =>
 const PAGES = readdirSync(inRoot('docs/'), { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.md'))
   .map((path) => `docs/${path}`);
-/** Its cells are texts of the code. */
-const GENERATED = 'docs/format/step-options.md';
 const DOCUMENTS = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', ...PAGES];
 
 const inCode = (text: string) => [...text.matchAll(/`([^`\n]+)`/g)].map((match) => match[1] ?? '');
-
-/** Blank lines replace code blocks, so that line numbers stay. */
-const withoutFences = (text: string) => text.replace(/^(`{3,})[\s\S]*?^\1/gm, (code) => code.replace(/[^\n]/g, ''));
 
 /** The names in code style of a table's first column. */
 const firstColumn = (text: string) => [...text.matchAll(/^\| (`[^|]+) \|/gm)].flatMap((row) => inCode(row[1] ?? ''));
@@ -67,16 +62,6 @@ test('every page of docs can be reached by links from README.md', () => {
     }
   }
   expect(PAGES.filter((page) => !reached.has(page))).toEqual([]);
-});
-
-test('the documents use plain words', () => {
-  const odd = /\b(?:told|whoever|somebody|nobody|anew|narrowed|no such|goes on|(?<!there )(?:is|are) no)\b/i;
-  const lines = DOCUMENTS.filter((page) => page !== GENERATED).flatMap((page) =>
-    withoutFences(read(page))
-      .split('\n')
-      .map((text, index) => ({ at: `${page}:${index + 1}`, text: text.replace(/`[^`]*`/g, '') })),
-  );
-  expect(lines.filter(({ text }) => odd.test(text))).toEqual([]);
 });
 
 test('every path of the repository that the documents name exists', () => {

@@ -5,6 +5,7 @@ import { importsOf } from '../../scripts/verify/imports.mjs';
 import { checkLayers } from '../../scripts/verify/layers.mjs';
 import { checkLinks } from '../../scripts/verify/links.mjs';
 import { checkLogErrors } from '../../scripts/verify/log-errors.mjs';
+import { checkPlainWords } from '../../scripts/verify/plain-words.mjs';
 import { checkSpawns } from '../../scripts/verify/spawns.mjs';
 import { checkUnfinished } from '../../scripts/verify/unfinished.mjs';
 
@@ -115,6 +116,15 @@ test('links to missing files and headings are found, and those in code or into t
     'README.md:7: docs/gone.md: there is no such file.',
     'README.md:7: docs/a.md#three: docs/a.md has no such heading.',
     'README.md:8: missing.png: there is no such file.',
+  ]);
+});
+
+test('a document with an odd word is refused with the plain one, and code and other files are left alone', () => {
+  const text = '# Told\n\n```\nnobody\n```\n\n`anew` and there is no gap. It is no gap.\n';
+  const faults = checkPlainWords(files({ 'docs/a.md': text, 'CHANGELOG.md': text, 'src/a.ts': text }));
+  expect(faults).toEqual([
+    'docs/a.md:1: "Told" is not a plain word here: write notified, reported or recorded.',
+    'docs/a.md:7: "is no" is not a plain word here: write "is not a …" or "invalid …".',
   ]);
 });
 

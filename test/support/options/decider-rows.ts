@@ -66,7 +66,7 @@ export const DECIDER_ROWS: readonly OptionRow[] = [
     key: 'remind',
     values: 'a duration: `90s` `5m` `2h` `3d` `1w`',
     byDefault: 'never',
-    more: 'Again and again until it is decided; told in the run’s events.',
+    more: 'Repeats until the gate is decided; each reminder is an event of the run.',
     refused: [
       { write: 'remind: 4h', code: 'step/bad-value', says: 'no meaning without `approve`' },
       { write: 'remind: 0s', beside: ['approve: human'], code: 'step/bad-value', says: 'duration' },
@@ -88,7 +88,7 @@ export const DECIDER_ROWS: readonly OptionRow[] = [
     key: 'escalate',
     values: '`{ after: <duration>, to: <decider> }`',
     byDefault: 'never',
-    more: 'The further decider is told once, in the run’s events.',
+    more: 'The further decider is notified once; an event of the run records it.',
     refused: [
       { write: 'escalate: { after: 1d, to: owner }', code: 'step/bad-value', says: 'no meaning without `approve`' },
       {

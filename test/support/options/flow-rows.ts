@@ -83,7 +83,7 @@ export const FLOW_ROWS: readonly OptionRow[] = [
     key: 'enabled',
     values: '`true` or `false`',
     byDefault: '`true`',
-    more: 'A start of a flow that is off is refused.',
+    more: 'A start of a disabled flow is refused.',
     refused: [
       { write: 'enabled: 1', code: 'flow/bad-value', says: '`true` or `false`' },
       { write: 'enabled: "no"', code: 'flow/bad-value', says: '`true` or `false`' },
@@ -124,7 +124,7 @@ export const FLOW_ROWS: readonly OptionRow[] = [
     key: 'tags',
     values: 'a list of texts',
     byDefault: 'none',
-    more: 'Those of the start are added.',
+    more: 'Tags of the start are added.',
     refused: [{ write: 'tags: [{ a: 1 }]', code: 'flow/bad-value', says: 'must be a text' }],
     cases: {
       tags: {
@@ -214,7 +214,7 @@ export const AGENT_ROWS: readonly OptionRow[] = [
     key: 'timeout',
     values: 'a duration: `90s` `5m` `2h` `3d` `1w`',
     byDefault: 'none',
-    more: 'The time of one step, waits for people in it excluded; with the step’s own the smaller holds.',
+    more: 'Waits for people do not count; the smaller of it and the step’s own applies.',
     refused: [
       { write: 'timeout: 0m', code: 'agent/bad-value', says: 'duration' },
       { write: 'timeout: 60', code: 'agent/bad-value', says: 'duration' },
@@ -262,7 +262,7 @@ export const AGENT_ROWS: readonly OptionRow[] = [
     key: 'approve',
     values: 'names of tools, or `tool.operation`',
     byDefault: 'none',
-    more: 'The run waits before such a call; a rejection is told to the model.',
+    more: 'The run waits before such a call; the model reads a rejection.',
     refused: [
       { write: 'approve: 7', code: 'agent/bad-value', says: 'list of names' },
       { write: 'approve: [Bsh]', code: 'ref/tool', says: 'Bash' },

@@ -80,7 +80,7 @@ export const LIMIT_ROWS: readonly OptionRow[] = [
     key: 'timeout',
     values: 'a duration: `90s` `5m` `2h` `3d` `1w`',
     byDefault: 'none',
-    more: 'Waiting for a person inside a step, or inside its subflow, counts as no work; waiting for a model’s provider does.',
+    more: 'A wait for a person inside a step, or inside its subflow, does not count; a wait for a model’s provider does.',
     refused: [
       { write: 'timeout: 0s', code: 'step/bad-value', says: 'duration' },
       { write: 'timeout: -5m', code: 'step/bad-value', says: 'duration' },

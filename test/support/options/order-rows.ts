@@ -98,7 +98,7 @@ export const ORDER_ROWS: readonly OptionRow[] = [
     of: 'step',
     key: 'until',
     values: 'CEL, true or false; `self` is the step’s own outcome',
-    byDefault: 'goes on',
+    byDefault: 'the next step follows',
     more: 'The step’s result goes to `back_to` as feedback.',
     refused: [
       { write: 'until: self.data.score > 5', code: 'step/bad-value', says: 'no meaning without `back_to`' },
@@ -169,7 +169,7 @@ export const ORDER_ROWS: readonly OptionRow[] = [
     of: 'step',
     key: 'max_rounds',
     values: '1 to 100',
-    byDefault: 'none: going back needs it',
+    byDefault: 'none; required to go back',
     more: 'When it is used up the step fails, and `on_fail` decides.',
     refused: [
       { write: 'max_rounds: 0', beside: ['until: "true"', 'back_to: first'], code: 'step/bad-value', says: '1 to 100' },

@@ -13,7 +13,7 @@ export const SLOT_ROWS: readonly OptionRow[] = [
     key: 'concurrency',
     values: '`{ limit: 1 to 10,000, key: <CEL>, on_limit: queue, skip or cancel }`',
     byDefault: 'no limit; `on_limit: queue`',
-    more: 'A run that waits for somebody counts as none.',
+    more: 'A run that waits for a person does not count.',
     refused: [
       { write: 'concurrency: 3', code: 'flow/bad-value', says: 'must be a map' },
       { write: 'concurrency: { limit: 0 }', code: 'flow/bad-value', says: '1 to 10000' },
@@ -56,7 +56,7 @@ export const SLOT_ROWS: readonly OptionRow[] = [
     key: 'on_budget',
     values: '`stop` or `ask`',
     byDefault: '`stop`',
-    more: '`ask` parks the step on a person: an approval grants the flow’s budget once more, a rejection fails the run whatever `on_fail` says. A month that is used up is asked about too; an approval looks again.',
+    more: '`ask` opens a gate: an approval grants the flow’s budget once more, a rejection fails the run whatever `on_fail` says. A used-up month opens a gate too; an approval checks again.',
     refused: [
       { write: 'on_budget: go', code: 'flow/bad-value', says: '`stop`, `ask`' },
       { write: 'on_budget: 5', code: 'flow/bad-value', says: '`stop`, `ask`' },

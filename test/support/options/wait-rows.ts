@@ -10,7 +10,7 @@ export const WAIT_ROWS: readonly OptionRow[] = [
     key: 'wait',
     values: '`event`, or a duration: `90s` `5m` `2h` `3d` `1w`',
     byDefault: 'none',
-    more: 'The step waits once its doer is done; an event that comes earlier is kept.',
+    more: 'The step waits after its work is done; an event that comes earlier is stored.',
     refused: [
       { write: 'wait: tomorrow', code: 'step/bad-value', says: '`event` or a duration' },
       { write: 'wait: 0s', code: 'step/bad-value', says: '`event` or a duration' },
@@ -139,7 +139,7 @@ export const WAIT_ROWS: readonly OptionRow[] = [
     key: 'on_timeout',
     values: 'gate: `reject`, `fail`, `continue` or an earlier step; wait: the same without `reject`',
     byDefault: 'gate: `reject`; wait: `fail`',
-    more: 'Nothing ever approves by itself.',
+    more: 'No gate is ever approved automatically.',
     refused: [
       { write: 'on_timeout: continue', code: 'step/bad-value', says: 'no meaning without' },
       {

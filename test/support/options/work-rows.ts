@@ -33,7 +33,7 @@ export const WORK_ROWS: readonly OptionRow[] = [
     key: 'output',
     values: '`text` or `json`',
     byDefault: '`text`',
-    more: 'An answer that is no JSON is asked for again twice.',
+    more: 'An answer that is not JSON is retried twice.',
     refused: [
       { write: 'output: jsn', code: 'step/bad-value', says: 'json' },
       { write: 'output: 7', code: 'step/bad-value', says: 'must be one of' },
@@ -60,7 +60,7 @@ export const WORK_ROWS: readonly OptionRow[] = [
     key: 'schema',
     values: 'Picoschema or JSON Schema, or a block marked `yaml schema` or `json schema`',
     byDefault: 'none',
-    more: 'An answer that does not fit is asked for again twice, then the step fails.',
+    more: 'An answer that does not fit is retried twice, then the step fails.',
     refused: [
       { write: 'schema: { score: integer }', code: 'step/schema-without-json', says: 'output: json' },
       { write: 'schema: { score: intger }', beside: ['output: json'], code: 'step/bad-schema', says: 'intger' },
@@ -141,7 +141,7 @@ export const WORK_ROWS: readonly OptionRow[] = [
     key: 'secrets',
     values: 'names of secrets',
     byDefault: 'those of the agent and the flow',
-    more: 'Programs find each in a variable of its name. One that no vault in reach holds fails the step at once.',
+    more: 'Programs find each in a variable of its name. A secret that is in no vault in reach fails the step at once.',
     refused: [
       { write: 'secrets: { A: b }', code: 'step/bad-value', says: 'list of names' },
       {

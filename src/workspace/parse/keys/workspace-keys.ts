@@ -8,7 +8,7 @@ export const WORKSPACE_KEYS = {
   description: key(text, 'What the workspace is for.'),
   timezone: key(timezone, 'The time zone of schedules.'),
   budget: key(money, 'Most that a month may cost, in USD.'),
-  notify: key(notify, 'Who is told, and of what.'),
+  notify: key(notify, 'Recipients and events of notifications.'),
   models: key(modelAliases, 'Names for models: `{ default: provider/model }`, or a list to try in order.'),
   runtime: key(runtime, 'Interpreters and packages of every agent’s sandbox.'),
   network: key(network, 'Hosts that every agent’s sandbox may reach.'),
