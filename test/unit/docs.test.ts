@@ -97,3 +97,9 @@ test('docs/reference/errors.md names every kind of error with its status', () =>
   const page = read('docs/reference/errors.md');
   expect(rows.filter((row) => !page.includes(row))).toEqual([]);
 });
+
+test('docs/glossary.md defines each term once, in the order of the alphabet', () => {
+  const terms = [...read('docs/glossary.md').matchAll(/^\| ([a-z][^|]*?) \|/gm)].map((row) => row[1] ?? '');
+  expect(terms.length).toBeGreaterThanOrEqual(40);
+  expect(terms).toEqual([...new Set(terms)].toSorted());
+});
