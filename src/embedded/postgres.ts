@@ -1,4 +1,4 @@
-import { readFile, rm, stat } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { type Child, spawnChild } from './child.js';
@@ -6,6 +6,7 @@ import type { DataFolder } from './data-folder.js';
 import { postgresBinaries } from './postgres-binaries.js';
 import { ensureCluster } from './postgres-cluster.js';
 import { postgresUser } from './postgres-user.js';
+import { isZombie } from './process-identity.js';
 import { copiedRecord, endServer, killServer, recordServer } from './process-records.js';
 import { explainStart } from './server-log.js';
 
@@ -53,6 +54,7 @@ export async function startPostgres(
   const binaries = postgresBinaries();
   const user = postgresUser([binaries.postgres, folder.postgres]);
   await forgetOriginal(folder);
+  await passOverZombie(folder);
   const password = await ensureCluster(folder, { initdb: binaries.initdb, user, signal });
   const logFile = join(folder.logs, 'postgres.log');
   const logStart = (await stat(logFile).catch(() => ({ size: 0 }))).size;
@@ -86,6 +88,17 @@ async function forgetOriginal(folder: DataFolder): Promise<void> {
   const file = join(folder.postgres, 'postmaster.pid');
   const [pid] = (await readFile(file, 'utf8').catch(() => '')).split('\n');
   if (Number(pid) === original.pid) await rm(file, { force: true });
+}
+
+/**
+ * A process that has ended stays in the process table until its parent collects it. After a crash of the service the
+ * parent is init, which may be slow, or in a container never do it. Postgres refuses a lock file that names such a
+ * process. It accepts one that names its own parent, and still checks the shared memory that the file names.
+ */
+async function passOverZombie(folder: DataFolder): Promise<void> {
+  const file = join(folder.postgres, 'postmaster.pid');
+  const [pid, ...others] = (await readFile(file, 'utf8').catch(() => '')).split('\n');
+  if (isZombie(Number(pid))) await writeFile(file, [process.pid, ...others].join('\n'));
 }
 
 export function postgresUrl(password: string, port: number): string {

@@ -25,6 +25,17 @@ export function isAlive({ pid, started }: ProcessIdentity): boolean {
   return startedAt(pid) === started && started !== '';
 }
 
+/** Whether the process has ended and its parent has not collected it yet. */
+export function isZombie(pid: number): boolean {
+  if (!Number.isSafeInteger(pid) || pid <= 0 || startedAt(pid) !== null) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** The processes whose parent it is. */
 export function childrenOf(pid: number): readonly number[] {
   try {

@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { CLOSE_ALL_MS, Closers, type Part, settlesWithin } from './closers.js';
 import { withErrorListener } from './error-listener.js';
+import { killAfter } from './kill-after.js';
 import type { Log } from './log.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -8,6 +9,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const SAME_SIGNAL_MS = 2_000;
 /** What a start that is to be given up may take until its next part, in ms. */
 const START_MS = 10_000;
+/** How long after the last deadline a process that still lives is killed, in ms. */
+const GUARD_MS = 5_000;
 /** Faults beyond these say nothing new while the process ends. */
 const MAX_FAULTS = 20;
 
@@ -95,8 +98,9 @@ export class ProcessLife {
   #end(exitCode: number): void {
     if (this.#ending !== null) return;
     this.#exitCode = exitCode;
-    // Should closing itself break, the process ends all the same.
+    // Should closing itself break, or block the event loop, the process ends all the same.
     setTimeout(() => process.exit(1), CLOSE_ALL_MS + START_MS).unref();
+    killAfter(CLOSE_ALL_MS + START_MS + GUARD_MS);
     this.#ending = this.#close();
   }
 

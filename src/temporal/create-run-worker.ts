@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { type NativeConnection, Worker } from '@temporalio/worker';
 import type { EvalActivities, RunActivities, ScheduleActivities, ToolTestActivities } from '../workflows/contract.js';
+import { EagerStarts } from './eager-starts.js';
 import { createRunTuner } from './slots/run-tuner.js';
 
 export interface RunWorkerOptions {
@@ -22,8 +23,15 @@ export interface RunWorkerOptions {
 /** How long calls in flight may take to end once the worker is told to leave. */
 const SHUTDOWN_GRACE_MS = 20_000;
 
+export interface RunWorker {
+  /** Polls and works until `shutdown`. Rejects on an error after which the worker cannot go on. */
+  run(): Promise<void>;
+  /** Takes no more work. `run` resolves once calls in flight have ended or the grace time is over. */
+  shutdown(): Promise<void>;
+}
+
 /** The worker of runs, with the settings that design measured to matter. */
-export async function createRunWorker(options: RunWorkerOptions): Promise<Worker> {
+export async function createRunWorker(options: RunWorkerOptions): Promise<RunWorker> {
   const { connection, namespace, taskQueue, activities, bundlePath, isOnlyBuild = () => true } = options;
   if (!existsSync(bundlePath)) throw new Error(`${bundlePath} is missing: run \`npm run build\`, then start again.`);
   const { tuner, watchUntil } = createRunTuner();
@@ -45,7 +53,15 @@ export async function createRunWorker(options: RunWorkerOptions): Promise<Worker
     shutdownForceTime: SHUTDOWN_GRACE_MS + 5_000,
   });
   watchUntil(() => worker.getState() === 'STOPPED' || worker.getState() === 'FAILED');
-  return worker;
+  const eagerStarts = EagerStarts.of(connection);
+  eagerStarts.open();
+  return {
+    run: () => worker.run(),
+    async shutdown() {
+      await eagerStarts.close();
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+    },
+  };
 }
 
 /** What tells two builds of the workflows apart. */

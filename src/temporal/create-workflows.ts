@@ -9,6 +9,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { atMost, type BoundedCalls, boundCalls } from './bounded-calls.js';
 import type { OpenRun, Workflows } from './contract.js';
 import { createSchedules } from './create-schedules.js';
+import { EagerStarts } from './eager-starts.js';
 
 export interface WorkflowsOptions {
   readonly connection: Connection | NativeConnection;
@@ -28,13 +29,13 @@ const PING_TIMEOUT_MS = 2_000;
 export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsOptions): Workflows {
   const client = new Client({ connection, namespace });
   // Only a worker's own connection can take the first task along with the answer; on another it throws.
-  const requestEagerStart = connection instanceof NativeConnection;
+  const eagerStarts = connection instanceof NativeConnection ? EagerStarts.of(connection) : null;
   const calls = boundCalls(connection);
   const { call } = calls;
   const tell = (runId: string, work: (handle: WorkflowHandle) => Promise<unknown>) =>
     call(() => work(client.workflow.getHandle(runId))).then(() => undefined, unless(WorkflowNotFoundError, undefined));
 
-  const start = (type: string, workflowId: string, input: object) =>
+  const startOnce = (type: string, workflowId: string, { input, isEager }: { input: object; isEager: boolean }) =>
     call(() =>
       client.workflow.start(type, {
         workflowId,
@@ -42,9 +43,13 @@ export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsO
         taskQueue,
         // The default would run a closed id again.
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        ...(requestEagerStart ? { requestEagerStart } : {}),
+        ...(isEager && { requestEagerStart: true }),
       }),
     ).then(() => undefined, unless(WorkflowExecutionAlreadyStartedError, undefined));
+  const start = (type: string, workflowId: string, input: object): Promise<void> =>
+    eagerStarts === null
+      ? startOnce(type, workflowId, { input, isEager: false })
+      : eagerStarts.run((isEager) => startOnce(type, workflowId, { input, isEager }));
 
   return {
     startRun: (runId) => start(RUN_FLOW, runId, { runId }),

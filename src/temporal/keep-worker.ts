@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NativeConnection, Worker } from '@temporalio/worker';
+import type { NativeConnection } from '@temporalio/worker';
 import type { Log } from '../shared/log.js';
 import { connectWorker, type TemporalTarget } from './connect-temporal.js';
-import { createRunWorker, type RunWorkerOptions } from './create-run-worker.js';
+import { createRunWorker, type RunWorker, type RunWorkerOptions } from './create-run-worker.js';
 
 export interface KeepWorkerOptions extends Omit<RunWorkerOptions, 'connection'> {
   readonly target: TemporalTarget;
@@ -42,7 +42,7 @@ export function keepWorker(options: KeepWorkerOptions): KeptWorker {
     markReady = resolve;
   });
   let connection: NativeConnection | undefined;
-  let worker: Worker | undefined;
+  let worker: RunWorker | undefined;
 
   async function runOnce(): Promise<void> {
     if (!connection) {
@@ -51,9 +51,9 @@ export function keepWorker(options: KeepWorkerOptions): KeptWorker {
     }
     worker = await createRunWorker({ ...options, connection });
     const running = worker.run();
-    if (stopping.signal.aborted) worker.shutdown();
+    const stopped = stopping.signal.aborted ? worker.shutdown() : Promise.resolve();
     markReady();
-    await running;
+    await Promise.all([running, stopped]);
   }
 
   async function loop(): Promise<void> {
@@ -74,7 +74,7 @@ export function keepWorker(options: KeepWorkerOptions): KeptWorker {
     ready,
     async close() {
       stopping.abort();
-      if (worker?.getState() === 'RUNNING') worker.shutdown();
+      await worker?.shutdown();
       await looping;
     },
   };

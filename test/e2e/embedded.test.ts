@@ -1,12 +1,16 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { isZombie } from '../../src/embedded/process-identity.js';
 import { createHost, type HostProcess, serversOf } from '../support/embedded-host.js';
+import { serverPid } from '../support/service.js';
 
 let host: Awaited<ReturnType<typeof createHost>>;
 beforeAll(async () => {
@@ -147,4 +151,24 @@ test('a copy of a folder that is in use starts beside the original, and neither 
   expect(await again.end('SIGTERM')).toBe(0);
   expect(await stored(original)).toEqual({ rows: ['original'], workflows: ['RUNNING'] });
   expect(await original.end('SIGTERM')).toBe(0);
+});
+
+test('a Postgres that has ended, and that its parent does not collect, does not keep the next one from starting', async () => {
+  const folder = await host.folder();
+  const first = await host.start(folder);
+  await store(first, 'kept');
+  await first.end('SIGKILL');
+  const file = join(folder, 'postgres/postmaster.pid');
+  // One user's Postgres sees the processes of that user.
+  const { uid, gid } = await stat(file);
+  const parent = spawn('/bin/bash', ['-c', 'sleep 0 & echo $!; exec sleep 600'], { cwd: '/', uid, gid });
+  onTestFinished(() => void parent.kill('SIGKILL'));
+  const [zombie] = await once(createInterface(parent.stdout), 'line');
+  await expect.poll(() => isZombie(Number(zombie))).toBe(true);
+  process.kill(await serverPid(folder, 'postgres'), 'SIGKILL');
+  const [, ...others] = (await readFile(file, 'utf8')).split('\n');
+  await writeFile(file, [zombie, ...others].join('\n'));
+  const next = await host.start(folder);
+  expect((await stored(next)).rows).toEqual(['kept']);
+  expect(await next.end('SIGTERM')).toBe(0);
 });

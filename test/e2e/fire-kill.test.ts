@@ -155,3 +155,28 @@ test('fifty starts at once are all taken, and with Postgres down all of them are
   await expect.poll(back, GRACE).toBe(200);
   await service.stop();
 });
+
+test(
+  'a service that is ended while it takes starts ends in order, and every run that it took begins',
+  TIMEOUT,
+  async () => {
+    const taken: string[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      const service = await fire.start();
+      const starts = Array.from({ length: 50 }, async () => {
+        const id = await service.start(fire.workspace(), 'nap').catch(() => null);
+        if (id !== null) taken.push(id);
+      });
+      await Promise.race(starts);
+      expect(await service.end('SIGTERM')).toBe(0);
+      await Promise.all(starts);
+    }
+    const last = await fire.start();
+    const open = async () => {
+      const sql = `SELECT id FROM run WHERE id = ANY($1) AND status = 'queued'`;
+      return last.db.query(sql, [taken]);
+    };
+    await expect.poll(open, GRACE).toEqual([]);
+    await last.stop();
+  },
+);

@@ -159,7 +159,7 @@ async function startWorker(deps: Deps, at: At): Promise<() => Promise<void>> {
   return async () => {
     if (stopped) return;
     stopped = true;
-    worker.shutdown();
+    await worker.shutdown();
     await running;
     await triggers.close();
     await loops.close();

@@ -32,7 +32,7 @@ export async function createForgetfulTemporal() {
     const worker = await createRunWorker({ connection, namespace: at, taskQueue, activities, bundlePath });
     const running = worker.run();
     endWorker = async () => {
-      worker.shutdown();
+      await worker.shutdown();
       await running;
       await connection.close();
     };

@@ -1,0 +1,18 @@
+import { Worker } from 'node:worker_threads';
+import { withErrorListener } from './error-listener.js';
+
+const GUARD = `
+const { workerData } = require('node:worker_threads');
+setTimeout(() => {
+  require('node:fs').writeSync(2, workerData.text);
+  process.kill(process.pid, 'SIGKILL');
+}, workerData.ms);`;
+
+/**
+ * Kills this process with SIGKILL after `ms`, unless it has exited by then. A thread of its own does it: a native call
+ * that never returns blocks the event loop, and with it every timer and signal handler.
+ */
+export function killAfter(ms: number): void {
+  const text = 'The process did not end in time and kills itself: its main thread is blocked.\n';
+  withErrorListener(new Worker(GUARD, { eval: true, workerData: { ms, text } })).unref();
+}
