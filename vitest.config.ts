@@ -1,10 +1,8 @@
 import { defineConfig } from 'vitest/config';
 import { TIMES } from './test/support/exploring.js';
 import { LongestFirst } from './test/support/longest-first.js';
+import { PATIENCE_MS } from './test/support/patience.js';
 import { NEED_POSTGRES, PROJECTS } from './test/support/projects.js';
-
-/** What is awaited is the event, not the time: a test that waits longer than this on the busiest machine is stuck. */
-const PATIENCE_MS = { test: 180_000, poll: 60_000 };
 
 export default defineConfig({
   test: {

@@ -88,7 +88,7 @@ async function start() {
     await once(client, 'connect');
     client.write(head);
   };
-  const request = () => vi.waitUntil(() => lines.find(({ msg }) => msg === 'request'), { timeout: 20_000 });
+  const request = () => vi.waitUntil(() => lines.find(({ msg }) => msg === 'request'), { timeout: 120_000 });
   const loud = () => [
     ...lines.filter(({ level }) => level === 'error' || level === 'warn'),
     ...said.flatMap(({ mock }) => mock.calls),

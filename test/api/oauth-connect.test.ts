@@ -179,7 +179,9 @@ async function createExpiry(app: TestApp, start: Stage['start']): Promise<Begun>
     [app.tenant],
   );
   expect(row?.minutes).toBeCloseTo(10, 1);
-  await app.deps.db.query('UPDATE oauth_state SET expires_at = now() WHERE tenant_id = $1', [app.tenant]);
+  await app.deps.db.query(`UPDATE oauth_state SET expires_at = now() - interval '1 s' WHERE tenant_id = $1`, [
+    app.tenant,
+  ]);
   return begun;
 }
 

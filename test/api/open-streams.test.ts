@@ -40,7 +40,7 @@ const CASES: readonly (readonly [string, string, number])[] = [
     404,
   ],
   ['a revoked key', 'UPDATE api_key SET revoked_at = now() WHERE id = $1', 401],
-  ['a key that has expired meanwhile', 'UPDATE api_key SET expires_at = now() WHERE id = $1', 401],
+  ['a key that has expired meanwhile', `UPDATE api_key SET expires_at = now() - interval '1 s' WHERE id = $1`, 401],
 ];
 
 test.each(CASES)(

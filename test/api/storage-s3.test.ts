@@ -5,7 +5,7 @@ import { startS3 } from '../support/s3-server.js';
 
 const SHA = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
 
-test('the S3 store makes its bucket and keeps blobs as the file store does', { timeout: 300_000 }, async () => {
+test('the S3 store makes its bucket and keeps blobs as the file store does', async () => {
   const s3 = await startS3();
   const store = createBlobStore({ dataDir: '/nowhere', s3 });
   expect(await store.get(SHA), 'nothing is there before the bucket is').toBeNull();
@@ -39,7 +39,7 @@ test('the S3 store makes its bucket and keeps blobs as the file store does', { t
   await expect(store.get(SHA)).rejects.toThrow('are not its own');
 });
 
-test('a wrong key of the S3 server is an error, not an empty store', { timeout: 300_000 }, async () => {
+test('a wrong key of the S3 server is an error, not an empty store', async () => {
   const s3 = await startS3();
   const store = createBlobStore({ dataDir: '/nowhere', s3: { ...s3, secretKey: 'wrong' } });
   const told = {

@@ -5,9 +5,7 @@ import { packageRoot } from '../../src/db/index.js';
 import { startDemo } from '../support/demo-process.js';
 import { type FakeAnswer, type FakeCall, startFakeProvider } from '../support/fake-provider.js';
 
-const LONG_MS = 180_000;
-
-test('the demo shows a run from the deploy to its end, exits 0 and leaves nothing', { timeout: LONG_MS }, async () => {
+test('the demo shows a run from the deploy to its end, exits 0 and leaves nothing', async () => {
   const demo = startDemo();
   expect(await demo.ended, demo.screen()).toBe(0);
   const screen = demo.screen();
@@ -43,7 +41,7 @@ test('the demo shows a run from the deploy to its end, exits 0 and leaves nothin
   expect(demo.processes()).toEqual([]);
 });
 
-test('with SERVICE_LLM_MODEL the same flow runs on that model, and says so', { timeout: LONG_MS }, async () => {
+test('with SERVICE_LLM_MODEL the same flow runs on that model, and says so', async () => {
   const provider = await startFakeProvider(playWorkshop);
   try {
     const demo = startDemo({
@@ -78,11 +76,9 @@ function playWorkshop({ body }: FakeCall): FakeAnswer {
   return { calls: [{ name: 'stock-cover', args: { weeks: '3' } }], usage };
 }
 
-test('a service that dies is named as the reason, with its log, and its servers are ended', {
-  timeout: LONG_MS,
-}, async () => {
+test('a service that dies is named as the reason, with its log, and its servers are ended', async () => {
   const demo = startDemo();
-  await expect.poll(demo.screen, { timeout: LONG_MS / 2, interval: 20 }).toContain('▸ What sold');
+  await expect.poll(demo.screen, { interval: 20 }).toContain('▸ What sold');
   const service = demo.processes().find(({ command }) => command.includes('dist/main.js'));
   process.kill(service?.pid ?? 0, 'SIGKILL');
   expect(await demo.ended).toBe(1);
@@ -100,18 +96,18 @@ test('a service that cannot start says why in its own words', async () => {
   expect(demo.processes()).toEqual([]);
 });
 
-test('Ctrl-C ends the service and leaves nothing', { timeout: LONG_MS }, async () => {
+test('Ctrl-C ends the service and leaves nothing', async () => {
   const demo = startDemo();
-  await expect.poll(demo.screen, { timeout: LONG_MS / 2, interval: 20 }).toContain('▸ What sold');
+  await expect.poll(demo.screen, { interval: 20 }).toContain('▸ What sold');
   demo.kill('SIGINT');
   expect(await demo.ended).toBe(130);
   expect(demo.folders()).toEqual([]);
   expect(demo.processes()).toEqual([]);
 });
 
-test('a demo that is killed takes its service with it', { timeout: LONG_MS }, async () => {
+test('a demo that is killed takes its service with it', async () => {
   const demo = startDemo();
-  await expect.poll(demo.screen, { timeout: LONG_MS / 2, interval: 20 }).toContain('✓ at http');
+  await expect.poll(demo.screen, { interval: 20 }).toContain('✓ at http');
   expect(demo.processes().length).toBeGreaterThan(2);
   demo.kill('SIGKILL');
   await demo.ended;

@@ -36,9 +36,7 @@ const FILES = {
   'flows/long.md': flow('## One @worker\n\nCount on.', 'budget: 5\n'),
 };
 
-test('security 4: a service that is killed in the midst of a compaction goes on with it; the summary is paid once a call that was made', {
-  timeout: 300_000,
-}, async () => {
+test('security 4: a service that is killed in the midst of a compaction goes on with it; the summary is paid once a call that was made', async () => {
   const dataDir = await services.folder();
   const models = join(dataDir, 'models.yaml');
   const small = {

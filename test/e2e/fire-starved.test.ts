@@ -19,7 +19,7 @@ beforeAll(async () => {
   provider = await startFakeProvider(() => ({ text: 'done' }));
   crew = await startCrew(provider);
 });
-afterAll(() => crew.close(), 60_000);
+afterAll(() => crew.close());
 
 /** Tasks that a worker began and did not end in time. One that it did not fetch from its own queue in time goes to all. */
 function thrownAway(timeouts: readonly unknown[]): number {
@@ -63,7 +63,7 @@ test('150 approvals on a worker that has 5 % of a core go on one after the other
     );
     return row?.count;
   };
-  await expect.poll(() => inState('awaiting-approval'), { timeout: 120_000, interval: 500 }).toBe(RUNS);
+  await expect.poll(() => inState('awaiting-approval'), { interval: 500 }).toBe(RUNS);
   const feed = starve(worker.pid);
   try {
     for (const id of ids) {

@@ -15,7 +15,7 @@ beforeAll(async () => {
   provider = await startFireProvider(120);
   crew = await startCrew(provider);
 });
-afterAll(() => crew.close(), 60_000);
+afterAll(() => crew.close());
 
 /** In a workspace of their own, at once. */
 async function startAll(flow: string, count: number): Promise<string[]> {

@@ -11,9 +11,7 @@ function write(folder: string, path: string, content: string): void {
   writeFileSync(join(folder, path), content);
 }
 
-test('packs of pushes are in the S3 store: a machine without the repository serves them, and a branch’s deletion frees none that main has', {
-  timeout: 300_000,
-}, async () => {
+test('packs of pushes are in the S3 store: a machine without the repository serves them, and a branch’s deletion frees none that main has', async () => {
   const s3 = await startS3();
   const blobs = createBlobStore({ dataDir: '/nowhere', s3 });
   const app = await createRemoteApp({ deps: { blobs } });
@@ -43,9 +41,7 @@ test('packs of pushes are in the S3 store: a machine without the repository serv
   for (const { sha } of packs) expect(await blobs.has(sha)).toBe(false);
 });
 
-test('a store that takes nothing refuses the push and leaves what is live; once it takes, the same push works', {
-  timeout: 300_000,
-}, async () => {
+test('a store that takes nothing refuses the push and leaves what is live; once it takes, the same push works', async () => {
   const s3 = await startS3();
   const right = createBlobStore({ dataDir: '/nowhere', s3 });
   const wrong = createBlobStore({ dataDir: '/nowhere', s3: { ...s3, secretKey: 'wrong' } });

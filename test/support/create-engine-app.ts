@@ -21,6 +21,7 @@ import { startTriggerLoops } from '../../src/triggers/index.js';
 import { createKey, createTestApp, createTestDeps, type TestApp } from './create-test-app.js';
 import { directChecker } from './direct-checker.js';
 import { atFileEnd } from './file-end.js';
+import { PATIENCE_MS } from './patience.js';
 import { freshDatabase, testDatabase } from './postgres.js';
 import { lastEvent, untilNews } from './run-news.js';
 import { sendWithRetry } from './send-with-retry.js';
@@ -45,7 +46,7 @@ export interface EngineApp extends TestApp {
   restartWorker(build: WorkerBuild): Promise<void>;
 }
 
-export type WorkerBuild = Partial<Pick<RunWorkerOptions, 'bundlePath' | 'isOnlyBuild'>>;
+export type WorkerBuild = Partial<Pick<RunWorkerOptions, 'bundlePath' | 'isOnlyBuild' | 'shutdownGraceMs'>>;
 
 export interface EngineOptions {
   readonly models?: Config['models'];
@@ -181,7 +182,7 @@ function verbs(app: TestApp) {
     workspace: string,
     id: string,
     holds: (run: RunView) => boolean,
-    timeoutMs = 120_000,
+    timeoutMs = PATIENCE_MS.run,
   ): Promise<RunView> {
     const end = Date.now() + timeoutMs;
     for (;;) {

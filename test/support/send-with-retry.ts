@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-
-/** A busy machine answers 503 for a while; one that does so for longer has a fault. */
-const PATIENCE_MS = 120_000;
+import { PATIENCE_MS } from './patience.js';
 
 /**
  * Sends as a client should: again when the answer says `Retry-After` or 503, and when an idle connection was closed under
- * the request. The request carries its own idempotency key, so nothing is done twice. After the patience the last answer
- * is returned.
+ * the request. The request carries its own idempotency key, so nothing is done twice. What still answers so after
+ * `PATIENCE_MS.poll` has a fault: its last answer is returned.
  */
 export async function sendWithRetry(send: () => Promise<Response>): Promise<Response> {
-  for (const until = Date.now() + PATIENCE_MS; ; ) {
+  for (const until = Date.now() + PATIENCE_MS.poll; ; ) {
     const answer = await send().catch(resetOf);
     const isLast = Date.now() > until;
     if (answer instanceof Response && (isLast || waitOf(answer) === null)) return answer;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createDb, type Db } from '../../src/db/index.js';
 import type { RunView } from '../../src/runs/index.js';
 import type { FakeProvider } from './fake-provider.js';
+import { PATIENCE_MS } from './patience.js';
 import { lastEvent, untilNews } from './run-news.js';
 import { sendWithRetry } from './send-with-retry.js';
 import { createServiceHost, type Service } from './service-host.js';
@@ -130,7 +131,7 @@ export async function release(service: DrivenService, workspace: string, run: Ru
 /** Moves a run on until it has ended, deciding what it waits for, or until the service has died. */
 export async function driveRun(
   service: DrivenService,
-  { workspace, id, timeoutMs = 120_000 }: { workspace: string; id: string; timeoutMs?: number },
+  { workspace, id, timeoutMs = PATIENCE_MS.run }: { workspace: string; id: string; timeoutMs?: number },
 ): Promise<RunView | 'died'> {
   let died = false;
   void service.exited.then(() => {

@@ -21,7 +21,7 @@ test('a process is known by its number and its start, and its end is seen', asyn
   expect([isWorkerAlive(worker), isWorkerAlive(`w@${found.pid}.1`), isWorkerAlive('w')]).toEqual([true, false, false]);
   const exited = once(child, 'exit');
   killProcess(found.pid, false);
-  expect(await waitUntilGone([found], 5_000)).toBe(true);
+  expect(await waitUntilGone([found], 60_000)).toBe(true);
   await exited;
   expect([lookUpProcess(found.pid), isWorkerAlive(worker)]).toEqual([null, false]);
   killProcess(found.pid, false);

@@ -23,7 +23,7 @@ test('one whose parent has gone is known still, as is what it starts later, and 
   await expect.poll(() => tree.look()).toHaveLength(2);
   expect(await endTree(tree, 100)).toBe(2);
   expect(pids.map(isAlive)).toEqual([false, false, false]);
-}, 20_000);
+});
 
 test.each(['SIGINT', 'SIGTERM'] as const)(
   'after %s nothing is left of what the tests started, in whatever group it is',

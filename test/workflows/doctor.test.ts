@@ -226,9 +226,7 @@ async function lookAfter(app: EngineApp, statement: string, run: string) {
   return findings;
 }
 
-test('security 1-5, 8: each promise that was broken behind the engine’s back is told with its run, a sentence and what to do, and what is on its way is no fault', {
-  timeout: 300_000,
-}, async () => {
+test('security 1-5, 8: each promise that was broken behind the engine’s back is told with its run, a sentence and what to do, and what is on its way is no fault', async () => {
   const app = await createEngineApp();
   const runs = await crowd(app);
   // A stop that a worker has not heard of yet is none of the faults that are made here.

@@ -166,6 +166,6 @@ async function tuplesRead(): Promise<number> {
     last = Number(row?.n);
     return same;
   };
-  await expect.poll(look, { interval: 1_500, timeout: 60_000 }).toBe(true);
+  await expect.poll(look, { interval: 1_500 }).toBe(true);
   return last;
 }

@@ -17,7 +17,7 @@ let provider: FakeProvider;
 beforeAll(async () => {
   const net = createNet({ config: { allowHosts: [{ host: '127.0.0.1', port: null }], version: 'test' } });
   ({ app, provider } = await createPlayedApp(undefined, { deps: { net } }));
-}, 120_000);
+});
 afterAll(() => provider.close());
 
 const FLOW = flow(
@@ -99,7 +99,7 @@ test('an integer beyond 2^53 stays the one that was sent, from a hook to the las
     [id],
   );
   expect(stored[0]?.data).toContain(`"id": ${ID}`);
-}, 60_000);
+});
 
 test('a run that is started by the API keeps the integers of its input, and an idempotent answer repeats them', async () => {
   provider.respond(() => ({ text: 'done' }));

@@ -35,9 +35,7 @@ async function gaps(id: string) {
   return row;
 }
 
-test('a flow of 500 steps completes, its events without a gap', {
-  timeout: 200_000,
-}, async () => {
+test('a flow of 500 steps completes, its events without a gap', async () => {
   const workspace = await app.workspace({
     ...WORKER,
     'flows/f.md': flow(
@@ -52,9 +50,7 @@ test('a flow of 500 steps completes, its events without a gap', {
   expect(await gaps(id)).toEqual({ gap: 0, last: run.lastSeq });
 });
 
-test('200 branches and a list of 1,000 at 20 at a time complete, their events without a gap', {
-  timeout: 300_000,
-}, async () => {
+test('200 branches and a list of 1,000 at 20 at a time complete, their events without a gap', async () => {
   const workspace = await app.workspace({
     ...WORKER,
     'flows/g.md': flow(

@@ -43,13 +43,11 @@ async function json<T>(path: string, as?: string): Promise<T> {
   return (await response.json()) as T;
 }
 
-test('an agent of 500 turns ends well, its prompts within the context, and all it said is read in pages', {
-  timeout: 300_000,
-}, async () => {
+test('an agent of 500 turns ends well, its prompts within the context, and all it said is read in pages', async () => {
   provider.respond(page);
   const workspace = await app.workspace(files(`maxTurns: ${TURNS}\n`));
   const id = await app.start(workspace, 'f');
-  const run = await app.until(workspace, id, ({ finishedAt }) => finishedAt !== null, 250_000);
+  const run = await app.ended(workspace, id);
   expect([run.status, run.error, run.summary]).toEqual(['completed', null, 'read it all']);
 
   expect(Math.max(...provider.calls.map(({ prompt }) => prompt.length / 4))).toBeLessThanOrEqual(CONTEXT);
@@ -111,9 +109,7 @@ test('a transcript of a step that is not there, a cursor that is none and anothe
 
 const MIB = 1_048_576;
 
-test('security 5: 50 MB written and printed by a program are archived and downloaded as a stream; rows and Temporal hold none of it', {
-  timeout: 120_000,
-}, async () => {
+test('security 5: 50 MB written and printed by a program are archived and downloaded as a stream; rows and Temporal hold none of it', async () => {
   const command = "head -c 52428800 /dev/zero | tr '\\0' 'x' > outputs/big.html";
   const print = "head -c 52428800 /dev/zero | tr '\\0' 'y'";
   provider.respond((call) => {
@@ -123,7 +119,7 @@ test('security 5: 50 MB written and printed by a program are archived and downlo
   });
   const workspace = await app.workspace(files());
   const id = await app.start(workspace, 'f');
-  const run = await app.until(workspace, id, ({ finishedAt }) => finishedAt !== null, 100_000);
+  const run = await app.ended(workspace, id);
   expect([run.status, run.error]).toEqual(['completed', null]);
   expect(run.steps[0]?.files).toEqual([{ agent: 'worker', path: 'outputs/big.html', size: 50 * MIB }]);
 
@@ -182,9 +178,7 @@ async function historyBytes(id: string): Promise<number> {
   }
 }
 
-test('security 5: an input, an event and an answer as long as they may be go from step to step beside Temporal, never through it', {
-  timeout: 120_000,
-}, async () => {
+test('security 5: an input, an event and an answer as long as they may be go from step to step beside Temporal, never through it', async () => {
   const answer = `BEGIN ${'a'.repeat(3.5 * MIB)} END`;
   provider.respond(({ prompt }) => ({ text: prompt.includes('Write it') ? answer : 'short' }));
   const workspace = await app.workspace({
@@ -204,7 +198,7 @@ test('security 5: an input, an event and an answer as long as they may be go fro
     });
   expect((await send(11 * MIB)).status).toBe(413);
   expect((await send(MIB - 1_000)).status).toBe(200);
-  const run = await app.until(workspace, id, ({ finishedAt }) => finishedAt !== null, 100_000);
+  const run = await app.ended(workspace, id);
   expect([run.error, run.steps.map(({ status }) => status)]).toEqual([null, ['completed', 'completed', 'completed']]);
   expect(run.steps[1]?.result).toBe(answer);
   expect(JSON.stringify(run.steps[0]?.eventPayload).length).toBeGreaterThan(MIB - 1_000);

@@ -8,7 +8,7 @@ let app: EngineApp;
 let provider: FakeProvider;
 beforeAll(async () => {
   ({ app, provider } = await createPlayedApp());
-}, 120_000);
+});
 afterAll(() => provider.close());
 
 const JSON_STEP = '## One @worker\n\n- output: json\n\nScore it.\n\n```yaml schema\nscore: integer\n```';

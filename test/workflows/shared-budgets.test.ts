@@ -7,7 +7,6 @@ import { supersedeLanes } from '../../src/engine/rows/supersede-lanes.js';
 import { examine } from '../../src/observe/index.js';
 import { newId } from '../../src/shared/ids.js';
 import type { EngineApp } from '../support/create-engine-app.js';
-import { TIMES } from '../support/exploring.js';
 import type { FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
 import { createPlayedApp } from '../support/played-app.js';
@@ -131,9 +130,7 @@ interface Call {
 
 const amounts = fc.record({ reserve: fc.integer({ min: 1, max: 400 }), used: fc.integer({ min: 0, max: 400 }) });
 
-test('security 31: calls of parallel runs under one budget never pass it, whoever ends in the midst of one', {
-  timeout: 120_000 * TIMES,
-}, async () => {
+test('security 31: calls of parallel runs under one budget never pass it, whoever ends in the midst of one', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(amounts, { minLength: 1, maxLength: 6 }), { minLength: 9, maxLength: 9 }),
@@ -211,9 +208,7 @@ test('security 31: a call in flight when its run is closed is booked at what it 
   expect(await poolOf(root)).toEqual({ nano: 700n, held: 0n, holds: 0n, used: 700n, lost: 1n });
 });
 
-test('security 31: subflows that run side by side spend what their parent has left once, not once each', {
-  timeout: 120_000,
-}, async () => {
+test('security 31: subflows that run side by side spend what their parent has left once, not once each', async () => {
   let n = 0;
   provider.respond(({ body }) => {
     n += 1;
@@ -258,35 +253,31 @@ test.each([
     '',
     'step/work',
   ],
-])(
-  'security 31: what goes on at once under the budget of %s never passes it',
-  { timeout: 120_000 },
-  async (_of, step, agent, key) => {
-    let n = 0;
-    provider.respond(({ body }) => {
-      n += 1;
-      const output = Math.min(1_500, Number(body.max_tokens ?? body.max_completion_tokens));
-      return { calls: [{ name: 'Glob', args: { pattern: `*${n}` } }], usage: { input: 300, output }, delayMs: 20 };
-    });
-    const doer = step.includes('subflow') ? '' : ' @worker';
-    const workspace = await app.workspace({
-      'agents/worker.md': `---\nname: worker\ndescription: Works.\n${agent}---\n\nYou work.\n`,
-      'flows/inner.md': flow('## Inner @worker\n\nGo.'),
-      'flows/f.md': flow(`## Work${doer}\n\n${step}`),
-    });
-    const id = await app.start(workspace, 'f', { tags: ['a', 'b', 'c', 'd'] });
-    const run = await app.ended(workspace, id);
-    expect(run.status).toBe('completed');
-    expect(run.costUsd).toBeLessThanOrEqual(0.1);
-    expect(run.costUsd).toBeGreaterThan(0.08);
-    const [pool] = await app.deps.db.query<{ nano: bigint; held: bigint }>(
-      'SELECT nano, held FROM spent WHERE key = $1',
-      [`run/${id}/${key}`],
-    );
-    expect(pool).toEqual({ nano: BigInt(Math.round(run.costUsd * 1e9)), held: 0n });
-    expect(await examine({ deps: app.deps, root: id })).toEqual([]);
-  },
-);
+])('security 31: what goes on at once under the budget of %s never passes it', async (_of, step, agent, key) => {
+  let n = 0;
+  provider.respond(({ body }) => {
+    n += 1;
+    const output = Math.min(1_500, Number(body.max_tokens ?? body.max_completion_tokens));
+    return { calls: [{ name: 'Glob', args: { pattern: `*${n}` } }], usage: { input: 300, output }, delayMs: 20 };
+  });
+  const doer = step.includes('subflow') ? '' : ' @worker';
+  const workspace = await app.workspace({
+    'agents/worker.md': `---\nname: worker\ndescription: Works.\n${agent}---\n\nYou work.\n`,
+    'flows/inner.md': flow('## Inner @worker\n\nGo.'),
+    'flows/f.md': flow(`## Work${doer}\n\n${step}`),
+  });
+  const id = await app.start(workspace, 'f', { tags: ['a', 'b', 'c', 'd'] });
+  const run = await app.ended(workspace, id);
+  expect(run.status).toBe('completed');
+  expect(run.costUsd).toBeLessThanOrEqual(0.1);
+  expect(run.costUsd).toBeGreaterThan(0.08);
+  const [pool] = await app.deps.db.query<{ nano: bigint; held: bigint }>(
+    'SELECT nano, held FROM spent WHERE key = $1',
+    [`run/${id}/${key}`],
+  );
+  expect(pool).toEqual({ nano: BigInt(Math.round(run.costUsd * 1e9)), held: 0n });
+  expect(await examine({ deps: app.deps, root: id })).toEqual([]);
+});
 
 test('security 31: an answer that breaks off counts by an estimate, is told so, and leaves room for its repeat only', async () => {
   provider.respond(({ n }) =>

@@ -9,7 +9,6 @@ import { noModels } from '../support/workspace-app.js';
 
 /** Histories of 60 events are long. */
 const LIMITS = { 'limit.historyCount.suggestContinueAsNew': 60 };
-const SLOW = { timeout: 120_000 };
 
 let temporal: Awaited<ReturnType<typeof ownTemporal>>;
 let app: EngineApp;
@@ -63,53 +62,45 @@ async function childOf(workspace: string, id: string): Promise<string> {
 const OUTER = (options = '') => flow(`## Call\n\n- subflow: inner\n- timeout: 4s\n${options}\n## After @worker\n\nGo.`);
 const INNER = flow('## Inner @worker\n\nGo.');
 
-test(
-  'a subflow that is at work longer than its step may be is ended with its programs, and the step fails',
-  SLOW,
-  async () => {
-    play((step) => (step === 'inner' ? { calls: [{ name: 'Bash', args: { command: 'sleep 300' } }] } : undefined));
-    const { workspace, id } = await started({
-      'flows/outer.md': OUTER('- on_fail: continue\n'),
-      'flows/inner.md': INNER,
-    });
-    const run = await app.ended(workspace, id);
-    expect(run).toMatchObject({
-      status: 'completed',
-      steps: [{ status: 'failed', error: TOO_LONG, attempts: 1 }, { result: 'after is done' }],
-    });
-    const [child] = await childrenOf(id);
-    expect(child).toMatchObject({ status: 'failed', error: TOO_LONG });
-    await expect.poll(() => app.deps.workflows.describeRun(child?.id ?? '')).toBe('closed');
-    await expect
-      .poll(() => app.deps.db.query('SELECT 1 FROM sandbox_process WHERE run_id = $1', [child?.id]))
-      .toEqual([]);
-    expect(await app.deps.db.query(`SELECT 1 FROM call WHERE run_id = $1 AND state = 'started'`, [child?.id])).toEqual(
-      [],
-    );
-  },
-);
+test('a subflow that is at work longer than its step may be is ended with its programs, and the step fails', async () => {
+  play((step) => (step === 'inner' ? { calls: [{ name: 'Bash', args: { command: 'sleep 300' } }] } : undefined));
+  const { workspace, id } = await started({
+    'flows/outer.md': OUTER('- on_fail: continue\n'),
+    'flows/inner.md': INNER,
+  });
+  const run = await app.ended(workspace, id);
+  expect(run).toMatchObject({
+    status: 'completed',
+    steps: [{ status: 'failed', error: TOO_LONG, attempts: 1 }, { result: 'after is done' }],
+  });
+  const [child] = await childrenOf(id);
+  expect(child).toMatchObject({ status: 'failed', error: TOO_LONG });
+  await expect.poll(() => app.deps.workflows.describeRun(child?.id ?? '')).toBe('closed');
+  await expect
+    .poll(() => app.deps.db.query('SELECT 1 FROM sandbox_process WHERE run_id = $1', [child?.id]))
+    .toEqual([]);
+  expect(await app.deps.db.query(`SELECT 1 FROM call WHERE run_id = $1 AND state = 'started'`, [child?.id])).toEqual(
+    [],
+  );
+});
 
-test(
-  'security 31: the call that the end of a subflow cuts counts at its reserve, in the child, its step and the run',
-  SLOW,
-  async () => {
-    play((step) => (step === 'inner' ? late : undefined));
-    const files = {
-      'flows/outer.md': OUTER('- on_fail: continue\n').replace('---\n\n##', 'budget: 1\n---\n\n##'),
-      'flows/inner.md': INNER,
-    };
-    const { workspace, id } = await started(files);
-    const run = await app.ended(workspace, id);
-    expect(run).toMatchObject({ status: 'completed', steps: [{ error: TOO_LONG }, {}] });
-    const [child] = await childrenOf(id);
-    expect(child?.reserved).toBe(0n);
-    expect(child?.spent).toBeGreaterThan(0n);
-    expect(run.steps[0]?.costUsd).toBeCloseTo(Number(child?.spent) / 1e9, 9);
-    expect(run.costUsd).toBeGreaterThanOrEqual(run.steps[0]?.costUsd ?? Number.POSITIVE_INFINITY);
-    const used = await app.deps.db.query('SELECT nano, estimated FROM usage WHERE run_id = $1', [child?.id]);
-    expect(used).toEqual([{ nano: child?.spent, estimated: true }]);
-  },
-);
+test('security 31: the call that the end of a subflow cuts counts at its reserve, in the child, its step and the run', async () => {
+  play((step) => (step === 'inner' ? late : undefined));
+  const files = {
+    'flows/outer.md': OUTER('- on_fail: continue\n').replace('---\n\n##', 'budget: 1\n---\n\n##'),
+    'flows/inner.md': INNER,
+  };
+  const { workspace, id } = await started(files);
+  const run = await app.ended(workspace, id);
+  expect(run).toMatchObject({ status: 'completed', steps: [{ error: TOO_LONG }, {}] });
+  const [child] = await childrenOf(id);
+  expect(child?.reserved).toBe(0n);
+  expect(child?.spent).toBeGreaterThan(0n);
+  expect(run.steps[0]?.costUsd).toBeCloseTo(Number(child?.spent) / 1e9, 9);
+  expect(run.costUsd).toBeGreaterThanOrEqual(run.steps[0]?.costUsd ?? Number.POSITIVE_INFINITY);
+  const used = await app.deps.db.query('SELECT nano, estimated FROM usage WHERE run_id = $1', [child?.id]);
+  expect(used).toEqual([{ nano: child?.spent, estimated: true }]);
+});
 
 test('security 31: a call that a stop cuts counts at its reserve too', async () => {
   play((step) => (step === 'one' ? late : undefined));
@@ -123,7 +114,7 @@ test('security 31: a call that a stop cuts counts at its reserve too', async () 
   expect(run.steps[0]?.costUsd).toBeCloseTo(run.costUsd, 9);
 });
 
-test('time that a subflow waits for a person is no time at work, however long it is', SLOW, async () => {
+test('time that a subflow waits for a person is no time at work, however long it is', async () => {
   play(() => undefined);
   const inner = flow('## Draft @worker\n\nD.\n\n## Gate\n\n- approve: human\n\nOK?\n\n## Send @worker\n\nS.');
   const { workspace, id } = await started({ 'flows/outer.md': OUTER(), 'flows/inner.md': inner });
@@ -136,7 +127,7 @@ test('time that a subflow waits for a person is no time at work, however long it
   expect(run).toMatchObject({ status: 'completed', error: null, steps: [{ result: 'send is done' }, {}] });
 });
 
-test('what a subflow has used up counts on after it waited', SLOW, async () => {
+test('what a subflow has used up counts on after it waited', async () => {
   play((step) => (step === 'send' ? late : undefined));
   const inner = flow('## Gate\n\n- approve: human\n\nOK?\n\n## Send @worker\n\nS.');
   const { workspace, id } = await started({ 'flows/outer.md': OUTER().replace('4s', '1h'), 'flows/inner.md': inner });
@@ -148,7 +139,7 @@ test('what a subflow has used up counts on after it waited', SLOW, async () => {
   expect(run).toMatchObject({ status: 'failed', error: `Call: ${TOO_LONG}` });
 });
 
-test('`retry` on timeouts begins another child, with a clock of its own', SLOW, async () => {
+test('`retry` on timeouts begins another child, with a clock of its own', async () => {
   let first = '';
   play((step, run) => {
     if (step !== 'inner') return undefined;
@@ -162,7 +153,7 @@ test('`retry` on timeouts begins another child, with a clock of its own', SLOW, 
   expect((await childrenOf(id)).map(({ status }) => status)).toEqual(['failed', 'completed']);
 });
 
-test('a subflow that fails by itself is no timeout', SLOW, async () => {
+test('a subflow that fails by itself is no timeout', async () => {
   play((step) => (step === 'inner' ? { status: 400, body: 'no' } : undefined));
   const files = { 'flows/outer.md': OUTER('- retry: { max: 2, on: [timeout] }\n'), 'flows/inner.md': INNER };
   const { workspace, id } = await started(files);
@@ -171,34 +162,30 @@ test('a subflow that fails by itself is no timeout', SLOW, async () => {
   expect(run.error).toContain('the subflow failed');
 });
 
-test(
-  'the time of subflows within counts for the step above, branches that overlap once, and all of them end',
-  SLOW,
-  async () => {
-    play((step) => (step === 'left' || step === 'right' ? late : undefined));
-    const files = {
-      'flows/outer.md': OUTER('- on_fail: continue\n'),
-      'flows/inner.md': flow('## Deeper\n\n- subflow: deepest\n- timeout: 1h'),
-      'flows/deepest.md': flow('## Both\n\n### Left @worker\n\nL.\n\n### Right @worker\n\nR.'),
-    };
-    const { workspace, id } = await started(files);
-    const run = await app.ended(workspace, id);
-    expect(run).toMatchObject({ status: 'completed', steps: [{ status: 'failed', error: TOO_LONG }, {}] });
-    const runs = await app.deps.db.query<{ flow: string; error: string; active: bigint }>(
-      'SELECT flow, error, active_ms AS active FROM run WHERE root_id = $1 AND id <> $1 ORDER BY flow',
-      [id],
-    );
-    expect(runs.map(({ flow: name, error }) => [name, error])).toEqual([
-      ['deepest', TOO_LONG],
-      ['inner', TOO_LONG],
-    ]);
-    // Two branches at work for four seconds are four seconds: counted twice they would have ended the step after two.
-    expect(Number(runs[1]?.active)).toBeGreaterThanOrEqual(4_000);
-    expect(run.steps[0]?.durationMs).toBeGreaterThanOrEqual(4_000);
-  },
-);
+test('the time of subflows within counts for the step above, branches that overlap once, and all of them end', async () => {
+  play((step) => (step === 'left' || step === 'right' ? late : undefined));
+  const files = {
+    'flows/outer.md': OUTER('- on_fail: continue\n'),
+    'flows/inner.md': flow('## Deeper\n\n- subflow: deepest\n- timeout: 1h'),
+    'flows/deepest.md': flow('## Both\n\n### Left @worker\n\nL.\n\n### Right @worker\n\nR.'),
+  };
+  const { workspace, id } = await started(files);
+  const run = await app.ended(workspace, id);
+  expect(run).toMatchObject({ status: 'completed', steps: [{ status: 'failed', error: TOO_LONG }, {}] });
+  const runs = await app.deps.db.query<{ flow: string; error: string; active: bigint }>(
+    'SELECT flow, error, active_ms AS active FROM run WHERE root_id = $1 AND id <> $1 ORDER BY flow',
+    [id],
+  );
+  expect(runs.map(({ flow: name, error }) => [name, error])).toEqual([
+    ['deepest', TOO_LONG],
+    ['inner', TOO_LONG],
+  ]);
+  // Two branches at work for four seconds are four seconds: counted twice they would have ended the step after two.
+  expect(Number(runs[1]?.active)).toBeGreaterThanOrEqual(4_000);
+  expect(run.steps[0]?.durationMs).toBeGreaterThanOrEqual(4_000);
+});
 
-test('each item of a step with a subflow has a clock of its own', SLOW, async () => {
+test('each item of a step with a subflow has a clock of its own', async () => {
   play((step) => (step === 'inner' ? { text: 'in time', delayMs: 2_000 } : undefined));
   const outer = flow(
     '## Call\n\n- each: input.names\n- subflow: inner\n- timeout: 5s',
@@ -212,7 +199,7 @@ test('each item of a step with a subflow has a clock of its own', SLOW, async ()
   expect(run).toMatchObject({ status: 'completed', steps: [{ data: ['in time', 'in time', 'in time'] }] });
 });
 
-test('the clock goes on in a new execution of the child', SLOW, async () => {
+test('the clock goes on in a new execution of the child', async () => {
   play((step) => (step === 'send' ? late : undefined));
   const loop =
     '## Draft @worker\n\nA.\n\n## Gate\n\n- approve: human\n- on_reject: draft\n- max_rounds: 30\n\nOK?\n\n## Send @worker\n\nS.';

@@ -12,7 +12,6 @@ import { releaseBundle } from '../support/release-bundle.js';
 
 /** Low, so that executions begin anew in the middle of an upgrade too. */
 const LIMITS = { 'limit.historyCount.suggestContinueAsNew': 60 };
-const SLOW = { timeout: 180_000 };
 const mine = join(distDir, 'workflows.js');
 
 let temporal: Awaited<ReturnType<typeof ownTemporal>>;
@@ -73,7 +72,7 @@ async function finish({ workspace, name, id }: Parked, rounds: number): Promise<
   await expect.poll(() => app.deps.workflows.describeRun(id)).toBe('closed');
 }
 
-test('security 6: runs that the last release parked are finished by this build', SLOW, async () => {
+test('security 6: runs that the last release parked are finished by this build', async () => {
   await app.restartWorker({ bundlePath: last });
   const runs = await parkAll();
   const loop = runs.find(({ name }) => name === 'loop');
@@ -90,29 +89,25 @@ test('security 6: runs that the last release parked are finished by this build',
       );
 });
 
-test(
-  'security 6: while a worker of the last release lives, it can replay and finish what this build has begun',
-  SLOW,
-  async () => {
-    await app.restartWorker({ bundlePath: mine, isOnlyBuild: () => false });
-    const runs = await parkAll();
-    const loop = runs.find(({ name }) => name === 'loop');
-    if (!loop) throw new Error('no loop');
-    const isFar = (run: RunView) => run.steps[1]?.round === 14 && run.waiting.length > 0;
-    await decideGates(app, { ...loop, isFar }, (round) => (round < 14 ? 'reject' : null));
-    const begun = await historiesOf(temporal.client, loop.id);
-    expect(begun.length).toBeGreaterThan(1);
-    await app.restartWorker({ bundlePath: last });
-    await Promise.all(runs.map((run) => finish(run, 18)));
-    for (const { id, name } of runs)
-      for (const history of await closedHistoriesOf(temporal.client, id))
-        await expect(Worker.runReplayHistory({ workflowBundle: { codePath: last } }, history, id), name).resolves.toBe(
-          undefined,
-        );
-  },
-);
+test('security 6: while a worker of the last release lives, it can replay and finish what this build has begun', async () => {
+  await app.restartWorker({ bundlePath: mine, isOnlyBuild: () => false });
+  const runs = await parkAll();
+  const loop = runs.find(({ name }) => name === 'loop');
+  if (!loop) throw new Error('no loop');
+  const isFar = (run: RunView) => run.steps[1]?.round === 14 && run.waiting.length > 0;
+  await decideGates(app, { ...loop, isFar }, (round) => (round < 14 ? 'reject' : null));
+  const begun = await historiesOf(temporal.client, loop.id);
+  expect(begun.length).toBeGreaterThan(1);
+  await app.restartWorker({ bundlePath: last });
+  await Promise.all(runs.map((run) => finish(run, 18)));
+  for (const { id, name } of runs)
+    for (const history of await closedHistoriesOf(temporal.client, id))
+      await expect(Worker.runReplayHistory({ workflowBundle: { codePath: last } }, history, id), name).resolves.toBe(
+        undefined,
+      );
+});
 
-test('alone, this build does take up what the last release could not replay', SLOW, async () => {
+test('alone, this build does take up what the last release could not replay', async () => {
   await app.restartWorker({ bundlePath: mine });
   const workspace = await app.workspace({ ...scripted(SCRIPT), 'flows/fork.md': flow(FLOWS.fork ?? '') });
   const id = await app.start(workspace, 'fork');

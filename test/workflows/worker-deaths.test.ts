@@ -85,7 +85,6 @@ async function finish(workspace: string, runId: string, attempt: number) {
 
 test.each(['left', 'alive', 'with others', 'at its end'] as const)(
   'a run whose worker ended otherwise (%s) ten times during one call goes on: no death is counted',
-  { timeout: 120_000 },
   async (how) => {
     const { workspace, runId, heal } = await begin();
     for (let attempt = 1; attempt <= 10; attempt += 1) expect(await cut(runId, attempt, how)).toBeNull();
@@ -100,9 +99,7 @@ test.each(['left', 'alive', 'with others', 'at its end'] as const)(
   },
 );
 
-test('a call during which the worker died many times is made on its own, then given up, and its step can be rerun', {
-  timeout: 120_000,
-}, async () => {
+test('a call during which the worker died many times is made on its own, then given up, and its step can be rerun', async () => {
   const { workspace, runId, heal } = await begin();
   const most = MOST_IN_COMPANY + MOST_ALONE;
   for (let attempt = 1; attempt <= most; attempt += 1) {
@@ -127,9 +124,7 @@ test('a call during which the worker died many times is made on its own, then gi
   });
 });
 
-test('a provider that answers with an error shows that the call does not kill its worker', {
-  timeout: 120_000,
-}, async () => {
+test('a provider that answers with an error shows that the call does not kill its worker', async () => {
   const { workspace, runId, heal } = await begin();
   for (let attempt = 1; attempt <= MOST_IN_COMPANY; attempt += 1) await cut(runId, attempt, 'died');
   provider.respond(() => ({ status: 429, headers: { 'retry-after': '3600' }, body: '{}' }));

@@ -11,6 +11,7 @@ import { connectTemporal, createWorkflows } from '../../../src/temporal/index.js
 import { insertMember } from '../create-test-app.js';
 import { audit } from '../doctor.js';
 import type { FakeProvider } from '../fake-provider.js';
+import { PATIENCE_MS } from '../patience.js';
 import { freshDatabase } from '../postgres.js';
 import { createServices, type DrivenService } from '../service.js';
 import type { Service } from '../service-host.js';
@@ -161,7 +162,7 @@ const MOST_KILLS = 6;
 /** What a dead process has told Temporal, but not noted as told, is told again by the sweep of a living one. */
 async function untilTold(db: Db, ids: readonly string[]): Promise<void> {
   const open = () => db.query('SELECT 1 FROM outbox WHERE run_id = ANY($1)', [ids]);
-  for (const end = Date.now() + 30_000; (await open()).length > 0 && Date.now() < end; ) await sleep(100);
+  for (const end = Date.now() + PATIENCE_MS.poll; (await open()).length > 0 && Date.now() < end; ) await sleep(100);
 }
 
 const armedWith = ({ point, job }: Row) => ({ SERVICE_FAILPOINT: `${point}*${job.nth ?? 1}` });

@@ -144,18 +144,14 @@ function firstDifference(found: readonly number[], expected: readonly number[]):
 }
 
 describe('security 7: a year of firings is what a walk over its minutes finds', () => {
-  test.each(LINES)(
-    '$cron',
-    (line) => {
-      const counts = ZONES.map((zone) => {
-        const expected = referenceTimes(walkOf(zone), line);
-        expect(firstDifference(firings(line.cron, zone), expected), zone).toBeNull();
-        return expected.length;
-      });
-      expect(counts).toEqual(TABLE[line.cron]);
-    },
-    120_000,
-  );
+  test.each(LINES)('$cron', (line) => {
+    const counts = ZONES.map((zone) => {
+      const expected = referenceTimes(walkOf(zone), line);
+      expect(firstDifference(firings(line.cron, zone), expected), zone).toBeNull();
+      return expected.length;
+    });
+    expect(counts).toEqual(TABLE[line.cron]);
+  });
 });
 
 const iso = (cron: string, timezone: string, after: string, count: number) =>
