@@ -18,9 +18,10 @@ export interface RunWorkerOptions {
    * live: they could not replay its history. Always when left out.
    */
   readonly isOnlyBuild?: () => boolean;
+  /** How long calls in flight may take to end once the worker shuts down; 20 s when left out. */
+  readonly shutdownGraceMs?: number;
 }
 
-/** How long calls in flight may take to end once the worker is told to leave. */
 const SHUTDOWN_GRACE_MS = 20_000;
 
 export interface RunWorker {
@@ -33,6 +34,7 @@ export interface RunWorker {
 /** The worker of runs, with the settings that design measured to matter. */
 export async function createRunWorker(options: RunWorkerOptions): Promise<RunWorker> {
   const { connection, namespace, taskQueue, activities, bundlePath, isOnlyBuild = () => true } = options;
+  const { shutdownGraceMs = SHUTDOWN_GRACE_MS } = options;
   if (!existsSync(bundlePath)) throw new Error(`${bundlePath} is missing: run \`npm run build\`, then start again.`);
   const { tuner, watchUntil } = createRunTuner();
   const worker = await Worker.create({
@@ -49,8 +51,8 @@ export async function createRunWorker(options: RunWorkerOptions): Promise<RunWor
     stickyQueueScheduleToStartTimeout: '3s',
     tuner,
     maxCachedWorkflows: 500,
-    shutdownGraceTime: SHUTDOWN_GRACE_MS,
-    shutdownForceTime: SHUTDOWN_GRACE_MS + 5_000,
+    shutdownGraceTime: shutdownGraceMs,
+    shutdownForceTime: shutdownGraceMs + 5_000,
   });
   watchUntil(() => worker.getState() === 'STOPPED' || worker.getState() === 'FAILED');
   const eagerStarts = EagerStarts.of(connection);

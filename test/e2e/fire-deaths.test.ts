@@ -43,9 +43,7 @@ const BREAKS_AT_SIGNAL = {
   )}`,
 };
 
-test('a worker that ends because of an error was not told to leave: its call counts a death, one that a signal ends counts none', {
-  timeout: 240_000,
-}, async () => {
+test('a worker that ends because of an error was not told to leave: its call counts a death, one that a signal ends counts none', async () => {
   provider.respond(() => ({ text: 'one two three', hangAfter: 1 }));
   const { db } = crew.api;
   const workspace = await crew.api.workspace({
@@ -61,7 +59,7 @@ test('a worker that ends because of an error was not told to leave: its call cou
   const asked = () => provider.calls.filter(({ idempotencyKey }) => idempotencyKey?.startsWith(id)).length;
   const atWork = async (calls: number, env: Record<string, string> = {}) => {
     const worker = await crew.startWorker(env);
-    await expect.poll(asked, { timeout: 60_000 }).toBe(calls);
+    await expect.poll(asked).toBe(calls);
     return worker;
   };
   expect(await (await atWork(1)).end('SIGTERM')).toBe(0);

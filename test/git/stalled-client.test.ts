@@ -36,7 +36,7 @@ async function stall(path: string, sent: string): Promise<{ readonly read: () =>
   socket.write(
     `POST /git/${app.tenant}/${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nExpect: 100-continue\r\nContent-Length: 100000\r\n\r\n`,
   );
-  await expect.poll(() => read, { timeout: 30_000 }).toContain('100 Continue');
+  await expect.poll(() => read).toContain('100 Continue');
   socket.write(Buffer.from(sent, 'latin1'));
   return { read: () => read.replace(/^HTTP\/1.1 100 Continue\r\n\r\n/, '') };
 }
@@ -53,11 +53,11 @@ test.each([
   const { read } = await stall(`${name}.git/${service}`, sent);
   if (sent === PACK_BEGINS) {
     const quarantine = join(repositoryFolder(app.deps.config.dataDir, id), 'quarantine');
-    await expect.poll(() => readdir(quarantine).catch(() => []), { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(() => readdir(quarantine).catch(() => [])).toHaveLength(1);
   }
   await vi.advanceTimersByTimeAsync(61_000);
-  await expect.poll(read, { timeout: 30_000 }).toMatch(/^HTTP\/1.1 408 /);
-  await expect.poll(read, { timeout: 30_000 }).toMatch(/the request did not arrive in time: .*nothing came for 60 s/);
+  await expect.poll(read).toMatch(/^HTTP\/1.1 408 /);
+  await expect.poll(read).toMatch(/the request did not arrive in time: .*nothing came for 60 s/);
   vi.useRealTimers();
   await expect.poll(() => lines.some(({ status }) => status === 408)).toBe(true);
   expect(lines.filter(({ level }) => level === 'error')).toEqual([]);

@@ -9,10 +9,12 @@ import type { FakeAnswer, FakeCall, FakeProvider } from '../support/fake-provide
 import { flow } from '../support/flows.js';
 import { createPlayedApp } from '../support/played-app.js';
 
-const SLOW = { timeout: 120_000 };
 const failure: FakeAnswer = { status: 500, body: '{"error":{"message":"the server is restarting"}}' };
 const holds: FakeAnswer = { text: '{"verdicts":[{"n":1,"holds":true,"evidence":"seen"}]}' };
 const hang: FakeAnswer = { delayMs: 60_000, ...holds };
+
+/** A judge that hangs is not waited for when the worker shuts down. */
+const BUILD = { shutdownGraceMs: 500 };
 
 let app: EngineApp;
 let provider: FakeProvider;
@@ -21,11 +23,14 @@ let judge: (n: number) => FakeAnswer = () => holds;
 const judged: FakeCall[] = [];
 
 beforeAll(async () => {
-  ({ app, provider } = await createPlayedApp((call) => {
-    if (call.idempotencyKey?.split('/')[2] !== 'judge') return { text: 'A poem.' };
-    judged.push(call);
-    return judge(judged.length);
-  }));
+  ({ app, provider } = await createPlayedApp(
+    (call) => {
+      if (call.idempotencyKey?.split('/')[2] !== 'judge') return { text: 'A poem.' };
+      judged.push(call);
+      return judge(judged.length);
+    },
+    { build: BUILD },
+  ));
   evals = evalVerbs(app);
 });
 afterAll(() => provider.close());
@@ -65,10 +70,10 @@ async function heldBy(id: string): Promise<bigint | undefined> {
 test.each([
   ['500 longer than the tries in place take', failure, 4],
   ['429 with a time', { status: 429, headers: { 'retry-after': '11' }, body: '{"error":{"message":"busy"}}' }, 1],
-] as const)('a judge whose provider answers %s is waited for and then judges', SLOW, async (_what, answer, times) => {
+] as const)('a judge whose provider answers %s is waited for and then judges', async (_what, answer, times) => {
   judge = (n) => (n <= times ? answer : holds);
   const { id, ended } = await begin();
-  await expect.poll(async () => (await rowOf(id)).call?.waits, { timeout: 30_000 }).toBe(1);
+  await expect.poll(async () => (await rowOf(id)).call?.waits).toBe(1);
   // Nothing is set aside meanwhile.
   expect([(await rowOf(id)).held, await heldBy(id)]).toEqual([null, 0n]);
   const run = await ended();
@@ -79,15 +84,15 @@ test.each([
   expect(await rowOf(id)).toEqual({ held: null, call: null });
 });
 
-test('a judge that has failed for as long as a call may wait is an error of its case', SLOW, async () => {
+test('a judge that has failed for as long as a call may wait is an error of its case', async () => {
   judge = () => hang;
   const { id, ended } = await begin();
-  await expect.poll(() => judged.length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => judged.length).toBe(1);
   await app.stopWorker();
   judge = () => failure;
   const deps = { ...app.deps, models: { ...app.deps.models, waitMs: 0 } };
   expect(await evalWork.grade(deps, { evalRunId: id, k: 0 }, new AbortController().signal)).toBe('graded');
-  await app.restartWorker({});
+  await app.restartWorker(BUILD);
   expect((await ended()).cases).toMatchObject([
     { passed: false, error: expect.stringMatching(/^the judge failed: .*answered 500/) },
   ]);
@@ -108,7 +113,7 @@ async function cut(evalRunId: string, how: How): Promise<void> {
   const stop = new AbortController();
   const before = judged.length;
   const grading = evalWork.grade(deps, { evalRunId, k: 0 }, stop.signal).catch((error: unknown) => error);
-  await expect.poll(() => judged.length, { timeout: 30_000 }).toBe(before + 1);
+  await expect.poll(() => judged.length).toBe(before + 1);
   isGone = how !== 'leaving';
   stop.abort(new Error('the worker ends'));
   await grading;
@@ -126,42 +131,38 @@ async function cut(evalRunId: string, how: How): Promise<void> {
 async function hanging() {
   judge = () => hang;
   const begun = await begin();
-  await expect.poll(() => judged.length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => judged.length).toBe(1);
   await app.stopWorker();
   return begun;
 }
 
-test(
-  'a judge whose workers left, lived on or ended with others nine times is asked again: no death is counted',
-  SLOW,
-  async () => {
-    const { id, ended } = await hanging();
-    // The worker that was told to end gave its call up, at what it had set aside.
-    expect(await rowOf(id)).toEqual({ held: null, call: { number: 0 } });
-    expect(await heldBy(id)).toBe(0n);
-    for (const how of ['leaving', 'alive', 'together'] as const) {
-      for (let n = 1; n <= 3; n += 1) await cut(id, how);
-    }
-    judge = () => holds;
-    await app.restartWorker({});
-    expect(await ended()).toMatchObject({ status: 'completed', ok: true });
-    expect(await heldBy(id)).toBe(0n);
-    const [lost] = await app.deps.db.query(
-      `SELECT count(*)::int AS count FROM usage WHERE run_id = $1 AND meter = 'judge' AND source = 'reserve'`,
-      [id],
-    );
-    expect(lost).toEqual({ count: 10 });
-  },
-);
+test('a judge whose workers left, lived on or ended with others nine times is asked again: no death is counted', async () => {
+  const { id, ended } = await hanging();
+  // The worker that was told to end gave its call up, at what it had set aside.
+  expect(await rowOf(id)).toEqual({ held: null, call: { number: 0 } });
+  expect(await heldBy(id)).toBe(0n);
+  for (const how of ['leaving', 'alive', 'together'] as const) {
+    for (let n = 1; n <= 3; n += 1) await cut(id, how);
+  }
+  judge = () => holds;
+  await app.restartWorker(BUILD);
+  expect(await ended()).toMatchObject({ status: 'completed', ok: true });
+  expect(await heldBy(id)).toBe(0n);
+  const [lost] = await app.deps.db.query(
+    `SELECT count(*)::int AS count FROM usage WHERE run_id = $1 AND meter = 'judge' AND source = 'reserve'`,
+    [id],
+  );
+  expect(lost).toEqual({ count: 10 });
+});
 
-test('a judge’s call that its worker dies of is made on its own, then given up', SLOW, async () => {
+test('a judge’s call that its worker dies of is made on its own, then given up', async () => {
   const { id, ended } = await hanging();
   for (let n = 1; n <= MOST_IN_COMPANY + MOST_ALONE; n += 1) {
     await cut(id, 'died');
     expect((await rowOf(id)).call?.alone ?? false).toBe(n > MOST_IN_COMPANY);
   }
   judge = () => holds;
-  await app.restartWorker({});
+  await app.restartWorker(BUILD);
   const run = await ended();
   expect(run.cases[0]).toMatchObject({
     passed: false,
@@ -171,16 +172,16 @@ test('a judge’s call that its worker dies of is made on its own, then given up
   expect(await heldBy(id)).toBe(0n);
 });
 
-test('a judge’s call under suspicion waits for its turn without a worker', SLOW, async () => {
+test('a judge’s call under suspicion waits for its turn without a worker', async () => {
   judge = () => hang;
   const [one, two] = [await begin(), await begin()];
-  await expect.poll(() => judged.length, { timeout: 30_000 }).toBe(2);
+  await expect.poll(() => judged.length).toBe(2);
   await app.stopWorker();
   for (const { id } of [one, two]) for (let n = 1; n <= MOST_IN_COMPANY; n += 1) await cut(id, 'died');
   const before = judged.length;
   const stop = new AbortController();
   const grading = evalWork.grade(app.deps, { evalRunId: one.id, k: 0 }, stop.signal).catch((error: unknown) => error);
-  await expect.poll(() => judged.length, { timeout: 30_000 }).toBe(before + 1);
+  await expect.poll(() => judged.length).toBe(before + 1);
   await expect(evalWork.grade(app.deps, { evalRunId: two.id, k: 0 }, new AbortController().signal)).rejects.toThrow(
     'calls that may end their worker are made one at a time',
   );
@@ -188,6 +189,6 @@ test('a judge’s call under suspicion waits for its turn without a worker', SLO
   stop.abort(new Error('the worker ends'));
   await grading;
   judge = () => holds;
-  await app.restartWorker({});
+  await app.restartWorker(BUILD);
   expect([await one.ended(), await two.ended()]).toMatchObject([{ ok: true }, { ok: true }]);
 });

@@ -22,18 +22,15 @@ const runs = async (workspace: string): Promise<readonly (RunRow & { flow: strin
 /** Waits until every event was taken and every run has ended. */
 const settled = (workspace: string) =>
   expect
-    .poll(
-      async () => {
-        const [row] = await app.deps.db.query<{ open: boolean }>(
-          `SELECT EXISTS (SELECT 1 FROM raised_event e WHERE e.workspace_id = w.id)
+    .poll(async () => {
+      const [row] = await app.deps.db.query<{ open: boolean }>(
+        `SELECT EXISTS (SELECT 1 FROM raised_event e WHERE e.workspace_id = w.id)
               OR EXISTS (SELECT 1 FROM run r WHERE r.workspace_id = w.id AND r.finished_at IS NULL) AS open
             FROM workspace w WHERE w.name = $1`,
-          [workspace],
-        );
-        return row?.open;
-      },
-      { timeout: 60_000 },
-    )
+        [workspace],
+      );
+      return row?.open;
+    })
     .toBe(false);
 const flows = async (workspace: string) => (await runs(workspace)).map((run) => run.flow).sort();
 const workspaceOf = (files: Tree) => app.workspace({ ...scripted(SCRIPT), ...files });

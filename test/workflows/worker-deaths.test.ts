@@ -136,9 +136,7 @@ test('a provider that answers with an error shows that the call does not kill it
   expect((await finish(workspace, runId, 5)).run.status).toBe('completed');
 });
 
-test('a call under suspicion waits for its turn without a worker, in sight of people, and off the clock of its step', {
-  timeout: 120_000,
-}, async () => {
+test('a call under suspicion waits for its turn without a worker, in sight of people, and off the clock of its step', async () => {
   const first = await begin();
   const second = await begin();
   for (const { runId } of [first, second])

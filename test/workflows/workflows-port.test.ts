@@ -102,58 +102,54 @@ test('a Temporal that is down is a refusal that says unavailable, and a ping tha
   await workflows.close();
 });
 
-test.each(kinds)(
-  'every call ends when Temporal hangs on the living connection of %s',
-  { timeout: 90_000 },
-  async (_kind, connect) => {
-    const [host = '', port] = address.split(':');
-    const proxy = await startPausableProxy({ host, port: Number(port) });
-    const connection = await connect({ address: `127.0.0.1:${proxy.port}`, tls: null });
-    const workflows = createWorkflows({ connection, namespace, taskQueue });
-    const real = await connectTemporal(target);
-    const client = new Client({ connection: real, namespace });
-    try {
-      const toolTest = randomUUID();
-      const gone = new AbortController();
-      const tested = workflows.testTool(toolTest, gone.signal);
-      const status = async () =>
-        (
-          await client.workflow
-            .getHandle(`tool-test-${toolTest}`)
-            .describe()
-            .catch(() => null)
-        )?.status.name;
-      await expect.poll(status).toBe('RUNNING');
-      proxy.pause();
-      const ref = { workspace: 'w', flow: 'flows/f' };
-      const wanted = { ref, note: 'n', times: [Date.now() + 86_400_000], paused: false, wake: false };
-      const calls = [
-        workflows.startRun('r'),
-        workflows.startEval('e'),
-        workflows.applyPush('w'),
-        workflows.signalRun('r', 'event', 'p'),
-        workflows.cancelRun('r'),
-        workflows.terminateRun('r', 'test'),
-        workflows.describeRun('r'),
-        workflows.putSchedule(wanted),
-        workflows.deleteSchedule(ref),
-        drain(workflows.schedules()),
-        drain(workflows.openRuns()),
-      ];
-      await Promise.all(calls.map((call) => expect(call).rejects.toMatchObject({ kind: 'unavailable' })));
-      expect(await workflows.ping()).toBe(false);
-      await workflows.whenEvalEnds('e', 300);
-      gone.abort();
-      await tested;
-      // A client's connection closes once no call is on it.
-      await workflows.close();
-      await client.workflow.getHandle(`tool-test-${toolTest}`).terminate('test');
-    } finally {
-      await proxy.close();
-      await real.close();
-    }
-  },
-);
+test.each(kinds)('every call ends when Temporal hangs on the living connection of %s', async (_kind, connect) => {
+  const [host = '', port] = address.split(':');
+  const proxy = await startPausableProxy({ host, port: Number(port) });
+  const connection = await connect({ address: `127.0.0.1:${proxy.port}`, tls: null });
+  const workflows = createWorkflows({ connection, namespace, taskQueue });
+  const real = await connectTemporal(target);
+  const client = new Client({ connection: real, namespace });
+  try {
+    const toolTest = randomUUID();
+    const gone = new AbortController();
+    const tested = workflows.testTool(toolTest, gone.signal);
+    const status = async () =>
+      (
+        await client.workflow
+          .getHandle(`tool-test-${toolTest}`)
+          .describe()
+          .catch(() => null)
+      )?.status.name;
+    await expect.poll(status).toBe('RUNNING');
+    proxy.pause();
+    const ref = { workspace: 'w', flow: 'flows/f' };
+    const wanted = { ref, note: 'n', times: [Date.now() + 86_400_000], paused: false, wake: false };
+    const calls = [
+      workflows.startRun('r'),
+      workflows.startEval('e'),
+      workflows.applyPush('w'),
+      workflows.signalRun('r', 'event', 'p'),
+      workflows.cancelRun('r'),
+      workflows.terminateRun('r', 'test'),
+      workflows.describeRun('r'),
+      workflows.putSchedule(wanted),
+      workflows.deleteSchedule(ref),
+      drain(workflows.schedules()),
+      drain(workflows.openRuns()),
+    ];
+    await Promise.all(calls.map((call) => expect(call).rejects.toMatchObject({ kind: 'unavailable' })));
+    expect(await workflows.ping()).toBe(false);
+    await workflows.whenEvalEnds('e', 300);
+    gone.abort();
+    await tested;
+    // A client's connection closes once no call is on it.
+    await workflows.close();
+    await client.workflow.getHandle(`tool-test-${toolTest}`).terminate('test');
+  } finally {
+    await proxy.close();
+    await real.close();
+  }
+});
 
 async function drain(items: AsyncIterable<unknown>): Promise<void> {
   for await (const _item of items);
