@@ -53,7 +53,11 @@ function drain(incoming: IncomingMessage, { totalMs, idleMs, maxBytes }: LingerL
     closeSoon(socket);
   }, LOOK_EVERY_MS);
   timer.unref();
-  const stop = () => clearInterval(timer);
+  const stop = () => {
+    clearInterval(timer);
+    // The connection may serve many requests.
+    socket.off('close', stop);
+  };
   incoming.once('end', stop);
   incoming.once('close', stop);
   socket.once('close', stop);

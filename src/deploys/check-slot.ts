@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { Lru } from '../shared/lru.js';
 import { type JobName, type JobOutput, SHELVES, type SharedFiles } from '../workspace/index.js';
 import type { WorkReply, WorkRequest } from './check-worker.js';
-import { afterCpuTime } from './cpu-timer.js';
+import { afterCpuTime, threadCpuMs } from './cpu-timer.js';
 
 /** Why a check has no result of its own. */
 export class CheckCut extends Error {
@@ -21,6 +21,8 @@ const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64, stac
 export class CheckSlot {
   #worker: Worker | undefined;
   #ready: Promise<Worker> | undefined;
+  /** The worker's thread, as `/proc/thread-self` names it. */
+  #thread: string | null = null;
   /** Keys of the libraries that the worker has. */
   #taken = new Lru<string, true>(SHELVES);
 
@@ -80,7 +82,8 @@ export class CheckSlot {
     // Between checks a lost worker is only forgotten; the next check starts another.
     worker.on('error', () => this.#forget(worker));
     worker.on('exit', () => this.#forget(worker));
-    await within(worker, START_MS);
+    const reply = await within(worker, START_MS, () => threadCpuMs(null));
+    this.#thread = reply.kind === 'ready' ? reply.thread : null;
     worker.unref();
     return worker;
   }
@@ -94,7 +97,7 @@ export class CheckSlot {
   async #reply(worker: Worker, request: WorkRequest, timeoutMs: number): Promise<WorkReply> {
     try {
       worker.postMessage(request);
-      return await within(worker, timeoutMs);
+      return await within(worker, timeoutMs, () => threadCpuMs(this.#thread));
     } catch (error) {
       if (error instanceof CheckCut) await this.stop();
       throw error;
@@ -103,10 +106,10 @@ export class CheckSlot {
 }
 
 /** The worker's next message; rejects when it takes too long, runs out of memory or ends. */
-function within(worker: Worker, ms: number): Promise<WorkReply> {
+function within(worker: Worker, ms: number, cpuMs: () => number): Promise<WorkReply> {
   return new Promise((resolve, reject) => {
     // A busy machine may give the worker little of that time, whatever it is asked.
-    const stopTimer = afterCpuTime(ms, () => end(() => reject(new CheckCut('time'))));
+    const stopTimer = afterCpuTime(ms, () => end(() => reject(new CheckCut('time'))), cpuMs);
     const onMessage = (reply: WorkReply) => end(() => resolve(reply));
     const onError = (error: Error & { code?: string }) =>
       end(() => reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new CheckCut('memory') : error));

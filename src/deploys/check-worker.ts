@@ -1,3 +1,4 @@
+import { readlinkSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
 import { type JobInput, type JobName, type JobOutput, runJob } from '../workspace/index.js';
 
@@ -7,7 +8,8 @@ export interface WorkRequest<K extends JobName = JobName> {
   readonly input: JobInput<K>;
 }
 export type WorkReply =
-  | { readonly kind: 'ready' }
+  /** `thread` is what `/proc/thread-self` names; null where there is none. */
+  | { readonly kind: 'ready'; readonly thread: string | null }
   | { readonly kind: 'done'; readonly output: JobOutput<JobName> }
   | { readonly kind: 'failed'; readonly message: string };
 
@@ -23,4 +25,12 @@ parentPort?.on('message', ({ name, input }: WorkRequest) => {
   }
 });
 // Loading takes longer than most checks, and is not counted against them.
-reply({ kind: 'ready' });
+reply({ kind: 'ready', thread: threadSelf() });
+
+function threadSelf(): string | null {
+  try {
+    return readlinkSync('/proc/thread-self');
+  } catch {
+    return null;
+  }
+}

@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs';
+
 /** However slowly the machine gives CPU time: as many times the time asked for. */
 const LONGEST = 5;
 const SHORTEST_LOOK_MS = 20;
 
 /**
- * Calls back when `ms` have passed in which this process had as much CPU time: on a machine that is busy with other
+ * Calls back when `ms` have passed in which the work had as much CPU time: on a machine that is busy with other
  * things that is later, by up to five times. What burns a whole core is over its time at once. Answers how to end it.
  */
 export function afterCpuTime(ms: number, then: () => void, cpuMs: () => number = processCpuMs): () => void {
@@ -16,6 +18,24 @@ export function afterCpuTime(ms: number, then: () => void, cpuMs: () => number =
     else timer = setTimeout(look, Math.max(SHORTEST_LOOK_MS, Math.min(lacks, ms * LONGEST - passed)));
   }
   return () => clearTimeout(timer);
+}
+
+/** Linux counts a thread's CPU time in hundredths of a second (proc_pid_stat(5), utime and stime). */
+const TICK_MS = 10;
+
+/**
+ * The CPU time of one thread, given what `/proc/thread-self` names in it. Elsewhere that of the whole process, which is
+ * more.
+ */
+export function threadCpuMs(thread: string | null): number {
+  if (thread === null) return processCpuMs();
+  try {
+    const stat = readFileSync(`/proc/${thread}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  } catch {
+    return processCpuMs();
+  }
 }
 
 function processCpuMs(): number {

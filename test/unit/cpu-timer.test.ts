@@ -1,5 +1,7 @@
+import { readlinkSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { afterCpuTime } from '../../src/deploys/cpu-timer.js';
+import { afterCpuTime, threadCpuMs } from '../../src/deploys/cpu-timer.js';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -38,4 +40,18 @@ test('one that is ended calls nobody', () => {
   late();
   vi.advanceTimersByTime(60_000);
   expect(then).not.toHaveBeenCalled();
+});
+
+test.skipIf(process.platform !== 'linux')('the CPU time of a thread leaves out what other threads use', async () => {
+  vi.useRealTimers();
+  const own = readlinkSync('/proc/thread-self');
+  const process0 = threadCpuMs(null);
+  const own0 = threadCpuMs(own);
+  const burner = new Worker('for (;;);', { eval: true });
+  try {
+    await expect.poll(() => threadCpuMs(null) - process0).toBeGreaterThan(1_000);
+    expect(threadCpuMs(own) - own0).toBeLessThan((threadCpuMs(null) - process0) / 2);
+  } finally {
+    await burner.terminate();
+  }
 });
