@@ -80,6 +80,8 @@ export interface ScriptPlace {
   /** A summary of older turns is none of the script's turns. */
   readonly purpose?: 'turn' | 'summary';
   readonly step: string;
+  /** The step's id in earlier versions, where it is another one: scripts may still use it. */
+  readonly oldStep?: string | undefined;
   /** From 1. */
   readonly round: number;
   /** How many turns the transcript holds already, as in the journal: the first turn is 0. The script itself says 1. */

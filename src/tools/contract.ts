@@ -41,6 +41,8 @@ export interface ToolContext {
   readonly seen: ReadonlyMap<string, string>;
   /** Results of earlier steps, which Read shows under `steps/<id>.md`. */
   readonly results: ReadonlyMap<string, string>;
+  /** The ids that steps had in earlier versions: Read takes them too. */
+  readonly oldIds?: ReadonlyMap<string, string>;
   readonly secrets: StepSecrets;
   /** Tool results that have left the model's context, by the path that it was given for each; null for another. */
   readonly saved?: (path: string) => Promise<string | null>;

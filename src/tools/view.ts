@@ -24,8 +24,9 @@ const SOURCES: Readonly<Record<string, Source>> = {
   outputs: fromLane,
   files: fromLane,
   saved: fromSaved,
-  steps: async (_deps, { results }, path) => {
-    const result = results.get(path.slice('steps/'.length).replace(/\.md$/, ''));
+  steps: async (_deps, { results, oldIds }, path) => {
+    const id = path.slice('steps/'.length).replace(/\.md$/, '');
+    const result = results.get(oldIds?.get(id) ?? id);
     return result === undefined ? null : { content: Buffer.from(result, 'utf8'), memorySha: null };
   },
   memory: fromMemory,

@@ -69,6 +69,8 @@ export interface StepPlan {
   /** 1…N in document order over the leaves. */
   readonly n: number;
   readonly id: string;
+  /** The id in runs of earlier versions, where it is another one. */
+  readonly oldId?: string;
   readonly title: string;
   readonly agent?: string;
   readonly subflow?: string;
@@ -99,6 +101,7 @@ export interface StepPlan {
 export interface GroupPlan {
   readonly kind: 'group';
   readonly id: string;
+  readonly oldId?: string;
   readonly title: string;
   readonly when?: string;
   readonly join: 'all' | 'any';

@@ -35,6 +35,7 @@ export async function askModel(
         agent: agent.name,
         purpose,
         step: step.id,
+        oldStep: step.oldId,
         round: state.round,
         turn,
         attempt: state.attempts - 1 + tries,

@@ -9,6 +9,7 @@ import { StepFailure } from '../errors.js';
 import { type ActedCall, NO_JOURNAL, readStepJournal, type StepJournal } from '../journal/claim.js';
 import { deadlineOf } from '../lane/deadline.js';
 import { type Lane, type StepState, shownWork } from '../lane/lane.js';
+import { leavesOf } from '../lane/lane-plan.js';
 import { openStepSecrets, secretsNote, tellSecrets } from '../secrets/step-secrets.js';
 import { newReferences } from '../text/prompt-text.js';
 import { askHuman } from './ask-human.js';
@@ -166,6 +167,7 @@ function toolContext(
     step,
     agent,
     results,
+    oldIds: new Map(leavesOf(lane.plan).flatMap(({ id, oldId }) => (oldId === undefined ? [] : [[oldId, id]]))),
     folder: lanePlace(lane.deps, lane.run.id, lane.name),
     servers: lane.servers,
     guard: lane.writer.guard,

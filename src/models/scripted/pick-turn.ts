@@ -15,7 +15,7 @@ export function pickTurn(
 function matches(when: NonNullable<ScriptTurn['when']>, place: ScriptPlace, heard: string): boolean {
   const { step = place.step, round = place.round, turn = place.turn + 1, attempt, contains = '' } = when;
   return (
-    step === place.step &&
+    (step === place.step || step === place.oldStep) &&
     round === place.round &&
     turn === place.turn + 1 &&
     (attempt === undefined || attempt === (place.attempt ?? 1)) &&

@@ -4,6 +4,7 @@ import { parseJson } from '../../shared/exact-json.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import type { NewDecision, Plan } from '../../workspace/index.js';
 import { loadPlan } from '../../workspaces/index.js';
+import { renamedIds } from '../rerun/renamed-ids.js';
 import { boundAnswers } from './bound-answers.js';
 
 export interface PromotedRun {
@@ -81,9 +82,11 @@ async function collectTaken(sql: Sql, { run, path, depth }: At, found: Found): P
     return;
   }
   const plan = await loadPlan({ db: sql }, run.workspaceId, run.planId);
-  const ids = leavesOf(plan).flatMap(({ n, id }) => (run.copied.includes(n) ? [id] : []));
-  found.runs.push(before.id);
   const old = await loadPlan({ db: sql }, before.workspaceId, before.planId);
+  const taken = new Set(leavesOf(plan).flatMap(({ n, id }) => (run.copied.includes(n) ? [id] : [])));
+  const renamed = renamedIds(old, plan);
+  const ids = leavesOf(old).flatMap(({ id }) => (taken.has(renamed.get(id) ?? id) ? [id] : []));
+  found.runs.push(before.id);
   await collectAnswers(sql, { runId: before.id, plan: old, steps: ids }, found);
   for (const child of await childrenOf(sql, before.id)) {
     if (!ids.includes(child.step)) continue;

@@ -2,12 +2,17 @@ import type { Sql } from '../../db/contract.js';
 import { branchesOf } from '../../engine/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Plan, StepPlan } from '../../workspace/index.js';
+import { nodesOf, renamedIds, renameRow } from './renamed-ids.js';
 
 /** One time that a step or an item of it came to an end in the old run. */
 export interface TakenRow {
+  /** The step's id in the new run's plan. */
   readonly id: string;
+  /** Its id in the old run. */
+  readonly oldId: string;
   readonly item: number;
   readonly round: number;
+  readonly lane: string;
   readonly status: string;
   readonly error: string | null;
 }
@@ -26,7 +31,7 @@ export interface ChosenSteps {
 export function readTakenSteps(sql: Sql, runId: string): Promise<TakenRow[]> {
   return sql.query<TakenRow>({
     name: 'rerun-steps',
-    text: `SELECT id, item, round, status, error FROM step
+    text: `SELECT id, id AS "oldId", item, round, lane, status, error FROM step
       WHERE run_id = $1 AND status IN ('completed', 'failed', 'skipped') ORDER BY id, item, round`,
     values: [runId],
   });
@@ -39,12 +44,14 @@ interface Asked {
 }
 
 /** Decides for every step before N whether its result is taken over. Refuses when one of them has none to take. */
-export function chooseSteps({ plan, oldPlan, step }: Asked, rows: readonly TakenRow[]): ChosenSteps {
+export function chooseSteps({ plan, oldPlan, step }: Asked, taken: readonly TakenRow[]): ChosenSteps {
+  const ids = renamedIds(oldPlan, plan);
+  const rows = taken.map((row) => renameRow(row, ids));
   const copied: { n: number; id: string }[] = [];
   const left: { n: number; id: string; why: string }[] = [];
   const skipped: string[] = [];
   const groups: string[] = [];
-  const known = new Set(oldPlan.nodes.flatMap((node) => [node.id, ...branchesOf(node).map(({ id }) => id)]));
+  const known = new Set(nodesOf(oldPlan).map(({ id }) => ids.get(id) ?? id));
   for (const node of plan.nodes) {
     const group = node.kind === 'group' ? node : null;
     const before = branchesOf(node).filter(({ n }) => n < step);
@@ -64,8 +71,8 @@ export function chooseSteps({ plan, oldPlan, step }: Asked, rows: readonly Taken
     }
     if (group && whole && before.length > 0) (newest(rows, group.id) ? groups : skipped).push(group.id);
   }
-  const ids = new Set([...copied.map(({ id }) => id), ...groups]);
-  return { copied, rows: rows.filter(({ id }) => ids.has(id)), left, skipped };
+  const chosen = new Set([...copied.map(({ id }) => id), ...groups]);
+  return { copied, rows: rows.filter(({ id }) => chosen.has(id)), left, skipped };
 }
 
 function newest(rows: readonly TakenRow[], id: string): TakenRow | undefined {

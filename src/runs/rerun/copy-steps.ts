@@ -16,24 +16,36 @@ interface Copy {
 export async function copySteps(sql: Sql, { from, to, chosen }: Copy): Promise<void> {
   const { rows, copied, skipped } = chosen;
   const ids = copied.map(({ id }) => id);
+  const copiedIds = new Set(ids);
+  const oldIds = new Map(rows.flatMap(({ oldId, id }) => (copiedIds.has(id) ? [[oldId, id] as const] : [])));
   if (rows.length > 0) {
     await sql.query({
       name: 'copy-steps',
       text: `INSERT INTO step (run_id, id, item, round, lane, status, attempts, result, data, event_payload, decision, items, edits,
             feedback, error, started_at, finished_at, copied)
-        SELECT $2, s.id, s.item, s.round, s.lane, s.status, s.attempts, s.result, s.data, s.event_payload, s.decision, s.items, s.edits,
+        SELECT $2, k.id, s.item, s.round, k.lane, s.status, s.attempts, s.result, s.data, s.event_payload, s.decision, s.items, s.edits,
             s.feedback, s.error, s.started_at, s.finished_at, true
-          FROM step s JOIN unnest($3::text[], $4::int[], $5::int[]) k (id, item, round) USING (id, item, round)
+          FROM step s JOIN unnest($3::text[], $4::int[], $5::int[], $6::text[], $7::text[]) k (old_id, item, round, id, lane)
+            ON s.id = k.old_id AND s.item = k.item AND s.round = k.round
           WHERE s.run_id = $1`,
-      values: [from, to, rows.map(({ id }) => id), rows.map(({ item }) => item), rows.map(({ round }) => round)],
+      values: [
+        from,
+        to,
+        rows.map(({ oldId }) => oldId),
+        rows.map(({ item }) => item),
+        rows.map(({ round }) => round),
+        rows.map(({ id }) => id),
+        rows.map(({ lane }) => lane),
+      ],
     });
     failpoint('steps-copying');
     await sql.query({
       name: 'copy-run-files',
       text: `INSERT INTO run_file (run_id, agent, path, step, sha, size)
-        SELECT $2, agent, path, step, sha, size FROM run_file
-          WHERE run_id = $1 AND step = ANY($3) FOR SHARE`,
-      values: [from, to, ids],
+        SELECT $2, f.agent, f.path, k.id, f.sha, f.size
+          FROM run_file f JOIN unnest($3::text[], $4::text[]) k (old_id, id) ON f.step = k.old_id
+          WHERE f.run_id = $1 FOR SHARE OF f`,
+      values: [from, to, [...oldIds.keys()], [...oldIds.values()]],
     });
   }
   await sql.query({

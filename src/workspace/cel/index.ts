@@ -34,7 +34,30 @@ export function checkCel(
   for (const [name, offset] of program.roots) {
     if (!roots.includes(name) && !isTypeName(name)) return { ok: false, message: unknownRoot(name, roots), offset };
   }
-  return { ok: true, steps: program.steps, mayBeBoolean: program.mayBeBoolean };
+  return { ok: true, steps: [...program.steps.keys()], mayBeBoolean: program.mayBeBoolean };
+}
+
+/**
+ * `source` with other ids for the steps that it names as `steps.<id>` or `steps["<id>"]`. An id that is spelled in another
+ * way (an escape, brackets around `steps`) is left as it is, and so is what cannot be compiled.
+ */
+export function renameSteps(source: string, ids: ReadonlyMap<string, string>): string {
+  const program = compile(source);
+  if (!program.ok) return source;
+  const renamed = [...program.steps].flatMap(([from, places]) => {
+    const to = ids.get(from);
+    return to === undefined ? [] : [...new Set(places)].map((place) => ({ place, from, to }));
+  });
+  return renamed.sort((a, b) => b.place - a.place).reduce(renameAt, source);
+}
+
+function renameAt(source: string, { place, from, to }: { place: number; from: string; to: string }): string {
+  const named = /\.?\s*steps\s*(?:\.\s*|\[\s*(["']))/y;
+  named.lastIndex = place;
+  const found = named.exec(source);
+  const rest = source.slice(named.lastIndex);
+  const isWhole = found?.[1] === undefined ? /^\w+/.exec(rest)?.[0] === from : rest.startsWith(from + found[1]);
+  return found && isWhole ? source.slice(0, named.lastIndex) + to + rest.slice(from.length) : source;
 }
 
 /**

@@ -7,7 +7,8 @@ export interface Seen {
   /** Names that no loop binds. */
   readonly roots: Map<string, bigint>;
   readonly functions: Map<string, bigint>;
-  readonly steps: Set<string>;
+  /** The steps that are named, each with the uses of `steps` that name it. */
+  readonly steps: Map<string, bigint[]>;
   /** What means something else in another language, as sentences: a deploy refuses it, and old plans are run as they are. */
   readonly foreign: Map<string, bigint>;
   /** Each `.length`, which is JavaScript's way to count unless the data have a field of that name. */
@@ -189,7 +190,8 @@ function lowerPath(expr: Expr, scope: Scope, has: boolean): Expr {
   if (!scope.seen.roots.has(name)) scope.seen.roots.set(name, root.id);
   const step = name === 'steps' ? parts[0]?.exprKind : undefined;
   if (step?.case === 'constExpr' && step.value.constantKind.case === 'stringValue') {
-    scope.seen.steps.add(step.value.constantKind.value);
+    const id = step.value.constantKind.value;
+    scope.seen.steps.set(id, [...(scope.seen.steps.get(id) ?? []), root.id]);
   }
   return call(expr.id, has ? '@has_get' : '@get', [text(root.id, name), list]);
 }

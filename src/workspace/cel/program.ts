@@ -19,7 +19,8 @@ export interface Program {
   readonly ok: true;
   /** Names that no loop binds, and where they are first used. */
   readonly roots: ReadonlyMap<string, number>;
-  readonly steps: readonly string[];
+  /** The steps that are named, each with the places of the `steps` before it. */
+  readonly steps: ReadonlyMap<string, readonly number[]>;
   readonly mayBeBoolean: boolean;
   /** The first thing that a deploy refuses though it can be evaluated. */
   readonly foreign: Broken | null;
@@ -53,7 +54,7 @@ function foreign(source: string): Broken | null {
 }
 
 function build(expr: Parameters<typeof lower>[0], at: (id: bigint) => number): Program | Broken {
-  const seen: Seen = { roots: new Map(), functions: new Map(), steps: new Set(), foreign: new Map(), lengths: [] };
+  const seen: Seen = { roots: new Map(), functions: new Map(), steps: new Map(), foreign: new Map(), lengths: [] };
   try {
     const lowered = lower(expr, seen);
     for (const [name, id] of seen.functions) {
@@ -62,7 +63,7 @@ function build(expr: Parameters<typeof lower>[0], at: (id: bigint) => number): P
     const run = plan(environment, lowered);
     const roots = new Map(Array.from(seen.roots, ([name, id]) => [name, at(id)]));
     const [foreign = null] = Array.from(seen.foreign, ([message, id]) => broken(message, at(id)));
-    const steps = [...seen.steps];
+    const steps = new Map(Array.from(seen.steps, ([step, ids]) => [step, ids.map(at)]));
     const lengths = seen.lengths.map(({ id, path }) => ({ path, offset: at(id) }));
     return { ok: true, roots, steps, mayBeBoolean: mayBeBoolean(expr), foreign, lengths, run: () => run({}) };
   } catch (error) {

@@ -6,7 +6,7 @@ export function compileNode(node: ReadNode): PlanNode {
   return node.kind === 'group' ? compileGroup(node) : compileStep(node);
 }
 
-function compileGroup({ id, title, options, preface, branches }: ReadGroup): GroupPlan {
+function compileGroup({ id, oldId, title, options, preface, branches }: ReadGroup): GroupPlan {
   const { when, join = 'all' } = options.values;
   return {
     kind: 'group',
@@ -15,7 +15,7 @@ function compileGroup({ id, title, options, preface, branches }: ReadGroup): Gro
     join,
     preface: preface.pieces,
     branches: branches.map(compileStep),
-    ...defined({ when }),
+    ...defined({ oldId, when }),
   };
 }
 
@@ -32,6 +32,7 @@ function compileStep(step: ReadStep): StepPlan {
     onFail: values.on_fail?.name ?? 'stop',
     secrets: values.secrets?.map(({ name }) => name) ?? [],
     ...defined({
+      oldId: step.oldId,
       agent: step.agent?.name,
       subflow: values.subflow?.name,
       with: values.with,

@@ -2,9 +2,10 @@ import { checkCombinations } from './check-combinations.js';
 import { checkExpressions } from './check-expressions.js';
 import { checkJumps } from './check-jumps.js';
 import { checkVariables } from './check-variables.js';
-import { type ReadFlow, type ReadStep, stepsOf } from './flow-model.js';
+import { type ReadFlow, type ReadGroup, type ReadStep, stepsOf } from './flow-model.js';
 import type { OpenFile } from './open-file.js';
 import { report } from './source.js';
+import { oldStepId } from './step-id.js';
 import { allNodes, scopeOf } from './step-scope.js';
 
 /** All that the steps of a flow must be, as far as the file itself tells. */
@@ -21,15 +22,31 @@ export function checkSteps(file: OpenFile, flow: ReadFlow): void {
 }
 
 function checkIds(file: OpenFile, flow: ReadFlow): void {
-  const seen = new Set<string>();
-  for (const { id, offset, options } of allNodes(flow)) {
-    if (id !== '' && seen.has(id)) {
+  const seen = new Map<string, Named>();
+  for (const node of allNodes(flow)) {
+    const { id, offset, options } = node;
+    const first = seen.get(id);
+    if (id !== '' && first !== undefined) {
       const message = `Two steps have the id \`${id}\`.`;
-      const hint = 'Give one of them another title, or its own `- id:`.';
-      report(file, options.has('id') ? options.at('id') : offset, { code: 'step/duplicate-id', message, hint });
+      const at = options.has('id') ? options.at('id') : offset;
+      report(file, at, { code: 'step/duplicate-id', message, hint: () => duplicateHint([first, node]) });
     }
-    seen.add(id);
+    seen.set(id, first ?? node);
   }
+}
+
+type Named = ReadStep | ReadGroup;
+
+/** Titles whose ids were different in an earlier version keep them with an `id`. */
+function duplicateHint(nodes: readonly Named[]): string {
+  const isNamed = ({ options }: Named) => options.has('id');
+  const [renamed] = nodes.flatMap((node) => {
+    const old = isNamed(node) ? undefined : oldStepId(node.title);
+    return old === undefined ? [] : [{ title: node.title, old }];
+  });
+  if (renamed === undefined) return 'Give one of them another title, or its own `- id:`.';
+  const { title, old } = renamed;
+  return `Earlier versions gave “${title}” the id \`${old}\`: write \`- id: ${old}\` below it to keep that, or give one of them another title.`;
 }
 
 function checkDoer(file: OpenFile, { agent, strayAgent, options, offset }: ReadStep): void {

@@ -10,6 +10,8 @@ export interface ReadStep {
   readonly kind: 'step';
   readonly n: number;
   readonly id: string;
+  /** What earlier versions made of the title: it names the step as `id` does, unless it is another step's. */
+  readonly oldId?: string;
   readonly title: string;
   readonly offset: number;
   readonly agent?: Ref;
@@ -27,6 +29,7 @@ export interface ReadStep {
 export interface ReadGroup {
   readonly kind: 'group';
   readonly id: string;
+  readonly oldId?: string;
   readonly title: string;
   readonly offset: number;
   readonly options: KeyValues<typeof GROUP_OPTIONS>;

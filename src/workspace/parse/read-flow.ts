@@ -2,6 +2,7 @@ import { checkBlocks } from './check-blocks.js';
 import { checkFlowKeys } from './check-flow-keys.js';
 import { checkSteps } from './check-steps.js';
 import { checkTriggerValues } from './check-trigger-values.js';
+import { withCurrentIds } from './current-ids.js';
 import type { ReadFlow, ReadNode } from './flow-model.js';
 import { readHeading } from './heading.js';
 import { checkIgnoredHeadings } from './ignored/check-ignored-headings.js';
@@ -28,14 +29,14 @@ export function readFlow(file: OpenFile, name: string): ReadFlow | null {
   const nodes = readNodes(file, sections);
   const briefEnd = sections[0] ? start(sections[0].heading) : file.source.text.length;
   const parts = title ? [{ start: start(title), end: end(title) }] : [];
-  const flow: ReadFlow = {
+  const flow = withCurrentIds({
     kind: 'flow',
     name,
     ...(title ? { title: readHeading(file.source.text.slice(start(title), end(title)), start(title)).title } : {}),
     keys,
     brief: readProse(file.source, without({ start: file.bodyStart, end: briefEnd }, parts)),
     nodes,
-  };
+  });
   if (sections.length === 0) {
     const hint = 'A step begins with a heading such as `## Draft @writer`.';
     report(file, file.bodyStart, { code: 'flow/no-steps', message: 'This flow has no step.', hint });

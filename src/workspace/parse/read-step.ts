@@ -12,7 +12,7 @@ import { type Prose, readProse, type Span, without } from './prose.js';
 import type { KeyValues } from './read-keys.js';
 import type { Section } from './sections.js';
 import { positionAt, report } from './source.js';
-import { foldStepId, stepIdFault } from './step-id.js';
+import { foldStepId, oldStepId, stepIdFault } from './step-id.js';
 import { GROUP_OPTIONS, STEP_OPTIONS } from './step-options.js';
 
 export function readStep(file: OpenFile, section: Section, n: number): ReadStep {
@@ -34,7 +34,7 @@ export function readStep(file: OpenFile, section: Section, n: number): ReadStep 
   return {
     kind: 'step',
     n,
-    id: idOf(file, heading, { options, offset }),
+    ...idOf(file, heading, { options, offset }),
     title: heading.title,
     offset,
     ...(heading.agent ? { agent: heading.agent } : {}),
@@ -68,7 +68,7 @@ export function readGroup(
   checkIgnored(file, section, parts);
   return {
     kind: 'group',
-    id: idOf(file, heading, { options, offset }),
+    ...idOf(file, heading, { options, offset }),
     title: heading.title,
     offset,
     options,
@@ -104,10 +104,10 @@ function idOf(
   file: OpenFile,
   { title }: ReadHeading,
   { options, offset }: { readonly options: KeyValues<Pick<typeof GROUP_OPTIONS, 'id'>>; readonly offset: number },
-): string {
+): Pick<ReadStep, 'id' | 'oldId'> {
   // What others call the step is known even where `id` is misspelt.
   const meant = options.misspelt('id')?.value;
-  if (typeof meant === 'string' && stepIdFault(meant) === undefined) return meant;
+  if (typeof meant === 'string' && stepIdFault(meant) === undefined) return { id: meant };
   const found = options.values.id ?? foldStepId(title);
   const fault = found === '' ? 'No id can be made of this title.' : stepIdFault(found);
   if (fault)
@@ -116,7 +116,8 @@ function idOf(
       message: fault,
       hint: 'Give the step `- id: a_name` (a–z, 0–9, _).',
     });
-  return found;
+  const oldId = options.has('id') ? undefined : oldStepId(title);
+  return { id: found, ...(oldId === undefined ? {} : { oldId }) };
 }
 
 function bodyProse({ source }: OpenFile, { bodyStart, bodyEnd }: Section, parts: readonly Block[]): Prose {

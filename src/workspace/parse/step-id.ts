@@ -1,7 +1,33 @@
 const RESERVED = new Set(['in', 'true', 'false', 'null']);
 
-/** A title folded to an id: format.md, rule 7. Empty when nothing is left of it. */
+/** Letters that a title writes as one and an id as two. A ring or a diaeresis is a mark of its own after NFKD. */
+const LETTERS: readonly (readonly [RegExp, string])[] = [
+  [/([aou])\u0308/gi, '$1e'],
+  [/a\u030a/gi, 'aa'],
+  [/[øœ]/gi, 'oe'],
+  [/æ/gi, 'ae'],
+  [/[ßẞ]/g, 'ss'],
+];
+
+/**
+ * A title folded to an id: format.md, rule 7, with `ä`, `ß` and their like as two letters. Where that is not a valid id,
+ * because it is too long for one, it is the fold of earlier versions. Empty when nothing is left.
+ */
 export function foldStepId(title: string): string {
+  const folded = LETTERS.reduce((text, [letter, two]) => text.replace(letter, two), title.normalize('NFKD'));
+  const id = fold(folded);
+  if (stepIdFault(id) === undefined) return id;
+  const old = fold(title);
+  return stepIdFault(old) === undefined ? old : id;
+}
+
+/** The id that earlier versions made of a title, where it is another valid one: files may still use it. */
+export function oldStepId(title: string): string | undefined {
+  const old = fold(title);
+  return old === foldStepId(title) || stepIdFault(old) !== undefined ? undefined : old;
+}
+
+function fold(title: string): string {
   const folded = title
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')

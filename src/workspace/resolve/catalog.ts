@@ -1,5 +1,6 @@
 import type { SourceFile } from '../model.js';
 import type { FileModel, ReadFile } from '../parse/read-file.js';
+import { withCurrentSteps } from './current-eval-ids.js';
 
 /** A file of a kind, found by its name. */
 export type Found<K extends FileModel['kind']> = ReadFile & { readonly model: Extract<FileModel, { kind: K }> };
@@ -43,15 +44,16 @@ export function catalogOf(files: readonly SourceFile[], read: readonly ReadFile[
   const byName = <K extends FileModel['kind']>(kind: K) => new Map(of(kind).map((file) => [file.place.name, file]));
   const byLayer = <K extends FileModel['kind']>(kind: K) =>
     new Map(of(kind).map((file) => [layerKey(layerOf(file), file.place.name), file]));
+  const flows = byName('flow');
   const here = (file: ReadFile) => layerOf(file) === '';
   return {
     files: new Map(files.map((file) => [file.path, file])),
     paths: files.map(({ path }) => path).sort(),
-    read,
+    read: read.map((file) => (file.model?.kind === 'eval' ? withCurrentSteps(file as Found<'eval'>, flows) : file)),
     defaults: of('workspace').find(here),
     servers: of('servers').find(here),
     agents: byName('agent'),
-    flows: byName('flow'),
+    flows,
     tools: byLayer('tool'),
     skills: byLayer('skill'),
     documents: new Map(of('document').map((file) => [file.source.path, file])),

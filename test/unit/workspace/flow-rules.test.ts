@@ -55,7 +55,7 @@ describe('headings', () => {
   });
 
   test.each([
-    ['## Über: 2 Äpfel! @writer', 'uber_2_apfel'],
+    ['## Über: 2 Äpfel! @writer', 'ueber_2_aepfel'],
     ['## 2nd round @writer', 'step_2nd_round'],
     ['## A\n\n- id: own_1\n- wait: 1h', 'own_1'],
   ])('%s has the id %s', (text, id) => {

@@ -1,0 +1,24 @@
+import { branchesOf } from '../../engine/index.js';
+import type { GroupPlan, Plan, StepPlan } from '../../workspace/index.js';
+import type { TakenRow } from './choose-steps.js';
+
+/** Every step and group, each group before its branches. */
+export function nodesOf({ nodes }: Plan): (StepPlan | GroupPlan)[] {
+  return nodes.flatMap((node) => (node.kind === 'group' ? [node, ...branchesOf(node)] : [node]));
+}
+
+/** Ids of steps in a plan of an earlier version, with those that the same steps have in a plan of today. */
+export function renamedIds(oldPlan: Plan, plan: Plan): ReadonlyMap<string, string> {
+  const known = new Set(nodesOf(oldPlan).map(({ id }) => id));
+  return new Map(
+    nodesOf(plan).flatMap(({ id, oldId }) =>
+      oldId === undefined || known.has(id) || !known.has(oldId) ? [] : [[oldId, id] as const],
+    ),
+  );
+}
+
+/** A row as the new run has it: its lane names the steps that it was forked at, too. */
+export function renameRow(row: TakenRow, ids: ReadonlyMap<string, string>): TakenRow {
+  const lane = row.lane.replace(/\/([a-z_][a-z0-9_]*)@/g, (_fork, id: string) => `/${ids.get(id) ?? id}@`);
+  return { ...row, id: ids.get(row.id) ?? row.id, lane };
+}
