@@ -161,9 +161,13 @@ test('a Postgres that has ended, and that its parent does not collect, does not 
   const file = join(folder, 'postgres/postmaster.pid');
   // One user's Postgres sees the processes of that user.
   const { uid, gid } = await stat(file);
-  const parent = spawn('/bin/bash', ['-c', 'sleep 0 & echo $!; exec sleep 600'], { cwd: '/', uid, gid });
+  const childOfSleep = 'exec 3<&0; read -r line <&3 & echo $!; exec sleep 600';
+  const parent = spawn('/bin/bash', ['-c', childOfSleep], { cwd: '/', uid, gid });
   onTestFinished(() => void parent.kill('SIGKILL'));
   const [zombie] = await once(createInterface(parent.stdout), 'line');
+  // A shell would collect it; the child ends once its parent is a `sleep`, which does not.
+  await expect.poll(() => readFile(`/proc/${parent.pid}/comm`, 'utf8')).toBe('sleep\n');
+  parent.stdin.write('\n');
   await expect.poll(() => isZombie(Number(zombie))).toBe(true);
   process.kill(await serverPid(folder, 'postgres'), 'SIGKILL');
   const [, ...others] = (await readFile(file, 'utf8')).split('\n');
