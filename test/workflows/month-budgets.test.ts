@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { correctMonths } from '../../src/engine/index.js';
 import { examine } from '../../src/observe/index.js';
+import type { RunView } from '../../src/runs/index.js';
 import type { EngineApp } from '../support/create-engine-app.js';
 import type { FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
@@ -146,12 +147,14 @@ test('with on_budget: ask a month that is used up is asked about, and an approva
     ask: expect.stringContaining('Raise it, then approve to go on'),
     budget: { of: expect.stringContaining(`the workspace ${workspace} for`), budgetUsd: 0.05, raiseUsd: null },
   });
-  const approve = (decision = 'approve') => app.post(`/api/workspaces/${workspace}/runs/${id}/approve`, { decision });
+  const approve = (gate?: object) =>
+    app.post(`/api/workspaces/${workspace}/runs/${id}/approve`, { decision: 'approve', ...gate });
   expect((await approve()).status).toBe(200);
-  // Nobody has raised it: it asks again.
-  await app.until(workspace, id, (run) => asks(run) && run.waiting[0]?.since !== parked.waiting[0]?.since);
+  // The budget is as it was: it asks again.
+  const isNew = (run: RunView) => asks(run) && run.waiting[0]?.since !== parked.waiting[0]?.since;
+  const again = await app.until(workspace, id, isNew);
   await deploy(workspace, files('budget: 5\n'));
-  expect((await approve()).status).toBe(200);
+  expect((await approve(again.waiting[0]?.gate)).status).toBe(200);
   const run = await app.ended(workspace, id);
   expect([run.status, run.error]).toEqual(['completed', null]);
 });
