@@ -17,14 +17,14 @@ export interface BudgetDecision {
   readonly actor: Actor;
   readonly note: string | null;
   readonly votes: Json;
-  /** What the trace says of it, and through which door it came. */
+  /** The text of the trace, and the channel of the decision. */
   readonly text: string;
   readonly via: string;
 }
 
 /**
- * The rest of a decision about a budget, in its transaction: an approval raises the budget once, however many steps
- * wait for it, and all of those, in this run and in others of its tree, are decided with it. Answers the further runs.
+ * Applies a decision about a budget, in its transaction. An approval raises the budget once, however many gates wait
+ * for it, and decides all of those gates, in this run and in others of its tree. Returns the other runs that continue.
  */
 export async function decideBudget(sql: Sql, decided: BudgetDecision): Promise<readonly string[]> {
   const { budget, decision } = decided;

@@ -15,9 +15,9 @@ export interface StartRunInput {
   /** Start at step N, 1 for the whole flow. */
   readonly from: number;
   readonly tags: readonly string[];
-  /** How it came: `manual`, `webhook`, … with what conditions may read. */
+  /** The trigger: `manual`, `webhook`, … with the fields that conditions may read. */
   readonly trigger: { readonly kind: string; readonly [key: string]: Json };
-  /** Keeps the answer with what was done. */
+  /** Records the answer under the caller's idempotency key, in the transaction of the start. */
   readonly once?: Once | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface StartedRun {
   readonly from: number;
 }
 
-/** No run was made: as many as its flow's `concurrency` allows are at work, and it says `on_limit: skip`. */
+/** No run was made: the flow's `concurrency` is full and it says `on_limit: skip`. */
 export interface SkippedRun {
   readonly ok: true;
   readonly skipped: true;
@@ -37,8 +37,8 @@ export interface SkippedRun {
 export const SKIPPED: SkippedRun = { ok: true, skipped: true };
 
 /**
- * Starts a run of the live revision. The run, its lane and the word to Temporal are one transaction, so a run that
- * was answered is never lost: with Temporal away it stays `queued` until it is back.
+ * Starts a run of the live revision. The run, its lane and its outbox row are one transaction, so an accepted run is
+ * never lost: while Temporal is down it stays `queued`.
  */
 export async function startRun(deps: Deps, caller: Caller, input: StartRunInput): Promise<StartedRun | SkippedRun> {
   const { target, task, from, tags, trigger } = input;

@@ -6,8 +6,8 @@ import { findWorkspace } from '../workspaces/index.js';
 import { lockRun } from './run-rows.js';
 
 /**
- * Ends the run and its open child runs by compare-and-set, then tells the workers that hold them, whose sandboxes
- * die with the word. Stopping an ended run answers the same and changes nothing.
+ * Ends the run and its open child runs by compare-and-set, then notifies their workers, which kill the sandboxes.
+ * Stopping an ended run gives the same answer and changes nothing.
  */
 export async function stopRun(
   deps: Deps,

@@ -12,7 +12,7 @@ export interface EventRow {
   readonly type: string;
   readonly data: Json;
   readonly at: Date;
-  /** How many of its step there are. */
+  /** How many lines the step has. */
   readonly total?: number;
 }
 
@@ -20,25 +20,25 @@ const LONGEST_WHY = 200;
 
 type Say = (data: Readonly<Record<string, Json>>) => string;
 
-/** What people named, and the model that it is where the name does not say so. Runs of before know only the first. */
+/** The name that the flow used, and the model it resolved to when they differ. Older runs record only the name. */
 function modelOf({ model, served }: Readonly<Record<string, unknown>>): string {
   return served === undefined || served === model ? String(model) : `${model} (${served})`;
 }
 
-/** The hosts that a program asked for in vain. */
+/** The hosts that a program was refused. */
 function refusedText(refused: Json | undefined): string {
   const hosts = Array.isArray(refused) ? refused.flatMap((entry) => (isRecord(entry) ? String(entry.host) : [])) : [];
   return hosts.length === 0 ? '' : `; it was not let to ${hosts.join(', ')}`;
 }
 
-/** Why a call failed: the limit that ended it, or the first line of what the model was told. */
+/** Why a call failed: the limit that ended it, or the first line of its result. */
 function whyText({ why, isError, preview }: Readonly<Record<string, Json>>): string {
   const [line = ''] = isError && typeof preview === 'string' ? preview.trim().split('\n') : [];
   const text = why ? String(why) : line.slice(0, LONGEST_WHY);
   return text === '' ? '' : `: ${text}`;
 }
 
-/** What people read for each event of a step. Events of other kinds stand with their name. */
+/** The text of each event of a step. Events of other types show their name. */
 const TEXTS: Readonly<Record<string, Say>> = {
   'step.started': (data) => (data.agent ? `started by ${data.agent}` : 'started'),
   'step.completed': (data) => (data.again ? `done; goes back to ${data.again}` : 'completed'),
@@ -101,7 +101,7 @@ export function traceLine(row: EventRow, releaseUrl: (step: string) => string): 
   return { ...rest, ...ofItem, at: row.at.toISOString(), kind: row.type, text };
 }
 
-/** The step that an event tells of; null for those of the run as a whole. */
+/** The step of an event; null for events of the whole run. */
 export function stepOf(row: EventRow): string | null {
   return isRecord(row.data) && typeof row.data.step === 'string' ? row.data.step : null;
 }

@@ -12,20 +12,20 @@ interface MemberRow {
   readonly role: Role;
 }
 
-/** The gate of a link, as far as it says who takes part in the decision. */
+/** The part of a link's gate that says who may decide. */
 export interface LinkGate {
   readonly workspaceId: string;
   readonly gate: DecidersOf;
 }
 
-/** Of the roles only this one decides no gate by itself: it is an address alone. */
+/** The role of a recipient who is only an email address: it decides no gate by itself. */
 const NO_ROLE = 'viewer';
 
 /**
- * The person that a link acts for, as they are now: a link is as good as its recipient is when it is used. A member has
- * their role of now, and counts once, whichever door they take. Refused are removed members, members who no longer see
- * the workspace or may no longer decide, and recipients whom neither the gate nor `notify` names any more: they see
- * nothing of the work. An outsider whom `notify` names decides as an editor; any other one is their address alone.
+ * The caller that a link acts for, with their current rights. A member has their current role and counts once across
+ * all channels. Refuses removed members, members who can no longer access the workspace or decide, and recipients that
+ * neither the gate nor `notify` names any more. An outsider that `notify` names decides as an editor; any other
+ * outsider only where the gate names their address.
  */
 export async function linkCaller(
   sql: Sql,
@@ -49,7 +49,7 @@ export async function linkCaller(
 }
 
 function asMember({ id, email, role }: MemberRow): Pick<Caller, 'role' | 'actor' | 'person'> {
-  // Signed in they could not decide either: that takes an editor, whomever the gate names.
+  // The route for signed-in people needs an editor too, whatever the gate says.
   if (!atLeast(role, 'editor')) throw noLonger(email);
   return { role, actor: { kind: 'link', id, label: email }, person: { id, email } };
 }
@@ -59,7 +59,7 @@ function asOutsider(to: string, isTold: boolean): Pick<Caller, 'role' | 'actor' 
   return { role: isTold ? 'editor' : NO_ROLE, actor: { kind: 'link', id, label: to }, person: { id, email: to } };
 }
 
-/** Whether the gate is for them, now or once it escalates, and though they may have started the run. */
+/** Whether the gate names them, now or once it escalates, even if they started the run. */
 function takesPart(gate: DecidersOf, caller: Caller): boolean {
   return mayDecide({ gate: { ...gate, self: true }, openedAtMs: 0, nowMs: Number.MAX_VALUE, starter: null }, caller);
 }
@@ -74,7 +74,7 @@ function noLonger(to: string): Refusal {
   );
 }
 
-/** With the role of the account's owner, whom the account's row names. */
+/** The member, with the role owner when the account's row names them. */
 async function findMember(sql: Sql, { tenant, to }: GateOf): Promise<MemberRow | undefined> {
   const [member] = await sql.query<MemberRow>({
     name: 'find-link-member',

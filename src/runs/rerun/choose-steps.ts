@@ -3,7 +3,7 @@ import { branchesOf } from '../../engine/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Plan, StepPlan } from '../../workspace/index.js';
 
-/** One time that a step or an item of it came to an end in the old run. */
+/** One execution of a step or item that ended in the old run. */
 export interface TakenRow {
   readonly id: string;
   readonly item: number;
@@ -14,15 +14,15 @@ export interface TakenRow {
 
 export interface ChosenSteps {
   readonly copied: readonly { readonly n: number; readonly id: string }[];
-  /** What is taken over, groups and items included. */
+  /** The rows to copy, including groups and items. */
   readonly rows: readonly TakenRow[];
-  /** Steps before the first that have no result in the new run, and why. */
+  /** Steps before the first one that have no result in the new run, and why. */
   readonly left: readonly { readonly n: number; readonly id: string; readonly why: string }[];
-  /** Of those, the ones that have to stand as skipped for the new run to go past them. */
+  /** The steps among them that are marked skipped, so that the new run passes them. */
   readonly skipped: readonly string[];
 }
 
-/** What has ended of the old run by now; what is still at work has no result. */
+/** The executions that have ended so far; a step that still runs has no result. */
 export function readTakenSteps(sql: Sql, runId: string): Promise<TakenRow[]> {
   return sql.query<TakenRow>({
     name: 'rerun-steps',
@@ -38,7 +38,7 @@ interface Asked {
   readonly step: number;
 }
 
-/** Decides for every step before N whether its result is taken over. Refuses when one of them has none to take. */
+/** Decides for each step before N whether its result is copied. Refuses when one of them has no result. */
 export function chooseSteps({ plan, oldPlan, step }: Asked, rows: readonly TakenRow[]): ChosenSteps {
   const copied: { n: number; id: string }[] = [];
   const left: { n: number; id: string; why: string }[] = [];
@@ -74,7 +74,7 @@ function newest(rows: readonly TakenRow[], id: string): TakenRow | undefined {
 
 interface Past {
   readonly rows: readonly TakenRow[];
-  /** It stands in a group that was passed, whatever became of this branch. */
+  /** The step's group has been passed, whatever the outcome of this branch. */
   readonly passed: boolean;
   readonly step: number;
 }

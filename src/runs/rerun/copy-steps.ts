@@ -10,8 +10,8 @@ interface Copy {
 }
 
 /**
- * Writes into a new run what it takes over: the ended rounds and items of the chosen steps with what they made, and
- * the index of the files that they archived. They cost the new run nothing.
+ * Copies into a new run the ended rounds and items of the chosen steps, with the index of their archived files. They
+ * add no cost to the new run.
  */
 export async function copySteps(sql: Sql, { from, to, chosen }: Copy): Promise<void> {
   const { rows, copied, skipped } = chosen;

@@ -15,13 +15,13 @@ import { planOfRerun } from './plan-of-rerun.js';
 export interface RerunInput {
   readonly workspace: string;
   readonly runId: string;
-  /** Begin at step N, 1 for the whole flow. */
+  /** The first step, 1 for the whole flow. */
   readonly step: number;
-  /** Who runs step N instead. */
+  /** Another agent for step N. */
   readonly agent?: string | undefined;
-  /** On today's revision instead of the run's own. */
+  /** On the live revision instead of the run's own. */
   readonly current: boolean;
-  /** Keeps the answer with what was done. */
+  /** Records the answer under the caller's idempotency key, in the transaction of the rerun. */
   readonly once?: Once | undefined;
 }
 
@@ -38,9 +38,9 @@ export interface OldRun {
 }
 
 /**
- * A new run of what a run did, on its revision: what the steps before `step` made is taken over, that step and those
- * after it run anew, and ask anew. The old run, live or ended, is left as it is. Nothing that was paid, decided, parked
- * or written to memory is taken over.
+ * Starts a new run from a step of an existing run, on the same revision. Results before `step` are copied; that step
+ * and later ones run again and ask again. The old run stays as it is. Costs, decisions, parks and memory writes are not
+ * copied.
  */
 export async function rerunRun(deps: Deps, caller: Caller, input: RerunInput): Promise<StartedRun | SkippedRun> {
   const { step, agent } = input;
@@ -95,6 +95,6 @@ async function readOld(sql: Sql, workspaceId: string, runId: string): Promise<Ol
     values: [runId, workspaceId],
   });
   if (!old) throw notFound('run');
-  if (old.mode !== 'normal') throw new Refusal('conflict', 'a run of an eval is run again by running its eval');
+  if (old.mode !== 'normal') throw new Refusal('conflict', 'the run belongs to an eval: run the eval again instead');
   return old;
 }
