@@ -7,7 +7,7 @@ import { type Rotation, rotateKeys } from './secrets/index.js';
 import { quietLog } from './shared/log.js';
 import { errorMessage } from './shared/refusal.js';
 
-/** Wraps every secret of a running installation under its first install key: a program of its own. */
+/** A separate program that wraps every secret of a running installation under its first install key. */
 const USAGE = `npm run rotate-keys
 
 Wraps every secret under the first install key (of SERVICE_KEYS, or of the file install-keys in SERVICE_DATA_DIR), while

@@ -15,7 +15,7 @@ import type {
 
 const HEARTBEAT_MS = 1_000;
 
-/** What the workflows may ask of this house; `isLeaving` is of the worker that they are made for. */
+/** The activities that workflows call. `isLeaving` belongs to the worker that they are created for. */
 export function createActivities(
   deps: Deps,
   isLeaving: () => boolean = () => false,
@@ -54,7 +54,10 @@ export function createActivities(
   };
 }
 
-/** A silent model must not look like a dead worker, and only a heartbeat brings the stop. */
+/**
+ * Heartbeats while the work lasts: a silent model must not look like a dead worker, and cancellation arrives with a
+ * heartbeat.
+ */
 async function withPulse<T>(work: () => Promise<T>): Promise<T> {
   const { heartbeat } = Context.current();
   const pulse = setInterval(() => heartbeat(), HEARTBEAT_MS);
@@ -66,8 +69,8 @@ async function withPulse<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * A final refusal and a turn that came too late are not tried again; what is put off is, when its time has come. A
- * cancellation stays what it is.
+ * Final refusals and stale turns are not retried; postponed work is, at its time. A cancellation is passed on
+ * unchanged.
  */
 function asFailure(error: unknown, cancelled: AbortSignal): unknown {
   if (cancelled.aborted) return cancelled.reason ?? error;

@@ -129,7 +129,7 @@ async function writeFirst(lane: Lane, error: unknown): Promise<never> {
 async function tidy(deps: Deps, turn: Turn): Promise<void> {
   if (turn.lane !== 'main') return;
   await dropLane(deps, turn.runId).catch((error: unknown) =>
-    deps.log.warn({ err: error, run: turn.runId }, 'a scratch folder stayed'),
+    deps.log.warn({ err: error, run: turn.runId }, 'failed to remove a scratch folder'),
   );
 }
 

@@ -10,8 +10,8 @@ import type { ChangedSchedule, ChangeScheduleInput } from './change-schedule.js'
 import type { ScheduleView } from './list-schedules.js';
 
 /**
- * A preview has no schedules, since nothing fires there; what one would start can be started by hand all the same.
- * Null when the workspace is no preview.
+ * A preview's schedules never fire, but `run-now` can start a run of such a flow. Null when the workspace is not a
+ * preview.
  */
 export async function changeInPreview(
   deps: Deps,
@@ -43,7 +43,7 @@ export async function changeInPreview(
   return begun.answer;
 }
 
-/** What its file says of it, and no time at which it fires. */
+/** The schedule as its file declares it, without times to fire at. */
 function neverFiring({ name }: WorkspaceRow, flow: string, { trigger, enabled }: Plan): ScheduleView {
   const said = trigger as Partial<Record<'cron' | 'timezone' | 'catch_up' | 'overlap', string>>;
   return {

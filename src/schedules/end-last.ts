@@ -6,8 +6,8 @@ import { dueTimes } from './due-times.js';
 import { isFiring, liveScheduled, lockSchedule } from './schedule-row.js';
 
 /**
- * `overlap: cancel`: ends the runs that the schedule has at work when its next time has come. That is a transaction of
- * its own, before the new run's; a process that dies between them leaves that one due.
+ * `overlap: cancel`: ends the schedule's active runs when its next time is due. This is a transaction of its own,
+ * before the new run's: after a crash between them, the new run is still due.
  */
 export async function endLast(deps: Deps, ref: FlowRef, now: number): Promise<void> {
   const ended = await deps.db.transaction(async (sql) => {

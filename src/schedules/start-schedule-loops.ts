@@ -9,7 +9,7 @@ const START_WAITING_EVERY_MS = 1_000;
 const RECONCILE_EVERY_MS = 60_000;
 const RECONCILE_AT_LEAST_MS = 600_000;
 
-/** What runs beside a worker for schedules. None of it watches the clock: that is Temporal's part. */
+/** The loops for schedules beside a worker. None of them watches the clock: Temporal does. */
 export function startScheduleLoops(deps: Deps): { close(): Promise<void> } {
   const loops = [
     repeat(deps.log, { name: 'schedules', everyMs: TELL_EVERY_MS }, () => tellSchedules(deps)),

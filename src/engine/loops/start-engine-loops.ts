@@ -23,7 +23,7 @@ export function startEngineLoops(deps: Deps): EngineLoops {
     abortLive(runId);
     deps.sandbox
       .kill(runId)
-      .catch((error: unknown) => deps.log.error({ err: error, run: runId }, 'a sandbox would not die'));
+      .catch((error: unknown) => deps.log.error({ err: error, run: runId }, 'failed to kill a sandbox'));
   });
   let rowless: readonly string[] = [];
   const loops = [

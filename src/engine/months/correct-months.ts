@@ -20,7 +20,7 @@ export async function correctMonths(deps: Pick<Deps, 'db' | 'clock' | 'log'>): P
     const differs = await lookAtMonth(deps.db, budget);
     if (!differs) continue;
     await deps.db.transaction((sql) => setMonthRight(sql, budget));
-    deps.log.info({ key: budget.key, ...shown(differs) }, 'a month’s spending was set right by its usage');
+    deps.log.info({ key: budget.key, ...shown(differs) }, 'corrected a month’s spending from its usage');
   }
   const oldest = new Date(now - KEEP_DAYS * 86_400_000).toISOString().slice(0, 7);
   const over = [...known].filter((key) => (key.split('/').at(-1) ?? '') < oldest);

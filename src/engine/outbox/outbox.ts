@@ -37,7 +37,7 @@ export async function tellNow(deps: Deps, runId: string): Promise<void> {
   try {
     await tell(deps, { runId, ageMs: 0, limit: 20 });
   } catch (error) {
-    deps.log.warn({ err: error, run: runId }, 'the outbox goes on later');
+    deps.log.warn({ err: error, run: runId }, 'outbox dispatch failed, will retry');
   }
 }
 

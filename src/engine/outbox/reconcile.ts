@@ -118,7 +118,7 @@ async function withoutRow(deps: Deps, open: ReadonlyMap<string, number>, graceMs
 
 async function terminate(deps: Deps, ids: readonly string[]): Promise<readonly string[]> {
   for (const id of ids) {
-    deps.log.warn({ run: id }, 'ending a workflow whose run is not in the database');
+    deps.log.warn({ run: id }, 'terminating a workflow whose run is not in the database');
     await deps.workflows.terminateRun(id, 'its run is not in the database');
   }
   return ids;

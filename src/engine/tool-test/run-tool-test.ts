@@ -42,7 +42,7 @@ export async function runToolTest(deps: Deps, id: string, cancelled: AbortSignal
     outcome = { text: hidden.text(why), isError: true };
   } finally {
     await dropLane(deps, id).catch((error: unknown) =>
-      deps.log.warn({ err: error, test: id }, 'a scratch folder stayed'),
+      deps.log.warn({ err: error, test: id }, 'failed to remove a scratch folder'),
     );
   }
   await finish(deps.db, id, hidden.value(resultOf(outcome, deps.clock.now() - began)));

@@ -97,7 +97,7 @@ function quietDelta(log: Log, { onDelta }: ModelRequest): (text: string) => void
     try {
       onDelta?.(text);
     } catch (error) {
-      log.warn({ err: error }, 'a listener to a model stream failed');
+      log.warn({ err: error }, 'a listener of a model stream failed');
     }
   };
 }
