@@ -22,19 +22,19 @@ import { watchLane } from './watch-lane.js';
 
 const LAST_ATTEMPT = 5;
 
-/** One try at a turn. */
+/** One attempt at a turn. */
 export interface Attempt {
   /** Counts from 1. */
   readonly attempt: number;
   readonly cancelled: AbortSignal;
-  /** True once the worker that makes it is to end: the lane stops at its next border, and another worker goes on. */
+  /** True once this worker shuts down: the lane stops at its next boundary, and another worker continues it. */
   readonly isLeaving: () => boolean;
 }
 
 /**
- * Runs a lane's steps to its next stop. Safe to repeat: the journal names every call that was made, so another
- * attempt, on whatever worker, goes on where this one was cut and pays for nothing that was recorded twice.
- * It throws when the attempt is to be made again.
+ * Runs a lane's steps to its next stop. Safe to repeat: the journal has every call that was made, so another attempt,
+ * on any worker, continues where this one was cut and pays for no recorded call twice. Throws when the attempt has to
+ * be repeated.
  */
 export async function advanceLane(deps: Deps, turn: Turn, { attempt, cancelled, isLeaving }: Attempt): Promise<Stop> {
   const live = enterLive(turn.runId);
@@ -70,7 +70,7 @@ export async function advanceLane(deps: Deps, turn: Turn, { attempt, cancelled, 
   }
 }
 
-/** A run of an eval ends where nothing of it moves any more: nobody else decides what its case leaves open. */
+/** Ends an eval's run when nothing of it can move any more, since no person decides what its case leaves open. */
 async function rest(deps: Deps, { run }: LaneView, stop: Stop): Promise<Stop> {
   return (await endParkedCase(deps, run)) ? { kind: 'failed' } : stop;
 }
@@ -119,13 +119,13 @@ async function openLaneState(deps: Deps, turn: Turn, opening: Opening): Promise<
   };
 }
 
-/** What was paid for and is not written yet outlives a database that is away: it is written before anything is tried again. */
+/** Writes what was paid for before anything is retried, so that it survives an unavailable database. */
 async function writeFirst(lane: Lane, error: unknown): Promise<never> {
   if (isPassing(error)) await lane.writer.flush().catch(() => undefined);
   throw error;
 }
 
-/** A lane that has ended needs its folder no more; leaving one behind costs disk, never the run. */
+/** Deletes the folder of an ended lane. If that fails, it costs disk space, never the run. */
 async function tidy(deps: Deps, turn: Turn): Promise<void> {
   if (turn.lane !== 'main') return;
   await dropLane(deps, turn.runId).catch((error: unknown) =>
@@ -152,7 +152,7 @@ async function afterError(deps: Deps, turn: Turn, attempt: number, { error, canc
   return { kind: 'failed' };
 }
 
-/** The run whose budget it was ends, and with it all that runs under it, this run among them. */
+/** Ends the run that owns the budget, and all runs under it, this one included. */
 async function endRefused(deps: Deps, turn: Turn, { runId, message }: BudgetRefused): Promise<Stop> {
   await closeRun(deps.db, runId, message);
   tellEvents(deps, runId);

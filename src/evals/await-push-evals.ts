@@ -3,8 +3,8 @@ import { tellRuns } from '../engine/index.js';
 import { EVAL_RUNS, type EvalRunRow, type EvalRunSummary, summaryOf } from './eval-run-rows.js';
 
 /**
- * The evals that began with a revision, by a push: waits for their ends, and for `withinMs` at most. One that goes on
- * has no `finishedAt`.
+ * Waits until the evals that a push started with this revision have ended, at most `withinMs`. Those still running have
+ * no `finishedAt`.
  */
 export async function awaitPushEvals(
   deps: Deps,

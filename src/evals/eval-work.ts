@@ -17,7 +17,10 @@ interface At {
   readonly k: number;
 }
 
-/** What the workflow of an eval asks for. What fails again and again is the case's error, and not the eval's end. */
+/**
+ * The activities of an eval's workflow. A step that fails repeatedly becomes the case's error and does not end the
+ * eval.
+ */
 export const evalWork = {
   open: openEval,
   end: endEval,
@@ -48,7 +51,7 @@ async function orFail<T>(
   }
 }
 
-/** Waits and ends of workers make further attempts of the activity as well: only what failed here is counted. */
+/** Waits and worker shutdowns also cause further attempts of the activity, so only failures here are counted. */
 async function countFailure(sql: Sql, { evalRunId, k }: At): Promise<number> {
   const [row] = await sql.query<{ failures: number }>(
     'UPDATE eval_attempt SET failures = failures + 1 WHERE eval_run_id = $1 AND k = $2 RETURNING failures',

@@ -5,8 +5,8 @@ import { closeEval } from './work/end-eval.js';
 const GRACE_MS = 60_000;
 
 /**
- * Makes eval runs and their workflows agree: one that Temporal has never heard of, or has forgotten, is started again
- * from its rows; one whose workflow has ended without it is closed as lost.
+ * Brings eval runs and their workflows in line: restarts a run whose workflow Temporal does not know, and closes one as
+ * lost whose workflow has ended without it.
  */
 export async function reconcileEvals(
   deps: Deps,

@@ -5,7 +5,7 @@ import { errorMessage } from '../shared/refusal.js';
 
 export interface YamlFile {
   readonly value: unknown;
-  /** The line of what stands at a path, or of the nearest thing around it: what is missing is told where it is missing. */
+  /** The line of the value at a path, or of its nearest existing parent. */
   lineOf(path: readonly PropertyKey[]): number;
 }
 
@@ -31,7 +31,7 @@ function toValue(document: Document, path: string): unknown {
   }
 }
 
-/** Integers are numbers where a double holds them. */
+/** Converts bigints to numbers where a double holds them. */
 function withDoubles(value: unknown): unknown {
   if (typeof value === 'bigint') return exactInteger(value);
   if (Array.isArray(value)) return value.map(withDoubles);

@@ -1,6 +1,6 @@
 import type { AgentTool } from '../../tools/contract.js';
 
-/** Granted by name. Its call parks the step; the note of the one who decides is the answer. */
+/** An agent gets it only by name. Its call parks the step; the decider's note is the answer. */
 export const askHuman: AgentTool = {
   ref: 'ask_human',
   spec: {

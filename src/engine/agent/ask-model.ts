@@ -10,7 +10,7 @@ export interface Asked {
   readonly maxOutputTokens: number | null;
 }
 
-/** One request to one model, the n-th try at it. What it streamed of an answer that failed is taken back. */
+/** Makes one request to one model, as its n-th try. The streamed text of a failed answer is withdrawn. */
 export async function askModel(
   session: Session,
   model: ResolvedModel,
@@ -46,7 +46,7 @@ export async function askModel(
     told.end();
     return lane.hidden.value(reply);
   } catch (error) {
-    // A lane that somebody else has by now is told of by them.
+    // If another worker took the lane over, that worker emits the reset.
     if (!lane.signal.aborted) await sink.drop();
     throw lane.hidden.error(error);
   } finally {
@@ -54,7 +54,7 @@ export async function askModel(
   }
 }
 
-/** Takes back what a call that is done anew may have told before its process died. */
+/** Withdraws what a call may have streamed before its process died, since it is made again. */
 export async function resetTold(session: Session): Promise<void> {
   if (session.purpose === 'turn') await sinkOf(session).reset();
 }
@@ -64,8 +64,8 @@ function sinkOf({ lane, step, state }: Session): DeltaSink {
 }
 
 /**
- * A call after a compaction is another one to the provider, which may keep what it answered under a key; and so is the
- * same call to the next model, which may be the same provider's.
+ * The call's idempotency key. A provider may cache answers by key, so the key differs after a compaction, and for each
+ * model of the call.
  */
 function keyOf(session: Session, model: ResolvedModel, turn: number): string {
   const { lane, state, past, purpose, models } = session;

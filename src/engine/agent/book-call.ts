@@ -6,13 +6,13 @@ import type { Reserve } from './reserve.js';
 import { modelTold, servedBy } from './served-by.js';
 import { callKey, journalKey, modelCall, type Session, say } from './session.js';
 
-/** One call of a turn: which, and what it set aside. */
+/** A call of a turn, with its reservation. */
 export interface Made {
   readonly turn: number;
   readonly reserve: Reserve;
 }
 
-/** Books an answer: what it cost, and its place in the transcript. It goes out with the next write. */
+/** Books an answer: its cost and its row in the transcript. Both are in the next write. */
 export function bookReply(
   session: Session,
   model: ResolvedModel,
@@ -51,7 +51,7 @@ export function bookReply(
   });
 }
 
-/** Books an answer that broke off, at what it is reckoned to cost: the provider counts it. Its call is over. */
+/** Books an answer that broke off at its estimated cost, since the provider bills it. The call has ended. */
 export function bookCut(
   session: Session,
   model: ResolvedModel,
@@ -100,7 +100,7 @@ function settle(session: Session, model: ResolvedModel, { reserve, used, estimat
   writeStep(lane, state);
 }
 
-/** Books a call that was never finished at what it had set aside: it may have been paid for. */
+/** Books an unfinished call at its reservation: it may have been paid for. */
 export function settleLost(session: Session, turn: number, { model, held }: { model: string; held: bigint }): void {
   const { lane, state, step, models } = session;
   const { batch } = lane.writer;
@@ -132,7 +132,7 @@ export function settleLost(session: Session, turn: number, { model, held }: { mo
 interface Interrupted {
   readonly error: string;
   readonly waited?: Waited | undefined;
-  /** Left out where the call's end shows that it does not kill its worker. */
+  /** Left out where the call's end proves that it does not kill its worker. */
   readonly deaths?: Deaths;
 }
 
@@ -151,7 +151,7 @@ export function markInterrupted(
   });
 }
 
-/** How long this call was put off so far: that is in its row, so it outlives the worker. */
+/** How long this call has waited so far. It is stored in its row, so it survives the worker. */
 export function waitedOf(session: Session, turn: number): Waited {
   return storedWaited(session.journal.get(journalKey(turn, modelCall(session)))?.result);
 }
@@ -160,12 +160,12 @@ export function firstServed({ models: [first] }: Session): string {
   return first ? servedBy(first) : '';
 }
 
-/** Where events say that a call was made. */
+/** The place of a call in events. */
 export function placeOf({ step, state, purpose }: Session, turn: number): object {
   return { step: step.id, item: state.item, turn, ...(purpose === 'summary' ? { purpose } : {}) };
 }
 
-/** What evals use is counted by itself. */
+/** Usage of evals is metered separately. */
 function meterOf({ run }: Session['lane']): 'model' | 'eval' {
   return run.mode === 'eval' ? 'eval' : 'model';
 }

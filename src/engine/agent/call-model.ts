@@ -21,7 +21,10 @@ import { warnOfBudgets } from './warn-budget.js';
 const BUDGET_LOOK_MS = 2_000;
 const WORKER_LEFT = 'cut off: its worker was told to end';
 
-/** One model call: started in the journal, made, finished in the next write. A stop says "not before". */
+/**
+ * Makes one model call: writes its start to the journal, calls, and adds its end to the next write. Returns a stop when
+ * the call has to wait.
+ */
 export async function callModel(session: Session): Promise<Stop | null> {
   const turn = turnsOf(session);
   if (turn >= session.agent.maxTurns) throw new StepFailure(`no answer after ${session.agent.maxTurns} turns`, 'model');
@@ -37,14 +40,14 @@ async function makeModelCall(session: Session, call: Call): Promise<Stop | null>
     if (!('reply' in tried)) return await giveUp(session, call, tried);
     return await take(session, call, tried);
   } catch (error) {
-    // No later attempt looks into this one's journal: the call that was cut is settled here.
+    // No later attempt reads this attempt's journal, so the interrupted call is settled here.
     if (session.timedOut()) settleCut(session, call, 'cut by the timeout of the step');
     else if (session.signal.aborted && session.lane.leaving()) await leaveCall(session, call);
     throw error;
   }
 }
 
-/** A call and what it has set aside; null before it is begun, and once it is settled. */
+/** A call with its reservation; null before it starts and after it is settled. */
 interface Call extends CallInHand {
   readonly deaths: Deaths;
   reserve: Reserve | null;
@@ -86,7 +89,7 @@ async function take(session: Session, call: Call, { model, reply, ms }: Answered
   return null;
 }
 
-/** The worker was told to end: its successor makes the call again, and counts no death. */
+/** On shutdown: the next worker makes the call again, and no death is counted. */
 async function leaveCall(session: Session, call: Call): Promise<void> {
   settleCut(session, call, WORKER_LEFT);
   await session.lane.writer.flush().catch(() => undefined);
@@ -96,13 +99,13 @@ function settleCut(session: Session, call: Call, error: string): void {
   const { turn, reserve, deaths } = call;
   if (!reserve) return;
   markInterrupted(session, turn, { error, deaths });
-  // Between two tries the last one has failed, and is booked if it cost anything.
+  // Between two tries nothing is open: the last one has failed, and is booked if it cost anything.
   if (call.isOut) settleLost(session, turn, { model: firstServed(session), held: reserve.nano });
   else session.lane.writer.batch.release += reserve.nano;
   call.reserve = null;
 }
 
-/** Sets aside what the call may cost and starts it in the journal; or says when to look again. */
+/** Reserves the maximum cost of the call and writes its start; or returns when to try again. */
 async function begin(session: Session, turn: number, deaths: Deaths): Promise<Stop | Reserve> {
   const { writer } = session.lane;
   const [first] = session.models;
@@ -113,7 +116,7 @@ async function begin(session: Session, turn: number, deaths: Deaths): Promise<St
   settleOthers(session, isThis(session, turn));
   const settled = settleInterrupted(session, turn);
   const reserve = await reserveFor(session, pools).catch(async (error: unknown) => {
-    // What was cut has used up the budget: it is not begun again, so it ends here.
+    // The interrupted call used up the budget and will not be repeated: write its end.
     if (settled) markInterrupted(session, turn, { error: 'it was cut off', deaths });
     const stop = error instanceof UsedUp ? await askForBudget(session, turn, error.cap) : null;
     if (stop === null) throw error;
@@ -140,7 +143,7 @@ async function begin(session: Session, turn: number, deaths: Deaths): Promise<St
   try {
     await writer.flush();
   } catch (error) {
-    // Another lane was faster by a moment: how much is left is read again once it is done.
+    // Another lane reserved first: read the rest of the budget once that lane is done.
     if (error instanceof OverBudget) return waitForOthers(session, turn, cut);
     throw error;
   }
@@ -149,21 +152,21 @@ async function begin(session: Session, turn: number, deaths: Deaths): Promise<St
   return reserve;
 }
 
-/** A call that was started and never finished may have been paid for: it is settled at its reserve, never free. */
+/** Settles a call that was started and never finished at its reservation: it may have been paid for. */
 function settleInterrupted(session: Session, turn: number): boolean {
   const key = journalKey(turn, modelCall(session));
   const row = session.journal.get(key);
   if (row?.state !== 'started') return false;
   session.cut.delete(row);
   settleLost(session, turn, { model: row.name, held: heldBy(row) });
-  // Settled once: a call that is begun anew finds it so.
+  // Mark it settled, so that a repeated call does not settle it twice.
   session.journal.set(key, { ...row, state: 'interrupted' });
   return true;
 }
 
 /**
- * Whoever comes after a crash may not make the call that was cut: with other models, whose context is of another size,
- * another one is next. What that one had set aside would be held for ever.
+ * After a crash the next call may differ (other models, other context window). Settle the interrupted calls at their
+ * reservations, or those are held for ever.
  */
 function settleOthers(session: Session, isNext: (row: CallRow) => boolean): void {
   const { journal, cut, lane } = session;
@@ -179,13 +182,13 @@ function settleOthers(session: Session, isNext: (row: CallRow) => boolean): void
   }
 }
 
-/** What the call streamed before its worker left is shown still. */
+/** True if the call's worker left it, in which case its streamed text stays visible. */
 function wasLeft(session: Session, turn: number): boolean {
   const row = session.journal.get(journalKey(turn, modelCall(session)));
   return row?.state === 'interrupted' && isRecord(row.result) && row.result.error === WORKER_LEFT;
 }
 
-/** A step whose time is over makes none of its calls again: those that were cut are settled, each at its reserve. */
+/** Settles every interrupted call at its reservation: a step that timed out repeats none of them. */
 export function settleAllCut(session: Session): void {
   settleOthers(session, () => false);
 }
@@ -198,14 +201,14 @@ function heldBy({ result }: CallRow): bigint {
   return isRecord(result) ? BigInt(String(result.reserve ?? '0')) : 0n;
 }
 
-/** Calls of other lanes hold the rest of the budget: a durable timer, then another look. */
+/** Other lanes have reserved the rest of the budget: wait on a durable timer, then retry. */
 async function waitForOthers(session: Session, turn: number, cut: Deaths | null): Promise<Stop> {
   const { lane } = session;
   if (cut) markInterrupted(session, turn, { error: 'it was cut off', deaths: cut });
   return putOff(lane, lane.deps.clock.now() + BUDGET_LOOK_MS);
 }
 
-/** No model answered: what may pass is waited out by a durable timer; anything else fails the step. */
+/** No model answered: transient failures wait on a durable timer; others fail the step. */
 async function giveUp(session: Session, call: Call, failed: readonly FailedModel[]): Promise<Stop> {
   const { lane } = session;
   const { turn, reserve } = call;
@@ -224,7 +227,7 @@ async function giveUp(session: Session, call: Call, failed: readonly FailedModel
 
 type Later = Extract<CallEnd, { kind: 'later' }>;
 
-/** A wait for the provider is part of the step's work: it ends with the step's timeout at the latest. */
+/** Waits for the provider. The wait is part of the step's work, so it ends with the step's timeout at the latest. */
 async function waitForModel(session: Session, turn: number, end: Later & { nowMs: number }): Promise<Stop> {
   const { lane, state, endsAt } = session;
   const { nowMs, error, waitMs, waited } = end;

@@ -1,24 +1,24 @@
 import { keepStep } from '../../tools/index.js';
 import type { Session } from './session.js';
 
-/** A person reads the trace: what a program left by the hundred is named by its first. */
+/** Maximum number of files named in the trace, since people read it. */
 const NAMED_FILES = 20;
 
 interface Keeping {
-  /** The look under way: a next one waits for it. */
+  /** The scan under way: the next one waits for it. */
   last: Promise<void>;
-  /** What was left alone and is told already. */
+  /** Ignored files that are already reported. */
   readonly told: Set<string>;
 }
 
-/** What happened to a file, to be told once its call has: an event's type and data. */
+/** An event about a file, as type and data. It is written after its call's event. */
 export type FileNews = readonly [type: 'file.written' | 'file.ignored', data: object];
 
 const keepings = new WeakMap<Session, Keeping>();
 
 /**
- * Stores what changed under outputs/ and files/ of the lane. It is called after every acting call, before the journal
- * calls it finished: what is recorded as done must not be lost with the worker's disk. Answers what is to be told.
+ * Stores changes under outputs/ and files/ of the lane. Runs after every acting call, before the journal marks it
+ * finished: recorded results must not be lost with the worker's disk. Returns the events to write.
  */
 export function keepFiles(session: Session): Promise<readonly FileNews[]> {
   const keeping = keepings.get(session) ?? { last: Promise.resolve(), told: new Set() };

@@ -3,14 +3,16 @@ import { deltaSink } from '../rows/deltas.js';
 import type { Session } from './session.js';
 import { stepTeller } from './tell-step.js';
 
-/** What a stream is told of one call, in UTF-16 code units: the call's result has more of it. */
+/** Maximum streamed output of one call, in UTF-16 code units: the call's result has more of it. */
 const MOST_TOLD = 65_536;
 
 export interface LiveOutput extends Pick<Required<ToolContext>, 'onOutput' | 'tell'> {
   end(): void;
 }
 
-/** A call as it goes on: what its program says goes to whoever watches, what it prepares is an event of the step. */
+/**
+ * The live output of a call: what its program prints goes to watchers, what it prepares becomes an event of the step.
+ */
 export function liveOutput(session: Session, at: { readonly turn: number; readonly call: number }): LiveOutput {
   const { lane, step, state } = session;
   const place = { step: step.id, item: state.item, round: state.round };

@@ -9,7 +9,7 @@ import { openSession } from './open-session.js';
 import { runTools } from './run-tools.js';
 import { type Session, say } from './session.js';
 
-/** An agent's turns until it has answered: a model call, then all its tool calls at once, and so on. */
+/** Runs an agent's turns until it has answered: a model call, then all its tool calls in parallel, and so on. */
 export const runAgentDoer: Doer = async (lane, step, state) => {
   const session = await openSession(lane, step, state);
   state.isNew = false;
@@ -17,7 +17,7 @@ export const runAgentDoer: Doer = async (lane, step, state) => {
     return await converse(session);
   } catch (error) {
     const failure = session.timedOut() ? new StepFailure(TOO_LONG, 'timeout') : error;
-    // What a failed step made stays to be looked at, and is not left for the lane's next agent.
+    // Store the files of a failed step for inspection, and do not leave them for the lane's next agent.
     if (failure instanceof StepFailure) tellFiles(session, await keepFiles(session));
     throw failure;
   } finally {
@@ -56,7 +56,7 @@ async function converse(session: Session): Promise<Done> {
 async function finish(session: Session, answer: Extract<Done, { kind: 'done' }>): Promise<Done> {
   const { lane } = session;
   if (session.hasFolder()) {
-    // The last call is paid for: it becomes durable while the step's files are put away.
+    // The last call is paid for: make it durable while the step's files are stored.
     lane.writer.flushSoon();
     tellFiles(session, await keepFiles(session));
   }

@@ -5,8 +5,8 @@ import type { Lane, StepState } from '../lane/lane.js';
 type Tell = NonNullable<ToolContext['tell']>;
 
 /**
- * Writes what is made ready for a step, and what it cannot use, as events of the step and at once: while a runtime is
- * prepared, the run shows that under `waiting`. A tool that cannot be used is told once for each reason.
+ * Writes preparations for a step, and tools that it cannot use, as events of the step at once: while a runtime is
+ * prepared, the run shows that under `waiting`. An unavailable tool is reported once for each reason.
  */
 export function stepTeller(lane: Lane, state: StepState): Tell {
   const place = { step: state.id, item: state.item, round: state.round };

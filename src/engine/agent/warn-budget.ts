@@ -5,13 +5,13 @@ import { tellEvents } from '../rows/tell-events.js';
 import { type Cap, runOfCap, spentOf } from './caps.js';
 import type { Session } from './session.js';
 
-/** Of a run's budget, in percent: once that much is spent the run says so. */
+/** Percentage of a run's budget that triggers the warning. */
 const WARN_AT = 80n;
 
-/** Runs that have said so; the row is the truth, this spares the look at it. */
+/** Runs that have been warned. The row is authoritative; this spares reading it. */
 const told = new Lru<string, true>(1_000);
 
-/** Tells each run once that most of its budget is spent: the run at work, and those above it. */
+/** Warns each run once that most of its budget is spent: the run at work, and those above it. */
 export async function warnOfBudgets({ lane, step }: Session, caps: readonly Cap[], cost: bigint): Promise<void> {
   for (const cap of caps) {
     const runId = runOfCap(cap);

@@ -6,8 +6,8 @@ import { tellRuns } from '../outbox/tell-runs.js';
 import { endRuns } from '../rows/end-runs.js';
 
 /**
- * What of the case's run still moves: a lane at work, or one whose fork or child has ended and which goes on. A lane
- * of an each that waits for its turn behind parked ones does not.
+ * Lanes of the case's run that can still move: an active lane, or one whose fork or child has ended and which
+ * continues. A lane of an each that waits behind parked ones cannot.
  */
 const OPEN = `WITH tree AS (SELECT id, finished_at FROM run WHERE root_id = $1)
   SELECT l.run_id AS "runId", l.lane, l.state,
@@ -22,7 +22,7 @@ const OPEN = `WITH tree AS (SELECT id, finished_at FROM run WHERE root_id = $1)
       ELSE false END AS moves
   FROM lane l JOIN tree t ON t.id = l.run_id WHERE t.finished_at IS NULL AND l.state NOT IN ('done', 'failed')`;
 
-/** Where lanes are parked: the path of each from the root, and what it waits for. */
+/** The parked lanes: the path of each from the root, and what it waits for. */
 const PARKED = `WITH RECURSIVE tree AS (
     SELECT id, ''::text AS path FROM run WHERE id = $1
     UNION ALL SELECT c.id, tree.path || (c.trigger->>'step') || '/' FROM run c JOIN tree ON c.parent_id = tree.id)
@@ -32,8 +32,9 @@ const PARKED = `WITH RECURSIVE tree AS (
   ORDER BY step, kind`;
 
 /**
- * Ends the run of a case once nothing of it moves and something is parked: nobody decides what the case leaves open.
- * Ask after each stop of a lane: the last one to come to rest sees all others. Answers whether it has ended.
+ * Ends the run of a case once nothing of it can move and something is parked, since no person decides what the case
+ * leaves open. Call it after each stop of a lane: the last one to stop sees all others stopped. Returns true if the run
+ * has ended.
  */
 export async function endParkedCase(deps: Deps, run: Pick<RunRow, 'mode' | 'rootId'>): Promise<boolean> {
   if (run.mode !== 'eval') return false;

@@ -4,12 +4,12 @@ import type { HeldUp } from '../journal/claim.js';
 import { deadlineOf } from './deadline.js';
 import type { Lane } from './lane.js';
 
-/** A timer that fires a moment early is early enough. */
+/** Tolerance for a timer that fires a moment early. */
 const EARLY_MS = 250;
 
 /**
- * The lane goes on at `at` (epoch ms) and not before. The row keeps that: whoever advances the lane earlier, after a
- * crash or in a new execution, waits for the rest of it.
+ * Postpones the lane until `at` (epoch ms). The row stores that, so an earlier advance, after a crash or in a new
+ * execution, waits for the remaining time.
  */
 export async function putOff(lane: Lane, at: number): Promise<Stop> {
   lane.writer.memory = { ...lane.writer.memory, notBefore: at };
@@ -18,8 +18,8 @@ export async function putOff(lane: Lane, at: number): Promise<Stop> {
 }
 
 /**
- * The same for a wait that is part of the step's work: the run shows what it waits for, and the wait counts for the
- * timeouts of the steps above, so it ends with the first of them at the latest.
+ * The same for a wait that is part of the step's work: the run shows the reason, and the wait counts for the timeouts
+ * of the steps above, so it ends with the first of them at the latest.
  */
 export async function putOffWork(lane: Lane, at: number, held: HeldUp): Promise<Stop> {
   let until = at;
@@ -31,7 +31,10 @@ export async function putOffWork(lane: Lane, at: number, held: HeldUp): Promise<
   return putOff(lane, until);
 }
 
-/** The same for a wait that is not part of the step's work: the run shows it, and it counts for no timeout but the run's. */
+/**
+ * The same for a wait that is not part of the step's work: the run shows it, and it counts for no timeout but the
+ * run's.
+ */
 export async function putOffAside(lane: Lane, at: number, held: HeldUp): Promise<Stop> {
   const now = lane.deps.clock.now();
   const { since = now } = lane.writer.memory;
@@ -39,7 +42,7 @@ export async function putOffAside(lane: Lane, at: number, held: HeldUp): Promise
   return putOff(lane, at);
 }
 
-/** Where a lane stops again that is not to go on yet; null when it is. */
+/** The stop of a lane that is still postponed; null when it may continue. */
 export function stillPutOff(lane: Lane): Stop | null {
   const { notBefore = 0 } = lane.writer.memory;
   if (notBefore - lane.deps.clock.now() > EARLY_MS)

@@ -13,7 +13,7 @@ interface OutboxRow {
   readonly arg: string | null;
 }
 
-/** How each kind of row is told to Temporal; telling it twice changes nothing. */
+/** How each kind of row is sent to Temporal. All of them are idempotent. */
 const SEND = {
   start: (workflows, row) => workflows.startRun(row.runId),
   'start-eval': (workflows, row) => workflows.startEval(row.runId),
@@ -23,7 +23,7 @@ const SEND = {
   cancel: (workflows, row) => workflows.cancelRun(row.runId),
 } as const satisfies Record<OutboxKind, (workflows: Workflows, row: OutboxRow) => Promise<void>>;
 
-/** Writes what Temporal has to be told into the transaction of the change itself. */
+/** Writes an outbox row in the transaction of the change itself. */
 export async function post(sql: Sql, runId: string, kind: OutboxKind, arg: string | null = null): Promise<void> {
   await sql.query({
     name: 'outbox-post',
@@ -32,7 +32,9 @@ export async function post(sql: Sql, runId: string, kind: OutboxKind, arg: strin
   });
 }
 
-/** Tells a run's rows now, in order. What fails stays for the sweep: the caller has been answered already. */
+/**
+ * Sends a run's rows now, in order. Failures are left to the sweep, since the caller's request has already succeeded.
+ */
 export async function tellNow(deps: Deps, runId: string): Promise<void> {
   try {
     await tell(deps, { runId, ageMs: 0, limit: 20 });
@@ -41,7 +43,7 @@ export async function tellNow(deps: Deps, runId: string): Promise<void> {
   }
 }
 
-/** Tells whatever is older than a second; answers how many rows it told. */
+/** Sends all rows older than a second; returns how many were sent. */
 export async function sweepOutbox(deps: Deps): Promise<number> {
   return tell(deps, { runId: null, ageMs: 1_000, limit: 200 });
 }
@@ -62,7 +64,7 @@ async function tell(deps: Deps, batch: Batch): Promise<number> {
   });
   const byRun = new Map<string, OutboxRow[]>();
   for (const row of rows) byRun.set(row.runId, [...(byRun.get(row.runId) ?? []), row]);
-  // Rows of one run go in their order, so that no signal overtakes its start.
+  // Rows of one run go in order, so that no signal overtakes its start.
   const told = await Promise.all([...byRun.values()].map((list) => tellRun(deps, list)));
   return told.reduce((sum, count) => sum + count, 0);
 }
@@ -73,7 +75,7 @@ async function tellRun(deps: Deps, rows: readonly OutboxRow[]): Promise<number> 
     try {
       await SEND[row.kind](deps.workflows, row);
       failpoint(row.kind === 'start' ? 'outbox-sent' : 'signal-sent');
-      // To be told twice does no harm, so this need not wait for the disk.
+      // A repeated row does no harm, so this need not wait for the disk.
       await deps.db.query({
         name: 'outbox-told',
         text: `WITH soft AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)) DELETE FROM outbox USING soft WHERE id = $1`,

@@ -11,26 +11,26 @@ export interface DeltaKey {
   readonly step: string;
   readonly item: number;
   readonly round: number;
-  /** Of a tool's output: whose it is. */
+  /** The turn and call of a tool's output. */
   readonly turn?: number;
   readonly call?: number;
 }
 
-/** Of a model's answer, or of what a program says. */
+/** Text of a model's answer, or a program's output. */
 export type DeltaKind = 'delta' | 'output';
 
 export interface DeltaSink {
   push(text: string): void;
-  /** Says that what was told counts no more. Done once that is told: what another sink tells next comes after it. */
+  /** Withdraws the text sent so far. Resolves once that is sent; later text comes after it. */
   reset(): Promise<void>;
-  /** The answer failed: a reset, unless nothing of it was told. */
+  /** The answer failed: a reset, unless nothing of it was sent. */
   drop(): Promise<void>;
   end(): void;
 }
 
 /**
- * Text of a model or a program as it comes, told to whoever watches, in batches. It is never stored and may be lost; an answer that
- * is whole before its first batch is only told by its event.
+ * Streams text of a model or a program to watchers, in batches. It is never stored and may be lost. An answer that is
+ * complete before its first batch is only sent as its event.
  */
 export function deltaSink(db: Db, key: DeltaKey, kind: DeltaKind = 'delta'): DeltaSink {
   let held = '';

@@ -2,8 +2,8 @@ import type { Sql } from '../../db/contract.js';
 import { chainOf, listens } from '../../workspaces/index.js';
 
 /**
- * SQL: raises `run.completed` or `run.failed` for the ended runs of `from`, named `r`, that `when` picks. Child runs are
- * part of their parent, an eval's are no runs of the workspace's, and who was stopped did not fail.
+ * SQL: raises `run.completed` or `run.failed` for the ended runs of `from`, named `r`, that `when` selects. Child runs
+ * are part of their parent, runs of evals do not count, and stopped runs did not fail.
  */
 export function raiseEnds(from: string, when: string): string {
   return `INSERT INTO raised_event (workspace_id, kind, body, chain)

@@ -12,9 +12,9 @@ interface Due {
 const dues = new WeakMap<Db, Due>();
 
 /**
- * Tells watchers that a run has new events. Not part of the write: NOTIFY takes a lock of the whole cluster at
- * commit, so the first word goes at once and those of the moment after it go together. A lost word costs a stream the
- * time to its next look. An end never waits: `now` tells all that is due.
+ * Notifies watchers that a run has new events. It is not part of the write: NOTIFY takes a lock of the whole cluster at
+ * commit. So the first notification goes at once and those of the next moment go together. After a lost one a stream
+ * waits until its next poll. An end never waits: `now` sends all that are due.
  */
 export function tellEvents({ db }: Pick<Deps, 'db'>, runId: string, now = false): void {
   const due = dues.get(db) ?? { runs: new Set(), timer: null };

@@ -6,9 +6,9 @@ import { addSlot, holdersOf, type SlotRun, standInLine } from './slot-rows.js';
 import { tellSlot } from './tell-slot.js';
 
 export interface Admitted {
-  /** Runs that go on or start by this, to be told of now. */
+  /** Runs that this lets continue or start, to be announced now. */
   readonly granted: readonly string[];
-  /** Runs that made room by being stopped. */
+  /** Runs that were stopped to make room. */
   readonly stopped: readonly string[];
 }
 
@@ -18,8 +18,8 @@ export async function isFull(sql: Sql, workspaceId: string, claim: SlotClaim): P
 }
 
 /**
- * Lets a new root run start as its flow's `concurrency` says: at once, in place of the oldest holder (`cancel`), or in
- * line, without a workflow until its turn has come. Call it under `lockSlots`, with the run's row written.
+ * Lets a new root run start by its flow's `concurrency`: at once, in place of the oldest holder (`cancel`), or in line,
+ * without a workflow until it gets a slot. Call it under `lockSlots`, after the run's row is written.
  */
 export async function admitRun(sql: Sql, run: SlotRun, claim: SlotClaim): Promise<Admitted> {
   const stopped = claim.onLimit === 'cancel' ? await makeRoom(sql, run, claim) : [];
@@ -44,7 +44,7 @@ async function makeRoom(sql: Sql, run: SlotRun, { key, limit }: SlotClaim): Prom
   return ended;
 }
 
-/** The place that was made is the new run's, whoever else waits. */
+/** Gives the freed place to the new run, before all that wait. */
 async function goFirst(sql: Sql, run: SlotRun): Promise<void> {
   await sql.query('UPDATE slot_lane SET place = -place WHERE run_id = $1', [run.id]);
 }

@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/contract.js';
 import { storableJson } from '../../shared/storable-json.js';
 
-/** Adds to a run's events that it waits for a slot, or has one. One that has ended takes no more. */
+/** Records in a run's events that it waits for a slot, or got one. An ended run gets no more events. */
 export async function tellSlot(
   sql: Sql,
   runId: string,

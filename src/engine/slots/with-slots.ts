@@ -13,12 +13,12 @@ import { slotOf } from './slot-of.js';
 import { addSlot, type LanePlace, lockSlots, slotPark, standInLine } from './slot-rows.js';
 import { tellSlot } from './tell-slot.js';
 
-/** A lane that is put off for so long keeps its slot. */
+/** A lane that is postponed for at most this long keeps its slot. */
 const HELD_MS = 10_000;
-/** How a lane stands that has left its slots and will be back without a wake. */
+/** The state of a lane that has released its slots and will be back without a wake. */
 const RESTS = { fork: 'forked', later: 'put-off' } as const;
 
-/** The lane as one attempt holds it: a later attempt's slots are not this one's to take or to free. */
+/** The lane as one attempt holds it: this attempt must not take or free a later attempt's slots. */
 export interface HeldLane {
   readonly lane: Lane;
   readonly fence: bigint;
@@ -26,11 +26,11 @@ export interface HeldLane {
 
 /**
  * Works only while the run, and each run above it, holds the slot that its flow's `concurrency` asks for; without one
- * the lane stops in line for it. When the lane has stopped, the slots that no lane needs any more go to the next ones.
+ * the lane stops in line for it. When the lane has stopped, slots that no lane needs any more go to the next in line.
  */
 export async function withSlots(held: HeldLane, work: () => Promise<Stop>): Promise<Stop> {
   const { lane } = held;
-  // A run whose time is over does nothing but end: it waits for nobody.
+  // A run whose time is over only ends: it needs no slot.
   if (isOverdue(lane)) return work();
   const early = stillPutOff(lane);
   if (lane.run.slots === null || lane.run.slots.length === 0) return early ?? work();
@@ -45,7 +45,7 @@ export async function withSlots(held: HeldLane, work: () => Promise<Stop>): Prom
   return stop;
 }
 
-/** Whose slot is held on to: a lane that goes on at once, or after a wait that is shorter than a turn in line. */
+/** True for a lane that continues at once, or after a wait shorter than a turn in line: it keeps its slot. */
 function goesOnSoon({ deps }: Lane, stop: Stop): boolean {
   return stop.kind === 'again' || (stop.kind === 'later' && stop.at - deps.clock.now() <= HELD_MS);
 }
@@ -54,7 +54,7 @@ function placeOf({ run, name }: Lane): LanePlace {
   return { runId: run.id, lane: name, workspaceId: run.workspaceId, slots: run.slots ?? [] };
 }
 
-/** Takes all the slots that the lane needs; false when it stands in line for them. */
+/** Takes all the slots that the lane needs; false when it is put in line for them. */
 async function takeSlots(held: HeldLane): Promise<boolean> {
   const { lane } = held;
   const place = placeOf(lane);
@@ -68,7 +68,7 @@ async function takeSlots(held: HeldLane): Promise<boolean> {
     const has = granted.some((one) => one.runId === place.runId && one.lane === place.lane);
     if (has) return { has, granted };
     if (fresh) await tellSlot(sql, place.runId, 'slot.waiting', { lane: place.lane });
-    // Nobody holds one slot while waiting for another: two runs could wait for each other for ever.
+    // Never hold one slot while waiting for another: two runs could wait for each other for ever.
     await freeSlots(sql, place.slots);
     return { has, granted: [...granted, ...(await grantSlots(sql, place.workspaceId))] };
   });

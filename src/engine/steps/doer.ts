@@ -7,7 +7,7 @@ import { runSubflow } from './subflow.js';
 
 type DoerKind = 'agent' | 'subflow' | 'each' | 'nobody';
 
-/** Who works in a step, one file an entry. */
+/** The workers of a step, one file an entry. */
 const DOERS = {
   agent: runAgentDoer,
   subflow: runSubflow,

@@ -7,14 +7,14 @@ import { followFork, forkStop, lanesOf, openFork } from './fork.js';
 import type { Doer, Done } from './kinds.js';
 
 const MAX_ITEMS = 1_000;
-/** Of an item's error, in what later steps read: a thousand of them are part of each look at the run. */
+/** Maximum length of an item's error in what later steps read: each look at the run reads up to a thousand of them. */
 const LONGEST_ERROR = 500;
 
-/** Runs the step once an item, each in a lane of its own. `data` is the list in the items' order. */
+/** Runs the step once for each item, each in its own lane. `data` is the list in the items' order. */
 export const runEach: Doer = async (lane, step, state) =>
   lane.writer.state === 'forked' ? joinItems(lane, step, state) : forkItems(lane, step, state);
 
-/** Reads the list, once: each lane keeps its item, whatever becomes of what the list was made of. */
+/** Reads the list once: each lane stores its item, whatever happens to the source of the list. */
 async function forkItems(lane: Lane, step: StepPlan, state: StepState): Promise<Done> {
   const { each } = step;
   if (!each) throw new Error(`step ${step.id} has no each`);
@@ -44,7 +44,7 @@ async function joinItems(lane: Lane, step: StepPlan, state: StepState): Promise<
   return { kind: 'done', result, data };
 }
 
-/** A result in `data` that is null may be an item that failed: `steps.<id>.items[i]` tells which, and why. */
+/** A result in `data` that is null may be an item that failed: `steps.<id>.items[i]` has its status and error. */
 function howItEnded(item: StepState | undefined): Json {
   if (item === undefined) return { status: 'failed', error: 'the item ended before its step began' };
   const { status, error } = item;

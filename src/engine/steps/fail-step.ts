@@ -4,8 +4,8 @@ import { currentStep, type Lane, type Outcome, type StepState, writeStep } from 
 import { putOff } from '../lane/put-off.js';
 
 /**
- * What a failure means: another attempt (null, or a stop until the wait is over), or the step has failed and
- * `on_fail` decides.
+ * Handles a failure: another attempt (null, or a stop until the wait is over), or the step has failed and `on_fail`
+ * decides.
  */
 export async function failStep(lane: Lane, step: StepPlan, failure: StepFailure): Promise<Outcome | null> {
   const state = currentStep(lane, step);
@@ -46,8 +46,8 @@ function afterFailure(lane: Lane, step: StepPlan, error: string): Outcome {
 }
 
 /**
- * Goes back to an earlier step with a note for it; null when the step has gone back `max_rounds` times already. The
- * steps that it goes back over begin to count anew: an inner loop has its rounds in each round of the outer one.
+ * Goes back to an earlier step with a note for it; null when the step has gone back `max_rounds` times already. Counts
+ * of the steps in between start again: an inner loop has its rounds in each round of the outer one.
  */
 export function goBack(lane: Lane, step: StepPlan, target: string, note: string): Outcome | null {
   const { memory } = lane.writer;
@@ -61,7 +61,7 @@ export function goBack(lane: Lane, step: StepPlan, target: string, note: string)
   return { kind: 'goto', target };
 }
 
-/** The counts of what stands before the target, and of what comes after the step at work. */
+/** The counts of steps before the target, and of steps after the current one. */
 function outside(lane: Lane, target: string, counts: Readonly<Record<string, number>>): Record<string, number> {
   const { nodes } = lane.lanePlan;
   const from = nodes.findIndex((node) => node.id === target);

@@ -25,8 +25,8 @@ export const VERDICTS: JsonObject = {
 };
 
 /**
- * What a judge is asked: the rules and the statements are the author's, all that the run made stands in fences that
- * what is inside cannot know, and so cannot close.
+ * The judge's prompt. Rules and statements are the author's. Everything that the run made is inside fences with a
+ * random mark, which their content cannot guess and so cannot close.
  */
 export function judgePrompt(
   evidence: CaseEvidence,

@@ -7,11 +7,11 @@ import type { CaseEvidence, Finding, Subject } from './evidence.js';
 export type TestedType = Exclude<AssertionType, 'judge'>;
 type Test = (assertion: Assertion, subject: Subject, evidence: CaseEvidence) => Finding;
 
-/** A pattern times a text of more than this would hold the process up. */
+/** Limit of pattern length times text length: more would block the process. */
 const MAX_MATCHING = 50_000_000;
 const SHOWN = 160;
 
-/** What each type of assertion but the judge's looks at. */
+/** The tests of all assertion types except the judge's. */
 export const TESTS = {
   contains: onText((text, value) => text.includes(value)),
   icontains: onText((text, value) => text.toLowerCase().includes(value.toLowerCase())),
@@ -64,7 +64,7 @@ function testCel({ value, step }: Assertion, subject: Subject, { roots }: CaseEv
   return { holds: answer.value, evidence: `it is ${answer.value} of ${shown(toJson(fieldsOf(subject)))}` };
 }
 
-/** What `cel` sees by name inside `step(id):`. A part that is not there is missing, so that `has()` may ask. */
+/** The fields that `cel` sees inside `step(id):`. A missing part is left out, so that `has()` works. */
 function fieldsOf({ text, data, event, decision, status, costUsd, latencyMs }: Subject): Record<string, Json> {
   const given: Record<string, Json | undefined> = {
     status,

@@ -24,14 +24,14 @@ import type { AttemptRow } from './attempt-row.js';
 import { beginJudge, endJudge, JudgeFailed, leaveJudge, putOffJudge, takeUpJudge } from './judge-books.js';
 import { type OpenCall, PutOff } from './judge-call.js';
 
-/** A timer that fires a moment early is early enough. */
+/** Tolerance for a timer that fires a moment early. */
 const EARLY_MS = 250;
-/** When a call under suspicion asks for its turn again. */
+/** How often a suspect call asks for its turn. */
 const TURN_LOOK_MS = 2_000;
 const OUTPUT_TOKENS = 600;
 const OUTPUT_TOKENS_EACH = 300;
 const CHARACTERS_A_TOKEN = 3;
-/** On the scripted provider the judge speaks from here, as an agent does from its own. */
+/** The script of the judge on the scripted provider. */
 const SCRIPT = 'agents/judge/script.yaml';
 
 interface Case {
@@ -42,8 +42,8 @@ interface Case {
 }
 
 /**
- * What the judge finds of a case's statements, by their places: one call for all that one model judges. Throws
- * JudgeFailed or BadVerdict when it says nothing that counts, and PutOff when it is to be asked later. What it answered once is not asked again.
+ * The judge's findings on a case's statements, by index: one call for all statements of one model. Throws JudgeFailed
+ * or BadVerdict when the answer does not count, and PutOff when the call must wait. A recorded answer is used again.
  */
 export async function askJudge(
   deps: Deps,
@@ -102,7 +102,7 @@ async function askModels(deps: Deps, at: Case, question: Open): Promise<string> 
   return waitOrFail(deps, at, { failed, open: question.open });
 }
 
-/** No model answered: what may pass is waited out, as long as a call of a run waits for it. */
+/** No model answered: waits out transient failures, as long as a call of a run would. */
 async function waitOrFail(
   deps: Deps,
   { attempt }: Case,
@@ -192,7 +192,7 @@ async function call(
   });
 }
 
-/** The sentence of a judge that failed; null for what is no failure of its own. */
+/** The sentence for a judge's failure; null for other errors. */
 export function judgeFault(error: unknown): string | null {
   const isOwn = error instanceof JudgeFailed || error instanceof BadVerdict || error instanceof Poison;
   if (isOwn) return `the judge failed: ${error.message}`;

@@ -9,7 +9,7 @@ export interface EvalEnd {
   readonly error: string;
 }
 
-/** How many attempts the eval run has; it is at work from now on. */
+/** Marks the eval run as running and returns its number of attempts. */
 export async function openEval(deps: Deps, evalRunId: string): Promise<number> {
   const [row] = await deps.db.query<{ count: number }>(
     `WITH e AS (UPDATE eval_run SET status = 'running', started_at = now() WHERE id = $1 AND status = 'queued')
@@ -19,7 +19,7 @@ export async function openEval(deps: Deps, evalRunId: string): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** All attempts have ended. An eval run that was stopped stays so. */
+/** Ends an eval run after all its attempts. A stopped one stays stopped. */
 export async function endEval(deps: Deps, evalRunId: string): Promise<void> {
   await deps.db.transaction(async (sql) => {
     const ended = await sql.query(
@@ -37,8 +37,8 @@ export async function closeEval(deps: Deps, evalRunId: string, error: string): P
 }
 
 /**
- * Ends an eval run before its time, by compare-and-set: no attempt of it begins any more, those at work are ended with
- * their runs, and Temporal is told by the outbox. Answers whom to tell of it; null when it had ended.
+ * Ends an eval run early, by compare-and-set: ends active attempts and their runs, and cancels the workflow through the
+ * outbox. Returns the runs to announce; null when the eval run had ended.
  */
 export async function cutEval(sql: Sql, evalRunId: string, { status, error }: EvalEnd): Promise<string[] | null> {
   const [row] = await sql.query(

@@ -8,7 +8,9 @@ import { readEvidence } from '../grade/read-evidence.js';
 import { askJudge, judgeFault } from './ask-judge.js';
 import { type AttemptRow, failAttempt, readAttempt } from './attempt-row.js';
 
-/** Grades an attempt whose run has ended, once; `open` while it has not. Nothing but a full set of findings is a pass. */
+/**
+ * Grades an attempt whose run has ended, once; returns `open` while it has not. Only a full set of findings is a pass.
+ */
 export async function gradeAttempt(
   deps: Deps,
   { evalRunId, k }: { readonly evalRunId: string; readonly k: number },

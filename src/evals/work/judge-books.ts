@@ -9,10 +9,10 @@ import { storableJson } from '../../shared/storable-json.js';
 import type { AttemptRow } from './attempt-row.js';
 import { callIn, type OpenCall, storedCall, waitsIn } from './judge-call.js';
 
-/** Holds and usage of a judge's call stand under the eval run, those of an attempt in a lane of its own. */
+/** Reservations and usage of judge calls are booked on the eval run, each attempt's in a lane of its own. */
 const laneOf = (k: number): string => `judge/${k}`;
 
-/** Why the judge could not be asked. */
+/** Why the judge could not answer. */
 export class JudgeFailed extends Error {
   override readonly name = 'JudgeFailed';
 }
@@ -25,7 +25,7 @@ interface Cap {
 
 interface JudgeCall extends OpenCall {
   readonly model: ResolvedModel;
-  /** What it may cost at most. */
+  /** Its maximum cost. */
   readonly needNano: bigint;
 }
 
@@ -36,7 +36,7 @@ interface Started {
   readonly start: string;
 }
 
-/** A call that has no end may have been paid for: it counts at what it had set aside. Call it in a transaction. */
+/** A call without an end may have been paid for: it is booked at its reservation. Call this in a transaction. */
 export async function settleLost(sql: Sql, at: Place): Promise<void> {
   await settleCut(sql, at, await lockJudge(sql, at));
 }
@@ -47,7 +47,7 @@ async function settleCut(sql: Sql, at: Place, { held, call }: Pick<JudgeRow, 'he
   await settle(sql, at, { cost: held, model, source: 'reserve' });
 }
 
-/** What call `number` was answered before; else how it stands. One that was cut is settled, and its deaths are counted. */
+/** The recorded answer of call `number`, else its state. An interrupted call is settled, and its death counted. */
 export async function takeUpJudge(deps: Deps, attempt: AttemptRow, number: number): Promise<string | OpenCall> {
   return deps.db.transaction(async (sql) => {
     const { held, said, call } = await lockJudge(sql, attempt);
@@ -64,8 +64,8 @@ export async function takeUpJudge(deps: Deps, attempt: AttemptRow, number: numbe
 }
 
 /**
- * What the call was answered before; else sets aside what it may cost, in every budget that holds it, and answers the
- * id of its start.
+ * The recorded answer of the call; else reserves its maximum cost in every budget that applies, and returns the id of
+ * its start.
  */
 export async function beginJudge(
   deps: Deps,
@@ -78,7 +78,7 @@ export async function beginJudge(
     const said = row.said[String(number)];
     if (said !== undefined) return { said };
     if (!row.isOpen) throw new JudgeFailed('the eval run has ended');
-    // An earlier try of this grading, which was given up, may still be at work.
+    // An earlier, abandoned try of this grading may still be running.
     await settleCut(sql, attempt, row);
     await hold(deps, sql, attempt, call);
     const start = newId();
@@ -115,12 +115,12 @@ async function keepCall(sql: Sql, { evalRunId, k }: Place, call: OpenCall): Prom
   ]);
 }
 
-/** The call is made again, but not before its time. */
+/** Schedules the call's next try at a later time. */
 export async function putOffJudge(deps: Deps, attempt: AttemptRow, call: OpenCall): Promise<void> {
   await keepCall(deps.db, attempt, call);
 }
 
-/** This worker lives and gives the call up, as it is told to end: that is not a death of the call. */
+/** A worker that shuts down abandons the call: this is not counted as a death. */
 export async function leaveJudge(deps: Deps, attempt: AttemptRow, left: OpenCall & Started): Promise<void> {
   await deps.db.transaction(async (sql) => {
     const row = await lockJudge(sql, attempt);
@@ -130,7 +130,7 @@ export async function leaveJudge(deps: Deps, attempt: AttemptRow, left: OpenCall
   });
 }
 
-/** False when the call was booked by what cut the eval run, or by a later try of the grading. */
+/** False when the call was booked already, by the end of the eval run or by a later try of the grading. */
 function isOut({ held, call }: JudgeRow, { start }: Started): boolean {
   return held !== null && isRecord(call) && call.start === start;
 }
@@ -157,7 +157,7 @@ async function hold(deps: Deps, sql: Sql, attempt: AttemptRow, { model, needNano
   }
 }
 
-/** In the order of their keys, as everybody locks them. */
+/** Ordered by key, the order in which budgets are locked everywhere. */
 async function capsOf(deps: Deps, sql: Sql, { evalRunId, budgetNano, workspaceId }: AttemptRow): Promise<Cap[]> {
   const months = await readMonthBudgets(sql, workspaceId, deps.clock.now());
   const all = [{ key: evalKeyOf(evalRunId), of: 'the eval', cap: budgetNano }, ...months];
@@ -166,7 +166,7 @@ async function capsOf(deps: Deps, sql: Sql, { evalRunId, budgetNano, workspaceId
     .sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-/** Books what a call used, in one transaction with what it answered; or with how it stands when it gave no answer. */
+/** Books a call's usage in one transaction with its answer, or with its state when it gave none. */
 export async function endJudge(
   deps: Deps,
   attempt: AttemptRow,
@@ -196,7 +196,7 @@ interface Settled {
   readonly cost: bigint;
   readonly model: string | null;
   readonly source: string;
-  /** Left out for a call of which nobody knows what it used; null for one that cost nothing. */
+  /** Left out when the usage is unknown; null when it cost nothing. */
   readonly used?: CutUsage | null;
 }
 

@@ -24,7 +24,10 @@ export interface Caller {
   readonly totalMs: number;
 }
 
-/** One call of one model: guarded by its provider's circuit, watched for silence, paid for. Throws ModelError only. */
+/**
+ * Makes one call to one model, guarded by its provider's circuit, watched for silence, with its cost. Throws ModelError
+ * only.
+ */
 export async function callModel(caller: Caller, entry: ModelEntry, request: ModelRequest): Promise<ModelReply> {
   const quiet = { ...request, onDelta: quietDelta(caller.log, request) };
   const attempt = () => attemptCall(caller, entry, quiet);
@@ -80,7 +83,7 @@ async function attemptCall(caller: Caller, entry: ModelEntry, request: ModelRequ
   }
 }
 
-/** The provider counts what it sent until it broke off, and all that it read: so do we. */
+/** The provider bills the input and the part of the answer that it sent, so the call is booked the same way. */
 function withCut(
   error: ModelError,
   entry: ModelEntry,
@@ -91,7 +94,7 @@ function withCut(
   return new ModelError(error.kind, error.message, { ...error, cut });
 }
 
-/** A listener that fails must not cost an answer that was paid for. */
+/** A failing listener must not lose an answer that was paid for. */
 function quietDelta(log: Log, { onDelta }: ModelRequest): (text: string) => void {
   return (text) => {
     try {

@@ -21,13 +21,13 @@ const CUT_BRIEF = { brief: 'cut its answer' };
 export interface SdkModel {
   readonly model: LanguageModelV3;
   readonly options?: SharedV3ProviderOptions;
-  /** Marks a message as the end of a cached prefix, where a provider wants to be told. */
+  /** Marks a message as the end of a cached prefix, for providers that need marks. */
   readonly cacheMark?: SharedV3ProviderOptions;
 }
 
 /**
- * One streamed call through a provider of the AI SDK, by its own interface: the SDK's `streamText` around it cost more
- * time than all the rest of a step. Throws what the provider throws: `toModelError` makes sense of it.
+ * Makes one streamed call through the AI SDK's provider interface: the SDK's `streamText` cost more time than the rest
+ * of a step. Throws what the provider throws; `toModelError` classifies it.
  */
 export async function streamReply(
   request: ModelRequest,
@@ -104,7 +104,7 @@ async function hear(
   const { finish } = heard;
   if (finish === undefined) throw new ModelError('transient', CUT, CUT_BRIEF);
   const { unified, raw } = finish.finishReason;
-  // A provider that did not tell why it stopped did not get that far.
+  // Without a finish reason the answer is incomplete.
   if (raw === undefined && (unified === 'other' || unified === 'error'))
     throw new ModelError('transient', CUT, CUT_BRIEF);
   if (unified === 'error') throw new ModelError('transient', `the answer ended with ${raw}`, CUT_BRIEF);
@@ -120,7 +120,7 @@ const FINISH = {
   other: 'other',
 } as const satisfies Record<Finish['finishReason']['unified'], ModelReply['finish']>;
 
-// Several compatible servers say `stop` though they call tools.
+// Several compatible servers send `stop` though they call tools.
 function finishOf({ finishReason: { unified } }: Finish, calls: readonly ToolCall[]): ModelReply['finish'] {
   return unified === 'stop' && calls.length > 0 ? 'tool-calls' : FINISH[unified];
 }
@@ -134,10 +134,10 @@ function toldUsage({ usage: { inputTokens, outputTokens } }: Finish): ToldUsage 
   };
 }
 
-/** No single call costs more: a broken meter must not empty a budget. */
+/** Maximum credible cost of a call: a broken meter must not empty a budget. */
 const MOST_USD = 10_000;
 
-/** `usage.cost` in USD, as OpenRouter and LiteLLM's proxy tell it. */
+/** `usage.cost` in USD, as OpenRouter and LiteLLM's proxy report it. */
 function toldCost(raw: unknown): number | null {
   const cost = isRecord(raw) ? raw.cost : undefined;
   return typeof cost === 'number' && cost >= 0 && cost <= MOST_USD ? cost : null;

@@ -1,6 +1,6 @@
 import type { ToldUsage } from '../providers/provider.js';
 
-/** A stream that broke off once something of an answer had come: that is paid for. `cause` is what broke it. */
+/** A stream broke off after a part of an answer, which has to be paid. `cause` is the original error. */
 export class BrokenOff extends Error {
   override readonly name = 'BrokenOff';
 

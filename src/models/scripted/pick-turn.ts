@@ -1,7 +1,7 @@
 import type { ChatMessage, ScriptPlace } from '../contract.js';
 import type { ScriptTurn } from './script-file.js';
 
-/** The turn that is played at a place: the first whose `when` matches, else the n-th of those without one. */
+/** The turn for a place: the first whose `when` matches, else the n-th of those without one. */
 export function pickTurn(
   turns: readonly ScriptTurn[],
   place: ScriptPlace,
@@ -23,7 +23,7 @@ function matches(when: NonNullable<ScriptTurn['when']>, place: ScriptPlace, hear
   );
 }
 
-/** What the model was told last: by a person or by tools. */
+/** The model's newest input: from a person or from tools. */
 function lastHeard(messages: readonly ChatMessage[]): string {
   const last = messages.findLast(({ role }) => role !== 'assistant');
   if (last?.role === 'user') return last.text;

@@ -15,7 +15,7 @@ const When = z.strictObject({
   contains: z.string().min(1).optional(),
 });
 
-/** As `z.json()`, and large integers. */
+/** As `z.json()`, plus large integers. */
 const Value: z.ZodType<Json> = z.lazy(() =>
   z.union([z.string(), z.number(), z.bigint(), z.boolean(), z.null(), z.array(Value), z.record(z.string(), Value)]),
 );

@@ -8,8 +8,8 @@ export interface ServerEvent {
 const LINE_END = /\r\n|\n|\r/;
 
 /**
- * Splits a stream of server-sent events (HTML standard, 9.2.6) into whole events, whatever pieces it comes in. An event
- * without data is left out. What is unfinished is kept in pieces, so a long line costs no more than its length.
+ * Splits a stream of server-sent events (HTML standard, 9.2.6) into whole events, however it is chunked. Leaves out
+ * events without data. Unfinished text is stored as pieces, so a long line costs no more than its length.
  */
 export function createSplitter() {
   const decoder = new TextDecoder();
@@ -56,7 +56,7 @@ export function createSplitter() {
     },
     /** Some servers leave out the blank line after their last event. */
     end: (): ServerEvent[] => [...take(decoder.decode()), ...takeLine(line.join('')), ...finish()],
-    /** Bytes of the event that is not finished, about. */
+    /** Approximate bytes of the unfinished event. */
     size: (): number => size,
   };
 }

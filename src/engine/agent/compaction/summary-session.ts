@@ -10,7 +10,7 @@ const SYSTEM =
 const TASK_CHARACTERS = 4_000;
 const LEAST_PIECE = 200;
 
-/** The session of the one call that sums up `old`: the same step, lane, models and money, with a prompt of its own. */
+/** The session of the call that summarizes `old`: the same step, lane, models and budgets, with its own prompt. */
 export function summarySession(
   session: Session,
   old: readonly Entry[],
@@ -42,13 +42,15 @@ function request(task: string, old: readonly Entry[], size: { readonly words: nu
   return `${ask}\n\nThe task:\n${fenced('untrusted', task.slice(0, TASK_CHARACTERS))}\n\nThe record:\n${fenced('untrusted', record(old, size.room))}`;
 }
 
-/** The record as text, each piece cut so that all of them fit into `room` tokens: the request may not overflow itself. */
+/**
+ * The record as text, each piece cut so that all of them fit into `room` tokens: the request itself must not overflow.
+ */
 function record(old: readonly Entry[], room: number): string {
   const pieces = old.flatMap(piecesOf);
   for (let most = 8_000; ; most = Math.floor(most / 2)) {
     const text = pieces.map((piece) => middleCut(piece, most)).join('\n\n');
     if (guessTokens(text) <= room) return text;
-    // So many pieces that none may be long: the newest count most.
+    // Too many pieces to show any at length: the newest matter most.
     if (most < LEAST_PIECE) return text.slice(-Math.floor(room));
   }
 }
@@ -71,7 +73,7 @@ function middleCut(text: string, most: number): string {
   return `${text.slice(0, half)} […] ${text.slice(-half)}`;
 }
 
-/** Where no model's summary is to be had: what can be told without one. */
+/** The summary without a model, when no model could write one. */
 export function plainSummary(old: readonly Entry[]): string {
   const before = old[0]?.why === 'compacted' && old[0].role === 'user' ? `${old[0].text.slice(-4_000)}\n\n` : '';
   const calls = old.flatMap((entry) => (entry.role === 'assistant' ? entry.calls : []));
