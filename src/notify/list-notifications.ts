@@ -17,7 +17,7 @@ export interface NotificationView {
   readonly state: string;
   readonly tries: number;
   readonly createdAt: string;
-  /** When it is next tried; null once it has ended. */
+  /** The time of the next try; null after the last. */
   readonly nextAt: string | null;
   readonly endedAt: string | null;
   readonly lastError: string | null;
@@ -38,7 +38,7 @@ interface Row {
   readonly lastError: string | null;
 }
 
-/** What was sent to whom, and what became of it, the newest first. */
+/** The notifications with their recipients and outcomes, newest first. */
 export async function listNotifications(
   { db }: Pick<Deps, 'db'>,
   caller: Caller,

@@ -1,10 +1,10 @@
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 
-/** Notifications tell of every workspace, and their secret signs for all. */
+/** Notifications cover every workspace, and the signing secret is the account's. */
 export function requireWhole(caller: Caller): void {
   if (caller.workspaces === null) return;
-  throw new Refusal('forbidden', 'notifications tell of every workspace, and you are narrowed to some', {
+  throw new Refusal('forbidden', 'notifications cover every workspace, and your access is limited to some', {
     need: 'every workspace',
   });
 }

@@ -4,7 +4,10 @@ import type { Caller } from '../shared/roles.js';
 import { requireWhole } from './require-whole.js';
 import { signingSecret } from './sign.js';
 
-/** Makes the account's next signing secret and shows it, this once. For a day POSTs are signed under the last one too. */
+/**
+ * Creates the account's next signing secret; the response is the only place where it appears. POSTs carry a signature
+ * by the previous secret too for one day.
+ */
 export async function rotateSigningSecret(deps: Deps, caller: Caller): Promise<{ readonly secret: string }> {
   requireWhole(caller);
   const version = await deps.db.transaction(async (sql) => {

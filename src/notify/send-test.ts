@@ -14,7 +14,7 @@ export interface TestOutcome {
   readonly channel: string;
   readonly target: string;
   readonly sent: boolean;
-  /** Why it was not. */
+  /** Why it was not sent. */
   readonly reason: string | null;
 }
 
@@ -26,8 +26,8 @@ interface Row {
 }
 
 /**
- * Sends a test at once to where the news of a workspace go, or those of the account, and says what became of it. As with
- * every notification, nothing is mailed to members who have lost access; the answer names them.
+ * Sends a test notification to the targets of a workspace or the account and returns each outcome. As with every
+ * notification, members who have lost access get no mail; the response names them.
  */
 export async function sendTest(
   deps: Deps,
@@ -46,7 +46,7 @@ export async function sendTest(
   const targets = { ...targetsIn([row.workspaceNotify, row.accountNotify]), events: null };
   const recipients = recipientsOf({ event: 'test', targets, deciders: [], members: [], onlyDeciders: false });
   if (recipients.length === 0)
-    throw new Refusal('conflict', 'nobody is told: give notify an email or a url first, in AGENTS.md or with PATCH');
+    throw new Refusal('conflict', 'notify has no target: give it an email or a url first, in AGENTS.md or with PATCH');
   const content = contentOf({
     event: 'test',
     data: {},

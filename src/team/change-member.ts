@@ -14,7 +14,7 @@ export interface ChangeMemberInput {
   readonly workspaces?: Scope | undefined;
 }
 
-/** Gives a member another role, other workspaces or both. It holds from their next request on. */
+/** Changes a member's role, workspaces or both. The change applies from their next request on. */
 export async function changeMember(
   deps: Pick<Deps, 'db'>,
   caller: Caller,
@@ -48,7 +48,7 @@ export async function changeMember(
   });
 }
 
-/** What somebody gave away while they might must not outlast it. */
+/** Revokes the invites of a member who may no longer give what these offer. */
 export async function revokeInvitesOf(sql: Sql, member: Pick<MemberRow, 'id'>): Promise<number> {
   const revoked = await sql.query(
     `UPDATE invite SET revoked_at = now()

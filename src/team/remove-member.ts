@@ -6,7 +6,7 @@ import { revokeInvitesOf } from './change-member.js';
 import { findMember, lockTeam } from './find-member.js';
 import { assertMayActOn, assertStill } from './rules.js';
 
-/** Removes a member: their sessions, their keys and the invites that they sent end with them. */
+/** Removes a member together with their sessions, their keys and the invites that they sent. */
 export async function removeMember(deps: Pick<Deps, 'db'>, caller: Caller, id: string): Promise<RemovedMember> {
   return deps.db.transaction(async (sql) => {
     await lockTeam(sql, caller);

@@ -6,7 +6,7 @@ import { findInvite } from './find-invite.js';
 import { lockTeam } from './find-member.js';
 import { assertMayEndInvite, assertStill } from './rules.js';
 
-/** Ends an open invite: its link is good for nothing from then on. One that is being accepted right now is not open. */
+/** Revokes an open invite, which voids its link. An invite that is being accepted at the same time is not open. */
 export async function revokeInvite(deps: Pick<Deps, 'db'>, caller: Caller, id: string): Promise<{ ok: true }> {
   await deps.db.transaction(async (sql) => {
     await lockTeam(sql, caller);

@@ -173,7 +173,7 @@ test('money, an end and a lost connection are mailed, by the run’s summary whe
   const lost = await started('## Work @worker\n\nTURNS=1', '', 'secrets: [O]\n');
   await untilTold(lost, ({ finishedAt }) => finishedAt !== null);
   await app.patch('/api/account', { notify: null });
-  expect(subjectsTo('admins@life.example')).toEqual([`${app.tenant}: the connection O has to be made anew`]);
+  expect(subjectsTo('admins@life.example')).toEqual([`${app.tenant}: the connection O has to be made again`]);
   for (const one of [...mailsTo(ops), ...mailsTo('admins@life.example')]) expectWhole(one);
 });
 
