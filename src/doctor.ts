@@ -42,7 +42,7 @@ async function main(): Promise<void> {
   const flags = process.argv.slice(2);
   const unknown = flags.find((flag) => flag !== '--json' && flag !== '--help');
   if (unknown !== undefined || flags.includes('--help')) {
-    process.stderr.write(unknown === undefined ? USAGE : `${unknown} is no option of the doctor.\n\n${USAGE}`);
+    process.stderr.write(unknown === undefined ? USAGE : `unknown option ${unknown}\n\n${USAGE}`);
     process.exitCode = unknown === undefined ? 0 : 2;
     return;
   }

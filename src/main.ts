@@ -86,7 +86,7 @@ async function start(life: ProcessLife): Promise<void> {
 function armOrIgnore(failpoint: string | null): void {
   if (failpoint === null) return;
   if (!process.argv.includes(FAILPOINT_FLAG)) {
-    say(`SERVICE_FAILPOINT=${failpoint} is ignored: it is for tests, and heard only with ${FAILPOINT_FLAG}. Unset it.`);
+    say(`SERVICE_FAILPOINT=${failpoint} is ignored: it is for tests, and works only with ${FAILPOINT_FLAG}. Unset it.`);
     return;
   }
   armFailpoint(failpoint);
@@ -177,7 +177,7 @@ async function migrate(
     if (error instanceof NewerDatabase) throw new StartError(`The database at ${host} ${error.message}.`);
     const what = isConnectionLost(error)
       ? `does not answer (${errorMessage(error)}): start it, or correct DATABASE_URL.`
-      : `cannot be used (${errorMessage(error)}): mend that, or correct DATABASE_URL.`;
+      : `cannot be used (${errorMessage(error)}): fix that, or correct DATABASE_URL.`;
     throw new StartError(`The database at ${host} ${what}`, { cause: error });
   }
 }
@@ -250,7 +250,7 @@ async function startApi(deps: Deps, life: ProcessLife): Promise<string> {
   const made = await bootstrapAccount(deps, async (account) => {
     await writeBootstrapFile(dataDir, { url: server.url, ...account });
   });
-  if (made) say(`Made the account "${made.account}" of ${made.email}. Its admin key is in ${file}`);
+  if (made) say(`Created the account "${made.account}" of ${made.email}. Its admin key is in ${file}`);
   else {
     const found = await renewBootstrapFile(dataDir, server.url);
     if (found === 'whole') say(`The admin key is in ${file}`);

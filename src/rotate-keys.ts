@@ -41,7 +41,7 @@ async function rotate(): Promise<number> {
 function report({ rewrapped, stuck, byKey }: Rotation, ids: readonly string[]): number {
   const [first = '', ...others] = ids;
   for (const why of stuck) say(`Left: ${why}.`);
-  say(`${rewrapped} wrapped anew; ${byKey.get(first) ?? 0} are under the key "${first}".`);
+  say(`${rewrapped} wrapped again; ${byKey.get(first) ?? 0} are under the key "${first}".`);
   for (const id of others) {
     const count = byKey.get(id) ?? 0;
     say(

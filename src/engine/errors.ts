@@ -3,7 +3,7 @@ import { Refusal, type RefusalKind } from '../shared/refusal.js';
 /** Refusals of these kinds are transient: the same work may succeed later, after any number of tries. */
 const PASSING: readonly RefusalKind[] = ['unavailable', 'rate_limited'];
 
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   return error instanceof Refusal && PASSING.includes(error.kind);
 }
 

@@ -58,7 +58,7 @@ function caseView({ cases }: EvalPlan, at: number, rows: readonly AttemptRow[]):
   const attempts = rows.flatMap(({ state, ...row }) => (state === 'skipped' ? [] : [attemptView({ ...row, state })]));
   const done = attempts.length > 0 && attempts.every(({ passed }) => passed !== null);
   const passRate = done ? attempts.filter(({ passed }) => passed).length / attempts.length : null;
-  const told = attempts.find(({ passed }) => passed === false) ?? attempts[0];
+  const shownAttempt = attempts.find(({ passed }) => passed === false) ?? attempts[0];
   const begun = attempts.some(({ state }) => state !== 'pending');
   return {
     name: title,
@@ -68,9 +68,9 @@ function caseView({ cases }: EvalPlan, at: number, rows: readonly AttemptRow[]):
     score: done ? attempts.reduce((sum, { score }) => sum + (score ?? 0), 0) / attempts.length : null,
     passRate,
     threshold,
-    assertions: told?.assertions ?? [],
-    error: told?.error ?? null,
-    runId: told?.runId ?? null,
+    assertions: shownAttempt?.assertions ?? [],
+    error: shownAttempt?.error ?? null,
+    runId: shownAttempt?.runId ?? null,
     costUsd: attempts.reduce((sum, { costUsd }) => sum + costUsd, 0),
     ...(attempts.length > 1 ? { repeats: attempts } : {}),
   };

@@ -1,13 +1,13 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { isPassing } from '../engine/index.js';
+import { isTransient } from '../engine/index.js';
 import { errorMessage } from '../shared/refusal.js';
 import type { Begun } from '../workflows/contract.js';
 import { failAttempt } from './work/attempt-row.js';
 import { beginAttempt } from './work/begin-attempt.js';
 import { closeEval, endEval, openEval } from './work/end-eval.js';
 import { gradeAttempt } from './work/grade-attempt.js';
-import { settleLost } from './work/judge-books.js';
+import { settleLostJudgeCall } from './work/judge-books.js';
 import { PutOff } from './work/judge-call.js';
 
 const MOST_FAILURES = 5;
@@ -39,12 +39,12 @@ async function orFail<T>(
   try {
     return await work();
   } catch (error) {
-    if (signal?.aborted || isPassing(error) || error instanceof PutOff) throw error;
+    if (signal?.aborted || isTransient(error) || error instanceof PutOff) throw error;
     const failures = await countFailure(deps.db, at);
     deps.log.error({ err: error, evalRun: at.evalRunId, k: at.k, failures }, 'an attempt of an eval failed');
     if (failures < MOST_FAILURES) throw error;
     await deps.db.transaction(async (sql) => {
-      await settleLost(sql, at);
+      await settleLostJudgeCall(sql, at);
       await failAttempt(sql, at, `the service failed ${failures} times here: ${errorMessage(error)}`);
     });
     return failed;

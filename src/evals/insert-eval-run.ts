@@ -4,7 +4,7 @@ import type { Json } from '../shared/json.js';
 import { toNano } from '../shared/money.js';
 import { storableJson } from '../shared/storable-json.js';
 import type { EvalPlan } from '../workspace/index.js';
-import { tellFailed } from './tell-failed.js';
+import { reportFailedEval } from './tell-failed.js';
 
 /**
  * Limit for the attempts of a run: more repeats are not a useful test, and their history would exceed Temporal's limit.
@@ -66,7 +66,7 @@ export async function insertEvalRun(sql: Sql, run: NewEvalRun): Promise<string> 
       run.librarySeq,
     ],
   });
-  if (tooMany) await tellFailed(sql, id);
+  if (tooMany) await reportFailedEval(sql, id);
   return id;
 }
 

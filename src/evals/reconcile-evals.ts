@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.js';
-import { post } from '../engine/index.js';
+import { enqueueOutbox } from '../engine/index.js';
 import { closeEval } from './work/end-eval.js';
 
 const GRACE_MS = 60_000;
@@ -22,7 +22,7 @@ export async function reconcileEvals(
   for (const { id } of live) {
     const state = await deps.workflows.describeRun(id);
     if (state === 'missing') {
-      await post(deps.db, id, 'start-eval');
+      await enqueueOutbox(deps.db, id, 'start-eval');
       started.push(id);
     } else if (state === 'closed') {
       await closeEval(deps, id, 'lost: its workflow has ended without it');

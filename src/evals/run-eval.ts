@@ -1,6 +1,6 @@
 import { audit, type Once } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
-import { assertMonths, tellRuns } from '../engine/index.js';
+import { announceRuns, assertMonths } from '../engine/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -65,7 +65,7 @@ export async function runEval(deps: Deps, caller: Caller, input: RunEvalInput): 
     return started;
   });
   failpoint('run-committed');
-  void tellRuns(deps, [answer.evalRunId]);
+  void announceRuns(deps, [answer.evalRunId]);
   return answer;
 }
 

@@ -13,7 +13,7 @@ const MOST_CHARACTERS = 300;
  * Reports a failed eval run in the transaction of its end: raises `eval.failed`, which starts listening flows, and
  * notifies subscribers. Runs that a person stopped have not failed. Previews send no notifications.
  */
-export async function tellFailed(sql: Sql, evalRunId: string): Promise<void> {
+export async function reportFailedEval(sql: Sql, evalRunId: string): Promise<void> {
   const [row] = await sql.query<EvalRunRow & { readonly workspaceId: string }>({
     name: 'ended-eval',
     text: `SELECT x.*, y.workspace_id AS "workspaceId" FROM (${EVAL_RUNS} WHERE e.id = $1) x

@@ -16,7 +16,7 @@ export function readYaml(text: string, path: string): YamlFile {
   const faults = document.errors.map(
     (error) => `line ${lines.linePos(error.pos[0]).line}: ${firstLine(error.message)}`,
   );
-  if (faults.length > 0) throw new Error(`${path} is no valid YAML: ${faults.join('; ')}`);
+  if (faults.length > 0) throw new Error(`${path} is not valid YAML: ${faults.join('; ')}`);
   return {
     value: toValue(document, path),
     lineOf: (at) => lines.linePos(offsetOf(document, at)).line,
@@ -27,7 +27,7 @@ function toValue(document: Document, path: string): unknown {
   try {
     return withDoubles(document.toJS());
   } catch (error) {
-    throw new Error(`${path} is no valid YAML: ${errorMessage(error)}`);
+    throw new Error(`${path} is not valid YAML: ${errorMessage(error)}`);
   }
 }
 

@@ -3,13 +3,13 @@ import type { Deps } from '../deps.js';
 import {
   abortLive,
   admitRun,
+  announceRuns,
   assertMonths,
+  enqueueOutbox,
   isFull,
   lockSlots,
-  post,
   type SlotClaim,
   slotOf,
-  tellRuns,
 } from '../engine/index.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
@@ -68,7 +68,7 @@ export async function beginRun(
   await insertRun(sql, { ...run, runId, trigger, at, slots: claim ? [runId] : null });
   await fill(runId);
   if (!claim) {
-    await post(sql, runId, 'start');
+    await enqueueOutbox(sql, runId, 'start');
     return { runId, moved: [runId], stopped: [] };
   }
   const { granted, stopped } = await admitRun(sql, { id: runId, workspaceId: run.workspace.id }, claim);
@@ -79,7 +79,7 @@ export async function beginRun(
 export function tellBegun(deps: Deps, { moved, stopped }: BegunRun): void {
   failpoint('run-committed');
   for (const id of stopped) abortLive(id);
-  void tellRuns(deps, moved);
+  void announceRuns(deps, moved);
 }
 
 function claimOf({ plan, input }: NewRun, trigger: JsonObject): SlotClaim | null {

@@ -1,5 +1,5 @@
 import type { Sql } from '../db/contract.js';
-import { appendEvent, type BudgetGate, isBudgetGate, post } from '../engine/index.js';
+import { appendEvent, type BudgetGate, enqueueOutbox, isBudgetGate } from '../engine/index.js';
 import { isRecord, type Json } from '../shared/json.js';
 import type { Actor } from '../shared/roles.js';
 
@@ -66,5 +66,5 @@ async function decideToo(sql: Sql, gate: OtherGate, decided: BudgetDecision): Pr
   const { step, item, round, id: park } = gate;
   const data = { step, item, round, park, decision, text, by: actor.label, via, note, with: decided.park };
   await appendEvent(sql, gate.run, { type: 'approval.decided', data, gates: -1 });
-  await post(sql, gate.run, 'approval', gate.id);
+  await enqueueOutbox(sql, gate.run, 'approval', gate.id);
 }

@@ -1,7 +1,7 @@
 import { audit, type Once } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { appendEvent, escalateGate, type GateSpec, post, tellRuns } from '../engine/index.js';
+import { announceRuns, appendEvent, enqueueOutbox, escalateGate, type GateSpec } from '../engine/index.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import { canonicalJson, type Json } from '../shared/json.js';
@@ -83,7 +83,7 @@ async function decide(deps: Deps, caller: Caller, input: Ask): Promise<Decided> 
       throw error;
     });
   failpoint(input.decision === 'approve' && answer.decided < answer.need ? 'vote-counted' : 'decision-committed');
-  void tellRuns(deps, [input.runId, ...also]);
+  void announceRuns(deps, [input.runId, ...also]);
   return answer;
 }
 
@@ -225,7 +225,7 @@ async function count(sql: Sql, run: LockedRun, park: OpenPark, ballot: Ballot): 
     },
     gates: final ? -1 : 0,
   });
-  if (final) await post(sql, run.id, 'approval', park.id);
+  if (final) await enqueueOutbox(sql, run.id, 'approval', park.id);
   const budget = final ? budgetOf(park.spec) : null;
   const more = {
     runId: run.id,

@@ -1,6 +1,6 @@
 import { audit } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
-import { appendEvent, post, tellRuns } from '../engine/index.js';
+import { announceRuns, appendEvent, enqueueOutbox } from '../engine/index.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import type { Json } from '../shared/json.js';
@@ -66,11 +66,11 @@ export async function releaseEvent(
     });
     const by = { tenant: input.tenant, actor: BY, address: input.address ?? null };
     await audit(sql, by, 'run.event', input.runId, { step: park.step, workspace: run.workspace });
-    await post(sql, input.runId, 'event', park.id);
+    await enqueueOutbox(sql, input.runId, 'event', park.id);
     return park.step;
   });
   failpoint('decision-committed');
-  void tellRuns(deps, [input.runId]);
+  void announceRuns(deps, [input.runId]);
   return { ok: true, runId: input.runId, step };
 }
 

@@ -1,6 +1,6 @@
 import { audit } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
-import { abortLive, endRuns, tellRuns } from '../engine/index.js';
+import { abortLive, announceRuns, endRuns } from '../engine/index.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 import { lockRun } from './run-rows.js';
@@ -23,6 +23,6 @@ export async function stopRun(
     return ids;
   });
   for (const id of stopped) abortLive(id);
-  void tellRuns(deps, stopped);
+  void announceRuns(deps, stopped);
   return { ok: true, stopped: stopped.length > 0 };
 }

@@ -6,10 +6,10 @@ import type { FlowRef } from '../workflows/contract.js';
 import type { WorkspaceRow } from '../workspaces/index.js';
 import { beginFiring } from './begin-firing.js';
 import { type Due, dueTimes } from './due-times.js';
-import { endLast } from './end-last.js';
+import { endPreviousRuns } from './end-last.js';
 import { forgetFirings, recordFiring, recordLeftOut } from './record-firing.js';
 import { isFiring, liveScheduled, lockSchedule, type ScheduleRow } from './schedule-row.js';
-import { hasFewTold, tellSchedules } from './tell-schedules.js';
+import { needsMoreMoments, syncSchedules } from './tell-schedules.js';
 
 /** Maximum number of runs that wait behind an active run (`overlap: queue`). */
 const MOST_WAITING = 100;
@@ -21,19 +21,19 @@ const MOST_WAITING = 100;
  */
 export async function fireSchedule(deps: Deps, ref: FlowRef, at: number): Promise<void> {
   const now = Math.max(at, deps.clock.now());
-  await endLast(deps, ref, now);
+  await endPreviousRuns(deps, ref, now);
   const begun = await deps.db.transaction(async (sql) => {
     const found = await lockSchedule(sql, ref);
     if (!found || !isFiring(found.schedule)) return [];
     const due = dueTimes(found.schedule, now);
     const runs = await fireAll(deps, sql, { ref, ...found, due });
     if (runs.length > 0) failpoint('firing-written');
-    await settle(sql, ref, found.schedule, now);
+    await advanceCursor(sql, ref, found.schedule, now);
     return runs;
   });
   if (begun.length > 0) failpoint('firing-committed');
   for (const run of begun) tellBegun(deps, run);
-  await tellSchedules(deps, ref);
+  await syncSchedules(deps, ref);
 }
 
 interface Fire {
@@ -87,12 +87,12 @@ async function countWaiting(sql: Sql, { workspace, flow }: FlowRef): Promise<num
   return row?.count ?? 0;
 }
 
-async function settle(sql: Sql, ref: FlowRef, schedule: ScheduleRow, now: number): Promise<void> {
+async function advanceCursor(sql: Sql, ref: FlowRef, schedule: ScheduleRow, now: number): Promise<void> {
   await forgetFirings(sql, ref);
   await sql.query({
     name: 'settle-schedule',
     text: `UPDATE schedule SET settled_until = greatest(settled_until, to_timestamp($3::float8 / 1000)), told = told AND NOT $4
       WHERE workspace_id = $1 AND flow = $2`,
-    values: [ref.workspace, ref.flow, now, hasFewTold(schedule, now)],
+    values: [ref.workspace, ref.flow, now, needsMoreMoments(schedule, now)],
   });
 }

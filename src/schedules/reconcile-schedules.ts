@@ -3,7 +3,7 @@ import type { Deps } from '../deps.js';
 import type { KeptSchedule } from '../temporal/index.js';
 import type { FlowRef } from '../workflows/contract.js';
 import { SCHEDULE_COLUMNS, type ScheduleRow } from './schedule-row.js';
-import { noteOf, tellSchedules, toldTimes } from './tell-schedules.js';
+import { nextMoments, noteOf, syncSchedules } from './tell-schedules.js';
 
 export interface Drift extends FlowRef {
   readonly says:
@@ -24,7 +24,7 @@ export async function findDrift(deps: Pick<Deps, 'db' | 'workflows'>, now: numbe
   for (const row of rows) {
     const one = kept.get(keyOf(row));
     kept.delete(keyOf(row));
-    if (!row.told) continue;
+    if (!row.synced) continue;
     const says = driftOf(row, one, now);
     if (says) found.push({ workspace: row.workspace, flow: row.flow, says });
   }
@@ -40,7 +40,7 @@ export async function findDrift(deps: Pick<Deps, 'db' | 'workflows'>, now: numbe
 const keyOf = ({ workspace, flow }: FlowRef): string => `${workspace}/${flow}`;
 
 function driftOf(row: ScheduleRow, kept: KeptSchedule | undefined, now: number): Drift['says'] | null {
-  const times = row.enabled ? toldTimes(row, now + LAG_MS) : [];
+  const times = row.enabled ? nextMoments(row, now + LAG_MS) : [];
   if (times.length === 0) return kept ? 'has a schedule in Temporal that nothing asks for' : null;
   if (!kept) return 'has no schedule in Temporal';
   const next = kept.next.filter((at) => at > now + LAG_MS);
@@ -64,7 +64,7 @@ export async function reconcileSchedules(deps: Deps): Promise<readonly Drift[]> 
     if (known.length === 0) await deps.workflows.deleteSchedule({ workspace, flow });
   }
   if (drift.length > 0) deps.log.warn({ drift }, 'Temporal schedules had drifted, synced again');
-  await tellSchedules(deps);
+  await syncSchedules(deps);
   return drift;
 }
 

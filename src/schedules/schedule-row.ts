@@ -22,12 +22,12 @@ export interface ScheduleRow {
   /** Every time up to this one has fired or was left out. */
   readonly settledUntil: Date;
   readonly version: bigint;
-  readonly told: boolean;
-  readonly toldUntil: Date | null;
+  readonly synced: boolean;
+  readonly syncedUntil: Date | null;
 }
 
 export const SCHEDULE_COLUMNS = `s.workspace_id AS workspace, s.flow, s.cron, s.timezone, s.catch_up AS "catchUp", s.overlap,
-  s.enabled, s.paused, s.gone, s.settled_until AS "settledUntil", s.version, s.told, s.told_until AS "toldUntil"`;
+  s.enabled, s.paused, s.gone, s.settled_until AS "settledUntil", s.version, s.told AS synced, s.told_until AS "syncedUntil"`;
 
 /**
  * Why the times of a schedule cannot be computed; null when they can. A deploy refuses such a line, but a row may

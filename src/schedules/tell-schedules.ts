@@ -5,7 +5,7 @@ import { cronTimes } from '../workspace/index.js';
 import { isOn, SCHEDULE_COLUMNS, type ScheduleRow, scheduleFault } from './schedule-row.js';
 
 /** Number of moments that Temporal gets at once; it gets more when half of them have passed. */
-const TOLD_TIMES = 64;
+const MOMENTS_AT_ONCE = 64;
 /** The last moment that Temporal's calendars accept. */
 const LAST_MOMENT = Date.UTC(2100, 0, 1);
 /** A due time this late was missing in Temporal's schedule, or its wake-up was lost. */
@@ -13,10 +13,10 @@ const LATE_MS = 30_000;
 const AT_ONCE = 10;
 
 /** The next moments that Temporal needs to know; empty for a schedule whose times cannot be computed. */
-export function toldTimes(
+export function nextMoments(
   { cron, timezone }: Pick<ScheduleRow, 'cron' | 'timezone'>,
   now: number,
-  count = TOLD_TIMES,
+  count = MOMENTS_AT_ONCE,
 ): number[] {
   const times: number[] = [];
   if (scheduleFault({ cron, timezone }) !== null) return times;
@@ -28,35 +28,35 @@ export function toldTimes(
 }
 
 /** True if less than half of the moments that Temporal got are still ahead, and there are more. */
-export function hasFewTold(schedule: ScheduleRow, now: number): boolean {
-  const last = toldTimes(schedule, now, TOLD_TIMES / 2).at(-1);
-  return last !== undefined && last > (schedule.toldUntil?.getTime() ?? 0);
+export function needsMoreMoments(schedule: ScheduleRow, now: number): boolean {
+  const last = nextMoments(schedule, now, MOMENTS_AT_ONCE / 2).at(-1);
+  return last !== undefined && last > (schedule.syncedUntil?.getTime() ?? 0);
 }
 
 /** Sends the schedules that are not synced to Temporal: of one flow, or of all. Returns how many were synced. */
-export async function tellSchedules(deps: Deps, only: FlowRef | null = null): Promise<number> {
+export async function syncSchedules(deps: Deps, only: FlowRef | null = null): Promise<number> {
   const rows = await deps.db.query<ScheduleRow>({
-    name: 'untold-schedules',
+    name: 'unsynced-schedules',
     text: `SELECT ${SCHEDULE_COLUMNS} FROM schedule s
       WHERE NOT told AND ($1::text IS NULL OR (workspace_id = $1 AND flow = $2)) ORDER BY version LIMIT 200`,
     values: [only?.workspace ?? null, only?.flow ?? null],
   });
-  let told = 0;
+  let synced = 0;
   const next = rows.values();
-  const tell = async (): Promise<void> => {
-    for (const row of next) if (await tellOne(deps, row)) told += 1;
+  const syncNext = async (): Promise<void> => {
+    for (const row of next) if (await syncOne(deps, row)) synced += 1;
   };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, rows.length) }, tell));
-  return told;
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, rows.length) }, syncNext));
+  return synced;
 }
 
 /** Identifies the state that Temporal's schedule was made from. It is kept as the schedule's note. */
 export const noteOf = ({ version }: Pick<ScheduleRow, 'version'>): string => `signalbox ${version}`;
 
-async function tellOne(deps: Deps, row: ScheduleRow): Promise<boolean> {
+async function syncOne(deps: Deps, row: ScheduleRow): Promise<boolean> {
   try {
     const now = deps.clock.now();
-    const times = row.gone || !row.enabled ? [] : toldTimes(row, now);
+    const times = row.gone || !row.enabled ? [] : nextMoments(row, now);
     if (times.length === 0) await deps.workflows.deleteSchedule(row);
     else
       await deps.workflows.putSchedule({
@@ -67,7 +67,7 @@ async function tellOne(deps: Deps, row: ScheduleRow): Promise<boolean> {
         wake: isLate(row, now),
       });
     failpoint('schedule-told');
-    await markTold(deps, row, times.at(-1) ?? null);
+    await markSynced(deps, row, times.at(-1) ?? null);
     logFault(deps, row);
     return true;
   } catch (error) {
@@ -90,12 +90,12 @@ const refOf = ({ workspace, flow }: FlowRef): FlowRef => ({ workspace, flow });
 
 function isLate(row: ScheduleRow, now: number): boolean {
   if (row.paused) return false;
-  const [due] = toldTimes(row, row.settledUntil.getTime(), 1);
+  const [due] = nextMoments(row, row.settledUntil.getTime(), 1);
   return due !== undefined && due < now - LATE_MS;
 }
 
 /** Marks the row synced. If it changed during the sync, marks it unsynced, so that the newer state is sent again. */
-async function markTold(deps: Deps, row: ScheduleRow, until: number | null): Promise<void> {
+async function markSynced(deps: Deps, row: ScheduleRow, until: number | null): Promise<void> {
   const key = [row.workspace, row.flow, row.version];
   const marked = row.gone
     ? await deps.db.query(

@@ -34,7 +34,7 @@ export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsO
   const eagerStarts = connection instanceof NativeConnection ? EagerStarts.of(connection) : null;
   const calls = boundCalls(connection);
   const { call } = calls;
-  const tell = (runId: string, work: (handle: WorkflowHandle) => Promise<unknown>) =>
+  const callRun = (runId: string, work: (handle: WorkflowHandle) => Promise<unknown>) =>
     call(() => work(client.workflow.getHandle(runId))).then(() => undefined, unless(WorkflowNotFoundError, undefined));
 
   const startOnce = (type: string, workflowId: string, { input, isEager }: { input: object; isEager: boolean }) =>
@@ -69,9 +69,9 @@ export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsO
           taskQueue,
         }),
       ).then(() => undefined),
-    signalRun: (runId, signal, park) => tell(runId, (handle) => handle.signal(signal, park)),
-    cancelRun: (runId) => tell(runId, (handle) => handle.cancel()),
-    terminateRun: (runId, reason) => tell(runId, (handle) => handle.terminate(reason)),
+    signalRun: (runId, signal, park) => callRun(runId, (handle) => handle.signal(signal, park)),
+    cancelRun: (runId) => callRun(runId, (handle) => handle.cancel()),
+    terminateRun: (runId, reason) => callRun(runId, (handle) => handle.terminate(reason)),
     describeRun: (runId) =>
       call(() => client.workflow.getHandle(runId).describe()).then(
         ({ status }) => (status.name === 'RUNNING' ? 'running' : 'closed'),

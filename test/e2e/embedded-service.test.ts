@@ -137,7 +137,7 @@ test('a database that refuses us, and a certificate that is not there, are sente
     ),
   );
   expect(failures).toEqual([
-    `exit 1: The database at ${wrong.host} cannot be used (database "not-there" does not exist): mend that, or correct DATABASE_URL.`,
+    `exit 1: The database at ${wrong.host} cannot be used (database "not-there" does not exist): fix that, or correct DATABASE_URL.`,
     expect.stringMatching(/^exit 1: \/nowhere\/ca\.pem cannot be read \(.*\): correct DATABASE_CA\.$/),
   ]);
   await drop();

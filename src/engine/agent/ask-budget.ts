@@ -16,7 +16,7 @@ import type { Session } from './session.js';
  * The state of a step that asked for more money: a stop while it is undecided, null when it may retry. Throws
  * BudgetRefused after a rejection.
  */
-export async function standOnBudget(session: Session): Promise<Stop | null> {
+export async function resumeBudgetGate(session: Session): Promise<Stop | null> {
   const gates = budgetGates(session);
   const last = gates.at(-1);
   if (!last) return null;
@@ -26,7 +26,7 @@ export async function standOnBudget(session: Session): Promise<Stop | null> {
 }
 
 function refusedBy({ lane }: Session, { decidedBy, note }: ParkRow, gate: BudgetGate): BudgetRefused {
-  const who = (decidedBy as { label?: string } | null)?.label ?? 'somebody';
+  const who = (decidedBy as { label?: string } | null)?.label ?? 'a person';
   const tail = note ? `: ${note}` : '';
   return new BudgetRefused(
     gate.runId ?? lane.run.rootId,
@@ -89,7 +89,7 @@ function specOf({ step }: Session, budget: BudgetGate): Json {
   const used = `The budget of ${of}, $${budgetUsd}, is used up: $${spentUsd} is spent, and the next call does not fit.`;
   const ask =
     raiseUsd === null
-      ? `${used} Raise it, then approve to go on; reject to fail the run.`
+      ? `${used} Raise it, then approve to continue; reject to fail the run.`
       : `${used} Approve to grant another $${raiseUsd}; reject to fail the run.`;
   const { n, title } = step;
   return {

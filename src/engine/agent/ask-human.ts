@@ -5,7 +5,8 @@ export const askHuman: AgentTool = {
   ref: 'ask_human',
   spec: {
     name: 'ask_human',
-    description: 'Ask a person one question and wait for the answer. Use it when you cannot go on without a decision.',
+    description:
+      'Ask a person one question and wait for the answer. Use it when you cannot continue without a decision.',
     parameters: {
       type: 'object',
       properties: {

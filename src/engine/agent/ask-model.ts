@@ -18,7 +18,7 @@ export async function askModel(
 ): Promise<ModelReply> {
   const { lane, step, state, agent, purpose } = session;
   const sink = sinkOf(session);
-  const told = lane.hidden.redactor.stream(sink.push);
+  const masked = lane.mask.redactor.stream(sink.push);
   const { temperature } = agent.config;
   try {
     const reply = await lane.deps.models.call({
@@ -41,21 +41,21 @@ export async function askModel(
         input: shown(lane.run.input ?? undefined),
       },
       signal: session.signal,
-      ...(purpose === 'turn' ? { onDelta: told.write } : {}),
+      ...(purpose === 'turn' ? { onDelta: masked.write } : {}),
     });
-    told.end();
-    return lane.hidden.value(reply);
+    masked.end();
+    return lane.mask.value(reply);
   } catch (error) {
     // If another worker took the lane over, that worker emits the reset.
     if (!lane.signal.aborted) await sink.drop();
-    throw lane.hidden.error(error);
+    throw lane.mask.error(error);
   } finally {
     sink.end();
   }
 }
 
 /** Withdraws what a call may have streamed before its process died, since it is made again. */
-export async function resetTold(session: Session): Promise<void> {
+export async function resetStream(session: Session): Promise<void> {
   if (session.purpose === 'turn') await sinkOf(session).reset();
 }
 

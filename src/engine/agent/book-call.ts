@@ -1,9 +1,9 @@
 import type { CutUsage, ModelError, ModelReply, ResolvedModel } from '../../models/contract.js';
 import { writeStep } from '../lane/lane.js';
-import { type Deaths, deathsTold, NO_DEATHS } from './deaths.js';
-import { storedWaited, type Waited, waitedTold } from './judge-failures.js';
+import { type Deaths, deathFields, NO_DEATHS } from './deaths.js';
+import { storedWaited, type Waited, waitFields } from './judge-failures.js';
 import type { Reserve } from './reserve.js';
-import { modelTold, servedBy } from './served-by.js';
+import { modelFields, servedBy } from './served-by.js';
 import { callKey, journalKey, modelCall, type Session, say } from './session.js';
 
 /** A call of a turn, with its reservation. */
@@ -29,11 +29,11 @@ export function bookReply(
     state: 'finished',
     result: { cost: cost === null ? null : String(cost) },
   });
-  settle(session, model, { ...made, used: reply, estimated: reply.estimated });
+  bookUsage(session, model, { ...made, used: reply, estimated: reply.estimated });
   lane.writer.event('model.finished', {
     ...placeOf(session, turn),
     round: state.round,
-    ...modelTold(model),
+    ...modelFields(model),
     tokens: usage,
     costUsd: usdOf(cost),
     ...(reply.estimated ? { estimated: true } : {}),
@@ -59,10 +59,10 @@ export function bookCut(
 ): void {
   const { turn, error, cut } = made;
   markInterrupted(session, turn, { error: error.message });
-  settle(session, model, { ...made, used: cut, estimated: true });
+  bookUsage(session, model, { ...made, used: cut, estimated: true });
   session.lane.writer.event('model.cut', {
     ...placeOf(session, turn),
-    ...modelTold(model),
+    ...modelFields(model),
     error: error.message,
     tokens: cut.usage,
     costUsd: usdOf(cut.costNano),
@@ -75,7 +75,7 @@ interface Settled extends Made {
   readonly estimated: boolean;
 }
 
-function settle(session: Session, model: ResolvedModel, { reserve, used, estimated }: Settled): void {
+function bookUsage(session: Session, model: ResolvedModel, { reserve, used, estimated }: Settled): void {
   const { lane, state, step } = session;
   const { usage, costNano, costSource } = used;
   const { batch } = lane.writer;
@@ -101,7 +101,7 @@ function settle(session: Session, model: ResolvedModel, { reserve, used, estimat
 }
 
 /** Books an unfinished call at its reservation: it may have been paid for. */
-export function settleLost(session: Session, turn: number, { model, held }: { model: string; held: bigint }): void {
+export function settleLostCall(session: Session, turn: number, { model, held }: { model: string; held: bigint }): void {
   const { lane, state, step, models } = session;
   const { batch } = lane.writer;
   batch.release += held;
@@ -147,7 +147,7 @@ export function markInterrupted(
     name: firstServed(session),
     acts: false,
     state: 'interrupted',
-    result: { error, ...waitedTold(waited), ...deathsTold(deaths) },
+    result: { error, ...waitFields(waited), ...deathFields(deaths) },
   });
 }
 

@@ -4,15 +4,15 @@ import { isRecord } from '../../shared/json.js';
 import type { Stop } from '../../workflows/contract.js';
 import { ContextOverflow, OverBudget, StepFailure } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';
-import { putOff, putOffWork } from '../lane/put-off.js';
-import { askForBudget, standOnBudget } from './ask-budget.js';
-import { resetTold } from './ask-model.js';
-import { bookCut, bookReply, firstServed, markInterrupted, placeOf, settleLost, waitedOf } from './book-call.js';
-import { takePools } from './caps.js';
+import { postpone, postponeWork } from '../lane/put-off.js';
+import { askForBudget, resumeBudgetGate } from './ask-budget.js';
+import { resetStream } from './ask-model.js';
+import { bookCut, bookReply, firstServed, markInterrupted, placeOf, settleLostCall, waitedOf } from './book-call.js';
+import { loadPools } from './caps.js';
 import { type Deaths, isSuspect, readDeaths, startMark } from './deaths.js';
-import { type CallEnd, judgeFailures, waitedTold } from './judge-failures.js';
+import { type CallEnd, judgeFailures, waitFields } from './judge-failures.js';
 import { type Reserve, reserveFor, UsedUp } from './reserve.js';
-import { modelTold, servedBy } from './served-by.js';
+import { modelFields, servedBy } from './served-by.js';
 import { callKey, journalKey, modelCall, type Session, turnsOf } from './session.js';
 import { makeInTurn } from './suspect-call.js';
 import { type Answered, type CallInHand, type FailedModel, tryModels } from './try-models.js';
@@ -37,11 +37,11 @@ async function makeModelCall(session: Session, call: Call): Promise<Stop | null>
   try {
     const tried = await tryModels(session, call);
     if ('kind' in tried) return tried;
-    if (!('reply' in tried)) return await giveUp(session, call, tried);
-    return await take(session, call, tried);
+    if (!('reply' in tried)) return await handleNoAnswer(session, call, tried);
+    return await bookAnswer(session, call, tried);
   } catch (error) {
     // No later attempt reads this attempt's journal, so the interrupted call is settled here.
-    if (session.timedOut()) settleCut(session, call, 'cut by the timeout of the step');
+    if (session.timedOut()) settleOpenCall(session, call, 'cut by the timeout of the step');
     else if (session.signal.aborted && session.lane.leaving()) await leaveCall(session, call);
     throw error;
   }
@@ -58,13 +58,13 @@ function callInHand(session: Session, turn: number, deaths: Deaths): Call {
     turn,
     waits: waitedOf(session, turn).waits,
     deaths,
-    isOut: false,
+    isPending: false,
     reserve: null,
     async open() {
       if (call.reserve) return call.reserve;
-      const begun = await begin(session, turn, deaths);
-      if (!('kind' in begun)) call.reserve = begun;
-      return begun;
+      const reserved = await reserveCall(session, turn, deaths);
+      if (!('kind' in reserved)) call.reserve = reserved;
+      return reserved;
     },
     async bookCut(model: ResolvedModel, error: ModelError, cut: CutUsage) {
       const { reserve } = call;
@@ -79,9 +79,9 @@ function callInHand(session: Session, turn: number, deaths: Deaths): Call {
   return call;
 }
 
-async function take(session: Session, call: Call, { model, reply, ms }: Answered): Promise<null> {
+async function bookAnswer(session: Session, call: Call, { model, reply, ms }: Answered): Promise<null> {
   const { turn, reserve } = call;
-  if (!reserve) throw new Error('an answer came to a call that was not begun');
+  if (!reserve) throw new Error('a call without a reservation was answered');
   failpoint('model-answered');
   bookReply(session, model, { turn, reserve, reply, ms });
   call.reserve = null;
@@ -91,29 +91,29 @@ async function take(session: Session, call: Call, { model, reply, ms }: Answered
 
 /** On shutdown: the next worker makes the call again, and no death is counted. */
 async function leaveCall(session: Session, call: Call): Promise<void> {
-  settleCut(session, call, WORKER_LEFT);
+  settleOpenCall(session, call, WORKER_LEFT);
   await session.lane.writer.flush().catch(() => undefined);
 }
 
-function settleCut(session: Session, call: Call, error: string): void {
+function settleOpenCall(session: Session, call: Call, error: string): void {
   const { turn, reserve, deaths } = call;
   if (!reserve) return;
   markInterrupted(session, turn, { error, deaths });
   // Between two tries nothing is open: the last one has failed, and is booked if it cost anything.
-  if (call.isOut) settleLost(session, turn, { model: firstServed(session), held: reserve.nano });
+  if (call.isPending) settleLostCall(session, turn, { model: firstServed(session), held: reserve.nano });
   else session.lane.writer.batch.release += reserve.nano;
   call.reserve = null;
 }
 
 /** Reserves the maximum cost of the call and writes its start; or returns when to try again. */
-async function begin(session: Session, turn: number, deaths: Deaths): Promise<Stop | Reserve> {
+async function reserveCall(session: Session, turn: number, deaths: Deaths): Promise<Stop | Reserve> {
   const { writer } = session.lane;
   const [first] = session.models;
   if (!first) throw new StepFailure('no model is configured for this step');
-  const asked = await standOnBudget(session);
+  const asked = await resumeBudgetGate(session);
   if (asked) return asked;
-  const pools = await takePools(session);
-  settleOthers(session, isThis(session, turn));
+  const pools = await loadPools(session);
+  settleOthers(session, isCall(session, turn));
   const settled = settleInterrupted(session, turn);
   const reserve = await reserveFor(session, pools).catch(async (error: unknown) => {
     // The interrupted call used up the budget and will not be repeated: write its end.
@@ -133,13 +133,13 @@ async function begin(session: Session, turn: number, deaths: Deaths): Promise<St
     state: 'started',
     result: {
       reserve: String(reserve.nano),
-      ...waitedTold(waitedOf(session, turn)),
+      ...waitFields(waitedOf(session, turn)),
       ...startMark(session.lane.deps.workerId, deaths),
     },
   });
   writer.batch.reserve += reserve.nano;
-  const told = isSuspect(deaths) ? { alone: true } : {};
-  writer.event('model.started', { ...placeOf(session, turn), ...modelTold(first), ...told });
+  const alone = isSuspect(deaths) ? { alone: true } : {};
+  writer.event('model.started', { ...placeOf(session, turn), ...modelFields(first), ...alone });
   try {
     await writer.flush();
   } catch (error) {
@@ -148,7 +148,7 @@ async function begin(session: Session, turn: number, deaths: Deaths): Promise<St
     throw error;
   }
   failpoint(session.purpose === 'summary' ? 'compaction-started' : 'model-started');
-  if (settled || wasLeft(session, turn)) await resetTold(session);
+  if (settled || wasLeft(session, turn)) await resetStream(session);
   return reserve;
 }
 
@@ -158,7 +158,7 @@ function settleInterrupted(session: Session, turn: number): boolean {
   const row = session.journal.get(key);
   if (row?.state !== 'started') return false;
   session.cut.delete(row);
-  settleLost(session, turn, { model: row.name, held: heldBy(row) });
+  settleLostCall(session, turn, { model: row.name, held: heldBy(row) });
   // Mark it settled, so that a repeated call does not settle it twice.
   session.journal.set(key, { ...row, state: 'interrupted' });
   return true;
@@ -176,7 +176,7 @@ function settleOthers(session: Session, isNext: (row: CallRow) => boolean): void
     const key = { ...callKey(session, row.turn, row.call), epoch: row.epoch };
     const { name, result } = row;
     lane.writer.batch.calls.push({ ...key, kind: 'model', name, acts: false, state: 'interrupted', result });
-    settleLost(session, row.turn, { model: name, held: heldBy(row) });
+    settleLostCall(session, row.turn, { model: name, held: heldBy(row) });
     const at = journalKey(row.turn, row.call);
     if (journal.get(at) === row) journal.delete(at);
   }
@@ -189,11 +189,11 @@ function wasLeft(session: Session, turn: number): boolean {
 }
 
 /** Settles every interrupted call at its reservation: a step that timed out repeats none of them. */
-export function settleAllCut(session: Session): void {
+export function settleAllInterrupted(session: Session): void {
   settleOthers(session, () => false);
 }
 
-function isThis(session: Session, turn: number): (row: CallRow) => boolean {
+function isCall(session: Session, turn: number): (row: CallRow) => boolean {
   return (row) => row.turn === turn && row.call === modelCall(session) && row.epoch === session.past.epoch;
 }
 
@@ -205,11 +205,11 @@ function heldBy({ result }: CallRow): bigint {
 async function waitForOthers(session: Session, turn: number, cut: Deaths | null): Promise<Stop> {
   const { lane } = session;
   if (cut) markInterrupted(session, turn, { error: 'it was cut off', deaths: cut });
-  return putOff(lane, lane.deps.clock.now() + BUDGET_LOOK_MS);
+  return postpone(lane, lane.deps.clock.now() + BUDGET_LOOK_MS);
 }
 
 /** No model answered: transient failures wait on a durable timer; others fail the step. */
-async function giveUp(session: Session, call: Call, failed: readonly FailedModel[]): Promise<Stop> {
+async function handleNoAnswer(session: Session, call: Call, failed: readonly FailedModel[]): Promise<Stop> {
   const { lane } = session;
   const { turn, reserve } = call;
   const nowMs = lane.deps.clock.now();
@@ -234,5 +234,5 @@ async function waitForModel(session: Session, turn: number, end: Later & { nowMs
   const at = Math.min(nowMs + waitMs, endsAt ?? Number.POSITIVE_INFINITY);
   const until = new Date(at).toISOString();
   lane.writer.event('model.waiting', { ...placeOf(session, turn), error, until, waits: waited.waits });
-  return putOffWork(lane, at, { kind: 'model', step: state.id, item: state.item, since: nowMs, reason: error });
+  return postponeWork(lane, at, { kind: 'model', step: state.id, item: state.item, since: nowMs, reason: error });
 }

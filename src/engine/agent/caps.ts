@@ -37,7 +37,7 @@ export function spentOf({ budget, left, held }: Cap): bigint {
  * Reads the budgets that the next call shares with other lanes. From now on the lane's writes reserve and book under
  * them.
  */
-export async function takePools(session: Session): Promise<readonly Pool[]> {
+export async function loadPools(session: Session): Promise<readonly Pool[]> {
   const { lane } = session;
   const { db, clock } = lane.deps;
   // The budget may have been raised a moment ago, so do not use the cache.

@@ -29,11 +29,11 @@ export type StartMark = {
 };
 
 export function startMark(workerId: string, deaths: Deaths): StartMark {
-  const told = deathsTold(deaths);
-  return { worker: workerId, ...told, ...(isSuspect(deaths) ? { alone: true } : {}) };
+  const fields = deathFields(deaths);
+  return { worker: workerId, ...fields, ...(isSuspect(deaths) ? { alone: true } : {}) };
 }
 
-export function deathsTold(deaths: Deaths): { readonly deaths?: Deaths } {
+export function deathFields(deaths: Deaths): { readonly deaths?: Deaths } {
   return deaths.inCompany + deaths.alone === 0 ? {} : { deaths };
 }
 
@@ -56,7 +56,7 @@ interface Suspect<T> {
 /** Does the work. A suspect call waits for its turn, and holds no worker meanwhile. */
 export async function whenSafe<T>({ deaths, key, againInMs, wait }: Suspect<T>, work: () => Promise<T>): Promise<T> {
   if (!isSuspect(deaths)) return work();
-  const end = turns.take(key, { rank: deaths.alone, againInMs });
+  const end = turns.acquire(key, { rank: deaths.alone, againInMs });
   if (end === null) return wait();
   try {
     return await work();
@@ -69,7 +69,7 @@ export async function whenSafe<T>({ deaths, key, againInMs, wait }: Suspect<T>, 
 export async function readDeaths({ deps }: Lane, row: CallRow | undefined, call: string): Promise<Deaths> {
   if (row === undefined) return NO_DEATHS;
   const deaths = await countDeaths(deps, row);
-  assertHarmless(deaths, { call, cure: 'rerun from this step' });
+  assertNotPoison(deaths, { call, cure: 'rerun from this step' });
   return deaths;
 }
 
@@ -90,7 +90,10 @@ export async function countDeaths(
 }
 
 /** Throws Poison when a call ended its worker too often to be repeated. */
-export function assertHarmless(deaths: Deaths, { call, cure }: { readonly call: string; readonly cure: string }): void {
+export function assertNotPoison(
+  deaths: Deaths,
+  { call, cure }: { readonly call: string; readonly cure: string },
+): void {
   if (deaths.alone < MOST_ALONE) return;
   const count = deaths.inCompany + deaths.alone;
   throw new Poison(

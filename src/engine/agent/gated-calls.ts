@@ -65,7 +65,7 @@ function refusalOf({ decision, note, digests }: ParkRow, call: ToolCall): string
   if (decision !== 'approve') return `not approved: ${note ?? 'no reason was given'}`;
   // Parks of older builds have no digests.
   if (!Array.isArray(digests) || digests.includes(callDigest(call))) return null;
-  return 'not approved: these are not the arguments that were approved. Make the call again to ask anew.';
+  return 'not approved: these are not the arguments that were approved. Make the call again to ask for approval.';
 }
 
 /** The answer to one question: its field of the form if there were several questions, else the note. */

@@ -18,7 +18,7 @@ const DEEPEST = 3;
 const AT_ONCE = 8;
 const MAX_FILES = 100;
 
-interface Handed {
+interface Delegated {
   readonly index: number;
   readonly call: ToolCall;
   readonly child: string;
@@ -28,25 +28,29 @@ interface Handed {
  * Makes the `run_agent` calls of a turn in parallel. Each is a child run with its own record, like a subflow's. It is
  * written with the start of its call, so the work is delegated once, whatever crashes. A stop waits for the child runs.
  */
-export async function handOver(session: Session, calls: TurnCalls, indexes: readonly number[]): Promise<Stop | null> {
+export async function runSubAgents(
+  session: Session,
+  calls: TurnCalls,
+  indexes: readonly number[],
+): Promise<Stop | null> {
   if (indexes.length === 0) return null;
   const open: string[] = [];
   const fresh: number[] = [];
   let longestMs = 0;
   for (const index of indexes) {
-    const handed = handedAt(session, calls, index);
+    const handed = delegatedAt(session, calls, index);
     if (handed === null) {
       fresh.push(index);
       continue;
     }
-    const end = await takeBack(session, calls, handed);
+    const end = await collectResult(session, calls, handed);
     if (end === null) open.push(handed.child);
     else longestMs = Math.max(longestMs, end.activeMs);
   }
   const { writer } = session.lane;
   const isCounted = countTime(session, longestMs);
   // Start the next calls of the turn once the current ones have ended.
-  if (open.length === 0) open.push(...(await begin(session, calls, fresh)));
+  if (open.length === 0) open.push(...(await startChildren(session, calls, fresh)));
   const [first, ...also] = open;
   writer.state = first === undefined ? 'running' : 'child';
   // The next advance applies what is left of the step's time.
@@ -58,7 +62,7 @@ export async function handOver(session: Session, calls: TurnCalls, indexes: read
 }
 
 /** The child run that a call started; null when it has started none. */
-function handedAt({ journal }: Session, { turn, calls }: TurnCalls, index: number): Handed | null {
+function delegatedAt({ journal }: Session, { turn, calls }: TurnCalls, index: number): Delegated | null {
   const call = calls[index];
   const result = journal.get(journalKey(turn, index + 1))?.result;
   const child = isRecord(result) ? result.child : undefined;
@@ -66,10 +70,10 @@ function handedAt({ journal }: Session, { turn, calls }: TurnCalls, index: numbe
 }
 
 /** Makes the child's end the call's end, in one write with its cost; null while the child is active. */
-async function takeBack(
+async function collectResult(
   session: Session,
   { turn, results }: TurnCalls,
-  { index, call, child }: Handed,
+  { index, call, child }: Delegated,
 ): Promise<{ readonly activeMs: number } | null> {
   const { lane, state } = session;
   const row = await readChildRow(lane, child);
@@ -98,7 +102,7 @@ async function outcomeOf(
   const text = [result ?? '(no text)', await filesOf(lane, child)].filter((part) => part !== '').join('\n\n');
   // A long result is cut for the model, and saved whole.
   await session.folder();
-  const outcome = { text: lane.hidden.text(text), isError: false };
+  const outcome = { text: lane.mask.text(text), isError: false };
   return limitResult(lane.deps, session.context, { tool: RUN_AGENT, outcome });
 }
 
@@ -120,16 +124,16 @@ async function filesOf({ deps }: Session['lane'], child: string): Promise<string
 }
 
 /** Starts the next calls, or answers those that cannot start. Returns the ids of the child runs to wait for. */
-async function begin(session: Session, calls: TurnCalls, fresh: readonly number[]): Promise<string[]> {
+async function startChildren(session: Session, calls: TurnCalls, fresh: readonly number[]): Promise<string[]> {
   if (fresh.length === 0) return [];
   const { lane, step, agent } = session;
   const isDeepest = (await depthOf(session)) >= DEEPEST;
   const cap = stepCap(session);
   if (cap !== null && !isDeepest) await capStep(lane, step.id, cap);
-  const begun: string[] = [];
+  const started: string[] = [];
   for (const index of fresh) {
     const call = calls.calls[index];
-    if (!call || begun.length >= AT_ONCE) continue;
+    if (!call || started.length >= AT_ONCE) continue;
     const pinned = isDeepest ? null : await pinnedPlan(lane, `agents/${agentOf(call)}`);
     if (pinned === null) {
       const text = isDeepest
@@ -145,12 +149,12 @@ async function begin(session: Session, calls: TurnCalls, fresh: readonly number[
     const { handed = [] } = lane.writer.memory;
     lane.writer.memory = { ...lane.writer.memory, handed: [...handed, child] };
     startCall(session, calls.turn, index + 1, { call, acts: true, child });
-    begun.push(child);
+    started.push(child);
   }
-  return begun;
+  return started;
 }
 
-function finish(session: Session, turn: number, { index, call, child }: Handed, outcome: ToolOutcome): void {
+function finish(session: Session, turn: number, { index, call, child }: Delegated, outcome: ToolOutcome): void {
   const { lane, step, state } = session;
   finishCall(session, turn, index + 1, { call, acts: true, state: 'finished', outcome, child });
   lane.writer.event('tool.finished', {

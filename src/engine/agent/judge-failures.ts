@@ -24,7 +24,7 @@ export function storedWaited(result: Json | undefined): Waited {
   return { waits: result.waits, since: typeof result.waitsSince === 'number' ? result.waitsSince : null };
 }
 
-export function waitedTold({ waits, since }: Waited): { readonly waits?: number; readonly waitsSince?: number | null } {
+export function waitFields({ waits, since }: Waited): { readonly waits?: number; readonly waitsSince?: number | null } {
   return waits === 0 ? {} : { waits, waitsSince: since };
 }
 
@@ -63,10 +63,10 @@ export function judgeFailures(failed: readonly FailedModel[], { waited, nowMs, b
   const own = ownWait(failed, waits);
   // The last wait ends with the bound, so that the provider gets one more call then.
   if (own !== null && leftMs > 0) return later(Math.min(own, leftMs));
-  return { kind: 'fail', error: waits === 0 ? error : gaveUp(waited, nowMs, error) };
+  return { kind: 'fail', error: waits === 0 ? error : gaveUpError(waited, nowMs, error) };
 }
 
-function gaveUp({ waits, since }: Waited, nowMs: number, error: string): string {
+function gaveUpError({ waits, since }: Waited, nowMs: number, error: string): string {
   const seconds = Math.round((nowMs - (since ?? nowMs)) / 1_000);
   const time = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
   return `given up after waiting ${waits} times, ${time} in all, for a model that answers: ${error}`;
@@ -83,8 +83,8 @@ function namedWait(failed: readonly FailedModel[]): number | null {
 /** Time until another call makes sense: the probe of an open circuit, or a growing backoff; null for no wait. */
 function ownWait(failed: readonly FailedModel[], waits: number): number | null {
   const passing = failed.filter(({ error: { kind, cut } }) => {
-    const isPassing = kind === 'overloaded' || kind === 'transient';
-    return isPassing && (cut === null || waits < MOST_CUT_WAITS);
+    const isTransient = kind === 'overloaded' || kind === 'transient';
+    return isTransient && (cut === null || waits < MOST_CUT_WAITS);
   });
   if (passing.length === 0) return null;
   const grown = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(waits, 10));

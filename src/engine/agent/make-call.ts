@@ -36,7 +36,7 @@ export async function makeCall(session: Session, { tool, call, turn, number }: T
     if (error instanceof DatabaseUnavailable) throw error;
     session.lane.deps.log.warn({ err: error, tool: tool.spec.name, run: session.lane.run.id }, 'a tool failed');
     return {
-      text: session.lane.hidden.text(`${tool.spec.name} failed: ${errorMessage(error)}`),
+      text: session.lane.mask.text(`${tool.spec.name} failed: ${errorMessage(error)}`),
       isError: true,
     };
   } finally {

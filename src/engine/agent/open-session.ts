@@ -4,12 +4,12 @@ import type { AgentTool, LaneFolder, ToolContext } from '../../tools/contract.js
 import { assembleTools, type Catalogue, lanePlace, listTools, openLane } from '../../tools/index.js';
 import type { AgentPlan, StepPlan } from '../../workspace/model.js';
 import { readRunFile } from '../../workspaces/index.js';
-import { standInOf } from '../cases/canned.js';
+import { cannedAnswersOf } from '../cases/canned.js';
 import { StepFailure } from '../errors.js';
 import { type ActedCall, NO_JOURNAL, readStepJournal, type StepJournal } from '../journal/claim.js';
 import { deadlineOf } from '../lane/deadline.js';
 import { type Lane, type StepState, shownWork } from '../lane/lane.js';
-import { openStepSecrets, secretsNote, tellSecrets } from '../secrets/step-secrets.js';
+import { openStepSecrets, recordSecrets, secretsNote } from '../secrets/step-secrets.js';
 import { newReferences } from '../text/prompt-text.js';
 import { askHuman } from './ask-human.js';
 import { readTranscript } from './compaction/marker.js';
@@ -18,7 +18,7 @@ import { buildOpening, buildSystem } from './prompt.js';
 import { resumeStep } from './resume-step.js';
 import { runAgentTool } from './run-agent-tool.js';
 import { journalKey, type Session } from './session.js';
-import { stepTeller } from './tell-step.js';
+import { stepReporter } from './tell-step.js';
 
 const SHOW_AFTER_MS = 250;
 
@@ -45,7 +45,7 @@ export async function openSession(
     for (const files of journal.seen) remember(seen, files);
     resumeStep(lane, state);
     const references = newReferences();
-    if (journal.messages.length === 0) tellSecrets(lane, state, secrets);
+    if (journal.messages.length === 0) recordSecrets(lane, state, secrets);
     const system = [await buildSystem(lane, { step, agent, references }), secretsNote(secrets)].join('\n\n').trimEnd();
     const notes = openingNotes(journal, fresh);
     const opening = await buildOpening(lane, step, state, { notes, shared: references });
@@ -54,7 +54,7 @@ export async function openSession(
     const clock = activeClock(lane, step, agent);
     const saved = (path: string) => readSaved(lane, state, path);
     const openFolder = folder.folder;
-    const tell = stepTeller(lane, state);
+    const tell = stepReporter(lane, state);
     const context = toolContext(lane, step, agent, { seen, saved, secrets, openFolder, tell, signal: clock.signal });
     const close = async () => {
       clock.close();
@@ -146,7 +146,7 @@ const ACTED = {
 function openingNotes(journal: StepJournal, fresh: boolean): string[] {
   const notes = journal.acted.map(({ call, end }) => ACTED[end](call));
   if (fresh && journal.messages.length > 0)
-    notes.push('The work folder was made anew: scratch files of this step are gone.');
+    notes.push('The work folder was created again: scratch files of this step are gone.');
   return notes;
 }
 
@@ -171,7 +171,7 @@ function toolContext(
     folder: lanePlace(lane.deps, lane.run.id, lane.name),
     servers: lane.servers,
     guard: lane.writer.guard,
-    standIn: standInOf(lane),
+    standIn: cannedAnswersOf(lane),
     ...own,
   };
 }

@@ -57,8 +57,8 @@ export function startCall(
     result: { args, ...mark, ...(child === undefined ? {} : { child }) } as unknown as Json,
   });
   const { item, round } = state;
-  const told = { step: step.id, item, round, turn, ...names, args };
-  lane.writer.event('tool.started', child === undefined ? told : { ...told, runId: child });
+  const data = { step: step.id, item, round, turn, ...names, args };
+  lane.writer.event('tool.started', child === undefined ? data : { ...data, runId: child });
 }
 
 /** Adds the end of a tool call to the next write. */

@@ -2,9 +2,9 @@ import { TOO_LONG } from '../clocks/end-overdue.js';
 import { StepFailure } from '../errors.js';
 import type { Doer, Done } from '../steps/kinds.js';
 import { judgeAnswer, refuseFiltered } from './answer.js';
-import { settleAllCut } from './call-model.js';
+import { settleAllInterrupted } from './call-model.js';
 import { nextTurn } from './compaction/next-turn.js';
-import { keepFiles, tellFiles } from './keep-files.js';
+import { recordFileEvents, storeFiles } from './keep-files.js';
 import { openSession } from './open-session.js';
 import { runTools } from './run-tools.js';
 import { type Session, say } from './session.js';
@@ -18,7 +18,7 @@ export const runAgentDoer: Doer = async (lane, step, state) => {
   } catch (error) {
     const failure = session.timedOut() ? new StepFailure(TOO_LONG, 'timeout') : error;
     // Store the files of a failed step for inspection, and do not leave them for the lane's next agent.
-    if (failure instanceof StepFailure) tellFiles(session, await keepFiles(session));
+    if (failure instanceof StepFailure) recordFileEvents(session, await storeFiles(session));
     throw failure;
   } finally {
     await session.close();
@@ -29,7 +29,7 @@ async function converse(session: Session): Promise<Done> {
   const { lane } = session;
   for (;;) {
     if (session.timedOut()) {
-      settleAllCut(session);
+      settleAllInterrupted(session);
       throw session.signal.reason;
     }
     const last = session.messages.at(-1);
@@ -58,7 +58,7 @@ async function finish(session: Session, answer: Extract<Done, { kind: 'done' }>)
   if (session.hasFolder()) {
     // The last call is paid for: make it durable while the step's files are stored.
     lane.writer.flushSoon();
-    tellFiles(session, await keepFiles(session));
+    recordFileEvents(session, await storeFiles(session));
   }
   return answer;
 }

@@ -6,9 +6,9 @@ import type { Stop } from '../../workflows/contract.js';
 import type { CallRow } from '../journal/claim.js';
 import { type Deaths, NO_DEATHS, readDeaths, startMark } from './deaths.js';
 import { isGated, runGatedCalls } from './gated-calls.js';
-import { handOver } from './hand-over.js';
+import { runSubAgents } from './hand-over.js';
 import { checkCall } from './invalid-call.js';
-import { keepFiles, tellFiles } from './keep-files.js';
+import { recordFileEvents, storeFiles } from './keep-files.js';
 import { limiter } from './limiter.js';
 import { makeCall } from './make-call.js';
 import { type Finished, finishCall, preview, refuseCall, startCall } from './record-call.js';
@@ -39,8 +39,8 @@ export async function runTools(session: Session, asked: Extract<Entry, { role: '
     if (stopped) return stopped;
   }
   // The provider expects results under the names that it gave.
-  const told = asked.calls.flatMap(({ name }, index) => withName(results[index] ?? null, name));
-  say(session, { role: 'tool', results: told });
+  const named = asked.calls.flatMap(({ name }, index) => withName(results[index] ?? null, name));
+  say(session, { role: 'tool', results: named });
   if (repeatsItself(session)) {
     say(session, {
       role: 'user',
@@ -64,7 +64,7 @@ async function make(session: Session, calls: TurnCalls, indexes: readonly number
     return null;
   });
   if (stop) return stop;
-  return handOver(session, calls, indexes.filter(isHanded));
+  return runSubAgents(session, calls, indexes.filter(isHanded));
 }
 
 function mostFirst(a: Deaths, b: Deaths): number {
@@ -142,7 +142,7 @@ async function runFresh(
       const make = () => makeCall(session, { tool, call, turn, number: index + 1 });
       const outcome = await slot(() => (tool.program ? programSlot(make) : make()));
       const acts = tool.acts(call.args ?? {});
-      const files = acts || outcome.left ? await keepFiles(session) : [];
+      const files = acts || outcome.left ? await storeFiles(session) : [];
       failpoint('tool-done');
       results[index] = { callId: call.id, name: call.name, text: outcome.text, isError: outcome.isError };
       finishCall(session, turn, index + 1, { call, acts, state: 'finished', outcome });
@@ -158,8 +158,8 @@ async function runFresh(
         ...outcome.detail,
       });
       // Write the files' events after the call's event.
-      tellFiles(session, files);
-      if (outcome.memoryWrite !== undefined) tellMemory(session, outcome.memoryWrite);
+      recordFileEvents(session, files);
+      if (outcome.memoryWrite !== undefined) recordMemoryEvent(session, outcome.memoryWrite);
       left -= 1;
       // The last one is written with what follows.
       if (left > 0) await lane.writer.flush();
@@ -177,7 +177,7 @@ async function runFresh(
   throw failed.reason;
 }
 
-function tellMemory({ lane, step, state }: Session, path: string): void {
+function recordMemoryEvent({ lane, step, state }: Session, path: string): void {
   lane.writer.batch.memory.push(path);
   lane.writer.event('memory.written', { step: step.id, item: state.item, round: state.round, path });
 }

@@ -6,6 +6,6 @@ export function servedBy({ provider, id }: ResolvedModel): string {
 }
 
 /** A model in events: its requested name, the model itself, and the entry that serves it. */
-export function modelTold(model: ResolvedModel): object {
+export function modelFields(model: ResolvedModel): object {
   return { model: model.name, served: servedBy(model), ...(model.via === undefined ? {} : { via: model.via }) };
 }

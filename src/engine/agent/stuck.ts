@@ -6,7 +6,7 @@ import { StepFailure } from '../errors.js';
 import { checkCall } from './invalid-call.js';
 import type { Entry, Session } from './session.js';
 
-const SAME_CALLS_TOLD = 3;
+const SAME_CALLS_WARN = 3;
 const SAME_CALLS_FAIL = 6;
 const INVALID_CALLS_FAIL = 5;
 /** How many calls are checked: a turn may hold many calls, and none may hide a row of equal ones. */
@@ -52,7 +52,7 @@ export function repeatsItself(session: Session): boolean {
 /** True if the row of equal keys at the end reached its third with the last `fresh` of them. */
 export function wasReached(keys: readonly string[], fresh: number): boolean {
   const row = trailing(keys, (key) => key === keys.at(-1));
-  return row >= SAME_CALLS_TOLD && row - fresh < SAME_CALLS_TOLD;
+  return row >= SAME_CALLS_WARN && row - fresh < SAME_CALLS_WARN;
 }
 
 /** The newest calls, of summarized turns too. Its size does not grow with the transcript. */

@@ -1,5 +1,5 @@
 import type { Stop } from '../../workflows/contract.js';
-import { putOffAside } from '../lane/put-off.js';
+import { postponeAside } from '../lane/put-off.js';
 import { type Deaths, whenSafe } from './deaths.js';
 import type { Session } from './session.js';
 
@@ -39,5 +39,5 @@ async function waitForTurn(
   const { id: step, item, round } = state;
   if (writer.memory.inLineSince === undefined) writer.event('turn.waiting', { step, item, round, reason: REASON });
   writer.memory = { ...writer.memory, inLineSince: since };
-  return putOffAside(lane, at, { kind: 'turn', step, item, since, reason: REASON });
+  return postponeAside(lane, at, { kind: 'turn', step, item, since, reason: REASON });
 }

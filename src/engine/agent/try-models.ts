@@ -2,7 +2,7 @@ import { type CutUsage, ModelError, type ModelReply, type ResolvedModel } from '
 import type { Stop } from '../../workflows/contract.js';
 import { askModel } from './ask-model.js';
 import type { Reserve } from './reserve.js';
-import { modelTold } from './served-by.js';
+import { modelFields } from './served-by.js';
 import type { Session } from './session.js';
 
 /** Waits up to this long happen in the call; longer ones use a durable timer. */
@@ -26,7 +26,7 @@ export interface CallInHand {
   /** Number of waits on a durable timer so far. */
   readonly waits: number;
   /** True while a provider has the request, when its cost is unknown. */
-  isOut: boolean;
+  isPending: boolean;
   /** Returns the reservation. After an answer that broke off was booked, it reserves again; a stop when it must not. */
   open(): Promise<Reserve | Stop>;
   bookCut(model: ResolvedModel, error: ModelError, cut: CutUsage): Promise<void>;
@@ -47,8 +47,8 @@ export async function tryModels(session: Session, call: CallInHand): Promise<Ans
     if (isFinal(end.error)) break;
     if (next) {
       const { step, lane } = session;
-      const told = { step: step.id, turn: call.turn, error: end.error.message };
-      lane.writer.event('model.fallback', { ...told, ...modelTold(next) });
+      const data = { step: step.id, turn: call.turn, error: end.error.message };
+      lane.writer.event('model.fallback', { ...data, ...modelFields(next) });
     }
   }
   return failed;
@@ -70,21 +70,21 @@ async function askInPlace(
     if ('kind' in opened) return opened;
     try {
       const began = lane.deps.clock.now();
-      call.isOut = true;
+      call.isPending = true;
       const reply = await askModel(session, model, { turn: call.turn, maxOutputTokens: opened.maxOutputTokens, tries });
       return { model, reply, ms: lane.deps.clock.now() - began };
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
       if (session.signal.aborted) throw session.signal.reason;
-      call.isOut = false;
+      call.isPending = false;
       if (error.cut) await call.bookCut(model, error, error.cut);
       // An answer that breaks off is paid for: once the call has waited, make one try at a time.
       const isTriedAgain = !error.cut || call.waits === 0;
       const waitMs = isTriedAgain ? waitInPlace(error, tries) : null;
       // Do not wait for an endpoint that is known to be down while another model may answer.
       if (waitMs === null || (error.circuit && hasNext)) return { model, error };
-      const told = { step: step.id, turn: call.turn, error: error.message, waitMs };
-      lane.writer.event('model.retrying', { ...told, ...modelTold(model) });
+      const data = { step: step.id, turn: call.turn, error: error.message, waitMs };
+      lane.writer.event('model.retrying', { ...data, ...modelFields(model) });
       await pause(waitMs, session.signal);
     }
   }

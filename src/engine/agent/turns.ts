@@ -23,7 +23,7 @@ export class Turns {
   /**
    * Gives the call its turn and returns the function that ends it; null while another call has the turn or precedes it.
    */
-  take(key: string, { rank, againInMs }: Asking): (() => void) | null {
+  acquire(key: string, { rank, againInMs }: Asking): (() => void) | null {
     const now = this.now();
     if (this.#isBusy || !this.#isFirst(key, rank, now)) {
       this.#waiting.set(key, { rank, until: now + againInMs + LATE_MS });

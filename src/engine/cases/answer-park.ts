@@ -36,7 +36,7 @@ interface Said {
 function decidedPark(lane: Lane, state: StepState, request: ParkRequest, said: Said): ParkRow {
   const now = lane.deps.clock.now();
   const { kind } = request;
-  tell(lane, state, kind, said);
+  recordDecision(lane, state, kind, said);
   return {
     id: parkId(lane, state, request.mark),
     step: state.id,
@@ -64,7 +64,7 @@ const EVENTS = {
   timer: 'timer.elapsed',
 } as const satisfies Record<ParkRequest['kind'], string>;
 
-function tell(lane: Lane, state: StepState, kind: ParkRequest['kind'], { decision, note }: Said): void {
+function recordDecision(lane: Lane, state: StepState, kind: ParkRequest['kind'], { decision, note }: Said): void {
   lane.writer.event(EVENTS[kind], {
     step: state.id,
     item: state.item,

@@ -2,7 +2,7 @@ import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import { toJson } from '../../shared/exact-json.js';
 import type { RunRow } from '../journal/claim.js';
-import { tellRuns } from '../outbox/tell-runs.js';
+import { announceRuns } from '../outbox/tell-runs.js';
 import { endRuns } from '../rows/end-runs.js';
 
 /**
@@ -48,7 +48,7 @@ export async function endParkedCase(deps: Deps, run: Pick<RunRow, 'mode' | 'root
     const where = parked.map(({ step }) => step).join(', ');
     return endRuns(sql, [rootId], { error: `parked at ${where}: the case has no decision for it`, stopped: false });
   });
-  void tellRuns(deps, ended);
+  void announceRuns(deps, ended);
   return ended.length > 0;
 }
 

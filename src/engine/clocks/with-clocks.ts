@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.js';
 import type { Lane } from '../lane/lane.js';
 import { abortLive } from '../live.js';
-import { tellEvents } from '../rows/tell-events.js';
+import { notifyStreams } from '../rows/tell-events.js';
 import { countActive } from './count-active.js';
 import { endOverdue } from './end-overdue.js';
 
@@ -62,6 +62,6 @@ async function endNow(deps: Deps, clock: string): Promise<void> {
   // Their workflows end by themselves as their lanes do; those without an active lane are cancelled through the outbox.
   for (const id of await endOverdue(deps.db, clock)) {
     abortLive(id);
-    tellEvents(deps, id);
+    notifyStreams(deps, id);
   }
 }

@@ -61,8 +61,8 @@ export class LaneWriter {
 
   event(type: string, data: object = {}): void {
     // Each event of a step has its item's number, so that people can distinguish the items of an each.
-    const told = 'step' in data ? { item: this.ref.item, ...data } : data;
-    this.batch.events.push({ type, data: told as Batch['events'][number]['data'] });
+    const numbered = 'step' in data ? { item: this.ref.item, ...data } : data;
+    this.batch.events.push({ type, data: numbered as Batch['events'][number]['data'] });
   }
 
   /** Writes the batch in the background, for content that must be durable soon. If it fails, so does the next flush. */

@@ -7,7 +7,7 @@ import type { LaneCase } from '../cases/lane-case.js';
 import type { Batch, StepStatus, StepWrite } from '../journal/batch.js';
 import type { LaneView, ParkRow, RunRow } from '../journal/claim.js';
 import type { LaneWriter } from '../journal/lane-writer.js';
-import type { Hidden } from '../secrets/hidden.js';
+import type { SecretMask } from '../secrets/hidden.js';
 import type { LanePlan } from './lane-plan.js';
 
 /** A step's newest row, as the engine caches it. */
@@ -51,7 +51,7 @@ export interface Lane {
   /** The eval's case; null outside evals. */
   readonly laneCase: LaneCase | null;
   /** Masks the secrets that were opened in this lane. */
-  readonly hidden: Hidden;
+  readonly mask: SecretMask;
   /** Newest row by `<id>` for item 0, `<id>#<item>` for the items of an each. */
   readonly steps: Map<string, StepState>;
   readonly parks: Map<string, ParkRow>;

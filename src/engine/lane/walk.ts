@@ -64,7 +64,7 @@ function move(lane: Lane, outcome: Extract<Outcome, { kind: 'next' | 'goto' }>):
     notBefore: _notBefore,
     held: _held,
     inLineSince: _inLine,
-    unavailable: _told,
+    unavailable: _reported,
     ...kept
   } = writer.memory;
   writer.memory = kept;

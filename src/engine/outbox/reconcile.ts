@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.js';
 import { closeRun } from '../rows/close-run.js';
-import { tellEvents } from '../rows/tell-events.js';
-import { post } from './outbox.js';
+import { notifyStreams } from '../rows/tell-events.js';
+import { enqueueOutbox } from './outbox.js';
 
 const GRACE_MS = 60_000;
 
@@ -45,7 +45,7 @@ export async function reconcile(
     const state = await deps.workflows.describeRun(run.id);
     if (state === 'missing' && !run.parentEnded) missing.set(run.id, run);
     else if (state !== 'running' && (await closeRun(deps.db, run.id, 'lost: its workflow has ended without it'))) {
-      tellEvents(deps, run.id);
+      notifyStreams(deps, run.id);
       lost.push(run.id);
     }
   }
@@ -84,7 +84,7 @@ async function startAgain(deps: Deps, missing: ReadonlyMap<string, LiveRun>): Pr
         [id],
       );
       if (lanes.length === 0 || (parentId !== null && missing.has(parentId))) continue;
-      await post(sql, id, 'start');
+      await enqueueOutbox(sql, id, 'start');
       started.push(id);
     }
   });

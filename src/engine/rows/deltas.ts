@@ -37,24 +37,24 @@ export function deltaSink(db: Db, key: DeltaKey, kind: DeltaKind = 'delta'): Del
   let timer: NodeJS.Timeout | null = null;
   let isLong = false;
   // One after the other: two connections of the pool would not keep the order.
-  let told: Promise<void> = Promise.resolve();
-  const tell = (what: DeltaKind | 'reset', text: string): void => {
+  let emitted: Promise<void> = Promise.resolve();
+  const emit = (what: DeltaKind | 'reset', text: string): void => {
     const payload = JSON.stringify({ ...key, kind: what, text });
-    told = told.then(() => db.notify(DELTA_CHANNEL, payload)).catch(() => undefined);
+    emitted = emitted.then(() => db.notify(DELTA_CHANNEL, payload)).catch(() => undefined);
   };
   const send = (): void => {
     timer = null;
     isLong = true;
     const text = held;
     held = '';
-    for (let at = 0; at < text.length; at += PIECE_CHARACTERS) tell(kind, text.slice(at, at + PIECE_CHARACTERS));
+    for (let at = 0; at < text.length; at += PIECE_CHARACTERS) emit(kind, text.slice(at, at + PIECE_CHARACTERS));
   };
   const reset = (): Promise<void> => {
     if (timer) clearTimeout(timer);
     timer = null;
     held = '';
-    tell('reset', '');
-    return told;
+    emit('reset', '');
+    return emitted;
   };
   return {
     push: (text) => {

@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/contract.js';
 import { STOP_CHANNEL } from '../live.js';
-import { post } from '../outbox/outbox.js';
+import { enqueueOutbox } from '../outbox/outbox.js';
 import { bookChildren } from './book-children.js';
 import { bookLost, type LanesOf } from './book-lost.js';
 import { closeRows } from './close-rows.js';
@@ -42,7 +42,7 @@ export async function endRuns(
   await closeRows(sql, ended, end.error);
   for (const id of ended) {
     await sql.query('SELECT pg_notify($1, $2)', [STOP_CHANNEL, id]);
-    await post(sql, id, 'cancel');
+    await enqueueOutbox(sql, id, 'cancel');
   }
   return ended;
 }

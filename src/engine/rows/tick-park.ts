@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { appendEvent } from './append-event.js';
-import { tellEvents } from './tell-events.js';
+import { notifyStreams } from './tell-events.js';
 
 /** What each kind of park becomes when it falls due, and the event of it. */
 const DUE = {
@@ -30,7 +30,7 @@ interface OpenPark {
  * however often the tick comes; several missed times cause one reminder. An earlier decision wins.
  */
 export async function tickPark(deps: Deps, park: string): Promise<void> {
-  const told = await deps.db.transaction(async (sql) => {
+  const ticked = await deps.db.transaction(async (sql) => {
     const [row] = await sql.query<{ run: string }>('SELECT run_id AS run FROM park WHERE id = $1', [park]);
     if (!row) return null;
     const [run] = await sql.query('SELECT 1 FROM run WHERE id = $1 AND finished_at IS NULL FOR UPDATE', [row.run]);
@@ -40,9 +40,9 @@ export async function tickPark(deps: Deps, park: string): Promise<void> {
     else await remind(sql, open);
     return { run: open.run, expired: open.due };
   });
-  if (told === null) return;
-  if (told.expired) failpoint('timeout-committed');
-  tellEvents(deps, told.run);
+  if (ticked === null) return;
+  if (ticked.expired) failpoint('timeout-committed');
+  notifyStreams(deps, ticked.run);
 }
 
 /**
@@ -90,11 +90,11 @@ export async function escalateGate(
   sql: Sql,
   park: Omit<OpenPark, 'kind' | 'due' | 'remind' | 'escalate'>,
 ): Promise<void> {
-  const told = await sql.query(
+  const escalated = await sql.query(
     'UPDATE park SET escalate_at = NULL WHERE id = $1 AND escalate_at IS NOT NULL RETURNING 1',
     [park.id],
   );
-  if (told.length === 0) return;
+  if (escalated.length === 0) return;
   const spec = isRecord(park.spec) ? park.spec : {};
   const to = isRecord(spec.escalate) ? String(spec.escalate.to) : '';
   await appendEvent(sql, park.run, { type: 'approval.escalated', data: { ...placeOf(park), to } });

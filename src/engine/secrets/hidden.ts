@@ -6,7 +6,7 @@ import { type Redactor, redactor } from '../../shared/redact.js';
  * here: replies, results, rows, events, deltas, logs and failures. It grows as secrets are opened and tokens fetched;
  * without secrets it does nothing.
  */
-export class Hidden {
+export class SecretMask {
   readonly #texts = new Map<string, string>();
   #redactor: Redactor | undefined;
 

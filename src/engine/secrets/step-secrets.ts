@@ -20,7 +20,7 @@ export interface OpenStepSecrets extends StepSecrets {
 }
 
 /** The parts of a lane that determine which vaults are in reach, and which other secrets the run may name. */
-export type SecretsPlace = Pick<Lane, 'deps' | 'plan' | 'hidden'> & {
+export type SecretsPlace = Pick<Lane, 'deps' | 'plan' | 'mask'> & {
   readonly run: Pick<Lane['run'], 'tenantId' | 'workspaceId'>;
 };
 
@@ -38,7 +38,7 @@ export async function openStepSecrets(lane: SecretsPlace, step: StepPlan, agent:
   const programs = new SecretsForPrograms(opened, tokenOf);
   return {
     opened,
-    hide: () => lane.hidden.redactor,
+    hide: () => lane.mask.redactor,
     value: async (name) => {
       const secret = opened.find((one) => one.name === name);
       return secret === undefined ? null : placeholderText(secret, tokenOf);
@@ -62,7 +62,7 @@ async function openAll(lane: SecretsPlace, own: ReadonlySet<string>): Promise<Re
     if (!(secret instanceof CannotOpen)) found.set(name, secret);
     else if (own.has(name)) throw new StepFailure(secret.message);
   }
-  for (const [name, secret] of found) lane.hidden.add(name, hiddenTexts(secret));
+  for (const [name, secret] of found) lane.mask.add(name, hiddenTexts(secret));
   return found;
 }
 
@@ -78,7 +78,7 @@ function sentenceOf(missing: readonly string[]): string {
 }
 
 /** Records once an attempt which secret came from which vault. */
-export function tellSecrets(
+export function recordSecrets(
   lane: Lane,
   at: { readonly id: string; readonly item: number; readonly round: number },
   { opened }: OpenStepSecrets,

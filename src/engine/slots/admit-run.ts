@@ -2,8 +2,8 @@ import type { Sql } from '../../db/contract.js';
 import { endRuns } from '../rows/end-runs.js';
 import { grantSlots } from './grant-slots.js';
 import type { SlotClaim } from './slot-of.js';
-import { addSlot, holdersOf, type SlotRun, standInLine } from './slot-rows.js';
-import { tellSlot } from './tell-slot.js';
+import { addSlot, holdersOf, joinSlotLine, type SlotRun } from './slot-rows.js';
+import { recordSlotEvent } from './tell-slot.js';
 
 export interface Admitted {
   /** Runs that this lets continue or start, to be announced now. */
@@ -24,11 +24,11 @@ export async function isFull(sql: Sql, workspaceId: string, claim: SlotClaim): P
 export async function admitRun(sql: Sql, run: SlotRun, claim: SlotClaim): Promise<Admitted> {
   const stopped = claim.onLimit === 'cancel' ? await makeRoom(sql, run, claim) : [];
   await addSlot(sql, run, claim);
-  await standInLine(sql, { runId: run.id, lane: 'main', workspaceId: run.workspaceId, slots: [run.id], starts: true });
+  await joinSlotLine(sql, { runId: run.id, lane: 'main', workspaceId: run.workspaceId, slots: [run.id], starts: true });
   if (claim.onLimit === 'cancel') await goFirst(sql, run);
   const granted = await grantSlots(sql, run.workspaceId, { runId: run.id, lane: 'main', fresh: true });
   const ids = granted.map((one) => one.runId);
-  if (!ids.includes(run.id)) await tellSlot(sql, run.id, 'slot.waiting', { lane: 'main' });
+  if (!ids.includes(run.id)) await recordSlotEvent(sql, run.id, 'slot.waiting', { lane: 'main' });
   return { granted: ids, stopped };
 }
 

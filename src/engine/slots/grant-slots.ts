@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/contract.js';
-import { post } from '../outbox/outbox.js';
+import { enqueueOutbox } from '../outbox/outbox.js';
 import { slotPark } from './slot-rows.js';
-import { tellSlot } from './tell-slot.js';
+import { recordSlotEvent } from './tell-slot.js';
 
 export interface GrantedLane {
   readonly runId: string;
@@ -45,9 +45,9 @@ export async function grantSlots(
   // In the order of their ids, as everywhere when several runs are locked.
   for (const lane of [...granted].sort((a, b) => (a.runId < b.runId ? -1 : 1))) {
     const isSelf = self?.runId === lane.runId && self.lane === lane.lane;
-    if (lane.starts) await post(sql, lane.runId, 'start');
-    else if (!isSelf) await post(sql, lane.runId, 'event', slotPark(lane.runId, lane.lane));
-    if (!isSelf || !self.fresh) await tellSlot(sql, lane.runId, 'slot.taken', { lane: lane.lane });
+    if (lane.starts) await enqueueOutbox(sql, lane.runId, 'start');
+    else if (!isSelf) await enqueueOutbox(sql, lane.runId, 'event', slotPark(lane.runId, lane.lane));
+    if (!isSelf || !self.fresh) await recordSlotEvent(sql, lane.runId, 'slot.taken', { lane: lane.lane });
   }
   return granted;
 }

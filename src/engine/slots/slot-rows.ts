@@ -51,7 +51,7 @@ export interface LanePlace {
  * Puts a lane in line for its slots. A lane that is in line keeps its place; one that holds its slots is `busy`.
  * `fresh` is true for a lane that was not in line before.
  */
-export async function standInLine(sql: Sql, place: LanePlace): Promise<{ busy: boolean; fresh: boolean }> {
+export async function joinSlotLine(sql: Sql, place: LanePlace): Promise<{ busy: boolean; fresh: boolean }> {
   const [row] = await sql.query<{ state: string; fresh: boolean }>({
     name: 'slot-line',
     text: `INSERT INTO slot_lane (run_id, lane, workspace_id, slots, state, starts) VALUES ($1, $2, $3, $4, 'waiting', $5)

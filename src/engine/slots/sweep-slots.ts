@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.js';
-import { tellRuns } from '../outbox/tell-runs.js';
+import { announceRuns } from '../outbox/tell-runs.js';
 import { freeSlots } from './free-slots.js';
 import { type GrantedLane, grantSlots } from './grant-slots.js';
 import { lockSlots } from './slot-rows.js';
@@ -11,7 +11,7 @@ import { lockSlots } from './slot-rows.js';
 export async function sweepSlots(deps: Deps): Promise<GrantedLane[]> {
   const granted: GrantedLane[] = [];
   for (const id of await workspacesWithSlots(deps)) granted.push(...(await sweepWorkspace(deps, id)));
-  await tellRuns(
+  await announceRuns(
     deps,
     granted.map((one) => one.runId),
   );

@@ -19,7 +19,7 @@ async function forkItems(lane: Lane, step: StepPlan, state: StepState): Promise<
   const { each } = step;
   if (!each) throw new Error(`step ${step.id} has no each`);
   const list = evaluateOrFail(each.list, scopeOf(lane), 'each');
-  if (!Array.isArray(list)) throw new StepFailure(`each: ${each.list} is no list`);
+  if (!Array.isArray(list)) throw new StepFailure(`each: ${each.list} is not a list`);
   if (list.length > MAX_ITEMS) throw new StepFailure(`each: ${list.length} items are more than ${MAX_ITEMS}`);
   if (list.length === 0) {
     state.items = [];
@@ -37,7 +37,7 @@ async function joinItems(lane: Lane, step: StepPlan, state: StepState): Promise<
     return { kind: 'stop', stop: forkStop(lane, step, state.round, count, step.each?.parallel) };
   }
   const items = Array.from({ length: count }, (_, index) => lane.steps.get(stepKey(step.id, index + 1)));
-  state.items = items.map(howItEnded);
+  state.items = items.map(itemEnd);
   if (joined.kind === 'failed') throw new StepFailure(joined.error);
   const data = items.map((item): Json => (item?.status === 'completed' ? (item.data ?? item.result) : null));
   const result = items.map((item) => (item?.status === 'completed' ? (item.result ?? '') : '')).join('\n\n');
@@ -45,7 +45,7 @@ async function joinItems(lane: Lane, step: StepPlan, state: StepState): Promise<
 }
 
 /** A result in `data` that is null may be an item that failed: `steps.<id>.items[i]` has its status and error. */
-function howItEnded(item: StepState | undefined): Json {
+function itemEnd(item: StepState | undefined): Json {
   if (item === undefined) return { status: 'failed', error: 'the item ended before its step began' };
   const { status, error } = item;
   return { status, ...(error === null ? {} : { error: error.slice(0, LONGEST_ERROR) }) };

@@ -1,7 +1,7 @@
 import type { StepPlan } from '../../workspace/model.js';
 import type { StepFailure } from '../errors.js';
 import { currentStep, type Lane, type Outcome, type StepState, writeStep } from '../lane/lane.js';
-import { putOff } from '../lane/put-off.js';
+import { postpone } from '../lane/put-off.js';
 
 /**
  * Handles a failure: another attempt (null, or a stop until the wait is over), or the step has failed and `on_fail`
@@ -31,7 +31,7 @@ async function tryAgain(
   const now = lane.deps.clock.now();
   lane.writer.memory = { ...lane.writer.memory, since: now + waitMs };
   writeStep(lane, state, 'step.retrying', { error: failure.message, attempt: state.attempts, waitMs });
-  if (waitMs > 0) return { kind: 'stop', stop: await putOff(lane, now + waitMs) };
+  if (waitMs > 0) return { kind: 'stop', stop: await postpone(lane, now + waitMs) };
   await lane.writer.flush();
   return null;
 }

@@ -9,7 +9,7 @@ import { TOOL_TEST_SECONDS } from '../../workflows/contract.js';
 import type { StepPlan } from '../../workspace/model.js';
 import { argumentFault } from '../agent/invalid-call.js';
 import { Ended } from '../errors.js';
-import { Hidden } from '../secrets/hidden.js';
+import { SecretMask } from '../secrets/hidden.js';
 import { openStepSecrets } from '../secrets/step-secrets.js';
 import { parseToolTest, type ToolTestResult, type ToolTestSpec } from './tool-test-row.js';
 
@@ -29,23 +29,23 @@ const LANE = 'main';
 export async function runToolTest(deps: Deps, id: string, cancelled: AbortSignal): Promise<void> {
   const claimed = await claim(deps.db, id);
   if (!claimed) return;
-  const hidden = new Hidden();
+  const mask = new SecretMask();
   const began = deps.clock.now();
   const over = AbortSignal.timeout(TOOL_TEST_SECONDS * 1_000);
   const signal = AbortSignal.any([cancelled, over]);
   let outcome: ToolOutcome;
   try {
-    outcome = await callTool(deps, claimed, { hidden, signal });
+    outcome = await callTool(deps, claimed, { mask, signal });
   } catch (error) {
     if (cancelled.aborted) throw error;
     const why = over.aborted ? `it took longer than ${TOOL_TEST_SECONDS} s and was ended` : errorMessage(error);
-    outcome = { text: hidden.text(why), isError: true };
+    outcome = { text: mask.text(why), isError: true };
   } finally {
     await dropLane(deps, id).catch((error: unknown) =>
       deps.log.warn({ err: error, test: id }, 'failed to remove a scratch folder'),
     );
   }
-  await finish(deps.db, id, hidden.value(resultOf(outcome, deps.clock.now() - began)));
+  await finish(deps.db, id, mask.value(resultOf(outcome, deps.clock.now() - began)));
 }
 
 /** Claims the test once: a second attempt finds it claimed. */
@@ -63,11 +63,11 @@ async function finish(sql: Sql, id: string, result: ToolTestResult): Promise<voi
 }
 
 interface Within {
-  readonly hidden: Hidden;
+  readonly mask: SecretMask;
   readonly signal: AbortSignal;
 }
 
-async function callTool(deps: Deps, claimed: Claimed, { hidden, signal }: Within): Promise<ToolOutcome> {
+async function callTool(deps: Deps, claimed: Claimed, { mask, signal }: Within): Promise<ToolOutcome> {
   const spec = parseToolTest(claimed.spec);
   const { plan, revision, librarySeq = 0, args } = spec;
   const step = stepOf(spec);
@@ -75,8 +75,8 @@ async function callTool(deps: Deps, claimed: Claimed, { hidden, signal }: Within
   if (!agent) throw new Error(`the plan has no agent ${spec.agent}`);
   const { id, tenantId, workspaceId } = claimed;
   const run = { id, tenantId, workspaceId, revision, librarySeq, flow: plan.flow, mode: 'test' };
-  const quiet = { ...deps, log: hidden.log(deps.log) };
-  const secrets = await openStepSecrets({ deps: quiet, run, plan, hidden }, step, agent);
+  const quiet = { ...deps, log: mask.log(deps.log) };
+  const secrets = await openStepSecrets({ deps: quiet, run, plan, mask }, step, agent);
   const servers = createLaneServers(quiet, signal);
   try {
     const folder = await openLane(quiet, run, LANE);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deps } from '../../deps.js';
 import {
-  assertHarmless,
+  assertNotPoison,
   type FailedModel,
   IN_PLACE_TRIES,
   judgeFailures,
@@ -21,7 +21,14 @@ import type { Statement } from '../grade/grade-case.js';
 import { judgePrompt, VERDICTS } from '../grade/judge-prompt.js';
 import { BadVerdict, readVerdicts } from '../grade/read-verdicts.js';
 import type { AttemptRow } from './attempt-row.js';
-import { beginJudge, endJudge, JudgeFailed, leaveJudge, putOffJudge, takeUpJudge } from './judge-books.js';
+import {
+  abandonJudgeCall,
+  endJudgeCall,
+  JudgeFailed,
+  openJudgeCall,
+  postponeJudgeCall,
+  startJudgeCall,
+} from './judge-books.js';
 import { type OpenCall, PutOff } from './judge-call.js';
 
 /** Tolerance for a timer that fires a moment early. */
@@ -74,11 +81,11 @@ interface Question {
 }
 
 async function askOne(deps: Deps, at: Case, question: Question): Promise<string> {
-  const open = await takeUpJudge(deps, at.attempt, question.number);
+  const open = await openJudgeCall(deps, at.attempt, question.number);
   if (typeof open === 'string') return open;
-  assertHarmless(open.deaths, { call: 'one call of the judge', cure: 'run the eval again' });
+  assertNotPoison(open.deaths, { call: 'one call of the judge', cure: 'run the eval again' });
   const leftMs = (open.notBefore ?? 0) - deps.clock.now();
-  if (leftMs > EARLY_MS) throw new PutOff(leftMs, 'its model fails in passing');
+  if (leftMs > EARLY_MS) throw new PutOff(leftMs, 'its model fails with transient errors');
   const { evalRunId, k } = at.attempt;
   const wait = () => Promise.reject(new PutOff(TURN_LOOK_MS, 'calls that may end their worker are made one at a time'));
   const suspect = { deaths: open.deaths, key: `${evalRunId}/${k}`, againInMs: TURN_LOOK_MS, wait };
@@ -112,7 +119,7 @@ async function waitOrFail(
   const end = judgeFailures(failed, { waited: open.waited, nowMs, boundMs: deps.models.waitMs });
   if (end.kind !== 'later') throw new JudgeFailed(end.error);
   const { waitMs, waited, error } = end;
-  await putOffJudge(deps, attempt, { number: open.number, deaths: NO_DEATHS, waited, notBefore: nowMs + waitMs });
+  await postponeJudgeCall(deps, attempt, { number: open.number, deaths: NO_DEATHS, waited, notBefore: nowMs + waitMs });
   throw new PutOff(waitMs, error);
 }
 
@@ -130,7 +137,7 @@ async function askModel(deps: Deps, at: Case, asked: Asked): Promise<string | Mo
   const needNano = BigInt(Math.ceil(inputTokens * price.input + request.maxOutputTokens * price.output));
   for (let tries = 1; ; tries += 1) {
     signal.throwIfAborted();
-    const begun = await beginJudge(deps, attempt, { ...open, model, needNano });
+    const begun = await startJudgeCall(deps, attempt, { ...open, model, needNano });
     if ('said' in begun) return begun.said;
     const { start } = begun;
     failpoint('judge-asked');
@@ -138,15 +145,15 @@ async function askModel(deps: Deps, at: Case, asked: Asked): Promise<string | Mo
       const n = open.waited.waits * IN_PLACE_TRIES + tries;
       const reply = await call(deps, at, { ...request, model, number, tries: n });
       failpoint('judge-answered');
-      await endJudge(deps, attempt, { start, model, used: reply, number, said: reply.text });
+      await endJudgeCall(deps, attempt, { start, model, used: reply, number, said: reply.text });
       return reply.text;
     } catch (error) {
       if (signal.aborted) {
-        await leaveJudge(deps, attempt, { ...open, start }).catch(() => undefined);
+        await abandonJudgeCall(deps, attempt, { ...open, start }).catch(() => undefined);
         throw signal.reason;
       }
       if (!(error instanceof ModelError)) throw error;
-      await endJudge(deps, attempt, { start, model, used: error.cut, open: { ...open, deaths: NO_DEATHS } });
+      await endJudgeCall(deps, attempt, { start, model, used: error.cut, open: { ...open, deaths: NO_DEATHS } });
       const waitMs = waitInPlace(error, tries);
       if (waitMs === null || (error.circuit && asked.hasNext)) return error;
       await sleep(waitMs, undefined, { signal });

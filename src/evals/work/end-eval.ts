@@ -1,8 +1,8 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
-import { endRuns, post, tellRuns } from '../../engine/index.js';
-import { tellFailed } from '../tell-failed.js';
-import { settleLost } from './judge-books.js';
+import { announceRuns, endRuns, enqueueOutbox } from '../../engine/index.js';
+import { reportFailedEval } from '../tell-failed.js';
+import { settleLostJudgeCall } from './judge-books.js';
 
 export interface EvalEnd {
   readonly status: 'stopped' | 'failed';
@@ -26,14 +26,14 @@ export async function endEval(deps: Deps, evalRunId: string): Promise<void> {
       `UPDATE eval_run SET status = 'completed', finished_at = now() WHERE id = $1 AND finished_at IS NULL RETURNING 1`,
       [evalRunId],
     );
-    if (ended.length > 0) await tellFailed(sql, evalRunId);
+    if (ended.length > 0) await reportFailedEval(sql, evalRunId);
   });
 }
 
 /** Closes an eval run that was cut short, with the runs of its cases. */
 export async function closeEval(deps: Deps, evalRunId: string, error: string): Promise<void> {
   const ended = await deps.db.transaction((sql) => cutEval(sql, evalRunId, { status: 'failed', error }));
-  void tellRuns(deps, ended ?? []);
+  void announceRuns(deps, ended ?? []);
 }
 
 /**
@@ -56,7 +56,7 @@ export async function cutEval(sql: Sql, evalRunId: string, { status, error }: Ev
     'SELECT k FROM eval_attempt WHERE eval_run_id = $1 AND judge_held IS NOT NULL ORDER BY k',
     [evalRunId],
   );
-  for (const { k } of asked) await settleLost(sql, { evalRunId, k });
+  for (const { k } of asked) await settleLostJudgeCall(sql, { evalRunId, k });
   const ended = ids.length === 0 ? [] : await endRuns(sql, ids, { error, stopped: status === 'stopped' });
   await sql.query(
     `UPDATE eval_attempt a SET state = 'error', passed = false, score = 0, error = $2, finished_at = now(),
@@ -64,7 +64,7 @@ export async function cutEval(sql: Sql, evalRunId: string, { status, error }: Ev
       WHERE eval_run_id = $1 AND state IN ('pending', 'running')`,
     [evalRunId, error],
   );
-  await post(sql, evalRunId, 'cancel');
-  await tellFailed(sql, evalRunId);
+  await enqueueOutbox(sql, evalRunId, 'cancel');
+  await reportFailedEval(sql, evalRunId);
   return [evalRunId, ...ended];
 }

@@ -42,7 +42,7 @@ async function grade(deps: Deps, attempt: AttemptRow, signal: AbortSignal): Prom
   const judged = await judge(deps, { attempt, evidence, signal, plan }, asked);
   const graded = gradeCase(evidence, asked.assertions, judged.findings);
   if (judged.fault !== null) {
-    await keepAssertions(deps.db, attempt, graded);
+    await storeAssertions(deps.db, attempt, graded);
     return failAttempt(deps.db, attempt, judged.fault);
   }
   await finish(deps.db, attempt, graded);
@@ -65,7 +65,7 @@ async function judge(
   }
 }
 
-async function keepAssertions(
+async function storeAssertions(
   sql: Sql,
   { evalRunId, k }: AttemptRow,
   graded: readonly GradedAssertion[],

@@ -1,4 +1,4 @@
-import { type Deaths, deathsTold, storedWaited, type Waited, waitedTold } from '../../engine/index.js';
+import { type Deaths, deathFields, storedWaited, type Waited, waitFields } from '../../engine/index.js';
 import { isRecord, type Json } from '../../shared/json.js';
 
 /** A call of the judge without an answer yet, and its failures so far. */
@@ -12,7 +12,7 @@ export interface OpenCall {
 
 /** What the row of an attempt stores of such a call. While the call is running, also its start and its worker. */
 export function storedCall({ number, deaths, waited, notBefore }: OpenCall): object {
-  return { number, ...deathsTold(deaths), ...waitedTold(waited), ...(notBefore === undefined ? {} : { notBefore }) };
+  return { number, ...deathFields(deaths), ...waitFields(waited), ...(notBefore === undefined ? {} : { notBefore }) };
 }
 
 /** The stored state of call `number`; empty for another call, whose deaths and waits do not apply. */

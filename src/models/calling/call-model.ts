@@ -57,12 +57,12 @@ async function attemptCall(caller: Caller, entry: ModelEntry, request: ModelRequ
   const key = entry.key ?? '';
   try {
     request.signal.throwIfAborted();
-    if (provider.remote) silence.heard();
+    if (provider.remote) silence.noteContent();
     return await provider.call(request, {
       baseUrl: (entry.baseUrl ?? provider.baseUrl ?? '').replace(/\/+$/, ''),
       key,
       signal: watchCall(AbortSignal.any([request.signal, silence.signal]), {
-        ear: silence,
+        silence,
         maxBytes: limits.wire,
         mend: MENDERS[entry.provider],
       }),
@@ -70,14 +70,14 @@ async function attemptCall(caller: Caller, entry: ModelEntry, request: ModelRequ
     });
   } catch (error) {
     const broken = error instanceof BrokenOff ? error : null;
-    const told = toModelError(broken === null ? error : broken.cause, {
+    const modelError = toModelError(broken === null ? error : broken.cause, {
       provider: endpointName(entry),
       key,
       nowMs: caller.clock.now(),
       stopped: request.signal.aborted,
       givenUp: silence.why(),
     });
-    throw broken === null ? told : withCut(told, entry, { request, broken });
+    throw broken === null ? modelError : withCut(modelError, entry, { request, broken });
   } finally {
     silence.end();
   }

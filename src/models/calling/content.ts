@@ -44,7 +44,7 @@ export function createContent(onDelta: ModelRequest['onDelta']) {
     block.text += sorted.text;
     if (sorted.text !== '') onDelta?.(sorted.text);
   };
-  const take = (part: LanguageModelV3StreamPart): void => {
+  const add = (part: LanguageModelV3StreamPart): void => {
     if (part.type === 'tool-call') {
       calls.push(toCall(part));
       parts.push({ type: 'call', id: part.toolCallId, metadata: part.providerMetadata });
@@ -72,7 +72,7 @@ export function createContent(onDelta: ModelRequest['onDelta']) {
     const all = thought.text === '' ? parts : [thought, ...parts];
     return { text: texts.map((block) => block.text).join(''), calls, parts: all };
   };
-  return { take, end };
+  return { add, end };
 }
 
 /** Arguments of at least this many characters are checked before they are parsed. */

@@ -13,9 +13,9 @@ export interface Silence {
   /** Null while the call is alive. */
   readonly why: () => GivenUp | null;
   /** Reports a part of the answer: the wait starts again. */
-  readonly heard: () => void;
+  readonly noteContent: () => void;
   /** Reports a sign of life without content. It extends no wait, since a server can send those for ever. */
-  readonly alive: () => void;
+  readonly noteAlive: () => void;
   end(): void;
 }
 
@@ -41,7 +41,7 @@ export function createSilence({ idleMs, totalMs }: Patience): Silence {
   return {
     signal: controller.signal,
     why: () => why,
-    heard: () => {
+    noteContent: () => {
       isAlive = false;
       clearTimeout(idle);
       if (ended) return;
@@ -56,7 +56,7 @@ export function createSilence({ idleMs, totalMs }: Patience): Silence {
         giveUp({ kind: 'refused', brief: `did not finish its answer within ${totalMs / 1_000} s` });
       }, totalMs);
     },
-    alive: () => {
+    noteAlive: () => {
       isAlive = true;
     },
     end: () => {

@@ -16,7 +16,7 @@ function watchedFetch(watch: StreamWatch): typeof fetch {
   return async (input, init) => {
     const sent = typeof init?.body === 'string' ? { body: unmark(init.body) } : {};
     const response = await fetch(input, { ...init, ...sent, redirect: 'manual' });
-    watch.ear.heard();
+    watch.silence.noteContent();
     const { status, headers, body } = response;
     if (status >= 300 && status < 400) {
       const target = headers.get('location') ?? 'nowhere';

@@ -76,7 +76,7 @@ export function parseOperatorFile(
 ): OperatorModels {
   const parsed = OperatorFile.safeParse(readYaml(text, path).value);
   const faults = parsed.success ? unknownDefaults(parsed.data) : parsed.error.issues.map(describe);
-  if (!parsed.success || faults.length > 0) throw new Error(`${path} is no valid models file: ${faults.join('; ')}`);
+  if (!parsed.success || faults.length > 0) throw new Error(`${path} is not a valid models file: ${faults.join('; ')}`);
   const { models, default: names } = parsed.data;
   return {
     entries: new Map(Object.entries(models).map(([alias, raw]) => [alias, toEntry(alias, raw, env)])),

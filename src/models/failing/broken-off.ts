@@ -1,4 +1,4 @@
-import type { ToldUsage } from '../providers/provider.js';
+import type { ReportedUsage } from '../providers/provider.js';
 
 /** A stream broke off after a part of an answer, which has to be paid. `cause` is the original error. */
 export class BrokenOff extends Error {
@@ -8,7 +8,7 @@ export class BrokenOff extends Error {
     cause: unknown,
     /** All that came: text, reasoning and the arguments of calls. */
     readonly said: string,
-    readonly usage: ToldUsage,
+    readonly usage: ReportedUsage,
   ) {
     super('the answer broke off', { cause });
   }

@@ -40,8 +40,8 @@ const INVALID = /invalid_request|invalid_argument/;
 /** True when the request itself was refused: another model would get the same request. */
 export function isOurFault(status: number | null, words: ProviderWords): boolean {
   if (OF_THIS_MODEL.test(words.text) || OF_THIS_MODEL.test(words.labels)) return false;
-  const told = status ?? words.status;
-  return told === null ? INVALID.test(words.labels) : told === 400 || told === 422;
+  const httpStatus = status ?? words.status;
+  return httpStatus === null ? INVALID.test(words.labels) : httpStatus === 400 || httpStatus === 422;
 }
 
 function isOverflow(words: ProviderWords): boolean {

@@ -11,9 +11,9 @@ import { tableCost } from './price-table.js';
 export function costOf(
   entry: ModelEntry,
   { usage, cacheWrite }: BelievedUsage,
-  toldUsd: number | null,
+  reportedUsd: number | null,
 ): Pick<ModelReply, 'costNano' | 'costSource'> {
-  if (toldUsd !== null) return { costNano: toNano(toldUsd), costSource: 'provider' };
+  if (reportedUsd !== null) return { costNano: toNano(reportedUsd), costSource: 'provider' };
   if (entry.price !== null) {
     const { input, output, cached } = entry.price;
     const usdPerMillion = (usage.input - usage.cached) * input + usage.cached * cached + usage.output * output;

@@ -12,7 +12,7 @@ export interface Connection {
 }
 
 /** Token counts as the provider reports them, not checked yet. */
-export interface ToldUsage {
+export interface ReportedUsage {
   readonly input: number | undefined;
   readonly output: number | undefined;
   readonly cached: number | undefined;
@@ -22,7 +22,7 @@ export interface ToldUsage {
 export interface ProviderReply extends Pick<ModelReply, 'text' | 'calls' | 'finish' | 'opaque'> {
   /** Reasoning that came within the text. It counts as output. */
   readonly thought?: string;
-  readonly usage: ToldUsage;
+  readonly usage: ReportedUsage;
   /** The cost that the provider reports, in USD. */
   readonly costUsd: number | null;
 }

@@ -12,7 +12,7 @@ const BATCH_CHARACTERS = 4_096;
 const TURN_MS = 10;
 
 export interface StreamWatch {
-  readonly ear: Pick<Silence, 'heard' | 'alive'>;
+  readonly silence: Pick<Silence, 'noteContent' | 'noteAlive'>;
   readonly maxBytes: number;
   readonly mend: Mender;
 }
@@ -42,10 +42,10 @@ export function eventStream(body: ReadableStream<Uint8Array>, watch: StreamWatch
 
 async function* readAll(
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  { ear, maxBytes, mend }: StreamWatch,
+  { silence, maxBytes, mend }: StreamWatch,
 ): AsyncGenerator<string, void> {
   const splitter = createSplitter();
-  const take = eventTaker(ear, mend);
+  const eventReader = createEventReader(silence, mend);
   const turns = createTurns();
   let size = 0;
   try {
@@ -55,17 +55,17 @@ async function* readAll(
       if (size > maxBytes) throw tooLarge('an answer', maxBytes);
       if (splitter.size() > MAX_EVENT_BYTES) throw tooLarge('an event', MAX_EVENT_BYTES);
       const events = done ? splitter.end() : splitter.push(value);
-      if (events.length === 0) ear.alive();
+      if (events.length === 0) silence.noteAlive();
       let held = '';
       for (const event of events) {
-        held += take.event(event);
+        held += eventReader.event(event);
         if (held.length < BATCH_CHARACTERS) continue;
         yield held;
         held = '';
         await turns.next();
       }
       if (held !== '') yield held;
-      if (done) return take.end();
+      if (done) return eventReader.end();
       await turns.next();
     }
   } catch (error) {
@@ -75,23 +75,23 @@ async function* readAll(
 }
 
 /** Reads event by event, and judges unreadable ones by what comes after them. */
-function eventTaker(ear: StreamWatch['ear'], mend: Mender) {
+function createEventReader(silence: StreamWatch['silence'], mend: Mender) {
   let hasParts = false;
   let unread: string | null = null;
   let cut: string | null = null;
   return {
     event(event: ServerEvent): string {
       const reading = readEvent(event, mend);
-      if (reading.kind === 'idle') ear.alive();
+      if (reading.kind === 'idle') silence.noteAlive();
       // If a part of an answer is lost, the remaining parts would be another answer.
       else if (cut !== null) throw notReadable(cut);
       if (reading.kind === 'unreadable') {
-        ear.alive();
+        silence.noteAlive();
         unread ??= reading.text;
         if (reading.isCut) cut = reading.text;
       }
       if (reading.kind !== 'part') return '';
-      ear.heard();
+      silence.noteContent();
       hasParts = true;
       return reading.text;
     },

@@ -1,6 +1,6 @@
 import { audit } from '../../accounts/index.js';
 import type { Deps } from '../../deps.js';
-import { post, tellRuns } from '../../engine/index.js';
+import { announceRuns, enqueueOutbox } from '../../engine/index.js';
 import type { RefCommand } from '../../git/index.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { findWorkspace, liveRuns, readLiveCommit, setRef } from '../../workspaces/index.js';
@@ -34,13 +34,13 @@ export async function parkPush(deps: Deps, context: PushContext, command: RefCom
     await pack.take(sql);
     await setRef(sql, { workspaceId: remote.id, name: PENDING, oid, by: remote.caller.actor });
     await writePending(sql, { workspaceId: remote.id, oid, caller: remote.caller, reason });
-    await post(sql, remote.id, 'apply-push');
+    await enqueueOutbox(sql, remote.id, 'apply-push');
     await audit(sql, remote.caller, 'git.push', remote.name, { ref: PENDING, before: command.old, after: oid });
     return { count, runs, before: before?.oid ?? null };
   });
   if (!parked) return null;
   failpoint('push-parked');
-  void tellRuns(deps, [remote.id]);
+  void announceRuns(deps, [remote.id]);
   say(
     `Accepted, and not live yet: it waits for the end of ${countRuns(parked.count)}:`,
     ...runLines(parked),

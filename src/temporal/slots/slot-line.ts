@@ -15,7 +15,7 @@ export interface SlotRule {
 
 interface Waiting {
   readonly isSticky: boolean;
-  readonly take: () => void;
+  readonly grant: () => void;
 }
 
 export interface SlotLine<SI extends SlotInfo> {
@@ -36,7 +36,7 @@ export function createSlotLine<SI extends SlotInfo>(rule: SlotRule, now: () => n
     return { id: lastId };
   }
   function serve(): void {
-    for (const waiting of [...line]) if (admits(waiting.isSticky)) waiting.take();
+    for (const waiting of [...line]) if (admits(waiting.isSticky)) waiting.grant();
   }
   function reserve({ isSticky }: SlotReserveContext, signal: AbortSignal): Promise<SlotPermit> {
     return new Promise((resolve, reject) => {
@@ -48,11 +48,11 @@ export function createSlotLine<SI extends SlotInfo>(rule: SlotRule, now: () => n
         end();
         reject(signal.reason);
       };
-      const take = () => {
+      const grant = () => {
         end();
         resolve(give(isSticky));
       };
-      const waiting = { isSticky, take };
+      const waiting = { isSticky, grant };
       line.push(waiting);
       signal.addEventListener('abort', leave, { once: true });
       serve();

@@ -45,7 +45,7 @@ export async function makeRoom(
   if ('stop' in summary) return { made: false, stop: summary.stop };
   failpoint('compaction-answered');
   const from = overflow ? Math.max(measured.tokens, contextTokens) : measured.tokens;
-  begin(session, plan, { text: summary.text, factor, from, overflowAt: overflow ? turn : null });
+  startEpoch(session, plan, { text: summary.text, factor, from, overflowAt: overflow ? turn : null });
   return { made: true, stop: null };
 }
 
@@ -78,7 +78,7 @@ async function summaryOf(
   return { text: markerText((text || plainSummary(old)).slice(0, summaryTokens * 3)) };
 }
 
-interface Begun {
+interface EpochStart {
   readonly text: string;
   readonly factor: number;
   readonly from: number;
@@ -86,7 +86,11 @@ interface Begun {
 }
 
 /** Starts the next epoch: its first row is in the same write as the end of the summary's call. */
-function begin(session: Session, { shown, old }: CompactionPlan, { text, factor, from, overflowAt }: Begun): void {
+function startEpoch(
+  session: Session,
+  { shown, old }: CompactionPlan,
+  { text, factor, from, overflowAt }: EpochStart,
+): void {
   const { past, messages, lane, state } = session;
   const kept = old.length;
   const marker = {
