@@ -15,8 +15,8 @@ import { lanePlanOf } from './lane/lane-plan.js';
 import { walk } from './lane/walk.js';
 import { enterLive } from './live.js';
 import { closeRun } from './rows/close-run.js';
-import { notifyStreams } from './rows/tell-events.js';
-import { SecretMask } from './secrets/hidden.js';
+import { notifyStreams } from './rows/notify-streams.js';
+import { SecretMask } from './secrets/secret-mask.js';
 import { withSlots } from './slots/with-slots.js';
 import { watchLane } from './watch-lane.js';
 

@@ -20,15 +20,15 @@ export { type EngineLoops, startEngineLoops } from './loops/start-engine-loops.j
 export { assertMonths } from './months/assert-months.js';
 export { correctMonths } from './months/correct-months.js';
 export { type MonthBudget, readMonthBudgets } from './months/month-budgets.js';
+export { announceRuns } from './outbox/announce-runs.js';
 export { enqueueOutbox, sweepOutbox } from './outbox/outbox.js';
 export { reconcile } from './outbox/reconcile.js';
-export { announceRuns } from './outbox/tell-runs.js';
 export { appendEvent } from './rows/append-event.js';
 export { closeRun } from './rows/close-run.js';
 export { DELTA_CHANNEL } from './rows/deltas.js';
 export { endRuns } from './rows/end-runs.js';
+export { EVENT_CHANNEL, notifyStreams } from './rows/notify-streams.js';
 export { releaseUrlOf } from './rows/release-url.js';
-export { EVENT_CHANNEL, notifyStreams } from './rows/tell-events.js';
 export { escalateGate, tickPark } from './rows/tick-park.js';
 export { admitRun, isFull } from './slots/admit-run.js';
 export { type SlotClaim, slotOf } from './slots/slot-of.js';

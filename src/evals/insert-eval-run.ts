@@ -4,7 +4,7 @@ import type { Json } from '../shared/json.js';
 import { toNano } from '../shared/money.js';
 import { storableJson } from '../shared/storable-json.js';
 import type { EvalPlan } from '../workspace/index.js';
-import { reportFailedEval } from './tell-failed.js';
+import { reportFailedEval } from './report-failed-eval.js';
 
 /**
  * Limit for the attempts of a run: more repeats are not a useful test, and their history would exceed Temporal's limit.

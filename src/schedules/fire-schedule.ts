@@ -6,10 +6,10 @@ import type { FlowRef } from '../workflows/contract.js';
 import type { WorkspaceRow } from '../workspaces/index.js';
 import { beginFiring } from './begin-firing.js';
 import { type Due, dueTimes } from './due-times.js';
-import { endPreviousRuns } from './end-last.js';
+import { endPreviousRuns } from './end-previous-runs.js';
 import { forgetFirings, recordFiring, recordLeftOut } from './record-firing.js';
 import { isFiring, liveScheduled, lockSchedule, type ScheduleRow } from './schedule-row.js';
-import { needsMoreMoments, syncSchedules } from './tell-schedules.js';
+import { needsMoreMoments, syncSchedules } from './sync-schedules.js';
 
 /** Maximum number of runs that wait behind an active run (`overlap: queue`). */
 const MOST_WAITING = 100;

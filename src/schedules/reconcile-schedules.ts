@@ -3,7 +3,7 @@ import type { Deps } from '../deps.js';
 import type { KeptSchedule } from '../temporal/index.js';
 import type { FlowRef } from '../workflows/contract.js';
 import { SCHEDULE_COLUMNS, type ScheduleRow } from './schedule-row.js';
-import { nextMoments, noteOf, syncSchedules } from './tell-schedules.js';
+import { nextMoments, noteOf, syncSchedules } from './sync-schedules.js';
 
 export interface Drift extends FlowRef {
   readonly says:

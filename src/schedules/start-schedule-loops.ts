@@ -2,7 +2,7 @@ import type { Deps } from '../deps.js';
 import { repeat } from '../shared/repeat.js';
 import { reconcileSchedules } from './reconcile-schedules.js';
 import { startWaiting } from './start-waiting.js';
-import { syncSchedules } from './tell-schedules.js';
+import { syncSchedules } from './sync-schedules.js';
 
 const SYNC_EVERY_MS = 500;
 const START_WAITING_EVERY_MS = 1_000;

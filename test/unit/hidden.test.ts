@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SecretMask } from '../../src/engine/secrets/hidden.js';
+import { SecretMask } from '../../src/engine/secrets/secret-mask.js';
 import { file } from '../../src/secrets/shapes/file.js';
 import { redactor } from '../../src/shared/redact.js';
 import { fc } from '../support/properties.js';

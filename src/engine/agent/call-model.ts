@@ -4,7 +4,7 @@ import { isRecord } from '../../shared/json.js';
 import type { Stop } from '../../workflows/contract.js';
 import { ContextOverflow, OverBudget, StepFailure } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';
-import { postpone, postponeWork } from '../lane/put-off.js';
+import { postpone, postponeWork } from '../lane/postpone.js';
 import { askForBudget, resumeBudgetGate } from './ask-budget.js';
 import { resetStream } from './ask-model.js';
 import { bookCut, bookReply, firstServed, markInterrupted, placeOf, settleLostCall, waitedOf } from './book-call.js';

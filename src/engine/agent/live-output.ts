@@ -1,7 +1,7 @@
 import type { ToolContext } from '../../tools/contract.js';
 import { deltaSink } from '../rows/deltas.js';
 import type { Session } from './session.js';
-import { stepReporter } from './tell-step.js';
+import { stepReporter } from './step-reporter.js';
 
 /** Maximum streamed output of one call, in UTF-16 code units: the call's result has more of it. */
 const MAX_STREAMED = 65_536;

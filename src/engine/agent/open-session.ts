@@ -18,7 +18,7 @@ import { buildOpening, buildSystem } from './prompt.js';
 import { resumeStep } from './resume-step.js';
 import { runAgentTool } from './run-agent-tool.js';
 import { journalKey, type Session } from './session.js';
-import { stepReporter } from './tell-step.js';
+import { stepReporter } from './step-reporter.js';
 
 const SHOW_AFTER_MS = 250;
 

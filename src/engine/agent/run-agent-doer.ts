@@ -4,10 +4,10 @@ import type { Doer, Done } from '../steps/kinds.js';
 import { judgeAnswer, refuseFiltered } from './answer.js';
 import { settleAllInterrupted } from './call-model.js';
 import { nextTurn } from './compaction/next-turn.js';
-import { recordFileEvents, storeFiles } from './keep-files.js';
 import { openSession } from './open-session.js';
 import { runTools } from './run-tools.js';
 import { type Session, say } from './session.js';
+import { recordFileEvents, storeFiles } from './store-files.js';
 
 /** Runs an agent's turns until it has answered: a model call, then all its tool calls in parallel, and so on. */
 export const runAgentDoer: Doer = async (lane, step, state) => {

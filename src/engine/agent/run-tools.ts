@@ -6,14 +6,14 @@ import type { Stop } from '../../workflows/contract.js';
 import type { CallRow } from '../journal/claim.js';
 import { type Deaths, NO_DEATHS, readDeaths, startMark } from './deaths.js';
 import { isGated, runGatedCalls } from './gated-calls.js';
-import { runSubAgents } from './hand-over.js';
 import { checkCall } from './invalid-call.js';
-import { recordFileEvents, storeFiles } from './keep-files.js';
 import { limiter } from './limiter.js';
 import { makeCall } from './make-call.js';
 import { type Finished, finishCall, preview, refuseCall, startCall } from './record-call.js';
 import { RUN_AGENT } from './run-agent-tool.js';
+import { runSubAgents } from './run-sub-agents.js';
 import { type Entry, journalKey, type Session, say, type TurnCalls, turnsOf } from './session.js';
+import { recordFileEvents, storeFiles } from './store-files.js';
 import { guardAgainstLoops, repeatsItself } from './stuck.js';
 import { makeInTurn } from './suspect-call.js';
 

@@ -1,5 +1,5 @@
 import type { Stop } from '../../workflows/contract.js';
-import { postponeAside } from '../lane/put-off.js';
+import { postponeAside } from '../lane/postpone.js';
 import { type Deaths, whenSafe } from './deaths.js';
 import type { Session } from './session.js';
 

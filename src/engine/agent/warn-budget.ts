@@ -1,7 +1,7 @@
 import { Lru } from '../../shared/lru.js';
 import { toUsd } from '../../shared/money.js';
 import { storableJson } from '../../shared/storable-json.js';
-import { notifyStreams } from '../rows/tell-events.js';
+import { notifyStreams } from '../rows/notify-streams.js';
 import { type Cap, runOfCap, spentOf } from './caps.js';
 import type { Session } from './session.js';
 

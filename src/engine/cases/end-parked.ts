@@ -2,7 +2,7 @@ import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import { toJson } from '../../shared/exact-json.js';
 import type { RunRow } from '../journal/claim.js';
-import { announceRuns } from '../outbox/tell-runs.js';
+import { announceRuns } from '../outbox/announce-runs.js';
 import { endRuns } from '../rows/end-runs.js';
 
 /**

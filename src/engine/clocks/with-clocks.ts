@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.js';
 import type { Lane } from '../lane/lane.js';
 import { abortLive } from '../live.js';
-import { notifyStreams } from '../rows/tell-events.js';
+import { notifyStreams } from '../rows/notify-streams.js';
 import { countActive } from './count-active.js';
 import { endOverdue } from './end-overdue.js';
 

@@ -7,7 +7,7 @@ import type { LaneCase } from '../cases/lane-case.js';
 import type { Batch, StepStatus, StepWrite } from '../journal/batch.js';
 import type { LaneView, ParkRow, RunRow } from '../journal/claim.js';
 import type { LaneWriter } from '../journal/lane-writer.js';
-import type { SecretMask } from '../secrets/hidden.js';
+import type { SecretMask } from '../secrets/secret-mask.js';
 import type { LanePlan } from './lane-plan.js';
 
 /** A step's newest row, as the engine caches it. */

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.js';
 import { closeRun } from '../rows/close-run.js';
-import { notifyStreams } from '../rows/tell-events.js';
+import { notifyStreams } from '../rows/notify-streams.js';
 import { enqueueOutbox } from './outbox.js';
 
 const GRACE_MS = 60_000;

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { appendEvent } from './append-event.js';
-import { notifyStreams } from './tell-events.js';
+import { notifyStreams } from './notify-streams.js';
 
 /** What each kind of park becomes when it falls due, and the event of it. */
 const DUE = {

@@ -1,9 +1,9 @@
 import type { Sql } from '../../db/contract.js';
 import { endRuns } from '../rows/end-runs.js';
 import { grantSlots } from './grant-slots.js';
+import { recordSlotEvent } from './record-slot-event.js';
 import type { SlotClaim } from './slot-of.js';
 import { addSlot, holdersOf, joinSlotLine, type SlotRun } from './slot-rows.js';
-import { recordSlotEvent } from './tell-slot.js';
 
 export interface Admitted {
   /** Runs that this lets continue or start, to be announced now. */

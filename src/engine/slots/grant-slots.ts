@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/contract.js';
 import { enqueueOutbox } from '../outbox/outbox.js';
+import { recordSlotEvent } from './record-slot-event.js';
 import { slotPark } from './slot-rows.js';
-import { recordSlotEvent } from './tell-slot.js';
 
 export interface GrantedLane {
   readonly runId: string;

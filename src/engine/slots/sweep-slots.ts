@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.js';
-import { announceRuns } from '../outbox/tell-runs.js';
+import { announceRuns } from '../outbox/announce-runs.js';
 import { freeSlots } from './free-slots.js';
 import { type GrantedLane, grantSlots } from './grant-slots.js';
 import { lockSlots } from './slot-rows.js';

@@ -5,13 +5,13 @@ import type { Stop } from '../../workflows/contract.js';
 import { Ended, Fenced } from '../errors.js';
 import { deadlineOf, isOverdue } from '../lane/deadline.js';
 import type { Lane } from '../lane/lane.js';
-import { postponedStop } from '../lane/put-off.js';
-import { announceRuns } from '../outbox/tell-runs.js';
+import { postponedStop } from '../lane/postpone.js';
+import { announceRuns } from '../outbox/announce-runs.js';
 import { freeSlots } from './free-slots.js';
 import { type GrantedLane, grantSlots } from './grant-slots.js';
+import { recordSlotEvent } from './record-slot-event.js';
 import { slotOf } from './slot-of.js';
 import { addSlot, joinSlotLine, type LanePlace, lockSlots, slotPark } from './slot-rows.js';
-import { recordSlotEvent } from './tell-slot.js';
 
 /** A lane that is postponed for at most this long keeps its slot. */
 const HELD_MS = 10_000;

@@ -1,7 +1,7 @@
 import type { StepPlan } from '../../workspace/model.js';
 import type { StepFailure } from '../errors.js';
 import { currentStep, type Lane, type Outcome, type StepState, writeStep } from '../lane/lane.js';
-import { postpone } from '../lane/put-off.js';
+import { postpone } from '../lane/postpone.js';
 
 /**
  * Handles a failure: another attempt (null, or a stop until the wait is over), or the step has failed and `on_fail`

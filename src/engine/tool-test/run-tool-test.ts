@@ -9,7 +9,7 @@ import { TOOL_TEST_SECONDS } from '../../workflows/contract.js';
 import type { StepPlan } from '../../workspace/model.js';
 import { argumentFault } from '../agent/invalid-call.js';
 import { Ended } from '../errors.js';
-import { SecretMask } from '../secrets/hidden.js';
+import { SecretMask } from '../secrets/secret-mask.js';
 import { openStepSecrets } from '../secrets/step-secrets.js';
 import { parseToolTest, type ToolTestResult, type ToolTestSpec } from './tool-test-row.js';
 

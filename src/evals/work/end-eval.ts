@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import { announceRuns, endRuns, enqueueOutbox } from '../../engine/index.js';
-import { reportFailedEval } from '../tell-failed.js';
+import { reportFailedEval } from '../report-failed-eval.js';
 import { settleLostJudgeCall } from './judge-books.js';
 
 export interface EvalEnd {

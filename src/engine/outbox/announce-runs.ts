@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.js';
-import { notifyStreams } from '../rows/tell-events.js';
+import { notifyStreams } from '../rows/notify-streams.js';
 import { dispatchOutbox } from './outbox.js';
 
 /** Announces committed changes of these runs to watchers and Temporal. Never throws: the sweep repeats it. */
