@@ -16,7 +16,7 @@ export interface HeldKey {
 }
 
 /** Writes the answer of a call into the transaction of its effect: both stand, or neither. */
-export type Once = (sql: Sql, body: object) => Promise<void>;
+export type RecordAnswer = (sql: Sql, body: object) => Promise<void>;
 
 interface Row {
   readonly bodyHash: string;

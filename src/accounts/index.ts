@@ -17,7 +17,7 @@ export {
   type KeptAnswer,
   keepAnswer,
   LEASE_SECONDS,
-  type Once,
+  type RecordAnswer,
   releaseIdempotencyKey,
   renewIdempotencyKey,
   settleAnswer,

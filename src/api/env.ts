@@ -1,7 +1,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { Once } from '../accounts/index.js';
+import type { RecordAnswer } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { Log } from '../shared/log.js';
 import type { Caller, Role } from '../shared/roles.js';
@@ -23,7 +23,7 @@ interface EveryRequest {
   /** True when a person reads the answer in a browser: a refusal is a page too. */
   page?: true;
   /** With an Idempotency-Key: what a verb calls in its transaction with the body that is answered under this status. */
-  once?: (status: ContentfulStatusCode) => Once;
+  recordAnswer?: (status: ContentfulStatusCode) => RecordAnswer;
 }
 
 /** What a request carries. Only a route that asks for a role has a caller. */

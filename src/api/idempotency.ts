@@ -7,7 +7,7 @@ import {
   type KeptAnswer,
   keepAnswer,
   LEASE_SECONDS,
-  type Once,
+  type RecordAnswer,
   releaseIdempotencyKey,
   renewIdempotencyKey,
   settleAnswer,
@@ -44,7 +44,7 @@ export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response
     const kept = await claimIdempotencyKey(deps, { ...held, bodyHash: await hashCall(c), leased: settled });
     if (kept) return replay(kept);
     failpoint('key-claimed');
-    if (settled) c.set('once', (status) => settleWith(held, status));
+    if (settled) c.set('recordAnswer', (status) => settleWith(held, status));
     let unsure = false;
     const lease = settled ? keepLease(deps, held) : undefined;
     const response = await handle(c)
@@ -82,7 +82,7 @@ function keepLease(deps: Deps, held: HeldKey): NodeJS.Timeout {
   return setInterval(() => void renewIdempotencyKey(deps, held).catch(() => undefined), (LEASE_SECONDS * 1_000) / 3);
 }
 
-function settleWith(held: HeldKey, status: ContentfulStatusCode): Once {
+function settleWith(held: HeldKey, status: ContentfulStatusCode): RecordAnswer {
   const headers = { 'content-type': 'application/json' };
   return (sql, body) => settleAnswer(sql, held, { status, headers, body: toJson(body) });
 }

@@ -145,7 +145,7 @@ async function deployPushed(deps: Deps, row: PushRow, { files, executable }: Tre
       message: row.message,
       via: 'push',
       mentions: 'changed',
-      also: async (sql, applied) => {
+      inTransaction: async (sql, applied) => {
         if (!(await write(sql, row, { state: 'applied', detail: null, revision: applied.revision })))
           throw new Overtaken();
         await raiseEvent(sql, {

@@ -1,4 +1,4 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { beginPushEvals } from '../evals/contract.js';
@@ -14,7 +14,7 @@ import {
   isEmptyDiff,
   type LiveTree,
   liveRuns,
-  lockShelf,
+  lockLibrary,
   markPrograms,
   type OnStale,
   type PreparedTree,
@@ -38,7 +38,7 @@ export interface Proposal {
   readonly mentions: ReadonlySet<string>;
   /** Memory of agents among the files, which the caller did not give. */
   readonly kept?: ReadonlySet<string> | undefined;
-  /** Holds these files, and comes after what is live; without it a commit is made. Its pack is taken by `also`. */
+  /** Holds these files, and comes after what is live; without it a commit is made. `inTransaction` adopts its pack. */
   readonly commit?: ReadyCommit | undefined;
   /** The paths that are marked as programs; without it a file stays what it was. */
   readonly executable?: ReadonlySet<string> | undefined;
@@ -61,14 +61,14 @@ export interface TreeRequest {
   readonly base: string | null;
   readonly overLiveRuns: boolean;
   readonly dryRun: boolean;
-  /** Keeps the answer with what was done. */
-  readonly once?: Once | undefined;
-  /** What its transaction refers to, once nothing refuses the tree: done before it, and harmless when it fails. */
-  readonly before?: (() => Promise<void>) | undefined;
+  /** Stores the answer for the Idempotency-Key, in the same transaction. */
+  readonly recordAnswer?: RecordAnswer | undefined;
+  /** Runs before the transaction, after all checks: stores what the transaction refers to. Harmless when the deploy fails. */
+  readonly prepare?: (() => Promise<void>) | undefined;
   /** The caller moves the ref of `main` itself, with others. */
   readonly leavesMain?: boolean | undefined;
-  /** What is written with it, in its transaction. Not called when nothing had to be written. */
-  readonly also?: ((sql: Sql, applied: DeployResult) => Promise<void>) | undefined;
+  /** Further writes in the transaction of the change. Not called when nothing changes. */
+  readonly inTransaction?: ((sql: Sql, applied: DeployResult) => Promise<void>) | undefined;
 }
 
 export interface DeployResult extends TreeDiff {
@@ -106,7 +106,7 @@ export interface TreePlan {
 export async function applyTree(deps: Deps, caller: Caller, request: TreeRequest): Promise<DeployResult> {
   const { workspaceId, early, apply } = await planTree(deps, caller, request);
   if (early) return early;
-  await request.before?.();
+  await request.prepare?.();
   const result = await inTurn(workspaceId, () => deps.db.transaction((sql) => apply(sql, 'check-again')));
   failpoint('pointer-swapped');
   // What is live is settled. A ref that cannot be moved now is moved at the next touch.
@@ -124,7 +124,7 @@ export async function planTree(deps: Deps, caller: Caller, request: TreeRequest)
   const draft = await draftTree(deps.db, workspaceId, request);
   const early = await settle(deps.db, workspaceId, request, draft);
   const apply = async (sql: Sql, onStale: OnStale): Promise<DeployResult> => {
-    const librarySeq = await lockShelf(sql, caller.tenant, 'share');
+    const librarySeq = await lockLibrary(sql, caller.tenant, 'share');
     await findWorkspace(sql, caller, request.workspace, 'update');
     const live = await readLiveTree(sql, workspaceId);
     const isOld = isStale(draft, live) || draft.prepared.librarySeq !== librarySeq;
@@ -251,7 +251,7 @@ async function makeLive(
     runId: null,
   });
   const applied: DeployResult = { ...result, applied: true };
-  await request.also?.(sql, applied);
-  await request.once?.(sql, applied);
+  await request.inTransaction?.(sql, applied);
+  await request.recordAnswer?.(sql, applied);
   return applied;
 }

@@ -2,7 +2,7 @@ import { Refusal } from '../shared/refusal.js';
 import type {
   CheckContext,
   Checked,
-  CheckedShelf,
+  CheckedLibrary,
   Checker,
   Issue,
   JobInput,
@@ -58,18 +58,18 @@ class Pool implements Checker {
   }
 
   async check(files: readonly SourceFile[], context: CheckContext, library?: SharedFiles): Promise<Checked> {
-    const shelf = library?.key ?? '';
+    const key = library?.key ?? '';
     try {
-      return await this.#ask('check', { files, context, shelf }, shelf === '' ? undefined : library);
+      return await this.#ask('check', { files, context, library: key }, key === '' ? undefined : library);
     } catch (error) {
       if (!(error instanceof CheckCut)) throw error;
       return { workspace: null, issues: [tooLarge(error, files, this.timeoutMs)], urls: [] };
     }
   }
 
-  async checkShelf(files: readonly SourceFile[]): Promise<CheckedShelf> {
+  async checkLibrary(files: readonly SourceFile[]): Promise<CheckedLibrary> {
     try {
-      return await this.#ask('check-shelf', { files });
+      return await this.#ask('check-library', { files });
     } catch (error) {
       if (!(error instanceof CheckCut)) throw error;
       return { entries: [], issues: [tooLarge(error, files, this.timeoutMs)] };

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { Lru } from '../shared/lru.js';
-import { type JobName, type JobOutput, SHELVES, type SharedFiles } from '../workspace/index.js';
+import { type JobName, type JobOutput, MAX_LIBRARIES, type SharedFiles } from '../workspace/index.js';
 import type { WorkReply, WorkRequest } from './check-worker.js';
 import { afterCpuTime } from './cpu-timer.js';
 
@@ -13,7 +13,7 @@ export class CheckCut extends Error {
 
 const START_MS = 10_000;
 /** A library was read within the limit of a check when it was stored; a busy machine may need longer for it. */
-const SHELF_MS = 5_000;
+const LOAD_LIBRARY_MS = 5_000;
 /** A tree is 16 MiB at most; what it is parsed to stays well below this. */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64, stackSizeMb: 4 };
 
@@ -22,7 +22,7 @@ export class CheckSlot {
   #worker: Worker | undefined;
   #ready: Promise<Worker> | undefined;
   /** Keys of the libraries that the worker has. */
-  #taken = new Lru<string, true>(SHELVES);
+  #taken = new Lru<string, true>(MAX_LIBRARIES);
 
   constructor(
     private readonly workerPath: string,
@@ -40,7 +40,7 @@ export class CheckSlot {
     worker.ref();
     try {
       if (library && this.#taken.get(library.key) === undefined) {
-        await this.#ask(worker, { name: 'take-shelf', input: library }, SHELF_MS);
+        await this.#ask(worker, { name: 'load-library', input: library }, LOAD_LIBRARY_MS);
         this.#taken.set(library.key, true);
       }
       return await this.#ask(worker, request, this.timeoutMs);
@@ -76,7 +76,7 @@ export class CheckSlot {
     // No environment: it holds the operator's secrets, and reading text needs none.
     const worker = new Worker(this.workerPath, { env: {}, execArgv: [], resourceLimits: LIMITS });
     this.#worker = worker;
-    this.#taken = new Lru(SHELVES);
+    this.#taken = new Lru(MAX_LIBRARIES);
     // Between checks a lost worker is only forgotten; the next check starts another.
     worker.on('error', () => this.#forget(worker));
     worker.on('exit', () => this.#forget(worker));

@@ -1,4 +1,4 @@
-import type { Once } from '../accounts/index.js';
+import type { RecordAnswer } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
 import type { SourceFile } from '../workspace/model.js';
@@ -25,10 +25,10 @@ export interface DeployInput {
   readonly mentions?: readonly string[] | 'changed' | undefined;
   /** The paths that are marked as programs; without it a file stays what it was. */
   readonly executable?: ReadonlySet<string> | undefined;
-  /** What is written with it, in its transaction. Not called when nothing had to be written. */
-  readonly also?: TreeRequest['also'];
-  /** Keeps the answer with what was done. */
-  readonly once?: Once | undefined;
+  /** Further writes in the transaction of the change. Not called when nothing changes. */
+  readonly inTransaction?: TreeRequest['inTransaction'];
+  /** Stores the answer for the Idempotency-Key, in the same transaction. */
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 /** Deploys a whole tree. See `applyTree` for what refuses it. */
@@ -44,8 +44,8 @@ export async function deployTree(deps: Deps, caller: Caller, input: DeployInput)
     base: input.base ?? null,
     overLiveRuns: input.force ?? false,
     dryRun: input.dryRun ?? false,
-    once: input.once,
-    also: input.also,
+    recordAnswer: input.recordAnswer,
+    inTransaction: input.inTransaction,
   }).catch(async (error: unknown) => {
     await noteRefused(deps, caller, input, error);
     throw error;

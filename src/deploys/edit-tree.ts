@@ -22,7 +22,7 @@ export interface EditedTree {
   readonly read: (path: string) => Promise<string | null>;
 }
 
-export interface TreeEditRequest extends Pick<TreeRequest, 'also'> {
+export interface TreeEditRequest extends Pick<TreeRequest, 'inTransaction'> {
   readonly workspace: string;
   /** Of the commit and in history. */
   readonly message: string;
@@ -32,7 +32,7 @@ export interface TreeEditRequest extends Pick<TreeRequest, 'also'> {
 
 /** A deploy of the live tree with some changes, also over live runs and over an agent's memory. */
 export async function editTree(deps: Deps, caller: Caller, request: TreeEditRequest): Promise<DeployResult> {
-  const { workspace, message, edit, also } = request;
+  const { workspace, message, edit, inTransaction } = request;
   return applyTree(deps, caller, {
     workspace,
     propose: async (sql, workspaceId, live) => {
@@ -50,7 +50,7 @@ export async function editTree(deps: Deps, caller: Caller, request: TreeEditRequ
     base: null,
     overLiveRuns: true,
     dryRun: false,
-    also,
+    inTransaction,
   });
 }
 

@@ -1,4 +1,4 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import { checkPrecondition, editTree, type Precondition } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { notFound, Refusal } from '../shared/refusal.js';
@@ -13,7 +13,7 @@ export interface ChangeFlowInput {
   /** In the order in which they are made. */
   readonly changes: readonly FlowChange[];
   readonly expect: Precondition;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 /**
@@ -39,10 +39,10 @@ export async function changeFlow(deps: Deps, caller: Caller, input: ChangeFlowIn
       }
       return { remove: [], put: new Map([[path, textBytes(text)]]) };
     },
-    also: async (sql) => {
+    inTransaction: async (sql) => {
       await audit(sql, caller, 'flow.change', flow, { workspace, what: changes.map(({ kind }) => kind) });
       answer = await readFlow({ ...deps, db: sql }, caller, { workspace, flow });
-      await input.once?.(sql, answer);
+      await input.recordAnswer?.(sql, answer);
     },
   });
   // Nothing had to be written when the flow says so already.
@@ -64,7 +64,7 @@ export async function deleteFlow(
       checkPrecondition(path, tree.get(path)?.sha ?? null, expect);
       return { remove: [path], put: new Map() };
     },
-    also: (sql) => audit(sql, caller, 'flow.delete', flow, { workspace }),
+    inTransaction: (sql) => audit(sql, caller, 'flow.delete', flow, { workspace }),
   });
   return { ok: true, name: flow };
 }

@@ -52,7 +52,7 @@ export async function changeWorkspace(
     renamed = true;
   };
   try {
-    if (Object.keys(keys).length > 0) await setDefaults(deps, caller, { workspace, keys, also: rename });
+    if (Object.keys(keys).length > 0) await setDefaults(deps, caller, { workspace, keys, inTransaction: rename });
     // No key had to be written.
     if (!renamed && to !== null) await deps.db.transaction(rename);
   } catch (error) {
@@ -69,7 +69,7 @@ export async function changeWorkspace(
 async function setDefaults(
   deps: Deps,
   caller: Caller,
-  { workspace, keys, also }: ChangeWorkspaceInput & { readonly also: (sql: Sql) => Promise<void> },
+  { workspace, keys, inTransaction }: ChangeWorkspaceInput & { readonly inTransaction: (sql: Sql) => Promise<void> },
 ): Promise<void> {
   await editTree(deps, caller, {
     workspace,
@@ -79,9 +79,9 @@ async function setDefaults(
       if (!edited.ok) throw new Refusal('refused', `${FILE}: ${edited.reason}`);
       return { remove: [], put: new Map([[FILE, textBytes(edited.text)]]) };
     },
-    also: async (sql) => {
+    inTransaction: async (sql) => {
       await audit(sql, caller, 'workspace.change', workspace, keys);
-      await also(sql);
+      await inTransaction(sql);
     },
   });
 }

@@ -1,4 +1,4 @@
-import type { Once } from '../accounts/index.js';
+import type { RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import { readSourceFile, type SourceContent } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
@@ -23,7 +23,7 @@ export interface CreateAssetInput {
   readonly description?: string | undefined;
   /** Of an eval; its first flow, else its first agent when left out. */
   readonly target?: string | undefined;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 /** The document as a file of the source. */
@@ -95,20 +95,20 @@ async function create<T extends CreatedAsset>(
       name: path,
       message: `Create ${path}`,
       files: () => new Map([[path, text]]),
-      once: input.once,
+      recordAnswer: input.recordAnswer,
     },
     async (sql) => extend(sql, await created(sql, caller, { workspace, kind, name, path })),
   );
 }
 
 async function createFlowAsset(deps: Deps, caller: Caller, input: CreateAssetInput): Promise<CreatedAsset> {
-  const { workspace, name, agent, description, once } = input;
+  const { workspace, name, agent, description, recordAnswer } = input;
   const pattern = PATTERNS.find((one) => one === (input.template ?? 'blank')) as Pattern | undefined;
   if (pattern === undefined) throw unknownTemplate(PATTERNS);
   const path = FILES.flow(name);
   const answer = (sql: Sql) => created(sql, caller, { workspace, kind: 'flow', name, path });
-  const keep = once && (async (sql: Sql) => once(sql, await answer(sql)));
-  await createFlow(deps, caller, { workspace, name, pattern, agent, description, once: keep });
+  const keep = recordAnswer && (async (sql: Sql) => recordAnswer(sql, await answer(sql)));
+  await createFlow(deps, caller, { workspace, name, pattern, agent, description, recordAnswer: keep });
   return answer(deps.db);
 }
 

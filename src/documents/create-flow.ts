@@ -1,4 +1,4 @@
-import type { Once } from '../accounts/index.js';
+import type { RecordAnswer } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -14,7 +14,7 @@ export interface CreateFlowInput {
   readonly description?: string | undefined;
   /** Who does its steps; the workspace's first agent when left out. */
   readonly agent?: string | undefined;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 const HELPER = 'assistant';
@@ -41,7 +41,7 @@ export async function createFlow(deps: Deps, caller: Caller, input: CreateFlowIn
         if (agents.length === 0) files.set(`agents/${HELPER}.md`, DOCUMENT_TEXTS.agent.blank({ name: HELPER }));
         return files;
       },
-      once: input.once,
+      recordAnswer: input.recordAnswer,
     },
     (sql) => readFlow({ ...deps, db: sql }, caller, { workspace, flow: name }),
   );

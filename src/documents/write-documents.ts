@@ -1,4 +1,4 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import { editTree } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
@@ -16,7 +16,7 @@ export interface NewDocument {
   /** Its files by path, given which paths there are. Called again when another write came first. */
   readonly files: (paths: ReadonlySet<string>) => ReadonlyMap<string, string>;
   /** The answer, read in the transaction of the write. */
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 /** Writes new files, all or none, as one commit. Refuses `conflict` where a path or its other spelling is taken. */
@@ -36,10 +36,10 @@ export async function createDocument<T extends object>(
       for (const path of files.keys()) refuseTaken(path, paths);
       return { remove: [], put: new Map([...files].map(([path, text]) => [path, textBytes(text)])) };
     },
-    also: async (sql) => {
+    inTransaction: async (sql) => {
       await audit(sql, caller, wish.action, wish.name, { workspace: wish.workspace });
       made = await answer(sql);
-      await wish.once?.(sql, made);
+      await wish.recordAnswer?.(sql, made);
     },
   });
   if (!made) throw new Error(`nothing was written for ${wish.name}`);

@@ -1,4 +1,4 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { announceRuns, assertMonths } from '../engine/index.js';
 import { failpoint } from '../shared/failpoint.js';
@@ -16,7 +16,7 @@ export interface RunEvalInput {
   /** Only cases with one of these tags. */
   readonly tags?: readonly string[] | undefined;
   /** Records the answer in the transaction of the change. */
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 export interface StartedEval {
@@ -61,7 +61,7 @@ export async function runEval(deps: Deps, caller: Caller, input: RunEvalInput): 
     });
     await audit(sql, caller, 'eval.run', evalRunId, { eval: spec.name });
     const started: StartedEval = { ok: true, evalRunId, cases: cases.filter((at) => !spec.cases[at]?.skip).length };
-    await input.once?.(sql, started);
+    await input.recordAnswer?.(sql, started);
     return started;
   });
   failpoint('run-committed');

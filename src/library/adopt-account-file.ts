@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
 import { ACCOUNT_FILE } from '../workspaces/index.js';
-import { changeShelf } from './change-shelf.js';
+import { changeLibrary } from './change-shelf.js';
 
 /**
  * Takes the account's AGENTS.md into the library, where it was kept beside it: in accounts of before it had a row of
@@ -14,7 +14,7 @@ export async function adoptAccountFile(deps: Deps, tenant: string): Promise<void
     values: [tenant, ACCOUNT_FILE],
   });
   if (!file) return;
-  await changeShelf(deps, serviceOf(tenant), {
+  await changeLibrary(deps, serviceOf(tenant), {
     action: 'library.adopt',
     target: ACCOUNT_FILE,
     message: `Take ${ACCOUNT_FILE} into the library`,

@@ -8,7 +8,7 @@ import { textBytes } from '../shared/text-bytes.js';
 import { setKeys } from '../workspace/index.js';
 import { ACCOUNT_FILE } from '../workspaces/index.js';
 import { adoptAccountFile } from './adopt-account-file.js';
-import { changeShelf } from './change-shelf.js';
+import { changeLibrary } from './change-shelf.js';
 
 /**
  * Sets keys of the account's AGENTS.md in place, as a change of the library: what is not meant stays byte for byte. The
@@ -21,7 +21,7 @@ export async function changeAccount(deps: Deps, caller: Caller, keys: ChangeAcco
     });
   const sent = sentKeys(keys);
   await adoptAccountFile(deps, caller.tenant);
-  await changeShelf(deps, caller, {
+  await changeLibrary(deps, caller, {
     action: 'account.change',
     target: caller.tenant,
     detail: keys,

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import { keyCursors, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
-import { readLiveShelf } from '../workspaces/index.js';
+import { readLiveLibrary } from '../workspaces/index.js';
 import { type LibraryKind, nearerPaths } from './kinds.js';
 
 const cursors = keyCursors('library');
@@ -31,7 +31,7 @@ export async function listLibrary(
   caller: Caller,
   { kind, ...input }: PageInput & { readonly kind: LibraryKind },
 ): Promise<LibraryList> {
-  const live = await readLiveShelf(deps.db, caller.tenant);
+  const live = await readLiveLibrary(deps.db, caller.tenant);
   const said = new Map((live.index?.entries ?? []).map((entry) => [entry.path, entry]));
   const all = [...live.source.keys()].filter((path) => path.startsWith(`${kind}/`));
   const { page: paths, next } = cursors.pageOfAll(all, input, (path) => path);

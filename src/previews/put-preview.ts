@@ -15,7 +15,7 @@ import {
   freePreviewName,
   inTurn,
   isEmptyDiff,
-  lockShelf,
+  lockLibrary,
   markPrograms,
   type OnStale,
   type PreparedTree,
@@ -100,7 +100,7 @@ export async function planPreview(deps: Deps, caller: Caller, push: BranchPush):
   return {
     turn: previewTurn(source.id),
     apply: async (sql, onStale) => {
-      const isOld = (await lockShelf(sql, caller.tenant, 'share')) !== draft.librarySeq;
+      const isOld = (await lockLibrary(sql, caller.tenant, 'share')) !== draft.librarySeq;
       if (isOld && onStale === 'throw') throw new StalePlan();
       // Shared: its runs begin meanwhile, and it can be neither deleted nor renamed.
       const { id } = await findWorkspace(sql, caller, push.workspace, 'share');

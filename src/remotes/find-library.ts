@@ -2,7 +2,7 @@ import type { GitCaller } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { adoptAccountFile, requireWholeAccount } from '../library/index.js';
 import { notFound } from '../shared/refusal.js';
-import { libraryId, lockShelf } from '../workspaces/index.js';
+import { libraryId, lockLibrary } from '../workspaces/index.js';
 import { type GitService, type Remote, requirePusher } from './remote.js';
 
 /** The account's library as a remote; a workspace has no such name. */
@@ -18,6 +18,6 @@ export async function findLibrary(deps: Deps, { caller, workspace }: GitCaller, 
   if (service === 'git-receive-pack') requireWholeAccount(caller);
   await adoptAccountFile(deps, caller.tenant);
   // An account that never had a library has an empty one.
-  await deps.db.transaction((sql) => lockShelf(sql, caller.tenant, 'share'));
+  await deps.db.transaction((sql) => lockLibrary(sql, caller.tenant, 'share'));
   return { id: libraryId(caller.tenant), name: LIBRARY_REPO, isLibrary: true, caller };
 }

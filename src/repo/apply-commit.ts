@@ -1,4 +1,4 @@
-import type { Once } from '../accounts/index.js';
+import type { RecordAnswer } from '../accounts/index.js';
 import { applyTree, type DeployResult, type TreeRequest } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import type { Repository } from '../git/index.js';
@@ -22,13 +22,13 @@ export interface CommitToApply {
   readonly message: string;
   readonly via: TreeRequest['via'];
   readonly force: boolean;
-  readonly once?: Once | undefined;
-  readonly also?: TreeRequest['also'];
+  readonly recordAnswer?: RecordAnswer | undefined;
+  readonly inTransaction?: TreeRequest['inTransaction'];
 }
 
 /** Makes a commit of the repository main's, as it is. Throws MainMoved, and refuses as a deploy does. */
 export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApply): Promise<DeployResult> {
-  const { tree, onto, workspaceId: id, repository, also } = input;
+  const { tree, onto, workspaceId: id, repository, inTransaction } = input;
   const endRefused = await settleRefused(deps, repository, { workspaceId: id, commit: tree.commit.id, pusher: null });
   const propose = createProposal(deps, caller.tenant, tree);
   return applyTree(deps, caller, {
@@ -43,10 +43,10 @@ export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApp
     base: null,
     overLiveRuns: input.force,
     dryRun: false,
-    once: input.once,
-    also: async (sql, applied) => {
+    recordAnswer: input.recordAnswer,
+    inTransaction: async (sql, applied) => {
       await endRefused?.(sql);
-      await also?.(sql, applied);
+      await inTransaction?.(sql, applied);
     },
   });
 }

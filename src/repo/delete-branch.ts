@@ -1,4 +1,4 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { dropPreview } from '../previews/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
@@ -17,14 +17,14 @@ export interface DeletedBranch {
 export interface DeleteBranchInput {
   readonly workspace: string;
   readonly branch: string;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 /** Deletes a branch, and its preview with all that is in it. */
 export async function deleteBranch(
   deps: Deps,
   caller: Caller,
-  { workspace, branch, once }: DeleteBranchInput,
+  { workspace, branch, recordAnswer }: DeleteBranchInput,
 ): Promise<DeletedBranch> {
   if (branch === 'main') throw new Refusal('refused', 'main is what is live, and stays', { code: 'repo/main' });
   const { id, answer, erased } = await deps.db.transaction(async (sql) => {
@@ -33,7 +33,7 @@ export async function deleteBranch(
     if (!(await deleteRef(sql, { workspaceId, name: branchRef(branch) }))) throw notFound('branch');
     await audit(sql, caller, 'repo.delete-branch', workspace, { branch });
     const deleted: DeletedBranch = { ok: true, branch, preview: gone?.name ?? null };
-    await once?.(sql, deleted);
+    await recordAnswer?.(sql, deleted);
     return { id: workspaceId, answer: deleted, erased: gone };
   });
   if (erased) await clearErased(deps, erased);

@@ -14,10 +14,10 @@ import type { DeployRefInput } from './deploy-ref.js';
 export async function deployPending(
   deps: Deps,
   caller: Caller,
-  { workspaceId, workspace, force, once }: DeployRefInput & { readonly workspaceId: string },
+  { workspaceId, workspace, force, recordAnswer }: DeployRefInput & { readonly workspaceId: string },
 ): Promise<DeployResult> {
   await audit(deps.db, caller, 'repo.deploy-pending', workspace, { force });
-  const applied = await applyPending(deps, workspaceId, { overLiveRuns: force, retry: true, once });
+  const applied = await applyPending(deps, workspaceId, { overLiveRuns: force, retry: true, recordAnswer });
   if (applied.kind === 'applied') return applied.result;
   if (applied.kind === 'refused') throw applied.refusal;
   if (applied.kind === 'none') throw nothingWaits();

@@ -1,4 +1,4 @@
-import type { Once } from '../accounts/index.js';
+import type { RecordAnswer } from '../accounts/index.js';
 import { type DeployResult, deployTree } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { isAncestor, MAIN, type Repository, readRef } from '../git/index.js';
@@ -15,7 +15,7 @@ export interface DeployRefInput {
   readonly ref: string;
   /** Over live runs. */
   readonly force: boolean;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 /**
@@ -23,7 +23,7 @@ export interface DeployRefInput {
  * since it is a commit on main already. Refuses as a deploy does.
  */
 export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInput): Promise<DeployResult> {
-  const { workspace, force, once } = input;
+  const { workspace, force, recordAnswer } = input;
   const { id } = await findWorkspace(deps.db, caller, workspace);
   const repository = await openAligned(deps, id);
   const found = await resolveRef(deps.db, repository, { workspaceId: id, ref: input.ref });
@@ -39,7 +39,7 @@ export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInpu
     message: messageOf(found, tree),
     via: isBack ? 'rollback' : 'deploy',
     force,
-    once,
+    recordAnswer,
   });
 }
 

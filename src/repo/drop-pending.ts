@@ -1,4 +1,4 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { endPending, PENDING, readPending } from '../remotes/index.js';
 import type { Caller } from '../shared/roles.js';
@@ -16,7 +16,7 @@ export interface DroppedPending {
 export async function dropPending(
   deps: Deps,
   caller: Caller,
-  { workspace, once }: { readonly workspace: string; readonly once?: Once | undefined },
+  { workspace, recordAnswer }: { readonly workspace: string; readonly recordAnswer?: RecordAnswer | undefined },
 ): Promise<DroppedPending> {
   const { id, answer } = await deps.db.transaction(async (sql) => {
     const { id: workspaceId } = await findWorkspace(sql, caller, workspace, 'update');
@@ -24,7 +24,7 @@ export async function dropPending(
     if (!pending || !(await endPending(sql, pending))) throw nothingWaits();
     await audit(sql, caller, 'repo.drop-pending', workspace, { ref: PENDING, commit: pending.oid });
     const dropped: DroppedPending = { ok: true, dropped: pending.oid };
-    await once?.(sql, dropped);
+    await recordAnswer?.(sql, dropped);
     return { id: workspaceId, answer: dropped };
   });
   // A ref that cannot be removed from the disk now is removed at the next touch.

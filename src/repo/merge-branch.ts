@@ -1,4 +1,4 @@
-import type { Once } from '../accounts/index.js';
+import type { RecordAnswer } from '../accounts/index.js';
 import { type DeployResult, deployTree } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { adoptPack, isAncestor, MAIN, mergeCommits, type Repository, readRef } from '../git/index.js';
@@ -15,7 +15,7 @@ export interface MergeBranchInput {
   readonly branch: string;
   /** Over live runs. */
   readonly force: boolean;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 interface Place extends MergeBranchInput {
@@ -63,7 +63,7 @@ async function nothingToDo(
   place: Place & { readonly main: string },
 ): Promise<DeployResult> {
   const { files, commit } = await treeOfCommit(place.repository, place.main);
-  const { workspace, force, once, main } = place;
+  const { workspace, force, recordAnswer, main } = place;
   const message = subjectOf(place.branch);
   return deployTree(deps, caller, {
     workspace,
@@ -74,7 +74,7 @@ async function nothingToDo(
     base: main,
     via: 'deploy',
     force,
-    once,
+    recordAnswer,
   });
 }
 
@@ -102,8 +102,8 @@ async function applyPacked(
   const { workspaceId, repository, pack, main: onto } = place;
   try {
     const tree = await treeOfCommit(repository, place.commit);
-    const also = (sql: Parameters<typeof takePack>[0]) => takePack(sql, workspaceId, pack.id);
-    const result = await applyCommit(deps, caller, { ...place, tree, onto, via: 'deploy', also });
+    const inTransaction = (sql: Parameters<typeof takePack>[0]) => takePack(sql, workspaceId, pack.id);
+    const result = await applyCommit(deps, caller, { ...place, tree, onto, via: 'deploy', inTransaction });
     await noteLoaded(deps.db, repository, pack.id);
     return result;
   } catch (error) {

@@ -1,4 +1,4 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { announceRuns, appendEvent, enqueueOutbox, escalateGate, type GateSpec } from '../engine/index.js';
@@ -42,7 +42,7 @@ export interface Decision {
   /** The values of the gate's form. */
   readonly form?: Json | undefined;
   /** Records the answer under the caller's idempotency key, in the transaction of the decision. */
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 export interface Decided {
@@ -99,7 +99,7 @@ async function decideIn(
   refuseEval(run);
   const nowMs = clock.now();
   const vote = voteOf(caller, input, nowMs);
-  const { park, mark } = await pickGate(sql, run, { named: input, vote, isNew: input.once !== undefined });
+  const { park, mark } = await pickGate(sql, run, { named: input, vote, isNew: input.recordAnswer !== undefined });
   const gate = park.spec as unknown as GateSpec;
   const moment = { gate, openedAtMs: park.openedAt.getTime(), nowMs, starter: starterOf(run) };
   const actor = assertMayDecide(moment, caller);
@@ -113,7 +113,7 @@ async function decideIn(
     await escalateGate(sql, { ...park, run: run.id });
   const { also, ...answer } = await count(sql, run, park, { actor, mark, vote, votes: withVote(before, vote) });
   await audit(sql, caller, 'run.decide', run.id, auditDetail(park, { actor, mark, vote }));
-  await input.once?.(sql, answer);
+  await input.recordAnswer?.(sql, answer);
   return { answer, also };
 }
 

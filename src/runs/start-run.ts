@@ -1,4 +1,4 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -18,7 +18,7 @@ export interface StartRunInput {
   /** The trigger: `manual`, `webhook`, … with the fields that conditions may read. */
   readonly trigger: { readonly kind: string; readonly [key: string]: Json };
   /** Records the answer under the caller's idempotency key, in the transaction of the start. */
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 export interface StartedRun {
@@ -49,7 +49,7 @@ export async function startRun(deps: Deps, caller: Caller, input: StartRunInput)
     if (!begun) return null;
     await audit(sql, caller, 'run.start', begun.runId, { flow: live.plan.flow });
     const answer: StartedRun = { ok: true, runId: begun.runId, steps: live.plan.steps, from };
-    await input.once?.(sql, answer);
+    await input.recordAnswer?.(sql, answer);
     return { begun, answer };
   });
   if (!started) return SKIPPED;

@@ -16,7 +16,7 @@ import type { ScheduleView } from './list-schedules.js';
 export async function changeInPreview(
   deps: Deps,
   caller: Caller,
-  { workspace: name, flow, action, once }: ChangeScheduleInput,
+  { workspace: name, flow, action, recordAnswer }: ChangeScheduleInput,
 ): Promise<ChangedSchedule | null> {
   const { id } = await findWorkspace(deps.db, caller, name);
   if (!(await readPreview(deps.db, id))) return null;
@@ -36,7 +36,7 @@ export async function changeInPreview(
       );
     await audit(sql, caller, 'schedule.run-now', flow, { workspace: name, run: run.runId });
     const answer: ChangedSchedule = { ok: true, schedule: neverFiring(workspace, flow, live.plan), runId: run.runId };
-    await once?.(sql, answer);
+    await recordAnswer?.(sql, answer);
     return { run, answer };
   });
   tellBegun(deps, begun.run);

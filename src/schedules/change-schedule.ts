@@ -1,4 +1,4 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { changeFlow } from '../documents/index.js';
@@ -18,7 +18,7 @@ export interface ChangeScheduleInput {
   readonly cron?: string | undefined;
   readonly timezone?: string | null | undefined;
   /** Records the answer in the transaction of the change. */
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 export interface ChangedSchedule {
@@ -104,7 +104,7 @@ async function change(
     const run = await work({ sql, workspace: locked.workspace, paused: locked.schedule.paused });
     const schedule = await viewOf(deps, sql, caller, input);
     const changed: ChangedSchedule = { ok: true, schedule, runId: run?.runId ?? null };
-    await input.once?.(sql, changed);
+    await input.recordAnswer?.(sql, changed);
     return { answer: changed, begun: run };
   });
   if (begun) tellBegun(deps, begun);
@@ -151,10 +151,10 @@ async function setTimes(deps: Deps, caller: Caller, input: ChangeScheduleInput):
     flow,
     changes: [{ kind: 'trigger', trigger }],
     expect: {},
-    once: async (sql) => {
+    recordAnswer: async (sql) => {
       await audit(sql, caller, 'schedule.set', flow, { workspace, ...trigger });
       answer = { ok: true, schedule: await viewOf(deps, sql, caller, input), runId: null };
-      await input.once?.(sql, answer);
+      await input.recordAnswer?.(sql, answer);
     },
   });
   // Nothing was written if the flow has these times already.

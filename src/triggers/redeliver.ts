@@ -1,4 +1,4 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { beginRun, checkEnabled, findTarget, type SkippedRun, tellBegun } from '../runs/index.js';
@@ -22,7 +22,7 @@ export interface RedeliverInput extends OfFlow {
   /** The delivery's. */
   readonly id: string;
   /** Keeps the answer, under its status, with what was done. */
-  readonly once?: ((status: 200 | 202) => Once) | undefined;
+  readonly recordAnswer?: ((status: 200 | 202) => RecordAnswer) | undefined;
 }
 
 type Redelivered = { readonly ok: true; readonly runId: string } | SkippedRun;
@@ -34,7 +34,7 @@ type Redelivered = { readonly ok: true; readonly runId: string } | SkippedRun;
 export async function redeliver(
   deps: Deps,
   caller: Caller,
-  { workspace: name, flow, id, once }: RedeliverInput,
+  { workspace: name, flow, id, recordAnswer }: RedeliverInput,
 ): Promise<Redelivered> {
   const { begun, answer } = await deps.db.transaction(async (sql) => {
     const { workspace, live } = await findTarget(sql, caller, {
@@ -59,7 +59,7 @@ export async function redeliver(
     });
     await audit(sql, caller, 'hook.redeliver', flow, { workspace: name, delivery: id, run: run?.runId ?? null });
     const told: Redelivered = run ? { ok: true, runId: run.runId } : { ok: true, skipped: true };
-    await once?.(run ? 202 : 200)(sql, told);
+    await recordAnswer?.(run ? 202 : 200)(sql, told);
     return { begun: run, answer: told };
   });
   if (begun) tellBegun(deps, begun);

@@ -16,13 +16,17 @@ import { placeOf } from './parse/place.js';
 import type { ReadFile } from './parse/read-file.js';
 import { Reader } from './parse/read-once.js';
 import { type Catalog, catalogOf, LIBRARY } from './resolve/catalog.js';
-import { EMPTY_SHELF, type Shelf } from './shelf.js';
+import { EMPTY_LIBRARY, type ParsedLibrary } from './shelf.js';
 
 /**
  * Reads a whole tree and reports every fault of it at once, sorted by path, line and column; compiles it when there
- * is no error. Never throws. `shelf` is the account's library; its own faults are not this tree's to report.
+ * is no error. Never throws. `library` is the account's library; its own faults are not this tree's to report.
  */
-export function checkTree(tree: readonly SourceFile[], context: CheckContext, shelf: Shelf = EMPTY_SHELF): Checked {
+export function checkTree(
+  tree: readonly SourceFile[],
+  context: CheckContext,
+  library: ParsedLibrary = EMPTY_LIBRARY,
+): Checked {
   const files = [...tree].sort((a, b) => (a.path < b.path ? -1 : 1));
   const issues = checkPaths(files);
   // Beyond the limits nothing is read: that is what they are for.
@@ -34,7 +38,7 @@ export function checkTree(tree: readonly SourceFile[], context: CheckContext, sh
   for (const file of read) for (const issue of file.issues) issues.push(issue);
   // What a tree keeps under library/ is its own affair, and never the account's.
   const own = files.filter(({ path }) => !path.startsWith(LIBRARY));
-  const catalog = catalogOf([...own, ...shelf.files], [...read, ...shelf.read].sort(byPath));
+  const catalog = catalogOf([...own, ...library.files], [...read, ...library.read].sort(byPath));
   for (const issue of checkReferences(catalog, context)) issues.push(issue);
   issues.sort(inOrder);
   const sound = issues.every(({ severity }) => severity !== 'error');

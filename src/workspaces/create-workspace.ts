@@ -1,4 +1,4 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { removeRepository } from '../git/index.js';
@@ -10,7 +10,7 @@ import { alignMain } from './align-refs.js';
 import { readLiveTree } from './live-tree.js';
 import { type PreparedTree, prepareTree, readInReach } from './prepare-tree.js';
 import { readWorkspace, type WorkspaceSummary } from './read-workspace.js';
-import { lockShelf } from './shelf.js';
+import { lockLibrary } from './shelf.js';
 import { readTemplate, type Template } from './templates.js';
 import { writeRevision } from './write-revision.js';
 
@@ -22,7 +22,7 @@ export interface CreateWorkspaceInput {
   /** Laid over the template's. */
   readonly files?: readonly SourceFile[] | undefined;
   /** Keeps the answer with what was done. */
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 /** A new workspace with its first revision; nothing of it stays when the files are refused. */
@@ -42,7 +42,7 @@ export async function createWorkspace(
   const id = newId(deps.clock.now());
   try {
     await deps.db.transaction(async (sql) => {
-      const isOld = (await lockShelf(sql, caller.tenant, 'share')) !== draft.librarySeq;
+      const isOld = (await lockLibrary(sql, caller.tenant, 'share')) !== draft.librarySeq;
       const prepared = isOld ? await prepareSound(deps, sql, { caller, files }) : draft;
       await insertWorkspace(sql, { id, tenant: caller.tenant, name: input.name });
       await writeRevision(deps, sql, {
@@ -56,7 +56,8 @@ export async function createWorkspace(
         message: `Create ${input.name}`,
       });
       await audit(sql, caller, 'workspace.create', input.name);
-      if (input.once) await input.once(sql, await readWorkspace({ db: sql }, caller, { workspace: input.name }));
+      if (input.recordAnswer)
+        await input.recordAnswer(sql, await readWorkspace({ db: sql }, caller, { workspace: input.name }));
     });
   } catch (error) {
     await removeRepository(deps.config.dataDir, id);

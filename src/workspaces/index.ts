@@ -33,12 +33,12 @@ export { type IndexEntry, listIndexed } from './run-index.js';
 export { RUN_TABLES } from './run-tables.js';
 export {
   ACCOUNT_FILE,
+  type LibraryIndex,
+  type LiveLibrary,
   type LiveShared,
-  type LiveShelf,
   libraryId,
-  lockShelf,
-  readLiveShelf,
-  type ShelfIndex,
+  lockLibrary,
+  readLiveLibrary,
 } from './shelf.js';
 export { type OnStale, StalePlan } from './stale-plan.js';
 export { digestPlan, storePlan, storePlans } from './store-plan.js';

@@ -1,6 +1,6 @@
 import type { Sql } from '../db/contract.js';
 import { Lru } from '../shared/lru.js';
-import type { Issue, SharedFiles, ShelfEntry } from '../workspace/index.js';
+import type { Issue, LibraryEntry, SharedFiles } from '../workspace/index.js';
 import { type ManifestEntry, parseManifest, type Tree } from './manifest.js';
 import { readBlobs } from './read-blobs.js';
 
@@ -17,19 +17,19 @@ export function libraryId(tenant: string): string {
 export const ACCOUNT_FILE = 'AGENTS.md';
 
 /** What the library is now. */
-export interface LiveShelf {
+export interface LiveLibrary {
   readonly id: string;
   /** 0 when nothing was ever put there. */
   readonly seq: number;
   readonly revision: string | null;
   readonly gitCommit: string | null;
   readonly source: Tree;
-  readonly index: ShelfIndex | null;
+  readonly index: LibraryIndex | null;
 }
 
 /** What readers ask of a revision of the library, read off its files once. */
-export interface ShelfIndex {
-  readonly entries: readonly ShelfEntry[];
+export interface LibraryIndex {
+  readonly entries: readonly LibraryEntry[];
   readonly warnings: readonly Issue[];
 }
 
@@ -38,16 +38,16 @@ export interface LiveShared extends SharedFiles {
   readonly seq: number;
 }
 
-export async function readLiveShelf(sql: Sql, tenant: string): Promise<LiveShelf> {
+export async function readLiveLibrary(sql: Sql, tenant: string): Promise<LiveLibrary> {
   const id = libraryId(tenant);
   const [row] = await sql.query<{
     seq: number;
     revision: string;
     gitCommit: string;
     manifest: Readonly<Record<string, ManifestEntry>>;
-    index: ShelfIndex;
+    index: LibraryIndex;
   }>({
-    name: 'read-live-shelf',
+    name: 'read-live-library',
     text: `SELECT r.seq, r.id AS revision, r.git_commit AS "gitCommit", r.manifest, r.index
       FROM library l JOIN revision r ON r.workspace_id = $2 AND r.seq = l.live_seq WHERE l.tenant_id = $1`,
     values: [tenant, id],
@@ -65,7 +65,7 @@ export async function readSharedFiles(sql: Sql, tenant: string): Promise<LiveSha
   if (seq === 0) return { seq, key: '', files: [] };
   const known = shared.get(key);
   if (known) return known;
-  const live = await readLiveShelf(sql, tenant);
+  const live = await readLiveLibrary(sql, tenant);
   if (live.seq !== seq) return readSharedFiles(sql, tenant);
   const source = [...live.source].filter(([path]) => path !== ACCOUNT_FILE);
   const blobs = await readBlobs(
@@ -79,7 +79,7 @@ export async function readSharedFiles(sql: Sql, tenant: string): Promise<LiveSha
 
 async function liveSeqOf(sql: Sql, tenant: string): Promise<number> {
   const [row] = await sql.query<{ seq: number }>({
-    name: 'live-shelf-seq',
+    name: 'live-library-seq',
     text: 'SELECT live_seq AS seq FROM library WHERE tenant_id = $1',
     values: [tenant],
   });
@@ -90,7 +90,7 @@ async function liveSeqOf(sql: Sql, tenant: string): Promise<number> {
  * Locks the account's library, and answers which revision is live. Every deploy holds it `share`, a change of the
  * library `update`: so plans are always those of the live tree and the live library. It is the first lock of each.
  */
-export async function lockShelf(sql: Sql, tenant: string, lock: 'share' | 'update'): Promise<number> {
+export async function lockLibrary(sql: Sql, tenant: string, lock: 'share' | 'update'): Promise<number> {
   await sql.query({
     name: 'make-library-row',
     text: 'INSERT INTO library (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING',

@@ -109,7 +109,7 @@ async function goLive({ app, name }: Ground, { commit, pack }: { commit: string;
       return { prepared, mentions: new Set(), commit: { id: commit, tree, executable } };
     },
     ...{ id: null, via: 'push', message: () => 'By hand', base: null, overLiveRuns: false, dryRun: false },
-    also: async (sql) => {
+    inTransaction: async (sql) => {
       const [row] = await sql.query<{ id: string }>('SELECT id FROM workspace WHERE name = $1', [name]);
       await takePack(sql, row?.id ?? '', pack.id);
     },

@@ -1,4 +1,4 @@
-import type { Once } from '../../accounts/index.js';
+import type { RecordAnswer } from '../../accounts/index.js';
 import { applyTree, type DeployResult } from '../../deploys/index.js';
 import type { Deps } from '../../deps.js';
 import { adoptPack, isAncestor, mergeCommits, type Repository } from '../../git/index.js';
@@ -31,14 +31,14 @@ export async function applyPendingPush(deps: Deps, workspaceId: string): Promise
 export async function applyPending(
   deps: Deps,
   workspaceId: string,
-  { overLiveRuns, retry = false, once }: ApplyOptions,
+  { overLiveRuns, retry = false, recordAnswer }: ApplyOptions,
 ): Promise<Applied> {
   for (;;) {
     const pending = await readPending(deps.db, workspaceId);
     const repository = pending && (await alignRefs(deps, workspaceId));
     if (!pending || !repository || (pending.isRefused && !retry)) return { kind: 'none' };
     try {
-      return await apply(deps, repository, { pending, overLiveRuns, once });
+      return await apply(deps, repository, { pending, overLiveRuns, recordAnswer });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const { code } = error.details;
@@ -56,17 +56,21 @@ export async function applyPending(
 interface ApplyOptions {
   readonly overLiveRuns: boolean;
   readonly retry?: boolean;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 interface Work {
   readonly pending: PendingPush;
   readonly overLiveRuns: boolean;
-  /** Keeps the answer with what was done. */
-  readonly once: Once | undefined;
+  /** Stores the answer for the Idempotency-Key, in the same transaction. */
+  readonly recordAnswer: RecordAnswer | undefined;
 }
 
-async function apply(deps: Deps, repository: Repository, { pending, overLiveRuns, once }: Work): Promise<Applied> {
+async function apply(
+  deps: Deps,
+  repository: Repository,
+  { pending, overLiveRuns, recordAnswer }: Work,
+): Promise<Applied> {
   const { workspaceId, oid, caller } = pending;
   const live = await readLiveTree(deps.db, workspaceId);
   if (live.gitCommit !== null && (await isAncestor(repository, oid, live.gitCommit))) {
@@ -86,9 +90,9 @@ async function apply(deps: Deps, repository: Repository, { pending, overLiveRuns
         requireNewest(now, live.gitCommit);
         return propose(sql, id, now);
       },
-      ...{ id: null, via: 'push', base: null, overLiveRuns, dryRun: false, once },
+      ...{ id: null, via: 'push', base: null, overLiveRuns, dryRun: false, recordAnswer },
       message: () => ready.tree.message,
-      also: async (sql) => {
+      inTransaction: async (sql) => {
         if (!(await endPending(sql, pending)))
           throw new Refusal('conflict', 'another push waits in its place', { code: 'push/superseded' });
         if (ready.pack) await takePack(sql, workspaceId, ready.pack.id);

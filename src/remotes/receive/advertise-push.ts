@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.js';
 import { FLUSH, MAIN, pktLine } from '../../git/index.js';
-import { listStoredRefs, readLiveCommit, readLiveShelf, readLiveTree } from '../../workspaces/index.js';
+import { listStoredRefs, readLiveCommit, readLiveLibrary, readLiveTree } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
 
 const NONE = '0'.repeat(40);
@@ -10,7 +10,7 @@ export async function advertisePush(deps: Deps, { id, isLibrary, caller }: Remot
   // What a push comes after is asked for next: it is read while the client packs its objects.
   if (!isLibrary) void readLiveTree(deps.db, id).catch(() => undefined);
   const [gitCommit, stored] = await Promise.all([
-    isLibrary ? readLiveShelf(deps.db, caller.tenant).then((live) => live.gitCommit) : readLiveCommit(deps.db, id),
+    isLibrary ? readLiveLibrary(deps.db, caller.tenant).then((live) => live.gitCommit) : readLiveCommit(deps.db, id),
     listStoredRefs(deps.db, id),
   ]);
   const refs = stored

@@ -89,9 +89,9 @@ async function readMain(
     },
     ...{ id: null, via: 'push', base: null, overLiveRuns: false, dryRun: false },
     message: () => tree.message,
-    before: () => pack.keep(),
+    prepare: () => pack.keep(),
     leavesMain: true,
-    also: async (sql) => {
+    inTransaction: async (sql) => {
       await pack.take(sql);
       await endRefused?.(sql);
       await raisePush(sql, remote, { ref: command.ref, before: command.old, after: id });

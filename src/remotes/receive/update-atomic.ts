@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.js';
 import { MAIN, type RefCommand } from '../../git/index.js';
 import { lockPreviews, previewTurn } from '../../previews/index.js';
 import { Refusal } from '../../shared/refusal.js';
-import { findWorkspace, inTurn, lockShelf, type OnStale, StalePlan } from '../../workspaces/index.js';
+import { findWorkspace, inTurn, lockLibrary, type OnStale, StalePlan } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
 import type { PushContext, RefPlan } from './push-context.js';
 import { refuseMain } from './push-main.js';
@@ -97,7 +97,7 @@ async function moveAll(
 /** The locks that the refs share, strongest first and in the order of all other writers, whatever the order of the refs. */
 async function lockInOrder(sql: Sql, { id, name, caller }: Remote, commands: readonly RefCommand[]): Promise<void> {
   const hasMain = commands.some(({ ref }) => ref === MAIN);
-  await lockShelf(sql, caller.tenant, 'share');
+  await lockLibrary(sql, caller.tenant, 'share');
   const found = await findWorkspace(sql, caller, name, hasMain ? 'update' : 'share');
   if (found.id !== id) throw new Refusal('conflict', `another workspace is called ${name} now: push again`);
   if (commands.some(({ ref }) => ref.startsWith('refs/heads/') && ref !== MAIN)) await lockPreviews(sql, id);

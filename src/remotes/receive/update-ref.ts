@@ -5,7 +5,7 @@ import type { Issue } from '../../workspace/index.js';
 import { planBranch, pushBranch } from './push-branch.js';
 import { issueLines, type PlanRef, type PushContext, type RefPlan, type UpdateRef } from './push-context.js';
 import { planMain, pushMain } from './push-main.js';
-import { pushShelf } from './push-shelf.js';
+import { pushLibraryMain } from './push-shelf.js';
 import { planTag, pushTag } from './push-tag.js';
 import type { Outcome } from './report.js';
 
@@ -25,7 +25,7 @@ export async function updateRef(deps: Deps, context: PushContext, command: RefCo
   try {
     const reason = await faultOf(context, command);
     if (reason !== null) return { kind: 'no', reason };
-    const update = context.remote.isLibrary ? pushShelf : kindOf(command.ref).update;
+    const update = context.remote.isLibrary ? pushLibraryMain : kindOf(command.ref).update;
     return await update(deps, context, command);
   } catch (error) {
     return refusedOutcome(context, error);

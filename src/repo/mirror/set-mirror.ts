@@ -1,4 +1,4 @@
-import { audit, type Once } from '../../accounts/index.js';
+import { audit, type RecordAnswer } from '../../accounts/index.js';
 import type { Deps } from '../../deps.js';
 import { Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller } from '../../shared/roles.js';
@@ -16,12 +16,12 @@ export interface SetMirrorInput {
   readonly url: string | null;
   /** False lets `http` through, to hosts that the operator opened. */
   readonly https: boolean;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 /** Says where the repository is pushed to after each change. For admins. */
 export async function setMirror(deps: Deps, caller: Caller, input: SetMirrorInput): Promise<MirrorSet> {
-  const { workspace, https, once } = input;
+  const { workspace, https, recordAnswer } = input;
   if (!atLeast(caller.role, 'admin'))
     throw new Refusal('forbidden', 'needs role admin to set a mirror', { need: 'admin' });
   const url = input.url === null ? null : checkUrl(deps, input.url, https);
@@ -32,7 +32,7 @@ export async function setMirror(deps: Deps, caller: Caller, input: SetMirrorInpu
     else await writeMirror(sql, { workspaceId, url, https });
     await audit(sql, caller, 'repo.mirror', workspace, { url });
     const answer: MirrorSet = { ok: true, mirror: await readMirror(sql, workspaceId) };
-    await once?.(sql, answer);
+    await recordAnswer?.(sql, answer);
     return answer;
   });
 }
@@ -41,7 +41,7 @@ export async function setMirror(deps: Deps, caller: Caller, input: SetMirrorInpu
 export async function mirrorNow(
   deps: Deps,
   caller: Caller,
-  { workspace, once }: { readonly workspace: string; readonly once?: Once | undefined },
+  { workspace, recordAnswer }: { readonly workspace: string; readonly recordAnswer?: RecordAnswer | undefined },
 ): Promise<MirrorSet> {
   return deps.db.transaction(async (sql) => {
     const { id } = await findWorkspace(sql, caller, workspace, 'share');
@@ -52,7 +52,7 @@ export async function mirrorNow(
     if (set.length === 0)
       throw new Refusal('conflict', 'the workspace has no mirror: set one first', { code: 'repo/no-mirror' });
     const answer: MirrorSet = { ok: true, mirror: await readMirror(sql, id) };
-    await once?.(sql, answer);
+    await recordAnswer?.(sql, answer);
     return answer;
   });
 }

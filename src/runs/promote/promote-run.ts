@@ -1,4 +1,4 @@
-import { audit, type Once } from '../../accounts/index.js';
+import { audit, type RecordAnswer } from '../../accounts/index.js';
 import type { Sql } from '../../db/contract.js';
 import { editTree } from '../../deploys/index.js';
 import type { Deps } from '../../deps.js';
@@ -20,7 +20,7 @@ export interface PromoteInput {
   readonly caseName?: string | undefined;
   /** Assertion lines; without any the default judge grades the case. */
   readonly expect: readonly string[];
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 export interface Promoted {
@@ -75,10 +75,10 @@ export async function promoteRun(deps: Deps, caller: Caller, input: PromoteInput
       };
       return { remove: [], put: new Map([[file, new TextEncoder().encode(added.text)]]) };
     },
-    also: async (sql, { issues }) => {
+    inTransaction: async (sql, { issues }) => {
       if (answer) answer = { ...answer, issues: issues.filter(({ path }) => path === file) };
       await audit(sql, caller, 'run.promote', run.id, { file, case: answer?.caseName ?? null });
-      if (answer) await input.once?.(sql, answer);
+      if (answer) await input.recordAnswer?.(sql, answer);
     },
   });
   if (!answer) throw new Error(`no case was written for run ${run.id}`);

@@ -1,4 +1,4 @@
-import { audit, type Once } from '../../accounts/index.js';
+import { audit, type RecordAnswer } from '../../accounts/index.js';
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import { branchesOf } from '../../engine/index.js';
@@ -22,7 +22,7 @@ export interface RerunInput {
   /** On the live revision instead of the run's own. */
   readonly current: boolean;
   /** Records the answer under the caller's idempotency key, in the transaction of the rerun. */
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 export interface OldRun {
@@ -79,7 +79,7 @@ export async function rerunRun(deps: Deps, caller: Caller, input: RerunInput): P
     if (!begun) return null;
     await audit(sql, caller, 'run.rerun', begun.runId, { of: old.id, step });
     const answer: StartedRun = { ok: true, runId: begun.runId, steps: plan.steps, from: step };
-    await input.once?.(sql, answer);
+    await input.recordAnswer?.(sql, answer);
     return { begun, answer };
   });
   if (!started) return SKIPPED;

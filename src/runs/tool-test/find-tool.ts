@@ -11,7 +11,7 @@ import {
   type InReach,
   prepareTree,
   readInReach,
-  readLiveShelf,
+  readLiveLibrary,
   readLiveTree,
   type WorkspaceRow,
 } from '../../workspaces/index.js';
@@ -42,9 +42,9 @@ export async function requireTool(deps: Deps, caller: Caller, name: string, tool
   if (!isName(tool) && !/^[\w.-]{1,255}$/.test(tool)) throw notFound('tool');
   if (await findGranted(deps.db, { workspace, tool, file: null })) return;
   const { source } = await readLiveTree(deps.db, workspace.id);
-  const shelf = await readLiveShelf(deps.db, caller.tenant);
+  const library = await readLiveLibrary(deps.db, caller.tenant);
   const isIt = new RegExp(`^(agents/[^/]+/)?tools/${tool.replaceAll('.', '\\.')}(\\.md|/tool\\.md)$`);
-  if (![...source.keys(), ...shelf.source.keys()].some((path) => isIt.test(path))) throw notFound('tool');
+  if (![...source.keys(), ...library.source.keys()].some((path) => isIt.test(path))) throw notFound('tool');
 }
 
 interface At {

@@ -33,7 +33,7 @@ const RULES: readonly Rule[] = [
   ...SHARED,
 ];
 
-const SHELF: readonly Rule[] = [[/^(AGENTS)\.md$/, 'workspace'], ...SHARED];
+const LIBRARY_RULES: readonly Rule[] = [[/^(AGENTS)\.md$/, 'workspace'], ...SHARED];
 
 /** What kind of file a path of a tree holds. */
 export function placeOf(path: string): Place {
@@ -45,8 +45,8 @@ export function placeOf(path: string): Place {
 }
 
 /** The same of a file of the account's library: its kinds, and no others. */
-export function shelfPlaceOf(path: string): Place {
-  return match(SHELF, path) ?? { kind: 'other', name: path };
+export function libraryPlaceOf(path: string): Place {
+  return match(LIBRARY_RULES, path) ?? { kind: 'other', name: path };
 }
 
 function match(rules: readonly Rule[], path: string): Place | undefined {

@@ -31,7 +31,7 @@ export const deploy = defineRoute({
       workspace,
       files: toSourceFiles(files),
       via: 'deploy' as const,
-      once: c.var.once?.(200),
+      recordAnswer: c.var.recordAnswer?.(200),
     };
     return c.json(await deployTree(c.var.deps, c.var.caller, input), 200);
   },
