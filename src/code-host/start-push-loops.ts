@@ -1,8 +1,8 @@
 import type { Deps } from '../deps.js';
 import { InFlight } from '../shared/in-flight.js';
 import { repeat } from '../shared/repeat.js';
+import { beginPushes } from './begin-pushes.js';
 import { sweepPushes } from './push-rows.js';
-import { beginPushes } from './take-pushes.js';
 
 const EVERY_MS = 500;
 const AT_MOST_MS = 2_000;

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
 import { ACCOUNT_FILE } from '../workspaces/index.js';
-import { changeLibrary } from './change-shelf.js';
+import { changeLibrary } from './change-library.js';
 
 /**
  * Takes the account's AGENTS.md into the library, where it was kept beside it: in accounts of before it had a row of

@@ -8,7 +8,7 @@ import { textBytes } from '../shared/text-bytes.js';
 import { setKeys } from '../workspace/index.js';
 import { ACCOUNT_FILE } from '../workspaces/index.js';
 import { adoptAccountFile } from './adopt-account-file.js';
-import { changeLibrary } from './change-shelf.js';
+import { changeLibrary } from './change-library.js';
 
 /**
  * Sets keys of the account's AGENTS.md in place, as a change of the library: what is not meant stays byte for byte. The

@@ -5,7 +5,7 @@ import { blobId } from '../git/index.js';
 import { spell } from '../shared/file-content.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { changeLibrary, type LibraryResult } from './change-shelf.js';
+import { changeLibrary, type LibraryResult } from './change-library.js';
 import { fileOf, type LibraryKind, pathIn } from './kinds.js';
 import { type LibraryFile, readLibraryFile } from './read-library-file.js';
 import { fromTemplate } from './templates.js';

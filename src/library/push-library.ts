@@ -3,7 +3,7 @@ import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
 import type { SourceFile } from '../workspace/index.js';
 import type { ReadyCommit } from '../workspaces/index.js';
-import { changeLibrary, type LibraryResult } from './change-shelf.js';
+import { changeLibrary, type LibraryResult } from './change-library.js';
 
 export interface LibraryPush {
   readonly commit: ReadyCommit;

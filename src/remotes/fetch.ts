@@ -7,7 +7,7 @@ import { notFound, Refusal } from '../shared/refusal.js';
 import { createSharedSlots, createSlots } from '../shared/slots.js';
 import { alignRefs } from '../workspaces/index.js';
 import type { Remote } from './remote.js';
-import { whileTaken } from './while-taken.js';
+import { whileTaken } from './watch-reader.js';
 
 /** As many clones and fetches one process serves at once; each is a git of its own. One account has half of them at most. */
 const slots = createSharedSlots(createSlots(8, 100), 4, 100);

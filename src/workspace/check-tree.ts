@@ -11,12 +11,12 @@ import { reporter } from './check/report.js';
 import { compileWorkspace } from './compile/compile-workspace.js';
 import { notifyUrls } from './compile/notify-urls.js';
 import { inOrder } from './in-order.js';
+import { EMPTY_LIBRARY, type ParsedLibrary } from './library.js';
 import type { CheckContext, Checked, Issue, SourceFile } from './model.js';
 import { placeOf } from './parse/place.js';
 import type { ReadFile } from './parse/read-file.js';
 import { Reader } from './parse/read-once.js';
 import { type Catalog, catalogOf, LIBRARY } from './resolve/catalog.js';
-import { EMPTY_LIBRARY, type ParsedLibrary } from './shelf.js';
 
 /**
  * Reads a whole tree and reports every fault of it at once, sorted by path, line and column; compiles it when there

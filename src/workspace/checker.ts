@@ -1,6 +1,6 @@
 import type { JobInput, JobName, JobOutput } from './jobs.js';
+import type { CheckedLibrary } from './library.js';
 import type { CheckContext, Checked, SourceFile } from './model.js';
-import type { CheckedLibrary } from './shelf.js';
 
 /** Jobs that are asked for by their name. */
 export type OtherJob = Exclude<JobName, 'check' | 'check-library' | 'load-library'>;

@@ -6,10 +6,10 @@ import { type AddedCase, addCase, type NewCase } from './edit/add-case.js';
 import { changeFlow, type FlowChange } from './edit/change-flow.js';
 import { setKeys } from './edit/set-keys.js';
 import type { Edited } from './edit/splice.js';
+import { type CheckedLibrary, checkLibrary, EMPTY_LIBRARY, type ParsedLibrary, parseLibrary } from './library.js';
 import type { CheckContext, Checked, SourceFile } from './model.js';
 import { type DocumentRead, readTree } from './openapi/index.js';
 import { type FlowText, readFlowText } from './read-flow-text.js';
-import { type CheckedLibrary, checkLibrary, EMPTY_LIBRARY, type ParsedLibrary, parseLibrary } from './shelf.js';
 
 export interface TreeToCheck {
   readonly files: readonly SourceFile[];

@@ -7,10 +7,10 @@ import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import type { SourceFile, Workspace } from '../workspace/model.js';
 import { alignMain } from './align-refs.js';
+import { lockLibrary } from './library-tree.js';
 import { readLiveTree } from './live-tree.js';
 import { type PreparedTree, prepareTree, readInReach } from './prepare-tree.js';
 import { readWorkspace, type WorkspaceSummary } from './read-workspace.js';
-import { lockLibrary } from './shelf.js';
 import { readTemplate, type Template } from './templates.js';
 import { writeRevision } from './write-revision.js';
 

@@ -2,8 +2,8 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { blobId, unwritablePaths } from '../git/index.js';
 import type { CheckContext, Issue, SourceFile, Workspace } from '../workspace/index.js';
+import { type LiveShared, readSharedFiles } from './library-tree.js';
 import { urlIssues } from './refuse-urls.js';
-import { type LiveShared, readSharedFiles } from './shelf.js';
 
 export interface PreparedFile {
   readonly sha: string;

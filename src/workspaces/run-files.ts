@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import { LIBRARY } from '../workspace/index.js';
+import { libraryId } from './library-tree.js';
 import { readBlobs } from './read-blobs.js';
-import { libraryId } from './shelf.js';
 
 /** A run reads the revision and the library it began with; memory, storage, files and outputs it reads as they are now. */
 export interface RunView {

@@ -1,8 +1,8 @@
 import type { Deps } from '../deps.js';
 import { Lru } from '../shared/lru.js';
 import { describeDocument, LIBRARY, layersOf } from '../workspace/index.js';
+import { libraryId } from './library-tree.js';
 import type { RunView } from './run-files.js';
-import { libraryId } from './shelf.js';
 
 /** A document as a prompt lists it. */
 export interface IndexEntry {

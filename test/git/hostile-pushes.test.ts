@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { beforeAll, expect, test } from 'vitest';
 import { openQuarantine, repositoryFolder, takePushedPack } from '../../src/git/index.js';
-import { PUSH_LIMITS } from '../../src/git/take-pack.js';
+import { PUSH_LIMITS } from '../../src/git/receive-pack.js';
 import { commitAll, createRemoteApp, git, type RemoteApp, runGit } from '../support/git-remote.js';
 import { noise } from '../support/noise.js';
 import { bodyOf, SMALL } from '../support/workspace-app.js';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { whileTaken } from '../../src/remotes/while-taken.js';
+import { whileTaken } from '../../src/remotes/watch-reader.js';
 import { createSharedSlots, createSlots } from '../../src/shared/slots.js';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] }));

@@ -4,8 +4,8 @@ import type { RefCommand, Repository } from '../../git/index.js';
 import type { Issue } from '../../workspace/index.js';
 import type { OnStale } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
+import type { PackTaker } from './pack-adopter.js';
 import type { Outcome } from './report.js';
-import type { PackTaker } from './take-once.js';
 
 export interface PushContext {
   readonly remote: Remote;

@@ -3,14 +3,14 @@ import type { Deps } from '../../deps.js';
 import type { RefCommand } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import { type LiveRun, readLiveTree } from '../../workspaces/index.js';
+import { settleRefused } from '../pending/end-refused.js';
 import { countRuns, parkPush, runLines } from '../pending/park-push.js';
-import { settleRefused } from '../pending/settle-refused.js';
 import { comesAfter, createProposal, NOT_FORWARD, requireNewest } from './propose-commit.js';
 import { issueLines, type PlanRef, type PushContext, type UpdateRef } from './push-context.js';
 import { readPushedChanges, readPushedTree } from './pushed-tree.js';
 import { raisePush } from './raise-push.js';
 import type { Outcome } from './report.js';
-import { sayEvals } from './say-evals.js';
+import { sayEvals } from './report-evals.js';
 
 /**
  * A push to `main` is a deploy of its newest commit: fast-forward from what is live, checked as any deploy, live whole or

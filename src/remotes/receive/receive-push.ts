@@ -19,12 +19,12 @@ import { StorageUnavailable, toStorageError } from '../../shared/storage-unavail
 import { alignRefs, listStoredRefs } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
 import { checkObjects } from './check-objects.js';
+import { createPackTaker, type PackTaker } from './pack-adopter.js';
 import type { PushContext } from './push-context.js';
-import { NOT_OF_LIBRARY } from './push-shelf.js';
+import { NOT_OF_LIBRARY } from './push-library-main.js';
 import { refFaults } from './ref-rules.js';
 import { type Outcome, writeReport } from './report.js';
 import { type Answer, createAnswer } from './sideband.js';
-import { createPackTaker, type PackTaker } from './take-once.js';
 import { refuseTogether, updateAtomic } from './update-atomic.js';
 import { updateRef } from './update-ref.js';
 

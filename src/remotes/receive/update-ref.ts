@@ -4,8 +4,8 @@ import { Refusal } from '../../shared/refusal.js';
 import type { Issue } from '../../workspace/index.js';
 import { planBranch, pushBranch } from './push-branch.js';
 import { issueLines, type PlanRef, type PushContext, type RefPlan, type UpdateRef } from './push-context.js';
+import { pushLibraryMain } from './push-library-main.js';
 import { planMain, pushMain } from './push-main.js';
-import { pushLibraryMain } from './push-shelf.js';
 import { planTag, pushTag } from './push-tag.js';
 import type { Outcome } from './report.js';
 
