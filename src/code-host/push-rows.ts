@@ -19,7 +19,7 @@ export interface NewPush {
   readonly address: string | null;
 }
 
-export interface KeptPush {
+export interface StoredPush {
   readonly id: string;
   readonly duplicate: boolean;
 }
@@ -28,7 +28,7 @@ export interface KeptPush {
  * Keeps a push, once a delivery, in one transaction with the end of those of the same branch and folder that it comes
  * after: of two that wait the last is the one that counts.
  */
-export async function keepPush(sql: Sql, push: NewPush): Promise<KeptPush> {
+export async function storePush(sql: Sql, push: NewPush): Promise<StoredPush> {
   const id = newId();
   const made = await sql.query({
     name: 'keep-code-push',

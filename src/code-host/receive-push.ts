@@ -8,7 +8,7 @@ import { Refusal } from '../shared/refusal.js';
 import { deliveryId, readDelivered } from '../triggers/index.js';
 import { type CodePush, HOSTS, hostOf, PayloadFault } from './hosts/index.js';
 import { hasSignature, isProven } from './prove-push.js';
-import { keepPush, noteUnsigned } from './push-rows.js';
+import { noteUnsigned, storePush } from './push-rows.js';
 import { secretText } from './secret-text.js';
 
 const WEBHOOK_SECRET = 'GIT_WEBHOOK_SECRET';
@@ -87,7 +87,7 @@ async function keep(
   const { message, authors, repository } = push;
   const kept = await deps.db.transaction(async (sql) => {
     await sql.query('SELECT 1 FROM workspace WHERE id = $1 FOR SHARE', [workspaceId]);
-    return keepPush(sql, {
+    return storePush(sql, {
       workspaceId,
       host,
       // One host may tell several addresses of one workspace under one id.

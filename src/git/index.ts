@@ -29,7 +29,7 @@ export {
   type TreeFault,
   type TreeListing,
 } from './read-tree.js';
-export { discardPack, takePushedPack } from './receive-pack.js';
+export { discardPack, receivePack } from './receive-pack.js';
 export { isAncestor, knownObjects, MAIN, moveRef, readRef, removeRef, setRefs } from './refs.js';
 export { type GitObject, openRepository, type Repository, removeRepository, repositoryFolder } from './repository.js';
 export { endOf, GitFailed, runGit, spawnGit } from './run-git.js';

@@ -31,7 +31,7 @@ const CHILD = { memoryBytes: 1_024 * MIB, cpuSeconds: 90 };
  * repository as it would be with it. Throws `WireFault` with what is wrong with it, and the `Refusal` that the body failed
  * with; then the quarantine is to be removed.
  */
-export async function takePushedPack(
+export async function receivePack(
   quarantine: Quarantine,
   pack: AsyncIterable<Buffer>,
   { limits = PUSH_LIMITS, signal }: { readonly limits?: PushLimits; readonly signal?: AbortSignal } = {},

@@ -7,7 +7,7 @@ import { notFound, Refusal } from '../shared/refusal.js';
 import { createSharedSlots, createSlots } from '../shared/slots.js';
 import { alignRefs } from '../workspaces/index.js';
 import type { Remote } from './remote.js';
-import { whileTaken } from './watch-reader.js';
+import { watchReader } from './watch-reader.js';
 
 /** As many clones and fetches one process serves at once; each is a git of its own. One account has half of them at most. */
 const slots = createSharedSlots(createSlots(8, 100), 4, 100);
@@ -94,7 +94,7 @@ function startUpload(
   const child = spawnGit(repository, args, { config: CONFIG, env: envOf(protocol), limits: LIMITS, signal });
   child.stderr.resume();
   const began = Date.now();
-  const out = whileTaken(child.stdout, {
+  const out = watchReader(child.stdout, {
     stalledMs: STALLED_MS,
     isOver: () => isWaited() && Date.now() - began > LONG_MS,
     giveUp: () => out.destroy(new Error('the client does not take what it asked for')),

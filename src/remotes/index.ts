@@ -1,7 +1,7 @@
 export { advertiseFetch, serveFetch } from './fetch.js';
 export { findRemote } from './find-remote.js';
 export { type Applied, applyPending, applyPendingPush } from './pending/apply-pending.js';
-export { settleRefused } from './pending/end-refused.js';
+export { prepareEndOfRefused } from './pending/end-refused.js';
 export { endPending, PENDING, readPending } from './pending/pending-rows.js';
 export { advertisePush } from './receive/advertise-push.js';
 export { createProposal } from './receive/propose-commit.js';

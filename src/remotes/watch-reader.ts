@@ -13,7 +13,7 @@ export interface Pace {
  * Hands a stream on, and watches its reader by what they take and not by the clock: a slow line may take as long as it
  * needs, and one that is dead or held on purpose does not. Time that the source takes is nobody's.
  */
-export function whileTaken(source: Readable, { stalledMs, isOver, giveUp }: Pace): Readable {
+export function watchReader(source: Readable, { stalledMs, isOver, giveUp }: Pace): Readable {
   let given = 0;
   let seen = { taken: 0, at: Date.now() };
   const out = withErrorListener(

@@ -2,7 +2,7 @@ import type { RecordAnswer } from '../accounts/index.js';
 import { applyTree, type DeployResult, type TreeRequest } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import type { Repository } from '../git/index.js';
-import { createProposal, type PushedTree, settleRefused } from '../remotes/index.js';
+import { createProposal, type PushedTree, prepareEndOfRefused } from '../remotes/index.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { inTurn } from '../workspaces/index.js';
@@ -29,7 +29,11 @@ export interface CommitToApply {
 /** Makes a commit of the repository main's, as it is. Throws MainMoved, and refuses as a deploy does. */
 export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApply): Promise<DeployResult> {
   const { tree, onto, workspaceId: id, repository, inTransaction } = input;
-  const endRefused = await settleRefused(deps, repository, { workspaceId: id, commit: tree.commit.id, pusher: null });
+  const endRefused = await prepareEndOfRefused(deps, repository, {
+    workspaceId: id,
+    commit: tree.commit.id,
+    pusher: null,
+  });
   const propose = createProposal(deps, caller.tenant, tree);
   return applyTree(deps, caller, {
     workspace: input.workspace,
@@ -55,7 +59,7 @@ export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApp
 const TRIES = 10;
 
 /** Thinks it out anew whenever main has moved meanwhile; one after the other, so that two do not overtake each other for ever. */
-export async function untilStill<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
+export async function retryWhileMainMoves<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
   return inTurn(`repo/${workspaceId}`, async () => {
     for (let left = TRIES; left > 0; left -= 1) {
       try {

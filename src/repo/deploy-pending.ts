@@ -20,7 +20,7 @@ export async function deployPending(
   const applied = await applyPending(deps, workspaceId, { overLiveRuns: force, retry: true, recordAnswer });
   if (applied.kind === 'applied') return applied.result;
   if (applied.kind === 'refused') throw applied.refusal;
-  if (applied.kind === 'none') throw nothingWaits();
+  if (applied.kind === 'none') throw noPendingPush();
   const { count, runs } = await liveRuns(deps.db, workspaceId);
   throw new Refusal('conflict', 'runs are live: wait for their end, stop them, or say force: true', {
     code: 'deploy/live-runs',
@@ -29,7 +29,7 @@ export async function deployPending(
   });
 }
 
-export function nothingWaits(): Refusal {
+export function noPendingPush(): Refusal {
   return new Refusal('conflict', 'no push is pending: history shows what was applied or refused', {
     code: 'repo/nothing-waits',
   });

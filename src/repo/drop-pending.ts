@@ -3,7 +3,7 @@ import type { Deps } from '../deps.js';
 import { endPending, PENDING, readPending } from '../remotes/index.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
-import { nothingWaits } from './deploy-pending.js';
+import { noPendingPush } from './deploy-pending.js';
 import { openAligned } from './read-repo.js';
 
 export interface DroppedPending {
@@ -21,7 +21,7 @@ export async function dropPending(
   const { id, answer } = await deps.db.transaction(async (sql) => {
     const { id: workspaceId } = await findWorkspace(sql, caller, workspace, 'update');
     const pending = await readPending(sql, workspaceId);
-    if (!pending || !(await endPending(sql, pending))) throw nothingWaits();
+    if (!pending || !(await endPending(sql, pending))) throw noPendingPush();
     await audit(sql, caller, 'repo.drop-pending', workspace, { ref: PENDING, commit: pending.oid });
     const dropped: DroppedPending = { ok: true, dropped: pending.oid };
     await recordAnswer?.(sql, dropped);

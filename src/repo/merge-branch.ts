@@ -4,8 +4,15 @@ import type { Deps } from '../deps.js';
 import { adoptPack, isAncestor, MAIN, mergeCommits, type Repository, readRef } from '../git/index.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { dropPack, findWorkspace, keepPack, noteLoaded, type StoredPack, takePack } from '../workspaces/index.js';
-import { applyCommit, MainMoved, untilStill } from './apply-commit.js';
+import {
+  dropPack,
+  findWorkspace,
+  linkPack,
+  recordLoadedPack,
+  type StoredPack,
+  storePack,
+} from '../workspaces/index.js';
+import { applyCommit, MainMoved, retryWhileMainMoves } from './apply-commit.js';
 import { needBranch } from './branch-refs.js';
 import { openAligned } from './read-repo.js';
 import { treeOfCommit } from './tree-of-commit.js';
@@ -34,7 +41,7 @@ export async function mergeBranch(deps: Deps, caller: Caller, input: MergeBranch
   if (input.branch === 'main')
     throw new Refusal('refused', 'main is what a branch is merged into: name another branch');
   const { id: workspaceId } = await findWorkspace(deps.db, caller, input.workspace);
-  return untilStill(workspaceId, async () => {
+  return retryWhileMainMoves(workspaceId, async () => {
     const commit = await needBranch(deps.db, workspaceId, input.branch);
     const repository = await openAligned(deps, workspaceId);
     const main = await readRef(repository, MAIN);
@@ -85,7 +92,7 @@ async function mergeBoth(deps: Deps, caller: Caller, place: Place & { readonly m
   const merge = await mergeCommits(repository, { into: main, commit, by: caller.actor, message, at });
   if (merge.kind === 'conflict') throw conflictOf(branch, merge.paths);
   try {
-    const pack = await keepPack(deps, workspaceId, merge.pack);
+    const pack = await storePack(deps, workspaceId, merge.pack);
     await adoptPack(repository, merge.pack);
     return await applyPacked(deps, caller, { ...place, commit: merge.commit, message, pack });
   } finally {
@@ -102,9 +109,9 @@ async function applyPacked(
   const { workspaceId, repository, pack, main: onto } = place;
   try {
     const tree = await treeOfCommit(repository, place.commit);
-    const inTransaction = (sql: Parameters<typeof takePack>[0]) => takePack(sql, workspaceId, pack.id);
+    const inTransaction = (sql: Parameters<typeof linkPack>[0]) => linkPack(sql, workspaceId, pack.id);
     const result = await applyCommit(deps, caller, { ...place, tree, onto, via: 'deploy', inTransaction });
-    await noteLoaded(deps.db, repository, pack.id);
+    await recordLoadedPack(deps.db, repository, pack.id);
     return result;
   } catch (error) {
     if (error instanceof Refusal || error instanceof MainMoved) await dropPack(deps, pack);

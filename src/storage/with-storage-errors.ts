@@ -4,40 +4,40 @@ import { StorageUnavailable } from '../shared/storage-unavailable.js';
 import { DamagedBlob } from './blob-key.js';
 import type { BlobStore } from './contract.js';
 
-/** The store, whose failures callers can read: whatever keeps it from answering is one refusal. */
-export function toldStore(store: BlobStore): BlobStore {
+/** Turns every failure of the store into `StorageUnavailable`, which callers can handle. */
+export function withStorageErrors(store: BlobStore): BlobStore {
   return {
-    put: (bytes) => store.put(bytes).catch(tell),
-    shaOf: (file) => store.shaOf(file).catch(tell),
-    putFile: (file, sha) => store.putFile(file, sha).catch(tell),
-    get: (sha) => store.get(sha).catch(tell),
-    open: (sha) => store.open(sha).then((stream) => stream && told(stream), tell),
-    has: (sha) => store.has(sha).catch(tell),
-    delete: (sha) => store.delete(sha).catch(tell),
-    list: () => readOn(store.list()),
+    put: (bytes) => store.put(bytes).catch(rethrow),
+    shaOf: (file) => store.shaOf(file).catch(rethrow),
+    putFile: (file, sha) => store.putFile(file, sha).catch(rethrow),
+    get: (sha) => store.get(sha).catch(rethrow),
+    open: (sha) => store.open(sha).then((stream) => stream && wrapStream(stream), rethrow),
+    has: (sha) => store.has(sha).catch(rethrow),
+    delete: (sha) => store.delete(sha).catch(rethrow),
+    list: () => wrapIterable(store.list()),
   };
 }
 
-/** What breaks off on the way is told as well. */
-function told(stream: Readable): Readable {
-  const said = Readable.from(readOn<Uint8Array>(stream), { objectMode: false });
-  said.once('close', () => stream.destroy());
-  return said;
+/** A failure in the middle of the stream is converted as well. */
+function wrapStream(stream: Readable): Readable {
+  const wrapped = Readable.from(wrapIterable<Uint8Array>(stream), { objectMode: false });
+  wrapped.once('close', () => stream.destroy());
+  return wrapped;
 }
 
-async function* readOn<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
+async function* wrapIterable<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* source;
   } catch (error) {
-    throw asTold(error);
+    throw toUnavailable(error);
   }
 }
 
-function tell(error: unknown): never {
-  throw asTold(error);
+function rethrow(error: unknown): never {
+  throw toUnavailable(error);
 }
 
-/** A blob that is damaged is there, and stays damaged. */
-function asTold(error: unknown): Error {
+/** A damaged blob is a permanent fault, not an outage. */
+function toUnavailable(error: unknown): Error {
   return error instanceof Refusal || error instanceof DamagedBlob ? error : new StorageUnavailable(error);
 }

@@ -23,10 +23,10 @@ export interface BurstDelivery {
   readonly quietMs: number;
 }
 
-/** A burst that never ends is cut after so many times its quiet, so that its run is not put off for ever. */
+/** A burst ends after at most this many quiet periods, so that its run is not postponed for ever. */
 const LONGEST = 10;
 
-/** Joins the burst of its key, as its last delivery, or opens one. `startsAt` is when its run begins if nothing else comes. */
+/** Adds the delivery to the burst of its key, or opens one. `startsAt` is when the run starts if no other delivery arrives. */
 export async function joinBurst(
   sql: Sql,
   one: BurstDelivery,
@@ -66,7 +66,7 @@ interface Place {
   readonly flow: string;
 }
 
-/** Begins the runs of bursts that are quiet; answers how many were due. Any number of processes may do so at once. */
+/** Starts the runs of quiet bursts and returns how many were due. Safe to run in several processes at once. */
 export async function sweepBursts(deps: Deps): Promise<number> {
   const due = await deps.db.query<Place>({
     name: 'due-bursts',
@@ -83,7 +83,7 @@ async function endBurst(deps: Deps, place: Place): Promise<void> {
     if (begun) tellBegun(deps, begun);
   } catch (error) {
     if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error;
-    // The senders were answered long ago: an admin reads why nothing came of it.
+    // The senders have their answers already, so the reason goes to the list of deliveries.
     await deps.db.transaction(async (sql) => {
       await sql.query('DELETE FROM burst WHERE id = $1', [place.id]);
       await sql.query(`UPDATE delivery SET outcome = 'refused', detail = $2, burst_id = NULL WHERE burst_id = $1`, [
@@ -94,7 +94,7 @@ async function endBurst(deps: Deps, place: Place): Promise<void> {
   }
 }
 
-/** The burst's row goes with its run: whoever else saw it due finds nothing, and what comes now opens another one. */
+/** Deletes the burst's row with the start of its run: other processes find no row, and later deliveries open a new burst. */
 async function startBurst(deps: Deps, sql: Sql, { id: burstId, workspaceId, flow }: Place) {
   const { workspace, live } = await lockTarget(sql, workspaceId, flow);
   const [burst] = await sql.query<DueBurst>(
@@ -107,7 +107,7 @@ async function startBurst(deps: Deps, sql: Sql, { id: burstId, workspaceId, flow
   const id = newId(deps.clock.now());
   const trigger = { ...burst.trigger, deliveries: burst.count };
   const begun = await startDelivered(deps, sql, { ...burst, id, workspace, live, trigger });
-  // Each keeps what it brought, since the run has only the last one's.
+  // Each delivery keeps its content, since the run has only that of the last one.
   await sql.query(`UPDATE delivery SET outcome = $2, run_id = $3, burst_id = NULL WHERE burst_id = $1`, [
     burstId,
     begun ? 'started' : 'skipped',

@@ -27,7 +27,7 @@ export {
 } from './manifest.js';
 export { MEMORY_REF } from './memory-ref.js';
 export { readPreview, requireNoPreview } from './of-preview.js';
-export { dropPack, keepPack, noteLoaded, type StoredPack, sweepPacks, takePack } from './packs.js';
+export { dropPack, linkPack, recordLoadedPack, type StoredPack, storePack, sweepPacks } from './packs.js';
 export { type LivePlan, livePlan, loadPlan, pinnedPlan } from './plans.js';
 export { type InReach, type PreparedFile, type PreparedTree, prepareTree, readInReach } from './prepare-tree.js';
 export { freePreviewName, previewNames } from './preview-name.js';

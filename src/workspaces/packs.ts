@@ -6,9 +6,9 @@ import { type KeptPack, loadPack, type Repository } from '../git/index.js';
 import { newId } from '../shared/ids.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
 import { StorageUnavailable } from '../shared/storage-unavailable.js';
-import { freeBlobs, holding } from '../storage/index.js';
+import { freeBlobs, lockBlobSql } from '../storage/index.js';
 
-/** A pack in the object store, with its row; nothing refers to it until `takePack`. */
+/** A pack in the object store, with its row; nothing refers to it until `linkPack`. */
 export interface StoredPack {
   readonly id: string;
   readonly sha: string;
@@ -18,7 +18,7 @@ export interface StoredPack {
  * Keeps a pack in the object store, where every process finds it. Its row comes first, so that a crash leaves nothing
  * that the sweep does not know of.
  */
-export async function keepPack(
+export async function storePack(
   deps: Pick<Deps, 'db' | 'blobs'>,
   workspaceId: string,
   pack: KeptPack,
@@ -27,7 +27,7 @@ export async function keepPack(
   const sha = await deps.blobs.shaOf(pack.file);
   await deps.db.query({
     name: 'keep-pack',
-    text: `${holding('$4')} INSERT INTO git_pack (id, workspace_id, name, sha, size) SELECT $1, $2, $3, $4, $5 FROM held`,
+    text: `${lockBlobSql('$4')} INSERT INTO git_pack (id, workspace_id, name, sha, size) SELECT $1, $2, $3, $4, $5 FROM held`,
     values: [id, workspaceId, pack.name, sha, pack.size],
   });
   await deps.blobs.putFile(pack.file, sha);
@@ -38,7 +38,7 @@ export async function keepPack(
  * Makes a kept pack part of the workspace's history, in the transaction that refers to its objects. Taking it twice is
  * once. Throws when it is gone, with its workspace.
  */
-export async function takePack(sql: Sql, workspaceId: string, id: string): Promise<void> {
+export async function linkPack(sql: Sql, workspaceId: string, id: string): Promise<void> {
   await sql.query(`SELECT pg_advisory_xact_lock(hashtext('git_pack'), hashtext($1))`, [workspaceId]);
   const [row] = await sql.query({
     name: 'take-pack',
@@ -106,7 +106,7 @@ async function readLoaded({ gitdir }: Repository): Promise<number> {
  * Notes that a pack which was just taken is on the disk already, unless the repository was lost and made again
  * meanwhile. One that was passed over is fetched once more.
  */
-export async function noteLoaded(sql: Sql, repository: Repository, id: string): Promise<void> {
+export async function recordLoadedPack(sql: Sql, repository: Repository, id: string): Promise<void> {
   const [row] = await sql.query<{ seq: number; name: string }>(
     'SELECT seq, name FROM git_pack WHERE id = $1 AND seq IS NOT NULL',
     [id],

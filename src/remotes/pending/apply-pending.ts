@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.js';
 import { adoptPack, isAncestor, mergeCommits, type Repository } from '../../git/index.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { Refusal } from '../../shared/refusal.js';
-import { alignRefs, dropPack, keepPack, liveRuns, readLiveTree, takePack } from '../../workspaces/index.js';
+import { alignRefs, dropPack, linkPack, liveRuns, readLiveTree, storePack } from '../../workspaces/index.js';
 import { createProposal, requireNewest } from '../receive/propose-commit.js';
 import { type PushedTree, readPushedTree } from '../receive/pushed-tree.js';
 import { raisePush } from '../receive/raise-push.js';
@@ -95,7 +95,7 @@ async function apply(
       inTransaction: async (sql) => {
         if (!(await endPending(sql, pending)))
           throw new Refusal('conflict', 'another push waits in its place', { code: 'push/superseded' });
-        if (ready.pack) await takePack(sql, workspaceId, ready.pack.id);
+        if (ready.pack) await linkPack(sql, workspaceId, ready.pack.id);
         const moved = { ref: 'refs/heads/main', before: live.gitCommit, after: ready.tree.commit.id };
         await raisePush(sql, { id: workspaceId, caller }, moved);
       },
@@ -110,7 +110,7 @@ async function apply(
 interface Ready {
   readonly tree: PushedTree;
   /** Of a merge: what it made. */
-  readonly pack: Awaited<ReturnType<typeof keepPack>> | null;
+  readonly pack: Awaited<ReturnType<typeof storePack>> | null;
 }
 
 /** The commit itself while it comes after what is live, else its merge with that. */
@@ -133,7 +133,7 @@ async function readyCommit(
     );
   }
   try {
-    const pack = await keepPack(deps, workspaceId, merge.pack);
+    const pack = await storePack(deps, workspaceId, merge.pack);
     await adoptPack(repository, merge.pack);
     return { tree: await readPushedTree(repository, merge.commit), pack };
   } finally {

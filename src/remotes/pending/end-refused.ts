@@ -12,7 +12,7 @@ interface NewMain {
 }
 
 /** What ends a refused push when main moves to a commit that settles it, for the transaction that moves main; null for none. */
-export async function settleRefused(
+export async function prepareEndOfRefused(
   deps: Pick<Deps, 'db'>,
   repository: Repository,
   { workspaceId, commit, pusher }: NewMain,

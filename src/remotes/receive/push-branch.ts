@@ -8,7 +8,7 @@ import { issueLines, type PlanRef, type PushContext, type RefPlan, type UpdateRe
 import { readPushedTree } from './pushed-tree.js';
 import { raisePush } from './raise-push.js';
 import type { Outcome } from './report.js';
-import { sayEvals } from './report-evals.js';
+import { reportEvals } from './report-evals.js';
 
 /** A push to another branch makes its preview, or brings it to the branch's tree; the branch's deletion deletes it. */
 export const pushBranch: UpdateRef = async (deps, context, { new: oid, ...command }) => {
@@ -93,7 +93,7 @@ async function sayPreviewEvals(
       deps.log.warn({ err }, 'what the evals of a push said could not be read');
       return [];
     });
-  if (row) await sayEvals(deps, { workspaceId: row.id, name: put.name, revision: row.revision, say });
+  if (row) await reportEvals(deps, { workspaceId: row.id, name: put.name, revision: row.revision, say });
 }
 
 function planDrop(

@@ -4,7 +4,7 @@ import type { RefCommand, Repository } from '../../git/index.js';
 import type { Issue } from '../../workspace/index.js';
 import type { OnStale } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
-import type { PackTaker } from './pack-adopter.js';
+import type { PushPack } from './pack-adopter.js';
 import type { Outcome } from './report.js';
 
 export interface PushContext {
@@ -13,7 +13,7 @@ export interface PushContext {
   readonly inside: Repository;
   /** What is wrong with the objects that a ref is to name; null when nothing is. Asked before anything is kept. */
   readonly faultOf: (command: RefCommand) => Promise<string | null>;
-  readonly pack: PackTaker;
+  readonly pack: PushPack;
   readonly say: (...lines: readonly string[]) => void;
   /** What is told when all refs have moved, at once. */
   readonly later: (() => Promise<void>)[];

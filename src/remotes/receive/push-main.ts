@@ -3,14 +3,14 @@ import type { Deps } from '../../deps.js';
 import type { RefCommand } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import { type LiveRun, readLiveTree } from '../../workspaces/index.js';
-import { settleRefused } from '../pending/end-refused.js';
+import { prepareEndOfRefused } from '../pending/end-refused.js';
 import { countRuns, parkPush, runLines } from '../pending/park-push.js';
 import { comesAfter, createProposal, NOT_FORWARD, requireNewest } from './propose-commit.js';
 import { issueLines, type PlanRef, type PushContext, type UpdateRef } from './push-context.js';
 import { readPushedChanges, readPushedTree } from './pushed-tree.js';
 import { raisePush } from './raise-push.js';
 import type { Outcome } from './report.js';
-import { sayEvals } from './report-evals.js';
+import { reportEvals } from './report-evals.js';
 
 /**
  * A push to `main` is a deploy of its newest commit: fast-forward from what is live, checked as any deploy, live whole or
@@ -76,7 +76,7 @@ async function readMain(
   const tree = changes ?? (await readPushedTree(inside, id));
   if (!(await comesAfter(inside, tree, command.old))) return NOT_FORWARD;
   const propose = createProposal(deps, remote.caller.tenant, tree);
-  const endRefused = await settleRefused(deps, inside, {
+  const endRefused = await prepareEndOfRefused(deps, inside, {
     workspaceId: remote.id,
     commit: id,
     pusher: remote.caller.actor.id,
@@ -105,7 +105,7 @@ function sayMain(
   { issues, revision, gitCommit }: DeployResult,
 ): Outcome {
   say(...issueLines(issues), `${remote.name} is live at ${gitCommit?.slice(0, 12)}.`);
-  later.push(() => sayEvals(deps, { workspaceId: remote.id, name: remote.name, revision, say }));
+  later.push(() => reportEvals(deps, { workspaceId: remote.id, name: remote.name, revision, say }));
   return { kind: 'ok' };
 }
 

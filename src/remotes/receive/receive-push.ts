@@ -9,7 +9,7 @@ import {
   type RefCommand,
   type Repository,
   readPushRequest,
-  takePushedPack,
+  receivePack,
   WireFault,
 } from '../../git/index.js';
 import { failpoint } from '../../shared/failpoint.js';
@@ -19,7 +19,7 @@ import { StorageUnavailable, toStorageError } from '../../shared/storage-unavail
 import { alignRefs, listStoredRefs } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
 import { checkObjects } from './check-objects.js';
-import { createPackTaker, type PackTaker } from './pack-adopter.js';
+import { createPushPack, type PushPack } from './pack-adopter.js';
 import type { PushContext } from './push-context.js';
 import { NOT_OF_LIBRARY } from './push-library-main.js';
 import { refFaults } from './ref-rules.js';
@@ -112,7 +112,7 @@ async function takeObjects(
       await discardPack(pack);
       return { inside, fault };
     }
-    return { inside: await takePushedPack(quarantine, pack, { signal }), fault: null };
+    return { inside: await receivePack(quarantine, pack, { signal }), fault: null };
   } catch (error) {
     if (!(error instanceof WireFault)) throw error;
     return { inside, fault: error.message };
@@ -136,7 +136,7 @@ async function answerPush(deps: Deps, push: Push): Promise<void> {
   const { request, answer, fault } = push;
   const { commands } = request;
   const later: (() => Promise<void>)[] = [];
-  const pack = createPackTaker(deps, push);
+  const pack = createPushPack(deps, push);
   let outcomes: (readonly [RefCommand, Outcome])[];
   try {
     outcomes = await updateRefs(deps, push, { pack, later });
@@ -152,7 +152,7 @@ async function answerPush(deps: Deps, push: Push): Promise<void> {
 }
 
 /** What no client waits for. Refs on the disk follow the rows, so that a git that looks there sees them. */
-async function tidy(deps: Deps, { remote, finish }: Push, pack: PackTaker): Promise<void> {
+async function tidy(deps: Deps, { remote, finish }: Push, pack: PushPack): Promise<void> {
   const warn = (what: string) => (err: unknown) => deps.log.warn({ err, workspaceId: remote.id }, what);
   await pack.settle().catch(warn('the pack of a push was not given up'));
   await finish();

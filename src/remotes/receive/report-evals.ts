@@ -13,7 +13,7 @@ interface Said {
 }
 
 /** Tells what the evals of a push said, or where to look while they go on. */
-export async function sayEvals(deps: Deps, { workspaceId, name, revision, say }: Said): Promise<void> {
+export async function reportEvals(deps: Deps, { workspaceId, name, revision, say }: Said): Promise<void> {
   if (revision === null) return;
   const runs = await awaitPushEvals(deps, { workspaceId, revision, withinMs: WITHIN_MS }).catch((err: unknown) => {
     deps.log.warn({ err, workspaceId }, 'what the evals of a push said could not be read');

@@ -5,7 +5,7 @@ import { CannotOpen, openSecret } from '../../secrets/index.js';
 import type { InFlight } from '../../shared/in-flight.js';
 import { redactor } from '../../shared/redact.js';
 import { alignRefs, listStoredRefs } from '../../workspaces/index.js';
-import { claimMirrors, type MirrorTask, putOffMirror, settleMirror } from './mirror-rows.js';
+import { claimMirrors, type MirrorTask, postponeMirror, recordMirrored } from './mirror-rows.js';
 
 const MIRROR_TOKEN = 'MIRROR_TOKEN';
 const PUSH_MS = 300_000;
@@ -28,12 +28,12 @@ async function attempt(deps: Deps, task: MirrorTask, signal: AbortSignal | undef
     deps.log.error({ err: error, workspaceId: task.workspaceId }, 'a mirror could not be pushed');
     return 'internal error';
   });
-  if (reason === null) return settleMirror(deps.db, task);
+  if (reason === null) return recordMirrored(deps.db, task);
   // Who is told to stop has not failed: whoever comes next goes on.
-  if (signal?.aborted) return putOffMirror(deps.db, task, { reason: null, afterMs: 0 });
+  if (signal?.aborted) return postponeMirror(deps.db, task, { reason: null, afterMs: 0 });
   const pause = PAUSES[Math.min(task.tries, PAUSES.length - 1)] ?? 0;
   // Up to a fifth more, so that what failed together does not come back together.
-  await putOffMirror(deps.db, task, { reason, afterMs: pause * 1_000 * (1 + Math.random() / 5) });
+  await postponeMirror(deps.db, task, { reason, afterMs: pause * 1_000 * (1 + Math.random() / 5) });
 }
 
 /** Null when the mirror has everything; else why not, without a secret in it. */

@@ -68,7 +68,7 @@ export async function claimMirrors(
 }
 
 /** A change that came meanwhile is sent at once; who was overtaken says nothing. */
-export async function settleMirror(sql: Sql, { workspaceId, claim, wanted }: MirrorTask): Promise<void> {
+export async function recordMirrored(sql: Sql, { workspaceId, claim, wanted }: MirrorTask): Promise<void> {
   await sql.query({
     name: 'settle-mirror',
     text: `UPDATE mirror SET done = $3, tries = 0, last_at = now(), last_error = NULL, due_at = now()
@@ -77,7 +77,7 @@ export async function settleMirror(sql: Sql, { workspaceId, claim, wanted }: Mir
   });
 }
 
-export async function putOffMirror(
+export async function postponeMirror(
   sql: Sql,
   { workspaceId, claim, wanted }: MirrorTask,
   { reason, afterMs }: { readonly reason: string | null; readonly afterMs: number },

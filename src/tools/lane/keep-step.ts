@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
-import { blobSha, type HeldBlob, holdBlob, nameHeld } from '../../storage/index.js';
+import { type HeldBlob, holdBlob, sha256Hex, withHeldBlobs } from '../../storage/index.js';
 import type { KeptFile, ToolContext } from '../contract.js';
 import { isUnchanged, type KeptState, readKept, writeKept } from './kept-state.js';
 import { type LaneFile, readLaneFile } from './lane-files.js';
@@ -42,7 +42,7 @@ export async function keepStep(
   const changed = listing.files.filter(({ path, stat }) => !isUnchanged(known.get(path), stat));
   const kept = await storeChanged(deps, context, { paths: changed.map(({ path }) => path), known, ignore });
   if (kept.length === 0) return [];
-  await nameHeld(
+  await withHeldBlobs(
     deps,
     kept.map(({ held }) => held),
     (sql) => index(sql, context, kept),
@@ -83,7 +83,7 @@ async function storeFile(
 ): Promise<Kept | null> {
   const hide = secrets.hide();
   const content = hide.bytes(file.content);
-  const sha = blobSha(content);
+  const sha = sha256Hex(content);
   if (sha === knownSha) return null;
   const held = await holdBlob(deps, content, sha);
   // A file's name may be made of one, too.

@@ -3,7 +3,7 @@ import { BUILTINS, BY_NAME } from '../parse/keys/agent-keys.js';
 import type { ReadAgent } from '../parse/read-agent.js';
 import { type Catalog, type Found, nearestIn, reachableIn } from '../resolve/catalog.js';
 import { findPinned } from '../resolve/documents.js';
-import { blobSha } from './blob-sha.js';
+import { gitBlobId } from './blob-sha.js';
 import { compileServer, compileTool } from './compile-tool.js';
 import { defined } from './defined.js';
 
@@ -84,7 +84,9 @@ function compileSkills(catalog: Catalog, { name, keys }: ReadAgent): SkillPlan[]
     const skill = all.get(wantedName);
     const content = skill && catalog.files.get(skill.source.path)?.content;
     if (!skill || !content) return [];
-    return [{ name: wantedName, description: skill.model.description, path: skill.source.path, sha: blobSha(content) }];
+    return [
+      { name: wantedName, description: skill.model.description, path: skill.source.path, sha: gitBlobId(content) },
+    ];
   });
 }
 
@@ -95,5 +97,5 @@ function memoryOf({ name, keys }: ReadAgent): string | null {
 
 function scriptOf(catalog: Catalog, name: string): AgentPlan['script'] {
   const file = catalog.files.get(`agents/${name}/script.yaml`);
-  return file && { path: file.path, sha: blobSha(file.content) };
+  return file && { path: file.path, sha: gitBlobId(file.content) };
 }
