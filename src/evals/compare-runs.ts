@@ -28,11 +28,11 @@ export function compareRuns(was: readonly CaseView[], now: readonly CaseView[]):
 }
 
 function changeOf(was: CaseView | undefined, now: CaseView | undefined): CaseChange {
-  const change = !was ? 'added' : !now ? 'removed' : between(was.passed, now.passed);
+  const change = !was ? 'added' : !now ? 'removed' : changeBetween(was.passed, now.passed);
   return { name: (now ?? was)?.name ?? '', change, was: resultOf(was), now: resultOf(now) };
 }
 
-function between(was: boolean | null, now: boolean | null): Change {
+function changeBetween(was: boolean | null, now: boolean | null): Change {
   if (was === null || now === null) return 'unknown';
   if (was === now) return 'same';
   return now ? 'fixed' : 'broken';

@@ -49,10 +49,10 @@ export async function auditSchedules(
 ): Promise<readonly ScheduleFault[]> {
   const faults: ScheduleFault[] = [];
   for (const query of [UNLIKE, STUCK, TWICE]) faults.push(...(await deps.db.query<ScheduleFault>(query)));
-  return [...faults, ...(await unfired(deps.db, now)), ...(await findDrift(deps, now))];
+  return [...faults, ...(await findUnfired(deps.db, now)), ...(await findDrift(deps, now))];
 }
 
-async function unfired(sql: Sql, now: number): Promise<ScheduleFault[]> {
+async function findUnfired(sql: Sql, now: number): Promise<ScheduleFault[]> {
   const rows = await sql.query<ScheduleRow>(`SELECT ${SCHEDULE_COLUMNS} FROM schedule s`);
   return rows.filter(isOn).flatMap((row) => {
     const fault = scheduleFault(row);

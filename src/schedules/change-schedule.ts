@@ -40,7 +40,7 @@ const ACTIONS = {
 /** Pauses, resumes, starts or sets the schedule of a flow. A schedule that the caller may not see is not found. */
 export async function changeSchedule(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ChangedSchedule> {
   const { workspace, flow, action, cron, timezone } = input;
-  if (!(await readSchedule(deps, caller, workspace, flow))) return elsewhere(deps, caller, input);
+  if (!(await readSchedule(deps, caller, workspace, flow))) return changeWithoutRow(deps, caller, input);
   if (action !== 'set' && (cron !== undefined || timezone !== undefined))
     throw new Refusal('refused', `action: ${action} takes neither cron nor timezone: use set to change them`, {
       code: 'invalid',
@@ -49,7 +49,7 @@ export async function changeSchedule(deps: Deps, caller: Caller, input: ChangeSc
 }
 
 /** For flows without a schedule row: changes a preview's flow, or refuses with the reason. */
-async function elsewhere(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ChangedSchedule> {
+async function changeWithoutRow(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ChangedSchedule> {
   const changed = await changeInPreview(deps, caller, input).catch((error: unknown) => {
     // If the workspace is not found, neither is its schedule.
     if (error instanceof Refusal && error.kind === 'not_found') return null;

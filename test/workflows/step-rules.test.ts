@@ -59,7 +59,7 @@ test('a gate that nobody decided in time goes back to a step, which is told, and
       { round: 2, decision: { decision: 'approve' }, rounds: [{ decision: { decision: 'timeout', by: 'the clock' } }] },
     ],
   });
-  expect(promptOf(id, 'draft/0/2')).toContain('nobody decided in time');
+  expect(promptOf(id, 'draft/0/2')).toContain('no decision in time');
 });
 
 test('a gate whose rounds are used up fails when nobody decides again', async () => {

@@ -4,7 +4,7 @@ import { type Deaths, deathFields, NO_DEATHS } from './deaths.js';
 import { storedWaited, type Waited, waitFields } from './judge-failures.js';
 import type { Reserve } from './reserve.js';
 import { modelFields, servedBy } from './served-by.js';
-import { callKey, journalKey, modelCall, type Session, say } from './session.js';
+import { addMessage, callKey, journalKey, modelCall, type Session } from './session.js';
 
 /** A call of a turn, with its reservation. */
 export interface Made {
@@ -40,7 +40,7 @@ export function bookReply(
     ms,
     calls: reply.calls.map((call) => call.name),
   });
-  say(session, {
+  addMessage(session, {
     role: 'assistant',
     text: reply.text,
     calls: reply.calls,

@@ -14,7 +14,7 @@ import { type CallEnd, judgeFailures, waitFields } from './judge-failures.js';
 import { type Reserve, reserveFor, UsedUp } from './reserve.js';
 import { modelFields, servedBy } from './served-by.js';
 import { callKey, journalKey, modelCall, type Session, turnsOf } from './session.js';
-import { makeInTurn } from './suspect-call.js';
+import { callInTurn } from './suspect-call.js';
 import { type Answered, type CallInHand, type FailedModel, tryModels } from './try-models.js';
 import { warnOfBudgets } from './warn-budget.js';
 
@@ -30,7 +30,7 @@ export async function callModel(session: Session): Promise<Stop | null> {
   if (turn >= session.agent.maxTurns) throw new StepFailure(`no answer after ${session.agent.maxTurns} turns`, 'model');
   const row = session.journal.get(journalKey(turn, modelCall(session)));
   const deaths = await readDeaths(session.lane, row, `one model call of ${session.step.title}`);
-  return makeInTurn(session, deaths, () => makeModelCall(session, callInHand(session, turn, deaths)));
+  return callInTurn(session, deaths, () => makeModelCall(session, callInHand(session, turn, deaths)));
 }
 
 async function makeModelCall(session: Session, call: Call): Promise<Stop | null> {
@@ -42,7 +42,7 @@ async function makeModelCall(session: Session, call: Call): Promise<Stop | null>
   } catch (error) {
     // No later attempt reads this attempt's journal, so the interrupted call is settled here.
     if (session.timedOut()) settleOpenCall(session, call, 'cut by the timeout of the step');
-    else if (session.signal.aborted && session.lane.leaving()) await leaveCall(session, call);
+    else if (session.signal.aborted && session.lane.leaving()) await abandonCall(session, call);
     throw error;
   }
 }
@@ -90,7 +90,7 @@ async function bookAnswer(session: Session, call: Call, { model, reply, ms }: An
 }
 
 /** On shutdown: the next worker makes the call again, and no death is counted. */
-async function leaveCall(session: Session, call: Call): Promise<void> {
+async function abandonCall(session: Session, call: Call): Promise<void> {
   settleOpenCall(session, call, WORKER_LEFT);
   await session.lane.writer.flush().catch(() => undefined);
 }
@@ -148,7 +148,7 @@ async function reserveCall(session: Session, turn: number, deaths: Deaths): Prom
     throw error;
   }
   failpoint(session.purpose === 'summary' ? 'compaction-started' : 'model-started');
-  if (settled || wasLeft(session, turn)) await resetStream(session);
+  if (settled || wasAbandoned(session, turn)) await resetStream(session);
   return reserve;
 }
 
@@ -183,7 +183,7 @@ function settleOthers(session: Session, isNext: (row: CallRow) => boolean): void
 }
 
 /** True if the call's worker left it, in which case its streamed text stays visible. */
-function wasLeft(session: Session, turn: number): boolean {
+function wasAbandoned(session: Session, turn: number): boolean {
   const row = session.journal.get(journalKey(turn, modelCall(session)));
   return row?.state === 'interrupted' && isRecord(row.result) && row.result.error === WORKER_LEFT;
 }

@@ -86,7 +86,7 @@ export async function countDeaths(
   if (row.state !== 'started') return before;
   const { worker } = result;
   const died = typeof worker !== 'string' || (worker !== workerId && (await lastOf(db, worker)) === 'died');
-  return died ? oneMore(before, result.alone === true) : before;
+  return died ? withDeath(before, result.alone === true) : before;
 }
 
 /** Throws Poison when a call ended its worker too often to be repeated. */
@@ -101,7 +101,7 @@ export function assertNotPoison(
   );
 }
 
-function oneMore({ inCompany, alone }: Deaths, wasAlone: boolean): Deaths {
+function withDeath({ inCompany, alone }: Deaths, wasAlone: boolean): Deaths {
   return wasAlone ? { inCompany, alone: alone + 1 } : { inCompany: inCompany + 1, alone };
 }
 

@@ -42,7 +42,7 @@ export async function openSession(
     // Files can be missing only when the step continues after an earlier attempt.
     const fresh = journal.messages.length > 0 && (await folder.folder()).fresh;
     const seen = new Map<string, string>();
-    for (const files of journal.seen) remember(seen, files);
+    for (const files of journal.seen) addSeen(seen, files);
     resumeStep(lane, state);
     const references = newReferences();
     if (journal.messages.length === 0) recordSecrets(lane, state, secrets);
@@ -129,7 +129,7 @@ function agentOf(lane: Lane, step: StepPlan): AgentPlan {
   return agent;
 }
 
-function remember(seen: Map<string, string>, files: Json): void {
+function addSeen(seen: Map<string, string>, files: Json): void {
   if (!Array.isArray(files)) return;
   for (const file of files) if (isRecord(file)) seen.set(String(file.path), String(file.sha));
 }

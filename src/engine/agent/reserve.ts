@@ -33,7 +33,7 @@ export async function reserveFor(session: Session, pools: readonly Pool[]): Prom
   const wanted = typeof asked === 'number' ? asked : null;
   const caps = await capsOf(session, pools);
   const [least] = [...caps].sort((a, b) => (a.left < b.left ? -1 : 1));
-  const price = dearestOf(session.models);
+  const price = highestPriceOf(session.models);
   if (!least) {
     // Without a budget nothing is clamped. The maximum cost is still needed, to book the call if it is lost.
     return { nano: needOf(session, price, wanted ?? DEFAULT_OUTPUT_TOKENS), maxOutputTokens: wanted, caps };
@@ -66,7 +66,7 @@ function refuseUnpriced({ models }: Session, { of }: Cap): void {
 }
 
 /** The maximum cost of a token with any of the models; models without a known price count as free. */
-function dearestOf(models: readonly ResolvedModel[]): Price {
+function highestPriceOf(models: readonly ResolvedModel[]): Price {
   const most = { input: 0, output: 0 };
   for (const { price } of models) {
     most.input = Math.max(most.input, price?.input ?? 0);

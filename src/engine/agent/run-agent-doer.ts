@@ -6,7 +6,7 @@ import { settleAllInterrupted } from './call-model.js';
 import { nextTurn } from './compaction/next-turn.js';
 import { openSession } from './open-session.js';
 import { runTools } from './run-tools.js';
-import { type Session, say } from './session.js';
+import { addMessage, type Session } from './session.js';
 import { recordFileEvents, storeFiles } from './store-files.js';
 
 /** Runs an agent's turns until it has answered: a model call, then all its tool calls in parallel, and so on. */
@@ -41,7 +41,7 @@ async function converse(session: Session): Promise<Done> {
       } else {
         const verdict = judgeAnswer(session, last);
         if (verdict.kind === 'done') return finish(session, verdict);
-        say(session, { role: 'user', text: verdict.text, why: verdict.why });
+        addMessage(session, { role: 'user', text: verdict.text, why: verdict.why });
       }
     }
     if (lane.leaving()) {

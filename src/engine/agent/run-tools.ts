@@ -12,10 +12,10 @@ import { makeCall } from './make-call.js';
 import { type Finished, finishCall, preview, refuseCall, startCall } from './record-call.js';
 import { RUN_AGENT } from './run-agent-tool.js';
 import { runSubAgents } from './run-sub-agents.js';
-import { type Entry, journalKey, type Session, say, type TurnCalls, turnsOf } from './session.js';
+import { addMessage, type Entry, journalKey, type Session, type TurnCalls, turnsOf } from './session.js';
 import { recordFileEvents, storeFiles } from './store-files.js';
 import { guardAgainstLoops, repeatsItself } from './stuck.js';
-import { makeInTurn } from './suspect-call.js';
+import { callInTurn } from './suspect-call.js';
 
 const PARALLEL_CALLS = 8;
 const PARALLEL_PROGRAMS = 4;
@@ -26,12 +26,12 @@ export async function runTools(session: Session, asked: Extract<Entry, { role: '
   const turn = turnsOf(session) - 1;
   guardAgainstLoops(session);
   const real = asked.calls.map(realCall);
-  const results = real.map((call, index) => known(session, turn, call, index + 1));
+  const results = real.map((call, index) => knownResult(session, turn, call, index + 1));
   const deaths = await Promise.all(real.map((call, index) => deathsOf(session, turn, call, index + 1)));
   const calls: TurnCalls = { turn, calls: real, results, deaths };
-  const stop = await make(session, calls, unknown(session, calls, false));
+  const stop = await make(session, calls, unanswered(session, calls, false));
   if (stop) return stop;
-  const gated = unknown(session, calls, true);
+  const gated = unanswered(session, calls, true);
   if (gated.length > 0) {
     const answer = await runGatedCalls(session, calls, gated);
     if (!('released' in answer)) return answer;
@@ -40,9 +40,9 @@ export async function runTools(session: Session, asked: Extract<Entry, { role: '
   }
   // The provider expects results under the names that it gave.
   const named = asked.calls.flatMap(({ name }, index) => withName(results[index] ?? null, name));
-  say(session, { role: 'tool', results: named });
+  addMessage(session, { role: 'tool', results: named });
   if (repeatsItself(session)) {
-    say(session, {
+    addMessage(session, {
       role: 'user',
       text: 'You have made the same call three times in a row. Try another way, or answer with what you have.',
     });
@@ -59,7 +59,7 @@ async function make(session: Session, calls: TurnCalls, indexes: readonly number
   const isHanded = (index: number): boolean => calls.calls[index]?.name === RUN_AGENT;
   const fresh = indexes.filter((index) => !isHanded(index));
   const [worst = NO_DEATHS] = fresh.map((index) => calls.deaths[index] ?? NO_DEATHS).sort(mostFirst);
-  const stop = await makeInTurn(session, worst, async () => {
+  const stop = await callInTurn(session, worst, async () => {
     await runFresh(session, calls, fresh);
     return null;
   });
@@ -72,7 +72,7 @@ function mostFirst(a: Deaths, b: Deaths): number {
 }
 
 /** Positions of the calls without a result: those that need approval, or the others. */
-function unknown(session: Session, { calls, results }: TurnCalls, gated: boolean): number[] {
+function unanswered(session: Session, { calls, results }: TurnCalls, gated: boolean): number[] {
   return calls.flatMap((call, index) => {
     const tool = session.tools.get(call.name);
     return tool && results[index] === null && isGated(session.agent.approve, tool) === gated ? [index] : [];
@@ -80,7 +80,7 @@ function unknown(session: Session, { calls, results }: TurnCalls, gated: boolean
 }
 
 /** The result of a call if it is known without making it: the journal has its end, or the call is invalid. */
-function known(session: Session, turn: number, call: ToolCall, number: number): ToolResult | null {
+function knownResult(session: Session, turn: number, call: ToolCall, number: number): ToolResult | null {
   const row = session.journal.get(journalKey(turn, number));
   if (row && row.state !== 'started') return stored(call, row);
   const fault = checkCall(session, call);

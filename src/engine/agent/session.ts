@@ -96,7 +96,7 @@ export function turnsOf({ messages, past }: Pick<Session, 'messages' | 'past'>):
 }
 
 /** Adds a message to the transcript and to the next write. A summary's answer is not a message. */
-export function say(session: Session, message: Entry): void {
+export function addMessage(session: Session, message: Entry): void {
   const { lane, state, messages, past } = session;
   if (session.purpose === 'summary') {
     messages.push(message);

@@ -19,14 +19,14 @@ export function stepReporter(lane: Lane, state: StepState): Report {
       writer.memory = { ...writer.memory, unavailable: { ...unavailable, [name]: error } };
     } else {
       const { held: _held, ...memory } = writer.memory;
-      writer.memory = type === 'sandbox.preparing' ? { ...memory, held: preparing(lane, state, data) } : memory;
+      writer.memory = type === 'sandbox.preparing' ? { ...memory, held: preparingState(lane, state, data) } : memory;
     }
     writer.event(type, { ...place, ...data });
     writer.flushSoon();
   };
 }
 
-function preparing({ deps }: Lane, { id: step, item }: StepState, { packages }: Parameters<Report>[1]): HeldUp {
+function preparingState({ deps }: Lane, { id: step, item }: StepState, { packages }: Parameters<Report>[1]): HeldUp {
   const since = deps.clock.now();
   return { kind: 'preparing', step, item, since, reason: `prepares the runtime: ${packages || 'interpreters'}` };
 }

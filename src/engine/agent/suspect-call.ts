@@ -12,7 +12,7 @@ const REASON =
  * Makes a call of the step, a suspect one in its turn. The stop is the wait for that turn: a durable timer that does
  * not count against the step's time.
  */
-export function makeInTurn(session: Session, deaths: Deaths, work: () => Promise<Stop | null>): Promise<Stop | null> {
+export function callInTurn(session: Session, deaths: Deaths, work: () => Promise<Stop | null>): Promise<Stop | null> {
   const { lane } = session;
   const { writer, run } = lane;
   const now = lane.deps.clock.now();

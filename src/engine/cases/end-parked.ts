@@ -39,10 +39,10 @@ const PARKED = `WITH RECURSIVE tree AS (
 export async function endParkedCase(deps: Deps, run: Pick<RunRow, 'mode' | 'rootId'>): Promise<boolean> {
   if (run.mode !== 'eval') return false;
   const { rootId } = run;
-  if (!(await isAtRest(deps.db, rootId))) return false;
+  if (!(await hasStopped(deps.db, rootId))) return false;
   const ended = await deps.db.transaction(async (sql) => {
     await sql.query('SELECT 1 FROM run WHERE id = $1 FOR UPDATE', [rootId]);
-    if (!(await isAtRest(sql, rootId))) return [];
+    if (!(await hasStopped(sql, rootId))) return [];
     const parked = await sql.query<{ step: string; kind: string }>(PARKED, [rootId]);
     await sql.query('UPDATE eval_attempt SET parked = $2 WHERE run_id = $1', [rootId, toJson(parked)]);
     const where = parked.map(({ step }) => step).join(', ');
@@ -52,7 +52,7 @@ export async function endParkedCase(deps: Deps, run: Pick<RunRow, 'mode' | 'root
   return ended.length > 0;
 }
 
-async function isAtRest(sql: Sql, rootId: string): Promise<boolean> {
+async function hasStopped(sql: Sql, rootId: string): Promise<boolean> {
   const open = await sql.query<{ state: string; moves: boolean }>({ name: 'case-lanes', text: OPEN, values: [rootId] });
   return open.some(({ state }) => state === 'parked') && open.every(({ moves }) => !moves);
 }

@@ -1,4 +1,4 @@
-import { raiseEnds } from '../rows/raise-ends.js';
+import { endEventsSql } from '../rows/raise-ends.js';
 
 /**
  * One journal write: one statement, hence one transaction. It first locks its lane row where the fence and the count of
@@ -118,7 +118,7 @@ n AS (
   FROM r, b WHERE run_id = $1 AND lane = $2
 ),
 z AS (
-  ${raiseEnds('r, b', `b.j->>'end' IS NOT NULL`)}
+  ${endEventsSql('r, b', `b.j->>'end' IS NOT NULL`)}
 ),
 w AS MATERIALIZED (
   SELECT hold_caps($1, $2, b.j) FROM r, b WHERE (b.j->>'pools')::boolean OR b.j->>'end' IS NOT NULL

@@ -21,12 +21,12 @@ export function lanePlanOf(plan: Plan, lane: string): LanePlan {
     const match = SEGMENT.exec(segment);
     const node = at.nodes.find((one) => one.id === match?.[1]);
     if (!match || !node) throw new Error(`lane ${lane} names no place in the plan`);
-    at = inside(node, Number(match[3]), at.group);
+    at = nestedPlan(node, Number(match[3]), at.group);
   }
   return at;
 }
 
-function inside(node: PlanNode, number: number, group: GroupPlan | null): LanePlan {
+function nestedPlan(node: PlanNode, number: number, group: GroupPlan | null): LanePlan {
   if (node.kind === 'step') {
     const { each: _once, when: _read, ...step } = node;
     // Only the step as a whole goes back; an item completes, ends as null, or fails.

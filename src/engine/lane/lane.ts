@@ -100,13 +100,13 @@ export function indexSteps(rows: LaneView['steps']): Map<string, StepState> {
       tokensCached: row.tokens_cached,
       isNew: false,
       copied: row.copied,
-      previous: kept(row.previous?.result ?? null, row.previous?.data ?? undefined),
+      previous: previousWork(row.previous?.result ?? null, row.previous?.data ?? undefined),
     });
   }
   return steps;
 }
 
-function kept(result: string | null, data: Json | undefined): StepState['previous'] {
+function previousWork(result: string | null, data: Json | undefined): StepState['previous'] {
   return result === null ? null : { result, data };
 }
 
@@ -187,7 +187,7 @@ export function beginStep(lane: Lane, plan: { readonly id: string }, item: numbe
     tokensCached: 0,
     isNew: true,
     copied: false,
-    previous: before ? kept(before.result, before.data) : null,
+    previous: before ? previousWork(before.result, before.data) : null,
   };
   lane.steps.set(stepKey(plan.id, item), step);
   lane.writer.round = step.round;

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.js';
 import { type MonthBudget, readMonthBudgets } from './month-budgets.js';
-import { lookAtMonth, setMonthRight } from './month-pools.js';
+import { compareMonth, correctMonth } from './month-pools.js';
 
 /** A past month is kept until the calls of its last minutes have certainly ended. */
 const KEEP_DAYS = 40;
@@ -17,9 +17,9 @@ export async function correctMonths(deps: Pick<Deps, 'db' | 'clock' | 'log'>): P
   const known = new Set(rows.map(({ key }) => key));
   for (const budget of await currentMonths(deps, known)) {
     if (!known.has(budget.key)) continue;
-    const differs = await lookAtMonth(deps.db, budget);
+    const differs = await compareMonth(deps.db, budget);
     if (!differs) continue;
-    await deps.db.transaction((sql) => setMonthRight(sql, budget));
+    await deps.db.transaction((sql) => correctMonth(sql, budget));
     deps.log.info({ key: budget.key, ...shown(differs) }, 'corrected a month’s spending from its usage');
   }
   const oldest = new Date(now - KEEP_DAYS * 86_400_000).toISOString().slice(0, 7);

@@ -43,7 +43,7 @@ export async function readMonth(sql: Sql, budget: MonthBudget): Promise<bigint> 
 /**
  * The difference between a month's row and its usage; null when there is none. One statement reads both at one moment.
  */
-export async function lookAtMonth(
+export async function compareMonth(
   sql: Sql,
   budget: MonthBudget,
 ): Promise<{ readonly nano: bigint; readonly used: bigint } | null> {
@@ -62,7 +62,7 @@ export async function lookAtMonth(
  * Corrects a month's row. Call this in a transaction: it reads under the row's lock, so that no write in between is
  * lost.
  */
-export async function setMonthRight(sql: Sql, budget: MonthBudget): Promise<void> {
+export async function correctMonth(sql: Sql, budget: MonthBudget): Promise<void> {
   await sql.query('SELECT 1 FROM spent WHERE key = $1 FOR UPDATE', [budget.key]);
   await sql.query({
     name: `set-month-${budget.scope}`,

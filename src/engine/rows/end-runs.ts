@@ -4,7 +4,7 @@ import { enqueueOutbox } from '../outbox/outbox.js';
 import { bookChildren } from './book-children.js';
 import { bookLost, type LanesOf } from './book-lost.js';
 import { closeRows } from './close-rows.js';
-import { raiseEnded } from './raise-ends.js';
+import { raiseEndEvents } from './raise-ends.js';
 
 /**
  * Ends these runs and all runs under them, by compare-and-set: closes their rows, notifies their workers at the commit,
@@ -36,7 +36,7 @@ export async function endRuns(
     if (rows.length === 0) break;
     ended.push(...rows.map(({ id }) => id));
   }
-  if (!end.stopped) await raiseEnded(sql, ended);
+  if (!end.stopped) await raiseEndEvents(sql, ended);
   await bookLost(sql, ended, within);
   await bookChildren(sql, ended, within);
   await closeRows(sql, ended, end.error);

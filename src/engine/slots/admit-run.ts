@@ -25,7 +25,7 @@ export async function admitRun(sql: Sql, run: SlotRun, claim: SlotClaim): Promis
   const stopped = claim.onLimit === 'cancel' ? await makeRoom(sql, run, claim) : [];
   await addSlot(sql, run, claim);
   await joinSlotLine(sql, { runId: run.id, lane: 'main', workspaceId: run.workspaceId, slots: [run.id], starts: true });
-  if (claim.onLimit === 'cancel') await goFirst(sql, run);
+  if (claim.onLimit === 'cancel') await moveToFront(sql, run);
   const granted = await grantSlots(sql, run.workspaceId, { runId: run.id, lane: 'main', fresh: true });
   const ids = granted.map((one) => one.runId);
   if (!ids.includes(run.id)) await recordSlotEvent(sql, run.id, 'slot.waiting', { lane: 'main' });
@@ -45,6 +45,6 @@ async function makeRoom(sql: Sql, run: SlotRun, { key, limit }: SlotClaim): Prom
 }
 
 /** Gives the freed place to the new run, before all that wait. */
-async function goFirst(sql: Sql, run: SlotRun): Promise<void> {
+async function moveToFront(sql: Sql, run: SlotRun): Promise<void> {
   await sql.query('UPDATE slot_lane SET place = -place WHERE run_id = $1', [run.id]);
 }

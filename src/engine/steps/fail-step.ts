@@ -55,14 +55,14 @@ export function goBack(lane: Lane, step: StepPlan, target: string, note: string)
   if (count > (step.maxRounds ?? 1)) return null;
   lane.writer.memory = {
     ...memory,
-    counts: { ...outside(lane, target, memory.counts ?? {}), [step.id]: count },
+    counts: { ...countsOutside(lane, target, memory.counts ?? {}), [step.id]: count },
     feedback: { ...memory.feedback, [target]: note },
   };
   return { kind: 'goto', target };
 }
 
 /** The counts of steps before the target, and of steps after the current one. */
-function outside(lane: Lane, target: string, counts: Readonly<Record<string, number>>): Record<string, number> {
+function countsOutside(lane: Lane, target: string, counts: Readonly<Record<string, number>>): Record<string, number> {
   const { nodes } = lane.lanePlan;
   const from = nodes.findIndex((node) => node.id === target);
   const over = new Set(from < 0 ? [] : nodes.slice(from, lane.writer.pos).map(({ id }) => id));

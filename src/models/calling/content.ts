@@ -33,7 +33,7 @@ export function createContent(onDelta: ModelRequest['onDelta']) {
   const open = new Map<string, Block>();
   const thoughts = createThoughtFilter();
   const thought: Block = { type: 'thought', text: '', metadata: undefined };
-  const begin = (type: Block['type'], id: string): Block => {
+  const openBlock = (type: Block['type'], id: string): Block => {
     const block: Block = { type, text: '', metadata: undefined };
     parts.push(block);
     open.set(`${type} ${id}`, block);
@@ -52,7 +52,7 @@ export function createContent(onDelta: ModelRequest['onDelta']) {
     }
     const [type, stage] = part.type.split('-');
     if ((type !== 'text' && type !== 'reasoning') || !('id' in part)) return;
-    const block = (stage === 'start' ? undefined : open.get(`${type} ${part.id}`)) ?? begin(type, part.id);
+    const block = (stage === 'start' ? undefined : open.get(`${type} ${part.id}`)) ?? openBlock(type, part.id);
     // Later metadata replaces earlier: signatures come at the end of a block.
     if ('providerMetadata' in part) block.metadata = part.providerMetadata ?? block.metadata;
     if (!('delta' in part)) return;

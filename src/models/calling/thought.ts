@@ -25,7 +25,7 @@ export function createThoughtFilter() {
     return part;
   };
   /** Determines what begins here; false while it may still be either. */
-  const begin = (): boolean => {
+  const detectTag = (): boolean => {
     const beginning = held.slice(0, MOST_BEFORE_OPEN);
     const [tag, name] = OPEN.exec(beginning) ?? [];
     if (tag === undefined && held.length < MOST_BEFORE_OPEN && MAYBE_OPEN.test(beginning)) return false;
@@ -51,7 +51,7 @@ export function createThoughtFilter() {
       held += text;
       let thought = '';
       do {
-        if (state === 'start' && !begin()) break;
+        if (state === 'start' && !detectTag()) break;
         if (state === 'thought') thought += think();
       } while (state === 'start');
       return { thought, text: state === 'text' ? cut(held.length) : '' };

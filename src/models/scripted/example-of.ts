@@ -109,11 +109,13 @@ function merge(base: Record<string, unknown>, parts: readonly unknown[], root: J
 
 /** Merges the schema with the target of its reference. Keywords beside the reference win. */
 function resolveRef(schema: Record<string, unknown>, root: JsonObject): Record<string, unknown> {
-  return typeof schema.$ref === 'string' ? { ...follow(schema.$ref, root), ...without(schema, '$ref') } : schema;
+  return typeof schema.$ref === 'string'
+    ? { ...resolvePointer(schema.$ref, root), ...without(schema, '$ref') }
+    : schema;
 }
 
 /** The target of a reference within the schema (RFC 6901). */
-function follow(ref: string, root: JsonObject): Record<string, unknown> {
+function resolvePointer(ref: string, root: JsonObject): Record<string, unknown> {
   if (!ref.startsWith('#')) return {};
   let target: unknown = root;
   for (const token of decodeURIComponent(ref.slice(1)).split('/').slice(1)) {

@@ -27,7 +27,7 @@ export function showEntries(entries: readonly Entry[], shown: Shown): Entry[] {
     const seq = entry.seq ?? 0;
     if (entry.why === 'compacted' || seq < shown.from) return [];
     if (entry.role !== 'tool') return [entry];
-    if (seq < shown.elide) return [withResults(entry, (result, path) => elided(result, path))];
+    if (seq < shown.elide) return [withResults(entry, (result, path) => elideResult(result, path))];
     const cut = shown.cuts.find(({ from, to }) => seq >= from && seq <= to);
     return [cut ? withResults(entry, (result, path) => cutTo(result, path, cut.tokens)) : entry];
   });
@@ -54,7 +54,7 @@ function withResults(entry: ToolEntry, change: (result: ToolResult, path: string
 }
 
 /** A result that was cut before is long, even if little is left: the rows have all of it. */
-function elided({ text }: ToolResult, path: string): string {
+function elideResult({ text }: ToolResult, path: string): string {
   return text.length <= WORTH_SAVING && !text.includes(path) ? text : `[saved: ${path}]`;
 }
 

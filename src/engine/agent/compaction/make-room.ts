@@ -2,7 +2,7 @@ import { failpoint } from '../../../shared/failpoint.js';
 import type { Stop } from '../../../workflows/contract.js';
 import { ContextOverflow } from '../../errors.js';
 import { callModel } from '../call-model.js';
-import { type Entry, type Session, say, turnsOf } from '../session.js';
+import { addMessage, type Entry, type Session, turnsOf } from '../session.js';
 import { newestSigns } from '../stuck.js';
 import { compacted, type MarkerEntry, markerText } from './marker.js';
 import { type CompactionPlan, planCompaction } from './plan.js';
@@ -106,7 +106,7 @@ function startEpoch(
   };
   session.past = { ...marker, epoch: past.epoch + 1, since: session.nextSeq };
   const before = messages.slice();
-  say(session, { role: 'user', text, why: 'compacted', past: marker } as MarkerEntry);
+  addMessage(session, { role: 'user', text, why: 'compacted', past: marker } as MarkerEntry);
   const { past: _past, ...summary } = messages.at(-1) as MarkerEntry;
   messages.splice(0, messages.length, ...compacted(summary, before, shown));
   lane.writer.event('context.compacted', {

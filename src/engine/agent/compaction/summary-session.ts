@@ -56,7 +56,7 @@ function record(old: readonly Entry[], room: number): string {
 }
 
 function piecesOf(entry: Entry): string[] {
-  if (entry.role === 'user') return [`[${entry.why === 'compacted' ? 'summary so far' : 'told'}] ${entry.text}`];
+  if (entry.role === 'user') return [`[${entry.why === 'compacted' ? 'summary so far' : 'message'}] ${entry.text}`];
   if (entry.role === 'tool') {
     return entry.results.map(
       ({ name, text, isError }, index) =>
