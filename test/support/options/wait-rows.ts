@@ -164,7 +164,7 @@ export const WAIT_ROWS: readonly OptionRow[] = [
         people: () => [],
         isShort: true,
         killedIn: 'wait',
-        shows: { status: 'completed', steps: [{ status: 'failed', error: 'nobody decided in time' }] },
+        shows: { status: 'completed', steps: [{ status: 'failed', error: 'no decision in time' }] },
       },
       'on_timeout: a step': {
         flow: '## Remind @worker\n\nWrite to them.\n\n## Reply\n\n- wait: event\n- timeout: 2s\n- on_timeout: remind\n- max_rounds: 1\n- on_fail: continue\n\nWait for it.',
