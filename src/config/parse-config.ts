@@ -74,7 +74,7 @@ function checkTogether(config: Config, reader: Reader): void {
   if (config.devNoAuth && !isLoopback(config.host)) {
     reader.fault(
       'SERVICE_DEV_NO_AUTH',
-      `lets anybody in, so it needs SERVICE_HOST to be 127.0.0.1, ::1 or localhost, not ${config.host}`,
+      `lets everyone in, so it needs SERVICE_HOST to be 127.0.0.1, ::1 or localhost, not ${config.host}`,
     );
   }
   const bad = new Set(reader.faults.map(({ variable }) => variable));

@@ -2,7 +2,7 @@ import type { RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import { readSourceFile, type SourceContent } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
-import { spell } from '../shared/file-content.js';
+import { encodeContent } from '../shared/file-content.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace, readLiveTree } from '../workspaces/index.js';
@@ -143,5 +143,5 @@ async function created(
 ): Promise<CreatedAsset> {
   const { workspace, kind, name, path } = made;
   const { content, ...file } = await readSourceFile({ db: sql }, caller, { workspace, path });
-  return { ok: true, ...file, ...spell(content), kind, name };
+  return { ok: true, ...file, ...encodeContent(content), kind, name };
 }

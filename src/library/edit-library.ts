@@ -2,7 +2,7 @@ import type { RecordAnswer } from '../accounts/index.js';
 import { checkPrecondition, type Precondition } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { blobId } from '../git/index.js';
-import { spell } from '../shared/file-content.js';
+import { encodeContent } from '../shared/file-content.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { changeLibrary, type LibraryResult } from './change-library.js';
@@ -60,7 +60,7 @@ export async function createLibraryFile(deps: Deps, caller: Caller, input: NewDo
         updatedAt,
         content: bytes,
       } = await readLibraryFile({ db: sql }, caller, { kind, path });
-      made = { path, sha, size, writtenBy, updatedAt, ...spell(bytes) };
+      made = { path, sha, size, writtenBy, updatedAt, ...encodeContent(bytes) };
     },
     recordAnswer: recordAnswer && ((sql, answer) => recordAnswer(sql, { ...(answer as object), ...made })),
   });

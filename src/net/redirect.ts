@@ -20,7 +20,8 @@ export function locationOf(status: number, headers: Headers): string | null {
  * credential goes along; a body that would is refused, since it may hold one.
  */
 export function nextHop(from: URL, message: Message, { status, location }: { status: number; location: string }) {
-  if (!URL.canParse(location, from.href)) throw new NetError('redirect', `${from.host} redirects to no address`, true);
+  if (!URL.canParse(location, from.href))
+    throw new NetError('redirect', `${from.host} redirects to an invalid URL`, true);
   const url = new URL(location, from);
   const { method } = message;
   const becomesGet = (status === 303 && method !== 'HEAD') || (status < 303 && method === 'POST');

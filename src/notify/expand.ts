@@ -3,7 +3,7 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import type { GateSpec } from '../engine/index.js';
 import { decidersAt, hideTokens, targetsIn } from '../runs/index.js';
-import { eachByItself } from '../shared/each-by-itself.js';
+import { forEachIndependently } from '../shared/each-by-itself.js';
 import { newId } from '../shared/ids.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -37,7 +37,7 @@ export async function expandNotices(deps: Told): Promise<number> {
     if (error instanceof Refusal && error.kind === 'unavailable') throw error;
     // One notice cannot be expanded: expand each on its own, so that it does not block the others.
     const due = await deps.db.query<Pick<NoticeRow, 'id'>>('SELECT id FROM notice ORDER BY id LIMIT $1', [BATCH]);
-    await eachByItself(due, ({ id }) => expandBatch(deps, id));
+    await forEachIndependently(due, ({ id }) => expandBatch(deps, id));
     return due.length;
   }
 }

@@ -2,7 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Deps } from '../deps.js';
 import { looksUntidy, removeRepository, sweepQuarantine, tidyRepository } from '../git/index.js';
-import { eachByItself } from '../shared/each-by-itself.js';
+import { forEachIndependently } from '../shared/each-by-itself.js';
 import { findGone, sweepPacks } from '../workspaces/index.js';
 import { repeatPending } from './pending/pending-rows.js';
 
@@ -43,7 +43,7 @@ export function startGitSweep(deps: Pick<Deps, 'config' | 'db' | 'blobs' | 'log'
 export async function tidyAll(dataDir: string, signal?: AbortSignal): Promise<void> {
   const root = join(dataDir, 'git');
   const names = await readdir(root).catch(() => []);
-  await eachByItself(names, async (name) => {
+  await forEachIndependently(names, async (name) => {
     const repository = { gitdir: join(root, name) };
     if (signal?.aborted || idOf(name) === null || !(await looksUntidy(repository))) return;
     await tidyRepository(repository, { ...(signal && { signal }) });
@@ -63,7 +63,7 @@ export async function sweepGit(
     deps.db,
     names.map(idOf).filter((id) => id !== null),
   );
-  await eachByItself(names, async (name) => {
+  await forEachIndependently(names, async (name) => {
     const folder = join(root, name);
     const id = idOf(name);
     if (id !== null && gone.has(id)) {

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.js';
 import { tellBegun } from '../runs/index.js';
-import { eachByItself } from '../shared/each-by-itself.js';
+import { forEachIndependently } from '../shared/each-by-itself.js';
 import type { FlowRef } from '../workflows/contract.js';
 import { beginFiring } from './begin-firing.js';
 import { isOn, liveScheduled, lockSchedule } from './schedule-row.js';
@@ -14,7 +14,7 @@ export async function startWaiting(deps: Deps): Promise<void> {
         AND r.finished_at IS NULL AND r.trigger->>'kind' = 'schedule' AND r.parent_id IS NULL)`,
     values: [],
   });
-  await eachByItself(flows, (ref) => startOldest(deps, ref));
+  await forEachIndependently(flows, (ref) => startOldest(deps, ref));
 }
 
 async function startOldest(deps: Deps, ref: FlowRef): Promise<void> {

@@ -46,9 +46,9 @@ async function closePart({ name, close, kill }: Part, ms: number, log: Log | nul
     if (await settlesWithin(close(), ms)) return true;
     log?.error({ part: name, waitedMs: Math.round(ms) }, 'a part did not close in time and is ended');
   } catch (err) {
-    log?.error({ part: name, err }, 'a part did not close well');
+    log?.error({ part: name, err }, 'failed to close a part');
   }
-  const killed = kill?.().catch((err: unknown) => log?.error({ part: name, err }, 'a part could not be ended'));
+  const killed = kill?.().catch((err: unknown) => log?.error({ part: name, err }, 'failed to kill a part'));
   if (killed) await settlesWithin(killed, KILL_MS);
   return false;
 }

@@ -28,7 +28,7 @@ export const quietLog: Log = {
   child: () => quietLog,
 };
 
-/** A provider's redirect carries a code and a state; who has to sign in first has it as the page to go on to. */
+/** A provider's redirect carries a code and a state, also inside the `next` address of a sign-in. */
 const CALLBACK = /((?:\/|%2F)api(?:\/|%2F)oauth(?:\/|%2F)callback(?:\?|%3F))\S*/gi;
 
 /** A letter may be written with a percent sign, and is the same one for who reads the address. */

@@ -1,6 +1,6 @@
 import { Refusal } from './refusal.js';
 
-/** So many at once; the others wait in line, and whoever finds the line full is told to come again. */
+/** A semaphore with a bounded queue. When the queue is full, the caller is refused and may retry. */
 export interface Slots {
   /** Waits for a slot and answers how to give it back. Refuses `unavailable` when too many wait. */
   take(): Promise<() => void>;
@@ -27,7 +27,7 @@ export function createSlots(atOnce: number, waiting: number): Slots {
     async take() {
       if (free > 0) free -= 1;
       else if (line.length >= waiting)
-        throw new Refusal('unavailable', 'too many wait in line; try again in a moment', { retryAfter: 5 });
+        throw new Refusal('unavailable', 'too many requests are waiting; try again in a moment', { retryAfter: 5 });
       else await new Promise<void>((resolve) => line.push(resolve));
       return once();
     },

@@ -1,7 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { tellBegun } from '../runs/index.js';
-import { eachByItself } from '../shared/each-by-itself.js';
+import { forEachIndependently } from '../shared/each-by-itself.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
@@ -73,7 +73,7 @@ export async function sweepBursts(deps: Deps): Promise<number> {
     text: `SELECT id, workspace_id AS "workspaceId", flow FROM burst
       WHERE due_at <= clock_timestamp() ORDER BY due_at LIMIT 100`,
   });
-  await eachByItself(due, (place) => endBurst(deps, place));
+  await forEachIndependently(due, (place) => endBurst(deps, place));
   return due.length;
 }
 

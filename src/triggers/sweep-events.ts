@@ -1,7 +1,7 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { type BegunRun, tellBegun } from '../runs/index.js';
-import { eachByItself } from '../shared/each-by-itself.js';
+import { forEachIndependently } from '../shared/each-by-itself.js';
 import { failpoint } from '../shared/failpoint.js';
 import type { JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -28,7 +28,7 @@ export async function sweepEvents(deps: Deps): Promise<number> {
     name: 'due-events',
     text: 'SELECT id, workspace_id AS "workspaceId" FROM raised_event ORDER BY id LIMIT 100',
   });
-  await eachByItself(due, async (event) => {
+  await forEachIndependently(due, async (event) => {
     const begun = await deps.db.transaction((sql) => startListeners(deps, sql, event));
     for (const run of begun) tellBegun(deps, run);
   });

@@ -10,7 +10,7 @@ export interface LiveToken {
   readonly expiresAt: Date;
 }
 
-/** A person has to connect anew: told again without asking the provider again. */
+/** A person must reconnect: the stored failure is returned without another request to the provider. */
 const MARKED = { kind: 'gone', message: 'its provider took it no longer when it was asked last' } as const;
 
 /**
@@ -36,7 +36,7 @@ export async function liveToken(
   }
 }
 
-/** The exchange that is now over, by its number: its end is this caller's too. 0 when there was none. */
+/** The number of the exchange that has just ended, whose result this caller shares; 0 for none. */
 async function exchangeOrWait(
   deps: TokenDeps,
   id: string,
@@ -52,7 +52,7 @@ async function exchangeOrWait(
   return end === 'stale' ? 0 : lease.attempt;
 }
 
-/** The token, when the state gives one; null when an exchange is due or under way. Throws what an ended one told. */
+/** The token, if the state has one; null when an exchange is due or running. Throws the failure of an ended one. */
 function settle(
   name: string,
   { cached, status, leased, attempt, failure }: TokenState,
@@ -62,7 +62,7 @@ function settle(
   const ended = waitedFor > 0 && waitedFor === attempt && !leased ? failure : null;
   const why = ended ?? (status === 'reconnect' ? MARKED : null);
   if (why === null) return null;
-  // The old one serves to its end.
+  // The old one is used until it expires.
   if (cached && stillHolds(cached, nowMs)) return liveOf(cached);
   throw tokenRefusal(name, why);
 }
