@@ -43,11 +43,11 @@ export function spawnService({ dataDir, logFile, port }) {
     if (stopping) return new Promise(() => undefined);
     throw new Error([`the service is gone: ${how}`, ...saidToPeople(logFile)].join('\n'));
   });
-  // It may end while nobody waits for it: the next part then hears it at once.
+  // It may exit between two parts: the next part then fails at once.
   lost.catch(() => undefined);
 
   return {
-    /** Settles, with the reason, when the service ends although nobody asked it to. */
+    /** Resolves with the reason when the service exits unexpectedly. */
     lost,
     /** Ends it and all that it started; answers false when it had to be killed. */
     async stop() {
@@ -71,7 +71,7 @@ function saidToPeople(logFile) {
 }
 
 /**
- * Waits until every part of it answers; then its address and its first key, as `bootstrap.json` tells them, and health.
+ * Waits until every part of it answers; then its address and its first key from `bootstrap.json`, and health.
  * @param {string} dataDir @param {AbortSignal} signal gives up @param {(waitedMs: number) => void} onWait
  */
 export async function whenReady(dataDir, signal, onWait) {
@@ -106,7 +106,7 @@ async function readHealth(url) {
   }
 }
 
-/** A port that is free now. The service is told a number, so that the addresses it hands out carry it. */
+/** A free port. The service gets a fixed number, so that the URLs it hands out contain it. */
 export function findFreePort() {
   return new Promise((/** @type {(port: number) => void} */ resolve, reject) => {
     const server = createServer();

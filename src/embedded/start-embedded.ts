@@ -16,10 +16,10 @@ import { readTemporalSettings } from './temporal-settings.js';
 export interface EmbeddedOptions {
   readonly config: Pick<Config, 'dataDir' | 'host' | 'port' | 'databaseUrl' | 'temporal'>;
   readonly log: Log;
-  /** A line for the person who waits. */
+  /** Prints a line for the person who waits. */
   readonly progress: (text: string) => void;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Gives the start up; what was started until then is ended. */
+  /** Aborts the start and stops what was started until then. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface EmbeddedOptions {
 export interface Embedded {
   readonly databaseUrl: string;
   readonly temporal: { readonly address: string; readonly namespace: string };
-  /** Ends what was started: when it settles no process of ours is left, and the folder is free for the next start. */
+  /** Stops what was started. When it resolves, no process of ours is left, and the folder is free for the next start. */
   close(): Promise<void>;
   /** The same at once, for servers that do not end. */
   kill(): Promise<void>;
@@ -117,7 +117,7 @@ async function onFreePort<T>(
   }
 }
 
-/** Both at once. When one fails the start fails there and then, and the other is ended as soon as it is up. */
+/** Starts both in parallel. When one fails the start fails at once, and the other is stopped as soon as it is up. */
 async function both<A, B>(
   first: Promise<Part<A>>,
   second: Promise<Part<B>>,
@@ -127,7 +127,7 @@ async function both<A, B>(
     return await Promise.race([Promise.all([first, second]), untilAborted(signal)]);
   } catch (error) {
     const ends = [first, second].map((part) => part.then(({ kept }) => kept?.close()).catch(() => undefined));
-    // A program that is being built would hold the sentence back for minutes: it ends with the process.
+    // Do not wait for a program that is being built: that takes minutes, and it ends with the process.
     await Promise.race([Promise.all(ends), sleep(FAIL_PATIENCE_MS, undefined, { ref: false })]);
     throw error;
   }

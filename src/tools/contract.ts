@@ -8,7 +8,7 @@ import type { LaneServers } from './mcp/contract.js';
 
 /** What a step may use of the vaults. Values stay in the worker, but for what its programs are given. */
 export interface StepSecrets {
-  /** Takes out of a text what must not be told: as it is now, since it learns of tokens as they are fetched. */
+  /** Redacts secrets from a text. Call it late: it learns of tokens as they are fetched. */
   hide(): Redactor;
   /** What `${NAME}` is replaced by at this moment; null when the step may not use it. Throws a Refusal when it cannot be had. */
   value(name: string): Promise<string | null>;
@@ -47,10 +47,10 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Throws when this attempt no longer holds its lane. Call it first in every transaction that writes. */
   readonly guard: (sql: Sql) => Promise<void>;
-  /** Hears what programs say, as they say it. */
+  /** Receives programs' output as it comes. */
   readonly onOutput?: (chunk: string) => void;
   /** Writes an event of the step: what is made ready for it, and what it cannot use. */
-  readonly tell?: (type: ToolEvent, data: JsonObject) => void;
+  readonly emit?: (type: ToolEvent, data: JsonObject) => void;
   /** What answers for granted tools, in a run of an eval. */
   readonly standIn?: StandIn | null;
 }
@@ -87,7 +87,7 @@ export interface AgentTool {
   acts(args: JsonObject): boolean;
   /** True for what starts programs: at most four at a time a run. */
   readonly program: boolean;
-  /** True where an eval's case answers: nothing acts, so nobody is asked to release it. */
+  /** True where an eval's case answers: nothing acts, so no approval is needed. */
   readonly canned?: true;
   /** Why it cannot be used now; its calls answer this. */
   readonly fault?: string;
@@ -122,7 +122,7 @@ export interface LanePlace {
 }
 
 export interface LaneFolder extends LanePlace {
-  /** True when it was made anew in the middle of a step: scratch files are gone, and the model is told. */
+  /** True when it was recreated in the middle of a step: scratch files are gone, and a notice goes to the model. */
   readonly fresh: boolean;
 }
 

@@ -4,7 +4,7 @@ import type { AgentTool, Operation } from './contract.js';
 /** The longest name that every provider takes. */
 const MAX_NAME = 64;
 
-/** What is granted, narrowed, turned off or gated: a whole tool, or one operation of it. */
+/** What a grant, a step's `tools`, a denial or an approval names: a whole tool, or one operation of it. */
 export interface Named {
   /** As files name it. */
   readonly ref: string;

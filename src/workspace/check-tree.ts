@@ -20,7 +20,7 @@ import { type Catalog, catalogOf, LIBRARY } from './resolve/catalog.js';
 
 /**
  * Reads a whole tree and reports every fault of it at once, sorted by path, line and column; compiles it when there
- * is no error. Never throws. `library` is the account's library; its own faults are not this tree's to report.
+ * is not an error. Never throws. `library` is the account's library, whose own faults are not reported for this tree.
  */
 export function checkTree(
   tree: readonly SourceFile[],
@@ -53,7 +53,7 @@ function readTreeFile(file: SourceFile, issues: Issue[]): ReadFile[] {
   if (place.kind === 'other') return [];
   const read = reader.read(file, place);
   if (read) return [read];
-  const message = 'The file is no UTF-8 text.';
+  const message = 'The file is not UTF-8 text.';
   issues.push({
     path: file.path,
     line: 1,

@@ -14,7 +14,7 @@ export interface SharedFiles {
 /** Reads users' text. The real one works in a worker thread and never hangs: over its limits a text costs itself a refusal. */
 export interface Checker {
   check(files: readonly SourceFile[], context: CheckContext, library?: SharedFiles): Promise<Checked>;
-  /** Reads an account's library by itself. */
+  /** Checks an account's library alone. */
   checkLibrary(files: readonly SourceFile[]): Promise<CheckedLibrary>;
   /** Refuses `refused` a text that takes too long or too much memory. */
   work<K extends OtherJob>(name: K, input: JobInput<K>): Promise<JobOutput<K>>;

@@ -14,15 +14,15 @@ import { type FlowText, readFlowText } from './read-flow-text.js';
 export interface TreeToCheck {
   readonly files: readonly SourceFile[];
   readonly context: CheckContext;
-  /** The key of a library that was taken before; empty for none. */
+  /** The key of a library that was loaded before; empty for none. */
   readonly library: string;
 }
 
-/** As many libraries stay read: both sides count the same uses of them. */
+/** How many libraries stay loaded. Both sides count the same uses, so they evict the same ones. */
 export const MAX_LIBRARIES = 3;
 const libraries = new Lru<string, ParsedLibrary>(MAX_LIBRARIES);
 
-/** All that reads users' text at length, and so is done off the event loop: what goes in and out is plain data. */
+/** Work on long user text, which runs off the event loop: input and output are plain data. */
 export const JOBS = {
   check: ({ files, context, library }: TreeToCheck): Checked => checkTree(files, context, loadedLibrary(library)),
   'load-library': ({ key, files }: SharedFiles): true => {

@@ -17,7 +17,7 @@ export interface ParsedLibrary {
 
 export const EMPTY_LIBRARY: ParsedLibrary = { files: [], read: [] };
 
-/** `files` have their paths without `library/` in front. What none of its kinds is there is not read. */
+/** The paths of `files` do not begin with `library/`. Files of other kinds than the library's are not read. */
 export function parseLibrary(files: readonly SourceFile[]): ParsedLibrary {
   const placed = files.map((file) => ({ ...file, path: LIBRARY + file.path }));
   const read = placed.flatMap((file) => {
@@ -28,7 +28,7 @@ export function parseLibrary(files: readonly SourceFile[]): ParsedLibrary {
   return { files: placed, read };
 }
 
-/** What a list of the library says of a file. */
+/** The entry of a file in a list of the library. */
 export interface LibraryEntry {
   readonly path: string;
   readonly name: string;
@@ -70,7 +70,7 @@ function notText(files: readonly SourceFile[], refused: ReadonlySet<string>): Is
     .filter(({ path }) => !refused.has(path) && libraryPlaceOf(path).kind !== 'other')
     .filter(({ path, content }) => decodeSource(path, content) === null)
     .map(({ path }) => {
-      const message = 'The file is no UTF-8 text.';
+      const message = 'The file is not UTF-8 text.';
       return { path, line: 1, column: 1, code: 'file/not-utf8', severity: 'error', message, hint: 'Save it as UTF-8.' };
     });
 }

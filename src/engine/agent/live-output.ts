@@ -6,7 +6,7 @@ import { stepReporter } from './step-reporter.js';
 /** Maximum streamed output of one call, in UTF-16 code units: the call's result has more of it. */
 const MAX_STREAMED = 65_536;
 
-export interface LiveOutput extends Pick<Required<ToolContext>, 'onOutput' | 'tell'> {
+export interface LiveOutput extends Pick<Required<ToolContext>, 'onOutput' | 'emit'> {
   end(): void;
 }
 
@@ -25,7 +25,7 @@ export function liveOutput(session: Session, at: { readonly turn: number; readon
       left -= chunk.length;
       if (left <= 0) sink.push('\n[… what follows is in the result]\n');
     },
-    tell: stepReporter(lane, state),
+    emit: stepReporter(lane, state),
     end: () => sink.end(),
   };
 }

@@ -25,8 +25,8 @@ export async function makeCall(session: Session, { tool, call, turn, number }: T
   const live = liveOutput(session, { turn, call: number });
   try {
     await session.folder();
-    const { onOutput, tell } = live;
-    const context = { ...session.context, onOutput, tell, callKey: stableKey(session, turn, number) };
+    const { onOutput, emit } = live;
+    const context = { ...session.context, onOutput, emit, callKey: stableKey(session, turn, number) };
     const outcome = await tool.run(call.args ?? {}, context);
     return { ...outcome, text: middleCut(outcome.text) };
   } catch (error) {

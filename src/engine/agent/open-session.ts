@@ -54,8 +54,8 @@ export async function openSession(
     const clock = activeClock(lane, step, agent);
     const saved = (path: string) => readSaved(lane, state, path);
     const openFolder = folder.folder;
-    const tell = stepReporter(lane, state);
-    const context = toolContext(lane, step, agent, { seen, saved, secrets, openFolder, tell, signal: clock.signal });
+    const emit = stepReporter(lane, state);
+    const context = toolContext(lane, step, agent, { seen, saved, secrets, openFolder, emit, signal: clock.signal });
     const close = async () => {
       clock.close();
       await lane.servers.leaveStep();
@@ -154,7 +154,7 @@ function toolContext(
   lane: Lane,
   step: StepPlan,
   agent: AgentPlan,
-  own: Pick<ToolContext, 'seen' | 'saved' | 'secrets' | 'openFolder' | 'tell' | 'signal'>,
+  own: Pick<ToolContext, 'seen' | 'saved' | 'secrets' | 'openFolder' | 'emit' | 'signal'>,
 ): ToolContext {
   const results = new Map<string, string>();
   for (const state of lane.steps.values()) {

@@ -2,7 +2,7 @@ import type { ToolContext } from '../../tools/contract.js';
 import type { HeldUp } from '../journal/claim.js';
 import type { Lane, StepState } from '../lane/lane.js';
 
-type Report = NonNullable<ToolContext['tell']>;
+type Report = NonNullable<ToolContext['emit']>;
 
 /**
  * Writes preparations for a step, and tools that it cannot use, as events of the step at once: while a runtime is

@@ -16,7 +16,7 @@ interface Target {
   readonly content: Uint8Array;
 }
 
-/** What `seen` has for a file that was read, and of which the run was told that it is gone. */
+/** The `seen` entry of a file that was read and whose removal was reported to the run. */
 const GONE = '';
 
 /** An agent's write to its folder of memory: what it says, under frontmatter of the service's. */
@@ -31,9 +31,9 @@ export async function writeToMemory(deps: ViewDeps, context: ToolContext, target
     return written.changed ? { ...outcome, memoryWrite: path } : outcome;
   }
   if (write.seen === null) return toolError(`${path} exists and you have not read it: Read it first, then change it`);
-  const told = toolError(await whatChanged(deps, context, { path, from: write.seen, to: written.sha }));
-  // Nobody can read what is gone: who was told may make it anew.
-  return written.sha === null ? { ...told, seen: [{ path, sha: GONE }] } : told;
+  const outcome = toolError(await whatChanged(deps, context, { path, from: write.seen, to: written.sha }));
+  // A removed file cannot be read again: once its removal was reported, the run may create it.
+  return written.sha === null ? { ...outcome, seen: [{ path, sha: GONE }] } : outcome;
 }
 
 type Write = Target & { readonly seen: string | null };

@@ -10,7 +10,7 @@ const MAX_FOUND = 8;
 const MAX_NAMED = 40;
 const MAX_CHARACTERS = 24_000;
 
-/** Searches the tools that are not listed. What it tells of one is what a listed tool tells of itself. */
+/** Searches the tools that are not listed. Its results have the same fields as listed tools. */
 export function findTool(hidden: readonly AgentTool[]): AgentTool {
   const rank = rankTools(hidden);
   return {

@@ -14,7 +14,7 @@ type KeepDeps = Pick<Deps, 'db' | 'blobs' | 'log'>;
 interface Kept extends KeptFile {
   /** Its path in the lane: `outputs/x` or `files/x`. */
   readonly local: string;
-  /** The same without what must not be told: under this one it is archived. */
+  /** The same path with secrets redacted, under which it is archived. */
   readonly shown: string;
   readonly ctimeMs: number;
   readonly laneSize: number;
@@ -35,7 +35,7 @@ export async function keepStep(
   const known = await readKept(folder.root);
   const listing = await listLaneFiles(folder.work, ['outputs', 'files']);
   const ignore = (path: string, why: string) => {
-    deps.log.warn({ runId: run.id, path, why }, 'a file that a program left was ignored');
+    deps.log.warn({ runId: run.id, path, why }, 'ignored a file of a program');
     onIgnored(path, why);
   };
   for (const { path, why } of listing.ignored) ignore(path, why);
@@ -122,7 +122,7 @@ async function index(sql: Sql, context: ToolContext, kept: readonly Kept[]): Pro
   if (run.mode !== 'eval') await indexStored(sql, context, kept);
 }
 
-/** Last writer wins: the lane's transactions order the writes. */
+/** The last writer wins: the lane's transactions order the writes. */
 export async function indexStored(sql: Sql, context: ToolContext, files: readonly KeptFile[]): Promise<void> {
   const { run, agent, step } = context;
   await sql.query({

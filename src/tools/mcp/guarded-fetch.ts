@@ -24,7 +24,7 @@ export function guardedFetch(net: Pick<Net, 'open'>, rules: FetchRules) {
   return async (input: string | URL, init: RequestInit = {}): Promise<Response> => {
     const url = new URL(input);
     if (url.origin !== rules.base.origin)
-      throw new ServerFault(`it sends us on to ${url.origin}, and nothing of ours goes to another origin`);
+      throw new ServerFault(`it redirects to ${url.origin}, and requests go to its own origin only`);
     const own = Object.fromEntries(new Headers(init.headers).entries());
     const signals = init.signal ? [init.signal, rules.signal] : [rules.signal];
     const answer = await net.open({
@@ -40,7 +40,7 @@ export function guardedFetch(net: Pick<Net, 'open'>, rules: FetchRules) {
     if (answer.kind === 'fault') throw new ServerFault(answer.message, answer.sent);
     const { status, headers, body } = answer;
     headers.delete('content-encoding');
-    if (status < 200) throw new ServerFault(`it answers with status ${status}, which is none`);
+    if (status < 200) throw new ServerFault(`it answers with the invalid status ${status}`);
     if (!WITHOUT_BODY.has(status))
       return new Response(markMessages(body, headers.get('content-type')), { status, headers });
     await body.cancel();

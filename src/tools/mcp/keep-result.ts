@@ -5,7 +5,7 @@ import { extensionOf } from '../lane/media-type.js';
 import type { McpDeps } from './contract.js';
 import { type ResultPart, readResult } from './read-result.js';
 
-/** What the model reads of a result: its texts, and where what is no text was put. */
+/** What the model reads of a result: its texts, and the paths of saved files. */
 export async function keepResult(
   deps: Pick<McpDeps, 'sandbox'>,
   result: Readonly<Record<string, unknown>>,
@@ -33,5 +33,5 @@ async function keepFile(
     () => false,
   );
   const size = `${what}, ${content.length} bytes`;
-  return kept ? `[${size}: ${path}]` : `[${size}: it could not be saved, since files/ is no folder any more]`;
+  return kept ? `[${size}: ${path}]` : `[${size}: it could not be saved, since files/ is not a folder any more]`;
 }

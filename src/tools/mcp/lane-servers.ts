@@ -12,7 +12,7 @@ import { McpServer, type ServerInput } from './server.js';
 interface Kept {
   readonly server: McpServer;
   readonly isLocal: boolean;
-  /** Of what it was started with: a secret that was renewed starts it anew. */
+  /** Hash of what it was started with: a renewed secret restarts it. */
   readonly digest: string;
 }
 
@@ -33,7 +33,7 @@ export function createLaneServers(deps: McpDeps, signal: AbortSignal): LaneServe
       return server;
     },
     leaveStep: async () => {
-      // How long a server takes to hear that its session is over is nobody's time.
+      // Close the session in the background: the step does not wait for it.
       for (const { server, isLocal } of kept.values()) if (!isLocal) server.leave().catch(() => undefined);
     },
     close: async () => {

@@ -4,13 +4,13 @@ export const MAX_UNASKED = 64 * 1_048_576;
 
 export interface LineReader {
   push(chunk: Buffer): void;
-  /** Something that was asked has been answered: what is said is counted anew. */
+  /** A request was answered: restarts the count of received bytes. */
   answered(): void;
 }
 
 /**
- * Lines of bytes, handed on whole. What begins like no JSON object is passed over unread: programs print to standard
- * output. `onExcess` is told once why nothing is read any more.
+ * Splits bytes into lines. Skips lines that do not begin like a JSON object, since programs print to standard output.
+ * Calls `onExcess` once with the reason why it stops reading.
  */
 export function readLines({
   onLine,

@@ -48,7 +48,7 @@ export function builtinsOf({ keys }: ReadAgent): string[] {
   const granted = new Set((keys.values.tools ?? []).map(({ name }) => name));
   const disallowed = new Set((keys.values.disallowedTools ?? []).map(({ name }) => name));
   const named = BUILTINS.filter((builtin) => granted.has(builtin));
-  // Whoever may hand work to others has what it takes.
+  // An agent that may delegate gets the tool for it.
   if ((keys.values.agents ?? []).length > 0) granted.add('run_agent');
   const on = [...(named.length > 0 ? named : BUILTINS), ...BY_NAME.filter((builtin) => granted.has(builtin))];
   return on.filter((builtin) => !disallowed.has(builtin));

@@ -54,7 +54,7 @@ function write(step: NewStep, depth: 2 | 3): { text: string; said: Said } | { re
   const title = step.title.trim().replace(/\s+/g, ' ');
   if (title === '') return { reason: 'A step needs a title.' };
   if (step.agent !== undefined && !/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(step.agent)) {
-    return { reason: `\`${step.agent}\` is no name of an agent.` };
+    return { reason: `\`${step.agent}\` is not a valid agent name.` };
   }
   const options = new Map<string, string>();
   for (const [key, value] of Object.entries(step.options ?? {})) {

@@ -9,7 +9,7 @@ import { type Change, type Edited, gapBefore, lineEndOf, lineStart, nextLine, wi
 const OTHERWISE =
   'This text would change more than the instruction: it must hold no `##` or `###` heading, close its fences and comments, and not begin with a list.';
 
-/** Replaces what step `n` tells its agent. Heading, options, schemas and the comments between them stay. */
+/** Replaces the instructions of step `n`. Heading, options, schemas and the comments between them stay. */
 export function setInstruction(text: string, n: number, instruction: string): Edited {
   return editStep(text, n, (step, { text: plain }) => {
     const wanted = withLineEnds(instruction, lineEndOf(plain))

@@ -100,7 +100,7 @@ function checkEdit(file: OpenFile, jump: Jump, scope: StepScope): void {
     const message = `\`edit\`: \`${target.name}\` runs beside this step and may have no result yet.`;
     report(file, target.offset, { code: 'step/forward-jump', message, hint: 'Put the gate after the group.' });
   } else if (to.node.agent === undefined && !to.node.options.may('subflow')) {
-    const message = `\`edit\`: nobody works in \`${target.name}\`, so it has no result to change.`;
+    const message = `\`edit\`: no agent or flow works in \`${target.name}\`, so it has no result to change.`;
     report(file, target.offset, { code: 'step/bad-value', message });
   }
 }

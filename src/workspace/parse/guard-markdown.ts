@@ -16,7 +16,7 @@ export interface Refused {
 
 /**
  * A cheap look at markdown before it is parsed: undefined when it is fit to be. Linear in the text. What a line counts
- * was measured: a quote costs four times a list item, each level as much again, and so does a line that goes on in one.
+ * was measured: a quote costs four times a list item, each level as much again, and so does a line that continues one.
  */
 export function guardMarkdown(text: string): Refused | undefined {
   const lines = text.split(/\r\n|\n|\r/);

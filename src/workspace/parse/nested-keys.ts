@@ -5,7 +5,7 @@ import type { KeyTable, KeyValues } from './read-keys.js';
 import type { Fail } from './reader.js';
 import { show } from './reader.js';
 
-/** A map inside a value, by a table of its own; its faults are faults of the value. Undefined when it is no map. */
+/** A map inside a value, by a table of its own; its faults are faults of the value. Undefined when it is not a map. */
 export function nestedKeys<T extends KeyTable>(
   table: T,
   node: YamlNode,
@@ -31,7 +31,7 @@ export function nestedKeys<T extends KeyTable>(
   return values as KeyValues<T>['values'];
 }
 
-/** Whether a map has the key, well spelt or not. */
+/** Whether a map has the key, misspelled or not. */
 export function standsIn({ entries }: YamlNode, key: string): boolean {
   return [...(entries?.keys() ?? [])].some((name) => isNear(name, key));
 }

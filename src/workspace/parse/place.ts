@@ -13,7 +13,7 @@ type Rule = readonly [RegExp, Place['kind']];
 /** Some clients of the Agent Skills format write `skill.md`. */
 const SKILL_FILE = '[Ss][Kk][Ii][Ll][Ll]\\.md';
 
-/** Kinds that stand at the root, in an agent's folder and in the account's library alike. */
+/** Kinds that may occur at the root, in an agent's folder and in the account's library. */
 const SHARED: readonly Rule[] = [
   [/^tools\/([^/]+)\.md$/, 'tool'],
   [/^tools\/([^/]+)\/tool\.md$/, 'tool'],

@@ -31,7 +31,7 @@ export class Reader {
     for (const [path, { tree }] of this.#kept) if (tree < this.#tree - TREES) this.#forget(path);
   }
 
-  /** Null when the bytes are no UTF-8. */
+  /** Null when the bytes are not UTF-8. */
   read({ path, content }: SourceFile, place: Place): ReadFile | null {
     const kept = this.#kept.get(path);
     if (kept && Buffer.compare(kept.content, content) === 0) {

@@ -11,11 +11,11 @@ export interface ReadMcpJson {
   readonly servers: readonly ReadServer[];
 }
 
-/** JSON is YAML, and read so it has places; but only JSON may stand here. */
+/** JSON is read as YAML, which gives offsets; but only JSON is allowed here. */
 export function readMcpJson(findings: Findings): ReadMcpJson {
   const fault = jsonFault(findings.source.text);
   if (fault !== undefined) {
-    report(findings, 0, { code: 'yaml/syntax', message: `The file is no JSON: ${fault}.` });
+    report(findings, 0, { code: 'yaml/syntax', message: `The file is not valid JSON: ${fault}.` });
     return { kind: 'servers', servers: [] };
   }
   const { node, faults } = readYaml(findings.source.text);

@@ -15,7 +15,7 @@ export interface Reader<T> {
   read(node: YamlNode, fail: Fail): T | undefined;
 }
 
-/** A name that stands in a file, with its place, to be looked up when the whole tree is known. */
+/** A name in a file, with its offset, to be resolved when the whole tree is known. */
 export interface Ref {
   readonly name: string;
   readonly offset: number;

@@ -60,7 +60,7 @@ async function fetchAnew(
   if (known && now - known.at < STALE_MS) return known;
   const { host } = URL.canParse(address) ? new URL(address) : { host: 'its address' };
   if (answer.kind === 'fault') return `the document cannot be fetched: ${answer.message}`;
-  return `the document cannot be fetched: ${host} answers ${answer.status === 200 ? 'what is no text' : answer.status}`;
+  return `the document cannot be fetched: ${host} answers ${answer.status === 200 ? 'without text' : answer.status}`;
 }
 
 function keep(address: string, one: Kept): Kept {
@@ -75,7 +75,7 @@ function keep(address: string, one: Kept): Kept {
   return one;
 }
 
-/** Who leaves does not take the document from those that wait for it too. */
+/** A caller that aborts does not cancel the fetch for the others that wait for it. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let leave: () => void = () => undefined;
   const aborted = new Promise<never>((_resolve, reject) => {
