@@ -3,7 +3,7 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import type { GateSpec } from '../engine/index.js';
 import { decidersAt, hideTokens, targetsIn } from '../runs/index.js';
-import { forEachIndependently } from '../shared/each-by-itself.js';
+import { forEachIndependently } from '../shared/for-each-independently.js';
 import { newId } from '../shared/ids.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';

@@ -2,7 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Deps } from '../deps.js';
 import { looksUntidy, removeRepository, sweepQuarantine, tidyRepository } from '../git/index.js';
-import { forEachIndependently } from '../shared/each-by-itself.js';
+import { forEachIndependently } from '../shared/for-each-independently.js';
 import { findGone, sweepPacks } from '../workspaces/index.js';
 import { repeatPending } from './pending/pending-rows.js';
 

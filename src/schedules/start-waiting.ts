@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.js';
 import { tellBegun } from '../runs/index.js';
-import { forEachIndependently } from '../shared/each-by-itself.js';
+import { forEachIndependently } from '../shared/for-each-independently.js';
 import type { FlowRef } from '../workflows/contract.js';
 import { beginFiring } from './begin-firing.js';
 import { isOn, liveScheduled, lockSchedule } from './schedule-row.js';

@@ -1,9 +1,9 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { tellBegun } from '../runs/index.js';
-import { forEachIndependently } from '../shared/each-by-itself.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
+import { forEachIndependently } from '../shared/for-each-independently.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';

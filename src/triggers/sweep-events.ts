@@ -1,8 +1,8 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { type BegunRun, tellBegun } from '../runs/index.js';
-import { forEachIndependently } from '../shared/each-by-itself.js';
 import { failpoint } from '../shared/failpoint.js';
+import { forEachIndependently } from '../shared/for-each-independently.js';
 import type { JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { livePlan, lockWorkspace, readLiveTree, type WorkspaceRow } from '../workspaces/index.js';

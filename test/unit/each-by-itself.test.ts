@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { forEachIndependently } from '../../src/shared/each-by-itself.js';
+import { forEachIndependently } from '../../src/shared/for-each-independently.js';
 
 test('each has its turn, in order, and the first error is told at the end', async () => {
   const done: number[] = [];
