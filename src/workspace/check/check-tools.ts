@@ -72,7 +72,7 @@ function reportLiterals(report: Report, { file, offset, texts = {} }: Texts): vo
   for (const [name, value] of Object.entries(texts)) {
     const isCredential = CREDENTIAL.test(name) && value.length >= 8;
     if (value.includes('${') || !(isCredential || KNOWN_SHAPE.test(value))) continue;
-    const message = `\`${name}\` looks like a secret in plain text.`;
+    const message = `\`${name}\` looks like a secret in the open.`;
     const hint = 'Store it as a secret and write `${ITS_NAME}` here.';
     report(file, offset, { code: 'secret/literal', severity: 'warning', message, hint });
   }

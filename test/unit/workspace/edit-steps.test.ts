@@ -119,7 +119,7 @@ describe('an agent is set at the end of the heading', () => {
     expect(done(setAgent(SAMPLE, n, agent))).toBe(SAMPLE.replace(from, to));
   });
 
-  test('a name that is none is refused', () => expect(reason(setAgent(SAMPLE, 1, 'A B'))).toContain('no name'));
+  test('a name that is none is refused', () => expect(reason(setAgent(SAMPLE, 1, 'A B'))).toContain('not a valid agent name'));
 });
 
 describe('a step is added', () => {
@@ -141,7 +141,7 @@ describe('a step is added', () => {
   });
   test.each<[Parameters<typeof insertStep>[1], string]>([
     [{ title: ' ' }, 'needs a title'],
-    [{ title: 'A', agent: 'Not One' }, 'no name'],
+    [{ title: 'A', agent: 'Not One' }, 'not a valid agent name'],
     [{ title: 'A `b` c' }, 'would not read back'],
     [{ title: 'A @b c' }, 'it was made'],
     [{ title: 'A', instruction: '## B' }, 'would not read back'],

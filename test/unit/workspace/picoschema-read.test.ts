@@ -88,7 +88,7 @@ describe('what is wrong is said with its line', () => {
     ['a: string\na: string', 'yaml schema', 2, ''],
     ['a: &x string\nb: *x', 'yaml schema', 1, ''],
     ['', 'yaml schema', 1, 'empty'],
-    ['{"a": "string"\n,}', 'json schema', 2, 'no valid JSON'],
+    ['{"a": "string"\n,}', 'json schema', 2, 'invalid JSON'],
     ['{"type":"object","propertis":{}}', 'json schema', 1, 'propertis'],
     ['{"type":"objct"}', 'json schema', 1, 'invalid'],
     ['{"$ref":"https://a.example/b#"}', 'json schema', 1, 'cannot be followed'],
