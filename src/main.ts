@@ -12,9 +12,9 @@ import {
   distDir,
   isConnectionLost,
   keepDatabaseClock,
-  keepWorkerSeen,
   NewerDatabase,
   packageRoot,
+  startWorkerHeartbeat,
 } from './db/index.js';
 import { createChecker } from './deploys/check-pool.js';
 import type { Deps } from './deps.js';
@@ -206,7 +206,7 @@ async function startWorker(
   const bundlePath = join(distDir, 'workflows.js');
   const version = `${config.version}+${await buildOf(bundlePath)}`;
   const entry = { id: workerId, version, sandbox: sandbox.driver, models: () => models.failing() };
-  const seen = await keepWorkerSeen(db, entry, log);
+  const seen = await startWorkerHeartbeat(db, entry, log);
   life.add({ name: 'worker register', close: seen.close, withinMs: CLOSE_MS.other });
   // On SIGTERM lanes stop at their next boundary, and another worker continues them.
   let isLeaving = false;

@@ -65,7 +65,7 @@ async function judgeRuns({ db, orders }: World) {
     if (found.length !== 1)
       faults.push(`${flow} was asked for once and has ${found.length} runs: ${found.map(({ id }) => id)}`);
     for (const run of found) {
-      const how = wayOut(run);
+      const how = endOf(run);
       counts[how] = (counts[how] ?? 0) + 1;
       if (how === 'wrong') faults.push(`run ${run.id} of ${flow} ended ${run.status}: ${run.error}`);
     }
@@ -75,7 +75,7 @@ async function judgeRuns({ db, orders }: World) {
 }
 
 /** How a run came out: as its flow says, overtaken by its own end, given up, or wrong. */
-function wayOut({ flow, status, error }: RunRow): string {
+function endOf({ flow, status, error }: RunRow): string {
   const { ends, stopped } = kindOf(flow);
   if (ends === 'completed' && status === 'completed') return 'completed';
   if (ends !== 'completed' && status === 'failed' && ends.test(error ?? ''))

@@ -41,7 +41,7 @@ export function spawnService({ dataDir, logFile, port }) {
   /** @type {Promise<never>} */
   const lost = ended.then((how) => {
     if (stopping) return new Promise(() => undefined);
-    throw new Error([`the service is gone: ${how}`, ...saidToPeople(logFile)].join('\n'));
+    throw new Error([`the service is gone: ${how}`, ...linesForPeople(logFile)].join('\n'));
   });
   // It may exit between two parts: the next part then fails at once.
   lost.catch(() => undefined);
@@ -65,7 +65,7 @@ export function spawnService({ dataDir, logFile, port }) {
 }
 
 /** What it said last to people: the lines of its log that are not for machines. @param {string} logFile */
-function saidToPeople(logFile) {
+function linesForPeople(logFile) {
   const lines = readFileSync(logFile, 'utf8').split('\n');
   return lines.filter((line) => line !== '' && !line.startsWith('{')).slice(-REASON_LINES);
 }

@@ -32,7 +32,7 @@ export interface SeenWorker {
 type Database = Sql & Pick<Db, 'openSession'>;
 
 /** Writes a heartbeat every 5 s and holds the worker's lock, so that others can see whether it lives. */
-export async function keepWorkerSeen(db: Database, entry: WorkerEntry, log: Log): Promise<SeenWorker> {
+export async function startWorkerHeartbeat(db: Database, entry: WorkerEntry, log: Log): Promise<SeenWorker> {
   const lock = keepLock(db, entry.id, { log, onLost: () => beatIn(0) });
   let failing = false;
   let others = 1;

@@ -22,7 +22,7 @@ export interface InstanceLock {
  * a dead process, and one that was copied with the folder of another instance. A second instance fails with the pid and
  * the address of the first.
  */
-export function takeLock(file: string, address: string): InstanceLock {
+export function acquireLock(file: string, address: string): InstanceLock {
   const mine = JSON.stringify({ ...identify(process.pid), address, folder: folderOf(file) });
   const draft = `${file}.${process.pid}`;
   try {
@@ -31,7 +31,7 @@ export function takeLock(file: string, address: string): InstanceLock {
       if (link(draft, file)) return { release: () => release(file, mine) };
       const text = read(file);
       const holder = parse(text);
-      if (holder && isAlive(holder) && isHere(file, holder)) throw new StartError(sayWhoRuns(file, holder));
+      if (holder && isAlive(holder) && isHere(file, holder)) throw new StartError(runningMessage(file, holder));
       if (text !== null) moveAway(file, text);
     }
     throw new StartError(`${file} is changed by other instances that start at the same moment: start again.`);
@@ -47,7 +47,7 @@ function isHere(file: string, { folder }: Holder): boolean {
   return folder === undefined || folder === folderOf(file);
 }
 
-function sayWhoRuns(file: string, { pid, address }: Holder): string {
+function runningMessage(file: string, { pid, address }: Holder): string {
   return `Signalbox already runs on this data folder (pid ${pid}, ${address}): use that one, stop it, or set SERVICE_DATA_DIR to another folder. The lock is ${file}.`;
 }
 

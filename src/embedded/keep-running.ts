@@ -20,7 +20,7 @@ const LONGEST_WAIT_MS = 15_000;
 const STEADY_MS = 60_000;
 
 /** Restarts a server on the same port whenever it exits; the wait grows each time that it exits soon. */
-export function keepRunning(name: string, first: Server, restart: () => Promise<Server>, log: Log): KeptServer {
+export function superviseServer(name: string, first: Server, restart: () => Promise<Server>, log: Log): KeptServer {
   let server: Server = first;
   let closing = false;
   let wake: () => void = () => undefined;

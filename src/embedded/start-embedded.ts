@@ -4,8 +4,8 @@ import { untilAborted } from '../shared/closers.js';
 import type { Log } from '../shared/log.js';
 import { type DataFolder, dataFolder, prepareDataFolder } from './data-folder.js';
 import { freePort } from './free-port.js';
-import { takeLock } from './instance-lock.js';
-import { type KeptServer, keepRunning } from './keep-running.js';
+import { acquireLock } from './instance-lock.js';
+import { type KeptServer, superviseServer } from './keep-running.js';
 import { startPostgres } from './postgres.js';
 import { endOrphans } from './process-records.js';
 import { PortTaken } from './start-error.js';
@@ -49,7 +49,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   const { config, log, progress } = options;
   const folder = dataFolder(config.dataDir);
   await prepareDataFolder(folder);
-  const lock = takeLock(folder.lock, `http://${config.host}:${config.port}`);
+  const lock = acquireLock(folder.lock, `http://${config.host}:${config.port}`);
   try {
     const orphans = await endOrphans(folder.processes);
     if (orphans.length > 0) progress(`Ended what the last start left behind: ${orphans.join(' and ')}.`);
@@ -85,7 +85,7 @@ async function postgresPart(
   progress('Starting Postgres …');
   const start = (port: number) => startPostgres(folder, port, { signal });
   const { server, port } = await onFreePort(0, start);
-  return { value: server.url, kept: keepRunning('postgres', server, () => start(port), log) };
+  return { value: server.url, kept: superviseServer('postgres', server, () => start(port), log) };
 }
 
 async function temporalPart(options: EmbeddedOptions, folder: DataFolder): Promise<Part<Embedded['temporal']>> {
@@ -99,7 +99,7 @@ async function temporalPart(options: EmbeddedOptions, folder: DataFolder): Promi
   const start = (port: number) => startTemporal({ binary, settings, folder, port, signal });
   const { server, port } = await onFreePort(settings.port, start);
   const value = { address: server.address, namespace: settings.namespace };
-  return { value, kept: keepRunning('temporal', server, () => start(port), log) };
+  return { value, kept: superviseServer('temporal', server, () => start(port), log) };
 }
 
 /** Starts on the port that is wanted, or on a free one: should that be taken meanwhile, on another. */

@@ -11,15 +11,15 @@ export interface Slots {
 export function createSlots(atOnce: number, waiting: number): Slots {
   const line: (() => void)[] = [];
   let free = atOnce;
-  const give = (): void => {
+  const release = (): void => {
     const next = line.shift();
     if (next) next();
     else free += 1;
   };
-  const once = (): (() => void) => {
+  const releaseOnce = (): (() => void) => {
     let held = true;
     return () => {
-      if (held) give();
+      if (held) release();
       held = false;
     };
   };
@@ -29,7 +29,7 @@ export function createSlots(atOnce: number, waiting: number): Slots {
       else if (line.length >= waiting)
         throw new Refusal('unavailable', 'too many requests are waiting; try again in a moment', { retryAfter: 5 });
       else await new Promise<void>((resolve) => line.push(resolve));
-      return once();
+      return releaseOnce();
     },
     waiting: () => line.length,
   };
@@ -54,15 +54,15 @@ export function createSharedSlots(slots: Slots, atOnce: number, waiting: number)
         line.users -= 1;
         if (line.users === 0) lines.delete(key);
       };
-      const given: (() => void)[] = [leave];
+      const undos: (() => void)[] = [leave];
       let held = true;
       const release = (): void => {
-        if (held) for (const give of given.toReversed()) give();
+        if (held) for (const undo of undos.toReversed()) undo();
         held = false;
       };
       try {
-        given.push(await line.own.take());
-        given.push(await slots.take());
+        undos.push(await line.own.take());
+        undos.push(await slots.take());
         return release;
       } catch (error) {
         release();

@@ -13,7 +13,7 @@ import type { AgentTool, Operation, ToolContext } from './contract.js';
 import { limitResult } from './limit-result.js';
 import { means, nameOperations, toolOf } from './names.js';
 import { toolError } from './outcome.js';
-import { inCase, standInsFor } from './stand-in.js';
+import { cannedOperations, withCannedAnswers } from './stand-in.js';
 import { httpTool } from './transports/http.js';
 import { mcpTool } from './transports/mcp.js';
 import { scriptTool } from './transports/script.js';
@@ -69,7 +69,7 @@ async function operationsOf(deps: ToolDeps, context: ToolContext, tool: ToolPlan
     if (error !== undefined && !context.signal.aborted) context.emit?.('tool.unavailable', { name: tool.name, error });
   const named = nameOperations(tool.name, all);
   const { standIn } = context;
-  const inUse = standIn ? named.map((one) => inCase(one, standIn)) : named;
+  const inUse = standIn ? named.map((one) => withCannedAnswers(one, standIn)) : named;
   return [grantsOf(agent, tool.name), step.tools].reduce(limitTools, inUse).filter((one) => !isDisallowed(agent, one));
 }
 
@@ -82,7 +82,7 @@ async function allOperations(deps: ToolDeps, context: ToolContext, tool: ToolPla
   const isLeftAlone = tool.transport === 'mcp' && standIn != null && !standIn.live;
   const create = TRANSPORTS[tool.transport] as Transport<ToolPlan['transport']>;
   const found = isLeftAlone ? [] : await create(deps, tool, context);
-  return standIn ? [...found, ...standInsFor(tool, standIn, found)] : found;
+  return standIn ? [...found, ...cannedOperations(tool, standIn, found)] : found;
 }
 
 /** Granted operations that do not exist now: a document or a server may have changed. */

@@ -61,13 +61,13 @@ function valuesIn(content: string): string[] {
     const at = line.search(/[:=]/);
     const name = line.slice(0, Math.max(0, at)).trim();
     if (name.length > MAX_NAME || !NAME.test(name)) return [];
-    const text = bare(line.slice(at + 1).trim());
+    const text = unquoted(line.slice(at + 1).trim());
     return text.length >= 8 && KINDS.filter((kind) => kind.test(text)).length >= 2 ? [text] : [];
   });
 }
 
 /** Without the quotes around it and the separator of a list or a block after it. */
-function bare(value: string): string {
+function unquoted(value: string): string {
   let end = value.length;
   while (end > 0 && AFTER.has(value[end - 1] ?? '')) end -= 1;
   return value.slice(/^["']/.test(value) ? 1 : 0, end);

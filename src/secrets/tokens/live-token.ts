@@ -2,7 +2,7 @@ import { notFound } from '../../shared/refusal.js';
 import { watchToken } from './await-change.js';
 import { renewToken, type TokenDeps } from './renew-token.js';
 import { tokenRefusal } from './token-refusal.js';
-import { readTokenState, type TokenState, takeLease } from './token-rows.js';
+import { acquireLease, readTokenState, type TokenState } from './token-rows.js';
 import { isFresh, stillHolds } from './token-times.js';
 
 export interface LiveToken {
@@ -27,7 +27,7 @@ export async function liveToken(
     for (;;) {
       const state = await readTokenState(deps.db, deps.keys, id);
       if (state === null) throw notFound('secret');
-      const known = settle(name, state, { waitedFor, nowMs: deps.clock.now() });
+      const known = tokenFrom(name, state, { waitedFor, nowMs: deps.clock.now() });
       if (known) return known;
       waitedFor = await exchangeOrWait(deps, id, { state, changes });
     }
@@ -46,14 +46,14 @@ async function exchangeOrWait(
     await changes.next();
     return state.attempt;
   }
-  const lease = await takeLease(deps.db, id, state);
+  const lease = await acquireLease(deps.db, id, state);
   if (lease === null) return 0;
   const end = await renewToken(deps, lease, state);
   return end === 'stale' ? 0 : lease.attempt;
 }
 
 /** The token, if the state has one; null when an exchange is due or running. Throws the failure of an ended one. */
-function settle(
+function tokenFrom(
   name: string,
   { cached, status, leased, attempt, failure }: TokenState,
   { waitedFor, nowMs }: { waitedFor: number; nowMs: number },

@@ -34,7 +34,9 @@ export async function renewToken(
   try {
     const grant = await grantOf(deps, secret);
     failpoint('refresh-answered');
-    return (await keepAtLast(() => keep(deps, lease, { secret, grant, askedAt }))) ? 'stored' : 'stale';
+    return (await retryLostConnection(() => storeGranted(deps, lease, { secret, grant, askedAt })))
+      ? 'stored'
+      : 'stale';
   } catch (error) {
     await fail(deps, lease, { secret, state, fault: toFault(deps, error) });
     return 'failed';
@@ -47,7 +49,7 @@ export async function renewToken(
 /** A short database outage must not lose a refresh token that the provider has already rotated. */
 const STORE_AGAIN_MS = [100, 300, 1_000, 2_000, 4_000, 8_000];
 
-async function keepAtLast(work: () => Promise<boolean>): Promise<boolean> {
+async function retryLostConnection(work: () => Promise<boolean>): Promise<boolean> {
   for (const pauseMs of STORE_AGAIN_MS) {
     try {
       return await work();
@@ -66,7 +68,7 @@ function grantOf(deps: TokenDeps, secret: OpenedSecret): Promise<Grant> {
 }
 
 /** False when the secret's value changed meanwhile: then the token belongs to nothing. */
-async function keep(
+async function storeGranted(
   deps: TokenDeps,
   lease: Lease,
   { secret, grant, askedAt }: { secret: OpenedSecret; grant: Grant; askedAt: number },

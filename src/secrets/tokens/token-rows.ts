@@ -87,7 +87,7 @@ export interface Lease {
 }
 
 /** Acquires the lease; null when another process began an exchange since the state was read. */
-export async function takeLease(
+export async function acquireLease(
   sql: Sql,
   id: string,
   { attempt, version }: Pick<TokenState, 'attempt' | 'version'>,

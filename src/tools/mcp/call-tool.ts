@@ -2,7 +2,7 @@ import type { Client, Progress } from '@modelcontextprotocol/client';
 import { markIntegers } from '../../shared/exact-json.js';
 import type { McpToolPlan } from '../../workspace/model.js';
 import type { ToolContext } from '../contract.js';
-import { type Connection, sayFailure } from './connection.js';
+import { type Connection, failureText } from './connection.js';
 import { type ServerCall, ServerFault } from './contract.js';
 import { sdk } from './sdk.js';
 
@@ -42,7 +42,7 @@ export async function callServerTool(
         'its answer is not a valid result of the protocol, and it may have done what was asked',
         true,
       );
-    throw new ServerFault(sayFailure(error));
+    throw new ServerFault(failureText(error));
   }
 }
 

@@ -86,21 +86,21 @@ function isRefusal(error: unknown): boolean {
 }
 
 function whyNot(error: unknown, why: string | null): string {
-  return why ?? sayFailure(error);
+  return why ?? failureText(error);
 }
 
 const MAX_SAID = 500;
 
 /** What the client library throws, as a sentence. */
-export function sayFailure(error: unknown): string {
-  if (error instanceof sdk().SdkHttpError) return sayStatus(error.status, error.data.text);
+export function failureText(error: unknown): string {
+  if (error instanceof sdk().SdkHttpError) return statusText(error.status, error.data.text);
   if (error instanceof sdk().ProtocolError) return `it answers with the error ${error.code}: ${cut(error.message)}`;
   if (error instanceof SyntaxError) return 'its answer is not valid JSON';
   if (error instanceof Error && error.name.endsWith('ZodError')) return 'its answer is not a message of the protocol';
   return error instanceof Error ? cut(error.message) : cut(String(error));
 }
 
-function sayStatus(status: number, text: unknown): string {
+function statusText(status: number, text: unknown): string {
   const hint =
     status === 401 || status === 403 ? ': check the headers that the tool declares and the secret in them' : '';
   const said = typeof text === 'string' && text.trim() !== '' ? ` (${cut(text.trim())})` : '';

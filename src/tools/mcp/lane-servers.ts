@@ -24,7 +24,7 @@ export function createLaneServers(deps: McpDeps, signal: AbortSignal): LaneServe
       await loadSdk();
       const isLocal = plan.command !== undefined;
       const key = digestOf([plan as never, isLocal ? [context.agent.network, context.agent.runtime] : null] as never);
-      const digest = digestOf(await given(plan, context));
+      const digest = digestOf(await fillConnection(plan, context));
       const known = kept.get(key);
       if (known && (known.digest === digest || !isLocal)) return known.server;
       await known?.server.leave();
@@ -46,7 +46,7 @@ function digestOf(value: Parameters<typeof canonicalJson>[0]): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
-async function given(plan: McpToolPlan, context: ToolContext) {
+async function fillConnection(plan: McpToolPlan, context: ToolContext) {
   const { command = '', args, env, headers, url = '' } = plan;
   const list = Object.fromEntries([command, ...args].map((text, index) => [String(index), text]));
   return {
@@ -62,7 +62,7 @@ function program(deps: McpDeps, plan: McpToolPlan, signal: AbortSignal): ServerI
     plan,
     isLocal: true,
     dials: async (context) => {
-      const { argv, env } = await given(plan, context);
+      const { argv, env } = await fillConnection(plan, context);
       return dialsOfProgram(deps, { plan, context, argv, env, signal });
     },
   };
@@ -73,10 +73,10 @@ function remote(deps: McpDeps, plan: McpToolPlan): ServerInput {
     plan,
     isLocal: false,
     dials: async (context) => {
-      const { url } = await given(plan, context);
+      const { url } = await fillConnection(plan, context);
       const fault = deps.net.check(url, { httpsOnly: plan.secrets.length > 0 });
       if (fault !== null) throw new ServerFault(fault.message);
-      const headers = async () => (await given(plan, context)).headers;
+      const headers = async () => (await fillConnection(plan, context)).headers;
       return dialsOf({ net: deps.net, plan, url: new URL(url), headers });
     },
   };

@@ -28,7 +28,7 @@ export function readLines({
     pieces = [];
     onExcess(why);
   };
-  const take = (piece: Buffer) => {
+  const addPiece = (piece: Buffer) => {
     pieces.push(piece);
     held += piece.length;
     if (held > MAX_MESSAGE) stop(`it sent a message of more than ${MAX_MESSAGE / 1_048_576} MiB`);
@@ -49,11 +49,11 @@ export function readLines({
       if (unasked > MAX_UNASKED) return stop(`it sent more than ${MAX_UNASKED / 1_048_576} MiB without an answer`);
       let from = 0;
       for (let at = chunk.indexOf(NEWLINE); at >= 0 && !isOver; at = chunk.indexOf(NEWLINE, from)) {
-        take(chunk.subarray(from, at));
+        addPiece(chunk.subarray(from, at));
         if (!isOver) end();
         from = at + 1;
       }
-      if (!isOver && from < chunk.length) take(chunk.subarray(from));
+      if (!isOver && from < chunk.length) addPiece(chunk.subarray(from));
     },
   };
 }

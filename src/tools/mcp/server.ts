@@ -1,7 +1,7 @@
 import type { McpToolPlan } from '../../workspace/model.js';
 import type { ToolContext, ToolOutcome } from '../contract.js';
 import { callServerTool, SessionLost } from './call-tool.js';
-import { type Connection, connect, type Dial, sayFailure } from './connection.js';
+import { type Connection, connect, type Dial, failureText } from './connection.js';
 import { type McpDeps, type Server, type ServerCall, ServerFault, type ServerTool } from './contract.js';
 import { keepResult } from './keep-result.js';
 import { listServerTools } from './list-tools.js';
@@ -69,7 +69,7 @@ export class McpServer implements Server {
       return tools;
     } catch (error) {
       if (error instanceof ServerFault || context.signal.aborted) throw error;
-      throw new ServerFault(connection.isOpen() ? sayFailure(error) : (connection.why() ?? sayFailure(error)));
+      throw new ServerFault(connection.isOpen() ? failureText(error) : (connection.why() ?? failureText(error)));
     }
   }
 

@@ -95,7 +95,7 @@ function isSchema(block: Block): boolean {
 }
 
 /** What a part says, without its places: equal before and after an edit that did not mean it. */
-export interface Said {
+export interface PartContent {
   readonly depth: number;
   readonly title: string;
   readonly agent: string | null;
@@ -104,7 +104,7 @@ export interface Said {
   readonly instruction: Text;
 }
 
-export function saidBy(text: string, part: Part): Said {
+export function contentOf(text: string, part: Part): PartContent {
   const source = openSource('', text);
   const spans = part.instruction.map((block) => ({ start: lineStart(text, start(block)), end: end(block) }));
   return {

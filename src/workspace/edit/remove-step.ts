@@ -1,5 +1,5 @@
 import { reads, UNREADABLE } from './edit-flow.js';
-import { type FlowMap, mapFlow, type Part, partsOf, type StepPart, saidBy } from './flow-map.js';
+import { contentOf, type FlowMap, mapFlow, type Part, partsOf, type StepPart } from './flow-map.js';
 import { behindMark, type Edited, lineEndOf, refuse, withoutBlankEnd } from './splice.js';
 
 /** Takes step `n` out, heading to heading; a group whose only branch it is goes with it. */
@@ -17,7 +17,7 @@ export function removeStep(text: string, n: number): Edited {
     if (
       reads(
         result,
-        left.map((part) => saidBy(plain, part)),
+        left.map((part) => contentOf(plain, part)),
       )
     )
       return { ok: true, text: result };

@@ -26,12 +26,12 @@ export function nestedKeys<T extends KeyTable>(
     }
   }
   for (const [key, { required }] of Object.entries(table)) {
-    if (required && !standsIn(node, key)) fail(node.offset, `The key \`${key}\` is missing.`);
+    if (required && !mayHaveKey(node, key)) fail(node.offset, `The key \`${key}\` is missing.`);
   }
   return values as KeyValues<T>['values'];
 }
 
 /** Whether a map has the key, misspelled or not. */
-export function standsIn({ entries }: YamlNode, key: string): boolean {
+export function mayHaveKey({ entries }: YamlNode, key: string): boolean {
   return [...(entries?.keys() ?? [])].some((name) => isNear(name, key));
 }

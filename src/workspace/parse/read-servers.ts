@@ -1,7 +1,7 @@
 import { didYouMean } from '../did-you-mean.js';
 import { readYaml } from '../yaml/index.js';
 import { type ReadServer, servers } from './keys/server-keys.js';
-import { standsIn } from './nested-keys.js';
+import { mayHaveKey } from './nested-keys.js';
 import type { Fail } from './reader.js';
 import { type Findings, report } from './source.js';
 
@@ -26,7 +26,7 @@ export function readMcpJson(findings: Findings): ReadMcpJson {
   };
   if (faults.length > 0) return { kind: 'servers', servers: [] };
   const entry = node?.entries?.get('mcpServers');
-  if (!entry && !(node && standsIn(node, 'mcpServers'))) fail(0, 'This must be `{ "mcpServers": { … } }`.');
+  if (!entry && !(node && mayHaveKey(node, 'mcpServers'))) fail(0, 'This must be `{ "mcpServers": { … } }`.');
   for (const { key, offset } of node?.entries?.values() ?? []) {
     if (key !== 'mcpServers')
       report(findings, offset, {

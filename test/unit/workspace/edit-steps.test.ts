@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/shared/json.js';
 import { changeFlow, type FlowChange } from '../../../src/workspace/edit/change-flow.js';
-import { mapFlow, partsOf, saidBy } from '../../../src/workspace/edit/flow-map.js';
+import { mapFlow, partsOf, contentOf } from '../../../src/workspace/edit/flow-map.js';
 import {
   insertStep,
   regroup,
@@ -21,7 +21,7 @@ const done = (edited: Result) => {
 const reason = (edited: Result) => (edited.ok ? 'it was made' : edited.reason);
 const saidIn = (text: string) => {
   const map = mapFlow(text);
-  return map ? partsOf(map).map((part) => saidBy(text, part)) : [];
+  return map ? partsOf(map).map((part) => contentOf(text, part)) : [];
 };
 
 test('the sample has the steps that the cases below count on', () => {
