@@ -31,8 +31,7 @@ export const FAILPOINTS = {
   'pointer-swapped': 'a deploy or a push: the revision is live, and the branch in git is not moved',
   'rows-erased': 'a workspace or preview that is deleted: its rows are gone, and its repository and files are not',
   'delivery-written': 'a delivery: its files are stored, its key and its run are written, and nothing is committed',
-  'delivery-committed':
-    'a delivery: all of it is committed, and neither its sender has an answer nor Temporal its signal',
+  'delivery-committed': 'a delivery: all of it is committed, and neither its sender nor Temporal is notified',
   'burst-taken': 'a burst that is quiet: it is taken up and its run is written, and nothing is committed',
   'event-taken': 'an event of a workspace: it is taken up and its runs are written, and nothing is committed',
   'schedule-told': 'a schedule: Temporal has it, and its row is not marked synced',
