@@ -21,7 +21,7 @@ export interface Config {
   /** The address printed in links; null when SERVICE_PUBLIC_URL is not set. */
   readonly publicUrl: string | null;
   readonly dataDir: string;
-  /** Null starts the embedded ones. */
+  /** Null starts the embedded server. */
   readonly databaseUrl: string | null;
   readonly temporal: {
     readonly address: string | null;

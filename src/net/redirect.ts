@@ -10,7 +10,7 @@ export interface Message {
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** Where an answer sends us, or null when it is no redirect. */
+/** The target of a redirect, or null for any other answer. */
 export function locationOf(status: number, headers: Headers): string | null {
   return REDIRECTS.has(status) ? headers.get('location') : null;
 }

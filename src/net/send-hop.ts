@@ -32,7 +32,7 @@ export interface OpenHop {
   /** Packed, as it comes. */
   readonly body: Readable;
   readonly hasBody: boolean;
-  /** Ends the connection; again is no error. */
+  /** Ends the connection; idempotent. */
   readonly end: () => void;
 }
 

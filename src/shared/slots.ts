@@ -2,7 +2,7 @@ import { Refusal } from './refusal.js';
 
 /** A semaphore with a bounded queue. When the queue is full, the caller is refused and may retry. */
 export interface Slots {
-  /** Waits for a slot and answers how to give it back. Refuses `unavailable` when too many wait. */
+  /** Waits for a slot and returns its release function. Refuses `unavailable` when the queue is full. */
   take(): Promise<() => void>;
   /** How many wait. */
   waiting(): number;
@@ -35,7 +35,7 @@ export function createSlots(atOnce: number, waiting: number): Slots {
   };
 }
 
-/** Slots of which each key has so many at most, and a line of its own for more. */
+/** Slots with a limit per key, and a queue per key. */
 export interface SharedSlots {
   /** As `Slots.take`, for one key. */
   take(key: string): Promise<() => void>;

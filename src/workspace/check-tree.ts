@@ -29,14 +29,14 @@ export function checkTree(
 ): Checked {
   const files = [...tree].sort((a, b) => (a.path < b.path ? -1 : 1));
   const issues = checkPaths(files);
-  // Beyond the limits nothing is read: that is what they are for.
+  // Beyond the limits nothing is read.
   if (issues.some(({ code }) => code === 'tree/too-large'))
     return { workspace: null, issues: issues.sort(inOrder), urls: [] };
   reader.next();
   const refused = new Set(issues.filter(({ severity }) => severity === 'error').map(({ path }) => path));
   const read = files.filter(({ path }) => !refused.has(path)).flatMap((file) => readTreeFile(file, issues));
   for (const file of read) for (const issue of file.issues) issues.push(issue);
-  // What a tree keeps under library/ is its own affair, and never the account's.
+  // Files under library/ of a tree belong to the tree, not to the account's library.
   const own = files.filter(({ path }) => !path.startsWith(LIBRARY));
   const catalog = catalogOf([...own, ...library.files], [...read, ...library.read].sort(byPath));
   for (const issue of checkReferences(catalog, context)) issues.push(issue);
@@ -47,7 +47,7 @@ export function checkTree(
 
 const reader = new Reader();
 
-/** Files that nothing reads may hold any bytes. */
+/** Files that are not read may hold any bytes. */
 function readTreeFile(file: SourceFile, issues: Issue[]): ReadFile[] {
   const place = placeOf(file.path);
   if (place.kind === 'other') return [];

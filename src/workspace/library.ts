@@ -43,7 +43,7 @@ export interface CheckedLibrary {
   readonly entries: readonly LibraryEntry[];
 }
 
-/** Reports every fault that the library has by itself, as a deploy does of a tree. Never throws. */
+/** Reports every fault of the library alone, as a deploy does of a tree. Never throws. */
 export function checkLibrary(files: readonly SourceFile[]): CheckedLibrary {
   const issues = checkPaths(files, libraryPlaceOf).filter(
     (issue) => !isScript(issue.path) || issue.severity === 'error',

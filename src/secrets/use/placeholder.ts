@@ -23,6 +23,6 @@ export async function placeholderText(secret: OpenedSecret, tokenOf: TokenOf): P
   if (text !== null) return text;
   throw new Refusal(
     'refused',
-    `the secret ${secret.name} is an ssh key, which only git and ssh can use: \${${secret.name}} stands for nothing`,
+    `the secret ${secret.name} is an ssh key, which only git and ssh can use: \${${secret.name}} has no value`,
   );
 }

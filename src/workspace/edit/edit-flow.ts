@@ -12,7 +12,7 @@ export interface StepEdit {
   readonly otherwise: string;
 }
 
-/** The step says what is wanted already. */
+/** The step already has the wanted content. */
 export const UNCHANGED: StepEdit = { changes: [], expect: (said) => said, otherwise: UNREADABLE };
 
 /**

@@ -35,7 +35,7 @@ function changesOf(text: string, step: StepPart, wanted: string): Change[] {
   return [{ start: lineStart(text, start(first.from)), end: end(first.to), text: wanted }, ...removed];
 }
 
-/** Takes the lines out, with the blank ones behind them. */
+/** Removes the lines and the blank lines after them. */
 function removal(text: string, { from, to }: Run): Change {
   let stop = nextLine(text, end(to));
   const blank = /[ \t]*(?:\r\n|\n|\r)/y;
@@ -43,7 +43,7 @@ function removal(text: string, { from, to }: Run): Change {
   return { start: lineStart(text, start(from)), end: stop, text: '' };
 }
 
-/** A step that said nothing yet: the text goes under its options. */
+/** A step without instructions: the text goes under its options. */
 function added(text: string, step: StepPart, wanted: string): Change {
   const lineEnd = lineEndOf(text);
   const at = end(step.list ?? step.section.heading);

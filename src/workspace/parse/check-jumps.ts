@@ -14,7 +14,7 @@ function wordsOf(option: JumpOption, { options }: ReadStep): readonly string[] {
   return options.may('approve') ? ['reject', 'fail', 'continue'] : ['fail', 'continue'];
 }
 
-/** Words that mean something somewhere: here they are a bad value, and no step that is missing. */
+/** Words with a meaning elsewhere: here they are a bad value rather than a missing step. */
 const WORDS: ReadonlySet<string> = new Set([
   'stop',
   'continue',

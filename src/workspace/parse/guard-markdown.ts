@@ -1,4 +1,4 @@
-/** What people write stays far below these; beyond them the markdown parser takes more than its share of time. */
+/** Real files stay far below these limits; beyond them the markdown parser takes too long. */
 const MAX_LINES = 20_000;
 const MAX_BLOCKS = 4_000;
 const MAX_DEPTH = 10;

@@ -1,6 +1,6 @@
 export type FileKind = 'agent' | 'flow' | 'eval' | 'tool' | 'skill' | 'knowledge' | 'memory' | 'workspace' | 'other';
 
-/** What a path says of a file: its kind, its name, and the agent whose own it is. */
+/** What a path shows of a file: its kind, its name, and the agent that owns it. */
 export interface Place {
   readonly kind: FileKind | 'servers';
   readonly name: string;
