@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/shared/json.js';
 import { changeFlow, type FlowChange } from '../../../src/workspace/edit/change-flow.js';
-import { mapFlow, partsOf, contentOf } from '../../../src/workspace/edit/flow-map.js';
+import { contentOf, mapFlow, partsOf } from '../../../src/workspace/edit/flow-map.js';
 import {
   insertStep,
   regroup,
@@ -119,7 +119,8 @@ describe('an agent is set at the end of the heading', () => {
     expect(done(setAgent(SAMPLE, n, agent))).toBe(SAMPLE.replace(from, to));
   });
 
-  test('a name that is none is refused', () => expect(reason(setAgent(SAMPLE, 1, 'A B'))).toContain('not a valid agent name'));
+  test('a name that is none is refused', () =>
+    expect(reason(setAgent(SAMPLE, 1, 'A B'))).toContain('not a valid agent name'));
 });
 
 describe('a step is added', () => {
