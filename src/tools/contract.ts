@@ -10,7 +10,7 @@ import type { LaneServers } from './mcp/contract.js';
 export interface StepSecrets {
   /** Redacts secrets from a text. Call it late: it learns of tokens as they are fetched. */
   hide(): Redactor;
-  /** What `${NAME}` is replaced by at this moment; null when the step may not use it. Throws a Refusal when it cannot be had. */
+  /** The current value of `${NAME}`; null when the step may not use it. Throws a Refusal when it is unavailable. */
   value(name: string): Promise<string | null>;
   /** What programs are given. `folder` is one of the host in which a socket for them may be made. */
   forPrograms(folder: string): Promise<ProgramSecrets>;
@@ -33,7 +33,7 @@ export interface ToolContext {
   readonly agent: AgentPlan;
   /** Where the lane's folder is; the engine opens it before the step's first tool runs, see openLane. */
   readonly folder: LanePlace;
-  /** Opens it before that, for what is made ready when the step begins. */
+  /** Opens it earlier, for preparations at the step's start. */
   readonly openFolder: () => Promise<unknown>;
   /** The MCP servers of this lane. */
   readonly servers: LaneServers;
@@ -51,7 +51,7 @@ export interface ToolContext {
   readonly onOutput?: (chunk: string) => void;
   /** Writes an event of the step: what is made ready for it, and what it cannot use. */
   readonly emit?: (type: ToolEvent, data: JsonObject) => void;
-  /** What answers for granted tools, in a run of an eval. */
+  /** The canned results that replace granted tools, in a run of an eval. */
   readonly standIn?: StandIn | null;
 }
 
@@ -59,7 +59,7 @@ export type ToolEvent = `sandbox.${'preparing' | 'prepared' | 'unprepared'}` | '
 
 /** A step's context for one call. */
 export interface CallContext extends ToolContext {
-  /** The same whenever this very call is made again, and no other's: for servers that take an idempotency key. */
+  /** The idempotency key of this call: equal for its retries, different for other calls. */
   readonly callKey: string;
 }
 
@@ -94,7 +94,7 @@ export interface AgentTool {
   run(args: JsonObject, context: CallContext): Promise<ToolOutcome>;
 }
 
-/** One thing that a granted tool can do. Its transport gives them; their names are made where tools are assembled. */
+/** One operation of a granted tool. The transport lists them; `assembleTools` names them. */
 export interface Operation extends Omit<AgentTool, 'ref' | 'spec'> {
   /** Why it cannot be used in this step. */
   readonly unusable?: string;
@@ -105,7 +105,7 @@ export interface Operation extends Omit<AgentTool, 'ref' | 'spec'> {
   readonly parameters: JsonObject;
 }
 
-/** What answers for granted tools in a run of an eval. */
+/** The canned results that replace granted tools in a run of an eval. */
 export interface StandIn {
   /** Whether a call without a canned result reaches the world. */
   readonly live: boolean;

@@ -9,7 +9,7 @@ import { compileForModel, matchGlob } from './match-glob.js';
 const MAX_HITS = 200;
 const MAX_LINE = 400;
 const MAX_FILE = 1_048_576;
-/** How much is read before a broad search over big files is cut off. */
+/** How much a search reads before it stops. */
 const MAX_TOTAL = 64 * 1_048_576;
 
 export function grepTool(deps: ViewDeps): AgentTool {

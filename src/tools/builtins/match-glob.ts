@@ -10,7 +10,7 @@ export function matchGlob(glob: string): (path: string) => boolean {
   return (path) => pattern.test(path);
 }
 
-/** A compiled RE2 pattern; a wrong one is a sentence for the model. */
+/** A compiled RE2 pattern; throws a sentence for the model when it is invalid. */
 export function compileForModel(source: string): { test(subject: string): boolean } {
   try {
     return compilePattern(source);

@@ -19,7 +19,7 @@ interface Target {
 /** The `seen` entry of a file that was read and whose removal was reported to the run. */
 const GONE = '';
 
-/** An agent's write to its folder of memory: what it says, under frontmatter of the service's. */
+/** An agent's write to its memory folder: its text, under frontmatter that the service writes. */
 export async function writeToMemory(deps: ViewDeps, context: ToolContext, target: Target): Promise<ToolOutcome> {
   const { path } = target;
   if (!path.endsWith('.md')) return toolError(`${path}: a memory file is markdown, its name ends in .md`);
@@ -48,7 +48,7 @@ async function orRefused(write: () => Promise<MemoryOutcome>): Promise<MemoryOut
   }
 }
 
-/** What the file is to be, from what it is now; null when that says the same. */
+/** Makes the new content from the current one; null for no change. */
 function compose({ run, agent }: ToolContext, content: Uint8Array): (current: Uint8Array | null) => Uint8Array | null {
   const updated = new Date().toISOString();
   return (current) => {
@@ -75,7 +75,7 @@ function writeLive(deps: ViewDeps, context: ToolContext, { path, content, seen }
   );
 }
 
-/** An eval's run changes nothing that outlives it: the same rules, over a copy of its own. */
+/** An eval's run writes to its own copy under the same rules, so that nothing outlives the run. */
 async function writeOverlay(
   deps: ViewDeps,
   context: ToolContext,

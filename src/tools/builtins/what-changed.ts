@@ -26,7 +26,7 @@ export async function whatChanged(deps: ViewDeps, { run }: ToolContext, between:
   return `${path} was changed${who} since you read it.${what} Read it again, then make your change on what it says now`;
 }
 
-/** What a memory file says, without when and by whom. */
+/** The text of a memory file, without its time and author. */
 function wordsOf(text: string): string {
   const parts = readMemory(text);
   if (typeof parts === 'string') return text;

@@ -5,7 +5,7 @@ import { parameters, text } from '../parameters.js';
 
 export const CALL_TOOL = 'call_tool';
 
-/** Stands for the tool that it names: see realCall. */
+/** Calls the tool that it names: see realCall. */
 export const callTool: AgentTool = {
   ref: CALL_TOOL,
   spec: {

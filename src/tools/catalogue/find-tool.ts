@@ -36,7 +36,7 @@ function countsOf(hidden: readonly AgentTool[]): string {
   return [...counts].map(([tool, count]) => `${count} of ${tool}`).join(', ');
 }
 
-/** The best ones whole. One with very long parameters is told without them once there is no room. */
+/** The best matches in full. One with very long parameters is shown without them when the limit is reached. */
 function described(found: readonly AgentTool[]): string[] {
   let left = MAX_CHARACTERS;
   return found.slice(0, MAX_FOUND).map(({ spec }) => {

@@ -46,7 +46,7 @@ export async function callServerTool(
   }
 }
 
-/** The server does not know this session any more, and so has done nothing with the call. */
+/** The server no longer knows this session, so it has not executed the call. */
 export class SessionLost extends ServerFault {
   constructor() {
     super('it answers with status 404: it does not know this session');

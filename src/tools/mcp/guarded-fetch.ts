@@ -11,11 +11,11 @@ const WITHOUT_BODY = new Set([204, 205, 304]);
 
 export interface FetchRules {
   readonly base: URL;
-  /** What goes along with each request, as it is at that moment. */
+  /** The current headers of each request. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
-  /** Refuses an address without encryption, unless the operator opened it. */
+  /** Refuses plain http, unless the operator allowed the host. */
   readonly httpsOnly: boolean;
-  /** Aborted when the connection is given up. */
+  /** Aborted when the connection is closed. */
   readonly signal: AbortSignal;
 }
 

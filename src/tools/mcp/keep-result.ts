@@ -29,7 +29,7 @@ async function keepFile(
   const path = `files/${name.replace(/[^\w-]+/g, '_').slice(0, 64)}-${newId()}${extensionOf(mediaType)}`;
   const kept = await writeLaneFile({ work: folder.work, path, content, uid: sandbox.uid }).then(
     () => true,
-    // A program may have put something else in the folder's place.
+    // A program may have replaced the folder.
     () => false,
   );
   const size = `${what}, ${content.length} bytes`;

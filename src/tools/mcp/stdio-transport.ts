@@ -14,8 +14,8 @@ export type RunServer = (wiring: {
 }) => Promise<ProgramResult>;
 
 /**
- * A server in the sandbox, spoken to over its standard streams, a message a line. It is ended by killing its process
- * group: asking it to leave takes seconds, and one that does not want to stays.
+ * A server in the sandbox that communicates over its standard streams, a message a line. It is stopped by killing its
+ * process group: a graceful shutdown takes seconds and may fail.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
