@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { type JobInput, type JobName, type JobOutput, runJob } from '../workspace/index.js';
 
-/** What the pool asks of its workers, and what they answer. */
+/** The messages between the pool and its workers. */
 export interface WorkRequest<K extends JobName = JobName> {
   readonly name: K;
   readonly input: JobInput<K>;
@@ -22,5 +22,5 @@ parentPort?.on('message', ({ name, input }: WorkRequest) => {
     reply({ kind: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
 });
-// Loading takes longer than most checks, and is not counted against them.
+// Loading takes longer than most checks, so it does not count towards their time limit.
 reply({ kind: 'ready' });

@@ -31,7 +31,7 @@ import { storeChangedPlans } from './store-plans.js';
 
 type Put = Uint8Array | { readonly sha: string };
 
-/** What is live while a change is thought out. */
+/** The live library that a change starts from. */
 export interface EditedLibrary {
   readonly gitCommit: string | null;
   /** A file's text; null when there is none. */
@@ -39,18 +39,18 @@ export interface EditedLibrary {
 }
 
 export interface LibraryChange {
-  /** The files after the change. Called again when another change came first; throws what refuses it. */
+  /** Makes the files after the change. Called again when another change came first; throws a refusal. */
   readonly edit: (
     files: ReadonlyMap<string, { readonly sha: string }>,
     live: EditedLibrary,
   ) => ReadonlyMap<string, Put> | Promise<ReadonlyMap<string, Put>>;
   readonly via: 'edit' | 'push';
-  /** Holds these files, and comes after what is live; without it a commit is made. `inTransaction` adopts its pack. */
+  /** An existing commit of these files, on top of the live one; without it a commit is created. `inTransaction` adopts its pack. */
   readonly commit?: ReadyCommit | undefined;
   /** Further writes in the transaction of the change. Not called when nothing changes. */
   readonly inTransaction?: ((sql: Sql) => Promise<void>) | undefined;
   readonly message: string;
-  /** Of the audit's entry. */
+  /** The action of the audit entry. */
   readonly action: string;
   readonly target: string;
   readonly detail?: object | undefined;
@@ -63,7 +63,7 @@ export interface LibraryResult extends TreeDiff {
   readonly applied: boolean;
   readonly issues: readonly Issue[];
   readonly revision: string | null;
-  /** The workspaces whose new runs go by other plans than before. */
+  /** The workspaces whose plans the change replaced, for new runs. */
   readonly workspaces: readonly string[];
 }
 
@@ -72,17 +72,17 @@ interface Draft {
   readonly files: ReadonlyMap<string, PreparedFile>;
   readonly diff: TreeDiff;
   readonly checked: CheckedLibrary;
-  /** What the account's own file says now, where this changes it. */
+  /** The content of the account's own file; null when it does not change. */
   readonly account: Workspace | null;
-  /** Where the library goes, with what it would mean there. */
+  /** The account's workspaces, checked with the new library. */
   readonly workspaces: ReadonlyMap<string, CheckedWorkspace>;
 }
 
 /**
- * Changes the account's library, whole or not at all, as a deploy does a workspace: it is checked by itself and with
- * every workspace of the account, is a revision with a line in history, and counts for runs that begin from now on.
- * Refuses `refused` with its issues, or with those of each workspace that it would break, and `forbidden` for who may
- * not change the account's own AGENTS.md with it.
+ * Changes the account's library, all or nothing, as a deploy changes a workspace: it is checked by itself and with every
+ * workspace of the account, makes a revision and an entry in history, and applies to runs that start later. Refuses
+ * `refused` with its issues, or with those of each workspace that it would break, and `forbidden` when a caller below
+ * admin changes the account's AGENTS.md.
  */
 export async function changeLibrary(deps: Deps, caller: Caller, change: LibraryChange): Promise<LibraryResult> {
   requireWholeAccount(caller);
@@ -94,7 +94,7 @@ export async function changeLibrary(deps: Deps, caller: Caller, change: LibraryC
     deps.db.transaction(async (sql) => {
       const seq = await lockLibrary(sql, tenant, 'update');
       const isOld = seq !== draft.live.seq;
-      // Nobody deploys while the library is locked: what is read now stays until the commit.
+      // No deploy runs while the library is locked, so this check is valid until the commit.
       const current = isOld
         ? await draftLibrary(deps, sql, { tenant, change })
         : { ...draft, workspaces: await readAgain(deps, sql, { tenant, ...draft }) };
@@ -110,17 +110,21 @@ export async function changeLibrary(deps: Deps, caller: Caller, change: LibraryC
   return changed;
 }
 
-/** Nothing would move: the same files, and no commit of its own that is to be the live one. */
+/** True when nothing would change: the same files, and no other commit. */
 function isLive({ commit }: LibraryChange, { diff, live }: Draft): boolean {
   return isEmptyDiff(diff) && (commit === undefined || commit.id === live.gitCommit);
 }
 
-/** What holds for every workspace is for those who see every workspace. */
+/** Refuses `forbidden` for a caller whose access is limited to some workspaces. */
 export function requireWholeAccount(caller: Caller): void {
   if (caller.workspaces === null) return;
-  throw new Refusal('forbidden', 'the library is every workspace’s, and you are narrowed to some', {
-    need: 'every workspace',
-  });
+  throw new Refusal(
+    'forbidden',
+    'the library belongs to every workspace, and your access is limited to some workspaces',
+    {
+      need: 'every workspace',
+    },
+  );
 }
 
 async function draftLibrary(
@@ -139,7 +143,7 @@ async function draftLibrary(
   const { says: account, issues } = touchesAccount(live.source, files)
     ? await checkAccountFile(deps, files)
     : { says: null, issues: [] };
-  // What is wrong with the account's own file is told once, and it has no part in what workspaces read.
+  // Reports the faults of the account's own file once. Workspaces do not read that file.
   const others = isAccountAlone(diff) ? known : await deps.checker.checkLibrary(filesOf(files));
   const checked = { ...others, issues: [...issues, ...others.issues.filter((one) => !isAmong(issues, one))] };
   if (checked.issues.some(isError) || isAccountAlone(diff)) return { ...draft, checked, account };

@@ -16,10 +16,10 @@ export interface LibraryEdit extends LibraryResult {
   readonly sha: string | null;
 }
 
-/** The document that was created, beside what its commit changed. */
+/** The created document, with the changes of its commit. */
 export interface CreatedDocument extends LibraryEdit, Pick<LibraryFile, 'size' | 'writtenBy' | 'updatedAt'> {
   readonly sha: string;
-  /** Text, or base64 where it is not text. */
+  /** The content as text, or as base64 if it is not text. */
   readonly content?: string;
   readonly contentBase64?: string;
 }
@@ -35,7 +35,7 @@ export interface NewDocument {
   readonly recordAnswer?: RecordAnswer | undefined;
 }
 
-/** A new document of the library. Refuses `conflict` when its place is taken. */
+/** Creates a document in the library. Refuses `conflict` when the path is taken. */
 export async function createLibraryFile(deps: Deps, caller: Caller, input: NewDocument): Promise<CreatedDocument> {
   const { kind, name, template, recordAnswer } = input;
   const path = placeOf(input);
@@ -105,7 +105,7 @@ export async function writeLibraryFile(
   return { ...result, path, sha: blobId(content) };
 }
 
-/** Removes one file, or a folder with all that is in it: a skill, a tool with its files. */
+/** Removes one file, or a folder with all its files, such as a skill. */
 export async function removeLibraryFile(
   deps: Deps,
   caller: Caller,

@@ -7,12 +7,12 @@ import { changeLibrary, type LibraryResult } from './change-library.js';
 
 export interface LibraryPush {
   readonly commit: ReadyCommit;
-  /** All files of that commit: what it leaves out goes. */
+  /** All files of that commit. Other files are removed. */
   readonly files: readonly SourceFile[];
   readonly message: string;
-  /** Throws unless the push began from what is live. */
+  /** Throws unless the push started from the live commit. */
   readonly requireNewest: (gitCommit: string | null) => void;
-  /** Takes the push's pack, in the change's transaction. */
+  /** Links the push's pack, in the change's transaction. */
   readonly inTransaction: (sql: Sql) => Promise<void>;
 }
 

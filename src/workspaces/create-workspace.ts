@@ -19,13 +19,13 @@ export interface CreateWorkspaceInput {
   /** `blank` when neither this, `demo` nor `files` is given. */
   readonly template?: Template | undefined;
   readonly demo?: boolean | undefined;
-  /** Laid over the template's. */
+  /** Added to the template's files, replacing those with the same path. */
   readonly files?: readonly SourceFile[] | undefined;
-  /** Keeps the answer with what was done. */
+  /** Stores the answer for the Idempotency-Key, in the same transaction. */
   readonly recordAnswer?: RecordAnswer | undefined;
 }
 
-/** A new workspace with its first revision; nothing of it stays when the files are refused. */
+/** Creates a workspace with its first revision. Creates nothing when the files are refused. */
 export async function createWorkspace(
   deps: Deps,
   caller: Caller,
@@ -33,7 +33,7 @@ export async function createWorkspace(
 ): Promise<WorkspaceSummary> {
   checkWorkspaceName(input.name);
   if (caller.workspaces !== null) {
-    throw new Refusal('forbidden', 'you are narrowed to some workspaces, and a new one would be none of them', {
+    throw new Refusal('forbidden', 'your access is limited to some workspaces, and a new one would not be among them', {
       need: 'every workspace',
     });
   }
@@ -64,7 +64,7 @@ export async function createWorkspace(
     throw error;
   }
   await alignMain(deps, id).catch((error: unknown) =>
-    deps.log.warn({ workspaceId: id, err: error }, 'the ref of a new workspace could not be set yet'),
+    deps.log.warn({ workspaceId: id, err: error }, 'failed to set the ref of a new workspace, will retry'),
   );
   return readWorkspace(deps, caller, { workspace: input.name });
 }
@@ -81,7 +81,7 @@ async function prepareSound(
   return prepared as Sound;
 }
 
-/** Names are lower-case words joined by single hyphens; previews keep theirs to themselves. */
+/** Names are lower-case words joined by single hyphens. Names of previews are reserved. */
 export function checkWorkspaceName(name: string): void {
   if (name === '_library' || name.includes('-preview-')) {
     throw new Refusal('refused', `the name ${name} is reserved; choose one without "-preview-"`, {

@@ -74,7 +74,7 @@ async function readLivePaths(sql: Sql, workspaceId: string): Promise<readonly st
   return rows.map(({ path }) => path);
 }
 
-/** What git cannot hold and the checker let pass: a file where another path has a folder, say. */
+/** Paths that git cannot store and the checker accepts, such as a file where another path has a folder. */
 function unwritable(files: readonly SourceFile[], found: readonly Issue[]): Issue[] {
   const refused = new Set(found.filter(isError).map(({ path }) => path));
   const faults = [...unwritablePaths(files.map(({ path }) => path))].filter(([path]) => !refused.has(path));

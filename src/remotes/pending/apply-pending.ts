@@ -11,22 +11,22 @@ import { raisePush } from '../receive/raise-push.js';
 import { endPending, PENDING, type PendingPush, readPending } from './pending-rows.js';
 import { refusePending } from './refuse-pending.js';
 
-/** What became of a push that waited; `none` when no push waits. */
+/** The outcome for a pending push; `none` when no push is pending. */
 export type Applied =
   | { readonly kind: 'applied'; readonly result: DeployResult }
   | { readonly kind: 'waiting' | 'none' }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
-/** For the workflow: applies the push that waits in a workspace, unless runs are live. Safe to repeat. */
+/** For the workflow: applies the pending push of a workspace, unless runs are live. Idempotent. */
 export async function applyPendingPush(deps: Deps, workspaceId: string): Promise<'waiting' | 'done'> {
   const { kind } = await applyPending(deps, workspaceId, { overLiveRuns: false });
   return kind === 'waiting' ? 'waiting' : 'done';
 }
 
 /**
- * Applies the push that waits: fast-forward while what is live comes before it, else as a merge with what came since.
- * One that conflicts, or whose tree no longer checks, is refused: it stays as the pending push, with the reason, until
- * somebody acts on it. `retry` tries such a push again.
+ * Applies the pending push: as a fast-forward if the live commit is its ancestor, else as a merge with the live commit.
+ * A push that conflicts, or whose tree no longer passes the checks, is refused: it stays pending, with the reason, until
+ * a member acts on it. `retry` tries such a push again.
  */
 export async function applyPending(
   deps: Deps,
@@ -43,10 +43,10 @@ export async function applyPending(
       if (!(error instanceof Refusal)) throw error;
       const { code } = error.details;
       if (code === 'deploy/live-runs') return { kind: 'waiting' };
-      // Somebody wrote in between, or pushed anew: with what is live now.
+      // Another deploy or push came first: try again with what is live now.
       if (code === 'push/fetch-first' || code === 'push/superseded') continue;
       if (error.kind !== 'refused') throw error;
-      // A newer push in its place is looked at instead.
+      // A newer push has replaced it: apply that one.
       if (!(await refusePending(deps, pending, error))) continue;
       return { kind: 'refused', refusal: error };
     }
@@ -77,7 +77,7 @@ async function apply(
     await deps.db.transaction((sql) => endPending(sql, pending));
     return { kind: 'none' };
   }
-  // Before anything can refuse it: while it waits it may still be mended, and what is live may move again.
+  // Checked first: a push that waits is not refused, since what is live may change until its turn.
   if (!overLiveRuns && (await liveRuns(deps.db, workspaceId)).count > 0) return { kind: 'waiting' };
   const ready = await readyCommit(deps, repository, { pending, live: live.gitCommit, at: new Date(deps.clock.now()) });
   failpoint('push-merged');
@@ -102,18 +102,18 @@ async function apply(
     });
     return { kind: 'applied', result };
   } finally {
-    // One that was taken stays.
+    // Deletes the pack only if no transaction has linked it.
     if (ready.pack) await dropPack(deps, ready.pack);
   }
 }
 
 interface Ready {
   readonly tree: PushedTree;
-  /** Of a merge: what it made. */
+  /** The pack of a merge; null for a fast-forward. */
   readonly pack: Awaited<ReturnType<typeof storePack>> | null;
 }
 
-/** The commit itself while it comes after what is live, else its merge with that. */
+/** The pushed commit itself if it is a fast-forward, else its merge with the live commit. */
 async function readyCommit(
   deps: Deps,
   repository: Repository,

@@ -13,8 +13,8 @@ import type { Outcome } from './report.js';
 import { reportEvals } from './report-evals.js';
 
 /**
- * A push to `main` is a deploy of its newest commit: fast-forward from what is live, checked as any deploy, live whole or
- * not at all. Over live runs it is kept, and waits for their end.
+ * A push to `main` deploys its newest commit: a fast-forward from the live commit, checked like any deploy, all or
+ * nothing. While runs are live the push is stored and waits for their end.
  */
 export const pushMain: UpdateRef = async (deps, context, command) => {
   const request = await readMain(deps, context, command);
@@ -29,7 +29,7 @@ export const pushMain: UpdateRef = async (deps, context, command) => {
   }
 };
 
-/** The same for a transaction that moves other refs too: over live runs it is refused (`refuseMain`) and does not wait. */
+/** The same for a transaction that moves other refs too: while runs are live it is refused (`refuseMain`) and does not wait. */
 export const planMain: PlanRef = async (deps, context, command) => {
   const request = await readMain(deps, context, command);
   if ('kind' in request) return request;
@@ -46,7 +46,7 @@ export const planMain: PlanRef = async (deps, context, command) => {
   };
 };
 
-/** What refuses the `main` of an atomic push, once its transaction is over: noted as of any push, and told as of this one. */
+/** Records the refusal of `main` in an atomic push, after its transaction, and returns the error to report. */
 export async function refuseMain(deps: Deps, { remote, say }: PushContext, error: unknown): Promise<unknown> {
   if (!isOverLiveRuns(error)) {
     await noteRefused(deps, remote.caller, { workspace: remote.name, via: 'push' }, error);
@@ -61,7 +61,7 @@ export async function refuseMain(deps: Deps, { remote, say }: PushContext, error
   );
 }
 
-/** The deploy that a push is, unless it is refused at once. */
+/** The deploy request of a push, or the outcome if the push is refused. */
 async function readMain(
   deps: Deps,
   { remote, inside, pack, faultOf }: PushContext,
@@ -89,10 +89,10 @@ async function readMain(
     },
     ...{ id: null, via: 'push', base: null, overLiveRuns: false, dryRun: false },
     message: () => tree.message,
-    prepare: () => pack.keep(),
+    prepare: () => pack.store(),
     leavesMain: true,
     inTransaction: async (sql) => {
-      await pack.take(sql);
+      await pack.link(sql);
       await endRefused?.(sql);
       await raisePush(sql, remote, { ref: command.ref, before: command.old, after: id });
     },

@@ -5,14 +5,14 @@ import { failpoint } from '../../shared/failpoint.js';
 import { dropPack, linkPack, recordLoadedPack, type StoredPack, storePack } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
 
-/** The one pack of a push, whose refs may be several: kept when the first of them is found to be good. */
+/** The pack of a push, shared by all its refs. It is stored when the first of them passes its checks. */
 export interface PushPack {
-  /** Keeps the pack in the object store, and its objects in the repository. Before the transaction. */
-  keep(): Promise<void>;
-  /** Makes it part of the history, in the transaction of a ref that needs it. */
-  take(sql: Sql): Promise<void>;
-  /** After the last ref: a pack that no transaction took is given up. */
-  settle(): Promise<void>;
+  /** Stores the pack in the object store, and its objects in the repository. Call it before the transaction. */
+  store(): Promise<void>;
+  /** Makes the pack part of the history, in the transaction of a ref that needs it. */
+  link(sql: Sql): Promise<void>;
+  /** After the last ref: deletes a pack that no transaction has linked. */
+  release(): Promise<void>;
 }
 
 export function createPushPack(
@@ -23,26 +23,26 @@ export function createPushPack(
     quarantine,
   }: { readonly remote: Remote; readonly repository: Repository; readonly quarantine: Quarantine },
 ): PushPack {
-  let kept: Promise<StoredPack | null> | null = null;
-  const store = async (): Promise<StoredPack | null> => {
+  let stored: Promise<StoredPack | null> | null = null;
+  const storeOnce = async (): Promise<StoredPack | null> => {
     const pack = await packIn(quarantine);
     if (!pack) return null;
-    const stored = await storePack(deps, remote.id, pack);
+    const row = await storePack(deps, remote.id, pack);
     failpoint('pack-stored');
     await adoptPack(repository, pack);
-    return stored;
+    return row;
   };
   return {
-    keep: async () => {
-      kept ??= store();
-      await kept;
+    store: async () => {
+      stored ??= storeOnce();
+      await stored;
     },
-    take: async (sql) => {
-      const pack = await kept;
+    link: async (sql) => {
+      const pack = await stored;
       if (pack) await linkPack(sql, remote.id, pack.id);
     },
-    settle: async () => {
-      const pack = await kept?.catch(() => null);
+    release: async () => {
+      const pack = await stored?.catch(() => null);
       if (!pack) return;
       await recordLoadedPack(deps.db, repository, pack.id);
       await dropPack(deps, pack);
