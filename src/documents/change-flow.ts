@@ -17,8 +17,8 @@ export interface ChangeFlowInput {
 }
 
 /**
- * Edits a flow where it stands: only the bytes change that the edit means, as a commit of the caller's. Refuses
- * `refused` an edit that cannot be made there, or after which the tree would not be sound.
+ * Edits a flow's file in place, as a commit of the caller: all other bytes stay. Refuses `refused` an edit that cannot
+ * be made there, or after which the tree would have errors.
  */
 export async function changeFlow(deps: Deps, caller: Caller, input: ChangeFlowInput): Promise<FlowView> {
   const { workspace, flow, changes } = input;
@@ -45,11 +45,11 @@ export async function changeFlow(deps: Deps, caller: Caller, input: ChangeFlowIn
       await input.recordAnswer?.(sql, answer);
     },
   });
-  // Nothing had to be written when the flow says so already.
+  // Nothing was written when the flow had these values already.
   return answer ?? (await readFlow(deps, caller, { workspace, flow }));
 }
 
-/** Removes a flow. What names it, a subflow's step or an eval, keeps it: refused with the issues. */
+/** Deletes a flow. Refuses `refused` with the issues while a subflow step or an eval refers to it. */
 export async function deleteFlow(
   deps: Deps,
   caller: Caller,

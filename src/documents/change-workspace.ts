@@ -29,8 +29,8 @@ export type ChangedWorkspace = Awaited<ReturnType<typeof readWorkspace>> & {
 const FILE = 'AGENTS.md';
 
 /**
- * Sets keys of a workspace's AGENTS.md in place, as a commit of the caller's, and renames it: both or neither. Every
- * byte of the file that is not meant stays.
+ * Sets keys of a workspace's AGENTS.md in place, as a commit of the caller, and renames the workspace: both or neither.
+ * All other bytes of the file stay.
  */
 export async function changeWorkspace(
   deps: Deps,
@@ -86,7 +86,7 @@ async function setDefaults(
   });
 }
 
-/** With its previews, and in the scopes of members and invites: who saw it sees it under its new name. */
+/** Renames the workspace with its previews, and in the scopes of members and invites. */
 async function renameWorkspace(
   sql: Sql,
   caller: Caller,
@@ -108,7 +108,7 @@ async function renameWorkspace(
       move.id,
       name,
     ]);
-    // Invites first: one that is being accepted is waited for, and then its member is there to be seen.
+    // Invites first: this waits for an invite that is being accepted, whose member is then visible to the second update.
     for (const table of ['invite', 'member']) {
       await sql.query(
         `UPDATE ${table} SET workspaces = array_replace(workspaces, $2, $3) WHERE tenant_id = $1 AND $2 = ANY(workspaces)`,

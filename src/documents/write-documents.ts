@@ -10,7 +10,7 @@ import { textBytes } from '../shared/text-bytes.js';
 export interface NewDocument {
   readonly workspace: string;
   readonly action: string;
-  /** What the audit calls it, and the commit. */
+  /** The name in the audit and in the commit message. */
   readonly name: string;
   readonly message: string;
   /** Its files by path, given which paths there are. Called again when another write came first. */
@@ -51,7 +51,7 @@ function refuseTaken(path: string, paths: ReadonlySet<string>): void {
   if (taken !== undefined) throw new Refusal('conflict', `${taken} is there already; choose another name`);
 }
 
-/** An agent or a tool may be a file or a folder, never both. */
+/** The other path of an agent or a tool, which may be a file or a folder, but not both. */
 function otherSpellings(path: string): string[] {
   const folder = path.replace(/\/(?:agent|tool)\.md$/, '');
   if (folder !== path) return [`${folder}.md`];

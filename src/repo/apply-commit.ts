@@ -7,7 +7,7 @@ import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { inTurn } from '../workspaces/index.js';
 
-/** Another deploy came first: what was thought out for the main before it has to be thought out again. */
+/** Another deploy went live first: the work must start again from the new main. */
 export class MainMoved extends Error {
   override readonly name = 'MainMoved';
 }
@@ -17,7 +17,7 @@ export interface CommitToApply {
   readonly workspaceId: string;
   readonly repository: Repository;
   readonly tree: PushedTree;
-  /** The commit of main that it comes after; null for none. */
+  /** The commit of main that it builds on; null for none. */
   readonly onto: string | null;
   readonly message: string;
   readonly via: TreeRequest['via'];
@@ -26,7 +26,7 @@ export interface CommitToApply {
   readonly inTransaction?: TreeRequest['inTransaction'];
 }
 
-/** Makes a commit of the repository main's, as it is. Throws MainMoved, and refuses as a deploy does. */
+/** Makes an existing commit the live one of main. Throws MainMoved, and refuses as a deploy does. */
 export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApply): Promise<DeployResult> {
   const { tree, onto, workspaceId: id, repository, inTransaction } = input;
   const endRefused = await prepareEndOfRefused(deps, repository, {
@@ -55,10 +55,10 @@ export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApp
   });
 }
 
-/** As often as other deploys may come first. */
+/** The maximum number of attempts while other deploys go live first. */
 const TRIES = 10;
 
-/** Thinks it out anew whenever main has moved meanwhile; one after the other, so that two do not overtake each other for ever. */
+/** Repeats the work when main has moved in the meantime. Runs one call at a time, so that two cannot overtake each other for ever. */
 export async function retryWhileMainMoves<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
   return inTurn(`repo/${workspaceId}`, async () => {
     for (let left = TRIES; left > 0; left -= 1) {
@@ -68,7 +68,7 @@ export async function retryWhileMainMoves<T>(workspaceId: string, work: () => Pr
         if (!(error instanceof MainMoved)) throw error;
       }
     }
-    throw new Refusal('conflict', 'main moved on again and again meanwhile: try it once more', {
+    throw new Refusal('conflict', 'main kept moving during the merge: try again', {
       code: 'repo/main-moved',
     });
   });

@@ -10,7 +10,7 @@ import { openAligned } from './read-repo.js';
 export interface DeletedBranch {
   readonly ok: true;
   readonly branch: string;
-  /** The name of the preview that went with it. */
+  /** The name of the preview that was deleted with it. */
   readonly preview: string | null;
 }
 
@@ -20,13 +20,14 @@ export interface DeleteBranchInput {
   readonly recordAnswer?: RecordAnswer | undefined;
 }
 
-/** Deletes a branch, and its preview with all that is in it. */
+/** Deletes a branch, and its preview with all its data. */
 export async function deleteBranch(
   deps: Deps,
   caller: Caller,
   { workspace, branch, recordAnswer }: DeleteBranchInput,
 ): Promise<DeletedBranch> {
-  if (branch === 'main') throw new Refusal('refused', 'main is what is live, and stays', { code: 'repo/main' });
+  if (branch === 'main')
+    throw new Refusal('refused', 'branch: main is the live branch and cannot be deleted', { code: 'repo/main' });
   const { id, answer, erased } = await deps.db.transaction(async (sql) => {
     const { id: workspaceId } = await findWorkspace(sql, caller, workspace, 'share');
     const gone = await dropPreview(sql, caller, { workspace, branch });
@@ -37,9 +38,9 @@ export async function deleteBranch(
     return { id: workspaceId, answer: deleted, erased: gone };
   });
   if (erased) await clearErased(deps, erased);
-  // A ref that cannot be removed from the disk now is removed at the next touch.
+  // A ref that cannot be removed from disk now is removed at the next access to the repository.
   await openAligned(deps, id).catch((error: unknown) =>
-    deps.log.warn({ err: error, workspaceId: id }, 'a branch’s ref could not be removed yet'),
+    deps.log.warn({ err: error, workspaceId: id }, 'failed to remove the ref of a branch, will retry'),
   );
   return answer;
 }

@@ -8,8 +8,8 @@ import { liveRuns } from '../workspaces/index.js';
 import type { DeployRefInput } from './deploy-ref.js';
 
 /**
- * Applies the pending push now, as its pusher; with `force` over the runs that it waits for. One that was refused is tried
- * again with what is live now.
+ * Applies the pending push now, as its pusher; with `force` even while runs are live. Tries a refused push again with
+ * the current live revision.
  */
 export async function deployPending(
   deps: Deps,

@@ -13,14 +13,14 @@ import { treeOfCommit } from './tree-of-commit.js';
 export interface DeployRefInput {
   readonly workspace: string;
   readonly ref: string;
-  /** Over live runs. */
+  /** Deploy even while runs are live. */
   readonly force: boolean;
   readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 /**
- * Makes the tree of a ref live as a new commit on main: going back is going on. The push that waits is the exception,
- * since it is a commit on main already. Refuses as a deploy does.
+ * Makes the tree of a ref live as a new commit on main, also for a rollback. The pending push is the exception, since
+ * its commit goes on main itself. Refuses as a deploy does.
  */
 export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInput): Promise<DeployResult> {
   const { workspace, force, recordAnswer } = input;
@@ -34,7 +34,7 @@ export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInpu
     workspace,
     files: tree.files,
     executable: tree.commit.executable,
-    // What agents wrote since stays, but for files that the ref has otherwise than they were deployed.
+    // Memory that agents wrote since stays, except files in which the ref differs from their deploy.
     mentions: 'changed',
     message: messageOf(found, tree),
     via: isBack ? 'rollback' : 'deploy',
@@ -43,7 +43,7 @@ export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInpu
   });
 }
 
-/** Whatever the ref that names it: main has been there. */
+/** True for a commit in the history of main. */
 async function isOfMain(repository: Repository, commit: string): Promise<boolean> {
   const main = await readRef(repository, MAIN);
   return main !== null && (await isAncestor(repository, commit, main).catch(() => false));

@@ -8,11 +8,11 @@ import { openAligned } from './read-repo.js';
 
 export interface DroppedPending {
   readonly ok: true;
-  /** The commit of the push, which no ref names from now on. */
+  /** The commit of the push, which no ref points to any more. */
   readonly dropped: string;
 }
 
-/** Gives up the pending push, whether it waits for runs or was refused. Refuses `conflict` when there is none. */
+/** Discards the pending push, whether it waits for runs or was refused. Refuses `conflict` when no push is pending. */
 export async function dropPending(
   deps: Deps,
   caller: Caller,
@@ -27,9 +27,9 @@ export async function dropPending(
     await recordAnswer?.(sql, dropped);
     return { id: workspaceId, answer: dropped };
   });
-  // A ref that cannot be removed from the disk now is removed at the next touch.
+  // A ref that cannot be removed from disk now is removed at the next access to the repository.
   await openAligned(deps, id).catch((err: unknown) =>
-    deps.log.warn({ err, workspaceId: id }, 'the ref of a pending push could not be removed yet'),
+    deps.log.warn({ err, workspaceId: id }, 'failed to remove the ref of a pending push, will retry'),
   );
   return answer;
 }

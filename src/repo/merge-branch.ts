@@ -20,7 +20,7 @@ import { treeOfCommit } from './tree-of-commit.js';
 export interface MergeBranchInput {
   readonly workspace: string;
   readonly branch: string;
-  /** Over live runs. */
+  /** Merge even while runs are live. */
   readonly force: boolean;
   readonly recordAnswer?: RecordAnswer | undefined;
 }
@@ -34,25 +34,25 @@ interface Place extends MergeBranchInput {
 }
 
 /**
- * Merges a branch into main and makes it live: main moves on to the branch where it can, else by a commit of two
- * parents. Refuses `conflict` with the paths that both sides changed, and as a deploy does; then nothing has moved.
+ * Merges a branch into main and makes it live: as a fast-forward if possible, else by a merge commit. Refuses `conflict`
+ * with the paths that both sides changed, and as a deploy does; then no ref has moved.
  */
 export async function mergeBranch(deps: Deps, caller: Caller, input: MergeBranchInput): Promise<DeployResult> {
   if (input.branch === 'main')
-    throw new Refusal('refused', 'main is what a branch is merged into: name another branch');
+    throw new Refusal('refused', 'branch: main cannot be merged into itself; name another branch');
   const { id: workspaceId } = await findWorkspace(deps.db, caller, input.workspace);
   return retryWhileMainMoves(workspaceId, async () => {
     const commit = await needBranch(deps.db, workspaceId, input.branch);
     const repository = await openAligned(deps, workspaceId);
     const main = await readRef(repository, MAIN);
     const place = { ...input, workspaceId, repository, main, commit };
-    if (main === null || (await isAncestor(repository, main, commit))) return moveOn(deps, caller, place);
-    if (await isAncestor(repository, commit, main)) return nothingToDo(deps, caller, { ...place, main });
+    if (main === null || (await isAncestor(repository, main, commit))) return fastForward(deps, caller, place);
+    if (await isAncestor(repository, commit, main)) return answerMerged(deps, caller, { ...place, main });
     return mergeBoth(deps, caller, { ...place, main });
   });
 }
 
-async function moveOn(deps: Deps, caller: Caller, place: Place): Promise<DeployResult> {
+async function fastForward(deps: Deps, caller: Caller, place: Place): Promise<DeployResult> {
   const tree = await treeOfCommit(place.repository, place.commit);
   return applyCommit(deps, caller, {
     ...place,
@@ -63,8 +63,8 @@ async function moveOn(deps: Deps, caller: Caller, place: Place): Promise<DeployR
   });
 }
 
-/** Main has it all: answered as a deploy of what is live is. */
-async function nothingToDo(
+/** Main contains the branch already: answers like a deploy of the live files. */
+async function answerMerged(
   deps: Deps,
   caller: Caller,
   place: Place & { readonly main: string },
@@ -100,7 +100,7 @@ async function mergeBoth(deps: Deps, caller: Caller, place: Place & { readonly m
   }
 }
 
-/** A pack that no transaction takes is given up. */
+/** Applies a merge commit, and deletes its pack when no transaction has linked it. */
 async function applyPacked(
   deps: Deps,
   caller: Caller,
@@ -119,7 +119,7 @@ async function applyPacked(
   }
 }
 
-/** As many as an answer names. */
+/** How many paths an answer names. */
 const NAMED = 100;
 
 function conflictOf(branch: string, paths: readonly string[]): Refusal {

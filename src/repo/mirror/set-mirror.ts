@@ -12,14 +12,14 @@ export interface MirrorSet {
 
 export interface SetMirrorInput {
   readonly workspace: string;
-  /** Null: there is none any more. */
+  /** Null removes the mirror. */
   readonly url: string | null;
-  /** False lets `http` through, to hosts that the operator opened. */
+  /** False allows `http`, to hosts that the operator opened. */
   readonly https: boolean;
   readonly recordAnswer?: RecordAnswer | undefined;
 }
 
-/** Says where the repository is pushed to after each change. For admins. */
+/** Sets or removes the repository that receives each change. Refuses `forbidden` below admin. */
 export async function setMirror(deps: Deps, caller: Caller, input: SetMirrorInput): Promise<MirrorSet> {
   const { workspace, https, recordAnswer } = input;
   if (!atLeast(caller.role, 'admin'))
@@ -37,7 +37,7 @@ export async function setMirror(deps: Deps, caller: Caller, input: SetMirrorInpu
   });
 }
 
-/** Brings the mirror up to date now, however often it has failed. */
+/** Updates the mirror now, without waiting for the backoff. */
 export async function mirrorNow(
   deps: Deps,
   caller: Caller,
@@ -57,7 +57,7 @@ export async function mirrorNow(
   });
 }
 
-/** As git is given it. Without a user, a query or a fragment, and of a host that may be asked. */
+/** The URL for git. Refuses one with a user, a query or a fragment, or of a host that may not be called. */
 function checkUrl({ net }: Pick<Deps, 'net'>, text: string, https: boolean): string {
   const refused = (message: string) => new Refusal('refused', `url: ${message}`, { code: 'repo/mirror-url' });
   if (/^[\w.-]+@[\w.-]+:/.test(text) || /^ssh:/i.test(text))
