@@ -30,7 +30,7 @@ export class ByteReader {
   }
 
   /** Skips this number of bytes. */
-  async skip(count: number): Promise<void> {
+  async skipBytes(count: number): Promise<void> {
     let missing = count;
     while (missing > 0) {
       if (this.#held.length === 0 && !(await this.#more())) throw endsEarly();

@@ -78,7 +78,7 @@ async function* entriesOf(reader: ByteReader, limits: TarLimits): AsyncGenerator
       return bodyOf(reader, size);
     };
     yield { path, kind, size, executable: header.executable, read };
-    if (!isRead) await reader.skip(padded(size));
+    if (!isRead) await reader.skipBytes(padded(size));
   }
 }
 
