@@ -61,7 +61,7 @@ test('what cannot be prepared is a sentence in the step, nothing of it stays, an
   expect(await fails('Bash', command, wanting({ packages: ['npm:nowhere'] }))).toContain('404');
   expect(await fails('Bash', command, wanting({ python: '2' }))).toContain('no Python 2');
   expect(await fails('Bash', command, wanting({ packages: ['greet'] }))).toContain('write pip:greet or npm:greet');
-  expect(await fails('Bash', command, wanting({ packages: ['--index-url=http://x'] }))).toContain('no package');
+  expect(await fails('Bash', command, wanting({ packages: ['--index-url=http://x'] }))).toContain('package name');
   expect(await ok('Bash', command, wanting({ python: '3' }))).toBe('(no output)');
   expect([await kept(), await readdir(join(cache, 'new'))]).toEqual([[], []]);
   expect(events.map((event) => event.split(' ')[0])).toEqual(
