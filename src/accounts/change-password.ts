@@ -7,8 +7,8 @@ import { countAttempt, giveBackAttempt } from './limits.js';
 import { hashPassword, verifyPassword } from './passwords.js';
 
 /**
- * Sets the caller's password and ends their other sessions; answers how many. Guesses by an open session are limited for
- * that session: strangers who fail to sign in keep nobody from changing their password.
+ * Sets the caller's password and ends their other sessions; returns how many. Attempts are limited per session, so that
+ * failed sign-ins of strangers cannot block a change of the password.
  */
 export async function changePassword(
   deps: Pick<Deps, 'db'>,
@@ -20,7 +20,7 @@ export async function changePassword(
   const attempt = { 'password-session': caller.session ?? person.id };
   await countAttempt(deps, attempt);
   const { hash, right } = await testPassword(deps, person.id, current).catch(async (error: unknown) => {
-    // No password was tested (overload, a database that does not answer): it was not a guess.
+    // No password was checked (overload, or the database did not answer), so the attempt does not count.
     await giveBackAttempt(deps, attempt);
     throw error;
   });

@@ -3,12 +3,12 @@ import { isRecord } from '../shared/json.js';
 import type { AppEnv } from './env.js';
 import { takeBody } from './take-body.js';
 
-/** What says which act is meant is short. */
+/** Bodies that select an operation are short. */
 const MAX_BYTES = 64 * 1024;
 
 /**
- * The JSON object of a request that is about to be refused, to name the role that its act needs. Empty for a body that
- * is long, slow or anything else: then the refusal names the role of the route.
+ * The JSON object of a request that is about to be refused, to find the role that its operation needs. Empty when the
+ * body is long, slow or not a JSON object; the refusal then names the route's role.
  */
 export async function sentBody(c: Context): Promise<Readonly<Record<string, unknown>>> {
   try {
