@@ -3,7 +3,7 @@ import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { audit } from './audit.js';
 import { endOthers } from './end-sessions.js';
-import { countAttempt, giveBackAttempt } from './limits.js';
+import { countAttempt, undoAttempt } from './limits.js';
 import { hashPassword, verifyPassword } from './passwords.js';
 
 /**
@@ -21,11 +21,11 @@ export async function changePassword(
   await countAttempt(deps, attempt);
   const { hash, right } = await testPassword(deps, person.id, current).catch(async (error: unknown) => {
     // No password was checked (overload, or the database did not answer), so the attempt does not count.
-    await giveBackAttempt(deps, attempt);
+    await undoAttempt(deps, attempt);
     throw error;
   });
   if (!right) throw new Refusal('forbidden', 'current: this is not your password', { code: 'bad-credentials' });
-  await giveBackAttempt(deps, attempt);
+  await undoAttempt(deps, attempt);
   if (next === current) throw new Refusal('refused', 'next: this is your password already, choose another');
   const passwordHash = await hashPassword(next);
   return deps.db.transaction(async (sql) => {

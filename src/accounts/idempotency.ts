@@ -107,12 +107,12 @@ export async function renewIdempotencyKey(deps: Pick<Deps, 'db'>, { tenant, key,
  * Saves the answer in the transaction of its effect. Refuses, and so rolls back, when another request holds the key by
  * now.
  */
-export async function settleAnswer(sql: Sql, held: HeldKey, answer: KeptAnswer): Promise<void> {
+export async function saveAnswerInTransaction(sql: Sql, held: HeldKey, answer: KeptAnswer): Promise<void> {
   if (!(await writeAnswer(sql, held, answer))) throw inFlight();
 }
 
 /** Saves the answer, unless another request holds the key by now. */
-export async function keepAnswer(deps: Deps, held: HeldKey, answer: KeptAnswer): Promise<void> {
+export async function saveAnswer(deps: Deps, held: HeldKey, answer: KeptAnswer): Promise<void> {
   await writeAnswer(deps.db, held, answer);
 }
 

@@ -128,7 +128,7 @@ export async function countAttempt(
  * Undoes what `countAttempt` counted, once the attempt turned out to be honest. Counting first ensures that concurrent
  * guesses cannot exceed the limit.
  */
-export async function giveBackAttempt({ db }: Pick<Deps, 'db'>, attempts: Attempts): Promise<void> {
+export async function undoAttempt({ db }: Pick<Deps, 'db'>, attempts: Attempts): Promise<void> {
   await Promise.all(countersOf(db, attempts).map(({ limiter, key }) => limiter.giveBack(key)));
 }
 

@@ -6,7 +6,7 @@ import type { Caller } from '../shared/roles.js';
 import { audit } from './audit.js';
 import { authenticateSession } from './authenticate-session.js';
 import { hashKey } from './key-format.js';
-import { type Attempts, callerOf, countAttempt, giveBackAttempt, slowDown } from './limits.js';
+import { type Attempts, callerOf, countAttempt, slowDown, undoAttempt } from './limits.js';
 import { assertRoomForPassword, verifyPassword } from './passwords.js';
 import { randomCode } from './primitives.js';
 
@@ -41,11 +41,11 @@ export async function logIn(
     await giveBack();
     throw error;
   });
-  if (!member || !right) throw wrong();
+  if (!member || !right) throw badCredentials();
   await giveBack();
   const token = await deps.db.transaction((sql) => startSession(sql, { ...member, email }, browser));
   const session = await authenticateSession(deps, token, browser.address);
-  if (!session) throw wrong();
+  if (!session) throw badCredentials();
   return { caller: session.caller, token };
 }
 
@@ -76,7 +76,7 @@ async function countLogin(deps: Deps, email: string, browser: Browser): Promise<
   const device = await knownDevice(deps, email, browser.replaces);
   const attempt = device === null ? attemptsOf(deps, email, browser) : { 'password-session': device };
   await countAttempt(deps, attempt, assertRoomForPassword);
-  const giveBack = () => giveBackAttempt(deps, attempt);
+  const giveBack = () => undoAttempt(deps, attempt);
   if (device !== null) return giveBack;
   try {
     const forget = await slowDown(deps, email);
@@ -110,7 +110,7 @@ async function knownDevice({ db }: Pick<Deps, 'db'>, email: string, token: strin
   return session?.id ?? null;
 }
 
-function wrong(): Refusal {
+function badCredentials(): Refusal {
   return new Refusal('unauthenticated', 'the address or the password is wrong', { code: 'bad-credentials' });
 }
 

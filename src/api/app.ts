@@ -12,7 +12,7 @@ import { onError } from './errors.js';
 import { createNotFound } from './not-found.js';
 import { requestLog } from './request-log.js';
 import { routes as allRoutes } from './routes/index.js';
-import { useValidatorWords } from './validator-words.js';
+import { useValidatorMessages } from './validator-words.js';
 
 export type App = OpenAPIHono<AppEnv>;
 
@@ -25,7 +25,7 @@ function answerExactly(c: Context): void {
 
 /** The whole API over these deps. Tests pass their own route table. */
 export function createApp(deps: Deps, routes: readonly Route[] = allRoutes): App {
-  useValidatorWords();
+  useValidatorMessages();
   const app = new OpenAPIHono<AppEnv>();
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', {
     type: 'http',

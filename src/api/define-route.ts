@@ -4,7 +4,7 @@ import type { JSONValue } from 'hono/utils/types';
 import { withClosedQuery } from './closed-query.js';
 import { describeAnswers, type SentHeader } from './described-answers.js';
 import type { Access, AppEnv, EnvOf, GuardedEnv } from './env.js';
-import { createGuard, inOrder, type Needs, type Refused } from './guard.js';
+import { createGuard, missingFirst, type Needs, type Refused } from './guard.js';
 import { refuseIdempotencyKey, withIdempotency } from './idempotency.js';
 import { operationIdOf } from './operation-id.js';
 import { readBody } from './read-body.js';
@@ -34,7 +34,7 @@ export interface RouteDefinition<R extends RouteConfig, A extends Access> {
   readonly handle: Handle<R, EnvOf<A>>;
   /**
    * For a POST that starts or creates something: honours the header `Idempotency-Key`. `settled` is a verb that calls
-   * `c.var.once` in its transaction, so that the same request may take over when its process has died. `natural` is a
+   * `c.var.recordAnswer` in its transaction, so that the same request may take over when its process has died. `natural` is a
    * POST that is idempotent by itself, so the header changes nothing. Any other POST refuses the header, except one
    * whose address carries a token and that detects repetitions itself.
    */
@@ -96,7 +96,7 @@ export function defineRoute<R extends RouteConfig, const A extends Access>(defin
   const onKey = onKeyOf({ access, method: route.method, idempotent: definition.idempotent });
   const isHonoured = onKey === 'honour';
   const isSettled = definition.idempotent === 'settled';
-  const handle = inOrder(definition.handle as unknown as (c: Context<AppEnv>) => Promise<Response>);
+  const handle = missingFirst(definition.handle as unknown as (c: Context<AppEnv>) => Promise<Response>);
   const declared = {
     ...route,
     operationId: route.operationId ?? operationIdOf(route.method, route.path),

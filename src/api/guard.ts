@@ -44,13 +44,13 @@ export function createGuard({ access, find, page, needs, refused }: Guarded): Mi
     const caller = await callerOrSignIn(c);
     if (caller instanceof Response) return caller;
     c.set('caller', caller);
-    refuseStrangeName(c.req.param('ws'));
+    requireValidName(c.req.param('ws'));
     finders.set(c, find ?? findPathWorkspace);
     const refusal = refusalFor(access, caller);
     if (refusal) {
       await requireThing(c);
       await refused?.(c as Context<GuardedEnv>, refusal);
-      throw await ofAct(c as Context<GuardedEnv>, refusal, needs);
+      throw await refusalForRequest(c as Context<GuardedEnv>, refusal, needs);
     }
     refuseCrossSite(c, caller, page);
     await next();
@@ -81,7 +81,7 @@ export async function requireThing(c: Context): Promise<void> {
 }
 
 /** Some handlers find faults in the input before they look for the object: this restores the order. */
-export function inOrder<T>(work: (c: Context<AppEnv>) => Promise<T>): (c: Context<AppEnv>) => Promise<T> {
+export function missingFirst<T>(work: (c: Context<AppEnv>) => Promise<T>): (c: Context<AppEnv>) => Promise<T> {
   return async (c) => {
     try {
       return await work(c);
@@ -95,7 +95,7 @@ export function inOrder<T>(work: (c: Context<AppEnv>) => Promise<T>): (c: Contex
 const INPUT_FAULTS: readonly RefusalKind[] = ['malformed', 'refused', 'timed_out', 'too_large', 'unsupported_type'];
 
 /** Rejects names that no workspace can have; Postgres cannot take some of them as a parameter (NUL, for example). */
-function refuseStrangeName(name: string | undefined): void {
+function requireValidName(name: string | undefined): void {
   if (name !== undefined && !/^[\w.-]{1,255}$/.test(name)) throw notFound('workspace');
 }
 
@@ -111,7 +111,7 @@ function refusalFor(access: Exclude<Access, 'open' | 'token'>, caller: Caller): 
 }
 
 /** The refusal for a too low role, with the role that this request needs, so that the caller need not ask twice. */
-async function ofAct(c: Context<GuardedEnv>, refusal: Refusal, needs: Needs | null): Promise<Refusal> {
+async function refusalForRequest(c: Context<GuardedEnv>, refusal: Refusal, needs: Needs | null): Promise<Refusal> {
   const { need } = refusal.details;
   if (needs === null || typeof need !== 'string' || !isRole(need)) return refusal;
   const more = await needs(c);

@@ -5,12 +5,12 @@ import {
   claimIdempotencyKey,
   type HeldKey,
   type KeptAnswer,
-  keepAnswer,
   LEASE_SECONDS,
   type RecordAnswer,
   releaseIdempotencyKey,
   renewIdempotencyKey,
-  settleAnswer,
+  saveAnswer,
+  saveAnswerInTransaction,
 } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { toJson } from '../shared/exact-json.js';
@@ -44,9 +44,9 @@ export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response
     const kept = await claimIdempotencyKey(deps, { ...held, bodyHash: await hashCall(c), leased: settled });
     if (kept) return replay(kept);
     failpoint('key-claimed');
-    if (settled) c.set('recordAnswer', (status) => settleWith(held, status));
+    if (settled) c.set('recordAnswer', (status) => answerRecorder(held, status));
     let unsure = false;
-    const lease = settled ? keepLease(deps, held) : undefined;
+    const lease = settled ? renewLease(deps, held) : undefined;
     const response = await handle(c)
       .catch((error: Error) => {
         unsure = isUnsure(error);
@@ -57,7 +57,7 @@ export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response
     failpoint('answer-unsent');
     const isAnswer = response.status < 500 && response.status !== 429 && response.status !== CLIENT_LEFT;
     if (!isAnswer) await releaseIdempotencyKey(deps, held);
-    else await keepAnswer(deps, held, await toKept(response));
+    else await saveAnswer(deps, held, await toKept(response));
     return response;
   };
 }
@@ -78,13 +78,13 @@ export function refuseIdempotencyKey(handle: (c: Context<AppEnv>) => Promise<Res
 }
 
 /** A failed renewal is made up for by the next one; a late one finds that another request holds the key. */
-function keepLease(deps: Deps, held: HeldKey): NodeJS.Timeout {
+function renewLease(deps: Deps, held: HeldKey): NodeJS.Timeout {
   return setInterval(() => void renewIdempotencyKey(deps, held).catch(() => undefined), (LEASE_SECONDS * 1_000) / 3);
 }
 
-function settleWith(held: HeldKey, status: ContentfulStatusCode): RecordAnswer {
+function answerRecorder(held: HeldKey, status: ContentfulStatusCode): RecordAnswer {
   const headers = { 'content-type': 'application/json' };
-  return (sql, body) => settleAnswer(sql, held, { status, headers, body: toJson(body) });
+  return (sql, body) => saveAnswerInTransaction(sql, held, { status, headers, body: toJson(body) });
 }
 
 function checkKey(key: string): string {

@@ -8,8 +8,8 @@ import { duplicateKey } from '../shared/json-keys.js';
 import { jsonShapeFault } from '../shared/json-shape.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Access, AppEnv } from './env.js';
-import { inOrder, requireThing } from './guard.js';
-import { BodyBudget, declaredLength, takeBody } from './take-body.js';
+import { missingFirst, requireThing } from './guard.js';
+import { BodyBudget, declaredLength, readRawBody } from './take-body.js';
 
 const JSON_TYPE = /^application\/([\w.-]+\+)?json$/i;
 const FORM_TYPE = /^application\/x-www-form-urlencoded$/i;
@@ -46,32 +46,32 @@ export function readBody(route: RouteConfig, options: ReadBodyOptions): Middlewa
     if (c.req.method === 'GET' || c.req.method === 'HEAD') return next();
     const type = typeOf(c);
     const isJson = takesJson && (!takesOther || JSON_TYPE.test(type));
-    await inOrder(async () => {
+    await missingFirst(async () => {
       if (isJson && type !== '' && !JSON_TYPE.test(type)) throw notJson();
       const encoding = c.req.header('content-encoding');
       contentCoding(encoding);
-      const taken = await takeProven(c, options);
-      const body = isRaw ? taken : await decodeContent(taken, { header: encoding, maxBytes: options.maxBytes });
-      keep(c, { arrayBuffer: bufferOf(body) });
+      const bytes = await readProven(c, options);
+      const body = isRaw ? bytes : await decodeContent(bytes, { header: encoding, maxBytes: options.maxBytes });
+      setBody(c, { arrayBuffer: bufferOf(body) });
       if (isJson) readJson(c, body, isOptional);
-      else if (!isRaw && FORM_TYPE.test(type)) keep(c, { formData: readForm(c, body) });
+      else if (!isRaw && FORM_TYPE.test(type)) setBody(c, { formData: readForm(c, body) });
     })(c);
     await next();
   };
 }
 
-async function takeProven(
+async function readProven(
   c: Context<AppEnv>,
   { access, maxBytes, provenByBody }: ReadBodyOptions,
 ): Promise<Uint8Array> {
   const declared = declaredLength(c);
   if (declared !== null && declared > maxBytes) throw bodyTooLarge(maxBytes);
   if (access === 'token' && (declared === null || declared > FREE_BYTES)) await requireThing(c);
-  return takeBody(c, { maxBytes, unproven: provenByBody ? unprovenBodies : null });
+  return readRawBody(c, { maxBytes, unproven: provenByBody ? unprovenBodies : null });
 }
 
 /** Stores the body as the framework would, so that validators and handlers find it. */
-function keep(c: Context<AppEnv>, read: Readonly<Record<string, unknown>>): void {
+function setBody(c: Context<AppEnv>, read: Readonly<Record<string, unknown>>): void {
   for (const [key, value] of Object.entries(read)) Object.assign(c.req.bodyCache, { [key]: Promise.resolve(value) });
 }
 
@@ -93,7 +93,7 @@ function readJson(c: Context<AppEnv>, bytes: Uint8Array, isOptional: boolean): v
   const value = parse(text);
   refuseDuplicateKey(text);
   refuseHalfPairs(text, value);
-  keep(c, { text });
+  setBody(c, { text });
   // The framework would parse the text again and round large integers.
   c.req.json = <T>() => Promise.resolve(value as T);
 }

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { isRecord } from '../shared/json.js';
 import type { AppEnv } from './env.js';
-import { takeBody } from './take-body.js';
+import { readRawBody } from './take-body.js';
 
 /** Bodies that select an operation are short. */
 const MAX_BYTES = 64 * 1024;
@@ -12,7 +12,7 @@ const MAX_BYTES = 64 * 1024;
  */
 export async function sentBody(c: Context): Promise<Readonly<Record<string, unknown>>> {
   try {
-    const bytes = await takeBody(c as Context<AppEnv>, { maxBytes: MAX_BYTES, unproven: null });
+    const bytes = await readRawBody(c as Context<AppEnv>, { maxBytes: MAX_BYTES, unproven: null });
     const body: unknown = JSON.parse(bytes.toString('utf8'));
     return isRecord(body) ? body : {};
   } catch {

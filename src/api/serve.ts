@@ -63,7 +63,7 @@ function urlOf(server: Server, host: string): string {
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(new Error(sayWhy(error, host, port), { cause: error })),
+      reject(new Error(listenErrorText(error, host, port), { cause: error })),
     );
     server.listen(port, host, resolve);
   });
@@ -71,14 +71,14 @@ function listen(server: Server, host: string, port: number): Promise<void> {
 
 const REASONS: Readonly<Record<string, (host: string, port: number) => string>> = {
   EADDRINUSE: (host, port) =>
-    `port ${port} on ${host} is taken: stop what listens there, or set SERVICE_PORT to another (0 takes any free one)`,
+    `port ${port} on ${host} is in use: stop the program that listens there, or set SERVICE_PORT to another (0 takes any free one)`,
   EACCES: (_host, port) => `this user may not listen on port ${port}: set SERVICE_PORT to one above 1023`,
   EADDRNOTAVAIL: (host) =>
     `${host} is not an address of this machine: set SERVICE_HOST to one of its addresses, or to 0.0.0.0 for all`,
   ENOTFOUND: (host) => `the host name ${host} is unknown: set SERVICE_HOST to an address of this machine`,
 };
 
-function sayWhy(error: NodeJS.ErrnoException, host: string, port: number): string {
+function listenErrorText(error: NodeJS.ErrnoException, host: string, port: number): string {
   return REASONS[error.code ?? '']?.(host, port) ?? `cannot listen on ${host}:${port}: ${error.message}`;
 }
 

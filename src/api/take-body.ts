@@ -49,26 +49,26 @@ export function declaredLength(c: Context<AppEnv>): number | null {
 }
 
 /** The raw bytes of the body. Throws without a response when the client has left. */
-export async function takeBody(c: Context<AppEnv>, rules: BodyRules): Promise<Buffer> {
+export async function readRawBody(c: Context<AppEnv>, rules: BodyRules): Promise<Buffer> {
   const declared = declaredLength(c);
   if (declared === 0) return Buffer.alloc(0);
   if (declared !== null && declared > rules.maxBytes) throw bodyTooLarge(rules.maxBytes);
   // Do not read the request's own web stream: cancelling it closes the connection before the refusal is sent.
   const source = c.env?.incoming ?? Readable.fromWeb(c.req.raw.body as never);
-  return takeBytes(source, rules);
+  return readBytes(source, rules);
 }
 
 /** Reads the stream to its end. On a refusal the stream is paused and not destroyed. */
-export function takeBytes(source: Readable, { maxBytes, unproven, deadline = DEADLINE }: BodyRules): Promise<Buffer> {
+export function readBytes(source: Readable, { maxBytes, unproven, deadline = DEADLINE }: BodyRules): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const clock = createBodyClock(deadline);
     let bytes = 0;
     const timer = setInterval(() => {
       const late = clock.fault(bytes);
-      if (late !== null) settle(() => reject(late));
+      if (late !== null) finish(() => reject(late));
     }, 1_000);
-    const settle = (act: () => void) => {
+    const finish = (act: () => void) => {
       clearInterval(timer);
       for (const [event, heard] of listeners) source.off(event, heard);
       // The stream may fail after the refusal, when the connection closes.
@@ -82,16 +82,16 @@ export function takeBytes(source: Readable, { maxBytes, unproven, deadline = DEA
         if (bytes + chunk.length > maxBytes) throw bodyTooLarge(maxBytes);
         unproven?.hold(chunk.length);
       } catch (error) {
-        return settle(() => reject(error));
+        return finish(() => reject(error));
       }
       bytes += chunk.length;
       clock.heard();
       chunks.push(chunk);
     };
-    const left = () => settle(() => reject(new Refusal('malformed', 'the body ended before all of it came')));
+    const left = () => finish(() => reject(new Refusal('malformed', 'the body ended before all of it came')));
     const listeners = [
       ['data', onData],
-      ['end', () => settle(() => resolve(Buffer.concat(chunks)))],
+      ['end', () => finish(() => resolve(Buffer.concat(chunks)))],
       ['error', left],
       ['close', left],
     ] as const;

@@ -71,8 +71,8 @@ function faultsOf(issue: ZodError['issues'][number], sent: Sent): (() => Fault)[
   const at = issue.path.slice(0, -1);
   const value = valueAt(sent.data, at);
   const known = keysAt(sent.schema, at);
-  const strange = Object.keys(isRecord(value) ? value : {}).filter((key) => !known.includes(key));
-  return [...strange.map((key) => () => unknownAt(at, key, sent)), fault];
+  const unknown = Object.keys(isRecord(value) ? value : {}).filter((key) => !known.includes(key));
+  return [...unknown.map((key) => () => unknownAt(at, key, sent)), fault];
 }
 
 function unknownAt(at: Path, key: string, sent: Sent): Fault {

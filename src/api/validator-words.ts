@@ -6,7 +6,7 @@ type RawIssue = Parameters<NonNullable<ReturnType<typeof z.config>['customError'
  * Messages for values that do not match their schema. They replace the library's own, which name its types and do not
  * say what to send; a schema's own message stays.
  */
-export function useValidatorWords(): void {
+export function useValidatorMessages(): void {
   z.config({ customError: (issue) => wordsFor(issue) });
 }
 

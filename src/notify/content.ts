@@ -1,9 +1,9 @@
 import type { Json } from '../shared/json.js';
-import { EVENTS, type NoticeData, type ToldEvent } from './events.js';
+import { EVENTS, type NoticeData, type NotificationEvent } from './events.js';
 
 /** A notification's content without its links. The fields are those of the POST's body. */
 export interface NotificationContent {
-  readonly event: ToldEvent;
+  readonly event: NotificationEvent;
   readonly account: string;
   readonly workspace: string | null;
   readonly run: string | null;
@@ -21,7 +21,7 @@ export interface NotificationContent {
 }
 
 export interface Facts {
-  readonly event: ToldEvent;
+  readonly event: NotificationEvent;
   readonly data: NoticeData;
   readonly account: string;
   readonly workspace: string | null;

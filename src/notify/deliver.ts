@@ -54,14 +54,16 @@ export async function claimNotification(
 
 /** Makes one delivery attempt and records its outcome. */
 export async function deliver(deps: Deps, row: NotificationRow): Promise<void> {
-  if (row.park !== null && !(await isOpen(deps, row.park))) return end(deps, row, 'dropped', 'it was decided before');
-  if (row.channel === 'mail' && (await hasLostAccess(deps, row))) return end(deps, row, 'dropped', LOST_ACCESS);
+  if (row.park !== null && !(await isOpen(deps, row.park)))
+    return recordOutcome(deps, row, 'dropped', 'it was decided before');
+  if (row.channel === 'mail' && (await hasLostAccess(deps, row)))
+    return recordOutcome(deps, row, 'dropped', LOST_ACCESS);
   const outcome = await send(deps, row).catch(
     (error: unknown): Sent => ({ sent: false, reason: errorMessage(error), final: false }),
   );
   if (outcome.sent) {
     failpoint('notification-sent');
-    return end(deps, row, 'sent', null);
+    return recordOutcome(deps, row, 'sent', null);
   }
   const pause = outcome.final ? undefined : PAUSES[row.tries - 1];
   if (pause === undefined) {
@@ -69,7 +71,7 @@ export async function deliver(deps: Deps, row: NotificationRow): Promise<void> {
       { notification: row.id, tenant: row.tenantId, reason: outcome.reason },
       'notification failed permanently',
     );
-    return end(deps, row, 'failed', outcome.reason);
+    return recordOutcome(deps, row, 'failed', outcome.reason);
   }
   // Up to 20 % jitter, so that notifications that failed together do not retry together.
   const pauseMs = pause * 1_000 * (1 + Math.random() / 5);
@@ -103,7 +105,12 @@ async function hasLostAccess({ db }: Pick<Deps, 'db'>, row: NotificationRow): Pr
 }
 
 /** The condition on `tries` drops the outcome of a try whose lease another try took over. */
-async function end({ db }: Pick<Deps, 'db'>, row: NotificationRow, state: string, why: string | null): Promise<void> {
+async function recordOutcome(
+  { db }: Pick<Deps, 'db'>,
+  row: NotificationRow,
+  state: string,
+  why: string | null,
+): Promise<void> {
   await db.query({
     name: 'end-notification',
     text: `UPDATE notification SET state = $3, ended_at = now(), last_error = $4 WHERE id = $1 AND tries = $2 AND state = 'pending'`,
@@ -126,8 +133,8 @@ const CHANNELS = {
   },
   post: async (deps, row, content) => {
     const links = await linksOf(deps, row, content, WEBHOOK);
-    const { at, ...said } = content;
-    const body = { ...said, runUrl: runUrlOf(deps, content), ...links, at };
+    const { at, ...fields } = content;
+    const body = { ...fields, runUrl: runUrlOf(deps, content), ...links, at };
     return sendPost(deps, { id: row.id, tenant: row.tenantId, url: row.target, body: body as Json });
   },
 } as const satisfies Record<NotificationRow['channel'], Send>;
@@ -154,16 +161,16 @@ async function linksOf(
   if (park === null || runId === null || workspace === null) return null;
   const link: LinkOf = { tenant: tenantId, workspace, runId, park, to };
   const links = approveLinks(deps, link);
-  if (links === null) sayOnce(deps);
+  if (links === null) warnAboutLinks(deps);
   return links !== null && (await opensGate(deps.db, link)) ? links : null;
 }
 
-const told = new WeakSet<object>();
+const warned = new WeakSet<object>();
 
 /** Logs once per worker. */
-function sayOnce({ log, config }: Deps): void {
-  if (told.has(config)) return;
-  told.add(config);
+function warnAboutLinks({ log, config }: Deps): void {
+  if (warned.has(config)) return;
+  warned.add(config);
   log.warn(
     {},
     'notifications carry no approve links: set SERVICE_PUBLIC_URL to the address that people reach this service at',

@@ -2,7 +2,7 @@ import type { Json } from '../shared/json.js';
 import type { NotifyEvent } from '../workspace/index.js';
 
 /** The events that notifications report: those of `notify.events`, and the test. */
-export type ToldEvent = NotifyEvent | 'test';
+export type NotificationEvent = NotifyEvent | 'test';
 
 export type NoticeData = Readonly<Record<string, Json>>;
 
@@ -37,15 +37,15 @@ export const EVENTS = {
   'connection.expired': row(({ secret }) => `the connection ${secret} has to be made again`),
   'credit.low': row(() => 'the credit is low'),
   test: row(() => 'a test of notifications', { byDefault: true }),
-} as const satisfies Record<ToldEvent, EventRow>;
+} as const satisfies Record<NotificationEvent, EventRow>;
 
 /** Run events that have another name in notifications. */
-const RENAMED: Readonly<Record<string, ToldEvent>> = {
+const RENAMED: Readonly<Record<string, NotificationEvent>> = {
   'approval.requested': 'approval.waiting',
   'approval.escalated': 'approval.waiting',
 };
 
-export function eventOf(name: string): ToldEvent | null {
+export function eventOf(name: string): NotificationEvent | null {
   const renamed = RENAMED[name] ?? name;
-  return Object.hasOwn(EVENTS, renamed) ? (renamed as ToldEvent) : null;
+  return Object.hasOwn(EVENTS, renamed) ? (renamed as NotificationEvent) : null;
 }

@@ -14,7 +14,7 @@ import { type MemberOf, type Recipient, recipientsOf } from './recipients.js';
 
 const BATCH = 50;
 
-type Told = Pick<Deps, 'db' | 'keys'>;
+type ExpandDeps = Pick<Deps, 'db' | 'keys'>;
 
 interface NoticeRow {
   readonly id: bigint;
@@ -30,7 +30,7 @@ interface NoticeRow {
  * Turns notices into notifications per recipient. One transaction deletes the notices and inserts the notifications, so
  * a crash loses none and repeats none. Returns the number of notices.
  */
-export async function expandNotices(deps: Told): Promise<number> {
+export async function expandNotices(deps: ExpandDeps): Promise<number> {
   try {
     return await expandBatch(deps, null);
   } catch (error) {
@@ -43,7 +43,7 @@ export async function expandNotices(deps: Told): Promise<number> {
 }
 
 /** Expands the oldest notices, or the one with this id. */
-async function expandBatch(deps: Told, only: bigint | null): Promise<number> {
+async function expandBatch(deps: ExpandDeps, only: bigint | null): Promise<number> {
   return deps.db.transaction(async (sql) => {
     const notices = await sql.query<NoticeRow>({
       name: 'take-notices',
@@ -76,7 +76,7 @@ interface Context {
   readonly rootId: string | null;
 }
 
-async function expand(deps: Told, sql: Sql, notice: NoticeRow): Promise<void> {
+async function expand(deps: ExpandDeps, sql: Sql, notice: NoticeRow): Promise<void> {
   const event = eventOf(notice.event);
   const data = (isRecord(notice.data) ? notice.data : {}) as NoticeData;
   const context = await readContext(sql, notice, typeof data.park === 'string' ? data.park : null);

@@ -2,7 +2,7 @@ import type { Deps } from '../deps.js';
 import { type PageInput, timeCursors } from '../shared/cursor.js';
 import { isRecord, type Json } from '../shared/json.js';
 import type { Caller } from '../shared/roles.js';
-import { requireWhole } from './require-whole.js';
+import { requireFullAccess } from './require-whole.js';
 
 const cursors = timeCursors('notifications');
 
@@ -44,7 +44,7 @@ export async function listNotifications(
   caller: Caller,
   { limit, cursor }: PageInput,
 ): Promise<{ readonly notifications: readonly NotificationView[]; readonly next: string | null }> {
-  requireWhole(caller);
+  requireFullAccess(caller);
   const after = cursors.read(cursor);
   const rows = await db.query<Row>({
     name: 'list-notifications',

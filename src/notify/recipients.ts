@@ -1,6 +1,6 @@
 import type { Targets } from '../runs/index.js';
 import { atLeast, isRole, type Role } from '../shared/roles.js';
-import { EVENTS, type ToldEvent } from './events.js';
+import { EVENTS, type NotificationEvent } from './events.js';
 
 export interface MemberOf {
   readonly email: string;
@@ -12,8 +12,8 @@ export interface Recipient {
   readonly target: string;
 }
 
-interface Told {
-  readonly event: ToldEvent;
+interface Selection {
+  readonly event: NotificationEvent;
   readonly targets: Targets;
   /** The gate's deciders: `human`, `owner`, `role:<role>` or an address; empty without a gate. */
   readonly deciders: readonly string[];
@@ -35,7 +35,7 @@ export function recipientsOf({
   members,
   besides = [],
   onlyDeciders,
-}: Told): readonly Recipient[] {
+}: Selection): readonly Recipient[] {
   const row = EVENTS[event];
   const isWanted = !onlyDeciders && (targets.events === null ? row.byDefault : targets.events.includes(event));
   const named = row.toDeciders ? deciders.flatMap((who) => addressesOf(who, members)) : [];

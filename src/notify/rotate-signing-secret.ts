@@ -1,7 +1,7 @@
 import { audit } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
-import { requireWhole } from './require-whole.js';
+import { requireFullAccess } from './require-whole.js';
 import { signingSecret } from './sign.js';
 
 /**
@@ -9,7 +9,7 @@ import { signingSecret } from './sign.js';
  * by the previous secret too for one day.
  */
 export async function rotateSigningSecret(deps: Deps, caller: Caller): Promise<{ readonly secret: string }> {
-  requireWhole(caller);
+  requireFullAccess(caller);
   const version = await deps.db.transaction(async (sql) => {
     const [row] = await sql.query<{ version: number }>(
       'UPDATE tenant SET notify_key = notify_key + 1, notify_key_at = now() WHERE id = $1 RETURNING notify_key AS version',

@@ -8,7 +8,7 @@ import type { Caller } from '../shared/roles.js';
 import { contentOf } from './content.js';
 import { LOST_ACCESS, send } from './deliver.js';
 import { recipientsOf } from './recipients.js';
-import { requireWhole } from './require-whole.js';
+import { requireFullAccess } from './require-whole.js';
 
 export interface TestOutcome {
   readonly channel: string;
@@ -34,7 +34,7 @@ export async function sendTest(
   caller: Caller,
   { workspace }: { readonly workspace?: string | undefined },
 ): Promise<{ readonly results: readonly TestOutcome[] }> {
-  requireWhole(caller);
+  requireFullAccess(caller);
   const [row] = await deps.db.query<Row>(
     `SELECT t.name AS account, t.notify AS "accountNotify", v.index->'notify' AS "workspaceNotify", w.id AS "workspaceId"
       FROM tenant t LEFT JOIN workspace w ON w.tenant_id = t.id AND w.name = $2

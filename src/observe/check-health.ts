@@ -2,7 +2,7 @@ import type { Health } from '../contract/health.js';
 import { WORKER_LIVES } from '../db/index.js';
 import type { Deps } from '../deps.js';
 import type { EndpointHealth } from '../models/contract.js';
-import { endpointsTold, joinEndpoints } from './endpoints.js';
+import { endpointViews, joinEndpoints } from './endpoints.js';
 
 /** The time limit of each probe. Probes run in parallel, so one that hangs delays no other. */
 const LIMIT_MS = 1_500;
@@ -29,7 +29,7 @@ export async function checkHealth(deps: Deps): Promise<Health> {
     database: database ? 'ok' : 'down',
     redis: 'off',
     temporal: temporal ? 'ok' : 'down',
-    ...endpointsTold(endpointsOf(deps, workers)),
+    ...endpointViews(endpointsOf(deps, workers)),
     sandbox: sandboxOf(deps, workers),
   };
 }
@@ -43,8 +43,8 @@ function sandboxOf(deps: Deps, workers: readonly WorkerRow[]): Health['sandbox']
 
 /** Reads the endpoints of a worker in this process directly, since its last heartbeat may be outdated. */
 function endpointsOf({ config, models }: Deps, workers: readonly WorkerRow[]): readonly EndpointHealth[] {
-  const told = config.role === 'all' && workers.length <= 1 ? [] : workers.map((worker) => worker.models);
-  return joinEndpoints([models.failing(), ...told]);
+  const reported = config.role === 'all' && workers.length <= 1 ? [] : workers.map((worker) => worker.models);
+  return joinEndpoints([models.failing(), ...reported]);
 }
 
 function aliveWorkers(deps: Deps): Promise<WorkerRow[]> {

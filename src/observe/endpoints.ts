@@ -21,7 +21,7 @@ function join(a: EndpointHealth, b: EndpointHealth): EndpointHealth {
   };
 }
 
-export function endpointsTold(endpoints: readonly EndpointHealth[]): Pick<Health, 'circuits' | 'models'> {
+export function endpointViews(endpoints: readonly EndpointHealth[]): Pick<Health, 'circuits' | 'models'> {
   const iso = (ms: number) => new Date(ms).toISOString();
   return {
     circuits: endpoints.flatMap(({ endpoint, until }) =>

@@ -76,7 +76,7 @@ export async function beginRun(
 }
 
 /** Dispatches the outbox after the commit. The answer does not wait for Temporal: a periodic sweep retries. */
-export function tellBegun(deps: Deps, { moved, stopped }: BegunRun): void {
+export function announceStarted(deps: Deps, { moved, stopped }: BegunRun): void {
   failpoint('run-committed');
   for (const id of stopped) abortLive(id);
   void announceRuns(deps, moved);

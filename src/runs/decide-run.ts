@@ -15,7 +15,7 @@ import { budgetOf, decideBudget } from './decide-budget.js';
 import { refuseFaults } from './faults.js';
 import type { GateMark } from './gate-mark.js';
 import { assertMayDecide, mayDecide } from './may-decide.js';
-import { namedIn, pickGate } from './pick-gate.js';
+import { gateNamedIn, pickGate } from './pick-gate.js';
 import { auditRefusal } from './refused-decision.js';
 import { type LockedRun, lockRun, type OpenPark, starterOf } from './run-rows.js';
 import { readWork } from './step-work.js';
@@ -76,14 +76,14 @@ export async function decideRunIn(
 }
 
 async function decide(deps: Deps, caller: Caller, input: Ask): Promise<Decided> {
-  const { answer, also } = await deps.db
+  const { answer, otherRuns } = await deps.db
     .transaction((sql) => decideIn(deps, caller, { sql, input }))
     .catch(async (error: unknown) => {
       await auditRefusal(deps, caller, input, error);
       throw error;
     });
   failpoint(input.decision === 'approve' && answer.decided < answer.need ? 'vote-counted' : 'decision-committed');
-  void announceRuns(deps, [input.runId, ...also]);
+  void announceRuns(deps, [input.runId, ...otherRuns]);
   return answer;
 }
 
@@ -94,7 +94,7 @@ async function decideIn(
   { clock }: Deps,
   caller: Caller,
   { sql, input }: { readonly sql: Sql; readonly input: Ask },
-): Promise<{ readonly answer: Decided; readonly also: readonly string[] }> {
+): Promise<{ readonly answer: Decided; readonly otherRuns: readonly string[] }> {
   const run = await lockRun(sql, await input.find(sql), input.runId);
   refuseEval(run);
   const nowMs = clock.now();
@@ -105,16 +105,16 @@ async function decideIn(
   const actor = assertMayDecide(moment, caller);
   const before = readVotes(park.votes);
   if (isRepeated(before, vote)) {
-    return { answer: { ok: true, decided: approvalsIn(before), need: park.need }, also: [] };
+    return { answer: { ok: true, decided: approvalsIn(before), need: park.need }, otherRuns: [] };
   }
   await assertFits(sql, run, gate, vote);
   // The caller decides as the person the gate escalates to, so the escalation event comes first.
   if (!mayDecide({ ...moment, gate: { ...gate, escalate: null } }, caller))
     await escalateGate(sql, { ...park, run: run.id });
-  const { also, ...answer } = await count(sql, run, park, { actor, mark, vote, votes: withVote(before, vote) });
+  const { otherRuns, ...answer } = await count(sql, run, park, { actor, mark, vote, votes: withVote(before, vote) });
   await audit(sql, caller, 'run.decide', run.id, auditDetail(park, { actor, mark, vote }));
   await input.recordAnswer?.(sql, answer);
-  return { answer, also };
+  return { answer, otherRuns };
 }
 
 /** Decisions of an eval run come from its case only. */
@@ -138,7 +138,7 @@ function voteOf(caller: Caller, input: Decision, nowMs: number): Vote {
     note: noteOf(input),
     ...(form === undefined ? {} : { form }),
     ...(edits === undefined || Object.keys(edits).length === 0 ? {} : { edits }),
-    ...namedIn(input),
+    ...gateNamedIn(input),
   };
 }
 
@@ -193,7 +193,7 @@ interface Ballot {
 
 interface Counted extends Decided {
   /** Other runs that continue after this decision. */
-  readonly also: readonly string[];
+  readonly otherRuns: readonly string[];
 }
 
 /** Counts each person once. The first rejection closes the gate; the last approval needed opens it. */
@@ -236,8 +236,8 @@ async function count(sql: Sql, run: LockedRun, park: OpenPark, ballot: Ballot): 
     text: TEXTS[decision][channel],
     via: viaOf(actor),
   };
-  const also = budget ? await decideBudget(sql, { ...more, budget, votes: votes as unknown as Json }) : [];
-  return { ok: true, decided: approvals, need: park.need, also };
+  const otherRuns = budget ? await decideBudget(sql, { ...more, budget, votes: votes as unknown as Json }) : [];
+  return { ok: true, decided: approvals, need: park.need, otherRuns };
 }
 
 async function editSteps(sql: Sql, run: LockedRun, park: OpenPark, votes: readonly Vote[]): Promise<readonly string[]> {

@@ -1,4 +1,4 @@
-export { type BegunRun, beginRun, tellBegun } from './begin-run.js';
+export { announceStarted, type BegunRun, beginRun } from './begin-run.js';
 export { type Decided, type DecideRunInput, decideRun } from './decide-run.js';
 export { deleteRun } from './delete-run.js';
 export { findRun } from './find-run.js';

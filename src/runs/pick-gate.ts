@@ -54,7 +54,7 @@ export async function pickGate(sql: Sql, run: LockedRun, { named, vote, isNew }:
 }
 
 /** The part of the request's gate that its vote records. */
-export function namedIn({ park, round, digest }: NamedGate): Pick<Vote, 'named'> {
+export function gateNamedIn({ park, round, digest }: NamedGate): Pick<Vote, 'named'> {
   if (park !== undefined || digest !== undefined) return { named: 'gate' };
   return round === undefined ? {} : { named: round };
 }

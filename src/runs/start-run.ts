@@ -4,7 +4,7 @@ import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { type Plan, validate } from '../workspace/index.js';
-import { beginRun, tellBegun } from './begin-run.js';
+import { announceStarted, beginRun } from './begin-run.js';
 import { findTarget } from './find-target.js';
 
 export interface StartRunInput {
@@ -53,7 +53,7 @@ export async function startRun(deps: Deps, caller: Caller, input: StartRunInput)
     return { begun, answer };
   });
   if (!started) return SKIPPED;
-  tellBegun(deps, started.begun);
+  announceStarted(deps, started.begun);
   return started.answer;
 }
 

@@ -25,7 +25,7 @@ export interface StreamInput {
 
 const PAGE = 500;
 /** A lost notification delays a stream by this much at most. */
-const LOOK_AGAIN_MS = 2_000;
+const READ_AGAIN_MS = 2_000;
 /** Deltas buffered for a slow client, about a megabyte; beyond that the stream resets. */
 const MOST_DELTAS = 1_000;
 
@@ -61,14 +61,14 @@ async function* follow(
   caller: Caller,
   input: StreamInput & { readonly show: Show },
 ): AsyncGenerator<StreamItem> {
-  const bell = createBell();
+  const wakeup = createWakeup();
   const deltas: Delta[] = [];
   // Watch before the snapshot is read, so that no change is missed.
   const unwatch = watchRun(deps.db, input.runId, {
-    onEvents: bell.ring,
+    onEvents: wakeup.set,
     onDelta: (delta) => {
       keepDelta(deltas, delta);
-      bell.ring();
+      wakeup.set();
     },
   });
   try {
@@ -81,14 +81,14 @@ async function* follow(
       over = snapshot.finishedAt !== null;
     }
     while (!over && !input.signal.aborted) {
-      const { run, rows } = await look(deps, input.runId, seq);
+      const { run, rows } = await readNext(deps, input.runId, seq);
       for (const row of rows) {
         seq = Number(row.seq);
         yield { event: row.type, id: String(seq), data: input.show(eventData(row)) };
       }
       for (const { kind, ...delta } of deltas.splice(0)) yield { event: kind, data: input.show(delta) };
       over = !run || (run.ended && seq >= run.lastSeq);
-      if (!over && rows.length < PAGE) await bell.wait(LOOK_AGAIN_MS, input.signal);
+      if (!over && rows.length < PAGE) await wakeup.wait(READ_AGAIN_MS, input.signal);
     }
     if (over) yield { event: 'end', data: { runId: input.runId } };
   } finally {
@@ -96,14 +96,14 @@ async function* follow(
   }
 }
 
-interface Look {
+interface NextEvents {
   /** How far the run has got; undefined when it was deleted. */
   readonly run: Pick<Found, 'lastSeq' | 'ended'> | undefined;
   readonly rows: EventRow[];
 }
 
 /** Reads the run and its events after `seq` in one statement, so that they agree. */
-async function look(deps: Deps, runId: string, seq: number): Promise<Look> {
+async function readNext(deps: Deps, runId: string, seq: number): Promise<NextEvents> {
   const rows = await deps.db.query<Found & EventRow & { seq: bigint | null }>({
     name: 'stream-look',
     text: `SELECT r.last_seq AS "lastSeq", r.finished_at IS NOT NULL AS ended, e.seq, e.type, e.data, e.at FROM run r
@@ -125,16 +125,16 @@ function eventData(row: EventRow): object {
 }
 
 /** A signal that stays set until it is awaited, so that none is lost between two reads. */
-function createBell() {
-  let rung = false;
+function createWakeup() {
+  let isSet = false;
   let wake: (() => void) | null = null;
   return {
-    ring: () => {
-      rung = true;
+    set: () => {
+      isSet = true;
       wake?.();
     },
     wait: async (ms: number, signal: AbortSignal): Promise<void> => {
-      if (!rung && !signal.aborted) {
+      if (!isSet && !signal.aborted) {
         await new Promise<void>((resolve) => {
           const done = () => {
             clearTimeout(timer);
@@ -147,7 +147,7 @@ function createBell() {
         });
         wake = null;
       }
-      rung = false;
+      isSet = false;
     },
   };
 }

@@ -18,7 +18,7 @@ export interface EventRow {
 
 const LONGEST_WHY = 200;
 
-type Say = (data: Readonly<Record<string, Json>>) => string;
+type Describe = (data: Readonly<Record<string, Json>>) => string;
 
 /** The name that the flow used, and the model it resolved to when they differ. Older runs record only the name. */
 function modelOf({ model, served }: Readonly<Record<string, unknown>>): string {
@@ -39,7 +39,7 @@ function whyText({ why, isError, preview }: Readonly<Record<string, Json>>): str
 }
 
 /** The text of each event of a step. Events of other types show their name. */
-const TEXTS: Readonly<Record<string, Say>> = {
+const TEXTS: Readonly<Record<string, Describe>> = {
   'step.started': (data) => (data.agent ? `started by ${data.agent}` : 'started'),
   'step.completed': (data) => (data.again ? `done; goes back to ${data.again}` : 'completed'),
   'step.failed': (data) => `failed: ${data.error}`,
@@ -51,17 +51,17 @@ const TEXTS: Readonly<Record<string, Say>> = {
   'step.subflow': (data) => `runs as ${data.runId}`,
   'model.started': (data) => `asks ${modelOf(data)}${data.purpose ? ' for a summary of the older turns' : ''}`,
   'model.finished': (data) =>
-    `${modelOf(data)} answered in ${data.ms} ms${data.estimated ? '; it told no usage, so its cost is estimated' : ''}`,
+    `${modelOf(data)} answered in ${data.ms} ms${data.estimated ? '; it reported no usage, so its cost is estimated' : ''}`,
   'model.cut': (data) =>
     `${modelOf(data)} broke off: ${data.error}; it counts at what was sent and received, by an estimate`,
   'budget.warning': (data) => `${data.percent} % of the run’s budget of $${data.budgetUsd} is spent`,
   'budget.reached': (data) =>
-    `the budget of ${data.of}, $${data.budgetUsd}, is used up${data.asks ? ': somebody is asked for more' : ''}`,
+    `the budget of ${data.of}, $${data.budgetUsd}, is used up${data.asks ? ': a person is asked for more' : ''}`,
   'model.failed': (data) => `no answer: ${data.error}`,
   'model.retrying': (data) => `asks again in ${data.waitMs} ms: ${data.error}`,
   'model.waiting': (data) => `asks again at ${data.until} (wait ${data.waits}): ${data.error}`,
   'turn.waiting': (data) => String(data.reason),
-  'model.fallback': (data) => `goes on with ${modelOf(data)}: ${data.error}`,
+  'model.fallback': (data) => `continues with ${modelOf(data)}: ${data.error}`,
   'model.interrupted': (data) => `a call of ${modelOf(data)} was cut off; it counts at what it had set aside`,
   'tool.started': (data) => `${data.name} ${data.args}`,
   'tool.finished': (data) =>
@@ -74,7 +74,7 @@ const TEXTS: Readonly<Record<string, Say>> = {
   'sandbox.unprepared': (data) => String(data.error),
   'approval.requested': () => 'waits for a decision',
   'approval.reminder': () => 'still waits for a decision: a reminder is due',
-  'approval.escalated': (data) => `nobody decided so far: ${data.to} may decide too`,
+  'approval.escalated': (data) => `not decided so far: ${data.to} may decide too`,
   'approval.counted': (data) => String(data.text),
   'approval.decided': (data) => String(data.text),
   'approval.timeout': () => 'nobody decided in time',

@@ -1,6 +1,6 @@
 import { audit } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
-import { tellBegun } from '../runs/index.js';
+import { announceStarted } from '../runs/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import type { Plan } from '../workspace/index.js';
@@ -39,7 +39,7 @@ export async function changeInPreview(
     await recordAnswer?.(sql, answer);
     return { run, answer };
   });
-  tellBegun(deps, begun.run);
+  announceStarted(deps, begun.run);
   return begun.answer;
 }
 

@@ -2,7 +2,7 @@ import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { changeFlow } from '../documents/index.js';
-import { type BegunRun, findTarget, tellBegun } from '../runs/index.js';
+import { announceStarted, type BegunRun, findTarget } from '../runs/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace, type WorkspaceRow } from '../workspaces/index.js';
@@ -107,7 +107,7 @@ async function change(
     await input.recordAnswer?.(sql, changed);
     return { answer: changed, begun: run };
   });
-  if (begun) tellBegun(deps, begun);
+  if (begun) announceStarted(deps, begun);
   return answer;
 }
 

@@ -1,6 +1,6 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { type BegunRun, tellBegun } from '../runs/index.js';
+import { announceStarted, type BegunRun } from '../runs/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import type { FlowRef } from '../workflows/contract.js';
 import type { WorkspaceRow } from '../workspaces/index.js';
@@ -32,7 +32,7 @@ export async function fireSchedule(deps: Deps, ref: FlowRef, at: number): Promis
     return runs;
   });
   if (begun.length > 0) failpoint('firing-committed');
-  for (const run of begun) tellBegun(deps, run);
+  for (const run of begun) announceStarted(deps, run);
   await syncSchedules(deps, ref);
 }
 

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.js';
-import { tellBegun } from '../runs/index.js';
+import { announceStarted } from '../runs/index.js';
 import { forEachIndependently } from '../shared/for-each-independently.js';
 import type { FlowRef } from '../workflows/contract.js';
 import { beginFiring } from './begin-firing.js';
@@ -41,5 +41,5 @@ async function startOldest(deps: Deps, ref: FlowRef): Promise<void> {
     );
     return run;
   });
-  if (run) tellBegun(deps, run);
+  if (run) announceStarted(deps, run);
 }

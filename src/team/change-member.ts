@@ -4,7 +4,7 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { atLeast, type Caller } from '../shared/roles.js';
 import { findMember, lockTeam, type MemberRow } from './find-member.js';
-import { assertMayActOn, assertMayGive, assertStill } from './rules.js';
+import { assertMayActOn, assertMayGive, assertRightsUnchanged } from './rules.js';
 import { columnsOf, covers, grantableScope, type Scope, scopeOf } from './scope.js';
 import { memberView } from './views.js';
 
@@ -23,7 +23,7 @@ export async function changeMember(
   return deps.db.transaction(async (sql) => {
     await lockTeam(sql, caller);
     const before = await findMember(sql, caller, input.id);
-    await assertStill(sql, caller);
+    await assertRightsUnchanged(sql, caller);
     assertMayActOn(caller, before, 'change');
     const role = input.role ?? before.role;
     assertMayGive(caller, role);

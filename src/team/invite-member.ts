@@ -8,7 +8,7 @@ import type { Caller } from '../shared/roles.js';
 import { openInviteTo } from './find-invite.js';
 import { lockTeam } from './find-member.js';
 import { mailInvite } from './mail-invite.js';
-import { assertMayEndInvite, assertMayGive, assertStill } from './rules.js';
+import { assertMayEndInvite, assertMayGive, assertRightsUnchanged } from './rules.js';
 import { columnsOf, grantableScope, type Scope } from './scope.js';
 import { inviteView } from './views.js';
 
@@ -31,7 +31,7 @@ export async function inviteMember(deps: Deps, caller: Caller, input: InviteMemb
   const email = input.email.toLowerCase();
   const made = await deps.db.transaction(async (sql) => {
     await lockTeam(sql, caller);
-    await assertStill(sql, caller);
+    await assertRightsUnchanged(sql, caller);
     assertMayGive(caller, role);
     const scope = await grantableScope(sql, caller, input.workspaces);
     await refuseMember(sql, caller, email);

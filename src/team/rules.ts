@@ -2,7 +2,7 @@ import type { Sql } from '../db/contract.js';
 import { Refusal } from '../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../shared/roles.js';
 import type { MemberRow } from './find-member.js';
-import { covers, narrowed, type ScopeColumns, scopeOf } from './scope.js';
+import { accessLimited, covers, type ScopeColumns, scopeOf } from './scope.js';
 
 /**
  * The rules of the contract's section Roles for an act on a member: the owner is never re-roled or removed, members
@@ -27,7 +27,9 @@ export function assertMayActOn(caller: Caller, member: MemberRow, verb: 'change'
   }
   if (member.role === 'admin') assertOwner(caller);
   if (!covers(caller.workspaces, scopeOf(member)))
-    throw narrowed('this member has access to workspaces that you do not: ask an admin who has access to all of them');
+    throw accessLimited(
+      'this member has access to workspaces that you do not: ask an admin who has access to all of them',
+    );
 }
 
 /** Only the owner makes an admin. */
@@ -39,7 +41,7 @@ export function assertMayGive(caller: Caller, role: Role): void {
 export function assertMayEndInvite(caller: Caller, invite: ScopeColumns & { readonly role: Role }): void {
   assertMayGive(caller, invite.role);
   if (!covers(caller.workspaces, scopeOf(invite)))
-    throw narrowed(
+    throw accessLimited(
       'this invite gives access to workspaces that you do not have: ask an admin who has access to all of them',
     );
 }
@@ -48,7 +50,7 @@ export function assertMayEndInvite(caller: Caller, invite: ScopeColumns & { read
  * Checks the caller's current rights under the team's lock, in case they were demoted, restricted or removed since the
  * request began.
  */
-export async function assertStill(sql: Sql, caller: Caller): Promise<void> {
+export async function assertRightsUnchanged(sql: Sql, caller: Caller): Promise<void> {
   const [now] = await sql.query<{ role: Role; all: boolean; workspaces: string[] }>({
     name: 'caller-now',
     text: `SELECT CASE WHEN t.owner_id = m.id THEN 'owner' ELSE m.role END AS role,

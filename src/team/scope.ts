@@ -37,7 +37,7 @@ export function scopeAsSeen(caller: Pick<Caller, 'workspaces'>, scope: Scope): s
 export async function grantableScope(sql: Sql, caller: Caller, wish: Scope): Promise<Scope> {
   if (wish === null) {
     if (caller.workspaces === null) return null;
-    throw narrowed('your access is limited to some workspaces: name the ones to give');
+    throw accessLimited('your access is limited to some workspaces: name the ones to give');
   }
   const names = [...new Set(wish)].sort();
   const rows = await sql.query<{ name: string }>(
@@ -57,6 +57,6 @@ export async function grantableScope(sql: Sql, caller: Caller, wish: Scope): Pro
   });
 }
 
-export function narrowed(message: string): Refusal {
+export function accessLimited(message: string): Refusal {
   return new Refusal('forbidden', message, { need: 'every workspace' });
 }

@@ -1,6 +1,6 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { tellBegun } from '../runs/index.js';
+import { announceStarted } from '../runs/index.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import { forEachIndependently } from '../shared/for-each-independently.js';
@@ -80,7 +80,7 @@ export async function sweepBursts(deps: Deps): Promise<number> {
 async function endBurst(deps: Deps, place: Place): Promise<void> {
   try {
     const begun = await deps.db.transaction((sql) => startBurst(deps, sql, place));
-    if (begun) tellBegun(deps, begun);
+    if (begun) announceStarted(deps, begun);
   } catch (error) {
     if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error;
     // The senders have their answers already, so the reason goes to the list of deliveries.

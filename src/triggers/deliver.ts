@@ -1,6 +1,6 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { type BegunRun, tellBegun } from '../runs/index.js';
+import { announceStarted, type BegunRun } from '../runs/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
@@ -58,7 +58,7 @@ export async function deliver(deps: Deps, arrival: Arrival): Promise<Delivered> 
       return accepted;
     });
     failpoint('delivery-committed');
-    if (begun) tellBegun(deps, begun);
+    if (begun) announceStarted(deps, begun);
     return answer;
   } catch (error) {
     if (error instanceof Refusal) await recordRefusedDelivery(deps.db, arrival, error);

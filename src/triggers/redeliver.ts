@@ -1,7 +1,7 @@
 import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { beginRun, checkEnabled, findTarget, type SkippedRun, tellBegun } from '../runs/index.js';
+import { announceStarted, beginRun, checkEnabled, findTarget, type SkippedRun } from '../runs/index.js';
 import { isRecord, type Json, type JsonObject } from '../shared/json.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -62,7 +62,7 @@ export async function redeliver(
     await recordAnswer?.(run ? 202 : 200)(sql, result);
     return { begun: run, answer: result };
   });
-  if (begun) tellBegun(deps, begun);
+  if (begun) announceStarted(deps, begun);
   return answer;
 }
 

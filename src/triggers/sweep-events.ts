@@ -1,6 +1,6 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { type BegunRun, tellBegun } from '../runs/index.js';
+import { announceStarted, type BegunRun } from '../runs/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { forEachIndependently } from '../shared/for-each-independently.js';
 import type { JsonObject } from '../shared/json.js';
@@ -30,7 +30,7 @@ export async function sweepEvents(deps: Deps): Promise<number> {
   });
   await forEachIndependently(due, async (event) => {
     const begun = await deps.db.transaction((sql) => startListeners(deps, sql, event));
-    for (const run of begun) tellBegun(deps, run);
+    for (const run of begun) announceStarted(deps, run);
   });
   return due.length;
 }

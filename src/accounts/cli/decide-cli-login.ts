@@ -4,7 +4,7 @@ import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { checkToken, deriveToken } from '../../shared/tokens.js';
 import { audit } from '../audit.js';
-import { countAttempt, giveBackAttempt } from '../limits.js';
+import { countAttempt, undoAttempt } from '../limits.js';
 import { foldCliCode } from './codes.js';
 
 interface Row {
@@ -69,7 +69,7 @@ async function findRequest({ db }: Pick<Deps, 'db'>, caller: Caller, code: strin
     values: [foldCliCode(code), caller.person?.id ?? null],
   });
   if (!row) throw notFound('sign-in: it has expired or is decided, start it again in the terminal');
-  await giveBackAttempt({ db }, attempt);
+  await undoAttempt({ db }, attempt);
   return row;
 }
 

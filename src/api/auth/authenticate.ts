@@ -13,12 +13,16 @@ const MAX_CREDENTIAL = 512;
  * The ways to authenticate, in order. A way returns null without a credential of its kind, and throws for an invalid
  * one.
  */
-const WAYS: readonly ((c: Context<AppEnv>) => Promise<Caller | null>)[] = [byBearerKey, bySession, byDevelopment];
+const AUTHENTICATORS: readonly ((c: Context<AppEnv>) => Promise<Caller | null>)[] = [
+  byBearerKey,
+  bySession,
+  byDevelopment,
+];
 
 /** The caller, or null when the request carries no credential. The header `x-service-tenant` is never read. */
 export async function authenticate(c: Context<AppEnv>): Promise<Caller | null> {
-  for (const way of WAYS) {
-    const caller = await answerWithin(c.var.deps.db, way(c));
+  for (const authenticator of AUTHENTICATORS) {
+    const caller = await answerWithin(c.var.deps.db, authenticator(c));
     if (caller) return caller;
   }
   return null;

@@ -7,7 +7,7 @@ import type { AppEnv } from '../env.js';
 const READS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /** The origin that the browser states: our own page, a foreign one, hidden, or (old browsers) none. */
-type Word = 'ours' | 'foreign' | 'hidden' | 'silent';
+type StatedOrigin = 'ours' | 'foreign' | 'hidden' | 'silent';
 
 /**
  * A request with a credential that browsers send automatically may write only from our own pages, as `Origin` or
@@ -17,20 +17,20 @@ type Word = 'ours' | 'foreign' | 'hidden' | 'silent';
  */
 export function refuseCrossSite(c: Context<AppEnv>, caller: Caller, hasNonce = false): void {
   if (!caller.signedIn || READS.includes(c.req.method)) return;
-  const word = wordOf(c);
-  if (word === 'ours') return;
-  if (word === 'silent' && caller.session === undefined && c.var.deps.config.devNoAuth) return;
-  if (word === 'hidden' && hasNonce && isForm(c)) return;
+  const stated = statedOrigin(c);
+  if (stated === 'ours') return;
+  if (stated === 'silent' && caller.session === undefined && c.var.deps.config.devNoAuth) return;
+  if (stated === 'hidden' && hasNonce && isForm(c)) return;
   throw crossSite('a signed-in page may write from the same origin only; programs use an API key');
 }
 
 /** Signing in sets a cookie, so foreign pages must not do it. Programs send neither header and are allowed. */
 export function refuseForeignPage(c: Context<AppEnv>): void {
-  if (['foreign', 'hidden'].includes(wordOf(c)))
+  if (['foreign', 'hidden'].includes(statedOrigin(c)))
     throw crossSite('signing in and up works from the pages of this service and from programs only');
 }
 
-function wordOf(c: Context<AppEnv>): Word {
+function statedOrigin(c: Context<AppEnv>): StatedOrigin {
   const origin = c.req.header('origin');
   const site = c.req.header('sec-fetch-site');
   if (origin !== undefined && origin !== 'null') return isOurs(c, origin) ? 'ours' : 'foreign';

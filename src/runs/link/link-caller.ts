@@ -36,27 +36,27 @@ export async function linkCaller(
   const common = { tenant, workspaces: null, signedIn: false, address };
   const targets = await readTargets(sql, link.runId);
   if (to === WEBHOOK) {
-    if (targets.url === null) throw noLonger(to);
+    if (targets.url === null) throw lostRight(to);
     const actor = { kind: 'link', id: WEBHOOK, label: WEBHOOK } as const;
     return { ...common, role: 'editor', actor, person: null };
   }
-  if ((await withoutAccess(sql, { tenant, workspaceId, emails: [to] })).size > 0) throw noLonger(to);
+  if ((await withoutAccess(sql, { tenant, workspaceId, emails: [to] })).size > 0) throw lostRight(to);
   const member = await findMember(sql, link);
-  const isTold = targets.emails.some((email) => email.toLowerCase() === to.toLowerCase());
-  const caller = { ...common, ...(member ? asMember(member) : asOutsider(to, isTold)) };
-  if (!isTold && !takesPart(gate, caller)) throw noLonger(to);
+  const isNotified = targets.emails.some((email) => email.toLowerCase() === to.toLowerCase());
+  const caller = { ...common, ...(member ? asMember(member) : asOutsider(to, isNotified)) };
+  if (!isNotified && !takesPart(gate, caller)) throw lostRight(to);
   return caller;
 }
 
 function asMember({ id, email, role }: MemberRow): Pick<Caller, 'role' | 'actor' | 'person'> {
   // The route for signed-in people needs an editor too, whatever the gate says.
-  if (!atLeast(role, 'editor')) throw noLonger(email);
+  if (!atLeast(role, 'editor')) throw lostRight(email);
   return { role, actor: { kind: 'link', id, label: email }, person: { id, email } };
 }
 
-function asOutsider(to: string, isTold: boolean): Pick<Caller, 'role' | 'actor' | 'person'> {
+function asOutsider(to: string, isNotified: boolean): Pick<Caller, 'role' | 'actor' | 'person'> {
   const id = `link:${to.toLowerCase()}`;
-  return { role: isTold ? 'editor' : NO_ROLE, actor: { kind: 'link', id, label: to }, person: { id, email: to } };
+  return { role: isNotified ? 'editor' : NO_ROLE, actor: { kind: 'link', id, label: to }, person: { id, email: to } };
 }
 
 /** Whether the gate names them, now or once it escalates, even if they started the run. */
@@ -64,7 +64,7 @@ function takesPart(gate: DecidersOf, caller: Caller): boolean {
   return mayDecide({ gate: { ...gate, self: true }, openedAtMs: 0, nowMs: Number.MAX_VALUE, starter: null }, caller);
 }
 
-function noLonger(to: string): Refusal {
+function lostRight(to: string): Refusal {
   return new Refusal(
     'forbidden',
     `this link was made for ${to}, who may not decide this gate: sign in to see the run`,

@@ -4,7 +4,7 @@ import { Refusal } from '../../shared/refusal.js';
 import type { Plan, StepPlan } from '../../workspace/index.js';
 
 /** One execution of a step or item that ended in the old run. */
-export interface TakenRow {
+export interface EndedStepRow {
   readonly id: string;
   readonly item: number;
   readonly round: number;
@@ -15,7 +15,7 @@ export interface TakenRow {
 export interface ChosenSteps {
   readonly copied: readonly { readonly n: number; readonly id: string }[];
   /** The rows to copy, including groups and items. */
-  readonly rows: readonly TakenRow[];
+  readonly rows: readonly EndedStepRow[];
   /** Steps before the first one that have no result in the new run, and why. */
   readonly left: readonly { readonly n: number; readonly id: string; readonly why: string }[];
   /** The steps among them that are marked skipped, so that the new run passes them. */
@@ -23,8 +23,8 @@ export interface ChosenSteps {
 }
 
 /** The executions that have ended so far; a step that still runs has no result. */
-export function readTakenSteps(sql: Sql, runId: string): Promise<TakenRow[]> {
-  return sql.query<TakenRow>({
+export function readEndedSteps(sql: Sql, runId: string): Promise<EndedStepRow[]> {
+  return sql.query<EndedStepRow>({
     name: 'rerun-steps',
     text: `SELECT id, item, round, status, error FROM step
       WHERE run_id = $1 AND status IN ('completed', 'failed', 'skipped') ORDER BY id, item, round`,
@@ -39,7 +39,7 @@ interface Asked {
 }
 
 /** Decides for each step before N whether its result is copied. Refuses when one of them has no result. */
-export function chooseSteps({ plan, oldPlan, step }: Asked, rows: readonly TakenRow[]): ChosenSteps {
+export function chooseSteps({ plan, oldPlan, step }: Asked, rows: readonly EndedStepRow[]): ChosenSteps {
   const copied: { n: number; id: string }[] = [];
   const left: { n: number; id: string; why: string }[] = [];
   const skipped: string[] = [];
@@ -68,12 +68,12 @@ export function chooseSteps({ plan, oldPlan, step }: Asked, rows: readonly Taken
   return { copied, rows: rows.filter(({ id }) => ids.has(id)), left, skipped };
 }
 
-function newest(rows: readonly TakenRow[], id: string): TakenRow | undefined {
+function newest(rows: readonly EndedStepRow[], id: string): EndedStepRow | undefined {
   return rows.filter((row) => row.id === id && row.item === 0).at(-1);
 }
 
 interface Past {
-  readonly rows: readonly TakenRow[];
+  readonly rows: readonly EndedStepRow[];
   /** The step's group has been passed, whatever the outcome of this branch. */
   readonly passed: boolean;
   readonly step: number;

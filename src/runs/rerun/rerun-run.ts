@@ -6,9 +6,9 @@ import type { Json, JsonObject } from '../../shared/json.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { findWorkspace } from '../../workspaces/index.js';
-import { beginRun, tellBegun } from '../begin-run.js';
+import { announceStarted, beginRun } from '../begin-run.js';
 import { SKIPPED, type SkippedRun, type StartedRun } from '../start-run.js';
-import { chooseSteps, readTakenSteps } from './choose-steps.js';
+import { chooseSteps, readEndedSteps } from './choose-steps.js';
 import { copySteps } from './copy-steps.js';
 import { planOfRerun } from './plan-of-rerun.js';
 
@@ -48,7 +48,7 @@ export async function rerunRun(deps: Deps, caller: Caller, input: RerunInput): P
     const workspace = await findWorkspace(sql, caller, input.workspace, 'share');
     const old = await readOld(sql, workspace.id, input.runId);
     const { plan, planId, revision, librarySeq, oldPlan } = await planOfRerun(sql, { workspace, old, input });
-    const chosen = chooseSteps({ plan, oldPlan, step }, await readTakenSteps(sql, old.id));
+    const chosen = chooseSteps({ plan, oldPlan, step }, await readEndedSteps(sql, old.id));
     const shown = {
       of: old.id,
       step,
@@ -83,7 +83,7 @@ export async function rerunRun(deps: Deps, caller: Caller, input: RerunInput): P
     return { begun, answer };
   });
   if (!started) return SKIPPED;
-  tellBegun(deps, started.begun);
+  announceStarted(deps, started.begun);
   return started.answer;
 }
 

@@ -25,9 +25,9 @@ export const unixLines = (text: string): string => text.replace(/\r\n?/g, '\n');
 export function assertKnownFields(posted: Posted, { edit = [], form }: OpenedLink): void {
   const known = [...OWN_FIELDS, ...edit.map(({ id }) => `edit.${id}`), ...namesOf(form)];
   const names = new Set(known.map(unixLines));
-  const strange = [...posted].filter(([name, values]) => !names.has(name) || values.length > 1);
-  if (strange.length === 0) return;
-  const faults = strange.map(([name]) => () => ({
+  const unknown = [...posted].filter(([name, values]) => !names.has(name) || values.length > 1);
+  if (unknown.length === 0) return;
+  const faults = unknown.map(([name]) => () => ({
     path: `body.${name}`,
     message: names.has(name) ? SENT_TWICE : unknownKey(name, known),
   }));
