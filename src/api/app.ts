@@ -12,7 +12,7 @@ import { onError } from './errors.js';
 import { createNotFound } from './not-found.js';
 import { requestLog } from './request-log.js';
 import { routes as allRoutes } from './routes/index.js';
-import { useValidatorMessages } from './validator-words.js';
+import { useValidatorMessages } from './validator-messages.js';
 
 export type App = OpenAPIHono<AppEnv>;
 

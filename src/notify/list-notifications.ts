@@ -2,7 +2,7 @@ import type { Deps } from '../deps.js';
 import { type PageInput, timeCursors } from '../shared/cursor.js';
 import { isRecord, type Json } from '../shared/json.js';
 import type { Caller } from '../shared/roles.js';
-import { requireFullAccess } from './require-whole.js';
+import { requireFullAccess } from './require-full-access.js';
 
 const cursors = timeCursors('notifications');
 

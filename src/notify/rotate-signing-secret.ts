@@ -1,7 +1,7 @@
 import { audit } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
-import { requireFullAccess } from './require-whole.js';
+import { requireFullAccess } from './require-full-access.js';
 import { signingSecret } from './sign.js';
 
 /**

@@ -8,7 +8,7 @@ import type { Caller } from '../shared/roles.js';
 import { contentOf } from './content.js';
 import { LOST_ACCESS, send } from './deliver.js';
 import { recipientsOf } from './recipients.js';
-import { requireFullAccess } from './require-whole.js';
+import { requireFullAccess } from './require-full-access.js';
 
 export interface TestOutcome {
   readonly channel: string;

@@ -4,7 +4,7 @@ import { Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../../shared/roles.js';
 import { type DecidersOf, mayDecide } from '../may-decide.js';
 import { type GateOf, WEBHOOK } from './approve-link.js';
-import { readTargets } from './told-by.js';
+import { readTargets } from './notify-targets.js';
 
 interface MemberRow {
   readonly id: string;
