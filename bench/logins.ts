@@ -21,7 +21,7 @@ const ms = (value: number): string => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
 const three = (times: readonly number[]): string =>
   [0.5, 0.95, 0.99].map((share) => ms(percentile(times, share))).join(' / ');
 
-/** Starts `work` so often a second whether or not the ones before have ended, as strangers do; ends with the last. */
+/** Starts `work` so often a second whether or not the ones before have ended, as independent people do; ends with the last. */
 async function steadily(rate: number, seconds: number, work: (n: number) => Promise<void>): Promise<void> {
   const began = performance.now();
   const all: Promise<void>[] = [];

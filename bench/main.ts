@@ -63,7 +63,7 @@ async function measure(pids: readonly number[], work: (n: number) => Promise<unk
   };
 }
 
-function tell(ours: Measured, bare: Measured): void {
+function addRows(ours: Measured, bare: Measured): void {
   const ratio = (a: number, b: number): string => `${(a / b).toFixed(2)} ×`;
   rows.push(
     ['three steps, model 0 ms: p50', ms(ours.p50), `${ms(bare.p50)}; ${ratio(ours.p50, bare.p50)}`],
@@ -161,7 +161,7 @@ async function main(): Promise<void> {
   );
   const bareFigures = await measure([reference.child.pid ?? 0, ...pids], () => bare(3));
   const ours = await measure([service.pid, ...pids], () => service.run('steps-3'));
-  tell(ours, bareFigures);
+  addRows(ours, bareFigures);
   await longer(service, bare);
   await release(service, arrivals);
   mock.child.send({ delayMs: 200 });

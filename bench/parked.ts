@@ -48,7 +48,7 @@ async function look(parts: Parts): Promise<Figures> {
   return { memory: each(memoryMb), cpu: Object.fromEntries(cpu) };
 }
 
-function tell(title: string, { memory, cpu }: Figures): void {
+function addRow(title: string, { memory, cpu }: Figures): void {
   const sum = (values: Readonly<Record<string, number>>) => Object.values(values).reduce((a, b) => a + b, 0);
   const cells = Object.keys(memory).map((name) => `${memory[name]?.toFixed(0)} MB, ${cpu[name]?.toFixed(2)} %`);
   rows.push([title, ...cells, `${sum(memory).toFixed(0)} MB, ${sum(cpu).toFixed(2)} %`]);
@@ -133,17 +133,17 @@ async function main(servers: Servers, closers: (() => unknown)[]): Promise<void>
   // What any use of it costs, however many are parked: caches, connections, compiled code.
   await park(service, db, WARM);
   const warm = await release(service, db, { many: WARM, parts: parts() });
-  tell('idle, none parked', await look(parts()));
+  addRow('idle, none parked', await look(parts()));
   const began = performance.now();
   await park(service, db, COUNT);
   const parked = performance.now() - began;
-  tell(`${COUNT} parked`, await look(parts()));
+  addRow(`${COUNT} parked`, await look(parts()));
   const stopping = performance.now();
   await service.stop();
   const stopped = performance.now();
   service = await startService(distDir, servers.dataDir, env);
   const started = performance.now();
-  tell('the same, service started again', await look(parts()));
+  addRow('the same, service started again', await look(parts()));
   const cold = await release(service, db, { many: RELEASED, parts: parts() });
   const again = await release(service, db, { many: RELEASED, parts: parts() });
   process.stdout.write(`| | ${Object.keys(parts()).join(' | ')} | in all |\n|---|---|---|---|---|\n`);

@@ -1,5 +1,5 @@
 // npm run chaos: set up what is missing, then raise a storm over the built service: its processes, Temporal and
-// Postgres are killed, paused and started again while runs go on, and then everything must add up.
+// Postgres are killed, paused and started again while runs continue, and then everything must add up.
 import { pathToFileURL } from 'node:url';
 import { inRoot } from './lib/paths.mjs';
 import { setUp } from './lib/setup.mjs';

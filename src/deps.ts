@@ -9,20 +9,20 @@ import type { BlobStore } from './storage/contract.js';
 import type { Workflows } from './temporal/contract.js';
 import type { Checker } from './workspace/checker.js';
 
-/** All that a verb may touch. main.ts makes it once; tests make their own. */
+/** The dependencies of verbs. main.ts creates them once; tests create their own. */
 export interface Deps {
   readonly config: Config;
   /** The install keys: `signing` derives tokens, `all` are accepted. */
   readonly keys: InstallKeys;
   readonly log: Log;
-  /** Names this process, as `worker_seen` does where it is a worker. */
+  /** Identifies this process; a worker's id in `worker_seen`. */
   readonly workerId: string;
   readonly clock: Clock;
   readonly db: Db;
   readonly workflows: Workflows;
   readonly blobs: BlobStore;
   readonly models: Models;
-  /** Requests to addresses that users give: never another client. */
+  /** The client for requests to addresses that users give. Use no other client for them. */
   readonly net: Net;
   readonly sandbox: Sandbox;
   /** Reads and checks trees off the event loop, within limits of size, depth and time. */

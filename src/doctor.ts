@@ -9,7 +9,7 @@ import { errorMessage } from './shared/refusal.js';
 import { createBlobStore } from './storage/index.js';
 import { connectTemporal, createWorkflows } from './temporal/index.js';
 
-/** The doctor: a program of its own that reads a running installation and changes nothing. */
+/** The doctor: a separate program that reads a running installation and changes nothing. */
 const USAGE = `npm run doctor [-- --json]
 
 Audits the installation of SERVICE_DATA_DIR, or of DATABASE_URL and TEMPORAL_ADDRESS, while it runs.
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
   const flags = process.argv.slice(2);
   const unknown = flags.find((flag) => flag !== '--json' && flag !== '--help');
   if (unknown !== undefined || flags.includes('--help')) {
-    process.stderr.write(unknown === undefined ? USAGE : `${unknown} is no option of the doctor.\n\n${USAGE}`);
+    process.stderr.write(unknown === undefined ? USAGE : `unknown option ${unknown}\n\n${USAGE}`);
     process.exitCode = unknown === undefined ? 0 : 2;
     return;
   }

@@ -12,9 +12,9 @@ import {
   distDir,
   isConnectionLost,
   keepDatabaseClock,
-  keepWorkerSeen,
   NewerDatabase,
   packageRoot,
+  startWorkerHeartbeat,
 } from './db/index.js';
 import { createChecker } from './deploys/check-pool.js';
 import type { Deps } from './deps.js';
@@ -47,14 +47,17 @@ import {
 } from './temporal/index.js';
 import { startTriggerLoops } from './triggers/index.js';
 
-/** Twenty for the hundred lanes of a worker and the API beside it: statements are short, and each frees its own. */
+/**
+ * Twenty for the hundred lanes of a worker and the API beside it: statements are short, and each releases its
+ * connection.
+ */
 const POOL_SIZE = 20;
 const TEMPORAL_PATIENCE_MS = 5_000;
 
 /** How long each part may take to close, in ms; all together have 30 s. The worker lets model calls end for 20 s. */
 const CLOSE_MS = { api: 5_000, worker: 26_000, loops: 5_000, servers: 25_000, other: 3_000 } as const;
 
-/** For the person who waits. The log, on standard output, is for machines. */
+/** Text for the person at the terminal. The log, on standard output, is for machines. */
 function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }
@@ -68,7 +71,7 @@ async function start(life: ProcessLife): Promise<void> {
   armOrIgnore(asked.failpoint);
   installRuntime(log);
 
-  // Port 0 is settled here, so that the addresses told to runs and people name the port that is listened on.
+  // Resolve port 0 now, so that addresses given to runs and people have the real port.
   const port = asked.port === 0 && asked.role !== 'worker' ? await freePort() : asked.port;
   const config = await withServers({ ...asked, port }, { log, environment }, life);
   const { deps, switched, workerId } = await createDeps(config, log, life);
@@ -79,18 +82,18 @@ async function start(life: ProcessLife): Promise<void> {
   say(url ? `Signalbox ${version} is ready at ${url} (${seconds} s).` : `The worker is ready (${seconds} s).`);
 }
 
-/** Loud either way: a process that kills itself is for tests only, and a variable that was left over does nothing. */
+/** Logs either way: failpoints are for tests only, and a variable that was left over has no effect. */
 function armOrIgnore(failpoint: string | null): void {
   if (failpoint === null) return;
   if (!process.argv.includes(FAILPOINT_FLAG)) {
-    say(`SERVICE_FAILPOINT=${failpoint} is ignored: it is for tests, and heard only with ${FAILPOINT_FLAG}. Unset it.`);
+    say(`SERVICE_FAILPOINT=${failpoint} is ignored: it is for tests, and works only with ${FAILPOINT_FLAG}. Unset it.`);
     return;
   }
   armFailpoint(failpoint);
   say(`${FAILPOINT_FLAG}: THIS PROCESS KILLS ITSELF AT ${failpoint}. It is for tests only.`);
 }
 
-/** The configuration with every address in it: of the servers named, or of those started here. */
+/** The configuration with every address: of external servers, or of those started here. */
 async function withServers(
   config: Config,
   { log, environment }: { log: Log; environment: ReturnType<typeof readEnvironment> },
@@ -107,7 +110,7 @@ async function withServers(
   return { ...config, databaseUrl: embedded.databaseUrl, temporal: { ...config.temporal, ...embedded.temporal } };
 }
 
-/** What processes on several machines must have in common, and would each make for itself without a word. */
+/** Logs what processes on several machines must share, and would otherwise each create silently. */
 function sayWhatIsShared({ role, keys, s3, dataDir }: Config): void {
   if (role === 'all') return;
   if (keys === null)
@@ -135,7 +138,7 @@ async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: 
   life.add({ name: 'sandbox', close: () => sandbox.close(), withinMs: CLOSE_MS.other });
   const switched = switchWorkflows(createWorkflows({ ...config.temporal, connection }), log);
   life.add({ name: 'temporal', close: () => switched.workflows.close(), withinMs: CLOSE_MS.other });
-  // A worker alone checks no deploys: its first check may wait for a thread.
+  // A process that is only a worker checks no deploys: its first check may wait for a thread.
   const ahead = config.role === 'worker' ? 0 : 1;
   const checker = createChecker({ workerPath: join(distDir, 'check-worker.js'), ahead });
   life.add({ name: 'checker', close: () => checker.close(), withinMs: CLOSE_MS.other });
@@ -174,12 +177,12 @@ async function migrate(
     if (error instanceof NewerDatabase) throw new StartError(`The database at ${host} ${error.message}.`);
     const what = isConnectionLost(error)
       ? `does not answer (${errorMessage(error)}): start it, or correct DATABASE_URL.`
-      : `cannot be used (${errorMessage(error)}): mend that, or correct DATABASE_URL.`;
+      : `cannot be used (${errorMessage(error)}): fix that, or correct DATABASE_URL.`;
     throw new StartError(`The database at ${host} ${what}`, { cause: error });
   }
 }
 
-/** Runs the lanes of all runs that this process gets. `firstPoll` waits until it polls, or until Temporal is late. */
+/** Runs the lanes of this process's runs. `firstPoll` resolves when it polls, or when Temporal is late. */
 async function startWorker(
   deps: Deps,
   { switched, workerId }: { switched: SwitchedWorkflows; workerId: string },
@@ -203,9 +206,9 @@ async function startWorker(
   const bundlePath = join(distDir, 'workflows.js');
   const version = `${config.version}+${await buildOf(bundlePath)}`;
   const entry = { id: workerId, version, sandbox: sandbox.driver, models: () => models.failing() };
-  const seen = await keepWorkerSeen(db, entry, log);
+  const seen = await startWorkerHeartbeat(db, entry, log);
   life.add({ name: 'worker register', close: seen.close, withinMs: CLOSE_MS.other });
-  // SIGTERM: lanes stop at their next border, and another worker goes on.
+  // On SIGTERM lanes stop at their next boundary, and another worker continues them.
   let isLeaving = false;
   const worker = keepWorker({
     target,
@@ -218,10 +221,10 @@ async function startWorker(
     onConnected: (connection) => switched.use(createWorkflows({ connection, namespace, taskQueue })),
   });
   const leave = () => {
-    // A call that ends the process by its error was not cut on purpose: its death is counted.
+    // Calls cut by the shutdown are not counted as worker deaths. After a crash they are.
     if (!life.isFaulty) {
       isLeaving = true;
-      // A database that does not answer must not keep the worker from its end.
+      // Do not wait: a database that does not answer must not block the shutdown.
       void seen.leave();
     }
     return worker.close();
@@ -247,7 +250,7 @@ async function startApi(deps: Deps, life: ProcessLife): Promise<string> {
   const made = await bootstrapAccount(deps, async (account) => {
     await writeBootstrapFile(dataDir, { url: server.url, ...account });
   });
-  if (made) say(`Made the account "${made.account}" of ${made.email}. Its admin key is in ${file}`);
+  if (made) say(`Created the account "${made.account}" of ${made.email}. Its admin key is in ${file}`);
   else {
     const found = await renewBootstrapFile(dataDir, server.url);
     if (found === 'whole') say(`The admin key is in ${file}`);
@@ -256,7 +259,7 @@ async function startApi(deps: Deps, life: ProcessLife): Promise<string> {
   return server.url;
 }
 
-/** One sentence where the person can do something about it; a fault of ours comes with its trace. */
+/** One sentence if the operator can fix it; an internal error comes with its stack trace. */
 function explain(error: unknown): string {
   const isOurs = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
   return isOurs ? (error.stack ?? error.message) : errorMessage(error);

@@ -7,7 +7,7 @@ import { type Rotation, rotateKeys } from './secrets/index.js';
 import { quietLog } from './shared/log.js';
 import { errorMessage } from './shared/refusal.js';
 
-/** Wraps every secret of a running installation under its first install key: a program of its own. */
+/** A separate program that wraps every secret of a running installation under its first install key. */
 const USAGE = `npm run rotate-keys
 
 Wraps every secret under the first install key (of SERVICE_KEYS, or of the file install-keys in SERVICE_DATA_DIR), while
@@ -41,7 +41,7 @@ async function rotate(): Promise<number> {
 function report({ rewrapped, stuck, byKey }: Rotation, ids: readonly string[]): number {
   const [first = '', ...others] = ids;
   for (const why of stuck) say(`Left: ${why}.`);
-  say(`${rewrapped} wrapped anew; ${byKey.get(first) ?? 0} are under the key "${first}".`);
+  say(`${rewrapped} wrapped again; ${byKey.get(first) ?? 0} are under the key "${first}".`);
   for (const id of others) {
     const count = byKey.get(id) ?? 0;
     say(

@@ -31,7 +31,7 @@ export class Client {
     this.ended = true;
   }
 
-  /** Null when nobody answered. */
+  /** Null without an answer. */
   private async ask(path: string, method: string, body?: object, headers: object = {}): Promise<Answer | null> {
     try {
       const response = await fetch(`${this.cast.url}${path}`, {
@@ -67,7 +67,7 @@ export class Client {
     }
   }
 
-  /** Decides what is open and stops what is to be stopped, now and then twice at once, until told to end. */
+  /** Decides open gates and stops runs, now and then twice at once, until it is ended. */
   async decideAll(): Promise<void> {
     const busy = new Set<string>();
     while (!this.ended) {

@@ -6,7 +6,7 @@ interface FlowKind {
   /** How a run of it ends, whatever happens to the processes. */
   readonly ends: 'completed' | RegExp;
   readonly decision?: 'approve' | 'reject';
-  /** Somebody stops it at some time. */
+  /** It is stopped at some time. */
   readonly stopped?: true;
 }
 

@@ -85,7 +85,7 @@ async function perform(
   const verdict = await judge({ db: cast.db, dataDir, orders, calls: provider.byKey(), decided: client.decided });
   const doctor = await askDoctor(cast.env);
   const faults = [...open, ...verdict.faults, ...(doctor.code === 0 ? [] : [`the doctor says:\n${doctor.said}`])];
-  tell(verdict, client, faults);
+  printVerdict(verdict, client, faults);
   return faults;
 }
 
@@ -101,7 +101,7 @@ async function untilEnded(cast: Cast, until: number): Promise<string[]> {
   }
 }
 
-function tell({ counts }: Verdict, client: Client, faults: readonly string[]): void {
+function printVerdict({ counts }: Verdict, client: Client, faults: readonly string[]): void {
   const { model, effects, runs } = counts;
   say(
     `runs: ${Object.entries(runs)
@@ -110,7 +110,7 @@ function tell({ counts }: Verdict, client: Client, faults: readonly string[]): v
   );
   say(`decisions: ${client.decided.size} answered with a yes`);
   say(
-    `model calls: ${model.made} made, ${model.recorded} recorded, ${model.estimated} told as estimated, ${model.twice} recorded ones made twice`,
+    `model calls: ${model.made} made, ${model.recorded} recorded, ${model.estimated} booked by estimate, ${model.twice} recorded ones made twice`,
   );
   say(`effects: ${effects.recorded} recorded, ${effects.interrupted} interrupted`);
   say(faults.length === 0 ? 'nothing was lost, doubled or stuck' : `${faults.length} faults:`);

@@ -27,7 +27,7 @@ const END = {
 export type Strikes = Record<Deed, Partial<Record<ActorName, number>>>;
 
 /**
- * Strikes one process after the other until it is told to end; then all that it paused goes on. Of three strikes one
+ * Strikes one process after the other until it is stopped; then it resumes all that it paused. Of three strikes one
  * is of each kind: chance alone left the kills out of a short storm.
  */
 export async function storm(cast: Cast, random: Random, until: number): Promise<Strikes> {

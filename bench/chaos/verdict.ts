@@ -65,7 +65,7 @@ async function judgeRuns({ db, orders }: World) {
     if (found.length !== 1)
       faults.push(`${flow} was asked for once and has ${found.length} runs: ${found.map(({ id }) => id)}`);
     for (const run of found) {
-      const how = wayOut(run);
+      const how = endOf(run);
       counts[how] = (counts[how] ?? 0) + 1;
       if (how === 'wrong') faults.push(`run ${run.id} of ${flow} ended ${run.status}: ${run.error}`);
     }
@@ -75,7 +75,7 @@ async function judgeRuns({ db, orders }: World) {
 }
 
 /** How a run came out: as its flow says, overtaken by its own end, given up, or wrong. */
-function wayOut({ flow, status, error }: RunRow): string {
+function endOf({ flow, status, error }: RunRow): string {
   const { ends, stopped } = kindOf(flow);
   if (ends === 'completed' && status === 'completed') return 'completed';
   if (ends !== 'completed' && status === 'failed' && ends.test(error ?? ''))
@@ -85,7 +85,7 @@ function wayOut({ flow, status, error }: RunRow): string {
 }
 
 interface CallRow {
-  /** As the provider is told it. */
+  /** As the provider gets it. */
   readonly key: string;
   /** The key without round and attempt, which `model.started` does not say. */
   readonly place: string;
@@ -97,7 +97,7 @@ async function judgeCalls({ db, calls }: World) {
     `SELECT concat_ws('/', run_id, step, item, round, attempt, turn) AS key, concat_ws('/', run_id, step, item, turn) AS place,
             state FROM call WHERE kind = 'model'`,
   );
-  const [told] = await db.query<{ estimated: number }>('SELECT count(*)::int AS estimated FROM usage WHERE estimated');
+  const [usage] = await db.query<{ estimated: number }>('SELECT count(*)::int AS estimated FROM usage WHERE estimated');
   const starts = await startsByPlace(db);
   const places = new Map(rows.map(({ key, place }) => [key, place]));
   const made = new Map<string, number>();
@@ -109,14 +109,14 @@ async function judgeCalls({ db, calls }: World) {
   }
   for (const { key, state } of rows)
     if (state === 'finished' && !calls.has(key)) faults.push(`the call ${key} is recorded, and no provider was asked`);
-  // What was stopped before its request left was made not once. A call that ended without an answer may be begun anew.
+  // A call that was stopped before its request left was never made. A call without an answer may be retried.
   const more = [...made].filter(([place, count]) => count > (starts.get(place) ?? 0));
   for (const [place, count] of more)
     faults.push(`the provider was asked ${place} ${count} times for ${starts.get(place) ?? 0} starts`);
   const counts = {
     made: [...calls.values()].reduce((sum, count) => sum + count, 0),
     recorded: rows.filter(({ state }) => state === 'finished').length,
-    estimated: told?.estimated ?? 0,
+    estimated: usage?.estimated ?? 0,
     twice: more.length,
   };
   return { counts, faults };
@@ -136,7 +136,7 @@ interface EffectRow {
   readonly step: string;
   readonly state: string;
   readonly kept: boolean;
-  /** The model was told that it failed: then it may have happened, once, or not. */
+  /** The model got an error: the effect may have happened once, or not. */
   readonly failed: boolean;
   readonly command: string;
 }
@@ -154,7 +154,7 @@ async function judgeEffects({ db, dataDir }: World) {
   for (const { run, step, state, kept, failed, command } of rows) {
     const effect = effectOf(commandIn(command));
     if (effect === null) {
-      faults.push(`the call of ${step} in run ${run} holds a command that nobody gave: ${command}`);
+      faults.push(`the call of ${step} in run ${run} holds an unknown command: ${command}`);
       continue;
     }
     const done = lines.get(`${effect.path}:${effect.line}`) ?? 0;
@@ -170,7 +170,7 @@ function commandIn(args: string): string {
   return /echo \S+ >> files\/[\w.-]+/.exec(args)?.[0] ?? args;
 }
 
-/** How often each line stands in each kept file: `<path>:<line>`. */
+/** How often each line occurs in each kept file: `<path>:<line>`. */
 async function linesOf(db: Db, dataDir: string): Promise<ReadonlyMap<string, number>> {
   const blobs = createBlobStore({ dataDir, s3: null });
   const files = await db.query<{ path: string; sha: string }>(

@@ -71,7 +71,7 @@ async function perform(cast: Cast, { seconds, rate }: Options): Promise<number> 
   const faults = [...open, ...(await judge({ db: cast.db, hooks, bursts, from, to: answered }))];
   const doctor = await askDoctor(cast.env);
   if (doctor.code !== 0) faults.push(`the doctor says:\n${doctor.said}`);
-  tell({ ids, hooks, bursts, kills, calm, load, cpu });
+  printFigures({ ids, hooks, bursts, kills, calm, load, cpu });
   say(faults.length === 0 ? 'nothing was lost, doubled or stuck' : `${faults.length} faults:`);
   for (const fault of faults.slice(0, 40)) say(`  ${fault}`);
   return faults.length === 0 ? 0 : 1;
@@ -98,7 +98,7 @@ async function killInTime(cast: Cast, lengthMs: number, onKill: (actor: ActorNam
   for (const actor of ['api', 'worker-1'] as const) {
     await wait(lengthMs / 3);
     const pid = cast.pid(actor);
-    if (pid === null) throw new Error(`${actor} is down by itself`);
+    if (pid === null) throw new Error(`${actor} went down unexpectedly`);
     onKill(actor);
     process.kill(pid, 'SIGKILL');
   }
@@ -123,7 +123,7 @@ interface Kill {
   readonly at: number;
 }
 
-interface Told {
+interface BenchResult {
   readonly ids: readonly string[];
   readonly hooks: Sender;
   readonly bursts: Sender;
@@ -134,7 +134,7 @@ interface Told {
   readonly cpu: number;
 }
 
-function tell({ ids, hooks, bursts, kills, calm, load, cpu }: Told): void {
+function printFigures({ ids, hooks, bursts, kills, calm, load, cpu }: BenchResult): void {
   const at = (share: number, of: 'ms' | 'wholeMs', until = Number.POSITIVE_INFINITY): string => {
     const meant = hooks.answers.filter((answer) => answer.at + answer.wholeMs < until);
     const sorted = meant.map((answer) => answer[of]).sort((a, b) => a - b);
@@ -148,7 +148,7 @@ function tell({ ids, hooks, bursts, kills, calm, load, cpu }: Told): void {
     ['answer: p50 / p95 / p99', three()],
     ['the same until the first kill', three(kills[0]?.at)],
     ['requests without an answer, sent again', String(hooks.broken + bursts.broken)],
-    ['requests told to come later, sent again', String(hooks.putOff + bursts.putOff)],
+    ['requests answered with "try again later", sent again', String(hooks.putOff + bursts.putOff)],
     ['longest from the first request to the answer', at(1, 'wholeMs')],
     ['bursts beside them', `${bursts.answers.length} deliveries`],
     ['from the last answer to the last run’s end', `${(calm / 1_000).toFixed(1)} s`],

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** What a sender was told, at last. */
+/** The final answer that a sender got. */
 export interface Answer {
   readonly id: string;
   readonly status: number;
@@ -18,12 +18,12 @@ const PATIENCE_MS = 10_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 4_000;
 
-/** A system that sends deliveries as providers do: one that nobody took is sent again, under the same id, until it is. */
+/** A system that sends deliveries as providers do: it retries under the same id until one is accepted. */
 export class Sender {
   readonly answers: Answer[] = [];
   /** Requests that got no answer: a connection that broke, was refused, or was silent. */
   broken = 0;
-  /** Requests that were told to come back later. */
+  /** Requests that were answered with "try again later". */
   putOff = 0;
 
   constructor(private readonly url: string) {}

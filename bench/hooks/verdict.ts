@@ -20,7 +20,7 @@ export interface World {
   readonly to: number;
 }
 
-/** What the rows say against what the senders were told. Answers a sentence for each fault. */
+/** Compares the rows with the answers that senders got. Returns a sentence for each fault. */
 export async function judge({ db, hooks, bursts, from, to }: World): Promise<readonly string[]> {
   const runs = await db.query<RunRow>(
     `SELECT id, flow, status, error, trigger->>'deliveryId' AS delivery, (trigger->>'deliveries')::int AS deliveries
@@ -37,7 +37,7 @@ export async function judge({ db, hooks, bursts, from, to }: World): Promise<rea
   ];
 }
 
-/** Every id that was sent has one run, and whoever sent it was told of that one. */
+/** Every id that was sent has one run, and its sender got the id of that run. */
 function eachOnce(runs: readonly RunRow[], answers: readonly Answer[]): string[] {
   const byId = new Map<string, string[]>();
   for (const { id, delivery } of runs) byId.set(delivery ?? '', [...(byId.get(delivery ?? '') ?? []), id]);
@@ -57,7 +57,7 @@ function eachOnce(runs: readonly RunRow[], answers: readonly Answer[]): string[]
     ...[...first]
       .filter(([, times]) => times > 1)
       .map(([id, times]) => `delivery ${id} was the first one ${times} times`),
-    ...[...byId.keys()].filter((id) => !sent.has(id)).map((id) => `a run is of delivery "${id}", which nobody sent`),
+    ...[...byId.keys()].filter((id) => !sent.has(id)).map((id) => `a run is of delivery "${id}", which was never sent`),
   ];
 }
 

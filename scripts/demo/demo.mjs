@@ -86,8 +86,8 @@ export class Demo {
   }
 
   /**
-   * A part is over when the service is. Its connections break a moment before we hear that it is gone, which is the
-   * reason worth telling.
+   * A part ends when the service ends. Its connections break a moment before its exit is known, and that exit is the
+   * reason to show.
    * @template T @param {string} name @param {() => Promise<T>} work @returns {Promise<T>}
    */
   #part(name, work) {

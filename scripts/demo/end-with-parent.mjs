@@ -1,3 +1,3 @@
-// Loaded before the service: when the demo is killed, and can end nothing any more, its service ends by itself.
+// Loaded before the service: it exits when the demo is killed and cannot stop it.
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 process.channel?.unref();

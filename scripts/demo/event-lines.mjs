@@ -9,11 +9,11 @@ const SKIPPED = /** @type {Record<string, string>} */ ({ when: 'skipped, since i
  * @typedef {import('../../src/runs/index.js').RunView} RunView
  * @typedef {RunView['steps'][number]} StepView
  * @typedef {Readonly<Record<string, unknown>>} EventData
- * @typedef {{ screen: import('./screen.mjs').Screen, step: StepView, at: string, data: EventData, args: string }} Told
+ * @typedef {{ screen: import('./screen.mjs').Screen, step: StepView, at: string, data: EventData, args: string }} EventOfStep
  */
 
 /** What a person sees of an event of a step; kinds that are not here are not shown. */
-const LINES = /** @satisfies {Record<string, (told: Told) => void>} */ ({
+const LINES = /** @satisfies {Record<string, (shown: EventOfStep) => void>} */ ({
   'step.started': ({ screen, step, at }) =>
     screen.line(`${at} ${screen.paint('cyan', '▸')} ${titleOf(screen, step)}${step.agent ? `, by ${step.agent}` : ''}`),
   'tool.finished': toolLine,
@@ -33,12 +33,12 @@ const LINES = /** @satisfies {Record<string, (told: Told) => void>} */ ({
     screen.line(`${at} ${screen.paint('red', '✗')} ${titleOf(screen, step)}: ${data.error}`),
 });
 
-/** @param {string} type @param {Told} told */
-export function showEvent(type, told) {
-  if (Object.hasOwn(LINES, type)) LINES[/** @type {keyof typeof LINES} */ (type)](told);
+/** @param {string} type @param {EventOfStep} shown */
+export function showEvent(type, shown) {
+  if (Object.hasOwn(LINES, type)) LINES[/** @type {keyof typeof LINES} */ (type)](shown);
 }
 
-/** @param {Told} told */
+/** @param {EventOfStep} shown */
 function toolLine({ screen, step, at, data, args }) {
   const failed = data.isError === true;
   const call = readCall(String(data.name), args);
@@ -52,7 +52,7 @@ function toolLine({ screen, step, at, data, args }) {
 }
 
 /**
- * A call in short, and what it writes where it writes a file. Long arguments reach us cut, and are no JSON any more.
+ * A call in short, and what it writes where it writes a file. Long arguments arrive truncated and are not valid JSON then.
  * @param {string} name @param {string} args
  * @returns {{ title: string, written: string | null }}
  */
@@ -72,7 +72,7 @@ function short(text) {
   return line.length <= ARGUMENT_CHARACTERS ? line : `${line.slice(0, ARGUMENT_CHARACTERS)}…`;
 }
 
-/** @param {Told} told */
+/** @param {EventOfStep} shown */
 function completedLine({ screen, step, at, data }) {
   const { result, durationMs, costUsd, eventPayload } = step;
   const figures = screen.paint('dim', `${seconds(durationMs ?? 0)}, ${dollars(costUsd)}`);

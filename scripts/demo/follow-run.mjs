@@ -28,17 +28,17 @@ export async function followRun({ api, screen, path }, signal) {
     if (!isRecord(data)) continue;
     const step = () => run.steps.find(({ id }) => id === data.step);
     if (event === 'delta' || event === 'reset') {
-      speech.hear(event, step()?.agent ?? '', data);
+      speech.add(event, step()?.agent ?? '', data);
       continue;
     }
     if (event === 'model.finished' || event === 'step.completed') speech.end(data);
     if (event === 'tool.started') calls.keep(data);
     if (NEWS.has(event)) run = await read();
-    const told = step();
-    if (!told || data.group === true) continue;
+    const current = step();
+    if (!current || data.group === true) continue;
     const at = `${((Date.now() - began) / 1000).toFixed(1).padStart(6)} s `;
-    showEvent(event, { screen, step: told, at, data, args: event === 'tool.finished' ? calls.take(data) : '' });
-    if (event === 'step.waiting') await releases.release(run, told, at);
+    showEvent(event, { screen, step: current, at, data, args: event === 'tool.finished' ? calls.take(data) : '' });
+    if (event === 'step.waiting') await releases.release(run, current, at);
   }
   screen.wipe();
   return read();
@@ -63,7 +63,7 @@ function createSpeech(screen) {
   const said = new Map();
   return {
     /** @param {string} kind @param {string} agent @param {Record<string, unknown>} data */
-    hear(kind, agent, data) {
+    add(kind, agent, data) {
       const text = kind === 'reset' ? '' : (said.get(data.step) ?? '') + String(data.text);
       said.set(data.step, text);
       screen.live(`            ${agent}: ${text}`);

@@ -22,7 +22,7 @@ async function leave(code) {
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
   process.on(signal, () => void leave(128 + constants.signals[signal]));
 }
-// Whoever reads us has gone, as in `npm run demo | head`: there is nobody left to show anything to.
+// The reader of the output has closed it, as in `npm run demo | head`.
 process.stdout.on('error', () => void (interrupted || leave(1)));
 
 try {

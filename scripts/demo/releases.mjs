@@ -4,21 +4,21 @@ import { resultLines, titleOf } from './event-lines.mjs';
 const NOTE = 'Go ahead';
 const EVENT = { supplier: 'Velo Depot', confirmed: true, delivery: 'Friday' };
 
-/** @typedef {{ screen: import('./screen.mjs').Screen, step: import('./event-lines.mjs').StepView, at: string }} Told */
+/** @typedef {{ screen: import('./screen.mjs').Screen, step: import('./event-lines.mjs').StepView, at: string }} WaitingStep */
 
 /**
  * Plays the people and the outside world: shows what the run waits for, then approves or posts the event.
  * @param {import('./follow-run.mjs').Follow} follow
  */
 export function createReleases({ api, screen, path }) {
-  /** @param {Told} told */
-  const approve = async (told) => {
-    showAsked(told);
-    const body = { decision: 'approve', step: told.step.n, note: NOTE };
+  /** @param {WaitingStep} waiting */
+  const approve = async (waiting) => {
+    showAsked(waiting);
+    const body = { decision: 'approve', step: waiting.step.n, note: NOTE };
     screen.block([`→ POST ${path}/approve`, `  ${JSON.stringify(body)}`], 'yellow');
     await api.post(`${path}/approve`, body);
   };
-  /** @param {Told} told @param {string} releaseUrl */
+  /** @param {WaitingStep} waiting @param {string} releaseUrl */
   const postEvent = async ({ step, at }, releaseUrl) => {
     screen.line(
       `${at} ${screen.paint('yellow', '?')} ${titleOf(screen, step)}: waits for an event, from outside and without a key`,
@@ -27,7 +27,7 @@ export function createReleases({ api, screen, path }) {
     await postOpenly(releaseUrl, EVENT);
   };
   return {
-    /** @param {import('./event-lines.mjs').RunView} run @param {Told['step']} step @param {string} at */
+    /** @param {import('./event-lines.mjs').RunView} run @param {WaitingStep['step']} step @param {string} at */
     async release({ waiting }, step, at) {
       const wait = waiting.find(({ id }) => id === step.id);
       if (wait?.kind === 'approval') await approve({ screen, step, at });
@@ -36,7 +36,7 @@ export function createReleases({ api, screen, path }) {
   };
 }
 
-/** The gate asks about what its agent made. @param {Told} told */
+/** The gate asks about what its agent made. @param {WaitingStep} waiting */
 function showAsked({ screen, step, at }) {
   screen.line(`${at} ${screen.paint('yellow', '?')} ${titleOf(screen, step)}: a person has to decide`);
   screen.block(resultLines(screen, step.result ?? ''), 'cyan');

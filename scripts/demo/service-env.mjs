@@ -1,6 +1,6 @@
 /** What of the caller's settings reaches the demo's service: the model it may use, and where programs run. */
 const KEPT = /^SERVICE_(LLM_\w+|SANDBOX|LOG_LEVEL)$/;
-/** All else of a service's settings is left out: the demo must not touch a database, a store or a key of somebody's. */
+/** Other service settings are left out: the demo must not touch the user's database, store or keys. */
 const SETTINGS = /^(SERVICE_|TEMPORAL_|DATABASE_)/;
 
 /**

@@ -41,13 +41,13 @@ export function spawnService({ dataDir, logFile, port }) {
   /** @type {Promise<never>} */
   const lost = ended.then((how) => {
     if (stopping) return new Promise(() => undefined);
-    throw new Error([`the service is gone: ${how}`, ...saidToPeople(logFile)].join('\n'));
+    throw new Error([`the service is gone: ${how}`, ...linesForPeople(logFile)].join('\n'));
   });
-  // It may end while nobody waits for it: the next part then hears it at once.
+  // It may exit between two parts: the next part then fails at once.
   lost.catch(() => undefined);
 
   return {
-    /** Settles, with the reason, when the service ends although nobody asked it to. */
+    /** Resolves with the reason when the service exits unexpectedly. */
     lost,
     /** Ends it and all that it started; answers false when it had to be killed. */
     async stop() {
@@ -65,13 +65,13 @@ export function spawnService({ dataDir, logFile, port }) {
 }
 
 /** What it said last to people: the lines of its log that are not for machines. @param {string} logFile */
-function saidToPeople(logFile) {
+function linesForPeople(logFile) {
   const lines = readFileSync(logFile, 'utf8').split('\n');
   return lines.filter((line) => line !== '' && !line.startsWith('{')).slice(-REASON_LINES);
 }
 
 /**
- * Waits until every part of it answers; then its address and its first key, as `bootstrap.json` tells them, and health.
+ * Waits until every part of it answers; then its address and its first key from `bootstrap.json`, and health.
  * @param {string} dataDir @param {AbortSignal} signal gives up @param {(waitedMs: number) => void} onWait
  */
 export async function whenReady(dataDir, signal, onWait) {
@@ -106,7 +106,7 @@ async function readHealth(url) {
   }
 }
 
-/** A port that is free now. The service is told a number, so that the addresses it hands out carry it. */
+/** A free port. The service gets a fixed number, so that the URLs it hands out contain it. */
 export function findFreePort() {
   return new Promise((/** @type {(port: number) => void} */ resolve, reject) => {
     const server = createServer();

@@ -6,7 +6,7 @@ const MEMORY_LINES = 12;
 /**
  * How it ended: each step with its time and its cost, what is remembered, what was made, and where to go from here.
  * @param {import('./screen.mjs').Screen} screen
- * @param {{ run: RunView, memory: readonly { path: string, content: string }[] }} told
+ * @param {{ run: RunView, memory: readonly { path: string, content: string }[] }} shown
  */
 export function showSummary(screen, { run, memory }) {
   screen.heading(`The run is ${run.status}: ${seconds(run.durationMs ?? 0)}, ${dollars(run.costUsd)}`);

@@ -102,7 +102,7 @@ function listProcesses() {
   const found = new Map();
   for (const line of readProcesses().split('\n')) {
     const [, pid, parent, state, began] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.+)$/.exec(line) ?? [];
-    // A zombie has ended: who is to wait for it may be nobody.
+    // A zombie has exited; it may have no parent that collects it.
     if (pid && parent && began && !state?.startsWith('Z')) found.set(Number(pid), { parent: Number(parent), began });
   }
   return found;

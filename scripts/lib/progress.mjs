@@ -8,7 +8,7 @@ const seconds = (/** @type {number} */ since) => `${((Date.now() - since) / 1000
 export const say = (text) => void process.stdout.write(`${text}\n`);
 
 /**
- * Runs `work` and shows that it goes on: a line at its start, one every 5 s, one at its end.
+ * Runs `work` and shows progress: a line at its start, one every 5 s, one at its end.
  * @template T
  * @param {string} title
  * @param {() => Promise<T>} work

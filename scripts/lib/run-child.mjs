@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { root } from './paths.mjs';
 
-/** How long a child may take to end by itself. */
+/** How long a child may take to exit after the signal. */
 const PATIENCE_MS = 2_000;
 
 /** @type {Set<import('node:child_process').ChildProcess>} */
@@ -32,7 +32,7 @@ export function runChild(program, args, { cwd = root, env = {}, show = false } =
     child.stderr?.on('data', (chunk) => (output += chunk));
     const end = (/** @type {number} */ code) => {
       living.delete(child);
-      // Ended because we end: nobody is to make an error of it.
+      // It exits because we exit: not an error.
       if (!ending) resolve({ code, output });
     };
     child.on('error', (error) => {

@@ -15,8 +15,8 @@ const STALE_MS = 10_000;
  * @param {string} [file] outside of the folder, since `npm ci` empties node_modules
  */
 export async function withSetupLock(work, file = lockFile()) {
-  for (let told = false; !take(file); told = true) {
-    if (!told) say('  … another start of this folder is setting up: waiting for it');
+  for (let isShown = false; !tryLock(file); isShown = true) {
+    if (!isShown) say('  … another start of this folder is setting up: waiting for it');
     await new Promise((resolve) => setTimeout(resolve, BEAT_MS / 4));
   }
   const beat = setInterval(() => touch(file), BEAT_MS);
@@ -46,7 +46,7 @@ function touch(file) {
 }
 
 /** @param {string} file */
-function take(file) {
+function tryLock(file) {
   try {
     writeFileSync(file, String(process.pid), { flag: 'wx' });
     return true;

@@ -61,7 +61,7 @@ export function writeWhole(path, content) {
  * @param {{ stamp: string, hash: string, outputs: readonly string[] }} what absolute paths
  * @param {() => Promise<void>} work
  */
-export async function once({ stamp, hash, outputs }, work) {
+export async function runOnce({ stamp, hash, outputs }, work) {
   if (readText(stamp) === hash && outputs.every((output) => existsSync(output))) return;
   rmSync(stamp, { force: true });
   await work();

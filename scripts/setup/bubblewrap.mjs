@@ -43,7 +43,7 @@ async function install(commands) {
     const { code, output } = await runChild(program, args, { env: { DEBIAN_FRONTEND: 'noninteractive' } });
     failure = code === 0 ? '' : `${output.trim()}\n  · \`${program}\` ended with ${code}.`;
   }
-  // A package list that could not be refreshed is no fault when the install works all the same.
+  // A failed refresh of the package list does not matter if the install works.
   if (failure || !onPath('bwrap')) {
     say(
       `${failure}\n  · bubblewrap could not be installed; do it by hand: ${commandLine(commands.at(-1) ?? [])}. ${CONSEQUENCE}`,

@@ -1,7 +1,7 @@
 import { inRoot } from '../lib/paths.mjs';
 import { SetupError, withProgress } from '../lib/progress.mjs';
 import { runChild } from '../lib/run-child.mjs';
-import { hashOf, once } from '../lib/stamp.mjs';
+import { hashOf, runOnce } from '../lib/stamp.mjs';
 
 const outputs = ['main', 'doctor', 'rotate-keys', 'check-worker']
   .flatMap((name) => [`${name}.js`, `${name}.cjs`])
@@ -11,7 +11,7 @@ const outputs = ['main', 'doctor', 'rotate-keys', 'check-worker']
 /** Builds dist/ when the sources or the packages changed. */
 export async function buildBundle() {
   const hash = hashOf([inRoot('src'), inRoot('scripts/build.mjs'), inRoot('package-lock.json')]);
-  await once({ stamp: inRoot('dist/.stamp'), hash, outputs }, () => withProgress('building the service', build));
+  await runOnce({ stamp: inRoot('dist/.stamp'), hash, outputs }, () => withProgress('building the service', build));
 }
 
 async function build() {

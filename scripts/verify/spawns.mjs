@@ -11,7 +11,7 @@ export function checkSpawns(files) {
           .flatMap((match) => (match[1] ?? '').split(','))
           .map((name) => name.trim())
           .filter((name) => /^(spawn|exec|fork)\b/.test(name))
-          .map((name) => `${path}: ${name} of node:child_process: use spawnProcess of ${HOME}, whose errors are heard.`)
+          .map((name) => `${path}: ${name} of node:child_process: use spawnProcess of ${HOME}, which handles errors.`)
       : [],
   );
 }

@@ -4,18 +4,18 @@ import { ALIVE_MS, DatabaseBusy, DatabaseUnavailable, type Db } from '../db/inde
 /** Under the 2 s within which a caller must learn that a part of the service does not answer. */
 const LIMIT_MS = 1_500;
 
-/** The first of those who wait for a connection has waited this long: who comes now would wait as long at least. */
+/** Refuse new requests when the first in the queue for a connection has waited this long. */
 const SHED_MS = 1_000;
 
 const DOWN = 'the database does not answer; try again in a few seconds';
 
-/** For how long new requests are refused at once, after one has waited in vain. */
+/** How long new requests are refused immediately after one has timed out. */
 const SHUT_MS = 500;
 
-/** When each database was last found to be too busy. */
+/** The last time that each database was too busy. */
 const busyAt = new WeakMap<Db, number>();
 
-/** Refuses now what would be refused after it had waited. A database that is silent is not busy, but perhaps away. */
+/** Refuses a request immediately that would time out anyway. A silent database counts as unavailable, not as busy. */
 export function refuseOverload(db: Db): void {
   const { waitedMs, heardMsAgo } = db.pressure();
   const isShut = performance.now() - (busyAt.get(db) ?? Number.NEGATIVE_INFINITY) < SHUT_MS;
@@ -23,8 +23,8 @@ export function refuseOverload(db: Db): void {
 }
 
 /**
- * The database's answer, or `unavailable` when it does not come in time, since a part that hangs must not hang its
- * callers. It is `overloaded` when the database has answered others meanwhile.
+ * Returns the database's answer, or refuses with `unavailable` after the limit, so that a hanging database does not
+ * hang callers. Refuses with `overloaded` when the database has answered other requests in the meantime.
  */
 export async function answerWithin<T>(db: Db, work: Promise<T>, limitMs: number = LIMIT_MS): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -40,7 +40,7 @@ export async function answerWithin<T>(db: Db, work: Promise<T>, limitMs: number 
 }
 
 async function refuseLate(db: Db): Promise<never> {
-  // What came while this process was busy itself is read first.
+  // Read pending input first: this process may have been the busy one.
   await setImmediate();
   await setImmediate();
   if (db.pressure().heardMsAgo >= ALIVE_MS) throw new DatabaseUnavailable(null, DOWN, { retryAfter: 5 });

@@ -2,7 +2,7 @@ import type { Sql } from '../db/contract.js';
 import { toJson } from '../shared/exact-json.js';
 import type { Caller } from '../shared/roles.js';
 
-/** Who did what to whom, from where. Written in the transaction of what it tells. */
+/** Writes an audit entry in the transaction of the audited change. */
 export async function audit(
   sql: Sql,
   caller: Pick<Caller, 'tenant' | 'actor' | 'address'>,

@@ -24,9 +24,9 @@ interface KeyRow {
 }
 
 /**
- * The caller behind an API key. Refuses `unauthenticated` for a key that is not, no longer or nowhere valid, and
- * `forbidden` for a deploy key, which works for git only. A key is never more than its minter is now: it follows the
- * member's role and workspaces down, and ends with the member.
+ * The caller behind an API key. Refuses `unauthenticated` for an unknown, revoked or expired key, and `forbidden` for a
+ * deploy key, which works for git only. A key has at most its minter's current role and workspaces, and ends with the
+ * minter's membership.
  */
 export async function authenticateKey(deps: Deps, key: string, address: string | null): Promise<Caller> {
   const row = await authenticRow(deps, key);
@@ -35,13 +35,13 @@ export async function authenticateKey(deps: Deps, key: string, address: string |
   return toCaller(row, address);
 }
 
-/** Who comes by git; `workspace` is the id of the one that a deploy key is for, and null for any other key. */
+/** The caller of a git request; `workspace` is the id of a deploy key's workspace, and null for other keys. */
 export interface GitCaller {
   readonly caller: Caller;
   readonly workspace: string | null;
 }
 
-/** As `authenticateKey`, for git: there a deploy key is good as well, as a viewer (read) or an editor (write). */
+/** Like `authenticateKey`, for git. A deploy key is accepted, with the role viewer (read) or editor (write). */
 export async function authenticateGitKey(deps: Deps, key: string, address: string | null): Promise<GitCaller> {
   const row = await authenticRow(deps, key);
   return { caller: toCaller(row, address), workspace: row.workspace };
@@ -87,7 +87,7 @@ function refuseDead(row: KeyRow): void {
   }
 }
 
-/** At most once a minute, so that a busy key does not make every read a write. */
+/** Updates the last use at most once a minute, so that most reads do not write. */
 async function touch(deps: Deps, id: string): Promise<void> {
   await deps.db.query({
     name: 'touch-key',

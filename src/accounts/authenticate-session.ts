@@ -15,13 +15,13 @@ interface SessionRow {
 
 export interface Authenticated {
   readonly caller: Caller;
-  /** True when its 30 days began anew: the cookie must be told. */
+  /** True when the session was extended by 30 days, so the cookie must be renewed. */
   readonly renewed: boolean;
 }
 
 /**
- * The person behind a session's token, with the role and workspaces that they have now; null when there is no such
- * session, or its person is no longer a member.
+ * The person of a session token, with their current role and workspaces; null for an unknown session, or when the
+ * person is not a member any more.
  */
 export async function authenticateSession(
   deps: Pick<Deps, 'db'>,
@@ -43,7 +43,7 @@ export async function authenticateSession(
   return { caller: toCaller(row, address), renewed: row.stale };
 }
 
-/** At most once a minute, as for keys. */
+/** At most once a minute, like for keys. */
 async function touch({ db }: Pick<Deps, 'db'>, id: string, address: string | null): Promise<void> {
   await db.query({
     name: 'touch-session',

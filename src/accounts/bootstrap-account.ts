@@ -10,16 +10,17 @@ export interface Bootstrapped {
   readonly email: string;
   /** An admin key. */
   readonly key: string;
-  /** The owner's password, when it was made up here because none was configured. */
+  /** The owner's password, when it was generated because none was configured. */
   readonly password?: string;
 }
 
-/** Any number, the same in every process: two that start at once on an empty database must not both make an account. */
+/** An arbitrary constant: two processes that start on an empty database must not both create the account. */
 const LOCK = 5_714_002;
 
 /**
- * On an empty database: the account, its owner and an admin key, in one transaction. Null when there is an account.
- * `deliver` gets the key before the commit, so that a key that could not be written down is not made either.
+ * Creates the account, its owner and an admin key on an empty database, in one transaction. Returns null when an
+ * account exists. `deliver` gets the key before the commit, so that a key that could not be written down is not
+ * created.
  */
 export async function bootstrapAccount(
   deps: Pick<Deps, 'config' | 'db'>,

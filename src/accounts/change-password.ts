@@ -3,12 +3,12 @@ import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { audit } from './audit.js';
 import { endOthers } from './end-sessions.js';
-import { countAttempt, giveBackAttempt } from './limits.js';
+import { countAttempt, undoAttempt } from './limits.js';
 import { hashPassword, verifyPassword } from './passwords.js';
 
 /**
- * Sets the caller's password and ends their other sessions; answers how many. Guesses by an open session are limited for
- * that session: strangers who fail to sign in keep nobody from changing their password.
+ * Sets the caller's password and ends their other sessions; returns how many. Attempts are limited per session, so that
+ * failed sign-ins of strangers cannot block a change of the password.
  */
 export async function changePassword(
   deps: Pick<Deps, 'db'>,
@@ -20,12 +20,12 @@ export async function changePassword(
   const attempt = { 'password-session': caller.session ?? person.id };
   await countAttempt(deps, attempt);
   const { hash, right } = await testPassword(deps, person.id, current).catch(async (error: unknown) => {
-    // No password was tested (overload, a database that does not answer): it was not a guess.
-    await giveBackAttempt(deps, attempt);
+    // No password was checked (overload, or the database did not answer), so the attempt does not count.
+    await undoAttempt(deps, attempt);
     throw error;
   });
   if (!right) throw new Refusal('forbidden', 'current: this is not your password', { code: 'bad-credentials' });
-  await giveBackAttempt(deps, attempt);
+  await undoAttempt(deps, attempt);
   if (next === current) throw new Refusal('refused', 'next: this is your password already, choose another');
   const passwordHash = await hashPassword(next);
   return deps.db.transaction(async (sql) => {

@@ -4,10 +4,10 @@ import type { Caller } from '../shared/roles.js';
 import { audit } from './audit.js';
 
 export interface NewAccount {
-  /** As people write it; its fold is the tenant. */
+  /** The display name; its folded form is the tenant's id. */
   readonly name: string;
   readonly owner: { readonly email: string; readonly passwordHash: string };
-  /** Null for the owner themselves. */
+  /** Null when the owner creates the account. */
   readonly by: Caller['actor'] | null;
   readonly address: string | null;
 }
@@ -17,7 +17,7 @@ export interface CreatedAccount {
   readonly owner: { readonly id: string; readonly email: string };
 }
 
-/** The account and its owner. Answers which of both was already there, after which the transaction must not commit. */
+/** Creates the account and its owner. Returns which of the two already exists; the caller must then roll back. */
 export async function createAccount(
   sql: Sql,
   { name, owner: { email, passwordHash }, by, address }: NewAccount,

@@ -3,14 +3,14 @@ import { notFound } from '../shared/refusal.js';
 import { hashInviteToken } from './invites.js';
 
 export interface DescribedInvite {
-  /** The account's name as people write it. */
+  /** The account's display name. */
   readonly account: string;
   readonly email: string;
   readonly role: string;
   readonly expiresAt: Date;
 }
 
-/** What an open invite offers, to whoever holds its token; any other token refuses as one that never was. */
+/** The content of an open invite for the holder of its token. Every other token gets the same refusal. */
 export async function describeInvite(deps: Pick<Deps, 'db'>, token: string): Promise<DescribedInvite> {
   const [row] = await deps.db.query<DescribedInvite>({
     name: 'describe-invite',
@@ -20,5 +20,5 @@ export async function describeInvite(deps: Pick<Deps, 'db'>, token: string): Pro
     values: [hashInviteToken(token)],
   });
   if (row) return row;
-  throw notFound('invite: it is used, revoked or expired; ask whoever invited you for a new one');
+  throw notFound('invite: it is used, revoked or expired; ask the person who invited you for a new one');
 }

@@ -3,7 +3,7 @@ import { foldName } from '../shared/ids.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 
-/** The bootstrap account's owner, for SERVICE_DEV_NO_AUTH on loopback. */
+/** The owner of the bootstrap account, for SERVICE_DEV_NO_AUTH on loopback. */
 export async function devCaller(deps: Deps, address: string | null): Promise<Caller> {
   const tenant = foldName(deps.config.bootstrap.account);
   const [owner] = await deps.db.query<{ id: string; email: string }>({

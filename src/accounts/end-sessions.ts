@@ -4,7 +4,7 @@ import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { audit } from './audit.js';
 
-/** Ends one session of the caller's person, by its id, or all but the one that calls. Answers how many ended. */
+/** Ends one session of the calling person by its id, or all but the calling one. Returns how many ended. */
 export async function endSessions(
   deps: Pick<Deps, 'db'>,
   caller: Caller,
@@ -31,7 +31,7 @@ export async function endOthers(sql: Sql, caller: Caller): Promise<number> {
   return ended.length;
 }
 
-/** Ends the session that calls, if one does. */
+/** Ends the calling session, if the caller has one. */
 export async function logOut(deps: Pick<Deps, 'db'>, caller: Caller): Promise<void> {
   const { session } = caller;
   if (session === undefined) return;

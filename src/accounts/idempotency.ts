@@ -8,15 +8,18 @@ import { Refusal } from '../shared/refusal.js';
 const KeptAnswer = z.object({ status: z.number(), headers: z.record(z.string(), z.string()), body: z.string() });
 export type KeptAnswer = z.infer<typeof KeptAnswer>;
 
-/** A call's claim of its key. Each attempt is a holder of its own: one that was overtaken can write nothing more. */
+/**
+ * A request's claim of an idempotency key. Each attempt is its own holder: after a takeover the earlier holder cannot
+ * write.
+ */
 export interface HeldKey {
   readonly tenant: string;
   readonly key: string;
   readonly holder: string;
 }
 
-/** Writes the answer of a call into the transaction of its effect: both stand, or neither. */
-export type Once = (sql: Sql, body: object) => Promise<void>;
+/** Writes the answer of a request in the transaction of its effect. */
+export type RecordAnswer = (sql: Sql, body: object) => Promise<void>;
 
 interface Row {
   readonly bodyHash: string;
@@ -24,7 +27,7 @@ interface Row {
   readonly ageSeconds: number;
 }
 
-/** A holder that has not renewed its claim for so long is dead, or as good as dead. */
+/** A holder that has not renewed its claim for this long counts as dead. */
 export const LEASE_SECONDS = 5;
 
 /** A request without a lease that has not answered by then has died with its process. */
@@ -33,15 +36,15 @@ const DEAD_AFTER_SECONDS = 900;
 export interface Claim extends HeldKey {
   readonly bodyHash: string;
   /**
-   * True for a call that writes its answer with its effect: once its holder is silent the same call may take over, since
-   * what took effect has its answer. Another call of which nobody knows whether it took effect is never done again.
+   * True when the answer is written with the effect. After the holder falls silent the same request may then take over,
+   * since a committed effect has its answer. For other requests the outcome is unknown, so they are never repeated.
    */
   readonly leased: boolean;
 }
 
 /**
- * Takes the key for this call (null), or gives the answer that the same call got before. Refuses when another call had
- * it, and while the first is at work.
+ * Claims the key for this request (null), or returns the answer that the same request got before. Refuses when a
+ * different request used the key, and while the first one is running.
  */
 export async function claimIdempotencyKey(deps: Deps, call: Claim): Promise<KeptAnswer | null> {
   const claimed = await deps.db.query({
@@ -90,7 +93,7 @@ function inFlight(): Refusal {
   );
 }
 
-/** Says that the holder lives. */
+/** Renews the holder's lease. */
 export async function renewIdempotencyKey(deps: Pick<Deps, 'db'>, { tenant, key, holder }: HeldKey): Promise<void> {
   await deps.db.query({
     name: 'renew-idempotency-key',
@@ -100,13 +103,16 @@ export async function renewIdempotencyKey(deps: Pick<Deps, 'db'>, { tenant, key,
   });
 }
 
-/** Keeps the answer, in the transaction of what it tells of. Refuses, and so undoes that, once another has the key. */
-export async function settleAnswer(sql: Sql, held: HeldKey, answer: KeptAnswer): Promise<void> {
+/**
+ * Saves the answer in the transaction of its effect. Refuses, and so rolls back, when another request holds the key by
+ * now.
+ */
+export async function saveAnswerInTransaction(sql: Sql, held: HeldKey, answer: KeptAnswer): Promise<void> {
   if (!(await writeAnswer(sql, held, answer))) throw inFlight();
 }
 
-/** Keeps the answer, unless another has the key by now. */
-export async function keepAnswer(deps: Deps, held: HeldKey, answer: KeptAnswer): Promise<void> {
+/** Saves the answer, unless another request holds the key by now. */
+export async function saveAnswer(deps: Deps, held: HeldKey, answer: KeptAnswer): Promise<void> {
   await writeAnswer(deps.db, held, answer);
 }
 
@@ -120,7 +126,7 @@ async function writeAnswer(sql: Sql, { tenant, key, holder }: HeldKey, answer: K
   return written.length > 0;
 }
 
-/** Gives the key back: nothing was done under it. */
+/** Releases the key of a request that had no effect. */
 export async function releaseIdempotencyKey(deps: Deps, { tenant, key, holder }: HeldKey): Promise<void> {
   await deps.db.query({
     name: 'release-idempotency-key',
@@ -129,7 +135,7 @@ export async function releaseIdempotencyKey(deps: Deps, { tenant, key, holder }:
   });
 }
 
-/** Removes what is older than the day for which keys are promised. */
+/** Deletes keys that are older than the promised day. */
 export async function sweepIdempotencyKeys(deps: Pick<Deps, 'db'>): Promise<void> {
   await sweepRows(deps.db, 'idempotency_key', `created_at < now() - interval '24 hours'`);
 }

@@ -15,12 +15,12 @@ export {
   claimIdempotencyKey,
   type HeldKey,
   type KeptAnswer,
-  keepAnswer,
   LEASE_SECONDS,
-  type Once,
+  type RecordAnswer,
   releaseIdempotencyKey,
   renewIdempotencyKey,
-  settleAnswer,
+  saveAnswer,
+  saveAnswerInTransaction,
   sweepIdempotencyKeys,
 } from './idempotency.js';
 export { findInstallKeys, loadInstallKeys } from './install-keys.js';

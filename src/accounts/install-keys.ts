@@ -6,15 +6,15 @@ import { newId } from '../shared/ids.js';
 import { errorMessage } from '../shared/refusal.js';
 
 /**
- * SERVICE_KEYS, else `<dataDir>/install-keys`, made at the first start and never again: a new key in the place of one
- * that cannot be read would silently void every link and lock every secret.
+ * SERVICE_KEYS, else `<dataDir>/install-keys`, which only the first start creates: replacing an unreadable key would
+ * silently void every link and lock every secret.
  */
 export async function loadInstallKeys(config: Pick<Config, 'keys' | 'dataDir'>): Promise<InstallKeys> {
   const keys = config.keys ?? (await readOrMake(config.dataDir));
   return ringOf(keys);
 }
 
-/** As `loadInstallKeys`, but makes none: null where no start has made one yet. For programs that change nothing. */
+/** Like `loadInstallKeys`, but creates none: null before the first start. For programs that change nothing. */
 export async function findInstallKeys(config: Pick<Config, 'keys' | 'dataDir'>): Promise<InstallKeys | null> {
   const keys = config.keys ?? (await readKeys(join(config.dataDir, 'install-keys')));
   return keys && ringOf(keys);
@@ -57,7 +57,7 @@ async function readIfThere(path: string): Promise<string | null> {
   }
 }
 
-/** A link takes its name only when the name is free, so of two first starts both read the key of one. */
+/** A hard link is created only when the name is free, so two concurrent first starts read the same key. */
 async function make(dataDir: string, path: string): Promise<string> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const draft = `${path}.${newId()}`;

@@ -4,18 +4,18 @@ import { newId } from '../shared/ids.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Role } from '../shared/roles.js';
 
-/** What an invite gives to whoever accepts it. */
+/** What an invite gives to the person who accepts it. */
 export interface Place {
   readonly role: Exclude<Role, 'owner'>;
   readonly allWorkspaces: boolean;
-  /** Names; of no meaning when it is all of them. */
+  /** Names; ignored when the member can access all workspaces. */
   readonly workspaces: readonly string[];
 }
 
 export interface MakeInviteInput extends Place {
   readonly tenant: string;
   readonly email: string;
-  /** The id of the member who invites. */
+  /** The id of the inviting member. */
   readonly by: string;
 }
 
@@ -29,12 +29,12 @@ export interface MadeInvite {
 
 const VALID_FOR = '7 days';
 
-/** The form in which addresses are kept and compared. */
+/** The form in which addresses are stored and compared. */
 export function normalEmail(email: string): string {
   return email.trim().toLowerCase();
 }
 
-/** A new invite for one address. An open one to the same address ends with it. */
+/** Creates an invite for one address and ends an open one to the same address. */
 export async function makeInvite(sql: Sql, input: MakeInviteInput): Promise<MadeInvite> {
   const id = newId();
   const email = normalEmail(input.email);
@@ -58,9 +58,9 @@ export async function makeInvite(sql: Sql, input: MakeInviteInput): Promise<Made
 }
 
 /**
- * Takes the invite for its address, once: of many at once one gets it. Call it in the transaction that makes the
- * member, so that a sign-up which fails leaves the invite open. A token that is wrong, used, revoked, expired or bound
- * to another address is one and the same refusal (`forbidden`, code `invite`).
+ * Accepts the invite for its address; of concurrent calls one succeeds. Call it in the transaction that creates the
+ * member, so that a failed sign-up leaves the invite open. A token that is wrong, used, revoked, expired or for another
+ * address gets the same refusal (`forbidden`, code `invite`).
  */
 export async function acceptInvite(
   tx: Sql,
@@ -74,12 +74,16 @@ export async function acceptInvite(
     values: [hashInviteToken(token), normalEmail(email)],
   });
   if (row) return row;
-  throw new Refusal('forbidden', 'this invite is not valid for this address: ask whoever invited you for a new one', {
-    code: 'invite',
-  });
+  throw new Refusal(
+    'forbidden',
+    'this invite is not valid for this address: ask the person who invited you for a new one',
+    {
+      code: 'invite',
+    },
+  );
 }
 
-/** Whether the token is that of an open invite for this address. */
+/** Whether the token belongs to an open invite for this address. */
 export async function isOpenInvite(
   sql: Sql,
   { token, email }: { readonly token: string; readonly email: string },

@@ -8,7 +8,7 @@ const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 export interface NewKey {
   readonly key: string;
-  /** Stored in the clear: finds the row, and tells people which key is which. */
+  /** Stored in the clear: finds the row and identifies the key for people. */
   readonly prefix: string;
   readonly hash: string;
 }
@@ -20,7 +20,7 @@ export function newKey(): NewKey {
   return { key, prefix, hash: hashKey(key) };
 }
 
-/** The prefix of a well-formed key; undefined for anything else, so that a typo never asks the database. */
+/** The prefix of a well-formed key; undefined for anything else, so that a typo causes no query. */
 export function prefixOf(key: string): string | undefined {
   const [, prefix, , sum] = FORM.exec(key) ?? [];
   return sum !== undefined && sum === checksum(key.slice(0, -sum.length)) ? prefix : undefined;
@@ -31,7 +31,7 @@ export function hashKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
 
-/** CRC-32 in six digits of base 62, as GitHub's tokens have it: scanners and people see a mistyped key at once. */
+/** CRC-32 in six digits of base 62, like in GitHub's tokens, so that scanners and people detect a mistyped key. */
 function checksum(text: string): string {
   let rest = crc32(text);
   let digits = '';

@@ -6,34 +6,34 @@ import type { Db, SqlQuery } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { Refusal } from '../shared/refusal.js';
 
-/** How many attempts in how many seconds, each kind counted for its own subject. */
+/** The number of attempts per period in seconds; each kind counts its own subjects. */
 const LIMITS = {
   'signup-address': { points: 5, duration: 3_600 },
   'signup-caller': { points: 20, duration: 3_600 },
   'login-pair': { points: 10, duration: 900 },
   'login-caller': { points: 10, duration: 900 },
-  /** Guesses by the holder of a session, whether they sign in again or change the password. */
+  /** Password checks by the holder of a session, by signing in again or by changing the password. */
   'password-session': { points: 10, duration: 900 },
   'cli-caller': { points: 30, duration: 900 },
   'cli-code': { points: 20, duration: 900 },
-  /** Entries of the audit, of one refusal and of one caller at one run: what is beyond is left out. */
+  /** Audit entries of one refusal, and of one caller at one run; surplus ones are not written. */
   'refused-same': { points: 1, duration: 3_600 },
   'refused-decision': { points: 20, duration: 3_600 },
 } as const;
 type Limit = keyof typeof LIMITS;
 
-/** Failed sign-ins of one account before each further one waits, and how long they are counted, in seconds. */
+/** Failed sign-ins of an account before each further one is delayed, and how long failures count, in seconds. */
 const PACE = { free: 10, duration: 900, mostMs: 4_000, longestWaitMs: 30_000 } as const;
 
-/** What is counted for whom; a subject that is not known is not counted. */
+/** The subject of each limit; an unknown subject (null) is not counted. */
 export type Attempts = Readonly<Partial<Record<Limit, string | null>>>;
 
-/** The library has the two, and leaves them out of its types. */
+/** The library has these two methods, but its types leave them out. */
 class Limiter extends RateLimiterPostgres {
   declare readonly getInMemoryBlockMsBeforeExpire: (key: string) => number;
   declare readonly _inMemoryBlockedKeys: { readonly delete: (key: string) => void };
 
-  /** Takes one attempt back; who is below the limit by that is let in again. */
+  /** Undoes one attempt; a caller who is below the limit then is unblocked. */
   async giveBack(key: string): Promise<void> {
     const { remainingPoints } = await this.reward(key, 1);
     if (remainingPoints > 0) this._inMemoryBlockedKeys.delete(this.getKey(key));
@@ -44,9 +44,9 @@ const made = new WeakMap<Db, Limiters>();
 const paces = new WeakMap<Db, Limiter>();
 
 /**
- * Counts a sign-in of an account and waits for its slot. The more sign-ins failed, the further apart the slots are, so
- * the rate of guesses is bounded for all callers together, however many guess at once. When the wait would be too long,
- * refuses `rate_limited` and counts nothing. Returns a function that takes the count back after a successful sign-in.
+ * Counts a sign-in of an account and waits for its slot. The more sign-ins failed, the further apart the slots are,
+ * which bounds the rate of guesses over all callers. Refuses `rate_limited`, without counting, when the wait would be
+ * too long. Returns a function that undoes the count after a successful sign-in.
  */
 export async function slowDown(
   { db }: Pick<Deps, 'db'>,
@@ -73,8 +73,8 @@ type Slot = { readonly waitMs: number } | { readonly retryMs: number };
 const NOW_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
 /**
- * Reserves the account's next slot, in one statement so that no two sign-ins get the same one. A slot is a row of the
- * counts whose `expire` is its time: once that has passed, the row means nothing and the sweep may take it.
+ * Reserves the account's next slot in one statement, so that concurrent sign-ins get different ones. A slot is a row of
+ * the counts whose `expire` is its time; after that the sweep may delete it.
  */
 async function reserveSlot(db: Db, key: string, delayMs: number): Promise<Slot> {
   const [reserved] = await db.query<{ ms: number }>({
@@ -94,17 +94,17 @@ async function reserveSlot(db: Db, key: string, delayMs: number): Promise<Slot> 
   return { retryMs: Math.max(0, (taken?.ms ?? 0) + delayMs - PACE.longestWaitMs) };
 }
 
-/** 250 ms after ten failures, twice as long after each further one, and four seconds at most. */
+/** 250 ms after ten failures, doubled for each further one, at most four seconds. */
 export function slowDownMs(failures: number): number {
   const over = failures - PACE.free;
   return over < 0 ? 0 : Math.min(PACE.mostMs, 250 * 2 ** Math.min(over, 10));
 }
 
 /**
- * Counts one attempt, in the order given; refuses `rate_limited` with `retryAfter` (seconds) once a limit is reached.
- * The counts are in Postgres, so all processes share them. What is over its limit is refused from this process's memory
- * before anything is counted, so a flood costs no database, and one caller's flood does not use up another's attempts.
- * `assertRoom` may throw in between: what there is no room for is not counted either.
+ * Counts one attempt in each of the given limits, in order; refuses `rate_limited` with `retryAfter` (seconds) once a
+ * limit is reached. The counts are in Postgres, so all processes share them. A caller over the limit is refused from
+ * this process's memory before anything is counted, so a flood costs no queries and uses up no other caller's attempts.
+ * `assertRoom` may throw before the count when there is no capacity for the work.
  */
 export async function countAttempt(
   { db }: Pick<Deps, 'db'>,
@@ -125,10 +125,10 @@ export async function countAttempt(
 }
 
 /**
- * Takes back what `countAttempt` counted, once the attempt has turned out to be an honest one. It is counted first all
- * the same: of many guesses at once, no more than the limit allows may be under way.
+ * Undoes what `countAttempt` counted, once the attempt turned out to be honest. Counting first ensures that concurrent
+ * guesses cannot exceed the limit.
  */
-export async function giveBackAttempt({ db }: Pick<Deps, 'db'>, attempts: Attempts): Promise<void> {
+export async function undoAttempt({ db }: Pick<Deps, 'db'>, attempts: Attempts): Promise<void> {
   await Promise.all(countersOf(db, attempts).map(({ limiter, key }) => limiter.giveBack(key)));
 }
 
@@ -139,7 +139,7 @@ function countersOf(db: Db, attempts: Attempts): readonly { readonly limiter: Li
   );
 }
 
-/** One caller, as limits count: an IPv4 address, or the /64 that an IPv6 one is from, all of which is one customer's. */
+/** The caller as limits count it: an IPv4 address, or the /64 of an IPv6 address, which belongs to one customer. */
 export function callerOf(address: string | null): string | null {
   const plain = address?.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '') ?? null;
   if (plain === null || !isIPv6(plain)) return plain;
@@ -162,7 +162,7 @@ function limitersOf(db: Db): Limiters {
   return limiters;
 }
 
-/** Without a limit: it only counts. */
+/** Counts without a limit. */
 function paceOf(db: Db): Limiter {
   const known = paces.get(db);
   if (known) return known;
@@ -182,13 +182,13 @@ function storedIn(db: Db): Omit<ConstructorParameters<typeof RateLimiterPostgres
   };
 }
 
-/** The library computes with `expire` as a number, which we read as a bigint. */
+/** The library computes with `expire` as a number, while our driver returns a bigint. */
 async function asDriver(db: Db, query: SqlQuery): Promise<{ rows: object[]; rowCount: number }> {
   const rows = await db.query<{ points: number; expire: bigint | null }>(query);
   return { rows: rows.map((row) => ({ ...row, expire: Number(row.expire) })), rowCount: rows.length };
 }
 
-/** Whom it is about need not be readable in the table. */
+/** Hashes the subject, so that the table holds no addresses. */
 function hash(subject: string): string {
   return createHash('sha256').update(subject).digest('base64url');
 }

@@ -18,12 +18,12 @@ interface Row {
 }
 
 /**
- * Who did what to whom, from where, newest first. The cursor is the last id of the page before. It tells of every
- * workspace, so a caller who is narrowed to some does not get it.
+ * The audit, newest first. The cursor is the last id of the previous page. It covers every workspace, so a caller whose
+ * access is limited to some workspaces is refused.
  */
 export async function listAudit(deps: Pick<Deps, 'db'>, caller: Caller, query: AuditQuery): Promise<AuditList> {
   if (caller.workspaces !== null)
-    throw new Refusal('forbidden', 'the audit tells of every workspace, and you are narrowed to some', {
+    throw new Refusal('forbidden', 'the audit covers every workspace, and your access is limited to some', {
       need: 'every workspace',
     });
   const { limit, cursor, action, actor, target, since, until } = query;

@@ -17,7 +17,7 @@ interface Row {
 
 const COLUMNS = `id, device, address, created_at AS "createdAt", last_used_at AS "lastUsedAt", expires_at AS "expiresAt"`;
 
-/** The open sessions of the caller, the one used last first. */
+/** The open sessions of the caller, last used first. */
 export async function listSessions(
   deps: Pick<Deps, 'db'>,
   caller: Caller,
@@ -34,7 +34,7 @@ export async function listSessions(
   return { sessions: page.map((row) => ({ ...toView(row), current: row.id === caller.session })), next };
 }
 
-/** Who calls, with the session that they call by; a key has none. */
+/** The caller, with their session; null for a key. */
 export async function readSession(deps: Deps, caller: Caller): Promise<SessionView> {
   const [me, [person], [session]] = await Promise.all([
     whoAmI(deps, caller),

@@ -6,11 +6,11 @@ import type { Caller } from '../shared/roles.js';
 import { audit } from './audit.js';
 import { authenticateSession } from './authenticate-session.js';
 import { hashKey } from './key-format.js';
-import { type Attempts, callerOf, countAttempt, giveBackAttempt, slowDown } from './limits.js';
+import { type Attempts, callerOf, countAttempt, slowDown, undoAttempt } from './limits.js';
 import { assertRoomForPassword, verifyPassword } from './passwords.js';
 import { randomCode } from './primitives.js';
 
-/** Where a session is used from, and the token of the one that a new one takes the place of. */
+/** The client of a session, and the token of the session that a new one replaces. */
 export interface Browser {
   readonly address: string | null;
   readonly device: string | null;
@@ -23,12 +23,12 @@ export interface LoggedIn {
   readonly token: string;
 }
 
-/** Sessions of one person that are kept; the one that was not used for longest gives way. */
+/** Sessions per person; a further one ends the least recently used. */
 const MOST = 50;
 
 /**
- * Signs a person in. Whether the address is unknown or the password wrong, the answer, the time it takes and the counts
- * of attempts are the same.
+ * Signs a person in. For an unknown address and for a wrong password the answer, its timing and the counts of attempts
+ * are the same.
  */
 export async function logIn(
   deps: Deps,
@@ -37,15 +37,15 @@ export async function logIn(
 ): Promise<LoggedIn> {
   const giveBack = await countLogin(deps, email, browser);
   const { member, right } = await testPassword(deps, email, password).catch(async (error: unknown) => {
-    // No password was tested (overload, a database that does not answer): it was not a guess.
+    // No password was checked (overload, or the database did not answer), so the attempt does not count.
     await giveBack();
     throw error;
   });
-  if (!member || !right) throw wrong();
+  if (!member || !right) throw badCredentials();
   await giveBack();
   const token = await deps.db.transaction((sql) => startSession(sql, { ...member, email }, browser));
   const session = await authenticateSession(deps, token, browser.address);
-  if (!session) throw wrong();
+  if (!session) throw badCredentials();
   return { caller: session.caller, token };
 }
 
@@ -69,36 +69,36 @@ async function testPassword(
 }
 
 /**
- * Counts the attempt and waits as long as it must. A known device has a count of its own, which it shares with changes
- * of the password, and never waits: guesses by strangers do not affect it. Returns a function that takes the count back.
+ * Counts the attempt and waits if required. A known device has its own count, shared with changes of the password, and
+ * never waits, so that guesses by strangers do not affect it. Returns a function that undoes the count.
  */
 async function countLogin(deps: Deps, email: string, browser: Browser): Promise<() => Promise<unknown>> {
   const device = await knownDevice(deps, email, browser.replaces);
   const attempt = device === null ? attemptsOf(deps, email, browser) : { 'password-session': device };
   await countAttempt(deps, attempt, assertRoomForPassword);
-  const giveBack = () => giveBackAttempt(deps, attempt);
+  const giveBack = () => undoAttempt(deps, attempt);
   if (device !== null) return giveBack;
   try {
     const forget = await slowDown(deps, email);
     return () => Promise.all([giveBack(), forget()]);
   } catch (error) {
-    // No password was tested, so a caller who retries after that time is not locked out for it.
+    // No password was checked, so a retry after that time must not be locked out.
     await giveBack();
     throw error;
   }
 }
 
 /**
- * What is counted for a caller who may be a stranger: their address over all accounts, and their address with this
- * account, so that their failures lock out nobody else. Without a trusted proxy all who come through the same one would
- * be one caller.
+ * The limits for a caller who may be a stranger: their address over all accounts, and their address with this account,
+ * so that their failures lock out no other caller. Without a trusted proxy all clients of one proxy count as one
+ * caller.
  */
 function attemptsOf({ config }: Pick<Deps, 'config'>, email: string, { address }: Browser): Attempts {
   const caller = callerOf(address);
   return { 'login-caller': config.trustProxy ? caller : null, 'login-pair': `${caller ?? ''} ${email}` };
 }
 
-/** The id of the live session of this very person whose cookie came along. Strangers never lock out such a browser. */
+/** The id of this person's live session whose cookie the request carries; strangers never lock out such a browser. */
 async function knownDevice({ db }: Pick<Deps, 'db'>, email: string, token: string | null): Promise<string | null> {
   if (token === null) return null;
   const [session] = await db.query<{ id: string }>({
@@ -110,11 +110,11 @@ async function knownDevice({ db }: Pick<Deps, 'db'>, email: string, token: strin
   return session?.id ?? null;
 }
 
-function wrong(): Refusal {
+function badCredentials(): Refusal {
   return new Refusal('unauthenticated', 'the address or the password is wrong', { code: 'bad-credentials' });
 }
 
-/** Answers the new session's token. */
+/** Returns the new session's token. */
 export async function startSession(
   sql: Sql,
   member: { readonly id: string; readonly tenant: string; readonly email: string },

@@ -6,11 +6,11 @@ import { newKey } from './key-format.js';
 export interface MintKeyInput {
   readonly tenant: string;
   readonly label: string;
-  /** Never `owner`: an owner's key is an admin's. */
+  /** Never `owner`: a key of an owner has the role admin. */
   readonly role: Exclude<Role, 'owner'>;
-  /** The member whose role the key can never pass, and whose going ends it; null for one of the system's. */
+  /** The member whose role and membership limit the key; null for a key of the system. */
   readonly mintedBy: { readonly id: string; readonly email: string } | null;
-  /** Makes it a deploy key: git, and only for the workspace of this id. */
+  /** Makes it a deploy key: git only, for the workspace with this id. */
   readonly deploy?: { readonly workspace: string; readonly access: 'read' | 'write' };
   readonly expiresAt?: Date;
 }

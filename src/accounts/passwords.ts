@@ -3,15 +3,18 @@ import { createGate } from '../shared/gate.js';
 import { overloaded } from '../shared/refusal.js';
 import { argon2id, randomCode } from './primitives.js';
 
-/** At most four, and never all cores: the event loop keeps one, and the thread pool a thread for files and names. */
+/**
+ * Concurrent hashes: at most four, and never all cores, to keep one core for the event loop and a pool thread for files
+ * and name lookups.
+ */
 const WIDTH = Math.max(1, Math.min(4, availableParallelism() - 1));
 
-/** Who is further back in line had better come again. */
+/** Calls beyond this queue length are refused. */
 const LINE = 16 * WIDTH;
 
 /**
- * A flood keeps a thread at work a third of the time: on a machine whose time is short the threads of a process share
- * it, and the one that answers everybody else must not go without.
+ * How long a thread rests after each hash, relative to its work: a flood then uses a third of the time, and other
+ * requests of the process stay responsive on a busy machine.
  */
 const REST = 2;
 
@@ -22,7 +25,7 @@ const gate = createGate({
   full: () => overloaded('too many people sign in at this moment: try again in a few seconds', 3),
 });
 
-/** Refuses now what would be refused after work was spent on it. */
+/** Refuses immediately when the queue is full. */
 export const assertRoomForPassword = (): void => gate.assertRoom();
 
 export function hashPassword(password: string): Promise<string> {
@@ -31,7 +34,7 @@ export function hashPassword(password: string): Promise<string> {
 
 let decoy: Promise<string> | undefined;
 
-/** Whether it is the password of the hash. Takes as long when there is no hash, or one that no password has. */
+/** Whether the password matches the hash. Takes the same time without a hash. */
 export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
   decoy ??= argon2id.hash(randomCode(32));
   const other = await decoy;

@@ -14,7 +14,7 @@ interface Row {
   readonly picture: string | null;
 }
 
-/** The account's defaults, from what its AGENTS.md said when it was written. */
+/** The account's defaults, as the last AGENTS.md or API call set them. */
 export async function readAccount({ db }: { readonly db: Sql }, caller: Pick<Caller, 'tenant'>): Promise<AccountBody> {
   const [row] = await db.query<Row>({
     name: 'read-account',

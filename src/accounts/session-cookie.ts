@@ -3,7 +3,7 @@ import { CookieController, TimeSpan } from './primitives.js';
 
 export const SESSION_COOKIE = 'service_session';
 
-/** The header `Set-Cookie` for a session's token; null takes the cookie away. 30 days, and anew with each use. */
+/** The `Set-Cookie` header for a session's token; null deletes the cookie. Valid for 30 days from the last use. */
 export function sessionCookie({ publicUrl }: Pick<Config, 'publicUrl'>, token: string | null): string {
   const secure = publicUrl?.startsWith('https:') ?? false;
   const attributes = { httpOnly: true, sameSite: 'lax', path: '/', secure } as const;

@@ -4,10 +4,10 @@ import type { Caller } from '../shared/roles.js';
 import { isTimeZone } from '../workspace/values/index.js';
 import { audit } from './audit.js';
 
-/** What a cron expression means where neither flow, workspace nor account say it. Null clears it. */
+/** Sets the time zone of cron expressions for flows and workspaces without their own. Null clears it. */
 export async function setTimezone(deps: Pick<Deps, 'db'>, caller: Caller, timezone: string | null): Promise<void> {
   if (timezone !== null && !isTimeZone(timezone))
-    throw new Refusal('refused', `timezone: "${timezone}" is no time zone: use a name such as Europe/Berlin`);
+    throw new Refusal('refused', `timezone: "${timezone}" is not a time zone: use a name such as Europe/Berlin`);
   await deps.db.transaction(async (sql) => {
     await sql.query('UPDATE member SET timezone = $2 WHERE id = $1', [caller.person?.id ?? null, timezone]);
     await audit(sql, caller, 'timezone.set', caller.person?.id ?? '', { timezone });

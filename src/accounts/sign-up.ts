@@ -13,21 +13,21 @@ export interface SignUpInput {
   readonly password: string;
   /** The name of the account to make. */
   readonly account: string | null;
-  /** The token of an invite into an account that is there. */
+  /** The token of an invite into an existing account. */
   readonly invite: string | null;
   readonly address: string | null;
 }
 
 /**
- * Makes an account with its owner, or a member of the account that an invite is into. Nothing of the answer, of its time
- * or of the counts of attempts tells a stranger whether the address was taken, in which case no account is made; the
- * account that has the address finds the attempt in its audit. The name is taken then as if the account had been made, so
- * that the next sign-up with it tells nothing either.
+ * Creates an account with its owner, or joins the account of an invite. The answer, its timing and the counts of
+ * attempts do not reveal whether the address is taken. If it is, no account is created, the existing account's audit
+ * records the attempt, and the requested name is reserved, so that the next sign-up with that name reveals nothing
+ * either.
  */
 export async function signUp(deps: Deps, input: SignUpInput): Promise<void> {
   const { invite, email } = input;
   await countAttempt(deps, { 'signup-caller': callerOf(input.address) });
-  // Strangers who try the address must not keep the person who was invited from joining.
+  // Attempts on the address by strangers must not keep the invited person from joining.
   if (invite === null || !(await isOpenInvite(deps.db, { token: invite, email })))
     await countAttempt(deps, { 'signup-address': email });
   const { signup } = deps.config;
@@ -37,10 +37,10 @@ export async function signUp(deps: Deps, input: SignUpInput): Promise<void> {
   await openAccount(deps, { ...input, account: checkAccount(input.account) });
 }
 
-const CLOSED = 'nobody can sign up here: ask the people who run this service for access';
+const CLOSED = 'sign-up is closed here: ask the people who run this service for access';
 const NEEDS_INVITE = 'signing up here takes an invite: ask an admin of the account for one';
 
-/** The invite's holder is no stranger: that the address has an account already is said. */
+/** The holder of an invite may learn that the address already has an account. */
 async function joinAccount(
   deps: Deps,
   { email, password, invite, address }: SignUpInput & { readonly invite: string },
@@ -75,7 +75,7 @@ async function openAccount(deps: Deps, { account, ...input }: Opening): Promise<
   const passwordHash = await hashPassword(input.password);
   const wish = { name: account, owner: { email: input.email, passwordHash }, by: null, address: input.address };
   const open = () => deps.db.transaction((sql) => openUnlessTaken(sql, wish));
-  // An invite that is accepted at this moment may take the address: the second look finds that.
+  // An invite accepted at the same time may take the address: the second attempt finds that.
   const outcome = await open().catch((error: unknown) => {
     if (error instanceof AddressTaken) return open();
     throw error;
@@ -87,8 +87,8 @@ async function openAccount(deps: Deps, { account, ...input }: Opening): Promise<
 }
 
 /**
- * Opens the account unless its name is taken. Where the address has an account already, the name is reserved instead: what
- * a stranger sees of this name from then on is the same.
+ * Creates the account unless its name is taken. If the address already has an account, reserves the name instead, so
+ * that the name looks the same to a stranger.
  */
 async function openUnlessTaken(sql: Sql, wish: NewAccount): Promise<'opened' | 'name-taken'> {
   const { email } = wish.owner;
@@ -112,7 +112,7 @@ async function openUnlessTaken(sql: Sql, wish: NewAccount): Promise<'opened' | '
   return 'opened';
 }
 
-/** Rolls the transaction back. */
+/** Thrown to roll the transaction back. */
 class AddressTaken extends Error {}
 
 interface MemberOf {
@@ -120,7 +120,7 @@ interface MemberOf {
   readonly tenant: string;
 }
 
-/** In the audit of the account that has the address. */
+/** Audits the attempt in the account that has the address. */
 async function auditAttempt(sql: Sql, { id, tenant }: MemberOf, address: string | null): Promise<void> {
   const actor = { kind: 'system', id: 'signup', label: 'sign-up' } as const;
   await audit(sql, { tenant, actor, address }, 'account.signup-taken', id);

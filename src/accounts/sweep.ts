@@ -2,7 +2,7 @@ import { sweepRows } from '../db/index.js';
 import type { Deps } from '../deps.js';
 import { sweepIdempotencyKeys } from './idempotency.js';
 
-/** Removes what has had its time: idempotency keys, sessions, terminals' sign-ins, counts of attempts. */
+/** Deletes expired idempotency keys, sessions, sign-ins of terminals and counts of attempts. */
 export async function sweepAccounts(deps: Pick<Deps, 'db'>): Promise<void> {
   await sweepIdempotencyKeys(deps);
   await sweepRows(deps.db, 'session', 'expires_at < now()');

@@ -12,7 +12,7 @@ interface Row {
   readonly picture: string | null;
 }
 
-/** The calling identity: the account, what the caller may do in it, and who the caller is. */
+/** The caller's identity: the account, their rights in it, and who they are. */
 export async function whoAmI(deps: Deps, caller: Caller): Promise<Me> {
   const [row] = await deps.db.query<Row>({
     name: 'who-am-i',

@@ -2,14 +2,14 @@ import type { Sql } from '../db/contract.js';
 
 interface Asked {
   readonly tenant: string;
-  /** The id of the workspace; null when it is about the account. */
+  /** The id of the workspace; null for the account. */
   readonly workspaceId: string | null;
   readonly emails: readonly string[];
 }
 
 /**
- * Those of the addresses, in lower case, that have lost access: members who do not see the workspace, and members who
- * were removed. An address that never was a member's is an outsider and not among them.
+ * The addresses, in lower case, that have lost access: members who cannot access the workspace, and removed members. An
+ * address that never belonged to a member is an outsider and not included.
  */
 export async function withoutAccess(sql: Sql, { tenant, workspaceId, emails }: Asked): Promise<ReadonlySet<string>> {
   if (emails.length === 0) return new Set();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isRecord } from '../shared/json.js';
 import type { Bootstrapped } from './bootstrap-account.js';
 
-/** Writes `<dataDir>/bootstrap.json`, readable by its owner only, whole or not at all. Answers its path. */
+/** Writes `<dataDir>/bootstrap.json` atomically, readable by its owner only. Returns its path. */
 export async function writeBootstrapFile(
   dataDir: string,
   content: Bootstrapped & { readonly url: string },
@@ -11,7 +11,7 @@ export async function writeBootstrapFile(
   return write(dataDir, { ...content });
 }
 
-/** The port may be another than at the first start; what reads the file must find the service that runs. */
+/** Updates the URL: the port may differ from the first start, and readers of the file must find the running service. */
 export async function renewBootstrapFile(dataDir: string, url: string): Promise<'missing' | 'damaged' | 'whole'> {
   const text = await readFile(join(dataDir, 'bootstrap.json'), 'utf8').catch(() => null);
   if (text === null) return 'missing';

@@ -1,6 +1,6 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Deps } from '../deps.js';
-import { advanceLane, closeRun, isPassing, runToolTest, tellEvents, tickPark } from '../engine/index.js';
+import { advanceLane, closeRun, isTransient, notifyStreams, runToolTest, tickPark } from '../engine/index.js';
 import { evalWork, PutOff } from '../evals/index.js';
 import { applyPendingPush } from '../remotes/index.js';
 import { fireSchedule } from '../schedules/index.js';
@@ -15,7 +15,7 @@ import type {
 
 const HEARTBEAT_MS = 1_000;
 
-/** What the workflows may ask of this house; `isLeaving` is of the worker that they are made for. */
+/** The activities that workflows call. `isLeaving` belongs to the worker that they are created for. */
 export function createActivities(
   deps: Deps,
   isLeaving: () => boolean = () => false,
@@ -24,27 +24,27 @@ export function createActivities(
     async advance(turn) {
       const { cancellationSignal, info } = Context.current();
       try {
-        return await withPulse(() =>
+        return await withHeartbeat(() =>
           advanceLane(deps, turn, { attempt: info.attempt, cancelled: cancellationSignal, isLeaving }),
         );
       } catch (error) {
         throw asFailure(error, cancellationSignal);
       }
     },
-    testTool: (id) => withPulse(() => runToolTest(deps, id, Context.current().cancellationSignal)),
-    fireSchedule: (ref, at) => withPulse(() => fireSchedule(deps, ref, at)),
-    applyPendingPush: (workspaceId) => withPulse(() => applyPendingPush(deps, workspaceId)),
+    testTool: (id) => withHeartbeat(() => runToolTest(deps, id, Context.current().cancellationSignal)),
+    fireSchedule: (ref, at) => withHeartbeat(() => fireSchedule(deps, ref, at)),
+    applyPendingPush: (workspaceId) => withHeartbeat(() => applyPendingPush(deps, workspaceId)),
     tick: (park) => tickPark(deps, park),
     async close(runId) {
       await deps.sandbox.kill(runId);
-      if (await closeRun(deps.db, runId, 'the run was cut short')) tellEvents(deps, runId);
+      if (await closeRun(deps.db, runId, 'the run was cut short')) notifyStreams(deps, runId);
     },
     openEval: (evalRunId) => evalWork.open(deps, evalRunId),
     beginAttempt: (evalRunId, k) => evalWork.begin(deps, { evalRunId, k }),
     async gradeAttempt(evalRunId, k) {
       const { cancellationSignal } = Context.current();
       try {
-        return await withPulse(() => evalWork.grade(deps, { evalRunId, k }, cancellationSignal));
+        return await withHeartbeat(() => evalWork.grade(deps, { evalRunId, k }, cancellationSignal));
       } catch (error) {
         throw asFailure(error, cancellationSignal);
       }
@@ -54,8 +54,11 @@ export function createActivities(
   };
 }
 
-/** A silent model must not look like a dead worker, and only a heartbeat brings the stop. */
-async function withPulse<T>(work: () => Promise<T>): Promise<T> {
+/**
+ * Heartbeats while the work lasts: a silent model must not look like a dead worker, and cancellation arrives with a
+ * heartbeat.
+ */
+async function withHeartbeat<T>(work: () => Promise<T>): Promise<T> {
   const { heartbeat } = Context.current();
   const pulse = setInterval(() => heartbeat(), HEARTBEAT_MS);
   try {
@@ -66,15 +69,16 @@ async function withPulse<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * A final refusal and a turn that came too late are not tried again; what is put off is, when its time has come. A
- * cancellation stays what it is.
+ * Final refusals and stale turns are not retried; postponed work is, at its time. A cancellation is passed on
+ * unchanged.
  */
 function asFailure(error: unknown, cancelled: AbortSignal): unknown {
   if (cancelled.aborted) return cancelled.reason ?? error;
   if (error instanceof PutOff)
     return ApplicationFailure.create({ message: error.message, type: error.name, nextRetryDelay: error.waitMs });
   const name = error instanceof Error ? error.name : '';
-  if (error instanceof Refusal && !isPassing(error)) return ApplicationFailure.nonRetryable(error.message, error.kind);
+  if (error instanceof Refusal && !isTransient(error))
+    return ApplicationFailure.nonRetryable(error.message, error.kind);
   if (name === 'StaleTurn') return ApplicationFailure.nonRetryable(errorMessage(error), name);
   return error;
 }

@@ -12,20 +12,20 @@ import { onError } from './errors.js';
 import { createNotFound } from './not-found.js';
 import { requestLog } from './request-log.js';
 import { routes as allRoutes } from './routes/index.js';
-import { useValidatorWords } from './validator-words.js';
+import { useValidatorMessages } from './validator-messages.js';
 
 export type App = OpenAPIHono<AppEnv>;
 
-/** The framework's own writer does not write large integers as numbers. */
+/** Replaces the framework's JSON writer, which cannot write large integers as numbers. */
 function answerExactly(c: Context): void {
   const json = (value: unknown, status?: ContentfulStatusCode, headers?: Record<string, string>) =>
     c.body(toJson(value), status, { 'Content-Type': 'application/json', ...headers });
   c.json = json as unknown as typeof c.json;
 }
 
-/** The whole API over these deps. Tests give it a route table of their own. */
+/** The whole API over these deps. Tests pass their own route table. */
 export function createApp(deps: Deps, routes: readonly Route[] = allRoutes): App {
-  useValidatorWords();
+  useValidatorMessages();
   const app = new OpenAPIHono<AppEnv>();
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', {
     type: 'http',
@@ -45,7 +45,7 @@ export function createApp(deps: Deps, routes: readonly Route[] = allRoutes): App
     c.set('log', deps.log.child({ requestId: c.var.requestId }));
     answerExactly(c);
     await next();
-    // Afterwards, since an answer of its own (a file, a stream) has none of the headers that were set before it.
+    // Set it after the handler: a response it creates itself (a file, a stream) has none of the headers set before.
     c.header('X-Request-Id', c.var.requestId);
     c.header('Service-Version', deps.config.version);
   });

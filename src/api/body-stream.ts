@@ -5,23 +5,23 @@ import { hasClientLeft } from './client-left.js';
 import type { AppEnv } from './env.js';
 
 /**
- * A stream of ours as the body of an answer; a client that leaves ends it. `Readable.toWeb` will not do: what it still
- * holds when the client leaves it hands on to a stream that is closed, and throws where nobody can catch it.
+ * A Node stream as a response body; the stream ends when the client leaves. `Readable.toWeb` does not work here: after
+ * the client has left it enqueues what it still holds on a closed stream, and throws an uncaught exception.
  */
 export function bodyStream(c: Context<AppEnv>, stream: Readable): ReadableStream {
   return NodeReadableStream.from(cutWhenBroken(c, stream)) as ReadableStream;
 }
 
 /**
- * What breaks off while it is sent is logged, and the connection is cut, so that the client sees that the answer is not
- * whole. The server would print the error to stderr and send its text.
+ * Logs a stream that fails while it is sent and cuts the connection, so that the client sees an incomplete response.
+ * The server itself would print the error to stderr and send its text.
  */
 async function* cutWhenBroken(c: Context<AppEnv>, stream: Readable): AsyncGenerator<Uint8Array> {
   try {
     yield* stream;
   } catch (err) {
     if (hasClientLeft(c)) c.var.log.debug({ err }, 'an answer was not sent whole, since the client has left');
-    else c.var.log.error({ err }, 'an answer broke off');
+    else c.var.log.error({ err }, 'failed to send a response body');
     const { outgoing } = c.env ?? {};
     if (!outgoing) throw err;
     outgoing.destroy();

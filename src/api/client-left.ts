@@ -2,10 +2,10 @@ import type { Context } from 'hono';
 import type { StatusCode } from 'hono/utils/http-status';
 import type { AppEnv } from './env.js';
 
-/** As web servers log a request whose client closed the connection; the answer itself reaches no client. */
+/** The status that web servers log when the client closed the connection; no client receives it. */
 export const CLIENT_LEFT = 499 as StatusCode;
 
-/** The client closed the connection before it had its answer. */
+/** The client closed the connection before it got a response. */
 export class ClientLeft extends Error {
   override readonly name = 'ClientLeft';
 
@@ -23,8 +23,8 @@ export function hasClientLeft({ env }: Context<AppEnv>): boolean {
 }
 
 /**
- * Aborted when the client leaves, with an error as its reason. The reason of the request's own signal is a text, which
- * no error handler takes once it is thrown.
+ * Aborted when the client leaves, with an error as the reason. The reason of the request's own signal is a string,
+ * which error handlers do not accept.
  */
 export function clientSignal({ req }: { readonly req: { readonly raw: Request } }): AbortSignal {
   const { signal } = req.raw;
@@ -35,7 +35,7 @@ export function clientSignal({ req }: { readonly req: { readonly raw: Request } 
   return left.signal;
 }
 
-/** Whether the error says that work was stopped, and nothing that failed by itself. */
+/** True when the error means that work was stopped and did not fail by itself. */
 export function isStopped(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return error instanceof ClientLeft || error.name === 'AbortError' || isStopped(error.cause);

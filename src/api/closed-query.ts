@@ -2,13 +2,15 @@ import type { RouteConfig } from '@hono/zod-openapi';
 import { z } from 'zod';
 import type { Access } from './env.js';
 
-/** What must not ignore a key: `?tags=a` would list everything, and `?setp=1` would delete the whole flow. */
+/**
+ * Methods where an ignored key does harm: `?tags=a` would list everything, and `?setp=1` would delete the whole flow.
+ */
 const CLOSED_WITHOUT_QUERY = ['get', 'delete'];
 
 /**
- * A route refuses a key of its query that it does not know. Reads and deletes are closed even without a query of their
- * own. Two kinds of routes stay open: one that carries its own proof, since its address is given to others, who add to
- * it; and one whose query is a loose object, since it says that it ignores what else is there.
+ * Makes a route refuse unknown query keys; reads and deletes do so even without a query schema. Two kinds of routes
+ * accept them: routes with a token in the address, which other programs extend, and routes whose query is a loose
+ * object.
  */
 export function withClosedQuery<R extends RouteConfig>(access: Access, route: R): R {
   if (access === 'token') return route;
@@ -17,5 +19,5 @@ export function withClosedQuery<R extends RouteConfig>(access: Access, route: R)
   return isClosable ? { ...route, request: { ...route.request, query: query.strict() } } : route;
 }
 
-/** The query of a page or a probe, whose address others add to: mail programs, monitors, proxies. */
+/** The query of a page or a probe: mail programs, monitors and proxies add keys to such addresses. */
 export const AnyQuery = z.looseObject({});

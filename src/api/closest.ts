@@ -1,13 +1,13 @@
 import { editDistance } from '../shared/edit-distance.js';
 
-/** What to say of a key that there is not: the one that was probably meant, or all that there are. */
+/** The message for an unknown key: the one that was probably meant, or all that exist. */
 export function unknownKey(key: string, known: readonly string[]): string {
   if (known.length === 0) return 'unknown key';
   const meant = closest(key, known);
   return `unknown key; ${meant === undefined ? `it may be: ${known.join(', ')}` : `did you mean "${meant}"?`}`;
 }
 
-/** The word nearest to the given one when it is near enough to have been meant. */
+/** The closest known word, if it is close enough for a typo. */
 function closest(word: string, known: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(word.length / 3));
   let best: string | undefined;

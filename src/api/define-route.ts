@@ -4,14 +4,14 @@ import type { JSONValue } from 'hono/utils/types';
 import { withClosedQuery } from './closed-query.js';
 import { describeAnswers, type SentHeader } from './described-answers.js';
 import type { Access, AppEnv, EnvOf, GuardedEnv } from './env.js';
-import { createGuard, inOrder, type Needs, type Refused } from './guard.js';
+import { createGuard, missingFirst, type Needs, type Refused } from './guard.js';
 import { refuseIdempotencyKey, withIdempotency } from './idempotency.js';
 import { operationIdOf } from './operation-id.js';
 import { readBody } from './read-body.js';
 import { type RequestHeader, requestHeaders } from './request-headers.js';
 import { refuseFaults } from './validate.js';
 
-/** Any JSON is left alone: it is a type without an end. */
+/** JSON stays as it is: the type is recursive. */
 type DeepReadonly<T> = [JSONValue] extends [T]
   ? unknown
   : T extends object
@@ -22,7 +22,7 @@ type Answer<T> =
     ? TypedResponse<DeepReadonly<Body>, Status, Format>
     : T;
 
-/** As `RouteHandler`, but an answer may be made of readonly parts, as those of our verbs are. */
+/** Like `RouteHandler`, but a response may have readonly parts, as our verbs return them. */
 type Handle<R extends RouteConfig, E extends EnvOf<Access>> =
   RouteHandler<R, E> extends (c: infer C, next: infer _Next) => infer Returned
     ? (c: C) => Promise<Answer<RouteConfigToTypedResponse<R>> | (Response extends Returned ? Response : never)>
@@ -33,57 +33,61 @@ export interface RouteDefinition<R extends RouteConfig, A extends Access> {
   readonly route: R;
   readonly handle: Handle<R, EnvOf<A>>;
   /**
-   * For a POST that starts or creates: the header `Idempotency-Key` is honoured. `settled` is a verb that calls
-   * `c.var.once` in its transaction: when its process has died the same call under the same key may take over. `natural`
-   * is a POST that twice does what it does once, so the header changes nothing. Any other POST with a credential or
-   * without one refuses the header; one whose address carries a token has its own way to know a repeat.
+   * For a POST that starts or creates something: honours the header `Idempotency-Key`. `settled` is a verb that calls
+   * `c.var.recordAnswer` in its transaction, so that the same request may take over when its process has died. `natural` is a
+   * POST that is idempotent by itself, so the header changes nothing. Any other POST refuses the header, except one
+   * whose address carries a token and that detects repetitions itself.
    */
   readonly idempotent?: true | 'settled' | 'natural';
-  /** Headers of HTTP that the handler reads, for the description. */
+  /** Request headers that the handler reads, for the description. */
   readonly reads?: readonly RequestHeader[];
-  /** Headers that its answers carry beside those of all answers, for the description. */
+  /** Response headers besides the common ones, for the description. */
   readonly sends?: readonly SentHeader[];
-  /** 1 MiB, and 64 KiB where no credential is needed, unless it says otherwise; `stream` leaves the body, whatever its size, to the handler. */
+  /** Default: 1 MiB, and 64 KiB for routes without a credential. `stream` leaves a body of any size to the handler. */
   readonly maxBodyBytes?: number | 'stream';
-  /** The body itself is signed: its sender is known only when all of it has been taken. */
+  /** The body itself is signed, so the sender is known only after all of it was received. */
   readonly provenByBody?: true;
   /**
-   * A page as well, for whom `Accept` prefers HTML: who is not signed in is sent to sign in, a refusal is a page, and its
-   * form carries a nonce, which the handler checks.
+   * The route is also a page for clients whose `Accept` prefers HTML: people who are not signed in are redirected to
+   * sign in, refusals are pages, and the handler checks the nonce of the form.
    */
   readonly page?: true;
-  /** Its refusals are plain text as well, for the description. */
+  /** Refusals are also plain text, for the description. */
   readonly text?: true;
   /**
-   * Throws what the verb would throw for a missing object. Asked only before the request is refused for its role or its
-   * shape, since a missing thing comes first; for a route that carries its own proof, what it would throw for a wrong one. A route with `{ws}` in its path looks for the workspace without being told.
+   * Throws what the verb would throw for a missing object, or, for a route with a token, for a wrong token. Called only
+   * before a refusal for the role or the input, since a missing object takes precedence. A route with `{ws}` in its
+   * path finds the workspace by default.
    */
   readonly find?: (c: Context<GuardedEnv>) => Promise<unknown>;
-  /** Where some requests need more than the route's role: asked once a role is too low, so that the refusal names the right one. */
+  /**
+   * The role of requests that need more than the route's role. Called when a role is too low, so that the refusal names
+   * the right one.
+   */
   readonly needs?: Needs;
-  /** Takes note of a request that is refused for its caller's role. */
+  /** Records a request that is refused for its caller's role. */
   readonly refused?: Refused;
 }
 
-/** One row of the route table: what tests walk, and what the app is made of. */
+/** One row of the route table, which the app and the tests use. */
 export interface Route {
   readonly access: Access;
   readonly method: string;
-  /** As OpenAPI writes it: `/api/workspaces/{ws}`. */
+  /** In OpenAPI's form: `/api/workspaces/{ws}`. */
   readonly path: string;
   readonly idempotent: boolean;
-  /** What it does with `Idempotency-Key`. */
+  /** How the route treats `Idempotency-Key`. */
   readonly onKey: 'honour' | 'ignore' | 'refuse';
-  /** Its answer is written with its effect. */
+  /** The answer is written in the transaction of the effect. */
   readonly settled: boolean;
   readonly register: (app: OpenAPIHono<AppEnv>) => void;
 }
 
 const DEFAULT_BODY_BYTES = 1024 * 1024;
-/** Anybody may send it, and nothing that is sent there is long. */
+/** Requests without a credential have short bodies only. */
 const OPEN_BODY_BYTES = 64 * 1024;
 
-/** A route with its access, its schemas and its handler. What may be refused before the handler is refused here. */
+/** A route with its access, its schemas and its handler. Refusals that need no handler happen here. */
 export function defineRoute<R extends RouteConfig, const A extends Access>(definition: RouteDefinition<R, A>): Route {
   const { access, provenByBody = false, page = false, text = false } = definition;
   const { maxBodyBytes = access === 'open' ? OPEN_BODY_BYTES : DEFAULT_BODY_BYTES } = definition;
@@ -92,7 +96,7 @@ export function defineRoute<R extends RouteConfig, const A extends Access>(defin
   const onKey = onKeyOf({ access, method: route.method, idempotent: definition.idempotent });
   const isHonoured = onKey === 'honour';
   const isSettled = definition.idempotent === 'settled';
-  const handle = inOrder(definition.handle as unknown as (c: Context<AppEnv>) => Promise<Response>);
+  const handle = missingFirst(definition.handle as unknown as (c: Context<AppEnv>) => Promise<Response>);
   const declared = {
     ...route,
     operationId: route.operationId ?? operationIdOf(route.method, route.path),
@@ -145,7 +149,7 @@ function onKeyOf({ access, method, idempotent }: KeyRule): Route['onKey'] {
   return isRepeatable ? 'ignore' : 'refuse';
 }
 
-/** What OpenAPI is told: a key or a session; where a person must have signed in, the session alone. */
+/** The security of OpenAPI: a key or a session, or only a session for routes that need a signed-in person. */
 function securityOf(access: Access): Record<string, string[]>[] {
   if (access === 'open' || access === 'token') return [];
   const session = { session: [] };

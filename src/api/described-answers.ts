@@ -4,7 +4,7 @@ import type { Access } from './env.js';
 import type { RequestHeader } from './request-headers.js';
 import { jsonResponse } from './schemas.js';
 
-/** Headers that an operation's own answers carry. */
+/** Headers that some operations' responses carry. */
 const SENT = {
   ETag: 'Names this content for If-Match and If-None-Match',
   'Set-Cookie': 'The session, or what binds a connection to this browser',
@@ -16,7 +16,7 @@ interface Described {
   readonly access: Access;
   readonly idempotent: boolean;
   readonly page: boolean;
-  /** Refusals are plain text as well. */
+  /** Refusals are also plain text. */
   readonly text: boolean;
   readonly readsBody: boolean;
   readonly reads: readonly RequestHeader[];
@@ -31,7 +31,7 @@ const header = (description: string): Header => ({ description, schema: { type: 
 const HTML = { 'text/html': { schema: { type: 'string' as const } } };
 const TEXT = { 'text/plain': { schema: { type: 'string' as const } } };
 
-/** On every answer. */
+/** Headers of every response. */
 const ALWAYS = {
   'X-Request-Id': header('Names the request in the log'),
   'Service-Version': header('The version that answers'),
@@ -50,7 +50,7 @@ const BY_STATUS: Readonly<Record<string, Readonly<Record<string, Header>>>> = {
 const SESSION = { 'Set-Cookie': header('A session that was used late in its 30 days begins them again') };
 const REPLAYED = { 'Idempotency-Replayed': header('`true` where this is the first answer to the key again') };
 
-/** The answers of a route with all of their headers, and with what the funnel answers by itself. */
+/** The responses of a route with all headers, including those that the guard sends itself. */
 export function describeAnswers(route: RouteConfig, described: Described): Responses {
   const responses: Responses = { ...errorResponses(route, described), ...route.responses };
   const rows = Object.entries(responses).map(([status, response]) => {
@@ -63,7 +63,7 @@ export function describeAnswers(route: RouteConfig, described: Described): Respo
       ...(described.idempotent && REPLAYED),
       ...Object.fromEntries(sent),
     };
-    // A person reads a refusal as a page, and git prints it as text.
+    // Browsers get a refusal as a page, and git as text.
     const isRefusal = isError && 'content' in response;
     const content = isRefusal && {
       content: { ...response.content, ...(described.page && HTML), ...(described.text && TEXT) },
@@ -73,7 +73,7 @@ export function describeAnswers(route: RouteConfig, described: Described): Respo
   return Object.fromEntries(rows) as Responses;
 }
 
-/** What the funnel may answer by itself: no route has to repeat it. */
+/** The error responses of the guard, which routes need not repeat. */
 function errorResponses(route: RouteConfig, { access, page, readsBody, reads }: Described): Responses {
   const isGuarded = access !== 'open' && access !== 'token';
   const isWrite = route.method !== 'get';
@@ -85,9 +85,9 @@ function errorResponses(route: RouteConfig, { access, page, readsBody, reads }: 
       403,
       'The role is too low: `need` names the one it takes. Or a page of another origin',
     ],
-    [isGuarded || route.request !== undefined, 404, 'There is no such thing, or it is not yours'],
+    [isGuarded || route.request !== undefined, 404, 'It does not exist, or you cannot access it'],
     [isWrite, 408, 'The body did not come in time'],
-    [isWrite, 409, 'In conflict with how things stand'],
+    [isWrite, 409, 'In conflict with the current state'],
     [reads.includes('If-Match'), 412, 'The content has moved on since the ETag that If-Match names'],
     [readsBody || route.request !== undefined, 413, 'The body, or what is asked for, is over its limit'],
     [readsBody, 415, 'A body of a type or coding that is not taken here'],

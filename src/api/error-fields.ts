@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 
 /**
- * An error as a log line holds it: type, message and stack, with those of its causes, and its code. Other fields stay
- * out: errors of HTTP clients and model SDKs carry whole requests.
+ * An error as a log field: type, message, stack and code, with those of its causes. Other fields are left out, since
+ * errors of HTTP clients and model SDKs contain whole requests.
  */
 export function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return error;

@@ -25,14 +25,14 @@ export const STATUS = {
   unavailable: 503,
 } as const satisfies Record<RefusalKind, ContentfulStatusCode>;
 
-/** Details that HTTP has a header for, besides their place in the body. */
+/** Details that also have an HTTP header. */
 const HEADERS = {
   retryAfter: (value: unknown) => ['Retry-After', String(value)],
   acceptEncoding: (value: unknown) => ['Accept-Encoding', (value as readonly string[]).join(', ')],
   allow: (value: unknown) => ['Allow', (value as readonly string[]).join(', ')],
 } as const satisfies Record<string, (value: unknown) => [string, string]>;
 
-/** The only place where an error becomes a response. An unknown error's text never leaves the house. */
+/** The only place that turns an error into a response. The text of an unknown error is logged, never sent. */
 export function onError(error: Error, c: Context<AppEnv>): Response | Promise<Response> {
   const refusal = asRefusal(error);
   if (refusal) {
@@ -52,7 +52,7 @@ export function onError(error: Error, c: Context<AppEnv>): Response | Promise<Re
   return c.json({ error: 'internal error', code: 'internal', requestId: c.var.requestId }, 500);
 }
 
-/** For programs, which read no sentence: the refusal's own code, else its kind. */
+/** The error's code for programs: the refusal's own, else its kind. */
 function codeOf({ kind, details }: Refusal): string {
   return typeof details.code === 'string' ? details.code : kind.replaceAll('_', '-');
 }
@@ -66,7 +66,7 @@ function asRefusal(thrown: Error): Refusal | null {
   return null;
 }
 
-/** What hono and its validators throw by themselves. */
+/** Errors that hono and its validators throw. */
 function fromFramework(error: HTTPException): Refusal | null {
   const kind = (Object.keys(STATUS) as RefusalKind[]).find((name) => STATUS[name] === error.status);
   const known =

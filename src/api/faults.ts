@@ -8,7 +8,7 @@ export interface Fault {
 
 export const SENT_TWICE = 'sent more than once: send it once';
 
-/** One refusal of a request for all of its faults: it names `most` of them, puts only those in words, and counts the rest. */
+/** One refusal for all faults of a request: formats and lists the first `most`, and counts the others. */
 export function refusalOf(faults: readonly (() => Fault)[], most: number): Refusal {
   const issues = faults.slice(0, most).map((name) => name());
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';

@@ -18,20 +18,23 @@ interface Guarded {
   readonly refused: Refused | null;
 }
 
-/** The role that this very request needs, where that is more than the route's; null for the route's. */
+/** The role that this request needs when it is more than the route's; else null. */
 export type Needs = (c: Context<GuardedEnv>) => Promise<Role | null>;
 
-/** Takes note of a caller who is known, and sees the thing, but whose role is too low. */
+/** Records a known caller who can see the object but whose role is too low. */
 export type Refused = (c: Context<GuardedEnv>, refusal: Refusal) => Promise<void>;
 
-/** Kept with the request, so that whoever refuses it later first asks whether the thing is there at all. */
+/** The request's `find`, so that a later refusal can check first whether the object exists. */
 const finders = new WeakMap<Context, NonNullable<Guarded['find']>>();
 
-/** The funnel: credential, then (only when it is about to refuse) the object, then role. The order is the contract's. */
+/**
+ * The checks before a handler: credential, then (only before a refusal) the object, then the role. The contract sets
+ * the order.
+ */
 export function createGuard({ access, find, page, needs, refused }: Guarded): MiddlewareHandler<AppEnv> {
   return async function guard(c, next) {
     if (page && prefersPage(c)) c.set('page', true);
-    // Health, metrics and what is the same for everybody are answered under any load.
+    // Health, metrics and static resources are served under any load.
     if (access !== 'metrics' && (access !== 'open' || c.req.method !== 'GET')) refuseOverload(c.var.deps.db);
     if (access === 'open' || access === 'token') {
       if (find) finders.set(c, find);
@@ -41,13 +44,13 @@ export function createGuard({ access, find, page, needs, refused }: Guarded): Mi
     const caller = await callerOrSignIn(c);
     if (caller instanceof Response) return caller;
     c.set('caller', caller);
-    refuseStrangeName(c.req.param('ws'));
+    requireValidName(c.req.param('ws'));
     finders.set(c, find ?? findPathWorkspace);
     const refusal = refusalFor(access, caller);
     if (refusal) {
       await requireThing(c);
       await refused?.(c as Context<GuardedEnv>, refusal);
-      throw await ofAct(c as Context<GuardedEnv>, refusal, needs);
+      throw await refusalForRequest(c as Context<GuardedEnv>, refusal, needs);
     }
     refuseCrossSite(c, caller, page);
     await next();
@@ -55,7 +58,7 @@ export function createGuard({ access, find, page, needs, refused }: Guarded): Mi
   };
 }
 
-/** The caller; a person at a page of ours who is not signed in is sent to where they can. */
+/** The caller. A person who visits a page without a session is redirected to sign in. */
 async function callerOrSignIn(c: Context<AppEnv>): Promise<Caller | Response> {
   try {
     return requireCaller(await authenticate(c));
@@ -66,19 +69,19 @@ async function callerOrSignIn(c: Context<AppEnv>): Promise<Caller | Response> {
   }
 }
 
-/** Throws the refusal, unless the thing it is about is not there for this caller: then that comes first. */
+/** Throws the refusal, unless the object is missing for this caller, which takes precedence. */
 export async function refuse(c: Context, refusal: Refusal): Promise<never> {
   await requireThing(c);
   throw refusal;
 }
 
-/** Throws what the verb would throw when the thing is not there for this caller. */
+/** Throws the verb's error if the object is missing for this caller. */
 export async function requireThing(c: Context): Promise<void> {
   await finders.get(c)?.(c as Context<GuardedEnv>);
 }
 
-/** Work may find fault with its input before its verb has looked for the thing: put in order here. */
-export function inOrder<T>(work: (c: Context<AppEnv>) => Promise<T>): (c: Context<AppEnv>) => Promise<T> {
+/** Some handlers find faults in the input before they look for the object: this restores the order. */
+export function missingFirst<T>(work: (c: Context<AppEnv>) => Promise<T>): (c: Context<AppEnv>) => Promise<T> {
   return async (c) => {
     try {
       return await work(c);
@@ -91,8 +94,8 @@ export function inOrder<T>(work: (c: Context<AppEnv>) => Promise<T>): (c: Contex
 
 const INPUT_FAULTS: readonly RefusalKind[] = ['malformed', 'refused', 'timed_out', 'too_large', 'unsupported_type'];
 
-/** No workspace has such a name, and the database cannot even be asked for some: NUL among them. */
-function refuseStrangeName(name: string | undefined): void {
+/** Rejects names that no workspace can have; Postgres cannot take some of them as a parameter (NUL, for example). */
+function requireValidName(name: string | undefined): void {
   if (name !== undefined && !/^[\w.-]{1,255}$/.test(name)) throw notFound('workspace');
 }
 
@@ -107,8 +110,8 @@ function refusalFor(access: Exclude<Access, 'open' | 'token'>, caller: Caller): 
   return access.person && !caller.signedIn ? signedIn : null;
 }
 
-/** The refusal for a role, naming the one that this very act needs: who gets the route's role and asks again is refused no more. */
-async function ofAct(c: Context<GuardedEnv>, refusal: Refusal, needs: Needs | null): Promise<Refusal> {
+/** The refusal for a too low role, with the role that this request needs, so that the caller need not ask twice. */
+async function refusalForRequest(c: Context<GuardedEnv>, refusal: Refusal, needs: Needs | null): Promise<Refusal> {
   const { need } = refusal.details;
   if (needs === null || typeof need !== 'string' || !isRole(need)) return refusal;
   const more = await needs(c);

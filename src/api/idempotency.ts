@@ -5,12 +5,12 @@ import {
   claimIdempotencyKey,
   type HeldKey,
   type KeptAnswer,
-  keepAnswer,
   LEASE_SECONDS,
-  type Once,
+  type RecordAnswer,
   releaseIdempotencyKey,
   renewIdempotencyKey,
-  settleAnswer,
+  saveAnswer,
+  saveAnswerInTransaction,
 } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { toJson } from '../shared/exact-json.js';
@@ -22,21 +22,21 @@ import type { AppEnv } from './env.js';
 import { onError } from './errors.js';
 import { requireThing } from './guard.js';
 
-/** Headers of an answer that belong to what it says; the others belong to the request. */
+/** Response headers that belong to the content; other headers belong to the request. */
 const KEPT_HEADERS = ['content-type', 'location', 'etag'];
 
 /**
- * Honours `Idempotency-Key`: the first answer is kept for a day and given again to the same call. What says "not now"
- * (429, 499, 5xx) is not kept, since that call is meant to be repeated; where nobody knows whether it took effect the key
- * stays taken. `settled` handlers write their answer with their effect, so their key is only leased: when the process
- * dies or falls silent, the same call may take over, and what the first one still tries to commit is undone.
+ * Honours `Idempotency-Key`: stores the first response for a day and repeats it for the same request. Temporary
+ * failures (429, 499, 5xx) are not stored, since the client should retry; if the outcome is unknown the key stays
+ * claimed. `settled` handlers write their response with their effect, so their key is leased: when the process dies or
+ * falls silent the same request may take over, and a late commit of the first one is rolled back.
  */
 export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response>, settled: boolean): Handler<AppEnv> {
   return async (c) => {
     const given = c.req.header('idempotency-key');
     const tenant = c.var.caller?.tenant;
     if (given === undefined || tenant === undefined) return handle(c);
-    // Keys are the account's: an answer kept for one caller is no way past what another one may not see.
+    // Keys belong to the account, so a stored response must not bypass this caller's access.
     await requireThing(c);
     const key = checkKey(given);
     const { deps } = c.var;
@@ -44,9 +44,9 @@ export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response
     const kept = await claimIdempotencyKey(deps, { ...held, bodyHash: await hashCall(c), leased: settled });
     if (kept) return replay(kept);
     failpoint('key-claimed');
-    if (settled) c.set('once', (status) => settleWith(held, status));
+    if (settled) c.set('recordAnswer', (status) => answerRecorder(held, status));
     let unsure = false;
-    const lease = settled ? keepLease(deps, held) : undefined;
+    const lease = settled ? renewLease(deps, held) : undefined;
     const response = await handle(c)
       .catch((error: Error) => {
         unsure = isUnsure(error);
@@ -57,14 +57,14 @@ export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response
     failpoint('answer-unsent');
     const isAnswer = response.status < 500 && response.status !== 429 && response.status !== CLIENT_LEFT;
     if (!isAnswer) await releaseIdempotencyKey(deps, held);
-    else await keepAnswer(deps, held, await toKept(response));
+    else await saveAnswer(deps, held, await toKept(response));
     return response;
   };
 }
 
 /**
- * For a POST that cannot honour the header, since its answer holds a secret that is not kept or it has no account: a
- * caller who relies on the header would do the work twice, so the call is refused before anything is done.
+ * For a POST that cannot honour the header, because its response has a secret that is not stored or because it has no
+ * account. Callers who rely on the header would do the work twice, so the request is refused first.
  */
 export function refuseIdempotencyKey(handle: (c: Context<AppEnv>) => Promise<Response>): Handler<AppEnv> {
   return async (c) => {
@@ -77,14 +77,14 @@ export function refuseIdempotencyKey(handle: (c: Context<AppEnv>) => Promise<Res
   };
 }
 
-/** A renewal that fails is made up for by the next one; one that comes too late finds that another has the key. */
-function keepLease(deps: Deps, held: HeldKey): NodeJS.Timeout {
+/** A failed renewal is made up for by the next one; a late one finds that another request holds the key. */
+function renewLease(deps: Deps, held: HeldKey): NodeJS.Timeout {
   return setInterval(() => void renewIdempotencyKey(deps, held).catch(() => undefined), (LEASE_SECONDS * 1_000) / 3);
 }
 
-function settleWith(held: HeldKey, status: ContentfulStatusCode): Once {
+function answerRecorder(held: HeldKey, status: ContentfulStatusCode): RecordAnswer {
   const headers = { 'content-type': 'application/json' };
-  return (sql, body) => settleAnswer(sql, held, { status, headers, body: toJson(body) });
+  return (sql, body) => saveAnswerInTransaction(sql, held, { status, headers, body: toJson(body) });
 }
 
 function checkKey(key: string): string {
@@ -92,7 +92,7 @@ function checkKey(key: string): string {
   throw new Refusal('refused', 'Idempotency-Key: 1 to 255 printable ASCII characters without a space');
 }
 
-/** The method, the path and the query are part of the call: one key cannot serve two of them. */
+/** The method, the path and the query are part of the hash: one key cannot serve two different requests. */
 async function hashCall(c: Context<AppEnv>): Promise<string> {
   const { pathname, search } = new URL(c.req.url);
   const hash = createHash('sha256').update(`${c.req.method} ${pathname}${search}\n`);

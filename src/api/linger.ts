@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 export interface LingerLimits {
-  /** How long an answered request may still send, in all and in silence. */
+  /** How long a request may keep sending after its response, in total and without data. */
   readonly totalMs: number;
   readonly idleMs: number;
   readonly maxBytes: number;
@@ -12,8 +12,8 @@ const LIMITS: LingerLimits = { totalMs: 5_000, idleMs: 1_000, maxBytes: 64 * 102
 const LOOK_EVERY_MS = 250;
 
 /**
- * What an answered request still sends is read and thrown away for a moment: many clients read the answer only when they
- * have sent all of their body, and a connection that is closed before takes the answer with it. Then it is closed.
+ * Reads and discards what a client still sends after its response, for a short time, then closes the connection. Many
+ * clients read the response only after they have sent their whole body, and closing earlier would lose it.
  */
 export function lingerAfterAnswers(server: Server, limits: LingerLimits = LIMITS): void {
   server.on('request', (incoming, outgoing) => {
@@ -23,11 +23,11 @@ export function lingerAfterAnswers(server: Server, limits: LingerLimits = LIMITS
   });
 }
 
-/** A client that waits for permission to send its body (`Expect: 100-continue`) has it once the body is read. */
+/** Sends `100 Continue` to a waiting client only when the body is read. */
 export function permitBodiesWhenRead(server: Server): void {
   server.on('checkContinue', (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { shouldKeepAlive } = outgoing;
-    // A client that is refused may send its body all the same, or the next request: only an end tells the two apart.
+    // A refused client may send its body anyway, which would look like the next request: close the connection.
     outgoing.shouldKeepAlive = false;
     incoming.once('resume', () => {
       if (outgoing.headersSent) return;
@@ -64,7 +64,7 @@ function drain(incoming: IncomingMessage, { totalMs, idleMs, maxBytes }: LingerL
   incoming.resume();
 }
 
-/** Ours is closed first, so that the answer is read even by a client that goes on sending. */
+/** Closes our side first, so that a client that is still sending can read the response. */
 function closeSoon(socket: Socket): void {
   socket.end();
   setTimeout(() => socket.destroy(), LOOK_EVERY_MS).unref();

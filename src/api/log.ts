@@ -3,7 +3,7 @@ import type { Config } from '../config/index.js';
 import type { Log } from '../shared/log.js';
 import { errorFields } from './error-fields.js';
 
-/** Lines of JSON, on standard output by default; what must never be in a log is cut here as well, whoever logs it. */
+/** JSON lines, on standard output by default; redacts what must never be logged. */
 export function createLog(level: Config['logLevel'], destination: DestinationStream = pino.destination(1)): Log {
   const options: LoggerOptions = {
     level,
@@ -19,7 +19,7 @@ export function createLog(level: Config['logLevel'], destination: DestinationStr
   return pino(options, destination);
 }
 
-/** An error that came under another name, as in a library's fields, is written like one under `err`. */
+/** Formats an error under another key, such as in a library's fields, like one under `err`. */
 function nameErrors(fields: Record<string, unknown>): Record<string, unknown> {
   const misnamed = Object.entries(fields).filter(([key, value]) => key !== 'err' && value instanceof Error);
   if (misnamed.length === 0) return fields;

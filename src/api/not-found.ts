@@ -4,7 +4,7 @@ import type { Route } from './define-route.js';
 import type { AppEnv } from './env.js';
 import { onError } from './errors.js';
 
-/** For what no route took: 405 with what is allowed when the path is one of ours, else 404. */
+/** Unmatched requests: 405 with the allowed methods when the path exists, else 404. */
 export function createNotFound(routes: readonly Route[]): (c: Context<AppEnv>) => Response | Promise<Response> {
   const paths = routes.map(({ method, path }) => ({ method: method.toUpperCase(), pattern: patternOf(path) }));
   return (c) => {

@@ -1,6 +1,6 @@
 import { Refusal } from '../shared/refusal.js';
 
-/** What a request says in its query, in its body, or the same in both. Refuses two that differ. */
+/** A value from the query or the body. Refuses two different values. */
 export function oneValue<T extends string | number>(
   key: string,
   asked: T | undefined,

@@ -7,7 +7,7 @@ type Document = { openapi: string; [key: string]: JsonObject | string };
 
 const made = new WeakMap<OpenAPIHono<AppEnv>, Document>();
 
-/** The description of the API, made once from the schemas that validate. */
+/** The description of the API, generated once from the validation schemas. */
 export function openApiDocument(app: OpenAPIHono<AppEnv>, config: Pick<Config, 'version' | 'publicUrl'>): Document {
   const document = made.get(app) ?? describe(app, config);
   made.set(app, document);

@@ -12,7 +12,7 @@ export function readPrecondition(c: Context): Precondition {
   return { match: match === undefined ? undefined : parseTags(match), absent: none !== undefined };
 }
 
-/** True when `If-None-Match` of a read names the file's sha: the caller has it already. */
+/** True when a read's `If-None-Match` has the file's sha, so the client's copy is current. */
 export function isKnown(c: Context, sha: string): boolean {
   const header = c.req.header('if-none-match');
   if (header === undefined) return false;

@@ -8,71 +8,74 @@ import { duplicateKey } from '../shared/json-keys.js';
 import { jsonShapeFault } from '../shared/json-shape.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Access, AppEnv } from './env.js';
-import { inOrder, requireThing } from './guard.js';
-import { BodyBudget, declaredLength, takeBody } from './take-body.js';
+import { missingFirst, requireThing } from './guard.js';
+import { BodyBudget, declaredLength, readRawBody } from './take-body.js';
 
 const JSON_TYPE = /^application\/([\w.-]+\+)?json$/i;
 const FORM_TYPE = /^application\/x-www-form-urlencoded$/i;
 
-/** What a request's headers may have. A body of this size costs no more than they do, so its proof is checked once, by its verb. */
+/**
+ * A request's headers may be this long anyway, so a body up to this size is read before its proof is checked, once, by
+ * the verb.
+ */
 const FREE_BYTES = 16 * 1024;
 
-/** For bodies that carry their own proof, of the whole process. */
+/** Limit of all unproven bodies in the process. */
 const UNPROVEN_BYTES = 64 * 1024 * 1024;
 const unprovenBodies = new BodyBudget(UNPROVEN_BYTES);
 
 export interface ReadBodyOptions {
   readonly access: Access;
   readonly maxBytes: number;
-  /** The proof is over the body, so all of the body is taken before anything is proven. */
+  /** The proof covers the whole body, so the body is received before anything is proven. */
   readonly provenByBody: boolean;
 }
 
 /**
- * Takes the body once its sender is known, within its limits, and parses it before the validators. They would refuse the
- * same faults, but without asking whether the thing is there at all, and without saying what to do.
+ * Reads the body once its sender is known, within its limits, and parses it before the validators. They would refuse
+ * the same faults, but without checking whether the object exists and without saying what to do.
  */
 export function readBody(route: RouteConfig, options: ReadBodyOptions): MiddlewareHandler<AppEnv> {
   const types = Object.keys(route.request?.body?.content ?? {});
   const takesJson = types.some((type) => JSON_TYPE.test(type));
   const takesOther = types.some((type) => !JSON_TYPE.test(type));
-  // Their bytes may be signed, so the verb decodes them when it has checked the signature.
+  // The bytes may be signed, so the verb decodes them after it has checked the signature.
   const isRaw = types.includes('*/*');
   const isOptional = route.request?.body?.required !== true;
   return async (c, next) => {
     if (c.req.method === 'GET' || c.req.method === 'HEAD') return next();
     const type = typeOf(c);
     const isJson = takesJson && (!takesOther || JSON_TYPE.test(type));
-    await inOrder(async () => {
+    await missingFirst(async () => {
       if (isJson && type !== '' && !JSON_TYPE.test(type)) throw notJson();
       const encoding = c.req.header('content-encoding');
       contentCoding(encoding);
-      const taken = await takeProven(c, options);
-      const body = isRaw ? taken : await decodeContent(taken, { header: encoding, maxBytes: options.maxBytes });
-      keep(c, { arrayBuffer: bufferOf(body) });
+      const bytes = await readProven(c, options);
+      const body = isRaw ? bytes : await decodeContent(bytes, { header: encoding, maxBytes: options.maxBytes });
+      setBody(c, { arrayBuffer: bufferOf(body) });
       if (isJson) readJson(c, body, isOptional);
-      else if (!isRaw && FORM_TYPE.test(type)) keep(c, { formData: readForm(c, body) });
+      else if (!isRaw && FORM_TYPE.test(type)) setBody(c, { formData: readForm(c, body) });
     })(c);
     await next();
   };
 }
 
-async function takeProven(
+async function readProven(
   c: Context<AppEnv>,
   { access, maxBytes, provenByBody }: ReadBodyOptions,
 ): Promise<Uint8Array> {
   const declared = declaredLength(c);
   if (declared !== null && declared > maxBytes) throw bodyTooLarge(maxBytes);
   if (access === 'token' && (declared === null || declared > FREE_BYTES)) await requireThing(c);
-  return takeBody(c, { maxBytes, unproven: provenByBody ? unprovenBodies : null });
+  return readRawBody(c, { maxBytes, unproven: provenByBody ? unprovenBodies : null });
 }
 
-/** As the framework keeps what it has read: its validators and handlers find it there. */
-function keep(c: Context<AppEnv>, read: Readonly<Record<string, unknown>>): void {
+/** Stores the body as the framework would, so that validators and handlers find it. */
+function setBody(c: Context<AppEnv>, read: Readonly<Record<string, unknown>>): void {
   for (const [key, value] of Object.entries(read)) Object.assign(c.req.bodyCache, { [key]: Promise.resolve(value) });
 }
 
-/** Without a copy where the bytes have a buffer of their own. */
+/** Avoids a copy when the bytes have their own buffer. */
 function bufferOf(bytes: Uint8Array): ArrayBufferLike {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes.buffer : new Uint8Array(bytes).buffer;
 }
@@ -82,7 +85,7 @@ function readJson(c: Context<AppEnv>, bytes: Uint8Array, isOptional: boolean): v
   if (typeOf(c) === '') return;
   const sent = decodeIn(bytes, charsetOf(c.req.header('content-type') ?? ''));
   if (sent === null) throw notUtf8('the body');
-  // Clients that name a type by themselves name it of no body too, which a validator would take for JSON that is cut off.
+  // Some clients set a content type without a body, which a validator would report as truncated JSON.
   const text = sent === '' && isOptional ? '{}' : sent;
   if (text.trim() === '') throw new Refusal('malformed', 'the body is empty: send JSON, {} at least');
   const fault = jsonShapeFault(text);
@@ -90,8 +93,8 @@ function readJson(c: Context<AppEnv>, bytes: Uint8Array, isOptional: boolean): v
   const value = parse(text);
   refuseDuplicateKey(text);
   refuseHalfPairs(text, value);
-  keep(c, { text });
-  // The framework would parse the text again, and round large integers.
+  setBody(c, { text });
+  // The framework would parse the text again and round large integers.
   c.req.json = <T>() => Promise.resolve(value as T);
 }
 
@@ -111,9 +114,9 @@ function refuseDuplicateKey(text: string): void {
   });
 }
 
-/** Half a surrogate pair has no bytes: the database or a file would hold another character in its place. */
+/** Half a surrogate pair has no UTF-8 bytes: the database or a file would store another character. */
 function refuseHalfPairs(text: string, value: unknown): void {
-  // Decoded text holds none, so only an escape can.
+  // Decoded text contains none, so only an escape can produce one.
   if (!/\\u[dD][89a-fA-F]/.test(text)) return;
   const path = halfPairIn(value, ['body']);
   if (path === null) return;
@@ -122,7 +125,7 @@ function refuseHalfPairs(text: string, value: unknown): void {
   throw new Refusal('refused', `${path.join('.')}: ${message}`, { code: 'invalid', issues });
 }
 
-/** Where the first one is; null when there is none. */
+/** The path of the first one; null when there is none. */
 function halfPairIn(value: unknown, path: readonly string[]): readonly string[] | null {
   if (typeof value === 'string') return isHalved(value) ? path : null;
   if (!Array.isArray(value) && !isRecord(value)) return null;
@@ -136,7 +139,7 @@ function halfPairIn(value: unknown, path: readonly string[]): readonly string[] 
 
 const isHalved = (text: string): boolean => /\p{Surrogate}/u.test(text);
 
-/** The validators would read it as UTF-8 and replace what is not. */
+/** The validators would read the form as UTF-8 and replace invalid bytes. */
 function readForm(c: Context<AppEnv>, bytes: Uint8Array): FormData {
   const fields = fieldsIn(bytes, charsetOf(c.req.header('content-type') ?? ''));
   if (fields === null) throw notUtf8('the form');

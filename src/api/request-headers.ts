@@ -1,4 +1,4 @@
-/** Headers of requests that operations name in the description. */
+/** Request headers that operations list in the description. */
 const HEADERS = {
   'Idempotency-Key': 'The same key with the same request gives the first answer again, for 24 hours',
   'If-Match': 'Only where the content is still the one that this ETag names; 412 otherwise',

@@ -3,7 +3,7 @@ import { redactTokens } from '../shared/log.js';
 import { hasClientLeft } from './client-left.js';
 import type { AppEnv } from './env.js';
 
-/** One line a request. Neither a header nor a body is in it, and a token in the address is cut. */
+/** One line per request, without headers and body, and with tokens in the address redacted. */
 export const requestLog: MiddlewareHandler<AppEnv> = async (c, next) => {
   const startedAt = performance.now();
   await next();
@@ -12,7 +12,7 @@ export const requestLog: MiddlewareHandler<AppEnv> = async (c, next) => {
     method: c.req.method,
     path: redactTokens(pathname + search),
     status: c.res.status,
-    // The status says what became of the work; this, that the client did not wait for it.
+    // The status shows the outcome of the work; this shows that the client did not wait for it.
     ...(hasClientLeft(c) && { clientLeft: true }),
     ms: Math.round(performance.now() - startedAt),
     ...(c.var.caller && { tenant: c.var.caller.tenant, actor: c.var.caller.actor.id }),

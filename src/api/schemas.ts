@@ -17,7 +17,7 @@ export function createdResponse<S extends ZodType>(schema: S, description = 'Cre
   return { 201: jsonResponse(schema, description) };
 }
 
-/** For what goes on after the answer: a run that was started. */
+/** For work that continues after the response, such as a started run. */
 export function acceptedResponse<S extends ZodType>(schema: S, description = 'Started') {
   return { 202: jsonResponse(schema, description) };
 }
@@ -26,7 +26,7 @@ export function jsonResponse<S extends ZodType>(schema: S, description: string) 
   return { description, content: { 'application/json': { schema } } };
 }
 
-/** A body that is no JSON: bytes, an event stream, a page. */
+/** A body that is not JSON: bytes, an event stream, a page. */
 export function rawResponse<T extends string>(type: T, description: string) {
   return {
     description,

@@ -7,13 +7,13 @@ export interface SentFile {
   readonly name: string;
   readonly size: number;
   readonly sha: string;
-  /** Called only when bytes go out. */
+  /** Called only when bytes are sent. */
   readonly open: () => Promise<Readable>;
 }
 
 /**
- * Bytes of a user, to be saved: never a page of our origin, whatever they are. HEAD, `If-None-Match` and one range of
- * bytes (RFC 9110, sections 13 and 14) are understood; other ranges get the whole.
+ * Sends a user's file as a download, never as a page of our origin. Supports HEAD, `If-None-Match` and one byte range
+ * (RFC 9110, sections 13 and 14); other ranges get the whole file.
  */
 export async function sendFile(c: Context, file: SentFile): Promise<Response> {
   const etag = `"${file.sha}"`;
@@ -45,7 +45,7 @@ export async function sendFile(c: Context, file: SentFile): Promise<Response> {
   return new Response(bodyStream(c, part), { status, headers: sent });
 }
 
-/** RFC 8187's ext-value: a name may hold any sign, and none that a header could be broken with. */
+/** RFC 8187's ext-value: encodes any character, so that a name cannot break the header. */
 function extValue(name: string): string {
   return encodeURIComponent(name).replace(/['()*!]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }
@@ -54,7 +54,7 @@ function tagsOf(header: string | undefined): string[] {
   return (header ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
 }
 
-/** Null sends the whole. `end` is behind the last byte. */
+/** Null sends the whole file. `end` is exclusive. */
 function rangeOf(c: Context, etag: string, size: number): { start: number; end: number } | 'beyond' | null {
   const condition = c.req.header('if-range');
   if (condition !== undefined && condition !== etag) return null;
@@ -67,7 +67,7 @@ function rangeOf(c: Context, etag: string, size: number): { start: number; end: 
   return { start: Number(from), end: to === '' ? size : Math.min(size, Number(to) + 1) };
 }
 
-/** Read from the beginning, since the bytes are checked on the way; what comes behind the range is not read. */
+/** Reads from the start, since the bytes are verified on the way; what follows the range is not read. */
 async function* slice(content: Readable, start: number, end: number): AsyncGenerator<Uint8Array> {
   let at = 0;
   try {

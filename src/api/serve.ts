@@ -8,18 +8,21 @@ import type { App } from './app.js';
 import { lingerAfterAnswers, permitBodiesWhenRead } from './linger.js';
 
 export interface ApiServer {
-  /** Where it listens, with the port that it got. */
+  /** The address, with the actual port. */
   readonly url: string;
-  /** Stops accepting, ends streams and idle connections at once, and gives the rest a moment to finish. Under 5 s. */
+  /**
+   * Stops accepting, ends streams and idle connections at once, and gives running requests a moment. Takes less than 5
+   * s.
+   */
   close(): Promise<void>;
 }
 
-/** How long a request that is being answered may still take when the service stops. */
+/** How long a running request may still take when the service stops. */
 const GRACE_MS = 3_000;
 
 const HOUR_MS = 3_600_000;
 
-/** Each body has a deadline by its rate, where it is taken; a push of git may take longer than any one limit. */
+/** Bodies have their own deadline by rate where they are read; a git push may take longer than any fixed limit. */
 const TIMEOUTS = { headersTimeout: 20_000, requestTimeout: 0, connectionsCheckingInterval: 5_000 };
 
 export async function serveApi(
@@ -28,7 +31,7 @@ export async function serveApi(
   graceMs: number = GRACE_MS,
 ): Promise<ApiServer> {
   const { host, port } = deps.config;
-  // Streams end only when somebody ends them, so a stopping service must know which answers they are.
+  // Streams do not end by themselves, so a stopping service must end them.
   const streams = new Set<ServerResponse>();
   const fetch = async (request: Request, bindings: HttpBindings | Http2Bindings) => {
     const response = await app.fetch(request, bindings);
@@ -46,7 +49,7 @@ export async function serveApi(
   permitBodiesWhenRead(server);
   await listen(server, host, port);
   const sweep = setInterval(() => {
-    sweepAccounts(deps).catch((err: unknown) => deps.log.warn({ err }, 'what has had its time was not removed'));
+    sweepAccounts(deps).catch((err: unknown) => deps.log.warn({ err }, 'failed to delete expired rows'));
   }, HOUR_MS);
   server.once('close', () => clearInterval(sweep));
   return { url: urlOf(server, host), close: () => close(server, streams, graceMs) };
@@ -60,7 +63,7 @@ function urlOf(server: Server, host: string): string {
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(new Error(sayWhy(error, host, port), { cause: error })),
+      reject(new Error(listenErrorText(error, host, port), { cause: error })),
     );
     server.listen(port, host, resolve);
   });
@@ -68,14 +71,14 @@ function listen(server: Server, host: string, port: number): Promise<void> {
 
 const REASONS: Readonly<Record<string, (host: string, port: number) => string>> = {
   EADDRINUSE: (host, port) =>
-    `port ${port} on ${host} is taken: stop what listens there, or set SERVICE_PORT to another (0 takes any free one)`,
+    `port ${port} on ${host} is in use: stop the program that listens there, or set SERVICE_PORT to another (0 takes any free one)`,
   EACCES: (_host, port) => `this user may not listen on port ${port}: set SERVICE_PORT to one above 1023`,
   EADDRNOTAVAIL: (host) =>
-    `${host} is no address of this machine: set SERVICE_HOST to one that is, or to 0.0.0.0 for all`,
+    `${host} is not an address of this machine: set SERVICE_HOST to one of its addresses, or to 0.0.0.0 for all`,
   ENOTFOUND: (host) => `the host name ${host} is unknown: set SERVICE_HOST to an address of this machine`,
 };
 
-function sayWhy(error: NodeJS.ErrnoException, host: string, port: number): string {
+function listenErrorText(error: NodeJS.ErrnoException, host: string, port: number): string {
   return REASONS[error.code ?? '']?.(host, port) ?? `cannot listen on ${host}:${port}: ${error.message}`;
 }
 

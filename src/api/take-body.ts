@@ -6,21 +6,21 @@ import type { AppEnv } from './env.js';
 
 export interface BodyRules {
   readonly maxBytes: number;
-  /** Counts what is held of bodies that nothing has proven yet; null for a body whose sender is known. */
+  /** Counts the bytes of unproven bodies; null when the sender is known. */
   readonly unproven: BodyBudget | null;
   readonly deadline?: BodyDeadline;
 }
 
 export interface BodyDeadline {
-  /** The longest silence, and how long a body may take before its rate counts. */
+  /** The longest silence, and the time after which the rate counts. */
   readonly idleMs: number;
   readonly minBytesPerSecond: number;
 }
 
-/** Slower than any modem in use: what is slower only holds a connection. */
+/** Slower than any modem in use: a slower client only holds a connection. */
 const DEADLINE: BodyDeadline = { idleMs: 15_000, minBytesPerSecond: 4_096 };
 
-/** How many bytes of unproven bodies the process holds at once. */
+/** Limits the bytes of unproven bodies that the process holds at once. */
 export class BodyBudget {
   #held = 0;
 
@@ -38,40 +38,40 @@ export class BodyBudget {
   }
 }
 
-/** True when the request brings a body; null of its length is a body whose length is not declared. */
+/** The declared length of the body: 0 without a body, null when the length is not declared. */
 export function declaredLength(c: Context<AppEnv>): number | null {
   if (c.req.header('transfer-encoding') !== undefined) return null;
   const length = c.req.header('content-length');
   if (length !== undefined) return Number(length);
-  // A request that came over no connection, as tests make them, declares nothing.
+  // A request without a connection, as tests make them, declares nothing.
   const isStreamed = c.env?.incoming === undefined && c.req.raw.body !== null;
   return isStreamed ? null : 0;
 }
 
-/** The body's bytes as received. Ends without an answer to a client that has left. */
-export async function takeBody(c: Context<AppEnv>, rules: BodyRules): Promise<Buffer> {
+/** The raw bytes of the body. Throws without a response when the client has left. */
+export async function readRawBody(c: Context<AppEnv>, rules: BodyRules): Promise<Buffer> {
   const declared = declaredLength(c);
   if (declared === 0) return Buffer.alloc(0);
   if (declared !== null && declared > rules.maxBytes) throw bodyTooLarge(rules.maxBytes);
-  // Not by the request's own stream: to cancel that one ends the connection, and the refusal with it.
+  // Do not read the request's own web stream: cancelling it closes the connection before the refusal is sent.
   const source = c.env?.incoming ?? Readable.fromWeb(c.req.raw.body as never);
-  return takeBytes(source, rules);
+  return readBytes(source, rules);
 }
 
-/** Reads the stream to its end, and leaves it paused and whole when it refuses. */
-export function takeBytes(source: Readable, { maxBytes, unproven, deadline = DEADLINE }: BodyRules): Promise<Buffer> {
+/** Reads the stream to its end. On a refusal the stream is paused and not destroyed. */
+export function readBytes(source: Readable, { maxBytes, unproven, deadline = DEADLINE }: BodyRules): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const clock = createBodyClock(deadline);
     let bytes = 0;
     const timer = setInterval(() => {
       const late = clock.fault(bytes);
-      if (late !== null) settle(() => reject(late));
+      if (late !== null) finish(() => reject(late));
     }, 1_000);
-    const settle = (act: () => void) => {
+    const finish = (act: () => void) => {
       clearInterval(timer);
       for (const [event, heard] of listeners) source.off(event, heard);
-      // Its error may come after the refusal, when the connection ends.
+      // The stream may fail after the refusal, when the connection closes.
       source.on('error', () => undefined);
       source.pause();
       unproven?.free(bytes);
@@ -82,16 +82,16 @@ export function takeBytes(source: Readable, { maxBytes, unproven, deadline = DEA
         if (bytes + chunk.length > maxBytes) throw bodyTooLarge(maxBytes);
         unproven?.hold(chunk.length);
       } catch (error) {
-        return settle(() => reject(error));
+        return finish(() => reject(error));
       }
       bytes += chunk.length;
       clock.heard();
       chunks.push(chunk);
     };
-    const left = () => settle(() => reject(new Refusal('malformed', 'the body ended before all of it came')));
+    const left = () => finish(() => reject(new Refusal('malformed', 'the body ended before all of it came')));
     const listeners = [
       ['data', onData],
-      ['end', () => settle(() => resolve(Buffer.concat(chunks)))],
+      ['end', () => finish(() => resolve(Buffer.concat(chunks)))],
       ['error', left],
       ['close', left],
     ] as const;
@@ -100,7 +100,7 @@ export function takeBytes(source: Readable, { maxBytes, unproven, deadline = DEA
   });
 }
 
-/** A body is judged by each stretch of `idleMs`, so that bytes that came early buy no time for a trickle after them. */
+/** Checks the rate in each interval of `idleMs`, so that early bytes do not allow a trickle afterwards. */
 function createBodyClock({ idleMs, minBytesPerSecond }: BodyDeadline) {
   const startedAt = performance.now();
   let heardAt = startedAt;
@@ -109,7 +109,7 @@ function createBodyClock({ idleMs, minBytesPerSecond }: BodyDeadline) {
     heard() {
       heardAt = performance.now();
     },
-    /** The refusal of a body that is silent or too slow; null while it is neither. */
+    /** The refusal of a silent or slow body; null while it is in time. */
     fault(bytes: number): Refusal | null {
       const now = performance.now();
       const isIdle = now - heardAt >= idleMs;

@@ -1,8 +1,8 @@
 import { isRecord } from '../shared/json.js';
 
 /**
- * True for a text that Postgres cannot hold: NUL (22021; 22P05 in JSON) or half a surrogate pair in JSON (22P02).
- * Prisma keeps the driver's error as a cause, so the causes are asked as well.
+ * True for a text that Postgres cannot store: NUL (22021; 22P05 in JSON) or half a surrogate pair in JSON (22P02).
+ * Prisma wraps the driver's error, so the causes are checked too.
  */
 export function isUnstorableText(error: unknown): boolean {
   let entry = error;

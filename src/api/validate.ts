@@ -23,10 +23,10 @@ type Outcome = { readonly target: keyof typeof WHERE; readonly data: unknown } &
   | { readonly success: false; readonly error: ZodError }
 );
 
-/** As many faults as an answer names; it counts the rest. */
+/** The maximum number of faults in a response; it counts the others. */
 const MAX_NAMED = 100;
 
-/** Called by each validator of a route: the faults at once, each with its path. */
+/** The hook of each validator of a route: refuses with all faults and their paths. */
 export function refuseFaults(route: RouteConfig): (outcome: Outcome, c: Context<AppEnv>) => Promise<void> {
   return async (outcome, c) => {
     if (outcome.success) return;
@@ -41,11 +41,11 @@ interface Sent {
   readonly where: (typeof WHERE)[keyof typeof WHERE];
   readonly schema: unknown;
   readonly data: unknown;
-  /** The keys that the body may have. */
+  /** The keys that the body accepts. */
   readonly inBody?: readonly string[];
 }
 
-/** The refusal of what does not fit its schema, each fault with its path. */
+/** The refusal for a schema error, with the path of each fault. */
 export function invalid(error: ZodError, sent: Sent): Refusal {
   return refusalOf(
     error.issues.flatMap((issue) => faultsOf(issue, sent)),
@@ -55,24 +55,24 @@ export function invalid(error: ZodError, sent: Sent): Refusal {
 
 type Path = readonly PropertyKey[];
 
-/** Each fault is put in words only when it is named: a hint costs more than finding the fault did. */
+/** The messages are created lazily: a hint costs more than finding the fault. */
 function faultsOf(issue: ZodError['issues'][number], sent: Sent): (() => Fault)[] {
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => () => unknownAt(issue.path, key, sent));
   const fault = () => ({ path: pathOf(sent, issue.path), message: inWords(issue, sent) });
   if (issue.code !== 'invalid_union') return [fault];
   if (issue.discriminator === undefined) {
-    // One option takes the value's type: what it finds is what the caller can mend.
+    // Report only the option that accepts the value's type: its faults are what the caller can fix.
     const meant = issue.errors.filter((errors) => errors.every((inner) => !refusesType(inner)));
     const [only] = meant;
     if (only === undefined || meant.length > 1) return [fault];
     return only.flatMap((inner) => faultsOf({ ...inner, path: [...issue.path, ...inner.path] }, sent));
   }
-  // Without the key that says which kind it is, its other keys are held against those of all kinds.
+  // Without the discriminating key the other keys would be checked against all options.
   const at = issue.path.slice(0, -1);
   const value = valueAt(sent.data, at);
   const known = keysAt(sent.schema, at);
-  const strange = Object.keys(isRecord(value) ? value : {}).filter((key) => !known.includes(key));
-  return [...strange.map((key) => () => unknownAt(at, key, sent)), fault];
+  const unknown = Object.keys(isRecord(value) ? value : {}).filter((key) => !known.includes(key));
+  return [...unknown.map((key) => () => unknownAt(at, key, sent)), fault];
 }
 
 function unknownAt(at: Path, key: string, sent: Sent): Fault {
@@ -96,7 +96,7 @@ function refusesType({ code, path }: ZodError['issues'][number]): boolean {
   return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
 }
 
-/** A key that stands twice in a query comes as a list, and a query that has no such number as NaN: both were sent. */
+/** A repeated query key parses as a list, and an invalid number as NaN: the message must describe what was sent. */
 function inWords({ message, path }: ZodError['issues'][number], { where, data }: Sent): string {
   return where === 'query' && Array.isArray(valueAt(data, path)) ? SENT_TWICE : message;
 }

@@ -2,20 +2,20 @@ import sharp, { type Sharp } from 'sharp';
 import { createGate } from '../shared/gate.js';
 import { overloaded, Refusal } from '../shared/refusal.js';
 
-/** What a picture is stored as: a square at most, in the one format that we wrote ourselves. */
+/** The stored format: a square at most, in the one format that we encode ourselves. */
 export const PICTURE_TYPE = 'image/webp';
 const SIDE = 512;
-/** A picture of a few hundred bytes can say that it has billions of pixels. */
+/** A file of a few hundred bytes can declare billions of pixels. */
 const MAX_PIXELS = 4_096 * 4_096;
 const SECONDS = 5;
 
-// Of all that the library reads, only these three: what nobody asks for cannot be attacked.
+// Allow only these three of the library's decoders, which keeps the attack surface small.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({ operation: ['VipsForeignLoadPngBuffer', 'VipsForeignLoadJpegBuffer', 'VipsForeignLoadWebpBuffer'] });
 sharp.cache(false);
 sharp.concurrency(1);
 
-/** The library works on threads that name lookups and files use too: two of them, and no more, are for pictures. */
+/** The library uses libuv's thread pool, as name lookups and files do, so at most two threads work on pictures. */
 const gate = createGate({
   width: 2,
   line: 50,
@@ -23,11 +23,12 @@ const gate = createGate({
 });
 
 /**
- * A PNG, JPEG or WebP decoded and encoded anew, off the event loop: what else the file held is gone (places where
- * photos were taken among it). Refuses what is none of the three, is broken, or is too big to be a picture of somebody.
+ * Decodes a PNG, JPEG or WebP and encodes it again, off the event loop, which removes all metadata (such as the place
+ * of a photo). Refuses other formats, damaged files and pictures that are too large.
  */
 export async function encodePicture(bytes: Uint8Array): Promise<Uint8Array> {
-  if (!isPicture(bytes)) throw new Refusal('refused', 'the body is no picture: send the bytes of a PNG, JPEG or WebP');
+  if (!isPicture(bytes))
+    throw new Refusal('refused', 'the body is not a picture: send the bytes of a PNG, JPEG or WebP');
   return gate.run(async () => {
     try {
       return new Uint8Array(await encoder(bytes).toBuffer());
@@ -37,7 +38,7 @@ export async function encodePicture(bytes: Uint8Array): Promise<Uint8Array> {
         'refused',
         tooBig
           ? `the picture has over ${MAX_PIXELS / 1_000_000} million pixels: make it smaller`
-          : 'the picture cannot be read: it is damaged, or takes too long; save it anew and send that',
+          : 'the picture cannot be read: it is damaged, or takes too long to decode; save it again and send that',
       );
     }
   });
@@ -51,7 +52,7 @@ function encoder(bytes: Uint8Array): Sharp {
     .timeout({ seconds: SECONDS });
 }
 
-/** By the first bytes: what the caller says it is, is only the caller's word. */
+/** Detects the format by the first bytes, since the declared type may be wrong. */
 function isPicture(bytes: Uint8Array): boolean {
   const head = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
   return head.startsWith('\x89PNG\r\n\x1a\n') || head.startsWith('\xff\xd8\xff') || /^RIFF....WEBP$/s.test(head);

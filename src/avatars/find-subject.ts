@@ -3,7 +3,7 @@ import { notFound, Refusal } from '../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 
-/** Whose picture it is, as it is stored: a workspace by its id, so that a rename keeps it. */
+/** The owner of a picture as it is stored: a workspace by its id, so that a rename keeps the picture. */
 export interface Subject {
   readonly kind: 'user' | 'workspace' | 'account';
   readonly id: string;
@@ -29,7 +29,7 @@ const FINDERS: Readonly<Record<Subject['kind'], Find>> = {
   },
 };
 
-/** The subject of a picture that the caller may see; what is another account's refuses as what is not there. */
+/** The subject of a picture that the caller may see; a subject of another account is refused as missing. */
 export async function findSubject(sql: Sql, caller: Caller, { kind, id }: AvatarName): Promise<Subject> {
   if (!isKind(kind)) throw notFound('kind of picture: it is user, workspace or account');
   return { kind, id: await FINDERS[kind](sql, caller, id) };
@@ -46,7 +46,7 @@ export function assertMaySet(caller: Caller, { kind, id }: Subject): void {
       need: 'person',
     });
   if (caller.person?.id !== id)
-    throw new Refusal('forbidden', 'everybody sets their own picture: this is another person’s', {
+    throw new Refusal('forbidden', 'you can set your own picture only: this is another person’s', {
       need: 'themselves',
     });
 }

@@ -6,7 +6,7 @@ import type { Caller } from '../shared/roles.js';
 import { encodePicture } from './encode-picture.js';
 import { type AvatarName, assertMaySet, findSubject } from './find-subject.js';
 
-/** Stores a picture in place of the one before. Who may not is told before the picture is looked at. */
+/** Stores a picture in place of the previous one. Checks the caller's rights before it decodes the picture. */
 export async function setAvatar(
   deps: Pick<Deps, 'db'>,
   caller: Caller,

@@ -8,13 +8,13 @@ export interface Wanted {
   readonly archiveUrl: string;
   readonly commit: string;
   readonly dir: string;
-  /** Of the repository's own host; null asks as anybody does. */
+  /** The token for the repository's host; null for an anonymous request. */
   readonly token: string | null;
 }
 
 export type Fetched =
   | ({ readonly kind: 'files' } & ArchivedTree)
-  /** `again`: the same may work later. */
+  /** `again`: a retry may succeed. */
   | { readonly kind: 'fault'; readonly message: string; readonly again: boolean };
 
 const HEAD_MS = 30_000;
@@ -24,8 +24,8 @@ const PACKED_BYTES = 256 * MIB;
 const LIMITS = { maxBytes: 1_024 * MIB, maxEntries: 200_000, maxFiles: 10_000, maxFileBytes: 32 * MIB };
 
 /**
- * The files of a commit, by the archive that its code host makes of it. Over https alone, but for hosts that the
- * operator opened; a redirect to another origin, as to a host's store of archives, takes no token along.
+ * The files of a commit, from the archive of its code host. Only over https, except for hosts that the operator opened.
+ * A redirect to another origin, such as a host's archive store, is followed without the token.
  */
 export async function fetchTree({ net }: Pick<Deps, 'net'>, wanted: Wanted): Promise<Fetched> {
   const { host, archiveUrl, commit, dir, token } = wanted;
@@ -48,7 +48,7 @@ export async function fetchTree({ net }: Pick<Deps, 'net'>, wanted: Wanted): Pro
     return { kind: 'files', ...(await treeOfArchive(answer.body, { dir, commit, limits: LIMITS })) };
   } catch (error) {
     if (error instanceof ArchiveFault) return { kind: 'fault', message: error.message, again: false };
-    const what = late.aborted ? 'did not come in time' : 'broke off';
+    const what = late.aborted ? 'did not arrive in time' : 'was cut off';
     return { kind: 'fault', message: `the archive of ${new URL(archiveUrl).host} ${what}`, again: true };
   }
 }
@@ -62,7 +62,7 @@ function refusedBy(host: string, status: number, withToken: boolean): Fetched {
         ? ': see whether GIT_FETCH_TOKEN may read this repository'
         : ': a private repository needs the secret GIT_FETCH_TOKEN'
       : '';
-  // Hosts tell 404 for a while of what was pushed just now.
+  // Hosts may answer 404 for a while after a push.
   const again = status === 404 || status === 429 || status >= 500;
   return { kind: 'fault', message: `${host} answered ${status} when asked for the commit’s archive${hint}`, again };
 }

@@ -11,7 +11,7 @@ export interface PushView {
   readonly state: PushState;
   /** Why it waits, was refused or failed. */
   readonly detail: string | null;
-  /** Null, like what follows, for the request that was not signed. */
+  /** This and the next fields are null for an unsigned request. */
   readonly host: CodeHostKind | null;
   readonly repository: string | null;
   readonly branch: string | null;
@@ -22,14 +22,14 @@ export interface PushView {
   /** The revision in history. */
   readonly revision: string | null;
   readonly tries: number;
-  /** When it is tried again. */
+  /** The time of the next attempt. */
   readonly nextAt: Date | null;
   readonly address: string | null;
 }
 
 const cursors = timeCursors('pushes');
 
-/** The pushes of code hosts that are kept, the newest first, with what became of each. */
+/** The stored pushes of code hosts with their outcomes, newest first. */
 export async function listPushes(
   deps: Deps,
   caller: Caller,

@@ -2,8 +2,9 @@ import type { Sql } from '../db/contract.js';
 import type { OpenedSecret } from '../secrets/index.js';
 
 /**
- * A token goes to the repository that it was first used for, until it is stored anew: who has the webhook's secret alone
- * could otherwise name a server of their own in a payload, and be sent the token. Answers why not; null when it may go.
+ * Pins a token to the repository that it was first used for, until the secret is stored again: otherwise a sender with
+ * only the webhook's secret could name their own server in a payload and receive the token. Returns why the token may
+ * not be used; null when it may.
  */
 export async function pinSource(
   sql: Sql,

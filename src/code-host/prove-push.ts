@@ -11,7 +11,7 @@ export interface Unproven {
 
 type Proof = (sent: Unproven, secret: string) => boolean;
 
-/** The body's HMAC-SHA256 in hex under this header, with or without a prefix. */
+/** Checks the body's HMAC-SHA256 in hex in this header, with or without a prefix. */
 function hexHeader(name: string, prefix = ''): Proof {
   return ({ header, body }, secret) => {
     const given = header(name);
@@ -21,7 +21,7 @@ function hexHeader(name: string, prefix = ''): Proof {
 
 const SIGNATURES = ['x-hub-signature-256', 'x-gitea-signature', 'x-forgejo-signature', 'x-gogs-signature'] as const;
 
-/** Each way in which a code host shows that it has the secret. One is enough. */
+/** The ways in which code hosts prove that they have the secret. One is enough. */
 const PROOFS: readonly Proof[] = [
   ...SIGNATURES.map((name) => hexHeader(name, name === 'x-hub-signature-256' ? 'sha256=' : '')),
   // GitLab sends the secret itself. Both are hashed first, so that not even its length can be measured.
@@ -32,15 +32,15 @@ const PROOFS: readonly Proof[] = [
   (sent, secret) => isStandard(sent) && standardWebhooks({ ...sent, secret }),
 ];
 
-/** Whether a header holds a signature, which only the body can prove or disprove. */
+/** Whether a header has a signature, which can only be checked with the body. */
 export function hasSignature(header: (name: string) => string | undefined): boolean {
   return SIGNATURES.some((name) => header(name) !== undefined) || isStandard({ header });
 }
 
-/** Whether whoever sent it has the secret. Without one (null) nobody has, after the same work. */
+/** Whether the sender has the secret. False for null, after the same work, so that timing reveals nothing. */
 export function isProven(sent: Unproven, secret: string | null): boolean {
   const key = secret ?? randomBytes(16).toString('hex');
   const proven = PROOFS.map((proof) => proof(sent, key)).includes(true);
-  // With an empty secret anybody could sign.
+  // An empty secret proves nothing.
   return proven && secret !== null && secret !== '';
 }

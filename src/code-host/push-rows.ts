@@ -3,11 +3,11 @@ import { newId } from '../shared/ids.js';
 import { storableText } from '../shared/storable-json.js';
 import type { CodeHostKind } from './hosts/index.js';
 
-/** A push of a code host as it is kept: what the work needs, whichever worker does it. */
+/** A push of a code host with all data that a worker needs to deploy it. */
 export interface NewPush {
   readonly workspaceId: string;
   readonly host: CodeHostKind;
-  /** What makes two deliveries the same. */
+  /** Two deliveries with the same key are duplicates. */
   readonly deliveryKey: string | null;
   readonly repository: string;
   readonly archiveUrl: string;
@@ -19,16 +19,16 @@ export interface NewPush {
   readonly address: string | null;
 }
 
-export interface KeptPush {
+export interface StoredPush {
   readonly id: string;
   readonly duplicate: boolean;
 }
 
 /**
- * Keeps a push, once a delivery, in one transaction with the end of those of the same branch and folder that it comes
- * after: of two that wait the last is the one that counts.
+ * Stores a push, once per delivery, and in the same transaction supersedes earlier waiting pushes of the same branch and
+ * folder.
  */
-export async function keepPush(sql: Sql, push: NewPush): Promise<KeptPush> {
+export async function storePush(sql: Sql, push: NewPush): Promise<StoredPush> {
   const id = newId();
   const made = await sql.query({
     name: 'keep-code-push',
@@ -67,11 +67,11 @@ async function firstOf(sql: Sql, push: NewPush): Promise<string> {
     text: 'SELECT id FROM code_push WHERE workspace_id = $1 AND delivery_key = $2',
     values: [push.workspaceId, push.deliveryKey],
   });
-  if (!row) throw new Error('a code host’s delivery was there and is gone');
+  if (!row) throw new Error('the stored push of a delivery disappeared between two statements');
   return row.id;
 }
 
-/** Notes that a request was not signed with the secret: one row a workspace, since anybody can send one. */
+/** Records a request with an invalid signature, in one row per workspace, since anyone can send them. */
 export async function noteUnsigned(sql: Sql, workspaceId: string, address: string | null): Promise<void> {
   await sql.query({
     name: 'note-unsigned-push',
@@ -84,7 +84,7 @@ export async function noteUnsigned(sql: Sql, workspaceId: string, address: strin
 
 const KEPT = 100;
 
-/** Removes what the list does not show any more; a delivery is known for as long as its row is there. */
+/** Deletes pushes that the list no longer shows. Duplicates of a delivery are detected as long as its row exists. */
 export async function sweepPushes(sql: Sql): Promise<void> {
   await sql.query(
     `DELETE FROM code_push p USING (

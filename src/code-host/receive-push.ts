@@ -8,7 +8,7 @@ import { Refusal } from '../shared/refusal.js';
 import { deliveryId, readDelivered } from '../triggers/index.js';
 import { type CodePush, HOSTS, hostOf, PayloadFault } from './hosts/index.js';
 import { hasSignature, isProven } from './prove-push.js';
-import { keepPush, noteUnsigned } from './push-rows.js';
+import { noteUnsigned, storePush } from './push-rows.js';
 import { secretText } from './secret-text.js';
 
 const WEBHOOK_SECRET = 'GIT_WEBHOOK_SECRET';
@@ -18,7 +18,7 @@ export interface PushDelivery {
   readonly workspace: string;
   /** The branch that is deployed. */
   readonly branch: string;
-  /** The folder of the repository that is the workspace; empty for all of it. */
+  /** The folder of the repository that holds the workspace; empty for all of it. */
   readonly dir: string;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ export interface PushDelivery {
   /** Of the body, as received and decoded. */
   readonly maxBytes: number;
   readonly address: string | null;
-  /** What is wrong with the address itself: told to who has proven the secret. */
+  /** The fault of the URL's query, reported to authenticated senders only. */
   readonly fault?: Refusal | null;
 }
 
@@ -37,8 +37,8 @@ export type Received =
   | { readonly ok: true; readonly skipped: string };
 
 /**
- * A code host's word of a push: proven by the workspace's secret over the raw bytes before anything is read, kept, and
- * answered before any work, since code hosts wait ten seconds and no more. `takePushes` does the work.
+ * Receives a push event of a code host: checks its signature over the raw bytes before it parses anything, stores the
+ * push and answers at once, since code hosts wait ten seconds at most. `beginPushes` deploys it.
  */
 export async function receivePush(deps: Deps, sent: PushDelivery): Promise<Received> {
   const header = (name: string) => sent.headers[name];
@@ -47,12 +47,12 @@ export async function receivePush(deps: Deps, sent: PushDelivery): Promise<Recei
   const dir = readDir(sent.dir);
   const host = hostOf(header);
   if (host === null)
-    throw new Refusal('refused', 'this is no event of GitHub, GitLab or Gitea: no header names its kind');
+    throw new Refusal('refused', 'this is not an event of GitHub, GitLab or Gitea: no header names its kind');
   const body = await decodeContent(sent.body, { header: header('content-encoding'), maxBytes: sent.maxBytes });
   const { value: payload } = await readDelivered({ type: header('content-type') ?? '', body });
   const event = readEvent(host, payload);
   if (event.kind === 'ping') return { ok: true, ping: true };
-  if (event.kind === 'other') return { ok: true, skipped: `${event.name} is no push` };
+  if (event.kind === 'other') return { ok: true, skipped: `${event.name} is not a push` };
   if (event.ref !== `refs/heads/${sent.branch}`)
     return { ok: true, skipped: `${event.ref} is not the branch ${sent.branch}` };
   if (event.commit === null) return { ok: true, skipped: `the branch ${sent.branch} was deleted` };
@@ -61,8 +61,8 @@ export async function receivePush(deps: Deps, sent: PushDelivery): Promise<Recei
 }
 
 /**
- * Refuses what its headers show to be unproven, before its body is taken: without any proof, or with a wrong token. A
- * signature is over the body, so it passes here.
+ * Refuses a request without a signature, or with a wrong token, before its body is read. A signature is checked later,
+ * since it needs the body.
  */
 export async function requireProofHeader(
   deps: Deps,
@@ -87,10 +87,10 @@ async function keep(
   const { message, authors, repository } = push;
   const kept = await deps.db.transaction(async (sql) => {
     await sql.query('SELECT 1 FROM workspace WHERE id = $1 FOR SHARE', [workspaceId]);
-    return keepPush(sql, {
+    return storePush(sql, {
       workspaceId,
       host,
-      // One host may tell several addresses of one workspace under one id.
+      // A host may send one delivery id to several URLs of a workspace.
       deliveryKey: id === null ? null : digest([sent.branch, sent.dir, id]),
       repository: repository.url,
       archiveUrl: repository.archiveUrl(commit),
@@ -111,7 +111,7 @@ function digest(parts: readonly string[]): string {
 
 type Unread = Pick<PushDelivery, 'tenant' | 'workspace' | 'headers' | 'body' | 'address'>;
 
-/** A wrong signature, an unknown workspace and account, a preview, and a workspace without the secret are one refusal. */
+/** Refuses alike a wrong signature, an unknown workspace or account, a preview, and a workspace without the secret. */
 async function proveWorkspace(deps: Deps, sent: Unread): Promise<string> {
   const workspace = await findByPath(deps, sent);
   const secret = workspace === null ? null : await openText(deps, { ...workspace, name: WEBHOOK_SECRET });
@@ -128,7 +128,7 @@ async function findByPath(
   { db }: Pick<Deps, 'db'>,
   { tenant, workspace }: Unread,
 ): Promise<{ readonly id: string; readonly tenant: string } | null> {
-  // The database cannot even be asked for some names: NUL among them.
+  // Postgres rejects some names, such as those with NUL.
   if ([tenant, workspace].some((name) => !/^[\w.-]{1,255}$/.test(name))) return null;
   const [row] = await db.query<{ id: string; tenant: string }>({
     name: 'find-pushed-workspace',
@@ -138,14 +138,17 @@ async function findByPath(
   return row ?? null;
 }
 
-/** A secret's text; null when there is none, when it cannot be opened or is no text. The log says which. */
+/** A secret's text; null when it is missing, cannot be opened or is not text. */
 async function openText(
   deps: Deps,
   at: { readonly id: string; readonly tenant: string; readonly name: string },
 ): Promise<string | null> {
   const place = { tenant: at.tenant, workspace: at.id, name: at.name };
   const opened = await openSecret(deps.db, deps.keys, place).catch((error: unknown) => {
-    deps.log.warn({ err: error, workspaceId: at.id, secret: at.name }, 'a code host’s push could not be checked');
+    deps.log.warn(
+      { err: error, workspaceId: at.id, secret: at.name },
+      'failed to open the secret of a code host’s push',
+    );
     return null;
   });
   return opened === null ? null : secretText(opened);
@@ -163,7 +166,7 @@ function readEvent({ kind, event }: NonNullable<ReturnType<typeof hostOf>>, payl
     return HOSTS[kind].read(event, payload);
   } catch (error) {
     if (error instanceof PayloadFault)
-      throw new Refusal('refused', `this is no ${event} of ${HOSTS[kind].label}: ${error.message}`);
+      throw new Refusal('refused', `invalid ${event} payload of ${HOSTS[kind].label}: ${error.message}`);
     throw error;
   }
 }

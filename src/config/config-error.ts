@@ -4,7 +4,7 @@ export interface ConfigFault {
   readonly message: string;
 }
 
-/** Every bad variable at once, so that nobody has to start the service once for each. */
+/** Lists every invalid variable at once, so that one start shows them all. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 

@@ -21,7 +21,7 @@ export interface Config {
   /** The address printed in links; null when SERVICE_PUBLIC_URL is not set. */
   readonly publicUrl: string | null;
   readonly dataDir: string;
-  /** Null starts the embedded ones. */
+  /** Null starts the embedded server. */
   readonly databaseUrl: string | null;
   readonly temporal: {
     readonly address: string | null;
@@ -33,7 +33,7 @@ export interface Config {
   /** Install keys by id; the first signs, all are accepted. Null: made in the data folder. */
   readonly keys: readonly InstallKey[] | null;
   readonly bootstrap: { readonly account: string; readonly email: string; readonly password: string | null };
-  /** Who may sign up: anybody, whoever has an invite, or nobody. */
+  /** Who may sign up: everyone, people with an invite, or no one. */
   readonly signup: 'open' | 'invite' | 'closed';
   /** Where mails are posted, and whom they are from; null sends none. */
   readonly email: {

@@ -63,18 +63,18 @@ function readBootstrap(reader: Reader): Config['bootstrap'] {
   return { account, email: reader.read('SERVICE_BOOTSTRAP_EMAIL', parsers.email, 'owner@localhost'), password };
 }
 
-/** Settings of a server of one's own, which the embedded one would pass over in silence. */
+/** Settings of an external server, which the embedded one would silently ignore. */
 const COMPANIONS = {
   DATABASE_URL: ['DATABASE_CA'],
   TEMPORAL_ADDRESS: ['TEMPORAL_NAMESPACE', 'TEMPORAL_TLS', 'TEMPORAL_TLS_CA', 'TEMPORAL_TLS_CERT', 'TEMPORAL_TLS_KEY'],
 } as const;
 
-/** What is wrong only beside something else. */
+/** Faults of combinations of variables. */
 function checkTogether(config: Config, reader: Reader): void {
   if (config.devNoAuth && !isLoopback(config.host)) {
     reader.fault(
       'SERVICE_DEV_NO_AUTH',
-      `lets anybody in, so it needs SERVICE_HOST to be 127.0.0.1, ::1 or localhost, not ${config.host}`,
+      `lets everyone in, so it needs SERVICE_HOST to be 127.0.0.1, ::1 or localhost, not ${config.host}`,
     );
   }
   const bad = new Set(reader.faults.map(({ variable }) => variable));

@@ -3,7 +3,7 @@ import { address, type Reader } from './reader.js';
 
 const NEEDED = ['SERVICE_S3_ENDPOINT', 'SERVICE_S3_BUCKET', 'SERVICE_S3_ACCESS_KEY', 'SERVICE_S3_SECRET_KEY'] as const;
 
-/** All four or none: half a store would fall back to the disk in silence. */
+/** All four or none: a partial configuration would silently fall back to the disk. */
 export function readS3(reader: Reader): Config['s3'] {
   const given = NEEDED.filter((variable) => reader.text(variable) !== null);
   const region = reader.text('SERVICE_S3_REGION');

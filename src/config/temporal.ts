@@ -1,7 +1,7 @@
 import type { Config } from './config.js';
 import { parsers, type Reader } from './reader.js';
 
-/** Any of the three files means TLS; SERVICE names the files, and whoever connects reads them. */
+/** Any of the three files means TLS. The config holds the paths; the Temporal connection reads the files. */
 export function readTemporal(reader: Reader): Config['temporal'] {
   const ca = reader.text('TEMPORAL_TLS_CA');
   const cert = reader.text('TEMPORAL_TLS_CERT');

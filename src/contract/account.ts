@@ -10,7 +10,7 @@ export const Notify = z
       .describe('Who gets them by mail'),
     events: z.array(z.string().max(100)).max(50).optional().describe('Which ones'),
   })
-  .describe('Who is told, and of what');
+  .describe('Who is notified, and of which events');
 
 /** GET /api/account */
 export const AccountBody = z

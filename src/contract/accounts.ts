@@ -10,7 +10,7 @@ export const Me = z
     name: z.string().describe('The account’s name as people write it'),
     owner: z.string().describe('The owner’s address'),
     role: RoleName,
-    workspaces: z.array(z.string()).nullable().describe('The workspaces the caller is narrowed to; null means all'),
+    workspaces: z.array(z.string()).nullable().describe('The workspaces that the caller can access; null means all'),
     avatar: z.string().nullable().describe('The path of the person’s picture; it changes with the picture'),
     actor: z.discriminatedUnion('kind', [
       z.object({ kind: z.literal('person'), id: z.string(), email: z.string() }),

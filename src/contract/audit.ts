@@ -18,7 +18,7 @@ const AuditEntry = z
     actor: z.object({ kind: z.string(), id: z.string(), label: z.string() }),
     action: z.string(),
     target: z.string(),
-    address: z.string().nullable().describe('Where the request came from; null when nobody can say'),
+    address: z.string().nullable().describe('Where the request came from; null when it is unknown'),
     detail: z.unknown(),
   })
   .meta({ id: 'AuditEntry' });

@@ -4,10 +4,10 @@ import { ROLES } from '../shared/roles.js';
 import { Me } from './accounts.js';
 import { Next, Time } from './common.js';
 
-/** Folded, so that one address is one person however it is typed. */
+/** Folded, so that one address is one person whatever its case. */
 export const Email = z.string().trim().toLowerCase().max(MAX_EMAIL).regex(EMAIL, 'must be an e-mail address');
 
-/** Of an account that exists: it may be older than the check of new addresses. */
+/** An address of an existing account, which may predate the check of new addresses. */
 const KnownEmail = z
   .string()
   .trim()
@@ -15,9 +15,9 @@ const KnownEmail = z
   .max(MAX_EMAIL)
   .regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address');
 
-/** A password that is to be set. */
+/** A new password. */
 export const NewPassword = z.string().min(12, 'must have 12 characters at least').max(1_000);
-/** One that is to be checked. */
+/** A password to check. */
 const Password = z.string().min(1).max(1_000);
 
 export const SignUpBody = z.strictObject({
@@ -75,7 +75,7 @@ export const CliLoginBody = z.strictObject({
 
 export const CliLoginStarted = z
   .object({
-    id: z.string().describe('Secret: whoever has it gets the key'),
+    id: z.string().describe('Secret: its holder gets the key'),
     code: z.string().describe('For the person to compare'),
     verifyUrl: z.string().describe('Where a signed-in person decides'),
     expiresAt: Time,
@@ -126,7 +126,7 @@ export const CliDecided = z
   .object({ ok: z.literal(true), status: z.enum(['approved', 'denied']) })
   .meta({ id: 'CliDecided' });
 
-/** Loose, as the address of a page: mail programs add to it. */
+/** Loose, since mail programs add keys to a page's address. */
 export const SignInQuery = z.looseObject({
   next: z.string().max(2_000).optional().describe('A path of this service to go on to'),
   error: z.string().max(50).optional(),

@@ -5,7 +5,7 @@ export const AvatarParams = z.object({
   id: z.string().min(1).max(255).describe('The person’s own id, the workspace’s name or the account'),
 });
 
-/** A picture's address as it was given. */
+/** The picture's address as `avatar` gives it. */
 export const AvatarQuery = z.object({ v: z.string().max(255).optional() });
 
 export const AvatarSet = z

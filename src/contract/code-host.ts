@@ -4,7 +4,7 @@ import { Next, Time } from './common.js';
 const Name = z.string().max(255);
 
 export const PushParams = z.object({ tenant: Name, ws: Name });
-/** Loose, since nothing is told before the signature is checked: then a key that is none of these is refused. */
+/** Loose, since nothing is reported before the signature is checked: the handler then refuses unknown keys. */
 export const PushQuery = z.looseObject({
   branch: z.string().min(1).max(1_000).default('main').describe('The branch that is deployed'),
   dir: z.string().max(1_000).default('').describe('The folder of the repository that is the workspace'),
@@ -23,8 +23,8 @@ export const PushPassed = z
   .meta({ id: 'CodePushPassed' });
 
 /**
- * `pending` and `waiting` (for live runs to end) have an end to come; `superseded` had a newer one come first. The last
- * is no push: the latest request that was not signed with the secret.
+ * `pending` and `waiting` (for live runs to end) are not final; `superseded` means that a newer push came first. The
+ * last one stands for the latest request without a valid signature.
  */
 const PushState = z.enum([
   'pending',

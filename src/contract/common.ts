@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A name in a path. Whether there is such a thing is the verb's answer, so that a strange name is simply missing. */
+/** A name in a path. Its syntax is not checked here, so that an odd name is simply missing. */
 const PathName = z.string().min(1).max(255);
 
 export const WorkspaceParams = z.object({ ws: PathName.describe('The workspace’s name') });
@@ -13,7 +13,7 @@ export const Page = z.object({
 });
 export type Page = z.infer<typeof Page>;
 
-/** The members every list has besides its items. */
+/** The member of every list besides its items. */
 export const Next = z.string().nullable().describe('The cursor of the next page; null on the last');
 
 /** ISO 8601, UTC. */

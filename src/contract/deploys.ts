@@ -29,7 +29,7 @@ export const DeployBody = z
       .max(10_000)
       .optional()
       .describe(
-        'The revision’s id: a full hash (40 or 64 hex digits) stands for this tree alone, 409 with another; 7 to 64 hex digits or a short id (v1.2.3, build-417) as long as it is free. History finds the deploy by it in any case. A text is the message, or is added to it',
+        'The revision’s id: a full hash (40 or 64 hex digits) belongs to this tree alone, 409 with another; 7 to 64 hex digits or a short id (v1.2.3, build-417) as long as it is free. History finds the deploy by it in any case. A text is the message, or is added to it',
       ),
     message: z.string().max(10_000).optional(),
     force: z.boolean().optional().describe('Deploy over live runs'),

@@ -79,7 +79,7 @@ export const EvalRunsQuery = Page;
 export const EvalRunList = z.object({ runs: z.array(EvalRunSummary), next: Next }).meta({ id: 'EvalRunList' });
 
 export const EvalRunQuery = z.object({
-  compare: Name.optional().describe('Another run of the same eval: the answer tells what changed since that one'),
+  compare: Name.optional().describe('Another run of the same eval: the answer shows what changed since that one'),
 });
 
 const Graded = z.object({
@@ -94,7 +94,7 @@ const Attempt = z.object({
   passed: z.boolean().nullable(),
   score: z.number().nullable(),
   assertions: z.array(Graded),
-  error: z.string().nullable().describe('Why nobody can say: that counts as not passed'),
+  error: z.string().nullable().describe('Why it could not be graded, which counts as not passed'),
   runId: z.string().nullable(),
   costUsd: Usd,
 });

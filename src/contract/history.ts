@@ -23,7 +23,7 @@ const Change = z
     gitCommit: z.string().nullable(),
     runId: z.string().nullable().describe('The run whose agent wrote'),
     commit: z.string().nullable().describe('The id that the deploy gave as commit, or the commit of a refused push'),
-    refused: z.string().nullable().describe('Why a push that waited was refused; null for a change that went live'),
+    refused: z.string().nullable().describe('Why a waiting push was refused; null for a change that went live'),
   })
   .meta({ id: 'Change' });
 

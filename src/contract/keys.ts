@@ -10,7 +10,7 @@ export const KeyBody = z
     label: z.string(),
     tenant: z.string(),
     role: KeyRole.describe('A key from before roles acts as admin, and says so'),
-    prefix: z.string().describe('The second part of the key, which tells people which one it is'),
+    prefix: z.string().describe('The second part of the key, by which people recognise it'),
     mintedBy: z.string(),
     createdAt: Time,
     lastUsedAt: Time.nullable().describe('Within a minute'),

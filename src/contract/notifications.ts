@@ -9,7 +9,7 @@ const Notification = z.object({
   subject: z.string(),
   workspace: z.string().nullable(),
   run: z.string().nullable(),
-  state: z.string().describe('pending, sent, failed, or dropped when there was no more to tell'),
+  state: z.string().describe('pending, sent, failed, or dropped when it was out of date'),
   tries: z.number().int(),
   createdAt: Time,
   nextAt: Time.nullable(),

@@ -27,7 +27,7 @@ export const RegisterOAuthClientBody = z
     name: z.string().min(1).max(64),
     client: z.string().min(1).max(500).describe('The client id that the provider gave'),
     config: OAuthClientConfig.extend({
-      client_secret: z.string().min(1).max(4_000).optional().describe('Kept sealed and never told again'),
+      client_secret: z.string().min(1).max(4_000).optional().describe('Stored encrypted and never shown again'),
     })
       .optional()
       .meta({ id: 'RegisterOAuthClientConfig' }),

@@ -36,7 +36,7 @@ export const Started = z
 export const Skipped = z
   .object({ ok: z.literal(true), skipped: z.literal(true) })
   .meta({ id: 'SkippedRun' })
-  .describe('No run was made: as many as the flow’s concurrency allows are at work, and it says on_limit: skip');
+  .describe('No run was made: the flow’s concurrency is full, and it says on_limit: skip');
 
 export const RerunRun = z.strictObject({
   step: z.number().int().positive().optional().describe('Begin at step N with the results of the steps before it'),
@@ -110,9 +110,7 @@ export const RunSummary = z
     costUsd: Usd,
     tags: z.array(z.string()),
     parentId: z.string().nullable().describe('The run that this one is a child of'),
-    waitsForSlot: z
-      .boolean()
-      .describe('As many runs as the flow’s concurrency allows are at work; this one is in line'),
+    waitsForSlot: z.boolean().describe('The flow’s concurrency is full, and this run waits for a slot'),
   })
   .meta({ id: 'RunSummary' });
 
@@ -131,7 +129,7 @@ const Round = z.object({
     .optional()
     .describe('What deciders replaced, oldest first'),
   error: z.string().optional(),
-  copied: z.literal(true).optional().describe('Taken over from the run that this one is a rerun of'),
+  copied: z.literal(true).optional().describe('Copied from the run that this one reruns'),
   costUsd: Usd,
   tokens: z.object({ input: z.number(), output: z.number(), cached: z.number() }),
   startedAt: Time.nullable(),
@@ -178,7 +176,7 @@ const Editable = z.object({
   schema: Anything.optional(),
 });
 
-/** What of a gate its decider read. */
+/** The part of a gate that a decision names. */
 export const GateMark = z
   .object({
     round: z.number().int().describe('How often a gate of this step has been opened in the run, this one included'),
@@ -260,7 +258,7 @@ export const RunView = RunSummary.extend({
       ...Gate.partial().shape,
       releaseUrl: z.string().optional(),
       runId: z.string().optional(),
-      reason: z.string().optional().describe('Why it stands in line for a slot, or what holds the step up'),
+      reason: z.string().optional().describe('Why it waits for a slot, or what delays the step'),
     }),
   ),
   gate: GateMark.optional().describe('Of the open gate, when there is exactly one'),

@@ -11,10 +11,7 @@ const ScheduleBody = z
     cron: z.string(),
     timezone: z.string().describe('The flow’s own, or the workspace’s, the account’s, the owner’s, UTC'),
     next: z.array(Time).describe('The next three times; none while it is paused or switched off'),
-    fault: z
-      .string()
-      .nullable()
-      .describe('Why it never fires, though nobody switched it off; null when nothing is wrong'),
+    fault: z.string().nullable().describe('Why it never fires although it is on; null when nothing is wrong'),
     lastRun: z
       .object({
         id: z.string(),
@@ -34,7 +31,7 @@ const ScheduleBody = z
         z.object({
           scheduledFor: Time,
           until: Time.nullable().describe('The last of the times that were left out together'),
-          times: z.number().int().describe('How many; 1000 stands for that or more'),
+          times: z.number().int().describe('How many; 1000 means that or more'),
           outcome: z.enum(['started', 'waiting', 'skipped', 'refused']),
           reason: z.string().nullable(),
           runId: z.string().nullable(),

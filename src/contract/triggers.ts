@@ -43,7 +43,7 @@ export const MailStarted = z
 export const HookUrls = z
   .object({ hookUrl: z.string(), inboxUrl: z.string() })
   .meta({ id: 'HookUrls' })
-  .describe('Whoever has an address may start the flow');
+  .describe('The holder of an address may start the flow');
 
 export const Deliveries = z
   .object({

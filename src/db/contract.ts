@@ -12,18 +12,18 @@ export interface Sql {
   query<Row>(query: SqlQuery | string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** A connection outside of the pool, for as long as it holds: what it locks is free the moment its process has died. */
+/** A connection outside of the pool. Postgres releases its locks as soon as its process dies. */
 export interface DbSession extends Sql {
-  /** Settles when the connection is gone, whoever ended it. */
+  /** Resolves when the connection has ended, on either side. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
 
-/** How it stands between this process and its database. */
+/** The load on this process's database connections. */
 export interface DbPressure {
-  /** For how long the first of those who wait for a connection has waited; 0 when none waits. */
+  /** How long the oldest waiter for a connection has waited; 0 when none waits. */
   readonly waitedMs: number;
-  /** Since the database last said anything, over whatever connection. */
+  /** Time since the database last answered, on any connection. */
   readonly heardMsAgo: number;
 }
 

@@ -11,9 +11,8 @@ export interface DatabaseClock extends Clock {
 }
 
 /**
- * The database's clock, for times that processes on several machines compare: a time that one of them writes is the same
- * time for all. This machine's own clock runs between two readings; while the database is away, the last known difference
- * stays.
+ * The database's clock, for times that processes on several machines compare. Between two readings it is the local clock
+ * plus the last known difference, which also holds while the database is unreachable.
  */
 export async function keepDatabaseClock(db: Sql, log: Log, local: Clock): Promise<DatabaseClock> {
   let offsetMs = 0;
@@ -25,9 +24,9 @@ export async function keepDatabaseClock(db: Sql, log: Log, local: Clock): Promis
       if (changeMs <= errorMs) return;
       offsetMs = differenceMs;
       if (changeMs >= NOTED_MS)
-        log.warn({ offsetMs }, 'this machine’s clock differs from the database’s, which is used');
+        log.warn({ offsetMs }, 'local clock differs from the database clock, using the database clock');
     } catch (error) {
-      log.debug({ err: error }, 'the database’s clock could not be read');
+      log.debug({ err: error }, 'failed to read the database clock');
     }
   }
   await read();

@@ -8,7 +8,7 @@ export class DatabaseUnavailable extends Refusal {
   }
 }
 
-/** The database answers, and all of its connections are taken: there is more work than it gets done. */
+/** The database answers, but all of its connections are in use: it is overloaded. */
 export class DatabaseBusy extends DatabaseUnavailable {
   constructor(cause: unknown) {
     super(cause, BUSY, { code: 'overloaded' });
@@ -17,7 +17,7 @@ export class DatabaseBusy extends DatabaseUnavailable {
 
 const BUSY = 'the service has more work than it gets done now; try again in a few seconds';
 
-/** It went away at the commit: whether the transaction took nobody knows, so nobody may simply run it again. */
+/** The connection was lost during the commit. Whether the transaction committed is unknown, so do not retry it. */
 export class OutcomeUnknown extends DatabaseUnavailable {
   constructor(cause: unknown) {
     super(cause, 'the database went away as it wrote; look whether the call took effect before you repeat it', {
@@ -36,7 +36,7 @@ const PRISMA = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2037']);
 const TEXTS =
   /Connection terminated|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error/;
 
-/** True when the statement was cut by a lost connection: whether it took is unknown. */
+/** True when a lost connection interrupted the statement: whether it took effect is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true;
   if (!(error instanceof Error)) return false;
@@ -64,7 +64,7 @@ export function toDatabaseError(error: unknown): unknown {
   return !(error instanceof DatabaseUnavailable) && isConnectionLost(error) ? new DatabaseUnavailable(error) : error;
 }
 
-/** Postgres takes no more connections (53300), or Prisma hands on what our own pool threw. */
+/** Postgres accepts no more connections (53300), or Prisma wraps the error of our own pool. */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && (codeOf(error) === '53300' || error.message.includes(BUSY));
 }

@@ -7,4 +7,4 @@ export { distDir, packageRoot } from './package-root.js';
 export { ALIVE_MS, type DbOptions } from './pool.js';
 export { sweepRows } from './sweep-rows.js';
 export { lastOf } from './worker-ends.js';
-export { keepWorkerSeen, WORKER_LIVES, type WorkerEntry } from './worker-register.js';
+export { startWorkerHeartbeat, WORKER_LIVES, type WorkerEntry } from './worker-register.js';

@@ -12,8 +12,8 @@ const LONGEST_RETRY_MS = 5_000;
 type Handler = (payload: string) => void;
 
 /**
- * The process's one listening connection, made at the first `listen`. When it breaks it connects again
- * and listens to every channel anew; what was sent in between is lost, so readers also look at the rows.
+ * The process's one LISTEN connection, opened at the first `listen`. When it breaks it reconnects and listens to every
+ * channel again. Notifications sent in between are lost, so readers poll the rows as well.
  */
 export function createListener(config: pg.ClientConfig, log: Log): Listener {
   const channels = new Map<string, Set<Handler>>();
@@ -28,7 +28,7 @@ export function createListener(config: pg.ClientConfig, log: Log): Listener {
       try {
         handler(payload ?? '');
       } catch (error) {
-        log.error({ channel, err: error }, 'a listener threw');
+        log.error({ channel, err: error }, 'notification handler failed');
       }
     }
   }
@@ -36,7 +36,7 @@ export function createListener(config: pg.ClientConfig, log: Log): Listener {
   function lost(error: unknown): void {
     if (closed || retry) return;
     client = null;
-    log.warn({ err: error, retryInMs: delay }, 'the listening connection broke');
+    log.warn({ err: error, retryInMs: delay }, 'LISTEN connection lost, will reconnect');
     retry = setTimeout(() => {
       retry = undefined;
       connect();
@@ -67,8 +67,8 @@ export function createListener(config: pg.ClientConfig, log: Log): Listener {
     });
   }
 
-  function tell(verb: 'LISTEN' | 'UNLISTEN', channel: string): void {
-    // A statement that fails means a broken connection, and that listens to all channels anew.
+  function send(verb: 'LISTEN' | 'UNLISTEN', channel: string): void {
+    // A statement fails only when the connection is broken; the reconnect listens to all channels again.
     client?.query(`${verb} ${pg.escapeIdentifier(channel)}`).catch(() => undefined);
   }
 
@@ -77,12 +77,12 @@ export function createListener(config: pg.ClientConfig, log: Log): Listener {
       const handlers = channels.get(channel) ?? new Set();
       handlers.add(onPayload);
       channels.set(channel, handlers);
-      if (handlers.size === 1) tell('LISTEN', channel);
+      if (handlers.size === 1) send('LISTEN', channel);
       if (!client && !retry) connect();
       return () => {
         if (!handlers.delete(onPayload) || handlers.size > 0 || channels.get(channel) !== handlers) return;
         channels.delete(channel);
-        tell('UNLISTEN', channel);
+        send('UNLISTEN', channel);
       };
     },
     async close() {

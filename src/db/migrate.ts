@@ -11,7 +11,7 @@ const MIGRATION_LOCK = '126909213401452';
 /**
  * Brings the database to the newest migration; answers the names it applied. Two processes that start at once
  * take turns by an advisory lock. `_prisma_migrations` is the table that `prisma migrate deploy` reads too. Throws
- * `NewerDatabase` when a newer build has migrated it: what that one wrote this one would misread.
+ * `NewerDatabase` when a newer build has migrated it, whose rows this build would misread.
  */
 export async function applyMigrations(
   url: string,
@@ -40,8 +40,8 @@ export async function applyMigrations(
 }
 
 /**
- * The migrations that the database knows of, and whether each was finished. Loading the engine costs a third of a second;
- * a start that has nothing to migrate need not.
+ * The migrations that the database records, and whether each finished. Loading the engine costs a third of a second, so
+ * a start with nothing to migrate does not load it.
  */
 async function appliedMigrations(client: pg.Client): Promise<ReadonlyMap<string, boolean>> {
   if (!(await hasTable(client, '_prisma_migrations'))) return new Map();
@@ -95,7 +95,7 @@ async function hasTable(client: pg.Client, name: string): Promise<boolean> {
  * Answers its path, or null when the two agree. `url` names a server on which a shadow database may be made.
  */
 export async function writeMigration(url: string, name: string): Promise<string | null> {
-  if (!/^[a-z0-9_]{1,60}$/.test(name)) throw new Error(`"${name}" is no migration name: use a-z, 0-9 and _.`);
+  if (!/^[a-z0-9_]{1,60}$/.test(name)) throw new Error(`invalid migration name "${name}": use a-z, 0-9 and _`);
   const [migrations, schema] = [await readMigrations(), await readSchema()];
   const script = await withSchemaEngine({ url, ca: null }, (engine) =>
     engine.diff({

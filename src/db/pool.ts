@@ -20,12 +20,12 @@ export interface DbOptions {
 const CONNECT_TIMEOUT_MS = 1_500;
 
 /**
- * How often that time is looked at. Each look comes after a turn of the event loop, so a process that is busy itself has
- * this many turns for what a connection takes, however long they are.
+ * How often the connect timeout is checked. Each check comes after a turn of the event loop, so a busy process gets this
+ * many turns for a connect, however long they are.
  */
 const LOOKS = 6;
 
-/** Waiting for a free connection of a busy pool is not a dead server: under load it takes its turn. */
+/** A full pool is not a dead server: under load, queries wait longer than a connect may take. */
 const QUEUE_TIMEOUT_MS = 15_000;
 
 const INT8 = 20;
@@ -62,15 +62,15 @@ export function clientConfig({ url, ca }: Pick<DbOptions, 'url' | 'ca'>): pg.Cli
   };
 }
 
-/** When this pool heard of its database last, over whatever connection. */
+/** When the database last answered this pool, on any connection. */
 interface Pulse {
   at: number;
 }
 
-/** How long the database may be silent while it is taken to be alive. */
+/** How long the database may be silent before it counts as down. */
 export const ALIVE_MS = 1_500;
 
-/** What only Postgres itself says: a socket is accepted by the kernel of a server that hangs, too. */
+/** Messages of Postgres itself. An accepted socket proves nothing: the kernel accepts for a hung server too. */
 const SIGNS = [
   'sslconnect',
   'authenticationSASL',
@@ -82,13 +82,13 @@ const SIGNS = [
 ];
 
 /**
- * A client that gives up connecting once the database has said nothing to anybody for the time of a connect. Many at
- * once may each wait longer than that for a database that is only busy, and so is a process that is busy itself.
+ * A client that gives up connecting once the database has answered none of the pool's connections for the connect
+ * timeout. One connect may take longer than that while the database, or this process, is busy.
  */
 function clientOn(pulse: Pulse): typeof pg.Client {
   return class extends pg.Client {
     constructor(config: pg.ClientConfig) {
-      // The pool has one setting for its queue and for connecting, and hands it on: this is the other one.
+      // pg-pool passes its queue timeout on as the connect timeout: disable it, watchConnectTimeout replaces it.
       super({ ...config, connectionTimeoutMillis: 0 });
       // @types/pg leaves out the wire, which is where the signs are.
       const wire = (this as unknown as { readonly connection: Wire }).connection;
@@ -97,7 +97,7 @@ function clientOn(pulse: Pulse): typeof pg.Client {
           pulse.at = performance.now();
         });
       }
-      const stop = giveUpUnheard(pulse, () => wire.stream.destroy(new Error('timeout expired')));
+      const stop = watchConnectTimeout(pulse, () => wire.stream.destroy(new Error('timeout expired')));
       for (const end of ['readyForQuery', 'error', 'end']) wire.once(end, stop);
     }
   };
@@ -107,18 +107,18 @@ interface Wire extends EventEmitter {
   readonly stream: Socket;
 }
 
-/** Calls `giveUp` after a connect's time without a sign of life; answers how to call that off. */
-function giveUpUnheard(pulse: Pulse, giveUp: () => void): () => void {
-  let heard = pulse.at;
+/** Calls `giveUp` when the database is silent for the connect timeout. Returns a function that cancels this. */
+function watchConnectTimeout(pulse: Pulse, giveUp: () => void): () => void {
+  let lastSeen = pulse.at;
   let left = LOOKS;
   let timer: NodeJS.Timeout;
   let over = false;
   const look = () => {
-    // What has come while this process was busy is read first.
+    // First let the process read answers that arrived while it was busy.
     setImmediate(() => {
       if (over) return;
-      left = pulse.at > heard ? LOOKS : left - 1;
-      heard = pulse.at;
+      left = pulse.at > lastSeen ? LOOKS : left - 1;
+      lastSeen = pulse.at;
       if (left === 0) giveUp();
       else wait();
     });
@@ -136,7 +136,7 @@ function giveUpUnheard(pulse: Pulse, giveUp: () => void): () => void {
 
 const QUEUE_TIMED_OUT = 'timeout exceeded when trying to connect';
 
-/** A pool that knows how long its callers wait, and tells a queue that is too long from a database that is down. */
+/** A pool that measures how long callers wait, and distinguishes a long queue from a database that is down. */
 class MeasuredPool extends pg.Pool {
   readonly #waits = new Set<{ readonly since: number }>();
   readonly #pulse: Pulse;
@@ -194,7 +194,7 @@ export function createPool(options: DbOptions): MeasuredPool {
     idleTimeoutMillis: 30_000,
   };
   const pool = new MeasuredPool(config, pulse);
-  pool.on('error', (error) => pool.ending || options.log.warn({ err: error }, 'an idle database connection broke'));
+  pool.on('error', (error) => pool.ending || options.log.warn({ err: error }, 'an idle database connection failed'));
   // A checked-out client reports its loss by an event too; its query rejects anyway.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;

@@ -9,7 +9,7 @@ const MAX_PREPARED = 1_000;
 
 /** Prisma on the pool of everything else, each statement prepared once a connection. */
 export function createPrisma(pool: pg.Pool, log: Log): PrismaClient {
-  const onError = (error: Error) => log.warn({ err: error }, 'a database connection of Prisma broke');
+  const onError = (error: Error) => log.warn({ err: error }, 'a Prisma database connection failed');
   const adapter = new PrismaPg(pool, {
     statementNameGenerator: createNames(),
     onConnectionError: onError,

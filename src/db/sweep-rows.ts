@@ -1,8 +1,8 @@
 import type { Sql } from './contract.js';
 
 /**
- * Deletes the rows of a table for which the condition holds, but for those that somebody has under lock: these are left
- * to the next round. Any number of processes sweep at once, and none waits for another or for who is at work.
+ * Deletes the rows of a table that match the condition, except locked ones, which the next round deletes. Any number of
+ * processes may sweep at the same time: none waits for another.
  */
 export async function sweepRows(
   sql: Sql,

@@ -13,8 +13,8 @@ function isAlive(row: 'w' | 'o'): string {
 }
 
 /**
- * What is known of a worker: it lives, it was told to leave, it ended together with others that lived at the same time
- * (a host or a network went), or it died. One of which nothing is known died.
+ * How a worker ended: it lives, it shut down on request, it ended together with others that lived at the same time
+ * (the host or the network failed), or it died. An unknown worker counts as dead.
  */
 export async function lastOf(db: Sql, worker: string): Promise<'alive' | 'left' | 'ended-with-others' | 'died'> {
   const [row] = await db.query<{ alive: boolean; left: boolean; others: number }>({
@@ -34,8 +34,8 @@ export async function lastOf(db: Sql, worker: string): Promise<'alive' | 'left' 
 }
 
 /**
- * Deletes the rows of workers that ended long ago. One stays while a call that may be made again names it, and so does
- * one that ended together with such a worker: else the end of that one would look like a death.
+ * Deletes the rows of workers that ended long ago. A row stays while a call that may be retried names its worker, and so
+ * does the row of a worker that ended together with it: without it, that end would look like a crash.
  */
 export async function sweepWorkers(db: Sql): Promise<void> {
   await sweepRows(

@@ -10,7 +10,7 @@ export interface WorkerEntry {
   readonly version: string;
   /** The driver that programs run under, and why they are refused when they are. */
   readonly sandbox: string;
-  /** What an API beside it tells of its models' endpoints: asked at every beat. */
+  /** The state of model endpoints that an API in the same process reports; read at every heartbeat. */
   readonly models: () => readonly object[];
 }
 
@@ -24,15 +24,15 @@ export const WORKER_LIVES = `ended_at IS NULL AND seen_at > now() - interval '15
 export interface SeenWorker {
   /** False while a worker of another build lives, by the last beat that the database answered. */
   isOnlyBuild(): boolean;
-  /** Records that the worker was told to end: what is cut in it from now on was cut on purpose. */
+  /** Records that the worker is shutting down: work that is interrupted from now on was interrupted on purpose. */
   leave(): Promise<void>;
   close(): Promise<void>;
 }
 
 type Database = Sql & Pick<Db, 'openSession'>;
 
-/** Writes every 5 s that this worker lives, and holds its lock, so that others can judge it. */
-export async function keepWorkerSeen(db: Database, entry: WorkerEntry, log: Log): Promise<SeenWorker> {
+/** Writes a heartbeat every 5 s and holds the worker's lock, so that others can see whether it lives. */
+export async function startWorkerHeartbeat(db: Database, entry: WorkerEntry, log: Log): Promise<SeenWorker> {
   const lock = keepLock(db, entry.id, { log, onLost: () => beatIn(0) });
   let failing = false;
   let others = 1;
@@ -49,7 +49,7 @@ export async function keepWorkerSeen(db: Database, entry: WorkerEntry, log: Log)
       if (isLocked && !seen.locked) await lock.drop();
       failing = false;
     } catch (error) {
-      if (!failing) log.warn({ err: error }, 'this worker cannot write that it lives');
+      if (!failing) log.warn({ err: error }, 'worker heartbeat failed');
       failing = true;
     }
     if (!failing) await sweep();
@@ -59,7 +59,7 @@ export async function keepWorkerSeen(db: Database, entry: WorkerEntry, log: Log)
     if (performance.now() - sweptAt < SWEEP_EVERY_MS) return;
     sweptAt = performance.now();
     await sweepWorkers(db).catch((error: unknown) =>
-      log.warn({ err: error }, 'rows of workers that ended long ago stay until the next sweep'),
+      log.warn({ err: error }, 'failed to delete rows of old workers, will retry'),
     );
   }
   function beatIn(ms: number): void {
@@ -74,7 +74,7 @@ export async function keepWorkerSeen(db: Database, entry: WorkerEntry, log: Log)
     isOnlyBuild: () => others === 0,
     async leave() {
       await db.query('UPDATE worker_seen SET leaving_at = now() WHERE id = $1', [entry.id]).catch((error: unknown) => {
-        log.warn({ err: error }, 'this worker cannot write that it ends');
+        log.warn({ err: error }, 'failed to record the shutdown of this worker');
       });
     },
     async close() {
@@ -97,7 +97,7 @@ interface WorkerLock {
   drop(): Promise<void>;
 }
 
-/** Without its lock a worker goes on: its beats alone say that it lives, and the log says why. */
+/** Without its lock a worker continues: then its heartbeats alone show that it lives. The failure is logged. */
 function keepLock(db: Database, id: string, { log, onLost }: { log: Log; onLost: () => void }): WorkerLock {
   let session: DbSession | null = null;
   let failing = false;
@@ -130,9 +130,9 @@ function keepLock(db: Database, id: string, { log, onLost }: { log: Log; onLost:
 }
 
 const WITHOUT_LOCK =
-  'this worker cannot get its lock, so it counts as dead once it is silent: allow one more connection to the database';
+  'failed to take the worker lock, so missed heartbeats count as its end: allow one more connection to the database';
 
-/** Writes a beat. Answers how many workers of other builds live, and whether the lock is really held. */
+/** Writes a heartbeat. Returns how many workers of other builds live, and whether Postgres still holds the lock. */
 async function see(
   db: Sql,
   { id, version, sandbox, models, isLocked }: WorkerEntry & { readonly isLocked: boolean },

@@ -1,4 +1,4 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { beginPushEvals } from '../evals/contract.js';
@@ -14,7 +14,7 @@ import {
   isEmptyDiff,
   type LiveTree,
   liveRuns,
-  lockShelf,
+  lockLibrary,
   markPrograms,
   type OnStale,
   type PreparedTree,
@@ -32,43 +32,43 @@ import {
 } from '../workspaces/index.js';
 import { findRepeat } from './find-repeat.js';
 
-/** A whole new tree, and the memory files it replaces though agents wrote them. */
+/** A whole new tree, and the memory files of agents that it replaces. */
 export interface Proposal {
   readonly prepared: PreparedTree;
   readonly mentions: ReadonlySet<string>;
-  /** Memory of agents among the files, which the caller did not give. */
+  /** Files that the caller did not send: memory of agents that stays. */
   readonly kept?: ReadonlySet<string> | undefined;
-  /** Holds these files, and comes after what is live; without it a commit is made. Its pack is taken by `also`. */
+  /** An existing commit of these files, on top of the live one; without it a commit is created. `inTransaction` adopts its pack. */
   readonly commit?: ReadyCommit | undefined;
-  /** The paths that are marked as programs; without it a file stays what it was. */
+  /** The executable paths; without it each file keeps its mark. */
   readonly executable?: ReadonlySet<string> | undefined;
 }
 
 export interface TreeRequest {
   readonly workspace: string;
-  /** What a refusal calls it; `the tree` without it. */
+  /** How a refusal names the tree; `the tree` when left out. */
   readonly what?: string | undefined;
-  /** The tree to make live, given what is live. Called again when that moved on meanwhile; throws what refuses it. */
+  /** Makes the new tree from the live one. Called again when another revision went live first; throws a refusal. */
   readonly propose: (sql: Sql, workspaceId: string, live: LiveTree) => Promise<Proposal>;
-  /** A full hash to be known by; null takes the git commit's. */
+  /** The revision's id, a full hash; null uses the id of the git commit. */
   readonly id: string | null;
-  /** Another id for it while it is free, and the id as the caller gave it. */
+  /** Another id to use if it is free, and the id as the caller gave it. */
   readonly preferredId?: string | null;
   readonly givenId?: string | null;
   readonly via: RevisionInput['via'];
   readonly message: (diff: TreeDiff) => string;
-  /** The revision that the caller believes live. */
+  /** The revision that the caller expects to be live. */
   readonly base: string | null;
   readonly overLiveRuns: boolean;
   readonly dryRun: boolean;
-  /** Keeps the answer with what was done. */
-  readonly once?: Once | undefined;
-  /** What its transaction refers to, once nothing refuses the tree: done before it, and harmless when it fails. */
-  readonly before?: (() => Promise<void>) | undefined;
+  /** Stores the answer for the Idempotency-Key, in the same transaction. */
+  readonly recordAnswer?: RecordAnswer | undefined;
+  /** Runs before the transaction, after all checks: stores what the transaction refers to. Harmless when the deploy fails. */
+  readonly prepare?: (() => Promise<void>) | undefined;
   /** The caller moves the ref of `main` itself, with others. */
   readonly leavesMain?: boolean | undefined;
-  /** What is written with it, in its transaction. Not called when nothing had to be written. */
-  readonly also?: ((sql: Sql, applied: DeployResult) => Promise<void>) | undefined;
+  /** Further writes in the transaction of the change. Not called when nothing changes. */
+  readonly inTransaction?: ((sql: Sql, applied: DeployResult) => Promise<void>) | undefined;
 }
 
 export interface DeployResult extends TreeDiff {
@@ -84,7 +84,7 @@ export interface DeployResult extends TreeDiff {
 
 interface Draft extends Proposal {
   readonly live: LiveTree;
-  /** The files, each with its mark of a program. */
+  /** The files with their executable marks. */
   readonly marked: ReturnType<typeof markPrograms>;
   readonly diff: TreeDiff;
 }
@@ -92,27 +92,27 @@ interface Draft extends Proposal {
 /** A tree that was read and checked before its transaction. */
 export interface TreePlan {
   readonly workspaceId: string;
-  /** The answer of a request that needs no write; null for a tree that is to go live. */
+  /** The answer of a request that writes nothing; null when the tree must go live. */
   readonly early: DeployResult | null;
-  /** Makes it live in the caller's transaction, which takes its turn (`inTurn`) before it begins. Safe to run again. */
+  /** Makes the tree live in the caller's transaction. The caller must be in the workspace's turn (`inTurn`). Safe to retry. */
   readonly apply: (sql: Sql, onStale: OnStale) => Promise<DeployResult>;
 }
 
 /**
- * Makes a tree live, whole or not at all. It is read and checked before the workspace's row is locked, and again under
- * the lock only when another writer came first, here or in the account's library. Refuses `refused` with every issue, `conflict` over live runs, on a
- * stale `base`, for a preview, or when the id names another tree.
+ * Makes a tree live, all or nothing. It is checked before the workspace's row is locked, and again under the lock only
+ * when another writer came first, in the workspace or in the account's library. Refuses `refused` with every issue, and
+ * `conflict` while runs are live, on a stale `base`, for a preview, or when the id belongs to another tree.
  */
 export async function applyTree(deps: Deps, caller: Caller, request: TreeRequest): Promise<DeployResult> {
   const { workspaceId, early, apply } = await planTree(deps, caller, request);
   if (early) return early;
-  await request.before?.();
+  await request.prepare?.();
   const result = await inTurn(workspaceId, () => deps.db.transaction((sql) => apply(sql, 'check-again')));
   failpoint('pointer-swapped');
-  // What is live is settled. A ref that cannot be moved now is moved at the next touch.
+  // The revision is live. A ref that cannot be moved now is moved at the next access to the repository.
   if (!request.leavesMain)
     await alignMain(deps, workspaceId).catch((error: unknown) =>
-      deps.log.warn({ workspaceId, err: error }, 'the ref of a deploy could not be moved yet'),
+      deps.log.warn({ workspaceId, err: error }, 'failed to move the ref of a deploy, will retry'),
     );
   return result;
 }
@@ -122,16 +122,16 @@ export async function planTree(deps: Deps, caller: Caller, request: TreeRequest)
   const { id: workspaceId } = await findWorkspace(deps.db, caller, request.workspace);
   if (!request.dryRun) await requireNoPreview(deps.db, workspaceId, 'files');
   const draft = await draftTree(deps.db, workspaceId, request);
-  const early = await settle(deps.db, workspaceId, request, draft);
+  const early = await answerWithoutWrite(deps.db, workspaceId, request, draft);
   const apply = async (sql: Sql, onStale: OnStale): Promise<DeployResult> => {
-    const librarySeq = await lockShelf(sql, caller.tenant, 'share');
+    const librarySeq = await lockLibrary(sql, caller.tenant, 'share');
     await findWorkspace(sql, caller, request.workspace, 'update');
     const live = await readLiveTree(sql, workspaceId);
     const isOld = isStale(draft, live) || draft.prepared.librarySeq !== librarySeq;
     if (isOld && onStale === 'throw') throw new StalePlan();
     const current = isOld ? await draftTree(sql, workspaceId, request) : draft;
     return (
-      (await settle(sql, workspaceId, request, current)) ??
+      (await answerWithoutWrite(sql, workspaceId, request, current)) ??
       makeLive(deps, sql, { caller, workspaceId, request, current })
     );
   };
@@ -151,8 +151,13 @@ function isStale(draft: Draft, live: LiveTree): boolean {
   return live.seq !== draft.live.seq || [...draft.mentions].some(moved);
 }
 
-/** The answer or the refusal that needs no write; null when the tree is to go live. */
-async function settle(sql: Sql, workspaceId: string, request: TreeRequest, draft: Draft): Promise<DeployResult | null> {
+/** The answer or the refusal of a request that writes nothing; null when the tree must go live. */
+async function answerWithoutWrite(
+  sql: Sql,
+  workspaceId: string,
+  request: TreeRequest,
+  draft: Draft,
+): Promise<DeployResult | null> {
   const { live, prepared, kept } = draft;
   const given = kept?.size ? new Map([...prepared.files].filter(([path]) => !kept.has(path))) : prepared.files;
   const repeat = await findRepeat(sql, workspaceId, { id: request.id, files: given });
@@ -186,12 +191,12 @@ function answer(
   };
 }
 
-/** A commit of its own is to be the live one, with other files or the same. */
+/** True when another commit would go live, even with the same files. */
 function moves({ commit, live }: Draft): boolean {
   return commit !== undefined && commit.id !== live.gitCommit;
 }
 
-/** Nothing would move: the same files, and no memory of an agent's to replace or to take over. */
+/** True when nothing would change: the same files, and no memory of an agent to replace or to take over. */
 function isLiveAlready({ live, mentions, marked }: Draft, { via }: TreeRequest): boolean {
   const takesOver = (path: string): boolean => via !== 'edit' && live.source.get(path)?.fromAgent === true;
   const replaces = [...mentions].some((path) => live.memory.has(path) || takesOver(path));
@@ -251,7 +256,7 @@ async function makeLive(
     runId: null,
   });
   const applied: DeployResult = { ...result, applied: true };
-  await request.also?.(sql, applied);
-  await request.once?.(sql, applied);
+  await request.inTransaction?.(sql, applied);
+  await request.recordAnswer?.(sql, applied);
   return applied;
 }

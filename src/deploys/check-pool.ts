@@ -2,7 +2,7 @@ import { Refusal } from '../shared/refusal.js';
 import type {
   CheckContext,
   Checked,
-  CheckedShelf,
+  CheckedLibrary,
   Checker,
   Issue,
   JobInput,
@@ -18,11 +18,11 @@ import type { WorkRequest } from './check-worker.js';
 export interface CheckPoolOptions {
   /** The bundled check-worker. */
   readonly workerPath: string;
-  /** Workers, at least 2: one tree that is cut off must not hold up the next. */
+  /** The number of workers, at least 2, so that a check that times out does not delay the next one. */
   readonly size?: number;
-  /** How many of them start before they are asked for anything, 1 when left out: each costs a third of a second. */
+  /** How many workers start in advance, 1 when left out. A start takes a third of a second. */
   readonly ahead?: number;
-  /** What one check may take, from when a worker has it. */
+  /** The time limit of one check in a worker. */
   readonly timeoutMs?: number;
 }
 
@@ -34,9 +34,9 @@ interface Task {
 }
 
 /**
- * Checks trees in worker threads, in the order of asking. A tree that takes too long or too much memory is
- * answered with `tree/too-large`; its worker is replaced, and no other check notices. Rejects only when a
- * worker cannot be had, or after `close`.
+ * Checks trees in worker threads, first come, first served. A tree that takes too much time or memory gets the issue
+ * `tree/too-large`; its worker is replaced without an effect on other checks. Rejects only when no worker can start, or
+ * after `close`.
  */
 export function createChecker({ workerPath, size = 2, ahead = 1, timeoutMs = 2_000 }: CheckPoolOptions): Checker {
   const slots = Array.from({ length: Math.max(2, size) }, () => new CheckSlot(workerPath, timeoutMs));
@@ -58,18 +58,18 @@ class Pool implements Checker {
   }
 
   async check(files: readonly SourceFile[], context: CheckContext, library?: SharedFiles): Promise<Checked> {
-    const shelf = library?.key ?? '';
+    const key = library?.key ?? '';
     try {
-      return await this.#ask('check', { files, context, shelf }, shelf === '' ? undefined : library);
+      return await this.#ask('check', { files, context, library: key }, key === '' ? undefined : library);
     } catch (error) {
       if (!(error instanceof CheckCut)) throw error;
       return { workspace: null, issues: [tooLarge(error, files, this.timeoutMs)], urls: [] };
     }
   }
 
-  async checkShelf(files: readonly SourceFile[]): Promise<CheckedShelf> {
+  async checkLibrary(files: readonly SourceFile[]): Promise<CheckedLibrary> {
     try {
-      return await this.#ask('check-shelf', { files });
+      return await this.#ask('check-library', { files });
     } catch (error) {
       if (!(error instanceof CheckCut)) throw error;
       return { entries: [], issues: [tooLarge(error, files, this.timeoutMs)] };
@@ -110,7 +110,7 @@ class Pool implements Checker {
     this.#running.add(task);
     try {
       task.resolve(await slot.work(task.request, task.library));
-      // First in line, as it has a worker.
+      // First in line, since its worker is running.
       this.#idle.unshift(slot);
     } catch (error) {
       task.reject(error);
@@ -124,14 +124,14 @@ class Pool implements Checker {
 }
 
 function closed(): Error {
-  return new Error('The checker is closed.');
+  return new Error('the checker is closed');
 }
 
 function limitOf({ reason }: CheckCut, timeoutMs: number): string {
   return reason === 'time' ? `took longer than ${timeoutMs / 1_000} s` : 'took too much memory';
 }
 
-/** Nobody can say which file it was; the largest is where to look first. */
+/** The file that caused it is unknown, so the issue names the largest. */
 function tooLarge(cut: CheckCut, files: readonly SourceFile[], timeoutMs: number): Issue {
   const [largest] = [...files].sort((a, b) => b.content.length - a.content.length);
   return {

@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import { Lru } from '../shared/lru.js';
-import { type JobName, type JobOutput, SHELVES, type SharedFiles } from '../workspace/index.js';
+import { type JobName, type JobOutput, MAX_LIBRARIES, type SharedFiles } from '../workspace/index.js';
 import type { WorkReply, WorkRequest } from './check-worker.js';
 import { afterCpuTime, threadCpuMs } from './cpu-timer.js';
 
-/** Why a check has no result of its own. */
+/** A check that exceeded its limit of time or memory. */
 export class CheckCut extends Error {
   constructor(readonly reason: 'time' | 'memory') {
     super(`the check was cut off: ${reason}`);
@@ -12,38 +12,38 @@ export class CheckCut extends Error {
 }
 
 const START_MS = 10_000;
-/** A library was read within the limit of a check when it was stored; a busy machine may need longer for it. */
-const SHELF_MS = 5_000;
-/** A tree is 16 MiB at most; what it is parsed to stays well below this. */
+/** Longer than the limit of a check, which the library kept when it was stored: the machine may be busy now. */
+const LOAD_LIBRARY_MS = 5_000;
+/** Well above the memory that a parsed tree of at most 16 MiB needs. */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64, stackSizeMb: 4 };
 
-/** One worker at a time. It outlives its checks, and is replaced when one of them had to be cut off. */
+/** Runs one worker at a time, for many checks. The worker is replaced after a check that exceeded its limit. */
 export class CheckSlot {
   #worker: Worker | undefined;
   #ready: Promise<Worker> | undefined;
   /** The worker's thread, as `/proc/thread-self` names it. */
   #thread: string | null = null;
-  /** Keys of the libraries that the worker has. */
-  #taken = new Lru<string, true>(SHELVES);
+  /** Keys of the libraries that the worker has loaded. */
+  #loaded = new Lru<string, true>(MAX_LIBRARIES);
 
   constructor(
     private readonly workerPath: string,
     private readonly timeoutMs: number,
   ) {}
 
-  /** Starts a worker ahead of the next check, which will say so when that failed. */
+  /** Starts a worker before the next check, which reports a failed start. */
   warm(): void {
     this.#start().catch(() => undefined);
   }
 
-  /** `library` is what a check of a tree refers to: it is sent once, and not with every tree. */
+  /** `library` is what the tree refers to. It is sent to a worker once, not with every tree. */
   async work<K extends JobName>(request: WorkRequest<K>, library?: SharedFiles): Promise<JobOutput<K>> {
     const worker = await this.#start();
     worker.ref();
     try {
-      if (library && this.#taken.get(library.key) === undefined) {
-        await this.#ask(worker, { name: 'take-shelf', input: library }, SHELF_MS);
-        this.#taken.set(library.key, true);
+      if (library && this.#loaded.get(library.key) === undefined) {
+        await this.#ask(worker, { name: 'load-library', input: library }, LOAD_LIBRARY_MS);
+        this.#loaded.set(library.key, true);
       }
       return await this.#ask(worker, request, this.timeoutMs);
     } finally {
@@ -75,11 +75,11 @@ export class CheckSlot {
   }
 
   async #launch(): Promise<Worker> {
-    // No environment: it holds the operator's secrets, and reading text needs none.
+    // No environment: it holds the operator's secrets, which checks do not need.
     const worker = new Worker(this.workerPath, { env: {}, execArgv: [], resourceLimits: LIMITS });
     this.#worker = worker;
-    this.#taken = new Lru(SHELVES);
-    // Between checks a lost worker is only forgotten; the next check starts another.
+    this.#loaded = new Lru(MAX_LIBRARIES);
+    // A worker that ends between checks is dropped; the next check starts another.
     worker.on('error', () => this.#forget(worker));
     worker.on('exit', () => this.#forget(worker));
     const reply = await within(worker, START_MS, () => threadCpuMs(null));
@@ -108,16 +108,16 @@ export class CheckSlot {
 /** The worker's next message; rejects when it takes too long, runs out of memory or ends. */
 function within(worker: Worker, ms: number, cpuMs: () => number): Promise<WorkReply> {
   return new Promise((resolve, reject) => {
-    // A busy machine may give the worker little of that time, whatever it is asked.
+    // Measures CPU time, since a busy machine may give the worker little of the wall time.
     const stopTimer = afterCpuTime(ms, () => end(() => reject(new CheckCut('time'))), cpuMs);
     const onMessage = (reply: WorkReply) => end(() => resolve(reply));
     const onError = (error: Error & { code?: string }) =>
       end(() => reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new CheckCut('memory') : error));
     const onExit = (code: number) => end(() => reject(new Error(`the check worker ended with ${code}`)));
-    function end(settle: () => void): void {
+    function end(complete: () => void): void {
       stopTimer();
       worker.off('message', onMessage).off('error', onError).off('exit', onExit);
-      settle();
+      complete();
     }
     worker.on('message', onMessage).on('error', onError).on('exit', onExit);
   });

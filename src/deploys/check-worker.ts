@@ -2,7 +2,7 @@ import { readlinkSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
 import { type JobInput, type JobName, type JobOutput, runJob } from '../workspace/index.js';
 
-/** What the pool asks of its workers, and what they answer. */
+/** The messages between the pool and its workers. */
 export interface WorkRequest<K extends JobName = JobName> {
   readonly name: K;
   readonly input: JobInput<K>;
@@ -24,7 +24,7 @@ parentPort?.on('message', ({ name, input }: WorkRequest) => {
     reply({ kind: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
 });
-// Loading takes longer than most checks, and is not counted against them.
+// Loading takes longer than most checks, so it does not count towards their time limit.
 reply({ kind: 'ready', thread: threadSelf() });
 
 function threadSelf(): string | null {

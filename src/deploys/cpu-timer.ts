@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 
-/** However slowly the machine gives CPU time: as many times the time asked for. */
+/** The maximum wall time, as a multiple of the requested CPU time. */
 const LONGEST = 5;
 const SHORTEST_LOOK_MS = 20;
 
 /**
- * Calls back when `ms` have passed in which the work had as much CPU time: on a machine that is busy with other
- * things that is later, by up to five times. What burns a whole core is over its time at once. Answers how to end it.
+ * Calls back when the work has used `ms` of CPU time, or after five times as much wall time: on a busy machine the
+ * work gets less CPU. Returns the function that cancels the timer.
  */
 export function afterCpuTime(ms: number, then: () => void, cpuMs: () => number = processCpuMs): () => void {
   const start = { at: performance.now(), cpu: cpuMs() };

@@ -1,4 +1,4 @@
-import type { Once } from '../accounts/index.js';
+import type { RecordAnswer } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
 import type { SourceFile } from '../workspace/model.js';
@@ -10,7 +10,7 @@ import { readCommit } from './read-commit.js';
 
 export interface DeployInput {
   readonly workspace: string;
-  /** The whole tree; what it leaves out is removed, but for memory that agents wrote. */
+  /** The whole tree. Files that it leaves out are removed, except memory that agents wrote. */
   readonly files: readonly SourceFile[];
   /** See `readCommit`. */
   readonly commit?: string | undefined;
@@ -21,17 +21,17 @@ export interface DeployInput {
   readonly allowEmpty?: boolean | undefined;
   readonly base?: string | undefined;
   readonly via: 'deploy' | 'push' | 'rollback';
-  /** Memory files that replace what an agent wrote; when left out, all that `files` holds. `changed`: those that differ from the revision's. */
+  /** Memory files that replace an agent's version; all in `files` when left out. `changed`: those that differ from the revision. */
   readonly mentions?: readonly string[] | 'changed' | undefined;
-  /** The paths that are marked as programs; without it a file stays what it was. */
+  /** The executable paths; without it each file keeps its mark. */
   readonly executable?: ReadonlySet<string> | undefined;
-  /** What is written with it, in its transaction. Not called when nothing had to be written. */
-  readonly also?: TreeRequest['also'];
-  /** Keeps the answer with what was done. */
-  readonly once?: Once | undefined;
+  /** Further writes in the transaction of the change. Not called when nothing changes. */
+  readonly inTransaction?: TreeRequest['inTransaction'];
+  /** Stores the answer for the Idempotency-Key, in the same transaction. */
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
-/** Deploys a whole tree. See `applyTree` for what refuses it. */
+/** Deploys a whole tree. Refuses as `applyTree` does. */
 export async function deployTree(deps: Deps, caller: Caller, input: DeployInput): Promise<DeployResult> {
   const { message, ...ids } = readCommit(input);
   const propose = createTreeProposal(deps, caller.tenant, input);
@@ -44,8 +44,8 @@ export async function deployTree(deps: Deps, caller: Caller, input: DeployInput)
     base: input.base ?? null,
     overLiveRuns: input.force ?? false,
     dryRun: input.dryRun ?? false,
-    once: input.once,
-    also: input.also,
+    recordAnswer: input.recordAnswer,
+    inTransaction: input.inTransaction,
   }).catch(async (error: unknown) => {
     await noteRefused(deps, caller, input, error);
     throw error;
@@ -58,6 +58,6 @@ function describeDiff({ added, changed, removed }: TreeDiff): string {
     [changed.length, 'changed'],
     [removed.length, 'removed'],
   ] as const;
-  const told = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
-  return told.length === 0 ? 'Deploy the same files' : `Deploy: ${told.join(', ')}`;
+  const counts = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+  return counts.length === 0 ? 'Deploy the same files' : `Deploy: ${counts.join(', ')}`;
 }

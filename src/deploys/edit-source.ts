@@ -18,7 +18,7 @@ interface EditTarget {
   readonly expect: Precondition;
 }
 
-/** Writes one file: a deploy of the live tree with that one change, also over live runs and over an agent's memory. */
+/** Writes one file: deploys the live tree with that change, even while runs are live, and replaces an agent's memory. */
 export async function writeSource(
   deps: Deps,
   caller: Caller,
@@ -37,7 +37,7 @@ export async function writeSource(
   return { ...result, path, sha: blobId(content) };
 }
 
-/** Moves one file. `expect.match` is about the file that moves; the place it moves to must be free. */
+/** Moves one file. `expect.match` applies to the source path; the target path must be free. */
 export async function moveSource(
   deps: Deps,
   caller: Caller,
@@ -55,7 +55,7 @@ export async function moveSource(
       if (!file) throw notFound('file');
       checkPrecondition(from, file.sha, { match: input.expect.match });
       checkPrecondition(to, tree.get(to)?.sha ?? null, { absent: input.expect.absent });
-      if (from === to) throw new Refusal('refused', `${from} is there already: say in to where it goes`);
+      if (from === to) throw new Refusal('refused', `to: ${from} is the current path; give another path`);
       if (tree.has(to)) throw new Refusal('conflict', `${to} exists already; remove it first, or choose another path`);
       sha = file.sha;
       return { remove: [from], put: new Map([[to, file]]) };

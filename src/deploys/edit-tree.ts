@@ -7,32 +7,32 @@ import { type LiveTree, prepareTree, readBlobs, readInReach, visibleTree } from 
 import { applyTree, type DeployResult, type TreeRequest } from './apply-tree.js';
 
 /**
- * One change to the live tree: what leaves, and what comes with its bytes or by the blob that it has; then a program
- * stays one, wherever it goes.
+ * One change to the live tree: paths to remove, and files to put, with new bytes or as an existing blob. An existing
+ * file keeps its executable mark when it moves.
  */
 export interface TreeEdit {
   readonly remove: readonly string[];
   readonly put: ReadonlyMap<string, Uint8Array | MarkedFile>;
 }
 
-/** What is live while an edit is thought out. */
+/** The live tree that an edit starts from. */
 export interface EditedTree {
   readonly tree: ReturnType<typeof visibleTree>;
   /** A file's text; null when there is none. */
   readonly read: (path: string) => Promise<string | null>;
 }
 
-export interface TreeEditRequest extends Pick<TreeRequest, 'also'> {
+export interface TreeEditRequest extends Pick<TreeRequest, 'inTransaction'> {
   readonly workspace: string;
-  /** Of the commit and in history. */
+  /** The message of the commit and in history. */
   readonly message: string;
-  /** Asked again when another write came first, so that both count. Throws what refuses it. */
+  /** Called again when another write came first, so that no write is lost. Throws a refusal. */
   readonly edit: (live: EditedTree) => Promise<TreeEdit>;
 }
 
-/** A deploy of the live tree with some changes, also over live runs and over an agent's memory. */
+/** Deploys the live tree with some changes, even while runs are live, and replaces an agent's memory. */
 export async function editTree(deps: Deps, caller: Caller, request: TreeEditRequest): Promise<DeployResult> {
-  const { workspace, message, edit, also } = request;
+  const { workspace, message, edit, inTransaction } = request;
   return applyTree(deps, caller, {
     workspace,
     propose: async (sql, workspaceId, live) => {
@@ -50,7 +50,7 @@ export async function editTree(deps: Deps, caller: Caller, request: TreeEditRequ
     base: null,
     overLiveRuns: true,
     dryRun: false,
-    also,
+    inTransaction,
   });
 }
 
@@ -59,7 +59,7 @@ export function editedTree(sql: Sql, workspaceId: string, live: LiveTree): Edite
   return { tree, read: (path) => readText(sql, workspaceId, tree.get(path)?.sha) };
 }
 
-/** New bytes leave a file the program that it was, or none. */
+/** The executable paths after the change. New bytes keep the mark of the file. */
 function programsWith({ source }: LiveTree, { put }: TreeEdit): Set<string> {
   const programs = new Set([...source].filter(([, file]) => file.executable).map(([path]) => path));
   for (const [path, file] of put) {
@@ -76,7 +76,7 @@ async function readText(sql: Sql, workspaceId: string, sha: string | undefined):
   return content ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(content) : null;
 }
 
-/** The live tree's files with a change made to them. */
+/** The live tree's files after the change. */
 export async function filesWith(
   sql: Sql,
   workspaceId: string,

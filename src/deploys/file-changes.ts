@@ -7,28 +7,28 @@ export interface FileChange {
   readonly after: string | null;
   readonly diff: readonly DiffLine[];
   readonly binary: boolean;
-  /** True when the answer was full before this file: ask for it by `path`. */
+  /** True when the answer was full before this file: request it by `path`. */
   readonly truncated: boolean;
 }
 
 export interface FileShas {
   readonly path: string;
-  /** Its blob; null when there is none. */
+  /** Its blob; null when the file did not exist. */
   readonly before: string | null;
   readonly after: string | null;
 }
 
-/** Where the bytes of blobs are. */
+/** Reads the sizes and the bytes of blobs. */
 export interface BlobSource {
   readonly sizes: (shas: readonly string[]) => Promise<ReadonlyMap<string, number>>;
   readonly read: (shas: readonly string[]) => Promise<ReadonlyMap<string, Uint8Array>>;
 }
 
-/** As many bytes of text, before and after together, and as many lines of diff as one answer carries. */
+/** The limits of one answer: bytes of text, before and after together, and lines of diff. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_LINES = 20_000;
 
-/** The files with their texts and line diffs, as far as one answer carries them: those after are marked `truncated`. */
+/** The files with their texts and line diffs, up to the limits of one answer. Further files are marked `truncated`. */
 export async function readFileChanges(files: readonly FileShas[], blobs: BlobSource): Promise<FileChange[]> {
   const fitting = await fittingFiles(files, blobs);
   const contents = await blobs.read([...new Set(fitting.flatMap(shasOf))]);
@@ -56,7 +56,7 @@ async function readFile(file: FileShas, blobs: ReadonlyMap<string, Uint8Array>):
 const NOTHING = { before: null, after: null, diff: [], binary: false, truncated: false } as const;
 const BINARY = Symbol('binary');
 
-/** The files, from the first on, whose bytes fit into one answer. */
+/** The first files whose bytes fit into one answer. */
 async function fittingFiles(files: readonly FileShas[], { sizes }: BlobSource): Promise<FileShas[]> {
   const found = await sizes([...new Set(files.flatMap(shasOf))]);
   let total = 0;

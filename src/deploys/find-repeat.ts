@@ -17,8 +17,8 @@ interface Row {
 }
 
 /**
- * The revision that has this id already, when it has these very files: then the deploy is a repeat and changes nothing.
- * Another tree under the same id is `conflict`.
+ * The revision with this id, if it has the same files: then the deploy is a repeat and changes nothing. Refuses
+ * `conflict` when it has other files.
  */
 export async function findRepeat(
   sql: Sql,
@@ -33,7 +33,7 @@ export async function findRepeat(
     values: [workspaceId, id],
   });
   if (!row) return null;
-  // Memory of agents that stayed beside the files was not the deploy's.
+  // Memory of agents in the revision was not part of the deploy.
   const own = new Map([...parseManifest(row.manifest)].filter(([, { fromAgent }]) => !fromAgent));
   if (isEmptyDiff(diffTrees(own, files))) return row;
   throw new Refusal('conflict', `${id} was deployed before with other files; name the commit that holds these`, {

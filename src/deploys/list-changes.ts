@@ -14,7 +14,7 @@ export interface ChangeSummary {
   readonly via: ChangeInput['via'];
   readonly message: string;
   readonly paths: readonly string[];
-  /** Null for an agent's memory write, which is no revision. */
+  /** Null for an agent's memory write, which makes no revision. */
   readonly gitCommit: string | null;
   /** The run whose agent wrote. */
   readonly runId: string | null;
@@ -40,7 +40,7 @@ export const CHANGE_COLUMNS = `c.seq, c.id, c.at, c.by, c.via, c.message, c.path
 export const CHANGE_JOIN =
   'change c LEFT JOIN revision r ON r.workspace_id = c.workspace_id AND r.seq = c.revision_seq';
 
-/** Every change of what readers see, newest first. */
+/** The history of a workspace, newest first. */
 export async function listChanges(
   deps: Deps,
   caller: Caller,
@@ -50,7 +50,7 @@ export async function listChanges(
   return listChangesOf(deps, id, input);
 }
 
-/** Every change of a workspace, or of an account's library, by its id. */
+/** The history of a workspace or of an account's library, by its id. */
 export async function listChangesOf(deps: Deps, id: string, input: ListChangesInput): Promise<ChangeList> {
   if (input.path !== undefined) requirePath(input.path);
   const rows = await deps.db.query<ChangeSummary & { readonly seq: bigint }>({

@@ -2,17 +2,17 @@ import type { Sql } from '../db/contract.js';
 import { Refusal } from '../shared/refusal.js';
 import { foldPath } from '../workspace/index.js';
 
-/** What all memory of a workspace holds at most: as much as a tree. */
+/** The limits of all memory of a workspace, the same as those of a tree. */
 const MAX_FILES = 2_000;
 const MAX_BYTES = 16 * 1_048_576;
 
 export interface Room {
-  /** How many bytes more there will be. */
+  /** The number of bytes that the write adds. */
   readonly bytes: number;
   readonly isNew: boolean;
 }
 
-/** Who makes a memory file waits for others that do, until their transaction ends: two of them could be twins. */
+/** Serializes the creation of memory files until the transaction ends, since two new paths may differ in case only. */
 export async function lockPaths(sql: Sql, workspaceId: string): Promise<void> {
   await sql.query({
     name: 'lock-memory-paths',
@@ -21,7 +21,7 @@ export async function lockPaths(sql: Sql, workspaceId: string): Promise<void> {
   });
 }
 
-/** Refuses a file that does not fit beside the others: a twin of one, one in another's way, or one too many. */
+/** Refuses a file over the limits, or whose path differs from another in case only, or is a folder of another. */
 export async function checkRoom(
   sql: Sql,
   { workspaceId, path }: { readonly workspaceId: string; readonly path: string },
@@ -55,7 +55,7 @@ export async function checkRoom(
 
 const full = { code: 'tree/too-large' };
 
-/** One name in two spellings, or one name for a file and a folder. */
+/** True for equal paths, and when one path is a folder of the other. */
 function isInTheWay(path: string, other: string): boolean {
   return path === other || path.startsWith(`${other}/`) || other.startsWith(`${path}/`);
 }

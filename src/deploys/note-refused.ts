@@ -10,25 +10,25 @@ interface Tried {
   readonly dryRun?: boolean | undefined;
 }
 
-interface RefusalToTell extends Tried {
+interface RefusedDeploy extends Tried {
   readonly reason: string;
-  /** Notify the person behind the push too, who has not been answered. */
+  /** Notify the pusher too, whose client has disconnected. */
   readonly toPusher?: boolean;
 }
 
-/** Notes a deploy whose files were refused, for targets of `deploy.refused`; not for a dry run or a preview. */
+/** Enqueues notifications of `deploy.refused`, for refused files only; not for a dry run or a preview. */
 export async function noteRefused(deps: Deps, caller: Caller, tried: Tried, error: unknown): Promise<void> {
   if (tried.dryRun || !(error instanceof Refusal) || error.kind !== 'refused') return;
   const noted = insertRefusal(deps.db, caller, { ...tried, reason: error.message });
   // The caller gets the refusal whether or not others can be notified.
-  await noted.catch((failure: unknown) => deps.log.error({ err: failure }, 'a refused deploy could not be noted'));
+  await noted.catch((failure: unknown) => deps.log.error({ err: failure }, 'failed to record a refused deploy'));
 }
 
-/** The notice of a refused deploy; nothing for a preview. */
+/** Writes the notice of a refused deploy; nothing for a preview. */
 export async function insertRefusal(
   sql: Sql,
   { tenant, actor, person }: Caller,
-  { workspace, via, reason, toPusher = false }: RefusalToTell,
+  { workspace, via, reason, toPusher = false }: RefusedDeploy,
 ): Promise<void> {
   const data = { via, by: actor.label, reason, ...(toPusher && person && { pusher: person.id }) };
   await sql.query(

@@ -1,6 +1,6 @@
 import { Refusal } from '../shared/refusal.js';
 
-/** What the caller expects of the file as it is now: RFC 9110's If-Match and If-None-Match, by sha. */
+/** The caller's conditions on the current file: If-Match and If-None-Match of RFC 9110, by sha. */
 export interface Precondition {
   /** One of these is the file's sha; `any` is any existing file. */
   readonly match?: 'any' | readonly string[] | undefined;
@@ -8,7 +8,7 @@ export interface Precondition {
   readonly absent?: boolean | undefined;
 }
 
-/** Refuses `precondition_failed`, with the sha that the file has now, when it is not what the caller expects. */
+/** Refuses `precondition_failed`, with the file's current sha, when a condition does not hold. */
 export function checkPrecondition(path: string, current: string | null, { match, absent }: Precondition): void {
   const failed = (message: string): Refusal =>
     new Refusal('precondition_failed', message, { code: 'source/moved-on', sha: current });

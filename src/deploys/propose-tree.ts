@@ -22,7 +22,7 @@ export function createTreeProposal(deps: Deps, tenant: string, input: Given): Tr
   return async (sql, workspaceId, live): Promise<Proposal> => {
     const reach = await readInReach(sql, tenant, workspaceId);
     const kept = keptMemory(live, mentioned);
-    // The same files are read once, and again only when another library or other memory came in between.
+    // The files are checked once, and again only if the library or the memory has changed.
     const key = JSON.stringify([reach.library.seq, [...kept].map(([path, { sha }]) => [path, sha])]);
     if (last?.key !== key) {
       const all = kept.size === 0 ? files : [...files, ...(await readKept(sql, workspaceId, kept))];
@@ -54,8 +54,8 @@ function mentionsOf({ mentions, files, via }: Given, { files: prepared }: Prepar
 const AGENTS_MD = 'AGENTS.md';
 
 /**
- * A few files that were meant as a change must not replace the whole workspace: without AGENTS.md, no file at all and the
- * removal of most of what is live are refused. A workspace that has AGENTS.md alone has nothing to lose.
+ * Refuses a deploy without AGENTS.md that is empty or removes most of the live files: probably the caller sent only the
+ * changed files. A workspace with AGENTS.md alone has nothing to lose.
  */
 function refuseEmptying(prepared: PreparedTree, { source }: LiveTree, given: ReadonlySet<string>): PreparedTree {
   const paths = [...source.keys()];

@@ -11,7 +11,7 @@ export interface ChangeDetail extends ChangeSummary {
   readonly files: readonly FileChange[];
 }
 
-/** One change with its files, by its id, its git commit or the id that its caller gave; `path` narrows it to one file. */
+/** One change with its files, by its id, its git commit or the id that its caller gave; `path` limits it to one file. */
 export async function readChange(
   deps: Deps,
   caller: Caller,
@@ -21,7 +21,7 @@ export async function readChange(
   return readChangeOf(deps, id, input);
 }
 
-/** One change of a workspace, or of an account's library, by the id of that. */
+/** One change of a workspace or of an account's library, given its id. */
 export async function readChangeOf(
   deps: Deps,
   workspaceId: string,

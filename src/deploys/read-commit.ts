@@ -1,10 +1,10 @@
 /** How a deploy is named by the `commit` and the `message` of its body. */
 export interface DeployName {
-  /** A full hash: the revision's id, which stands for this tree alone. */
+  /** A full hash: the revision's id, which belongs to this tree only. */
   readonly id: string | null;
-  /** Another id: the revision's as long as it is free, so that a CI may give it twice. */
+  /** Any other id: used for the revision if it is free, so that a CI may send the same one twice. */
   readonly preferredId: string | null;
-  /** The id as it was given, by which history finds the deploy. */
+  /** The id as the caller gave it, by which history finds the deploy. */
   readonly givenId: string | null;
   readonly message: string | undefined;
 }
@@ -15,7 +15,7 @@ const HEX = /^[0-9a-f]{7,64}$/i;
 const SHORT_ID = /^(?=.*\d)[\w.:/+@#-]{1,100}$/;
 const TOKEN = /^[^\s\p{C}]{1,200}$/u;
 
-/** Keeps all of what the caller gave: an id, a message, or a text beside a message. */
+/** Reads `commit` as an id or as text of the message, so that nothing the caller gave is lost. */
 export function readCommit(input: {
   readonly commit?: string | undefined;
   readonly message?: string | undefined;

@@ -45,7 +45,7 @@ export interface ReadTreeInput {
   readonly cursor?: string | undefined;
 }
 
-/** The live tree with agents' memory over it, by path; all of one revision. */
+/** The live tree with the agents' memory, sorted by path, from one revision. */
 export async function readSourceTree(
   deps: Deps,
   caller: Caller,
@@ -57,7 +57,7 @@ export async function readSourceTree(
   return { files: page.map(([path, entry]) => toEntry(path, entry)), next, revision: live.revision };
 }
 
-/** One file of the live tree, with the warnings its deploy drew. */
+/** One file of the live tree, with the warnings of its deploy. */
 export async function readSourceFile(
   deps: { readonly db: Sql },
   caller: Caller,

@@ -11,9 +11,9 @@ export interface MemoryWrite {
   readonly runId: string;
   /** The agent's name. */
   readonly agent: string;
-  /** Under `memory/`. Which folder this agent may write is the tool's to know. */
+  /** Under `memory/`. The tool checks which folder this agent may write. */
   readonly path: string;
-  /** What the file is to be, from what it is now; null when that is the same. A Refusal that it throws refuses the write. */
+  /** Makes the new content from the current one; null when it stays the same. Throws a Refusal to refuse the write. */
   readonly compose: (current: Uint8Array | null) => Uint8Array | null;
   /** The sha that the run has read; null when the file must not exist. */
   readonly seen: string | null;
@@ -21,7 +21,7 @@ export interface MemoryWrite {
   readonly guard: (sql: Sql) => Promise<void>;
 }
 
-/** `changed` is false when the file already had these bytes. `conflict` answers what is there now; null is no file. */
+/** `changed` is false when the file already had these bytes. `conflict` returns the current sha; null when the file does not exist. */
 export type MemoryOutcome =
   | { readonly kind: 'written'; readonly sha: string; readonly changed: boolean }
   | { readonly kind: 'conflict'; readonly sha: string | null };
@@ -32,9 +32,9 @@ const MAX_BYTES = 256 * 1024;
 type Change = MemoryWrite & { readonly content: Uint8Array; readonly sha: string };
 
 /**
- * An agent's write to a memory file, as compare-and-set: it stands only on what the run has seen. Call it in a
- * transaction of its own. It is live at once, over the revision's file of this path, is a change in history, and one of
- * its run's `memory_writes`, whatever becomes of the worker.
+ * Writes a memory file for an agent, as compare-and-set with the version that the run has read. Call it in a transaction
+ * of its own. The file is live at once and replaces the revision's file of this path. History and the run's
+ * `memory_writes` record it in the same transaction.
  */
 export async function writeMemory(sql: Sql, input: MemoryWrite): Promise<MemoryOutcome> {
   checkMemoryPath(input.path);
@@ -43,7 +43,7 @@ export async function writeMemory(sql: Sql, input: MemoryWrite): Promise<MemoryO
   const before = current.sha === null ? null : await readContent(sql, input.workspaceId, current.sha);
   const content = input.compose(before);
   const sha = content === null ? current.sha : blobId(content);
-  // What a file says already may be said again, also by who was cut after the first time.
+  // Writing the same content again succeeds, also for a retry after a crash.
   if (content === null || sha === null || sha === current.sha) {
     return { kind: 'written', sha: current.sha ?? '', changed: false };
   }
@@ -57,7 +57,7 @@ export async function writeMemory(sql: Sql, input: MemoryWrite): Promise<MemoryO
   if (!(await storeMemory(sql, change, current.overlay))) {
     return { kind: 'conflict', sha: (await readOverlay(sql, input)) ?? null };
   }
-  await tellChange(sql, change, current.sha);
+  await recordChange(sql, change, current.sha);
   await noteWrite(sql, input);
   return { kind: 'written', sha, changed: true };
 }
@@ -77,8 +77,8 @@ async function readContent(sql: Sql, workspaceId: string, sha: string): Promise<
 }
 
 /**
- * What the file is now. The workspace's share lock keeps deploys from moving the revision under it; two agents meet at
- * the row of the file, or at its insertion.
+ * Locks and reads the current file. The share lock on the workspace stops deploys from changing the revision; two agents
+ * wait for each other at the file's row, or at its insertion.
  */
 async function lockMemory(
   sql: Sql,
@@ -96,7 +96,7 @@ async function lockMemory(
     values: [workspaceId, path],
   });
   if (file) return { sha: file.sha, overlay: true };
-  // A statement of its own: the one that waited for the lock does not see the revision it waited for.
+  // A separate statement: the one that waited for the lock has an older snapshot.
   const [source] = await sql.query<{ sha: string | null }>({
     name: 'memory-of-revision',
     text: `SELECT manifest->$3::text->>'sha' AS sha FROM revision WHERE workspace_id = $1 AND seq = $2`,
@@ -113,7 +113,7 @@ async function storeBlob(sql: Sql, { workspaceId, sha, content }: Change): Promi
   });
 }
 
-/** False when another agent made the file meanwhile. */
+/** False when another agent has created the file in the meantime. */
 async function storeMemory(
   sql: Sql,
   { workspaceId, path, content, agent, runId, sha }: Change,
@@ -140,7 +140,7 @@ async function readOverlay(sql: Sql, { workspaceId, path }: MemoryWrite): Promis
   return row?.sha;
 }
 
-async function tellChange(sql: Sql, change: Change, before: string | null): Promise<void> {
+async function recordChange(sql: Sql, change: Change, before: string | null): Promise<void> {
   const { workspaceId, path, agent, runId, sha } = change;
   await writeChange(sql, {
     workspaceId,
@@ -156,7 +156,7 @@ async function tellChange(sql: Sql, change: Change, before: string | null): Prom
   });
 }
 
-/** With the write itself: the call's record may never come. */
+/** In the same transaction as the write, since the record of the call may be lost in a crash. */
 async function noteWrite(sql: Sql, { runId, path }: MemoryWrite): Promise<void> {
   await sql.query({
     name: 'note-memory-write',

@@ -1,4 +1,4 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import { checkPrecondition, editTree, type Precondition } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { notFound, Refusal } from '../shared/refusal.js';
@@ -13,12 +13,12 @@ export interface ChangeFlowInput {
   /** In the order in which they are made. */
   readonly changes: readonly FlowChange[];
   readonly expect: Precondition;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 /**
- * Edits a flow where it stands: only the bytes change that the edit means, as a commit of the caller's. Refuses
- * `refused` an edit that cannot be made there, or after which the tree would not be sound.
+ * Edits a flow's file in place, as a commit of the caller: all other bytes stay. Refuses `refused` an edit that cannot
+ * be made there, or after which the tree would have errors.
  */
 export async function changeFlow(deps: Deps, caller: Caller, input: ChangeFlowInput): Promise<FlowView> {
   const { workspace, flow, changes } = input;
@@ -39,17 +39,17 @@ export async function changeFlow(deps: Deps, caller: Caller, input: ChangeFlowIn
       }
       return { remove: [], put: new Map([[path, textBytes(text)]]) };
     },
-    also: async (sql) => {
+    inTransaction: async (sql) => {
       await audit(sql, caller, 'flow.change', flow, { workspace, what: changes.map(({ kind }) => kind) });
       answer = await readFlow({ ...deps, db: sql }, caller, { workspace, flow });
-      await input.once?.(sql, answer);
+      await input.recordAnswer?.(sql, answer);
     },
   });
-  // Nothing had to be written when the flow says so already.
+  // Nothing was written when the flow had these values already.
   return answer ?? (await readFlow(deps, caller, { workspace, flow }));
 }
 
-/** Removes a flow. What names it, a subflow's step or an eval, keeps it: refused with the issues. */
+/** Deletes a flow. Refuses `refused` with the issues while a subflow step or an eval refers to it. */
 export async function deleteFlow(
   deps: Deps,
   caller: Caller,
@@ -64,7 +64,7 @@ export async function deleteFlow(
       checkPrecondition(path, tree.get(path)?.sha ?? null, expect);
       return { remove: [path], put: new Map() };
     },
-    also: (sql) => audit(sql, caller, 'flow.delete', flow, { workspace }),
+    inTransaction: (sql) => audit(sql, caller, 'flow.delete', flow, { workspace }),
   });
   return { ok: true, name: flow };
 }

@@ -29,8 +29,8 @@ export type ChangedWorkspace = Awaited<ReturnType<typeof readWorkspace>> & {
 const FILE = 'AGENTS.md';
 
 /**
- * Sets keys of a workspace's AGENTS.md in place, as a commit of the caller's, and renames it: both or neither. Every
- * byte of the file that is not meant stays.
+ * Sets keys of a workspace's AGENTS.md in place, as a commit of the caller, and renames the workspace: both or neither.
+ * All other bytes of the file stay.
  */
 export async function changeWorkspace(
   deps: Deps,
@@ -52,7 +52,7 @@ export async function changeWorkspace(
     renamed = true;
   };
   try {
-    if (Object.keys(keys).length > 0) await setDefaults(deps, caller, { workspace, keys, also: rename });
+    if (Object.keys(keys).length > 0) await setDefaults(deps, caller, { workspace, keys, inTransaction: rename });
     // No key had to be written.
     if (!renamed && to !== null) await deps.db.transaction(rename);
   } catch (error) {
@@ -69,7 +69,7 @@ export async function changeWorkspace(
 async function setDefaults(
   deps: Deps,
   caller: Caller,
-  { workspace, keys, also }: ChangeWorkspaceInput & { readonly also: (sql: Sql) => Promise<void> },
+  { workspace, keys, inTransaction }: ChangeWorkspaceInput & { readonly inTransaction: (sql: Sql) => Promise<void> },
 ): Promise<void> {
   await editTree(deps, caller, {
     workspace,
@@ -79,14 +79,14 @@ async function setDefaults(
       if (!edited.ok) throw new Refusal('refused', `${FILE}: ${edited.reason}`);
       return { remove: [], put: new Map([[FILE, textBytes(edited.text)]]) };
     },
-    also: async (sql) => {
+    inTransaction: async (sql) => {
       await audit(sql, caller, 'workspace.change', workspace, keys);
-      await also(sql);
+      await inTransaction(sql);
     },
   });
 }
 
-/** With its previews, and in the scopes of members and invites: who saw it sees it under its new name. */
+/** Renames the workspace with its previews, and in the scopes of members and invites. */
 async function renameWorkspace(
   sql: Sql,
   caller: Caller,
@@ -108,7 +108,7 @@ async function renameWorkspace(
       move.id,
       name,
     ]);
-    // Invites first: one that is being accepted is waited for, and then its member is there to be seen.
+    // Invites first: this waits for an invite that is being accepted, whose member is then visible to the second update.
     for (const table of ['invite', 'member']) {
       await sql.query(
         `UPDATE ${table} SET workspaces = array_replace(workspaces, $2, $3) WHERE tenant_id = $1 AND $2 = ANY(workspaces)`,

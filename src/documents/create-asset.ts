@@ -1,8 +1,8 @@
-import type { Once } from '../accounts/index.js';
+import type { RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import { readSourceFile, type SourceContent } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
-import { spell } from '../shared/file-content.js';
+import { encodeContent } from '../shared/file-content.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace, readLiveTree } from '../workspaces/index.js';
@@ -23,10 +23,10 @@ export interface CreateAssetInput {
   readonly description?: string | undefined;
   /** Of an eval; its first flow, else its first agent when left out. */
   readonly target?: string | undefined;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
-/** The document as a file of the source. */
+/** The document as a source file. */
 export interface CreatedAsset extends Omit<SourceContent, 'content' | 'kind'> {
   readonly ok: true;
   readonly kind: DocumentKind;
@@ -48,7 +48,7 @@ const FILES = {
 
 const OWNED: readonly DocumentKind[] = ['tool', 'skill', 'knowledge', 'memory'];
 
-/** A new document of a kind, from a template, as a commit of the caller's. Refuses what the deploy's checks refuse. */
+/** Creates a document from a template, as a commit of the caller. Refuses what the deploy's checks refuse. */
 export function createAsset(deps: Deps, caller: Caller, input: CreateAssetInput): Promise<CreatedAsset> {
   return create(deps, caller, { ...input, extend: async (_sql, asset) => asset });
 }
@@ -78,11 +78,11 @@ async function create<T extends CreatedAsset>(
   const path = pathOf(input);
   const { agents, flows } = await readNames(deps.db, caller, workspace);
   if (input.agent !== undefined && !agents.includes(input.agent))
-    throw new Refusal('refused', `agent: there is no agent ${input.agent} in this workspace`, { code: 'ref/agent' });
+    throw new Refusal('refused', `agent: ${input.agent} does not exist in this workspace`, { code: 'ref/agent' });
   const [flow, agent] = [flows[0], agents[0]];
   const target = input.target ?? (flow ? `flows/${flow}` : agent && `agents/${agent}`);
   if (kind === 'eval' && target === undefined)
-    throw new Refusal('refused', 'target: there is no flow and no agent yet that an eval could be about');
+    throw new Refusal('refused', 'target: the workspace has no flow and no agent to evaluate; create one first');
   const last = name.split('/').at(-1) ?? name;
   const text = documentText(kind, input.template, { name: last, description: input.description, target });
   if (typeof text !== 'string') throw unknownTemplate(text);
@@ -95,20 +95,20 @@ async function create<T extends CreatedAsset>(
       name: path,
       message: `Create ${path}`,
       files: () => new Map([[path, text]]),
-      once: input.once,
+      recordAnswer: input.recordAnswer,
     },
     async (sql) => extend(sql, await created(sql, caller, { workspace, kind, name, path })),
   );
 }
 
 async function createFlowAsset(deps: Deps, caller: Caller, input: CreateAssetInput): Promise<CreatedAsset> {
-  const { workspace, name, agent, description, once } = input;
+  const { workspace, name, agent, description, recordAnswer } = input;
   const pattern = PATTERNS.find((one) => one === (input.template ?? 'blank')) as Pattern | undefined;
   if (pattern === undefined) throw unknownTemplate(PATTERNS);
   const path = FILES.flow(name);
   const answer = (sql: Sql) => created(sql, caller, { workspace, kind: 'flow', name, path });
-  const keep = once && (async (sql: Sql) => once(sql, await answer(sql)));
-  await createFlow(deps, caller, { workspace, name, pattern, agent, description, once: keep });
+  const keep = recordAnswer && (async (sql: Sql) => recordAnswer(sql, await answer(sql)));
+  await createFlow(deps, caller, { workspace, name, pattern, agent, description, recordAnswer: keep });
   return answer(deps.db);
 }
 
@@ -116,7 +116,7 @@ function pathOf({ kind, name, agent }: CreateAssetInput): string {
   const path = FILES[kind](name);
   if (agent === undefined) return path;
   if (!OWNED.includes(kind)) {
-    throw new Refusal('refused', `agent: a document of kind ${kind} is nobody’s own; leave it out`, {
+    throw new Refusal('refused', `agent: a document of kind ${kind} cannot belong to an agent; leave it out`, {
       code: 'invalid',
     });
   }
@@ -143,5 +143,5 @@ async function created(
 ): Promise<CreatedAsset> {
   const { workspace, kind, name, path } = made;
   const { content, ...file } = await readSourceFile({ db: sql }, caller, { workspace, path });
-  return { ok: true, ...file, ...spell(content), kind, name };
+  return { ok: true, ...file, ...encodeContent(content), kind, name };
 }

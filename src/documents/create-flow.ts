@@ -1,4 +1,4 @@
-import type { Once } from '../accounts/index.js';
+import type { RecordAnswer } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -12,14 +12,14 @@ export interface CreateFlowInput {
   readonly name: string;
   readonly pattern: Pattern;
   readonly description?: string | undefined;
-  /** Who does its steps; the workspace's first agent when left out. */
+  /** The agent of its steps; the workspace's first agent when left out. */
   readonly agent?: string | undefined;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 const HELPER = 'assistant';
 
-/** A new flow of a pattern. A workspace without an agent gets one with it, since a step needs somebody to do it. */
+/** Creates a flow from a pattern. A workspace without an agent gets one too, since each step needs an agent. */
 export async function createFlow(deps: Deps, caller: Caller, input: CreateFlowInput): Promise<FlowView> {
   const { workspace, name, pattern, description } = input;
   requireName(name);
@@ -35,13 +35,13 @@ export async function createFlow(deps: Deps, caller: Caller, input: CreateFlowIn
         const agents = agentsIn(paths);
         const agent = input.agent ?? agents[0] ?? HELPER;
         if (input.agent !== undefined && !agents.includes(agent))
-          throw new Refusal('refused', `agent: there is no agent ${agent} in this workspace`, { code: 'ref/agent' });
+          throw new Refusal('refused', `agent: ${agent} does not exist in this workspace`, { code: 'ref/agent' });
         const text = flowText(pattern, { agent, ...(description === undefined ? {} : { description }) });
         const files = new Map([[`flows/${name}.md`, text]]);
         if (agents.length === 0) files.set(`agents/${HELPER}.md`, DOCUMENT_TEXTS.agent.blank({ name: HELPER }));
         return files;
       },
-      once: input.once,
+      recordAnswer: input.recordAnswer,
     },
     (sql) => readFlow({ ...deps, db: sql }, caller, { workspace, flow: name }),
   );

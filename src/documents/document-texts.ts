@@ -18,7 +18,7 @@ const agent =
   ({ description = what }) =>
     `${described(description)}\n${prompt}\n`;
 
-/** What a new document of each kind says, by its template; the first one is taken when none is named. */
+/** The texts of new documents, by kind and template. The first template of each kind is the default. */
 export const DOCUMENT_TEXTS = {
   agent: {
     blank: agent(
@@ -61,7 +61,7 @@ export const DOCUMENT_TEXTS = {
 
 export type TextKind = keyof typeof DOCUMENT_TEXTS;
 
-/** The text of a new document; null when there is no such template, with the names of those that there are. */
+/** The text of a new document; the names of all templates when the given one does not exist. */
 export function documentText(kind: TextKind, template: string | undefined, wish: Wish): string | readonly string[] {
   const texts: Readonly<Record<string, Text>> = DOCUMENT_TEXTS[kind];
   const names = Object.keys(texts);

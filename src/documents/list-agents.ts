@@ -34,7 +34,7 @@ export async function listAgents(
   return { agents: await describe(deps.db, id, { page, flows: index?.flows ?? [] }), next };
 }
 
-/** One of them. */
+/** One agent of the live revision. */
 export async function readAgent(
   sql: Sql,
   caller: Caller,

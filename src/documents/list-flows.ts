@@ -19,7 +19,7 @@ export interface FlowListed extends Omit<FlowSummary, 'triggers'> {
   readonly issues: readonly Issue[];
 }
 
-/** The flows of the live revision by name, each with the newest run of it that nobody started as a subflow. */
+/** The flows of the live revision by name, each with its newest run that is not a subflow. */
 export async function listFlows(
   deps: { readonly db: Sql },
   caller: Caller,

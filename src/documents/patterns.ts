@@ -6,7 +6,7 @@ interface Pieces {
   readonly body: (agent: string) => string;
 }
 
-/** What a new flow of each pattern says: it deploys and runs as it is, and is there to be changed. */
+/** The texts of new flows, by pattern. Each deploys and runs as it is, as a start for edits. */
 const TEXTS = {
   blank: {
     what: 'Does one thing.',

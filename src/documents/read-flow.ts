@@ -32,7 +32,7 @@ export interface FlowView extends Omit<FlowListed, 'steps'> {
 
 type FlowDeps = Pick<Deps, 'checker'> & { readonly db: Sql };
 
-/** A flow of the live revision: what it does, step by step, and what its file says of each. */
+/** A flow of the live revision with its steps and their settings. */
 export async function readFlow(
   deps: FlowDeps,
   caller: Caller,

@@ -7,7 +7,7 @@ import {
   type VocabularyKey,
   type VocabularyKind,
 } from '../workspace/index.js';
-import { findWorkspace, readInReach, readLiveShelf, readLiveTree } from '../workspaces/index.js';
+import { findWorkspace, readInReach, readLiveLibrary, readLiveTree } from '../workspaces/index.js';
 
 export interface Vocabulary {
   readonly kinds: readonly VocabularyKind[];
@@ -19,7 +19,7 @@ export interface Vocabulary {
 
 const DOCUMENT = /^(?:knowledge|memory)\/.+\.md$/;
 
-/** What an editor needs to complete and check a document of this workspace. */
+/** The names and options that an editor needs to complete and check a document of this workspace. */
 export async function readVocabulary(
   deps: { readonly db: Sql },
   caller: Caller,
@@ -29,9 +29,9 @@ export async function readVocabulary(
   const { index } = await readLiveTree(deps.db, id);
   const { livePaths } = await readInReach(deps.db, caller.tenant, id);
   const docs = new Map<string, { path: string; title: string; kind: string }>();
-  const shelf = await readLiveShelf(deps.db, caller.tenant);
-  // The library's first, since a nearer one stands in its place: a link names both alike.
-  for (const { path, title } of (shelf.index?.entries ?? []).filter((entry) => DOCUMENT.test(entry.path)))
+  const library = await readLiveLibrary(deps.db, caller.tenant);
+  // The library's first, so that a nearer document of the same link replaces it.
+  for (const { path, title } of (library.index?.entries ?? []).filter((entry) => DOCUMENT.test(entry.path)))
     docs.set(path, { path, title, kind: kindOf(path) });
   for (const path of livePaths) docs.set(path, { path, title: baseName(path), kind: kindOf(path) });
   for (const { path, title } of index?.documents ?? []) docs.set(path, { path, title, kind: kindOf(path) });

@@ -1,4 +1,4 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import { editTree } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
@@ -10,13 +10,13 @@ import { textBytes } from '../shared/text-bytes.js';
 export interface NewDocument {
   readonly workspace: string;
   readonly action: string;
-  /** What the audit calls it, and the commit. */
+  /** The name in the audit and in the commit message. */
   readonly name: string;
   readonly message: string;
   /** Its files by path, given which paths there are. Called again when another write came first. */
   readonly files: (paths: ReadonlySet<string>) => ReadonlyMap<string, string>;
   /** The answer, read in the transaction of the write. */
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 /** Writes new files, all or none, as one commit. Refuses `conflict` where a path or its other spelling is taken. */
@@ -36,10 +36,10 @@ export async function createDocument<T extends object>(
       for (const path of files.keys()) refuseTaken(path, paths);
       return { remove: [], put: new Map([...files].map(([path, text]) => [path, textBytes(text)])) };
     },
-    also: async (sql) => {
+    inTransaction: async (sql) => {
       await audit(sql, caller, wish.action, wish.name, { workspace: wish.workspace });
       made = await answer(sql);
-      await wish.once?.(sql, made);
+      await wish.recordAnswer?.(sql, made);
     },
   });
   if (!made) throw new Error(`nothing was written for ${wish.name}`);
@@ -51,7 +51,7 @@ function refuseTaken(path: string, paths: ReadonlySet<string>): void {
   if (taken !== undefined) throw new Refusal('conflict', `${taken} is there already; choose another name`);
 }
 
-/** An agent or a tool may be a file or a folder, never both. */
+/** The other path of an agent or a tool, which may be a file or a folder, but not both. */
 function otherSpellings(path: string): string[] {
   const folder = path.replace(/\/(?:agent|tool)\.md$/, '');
   if (folder !== path) return [`${folder}.md`];

@@ -66,7 +66,7 @@ function withPrivateFiles<T>(make: () => T): T {
   }
 }
 
-/** For a process that exits without having ended its children: it can await no more, but it can still ask. */
+/** For a process that exits without stopping its children: it cannot wait any more, but it can still signal. */
 export function endWithProcess(child: ChildProcess): void {
   const ask = () => void child.kill('SIGINT');
   process.once('exit', ask);
@@ -95,7 +95,7 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // It went by itself between the look and the signal.
+    // It exited between the check and the signal.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }

@@ -8,7 +8,7 @@ export function folderOf(file: string): string {
 
 /**
  * Whether a record in this file is of its folder: a copy of the folder brings along records of processes that serve the
- * original. Older builds recorded no folder; there the process itself says where it works, as far as the system tells.
+ * original. Older builds recorded no folder; then the process's working folder counts, where the system shows it.
  */
 export function isOfFolder(
   file: string,

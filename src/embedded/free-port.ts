@@ -2,14 +2,14 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * Below what systems give to outgoing connections (32768 on Linux, 49152 elsewhere): of those any may be taken again by
- * some connection before a server that has yet to start listens on it.
+ * Below the range of outgoing connections (32768 on Linux, 49152 elsewhere), where a connection could take the port
+ * before the server listens on it.
  */
 const FROM = 20_000;
 const TO = 32_768;
 const TRIES = 20;
 
-/** A TCP port of 127.0.0.1 on which nobody listens. */
+/** A free TCP port of 127.0.0.1. */
 export async function freePort(): Promise<number> {
   for (let left = TRIES; left > 0; left -= 1) {
     const port = await listenOnce(randomInt(FROM, TO)).catch(() => null);

@@ -18,10 +18,11 @@ export interface InstanceLock {
 }
 
 /**
- * One instance a data folder: the file names its holder's pid and start time, so the lock of a process that is gone,
- * however it went, is taken over; so is one that was copied with the folder of another instance. A second instance is told who runs, and where.
+ * One instance per data folder: the file names its holder's pid and start time, so a later start takes over the lock of
+ * a dead process, and one that was copied with the folder of another instance. A second instance fails with the pid and
+ * the address of the first.
  */
-export function takeLock(file: string, address: string): InstanceLock {
+export function acquireLock(file: string, address: string): InstanceLock {
   const mine = JSON.stringify({ ...identify(process.pid), address, folder: folderOf(file) });
   const draft = `${file}.${process.pid}`;
   try {
@@ -30,10 +31,10 @@ export function takeLock(file: string, address: string): InstanceLock {
       if (link(draft, file)) return { release: () => release(file, mine) };
       const text = read(file);
       const holder = parse(text);
-      if (holder && isAlive(holder) && isHere(file, holder)) throw new StartError(sayWhoRuns(file, holder));
+      if (holder && isAlive(holder) && isHere(file, holder)) throw new StartError(runningMessage(file, holder));
       if (text !== null) moveAway(file, text);
     }
-    throw new StartError(`${file} changes under our hands: other instances start in the same moment; start again.`);
+    throw new StartError(`${file} is changed by other instances that start at the same moment: start again.`);
   } catch (error) {
     throw explainFileError(error, file);
   } finally {
@@ -46,11 +47,11 @@ function isHere(file: string, { folder }: Holder): boolean {
   return folder === undefined || folder === folderOf(file);
 }
 
-function sayWhoRuns(file: string, { pid, address }: Holder): string {
+function runningMessage(file: string, { pid, address }: Holder): string {
   return `Signalbox already runs on this data folder (pid ${pid}, ${address}): use that one, stop it, or set SERVICE_DATA_DIR to another folder. The lock is ${file}.`;
 }
 
-/** A link appears whole or not at all: nobody ever reads half a lock. */
+/** A link appears whole or not at all, so no process reads half a lock. */
 function link(draft: string, file: string): boolean {
   try {
     linkSync(draft, file);
@@ -73,12 +74,12 @@ function parse(text: string | null): Holder | null {
   try {
     return Holder.parse(JSON.parse(text ?? ''));
   } catch {
-    // What cannot be read was written by no instance that lives: locks appear whole.
+    // An unreadable file is not the lock of a live instance: locks appear whole.
     return null;
   }
 }
 
-/** Takes a stale lock away. One that another start put there in the meantime is put back. */
+/** Removes a stale lock. Restores one that another start created in the meantime. */
 function moveAway(file: string, stale: string): void {
   const aside = `${file}.stale.${process.pid}`;
   try {

@@ -16,11 +16,11 @@ export interface KeptServer {
 
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 15_000;
-/** A server that lived this long starts again without the waiting that its earlier failures earned it. */
+/** A server that lived this long restarts without backoff. */
 const STEADY_MS = 60_000;
 
-/** Starts a server again, on the same port, whenever it ends by itself; waits longer each time that it ends soon. */
-export function keepRunning(name: string, first: Server, restart: () => Promise<Server>, log: Log): KeptServer {
+/** Restarts a server on the same port whenever it exits; the wait grows each time that it exits soon. */
+export function superviseServer(name: string, first: Server, restart: () => Promise<Server>, log: Log): KeptServer {
   let server: Server = first;
   let closing = false;
   let wake: () => void = () => undefined;
@@ -49,10 +49,10 @@ export function keepRunning(name: string, first: Server, restart: () => Promise<
       if (closing) return next;
       try {
         server = await restart();
-        log.info({ server: name }, `${name} runs again`);
+        log.info({ server: name }, `${name} restarted`);
         return Math.min(next * 2, LONGEST_WAIT_MS);
       } catch (error) {
-        log.error({ server: name, err: error }, `${name} did not start again`);
+        log.error({ server: name, err: error }, `failed to restart ${name}`);
       }
     }
   }

@@ -24,7 +24,7 @@ const INITDB = [
   '--builtin-locale=C.UTF-8',
 ];
 
-/** Makes the cluster if there is none; answers the password of its one user. Half-made ones are made anew. */
+/** Creates the cluster if there is none and returns the password of its one user. Replaces a half-made one. */
 export async function ensureCluster(
   folder: DataFolder,
   {

@@ -22,13 +22,13 @@ export interface PostgresServer {
 export interface PostgresOptions {
   /** Settings beside ours. */
   readonly settings?: object;
-  /** Gives the start up. */
+  /** Aborts the start. */
   readonly signal?: AbortSignal | undefined;
 }
 
 const READY_TIMEOUT_MS = 60_000;
 
-/** fsync and synchronous_commit stay on: what was answered must survive a power cut. */
+/** fsync and synchronous_commit stay on: acknowledged writes must survive a power cut. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -41,7 +41,7 @@ const SETTINGS = {
   log_timezone: 'UTC',
   timezone: 'UTC',
   lc_messages: 'C',
-  // The service's own log tells who came and went.
+  // The service has its own log of connections.
   log_checkpoints: 'off',
 };
 
@@ -118,7 +118,7 @@ async function waitUntilReady(folder: DataFolder, child: Child, signal?: AbortSi
   throw new Error(`it did not become ready within ${READY_TIMEOUT_MS / 1_000} s`);
 }
 
-/** A cluster whose databases are gone starts all the same: only a connection tells. */
+/** A cluster whose databases are missing starts all the same: only a connection shows it. */
 async function ask(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   client.on('error', () => undefined);

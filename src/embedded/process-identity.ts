@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** A process that cannot be taken for another: a pid alone may have been given away again. */
+/** Identifies a process: a pid alone may be reused. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** Clock ticks since boot on Linux, a date elsewhere: only ever compared. */
@@ -63,7 +63,7 @@ function listPs(parent: number): readonly number[] {
     .flatMap(([pid, ppid]) => (pid !== undefined && ppid === parent ? [pid] : []));
 }
 
-/** proc(5): the command stands in parentheses and may hold spaces. Field 3, the state, is the first one here. */
+/** proc(5): the command is in parentheses and may hold spaces. Field 3, the state, is the first one here. */
 function statFields(pid: number): readonly string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -38,7 +38,7 @@ export interface RecordedServer extends ProcessIdentity {
   readonly folder?: string | undefined;
 }
 
-/** Notes which process serves the folder, at once after it was started: a later start must be able to find it. */
+/** Records which process serves the folder, right after its start: a later start must be able to find it. */
 export function recordServer(file: string, name: ServerName, identity: RecordedServer | null): void {
   const { [name]: _old, ...others } = readRecords(file);
   const records = identity ? { ...others, [name]: { ...identity, folder: folderOf(file) } } : others;
@@ -47,7 +47,7 @@ export function recordServer(file: string, name: ServerName, identity: RecordedS
   renameSync(draft, file);
 }
 
-/** Ends a server and forgets it. */
+/** Stops a server and deletes its record. */
 export async function endServer(folder: DataFolder, name: ServerName, child: Child): Promise<void> {
   await endProcess(child.identity, END_SIGNALS[name], END_PATIENCE_MS[name]);
   if (existsSync(folder.root)) recordServer(folder.processes, name, null);

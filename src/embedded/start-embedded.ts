@@ -4,8 +4,8 @@ import { untilAborted } from '../shared/closers.js';
 import type { Log } from '../shared/log.js';
 import { type DataFolder, dataFolder, prepareDataFolder } from './data-folder.js';
 import { freePort } from './free-port.js';
-import { takeLock } from './instance-lock.js';
-import { type KeptServer, keepRunning } from './keep-running.js';
+import { acquireLock } from './instance-lock.js';
+import { type KeptServer, superviseServer } from './keep-running.js';
 import { startPostgres } from './postgres.js';
 import { endOrphans } from './process-records.js';
 import { PortTaken } from './start-error.js';
@@ -16,10 +16,10 @@ import { readTemporalSettings } from './temporal-settings.js';
 export interface EmbeddedOptions {
   readonly config: Pick<Config, 'dataDir' | 'host' | 'port' | 'databaseUrl' | 'temporal'>;
   readonly log: Log;
-  /** A line for the person who waits. */
+  /** Prints a line for the person who waits. */
   readonly progress: (text: string) => void;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Gives the start up; what was started until then is ended. */
+  /** Aborts the start and stops what was started until then. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface EmbeddedOptions {
 export interface Embedded {
   readonly databaseUrl: string;
   readonly temporal: { readonly address: string; readonly namespace: string };
-  /** Ends what was started: when it settles no process of ours is left, and the folder is free for the next start. */
+  /** Stops what was started. When it resolves, no process of ours is left, and the folder is free for the next start. */
   close(): Promise<void>;
   /** The same at once, for servers that do not end. */
   kill(): Promise<void>;
@@ -49,7 +49,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   const { config, log, progress } = options;
   const folder = dataFolder(config.dataDir);
   await prepareDataFolder(folder);
-  const lock = takeLock(folder.lock, `http://${config.host}:${config.port}`);
+  const lock = acquireLock(folder.lock, `http://${config.host}:${config.port}`);
   try {
     const orphans = await endOrphans(folder.processes);
     if (orphans.length > 0) progress(`Ended what the last start left behind: ${orphans.join(' and ')}.`);
@@ -85,7 +85,7 @@ async function postgresPart(
   progress('Starting Postgres …');
   const start = (port: number) => startPostgres(folder, port, { signal });
   const { server, port } = await onFreePort(0, start);
-  return { value: server.url, kept: keepRunning('postgres', server, () => start(port), log) };
+  return { value: server.url, kept: superviseServer('postgres', server, () => start(port), log) };
 }
 
 async function temporalPart(options: EmbeddedOptions, folder: DataFolder): Promise<Part<Embedded['temporal']>> {
@@ -99,7 +99,7 @@ async function temporalPart(options: EmbeddedOptions, folder: DataFolder): Promi
   const start = (port: number) => startTemporal({ binary, settings, folder, port, signal });
   const { server, port } = await onFreePort(settings.port, start);
   const value = { address: server.address, namespace: settings.namespace };
-  return { value, kept: keepRunning('temporal', server, () => start(port), log) };
+  return { value, kept: superviseServer('temporal', server, () => start(port), log) };
 }
 
 /** Starts on the port that is wanted, or on a free one: should that be taken meanwhile, on another. */
@@ -117,7 +117,7 @@ async function onFreePort<T>(
   }
 }
 
-/** Both at once. When one fails the start fails there and then, and the other is ended as soon as it is up. */
+/** Starts both in parallel. When one fails the start fails at once, and the other is stopped as soon as it is up. */
 async function both<A, B>(
   first: Promise<Part<A>>,
   second: Promise<Part<B>>,
@@ -127,7 +127,7 @@ async function both<A, B>(
     return await Promise.race([Promise.all([first, second]), untilAborted(signal)]);
   } catch (error) {
     const ends = [first, second].map((part) => part.then(({ kept }) => kept?.close()).catch(() => undefined));
-    // A program that is being built would hold the sentence back for minutes: it ends with the process.
+    // Do not wait for a program that is being built: that takes minutes, and it ends with the process.
     await Promise.race([Promise.all(ends), sleep(FAIL_PATIENCE_MS, undefined, { ref: false })]);
     throw error;
   }

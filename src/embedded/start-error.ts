@@ -1,9 +1,9 @@
-/** A start that cannot go on. The message is one sentence that says what to do; it is all that the person sees. */
+/** A start that failed. The message is one sentence that says what to do; the person sees nothing else. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-/** Another program took the port between our look at it and the server's start: another one may be tried. */
+/** Another program took the port between our check and the server's start: try another port. */
 export class PortTaken extends StartError {}
 
 const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
@@ -19,7 +19,7 @@ const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
   EEXIST: (path) => `${path} is a file: set SERVICE_DATA_DIR to a folder.`,
 };
 
-/** An error of the file system as a sentence; anything else as it came. */
+/** A file system error as a sentence; other errors unchanged. */
 export function explainFileError(error: unknown, path: string): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const sentence = SENTENCES[code];

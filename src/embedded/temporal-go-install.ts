@@ -6,7 +6,7 @@ import { endWithProcess } from './child.js';
 import type { Acquire } from './temporal-binary.js';
 
 const MODULE = 'github.com/temporalio/cli/cmd/temporal';
-const TELL_EVERY_MS = 15_000;
+const PROGRESS_EVERY_MS = 15_000;
 
 /** Builds the command line from source into the cache folder, when this machine has Go. */
 export async function goInstallTemporal({ version, binFolder, environment, progress }: Acquire): Promise<string> {
@@ -16,7 +16,7 @@ export async function goInstallTemporal({ version, binFolder, environment, progr
   progress(`Building Temporal ${version} with Go (about three minutes, this once) …`);
   const timer = setInterval(
     () => progress(`Building Temporal … ${Math.round((Date.now() - began) / 1_000)} s`),
-    TELL_EVERY_MS,
+    PROGRESS_EVERY_MS,
   );
   try {
     await runGo(['install', `${MODULE}@v${version}`], { ...environment, GOBIN: draft });

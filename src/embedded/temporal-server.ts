@@ -23,7 +23,7 @@ export interface TemporalStart {
   readonly settings: TemporalSettings;
   readonly folder: DataFolder;
   readonly port: number;
-  /** Gives the start up. */
+  /** Aborts the start. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -7,7 +7,7 @@ import { loadPlan } from '../workspaces/index.js';
 import { endParkedCase } from './cases/end-parked.js';
 import { readLaneCase } from './cases/lane-case.js';
 import { withClocks } from './clocks/with-clocks.js';
-import { BudgetRefused, Ended, Fenced, isPassing, Poison, StaleTurn } from './errors.js';
+import { BudgetRefused, Ended, Fenced, isTransient, Poison, StaleTurn } from './errors.js';
 import { type ClaimedLane, claimLane, type LaneView, readLane } from './journal/claim.js';
 import { LaneWriter } from './journal/lane-writer.js';
 import { endOf, indexSteps, type Lane } from './lane/lane.js';
@@ -15,54 +15,54 @@ import { lanePlanOf } from './lane/lane-plan.js';
 import { walk } from './lane/walk.js';
 import { enterLive } from './live.js';
 import { closeRun } from './rows/close-run.js';
-import { tellEvents } from './rows/tell-events.js';
-import { Hidden } from './secrets/hidden.js';
+import { notifyStreams } from './rows/notify-streams.js';
+import { SecretMask } from './secrets/secret-mask.js';
 import { withSlots } from './slots/with-slots.js';
 import { watchLane } from './watch-lane.js';
 
 const LAST_ATTEMPT = 5;
 
-/** One try at a turn. */
+/** One attempt at a turn. */
 export interface Attempt {
   /** Counts from 1. */
   readonly attempt: number;
   readonly cancelled: AbortSignal;
-  /** True once the worker that makes it is to end: the lane stops at its next border, and another worker goes on. */
+  /** True once this worker shuts down: the lane stops at its next boundary, and another worker continues it. */
   readonly isLeaving: () => boolean;
 }
 
 /**
- * Runs a lane's steps to its next stop. Safe to repeat: the journal names every call that was made, so another
- * attempt, on whatever worker, goes on where this one was cut and pays for nothing that was recorded twice.
- * It throws when the attempt is to be made again.
+ * Runs a lane's steps to its next stop. Safe to repeat: the journal has every call that was made, so another attempt,
+ * on any worker, continues where this one was cut and pays for no recorded call twice. Throws when the attempt has to
+ * be repeated.
  */
 export async function advanceLane(deps: Deps, turn: Turn, { attempt, cancelled, isLeaving }: Attempt): Promise<Stop> {
   const live = enterLive(turn.runId);
   const signal = AbortSignal.any([cancelled, live.controller.signal]);
-  const hidden = new Hidden();
+  const mask = new SecretMask();
   try {
     const claimed = await claimLane(deps.db, turn, attempt);
     failpoint('lane-claimed');
     const view = await readLane(deps.db, turn, claimed.state);
     if (!view || view.run.ended) return { kind: 'failed' };
-    if (claimed.state === 'failed') return await rest(deps, view, { kind: 'failed' });
-    const lane = await openLaneState(deps, turn, { claimed, view, signal, hidden, isLeaving });
-    if (claimed.state === 'done') return await rest(deps, view, { kind: endOf(lane) });
+    if (claimed.state === 'failed') return await endIdleEvalRun(deps, view, { kind: 'failed' });
+    const lane = await openLaneState(deps, turn, { claimed, view, signal, mask, isLeaving });
+    if (claimed.state === 'done') return await endIdleEvalRun(deps, view, { kind: endOf(lane) });
     const watch = watchLane(deps, turn, claimed.fence, live.controller);
     try {
       const stop = await withSlots({ lane, fence: claimed.fence }, () =>
         withClocks(lane, () => walk(lane).catch((error: unknown) => writeFirst(lane, error))),
       );
       failpoint('step-done-before-report');
-      if (stop.kind === 'done' || stop.kind === 'failed') await tidy(deps, turn);
-      return await rest(deps, view, stop);
+      if (stop.kind === 'done' || stop.kind === 'failed') await removeFolder(deps, turn);
+      return await endIdleEvalRun(deps, view, stop);
     } finally {
       watch.end();
       await lane.servers.close();
     }
   } catch (error) {
     return await afterError(deps, turn, attempt, {
-      error: hidden.error(signal.aborted && !cancelled.aborted ? signal.reason : error),
+      error: mask.error(signal.aborted && !cancelled.aborted ? signal.reason : error),
       cancelled,
     });
   } finally {
@@ -70,8 +70,8 @@ export async function advanceLane(deps: Deps, turn: Turn, { attempt, cancelled, 
   }
 }
 
-/** A run of an eval ends where nothing of it moves any more: nobody else decides what its case leaves open. */
-async function rest(deps: Deps, { run }: LaneView, stop: Stop): Promise<Stop> {
+/** Ends an eval's run when nothing of it can move any more, since no person decides what its case leaves open. */
+async function endIdleEvalRun(deps: Deps, { run }: LaneView, stop: Stop): Promise<Stop> {
   return (await endParkedCase(deps, run)) ? { kind: 'failed' } : stop;
 }
 
@@ -79,18 +79,18 @@ interface Opening {
   readonly claimed: ClaimedLane;
   readonly view: LaneView;
   readonly signal: AbortSignal;
-  readonly hidden: Hidden;
+  readonly mask: SecretMask;
   readonly isLeaving: Attempt['isLeaving'];
 }
 
 async function openLaneState(deps: Deps, turn: Turn, opening: Opening): Promise<Lane> {
-  const { claimed, view, signal, hidden, isLeaving } = opening;
+  const { claimed, view, signal, mask, isLeaving } = opening;
   const plan = await loadPlan(deps, view.run.workspaceId, view.run.planId);
   const { runId, lane } = turn;
-  const own = { ...deps, log: hidden.log(deps.log) };
+  const own = { ...deps, log: mask.log(deps.log) };
   return {
     deps: own,
-    hidden,
+    mask,
     servers: createLaneServers(own, signal),
     name: lane,
     run: view.run,
@@ -104,8 +104,8 @@ async function openLaneState(deps: Deps, turn: Turn, opening: Opening): Promise<
         item: lanePlanOf(plan, lane).item,
         signal,
         now: () => deps.clock.now(),
-        hide: (value) => hidden.value(value),
-        onWritten: (ended) => tellEvents(deps, runId, ended),
+        hide: (value) => mask.value(value),
+        onWritten: (ended) => notifyStreams(deps, runId, ended),
       },
       claimed,
     ),
@@ -119,17 +119,17 @@ async function openLaneState(deps: Deps, turn: Turn, opening: Opening): Promise<
   };
 }
 
-/** What was paid for and is not written yet outlives a database that is away: it is written before anything is tried again. */
+/** Writes what was paid for before anything is retried, so that it survives an unavailable database. */
 async function writeFirst(lane: Lane, error: unknown): Promise<never> {
-  if (isPassing(error)) await lane.writer.flush().catch(() => undefined);
+  if (isTransient(error)) await lane.writer.flush().catch(() => undefined);
   throw error;
 }
 
-/** A lane that has ended needs its folder no more; leaving one behind costs disk, never the run. */
-async function tidy(deps: Deps, turn: Turn): Promise<void> {
+/** Deletes the folder of an ended lane. If that fails, it costs disk space, never the run. */
+async function removeFolder(deps: Deps, turn: Turn): Promise<void> {
   if (turn.lane !== 'main') return;
   await dropLane(deps, turn.runId).catch((error: unknown) =>
-    deps.log.warn({ err: error, run: turn.runId }, 'a scratch folder stayed'),
+    deps.log.warn({ err: error, run: turn.runId }, 'failed to remove a scratch folder'),
   );
 }
 
@@ -143,19 +143,19 @@ async function afterError(deps: Deps, turn: Turn, attempt: number, { error, canc
   if (cancelled.aborted || error instanceof Fenced || error instanceof StaleTurn) throw error;
   if (error instanceof BudgetRefused) return await endRefused(deps, turn, error);
   deps.log.error({ err: error, ...turn, attempt }, 'an advance failed');
-  if (isPassing(error)) throw error;
+  if (isTransient(error)) throw error;
   const isFinal = error instanceof Poison || error instanceof Refusal;
   if (!isFinal && attempt < LAST_ATTEMPT) throw error;
   const why = isFinal ? error.message : `the engine failed ${attempt} times here: ${errorMessage(error)}`;
   await closeRun(deps.db, turn.runId, why);
-  tellEvents(deps, turn.runId);
+  notifyStreams(deps, turn.runId);
   return { kind: 'failed' };
 }
 
-/** The run whose budget it was ends, and with it all that runs under it, this run among them. */
+/** Ends the run that owns the budget, and all runs under it, this one included. */
 async function endRefused(deps: Deps, turn: Turn, { runId, message }: BudgetRefused): Promise<Stop> {
   await closeRun(deps.db, runId, message);
-  tellEvents(deps, runId);
-  if (runId !== turn.runId) tellEvents(deps, turn.runId);
+  notifyStreams(deps, runId);
+  if (runId !== turn.runId) notifyStreams(deps, turn.runId);
   return { kind: 'failed' };
 }

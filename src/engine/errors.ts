@@ -1,13 +1,13 @@
 import { Refusal, type RefusalKind } from '../shared/refusal.js';
 
-/** Refusals of these kinds pass: the same work may succeed later, however often it was tried. */
+/** Refusals of these kinds are transient: the same work may succeed later, after any number of tries. */
 const PASSING: readonly RefusalKind[] = ['unavailable', 'rate_limited'];
 
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   return error instanceof Refusal && PASSING.includes(error.kind);
 }
 
-/** A later attempt holds this lane: this one must write nothing and begin nothing. */
+/** A later attempt holds this lane: this one must not write or start anything. */
 export class Fenced extends Error {
   override readonly name = 'Fenced';
   constructor() {
@@ -15,7 +15,7 @@ export class Fenced extends Error {
   }
 }
 
-/** The run has ended (stopped, failed elsewhere) while this lane was at work. */
+/** The run has ended (stopped, or failed elsewhere) while this lane was active. */
 export class Ended extends Error {
   override readonly name = 'Ended';
   constructor() {
@@ -23,24 +23,24 @@ export class Ended extends Error {
   }
 }
 
-/** The next call does not fit into what the run's budget has left. */
+/** The next call exceeds what is left of the run's budget. */
 export class OverBudget extends Error {
   override readonly name = 'OverBudget';
 }
 
-/** A claim that came too late: a newer turn or attempt was there first. */
+/** A claim came too late: a newer turn or attempt holds the lane. */
 export class StaleTurn extends Error {
   override readonly name = 'StaleTurn';
 }
 
-/** The process died three times in the same call: it is not tried again. */
+/** The process died three times in the same call: it is not retried. */
 export class Poison extends Error {
   override readonly name = 'Poison';
 }
 
 export type FailureClass = 'timeout' | 'tool' | 'model' | 'other';
 
-/** A step could not do its work. Its text is shown to people; its class is what `retry: { on }` names. */
+/** A step failed. Its text is shown to people; its class is what `retry: { on }` names. */
 export class StepFailure extends Error {
   override readonly name = 'StepFailure';
 
@@ -52,12 +52,12 @@ export class StepFailure extends Error {
   }
 }
 
-/** Somebody was asked for more money and said no: that run fails, whatever its steps would do about a failure. */
+/** A person refused to raise the budget: its run fails, regardless of its steps' failure rules. */
 export class BudgetRefused extends Error {
   override readonly name = 'BudgetRefused';
 
   constructor(
-    /** Whose budget it was: the run itself, or one above it. */
+    /** The run that owns the budget: the lane's run, or one above it. */
     readonly runId: string,
     message: string,
   ) {
@@ -65,11 +65,11 @@ export class BudgetRefused extends Error {
   }
 }
 
-/** The provider says that the context of the call is too long. It is compacted once; after that it fails the step. */
+/** The provider refused the context as too long. It is compacted once; the next time it fails the step. */
 export class ContextOverflow extends StepFailure {
   constructor(
     message: string,
-    /** The model that said so. */
+    /** The model that refused it. */
     readonly model: { readonly name: string; readonly contextTokens: number },
   ) {
     super(message, 'model');

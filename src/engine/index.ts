@@ -1,18 +1,18 @@
 export { advanceLane } from './advance.js';
 export {
-  assertHarmless,
+  assertNotPoison,
   countDeaths,
   type Deaths,
-  deathsTold,
+  deathFields,
   NO_DEATHS,
   startMark,
   whenSafe,
 } from './agent/deaths.js';
 export { callDigest } from './agent/gated-calls.js';
-export { judgeFailures, storedWaited, type Waited, waitedTold } from './agent/judge-failures.js';
+export { judgeFailures, storedWaited, type Waited, waitFields } from './agent/judge-failures.js';
 export { type FailedModel, IN_PLACE_TRIES, waitInPlace } from './agent/try-models.js';
 export { evalKeyOf } from './cases/lane-case.js';
-export { isPassing, Poison } from './errors.js';
+export { isTransient, Poison } from './errors.js';
 export type { HeldUp } from './journal/claim.js';
 export { branchesOf, lanePlanOf, leavesOf } from './lane/lane-plan.js';
 export { abortLive } from './live.js';
@@ -20,15 +20,15 @@ export { type EngineLoops, startEngineLoops } from './loops/start-engine-loops.j
 export { assertMonths } from './months/assert-months.js';
 export { correctMonths } from './months/correct-months.js';
 export { type MonthBudget, readMonthBudgets } from './months/month-budgets.js';
-export { post, sweepOutbox } from './outbox/outbox.js';
+export { announceRuns } from './outbox/announce-runs.js';
+export { enqueueOutbox, sweepOutbox } from './outbox/outbox.js';
 export { reconcile } from './outbox/reconcile.js';
-export { tellRuns } from './outbox/tell-runs.js';
 export { appendEvent } from './rows/append-event.js';
 export { closeRun } from './rows/close-run.js';
 export { DELTA_CHANNEL } from './rows/deltas.js';
 export { endRuns } from './rows/end-runs.js';
+export { EVENT_CHANNEL, notifyStreams } from './rows/notify-streams.js';
 export { releaseUrlOf } from './rows/release-url.js';
-export { EVENT_CHANNEL, tellEvents } from './rows/tell-events.js';
 export { escalateGate, tickPark } from './rows/tick-park.js';
 export { admitRun, isFull } from './slots/admit-run.js';
 export { type SlotClaim, slotOf } from './slots/slot-of.js';

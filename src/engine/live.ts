@@ -1,6 +1,6 @@
 import { Ended } from './errors.js';
 
-/** The lanes that this process advances now, by run: what a stop has to reach at once. */
+/** The lanes that this process advances now, by run. A stop aborts them at once. */
 const live = new Map<string, Set<AbortController>>();
 
 export const STOP_CHANNEL = 'run_stop';
@@ -19,7 +19,7 @@ export function enterLive(runId: string): { readonly controller: AbortController
   };
 }
 
-/** Aborts every lane of the run that is at work here. Their programs die with them. */
+/** Aborts every lane of the run that is active in this process, and kills its programs. */
 export function abortLive(runId: string): void {
   for (const controller of live.get(runId) ?? []) controller.abort(new Ended());
 }

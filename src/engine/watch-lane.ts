@@ -5,8 +5,8 @@ import { Ended, Fenced } from './errors.js';
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Looks at the lane each second, as the fallback for a stop whose NOTIFY was lost and for a takeover while this
- * attempt was paused: a higher fence or an ended run aborts what is at work.
+ * Checks the lane each second, as a fallback for a stop whose NOTIFY was lost and for a takeover while this attempt was
+ * paused: a higher fence or an ended run aborts the lane.
  */
 export function watchLane(deps: Deps, turn: Turn, fence: bigint, controller: AbortController): { end(): void } {
   const look = async (): Promise<void> => {
@@ -19,7 +19,7 @@ export function watchLane(deps: Deps, turn: Turn, fence: bigint, controller: Abo
     if (!row || row.ended) controller.abort(new Ended());
     else if (row.fence !== fence) controller.abort(new Fenced());
   };
-  // A database that does not answer says nothing about the lane: the write that follows will find out.
+  // Ignore an unavailable database: the next write will report it.
   const timer = setInterval(() => void look().catch(() => undefined), LOOK_EVERY_MS);
   return { end: () => clearInterval(timer) };
 }

@@ -1,10 +1,10 @@
 import type { Deps } from '../deps.js';
-import { tellRuns } from '../engine/index.js';
+import { announceRuns } from '../engine/index.js';
 import { EVAL_RUNS, type EvalRunRow, type EvalRunSummary, summaryOf } from './eval-run-rows.js';
 
 /**
- * The evals that began with a revision, by a push: waits for their ends, and for `withinMs` at most. One that goes on
- * has no `finishedAt`.
+ * Waits until the evals that a push started with this revision have ended, at most `withinMs`. Those still running have
+ * no `finishedAt`.
  */
 export async function awaitPushEvals(
   deps: Deps,
@@ -22,7 +22,7 @@ export async function awaitPushEvals(
   const begun = await read();
   const open = begun.filter(({ finishedAt }) => finishedAt === null).map(({ id }) => id);
   if (open.length === 0) return begun.map(summaryOf);
-  await tellRuns(deps, open);
+  await announceRuns(deps, open);
   await Promise.all(open.map((id) => deps.workflows.whenEvalEnds(id, withinMs)));
   return (await read()).map(summaryOf);
 }

@@ -4,8 +4,8 @@ import type { EvalPlan } from '../workspace/index.js';
 import { insertEvalRun } from './insert-eval-run.js';
 
 /**
- * Begins the evals of a revision that just went live and whose trigger is `push`, in the transaction that makes it
- * live: they run by themselves, and the deploy waits for none. Evals without a case are left out.
+ * Starts the evals of a new live revision whose trigger is `push`, in the transaction that makes it live. The deploy
+ * does not wait for them. Evals without cases are left out.
  */
 export async function beginPushEvals(
   sql: Sql,

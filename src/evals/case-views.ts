@@ -6,7 +6,7 @@ import type { GradedAssertion } from './grade/evidence.js';
 export interface AttemptView {
   readonly repeat: number;
   readonly state: 'pending' | 'running' | 'graded' | 'error';
-  /** Null until it is graded. */
+  /** Null until the attempt is graded. */
   readonly passed: boolean | null;
   readonly score: number | null;
   readonly assertions: readonly GradedAssertion[];
@@ -19,18 +19,18 @@ export interface CaseView {
   readonly name: string;
   readonly tags: readonly string[];
   readonly state: 'pending' | 'running' | 'done' | 'skipped';
-  /** Null until all its repeats are graded, and for one that is skipped. */
+  /** Null until all repeats are graded, and for a skipped case. */
   readonly passed: boolean | null;
-  /** The mean share of assertions that hold. */
+  /** Mean share of assertions that hold. */
   readonly score: number | null;
   readonly passRate: number | null;
   readonly threshold: number;
-  /** Those of the repeat that tells most: the first that did not pass, else the first. */
+  /** The assertions of the most informative repeat: the first that did not pass, else the first. */
   readonly assertions: readonly GradedAssertion[];
   readonly error: string | null;
   readonly runId: string | null;
   readonly costUsd: number;
-  /** All of them, where the case runs more than once. */
+  /** All repeats of a case that runs more than once. */
   readonly repeats?: readonly AttemptView[];
 }
 
@@ -46,7 +46,7 @@ export interface AttemptRow {
   readonly costNano: bigint;
 }
 
-/** The cases of an eval run in the order of its file. */
+/** The cases of an eval run, in the order of its file. */
 export function caseViews(spec: EvalPlan, rows: readonly AttemptRow[]): CaseView[] {
   const byCase = new Map<number, AttemptRow[]>();
   for (const row of rows) byCase.set(row.caseNo, [...(byCase.get(row.caseNo) ?? []), row]);
@@ -58,7 +58,7 @@ function caseView({ cases }: EvalPlan, at: number, rows: readonly AttemptRow[]):
   const attempts = rows.flatMap(({ state, ...row }) => (state === 'skipped' ? [] : [attemptView({ ...row, state })]));
   const done = attempts.length > 0 && attempts.every(({ passed }) => passed !== null);
   const passRate = done ? attempts.filter(({ passed }) => passed).length / attempts.length : null;
-  const told = attempts.find(({ passed }) => passed === false) ?? attempts[0];
+  const shownAttempt = attempts.find(({ passed }) => passed === false) ?? attempts[0];
   const begun = attempts.some(({ state }) => state !== 'pending');
   return {
     name: title,
@@ -68,9 +68,9 @@ function caseView({ cases }: EvalPlan, at: number, rows: readonly AttemptRow[]):
     score: done ? attempts.reduce((sum, { score }) => sum + (score ?? 0), 0) / attempts.length : null,
     passRate,
     threshold,
-    assertions: told?.assertions ?? [],
-    error: told?.error ?? null,
-    runId: told?.runId ?? null,
+    assertions: shownAttempt?.assertions ?? [],
+    error: shownAttempt?.error ?? null,
+    runId: shownAttempt?.runId ?? null,
     costUsd: attempts.reduce((sum, { costUsd }) => sum + costUsd, 0),
     ...(attempts.length > 1 ? { repeats: attempts } : {}),
   };

@@ -4,7 +4,7 @@ export type Change = 'broken' | 'fixed' | 'same' | 'added' | 'removed' | 'unknow
 
 export interface CaseChange {
   readonly name: string;
-  /** `broken` passed then and fails now; `unknown` has no result on one side. */
+  /** `broken` passed before and fails now; `unknown` has no result on one side. */
   readonly change: Change;
   readonly was: Result | null;
   readonly now: Result | null;
@@ -17,7 +17,7 @@ interface Result {
   readonly runId: string | null;
 }
 
-/** What changed from one run of an eval to another, case by case; a case is known by its title. */
+/** Compares two runs of an eval case by case. Cases are matched by title. */
 export function compareRuns(was: readonly CaseView[], now: readonly CaseView[]): CaseChange[] {
   const before = new Map(was.map((one) => [one.name, one]));
   const after = new Set(now.map(({ name }) => name));
@@ -28,11 +28,11 @@ export function compareRuns(was: readonly CaseView[], now: readonly CaseView[]):
 }
 
 function changeOf(was: CaseView | undefined, now: CaseView | undefined): CaseChange {
-  const change = !was ? 'added' : !now ? 'removed' : between(was.passed, now.passed);
+  const change = !was ? 'added' : !now ? 'removed' : changeBetween(was.passed, now.passed);
   return { name: (now ?? was)?.name ?? '', change, was: resultOf(was), now: resultOf(now) };
 }
 
-function between(was: boolean | null, now: boolean | null): Change {
+function changeBetween(was: boolean | null, now: boolean | null): Change {
   if (was === null || now === null) return 'unknown';
   if (was === now) return 'same';
   return now ? 'fixed' : 'broken';

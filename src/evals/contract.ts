@@ -1,2 +1,2 @@
-/** For deploys, which evals themselves are made of: the one thing that they begin here. */
+/** Evals themselves deploy, so deploys may import only this: the start of push evals. */
 export { beginPushEvals } from './begin-push-evals.js';

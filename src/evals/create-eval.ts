@@ -9,19 +9,21 @@ import { type EvalSummary, evalSummary } from './list-evals.js';
 export interface CreateEvalInput {
   readonly workspace: string;
   readonly name: string;
-  /** `flows/<name>` or `agents/<name>`; the first flow, else the first agent, when left out. */
+  /** `flows/<name>` or `agents/<name>`. Defaults to the first flow, else the first agent. */
   readonly target?: string | undefined;
   readonly template?: 'blank' | 'gates' | undefined;
 }
 
-/** The eval as the list shows it, with what its deploy said. */
+/** The eval as in the list, with the result of its deploy. */
 export interface CreatedEval extends EvalSummary {
   readonly ok: true;
   readonly revision: string | null;
   readonly issues: readonly Issue[];
 }
 
-/** Makes an eval's document from a template: a deploy of the live tree with that one file. Refuses a name that is taken. */
+/**
+ * Creates an eval's document from a template, as a deploy of the live tree with that file added. Refuses a name in use.
+ */
 export async function createEval(deps: Deps, caller: Caller, input: CreateEvalInput): Promise<CreatedEval> {
   const { name, template = 'blank' } = input;
   const { evals, plans } = await readLiveEvals(deps.db, caller, input.workspace);

@@ -6,7 +6,7 @@ export interface EvalRunSummary extends Tally {
   readonly id: string;
   readonly eval: string;
   readonly status: 'queued' | 'running' | 'completed' | 'stopped' | 'failed';
-  /** Whether every case passed; null until it has ended. */
+  /** True if every case passed; null until the run has ended. */
   readonly ok: boolean | null;
   readonly trigger: 'manual' | 'push';
   readonly revision: string;

@@ -1,13 +1,13 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { isPassing } from '../engine/index.js';
+import { isTransient } from '../engine/index.js';
 import { errorMessage } from '../shared/refusal.js';
 import type { Begun } from '../workflows/contract.js';
 import { failAttempt } from './work/attempt-row.js';
 import { beginAttempt } from './work/begin-attempt.js';
 import { closeEval, endEval, openEval } from './work/end-eval.js';
 import { gradeAttempt } from './work/grade-attempt.js';
-import { settleLost } from './work/judge-books.js';
+import { settleLostJudgeCall } from './work/judge-books.js';
 import { PutOff } from './work/judge-call.js';
 
 const MOST_FAILURES = 5;
@@ -17,7 +17,10 @@ interface At {
   readonly k: number;
 }
 
-/** What the workflow of an eval asks for. What fails again and again is the case's error, and not the eval's end. */
+/**
+ * The activities of an eval's workflow. A step that fails repeatedly becomes the case's error and does not end the
+ * eval.
+ */
 export const evalWork = {
   open: openEval,
   end: endEval,
@@ -36,19 +39,19 @@ async function orFail<T>(
   try {
     return await work();
   } catch (error) {
-    if (signal?.aborted || isPassing(error) || error instanceof PutOff) throw error;
+    if (signal?.aborted || isTransient(error) || error instanceof PutOff) throw error;
     const failures = await countFailure(deps.db, at);
     deps.log.error({ err: error, evalRun: at.evalRunId, k: at.k, failures }, 'an attempt of an eval failed');
     if (failures < MOST_FAILURES) throw error;
     await deps.db.transaction(async (sql) => {
-      await settleLost(sql, at);
+      await settleLostJudgeCall(sql, at);
       await failAttempt(sql, at, `the service failed ${failures} times here: ${errorMessage(error)}`);
     });
     return failed;
   }
 }
 
-/** Waits and ends of workers make further attempts of the activity as well: only what failed here is counted. */
+/** Waits and worker shutdowns also cause further attempts of the activity, so only failures here are counted. */
 async function countFailure(sql: Sql, { evalRunId, k }: At): Promise<number> {
   const [row] = await sql.query<{ failures: number }>(
     'UPDATE eval_attempt SET failures = failures + 1 WHERE eval_run_id = $1 AND k = $2 RETURNING failures',

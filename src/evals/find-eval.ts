@@ -9,7 +9,7 @@ export interface LiveEvals {
   /** The live revision's id; null before the first. */
   readonly revision: string | null;
   readonly evals: readonly EvalPlan[];
-  /** The revision of the account's library that the plans are made with; 0 is none. */
+  /** The revision of the account's library that the plans were compiled with; 0 for none. */
   readonly librarySeq: number;
   /** Target to plan id. */
   readonly plans: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ export async function readLiveEvals(
   lock: 'none' | 'share' = 'none',
 ): Promise<LiveEvals> {
   const workspace = await findWorkspace(sql, caller, name, lock);
-  // One statement: the library and the plans made with it are of one moment.
+  // One statement, so that the library and the plans compiled with it are consistent.
   const [row] = await sql.query<Row>({
     name: 'live-evals',
     text: `SELECT r.id, r.index->'evals' AS evals, l.seq AS "librarySeq", plans_at(r.workspace_id, r.seq, l.seq, r.plans) AS plans
@@ -39,7 +39,7 @@ export async function readLiveEvals(
   return { workspace, revision: id, evals: evals ?? [], plans, librarySeq };
 }
 
-/** Refuses an eval that neither the live revision has nor a run is left of. */
+/** Refuses an eval that is neither in the live revision nor has a run. */
 export async function findEval(
   sql: Sql,
   caller: Caller,
@@ -47,7 +47,7 @@ export async function findEval(
 ): Promise<WorkspaceRow> {
   const { workspace, evals } = await readLiveEvals(sql, caller, name);
   if (evals.some((one) => one.name === evalName)) return workspace;
-  // The database cannot even be asked for some names: NUL among them.
+  // Postgres rejects some names as parameters, such as those with NUL.
   const [kept] = /^[a-z0-9-]{1,64}$/.test(evalName)
     ? await sql.query('SELECT 1 FROM eval_run WHERE workspace_id = $1 AND eval = $2 LIMIT 1', [workspace.id, evalName])
     : [];

@@ -4,9 +4,11 @@ import type { Json } from '../shared/json.js';
 import { toNano } from '../shared/money.js';
 import { storableJson } from '../shared/storable-json.js';
 import type { EvalPlan } from '../workspace/index.js';
-import { tellFailed } from './tell-failed.js';
+import { reportFailedEval } from './report-failed-eval.js';
 
-/** More repeats than this are no test any more, and a history that Temporal would not hold in one piece. */
+/**
+ * Limit for the attempts of a run: more repeats are not a useful test, and their history would exceed Temporal's limit.
+ */
 export const MAX_ATTEMPTS = 2_000;
 
 export interface NewEvalRun {
@@ -18,18 +20,18 @@ export interface NewEvalRun {
   readonly spec: EvalPlan;
   readonly trigger: 'manual' | 'push';
   readonly startedBy: Json;
-  /** Places of the cases that take part, from 0. */
+  /** Indexes of the selected cases. */
   readonly cases: readonly number[];
 }
 
-/** How often a run of these cases runs one, those that are skipped left out. */
+/** Number of attempts for these cases; skipped cases have none. */
 export function attemptsOf(spec: EvalPlan, cases: readonly number[]): number {
   return cases.reduce((sum, at) => sum + (spec.cases[at]?.skip ? 0 : (spec.cases[at]?.repeat ?? 0)), 0);
 }
 
 /**
- * Writes an eval run, its attempts and the word to Temporal, in the caller's transaction. Those of one that is too
- * large are left out, and it has failed as it begins.
+ * Inserts an eval run, its attempts and the outbox row of its start, in the caller's transaction. A run with too many
+ * attempts is inserted as failed, without attempts.
  */
 export async function insertEvalRun(sql: Sql, run: NewEvalRun): Promise<string> {
   const id = newId();
@@ -64,7 +66,7 @@ export async function insertEvalRun(sql: Sql, run: NewEvalRun): Promise<string> 
       run.librarySeq,
     ],
   });
-  if (tooMany) await tellFailed(sql, id);
+  if (tooMany) await reportFailedEval(sql, id);
   return id;
 }
 

@@ -59,7 +59,7 @@ export interface ReadEvalRunInput {
   readonly workspace: string;
   readonly eval: string;
   readonly id: string;
-  /** Another run of the same eval to compare it with. */
+  /** Another run of the same eval to compare with. */
   readonly compare?: string | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface WholeEvalRun extends Omit<EvalRunView, 'cases' | 'results'> {
   readonly comparison?: { readonly with: EvalRunSummary; readonly cases: readonly CaseChange[] };
 }
 
-/** One run of an eval, with each case; `compare` adds what changed since another one. */
+/** One run of an eval with each case. `compare` adds the changes since another run. */
 export async function readEvalRun(deps: Deps, caller: Caller, input: ReadEvalRunInput): Promise<WholeEvalRun> {
   const workspace = await findEval(deps.db, caller, input);
   const { results, ...run } = viewOf(await readRow(deps.db, workspace.id, input));

@@ -1,12 +1,12 @@
 import type { Deps } from '../deps.js';
-import { post } from '../engine/index.js';
+import { enqueueOutbox } from '../engine/index.js';
 import { closeEval } from './work/end-eval.js';
 
 const GRACE_MS = 60_000;
 
 /**
- * Makes eval runs and their workflows agree: one that Temporal has never heard of, or has forgotten, is started again
- * from its rows; one whose workflow has ended without it is closed as lost.
+ * Brings eval runs and their workflows in line: restarts a run whose workflow Temporal does not know, and closes one as
+ * lost whose workflow has ended without it.
  */
 export async function reconcileEvals(
   deps: Deps,
@@ -22,7 +22,7 @@ export async function reconcileEvals(
   for (const { id } of live) {
     const state = await deps.workflows.describeRun(id);
     if (state === 'missing') {
-      await post(deps.db, id, 'start-eval');
+      await enqueueOutbox(deps.db, id, 'start-eval');
       started.push(id);
     } else if (state === 'closed') {
       await closeEval(deps, id, 'lost: its workflow has ended without it');

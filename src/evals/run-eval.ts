@@ -1,6 +1,6 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
-import { assertMonths, tellRuns } from '../engine/index.js';
+import { announceRuns, assertMonths } from '../engine/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -11,22 +11,24 @@ import { attemptsOf, insertEvalRun, MAX_ATTEMPTS } from './insert-eval-run.js';
 export interface RunEvalInput {
   readonly workspace: string;
   readonly eval: string;
-  /** Only the cases of these titles. */
+  /** Only cases with one of these titles. */
   readonly cases?: readonly string[] | undefined;
-  /** Only the cases that have one of these tags. */
+  /** Only cases with one of these tags. */
   readonly tags?: readonly string[] | undefined;
-  /** Keeps the answer with what was done. */
-  readonly once?: Once | undefined;
+  /** Records the answer in the transaction of the change. */
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 export interface StartedEval {
   readonly ok: true;
   readonly evalRunId: string;
-  /** How many cases run; those that are skipped are none of them. */
+  /** Number of cases that run, without skipped ones. */
   readonly cases: number;
 }
 
-/** Begins a run of an eval of the live revision. It is kept with the word to Temporal, so it is never lost. */
+/**
+ * Starts a run of an eval of the live revision. The outbox row is in the same transaction, so the start is never lost.
+ */
 export async function runEval(deps: Deps, caller: Caller, input: RunEvalInput): Promise<StartedEval> {
   const answer = await deps.db.transaction(async (sql) => {
     const { workspace, revision, evals, plans, librarySeq } = await readLiveEvals(
@@ -59,15 +61,15 @@ export async function runEval(deps: Deps, caller: Caller, input: RunEvalInput): 
     });
     await audit(sql, caller, 'eval.run', evalRunId, { eval: spec.name });
     const started: StartedEval = { ok: true, evalRunId, cases: cases.filter((at) => !spec.cases[at]?.skip).length };
-    await input.once?.(sql, started);
+    await input.recordAnswer?.(sql, started);
     return started;
   });
   failpoint('run-committed');
-  void tellRuns(deps, [answer.evalRunId]);
+  void announceRuns(deps, [answer.evalRunId]);
   return answer;
 }
 
-/** The places of the cases that are asked for. Refuses a title that the eval has not, and a choice of none. */
+/** Indexes of the requested cases. Refuses an unknown title and an empty selection. */
 function chooseCases(spec: EvalPlan, { cases: titles, tags }: RunEvalInput): number[] {
   const missing = titles?.find((title) => !spec.cases.some((one) => one.title === title));
   if (missing !== undefined) {

@@ -5,7 +5,7 @@ import { reconcileEvals } from './reconcile-evals.js';
 const RECONCILE_EVERY_MS = 60_000;
 const RECONCILE_AT_LEAST_MS = 600_000;
 
-/** What runs beside the worker for evals: the reconciler of their workflows. */
+/** The reconciler of eval workflows, a loop beside the worker. */
 export function startEvalLoop(deps: Deps): ReturnType<typeof repeat> {
   const pace = { name: 'evals', everyMs: RECONCILE_EVERY_MS, atLeastMs: RECONCILE_AT_LEAST_MS };
   return repeat(deps.log, pace, () => reconcileEvals(deps));

@@ -1,6 +1,6 @@
 import { audit } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
-import { abortLive, tellRuns } from '../engine/index.js';
+import { abortLive, announceRuns } from '../engine/index.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findEval } from './find-eval.js';
@@ -23,11 +23,11 @@ export async function stopEvalRun(
         ])
       : [];
     if (!row) throw notFound('eval run');
-    const told = await cutEval(sql, input.id, { status: 'stopped', error: `stopped by ${caller.actor.label}` });
-    if (told) await audit(sql, caller, 'eval.stop', input.id, { eval: input.eval });
-    return told;
+    const cut = await cutEval(sql, input.id, { status: 'stopped', error: `stopped by ${caller.actor.label}` });
+    if (cut) await audit(sql, caller, 'eval.stop', input.id, { eval: input.eval });
+    return cut;
   });
   for (const id of ended ?? []) abortLive(id);
-  void tellRuns(deps, ended ?? []);
+  void announceRuns(deps, ended ?? []);
   return { ok: true, stopped: ended !== null };
 }

@@ -3,7 +3,7 @@ import { isHugeTree } from './read-tree.js';
 import type { Repository } from './repository.js';
 import { GitFailed, type GitRun, runGit } from './run-git.js';
 
-/** How many commits a branch has that the other has not, and the other way round. */
+/** How many commits each of two branches has that the other has not. */
 export interface Apart {
   readonly ahead: number;
   readonly behind: number;
@@ -24,7 +24,7 @@ export async function runCompare(repository: Repository, args: readonly string[]
   }
 }
 
-/** That two commits cannot be compared; `because` is how a sentence goes on. */
+/** The refusal of a comparison; `because` is the reason, as the second half of the sentence. */
 export function incomparable(because: string, code = 'repo/incomparable'): Refusal {
   return new Refusal(
     'refused',
@@ -48,13 +48,13 @@ export async function mergeBases(repository: Repository, a: string, b: string): 
   return stdout.toString('latin1').split('\n').filter(Boolean);
 }
 
-/** The newest commit that both come from; null when there is none. */
+/** The newest common ancestor; null when there is none. */
 export async function mergeBase(repository: Repository, a: string, b: string): Promise<string | null> {
   const { stdout, code } = await runCompare(repository, ['merge-base', '--end-of-options', a, b], { accept: [0, 1] });
   return code === 0 ? stdout.toString().trim() : null;
 }
 
-/** The commits that tags stand for, by the tag's name without `refs/tags/`; null for a tag of something else. */
+/** The commits that tags point to, by the tag's name without `refs/tags/`; null for a tag of another object. */
 export async function readTags(repository: Repository): Promise<ReadonlyMap<string, string | null>> {
   const format = '%(objecttype) %(objectname) %(*objecttype) %(*objectname) %(refname:strip=2)';
   const { stdout } = await runGit(repository, ['for-each-ref', `--format=${format}`, 'refs/tags/']);
@@ -70,7 +70,7 @@ export async function readTags(repository: Repository): Promise<ReadonlyMap<stri
 
 export interface ChangedBlob {
   readonly path: string;
-  /** The blob before and after; null where there is no file. */
+  /** The blob before and after; null when the file does not exist there. */
   readonly before: string | null;
   readonly after: string | null;
 }
@@ -79,7 +79,7 @@ export interface ChangedBlob {
 const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
 const MAX_DIFF_BYTES = 16 * 1024 * 1024;
 
-/** The files whose bytes differ between two commits, by path; `before` null is nothing at all. Null: more than can be told. */
+/** The files that differ between two commits, by path. `before` null compares with an empty tree. Null for too many files. */
 export async function diffCommits(
   repository: Repository,
   before: string | null,
@@ -104,7 +104,7 @@ function blobOrNull(oid: string): string | null {
   return /^0+$/.test(oid) ? null : oid;
 }
 
-/** The sizes of objects, by their ids; one that is not there is left out. */
+/** The sizes of objects, by id. Missing objects are left out. */
 export async function objectSizes(
   repository: Repository,
   ids: readonly string[],

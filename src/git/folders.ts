@@ -1,6 +1,6 @@
 import { pathFault } from '../shared/path-fault.js';
 
-/** A file by its blob, and whether it is marked as a program. */
+/** A file by its blob, with its executable mark. */
 export interface MarkedFile {
   readonly sha: string;
   readonly executable?: boolean | undefined;

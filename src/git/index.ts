@@ -29,10 +29,10 @@ export {
   type TreeFault,
   type TreeListing,
 } from './read-tree.js';
+export { discardPack, receivePack } from './receive-pack.js';
 export { isAncestor, knownObjects, MAIN, moveRef, readRef, removeRef, setRefs } from './refs.js';
 export { type GitObject, openRepository, type Repository, removeRepository, repositoryFolder } from './repository.js';
 export { endOf, GitFailed, runGit, spawnGit } from './run-git.js';
-export { discardPack, takePushedPack } from './take-pack.js';
 export { countObjects, looksUntidy, tidyRepository } from './tidy.js';
 export { treeId } from './tree-id.js';
 export { writeCommit } from './write-commit.js';

@@ -3,7 +3,7 @@ import { type Commit, parseCommit } from './read-commit.js';
 import type { GitObject, Repository } from './repository.js';
 import { foldersById } from './tree-id.js';
 
-/** A commit that the repository has with all before it, and whose files are known by path. */
+/** A commit that is complete in the repository, with its files by path. */
 export interface KnownCommit {
   readonly id: string;
   readonly files: ReadonlyMap<string, MarkedFile>;
@@ -14,14 +14,14 @@ interface ReadyCommit {
   readonly files: ReadonlyMap<string, MarkedFile>;
 }
 
-/** More than so many commits, or files and folders, is git's to walk through. */
+/** Above these limits git walks the objects. */
 const MOST = { commits: 100, entries: 8_000 };
 
 /**
- * A commit with the files of its tree, read without a process of git: of all that it and the commits before it reach,
- * each object is one that the repository has in memory, or one of a commit that is known. Null when that cannot be
- * said, or the tree has what no workspace holds (links, submodules, empty folders, names that are no text): then it is
- * to be checked and listed by git. What is answered is whole, and `writeTree` would make the commit's tree of it.
+ * Reads a commit and the files of its tree without a git process. All objects that it and its ancestors reach must be in
+ * memory, or belong to the known commit. Null otherwise, or when the tree has links, submodules, empty folders or names
+ * that are not UTF-8: then git must check and list it. A result has no missing objects, and `writeTree` makes the same
+ * tree of its files.
  */
 export function readKnownCommit({ objects }: Repository, id: string, base: KnownCommit): ReadyCommit | null {
   if (!objects) return null;

@@ -28,7 +28,7 @@ async function readFolder(gitdir: string, name: string): Promise<Refs> {
   return parts.flat();
 }
 
-/** `<id> <name>` a line; what a tag names in the end stands below it, behind `^` (gitrepository-layout, `packed-refs`). */
+/** `<id> <name>` per line; the target of an annotated tag follows on a line with `^` (gitrepository-layout, `packed-refs`). */
 async function readPacked(gitdir: string): Promise<Refs> {
   const text = await readFile(join(gitdir, 'packed-refs'), 'utf8').catch(none(''));
   return text
@@ -37,7 +37,7 @@ async function readPacked(gitdir: string): Promise<Refs> {
     .map((line) => [line.slice(41), line.slice(0, 40)]);
 }
 
-/** What another process has taken away meanwhile is not there. */
+/** A file that another process has removed in the meantime counts as missing. */
 function none<T>(value: T): (error: NodeJS.ErrnoException) => T {
   return (error) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return value;

@@ -55,8 +55,8 @@ export async function mergeCommits(repository: Repository, input: MergeInput): P
 const MAX_BASES = 16;
 
 /**
- * Refuses what a merge would walk in vain. Several bases are merged into one first, over what those come from: trees
- * that nobody lists here, and that are left to the limits of the merge itself.
+ * Refuses trees that are too large to merge. With several merge bases git first merges those over their own bases,
+ * which are not listed here; the limits of the git process cover them.
  */
 async function checkBases(repository: Repository, bases: readonly string[]): Promise<void> {
   if (bases.length > MAX_BASES)
@@ -80,7 +80,7 @@ async function mergeTrees(
     ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', '--allow-unrelated-histories', into, commit],
     { env, accept: [0, 1], maxBytes: MAX_CONFLICT_BYTES },
   );
-  if (cut) throw incomparable('their changes are in conflict in more files than can be told');
+  if (cut) throw incomparable('their changes are in conflict in more files than can be listed');
   const [tree = '', ...paths] = stdout.toString('utf8').split('\0').filter(Boolean);
   return code === 0 ? tree.trim() : [...new Set(paths)];
 }

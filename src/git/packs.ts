@@ -15,7 +15,7 @@ export interface KeptPack {
   readonly size: number;
 }
 
-/** Where objects lie until they are found to be good: git sees them there only when it is told to look. */
+/** A folder for objects until they are checked. git sees them only with the quarantine's environment. */
 export interface Quarantine {
   readonly folder: string;
   /** For git processes that must see them. */
@@ -39,7 +39,7 @@ export async function openQuarantine({ gitdir }: Repository): Promise<Quarantine
   };
 }
 
-/** What a process that died left: nobody else can know its name, so what was made more than an hour ago is nobody's. */
+/** Removes quarantines of dead processes: only the creator knows a quarantine's name, so an old one is unused. */
 export async function sweepQuarantine(
   { gitdir }: Repository,
   madeBefore = new Date(Date.now() - 3_600_000),
@@ -57,7 +57,7 @@ export async function sweepQuarantine(
   return removed;
 }
 
-/** The one pack in a quarantine, whole; null when there is none. */
+/** The one complete pack in a quarantine; null when there is none. */
 export async function packIn({ folder }: Quarantine): Promise<KeptPack | null> {
   const names = await readdir(join(folder, 'pack'));
   const index = names.find((name) => name.endsWith('.idx'));

@@ -11,7 +11,7 @@ export function pktLine(content: string | Uint8Array): Buffer {
   return Buffer.concat([Buffer.from((bytes.byteLength + 4).toString(16).padStart(4, '0')), bytes]);
 }
 
-/** What is no packet of git's protocol, or ends within one. */
+/** A violation of git's protocol. The message goes to the client. */
 export class WireFault extends Error {}
 
 /** Reads packets off a stream, and then what follows them. */

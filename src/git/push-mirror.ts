@@ -28,8 +28,8 @@ export type MirrorPushed = { readonly ok: true } | { readonly ok: false; readonl
 const CREDENTIAL_FD = 3;
 
 /**
- * Pushes these refs to another repository and removes there what is not among them, by the real git. It follows no
- * redirect, connects to the given addresses alone, and reads no configuration of anybody's.
+ * Pushes these refs to another repository with the real git, and deletes all other refs there. It follows no redirect,
+ * connects only to the given addresses, and reads no git configuration.
  */
 export async function pushMirror(repository: Repository, push: MirrorPush): Promise<MirrorPushed> {
   const view = await makeView(repository, push.refs);
@@ -108,7 +108,7 @@ function settingsOf({ url, addresses }: MirrorPush): string[] {
     'http.lowSpeedLimit=1',
     'http.lowSpeedTime=60',
     'push.recurseSubmodules=no',
-    // A literal is no name that could be resolved to another one.
+    // An IP address needs no pinned resolution.
     ...(isIP(host) > 0 ? [] : [`http.curloptResolve=${host}:${port}:${pinned}`]),
   ];
 }

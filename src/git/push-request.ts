@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { PktReader, WireFault } from './pkt-line.js';
 
-/** One ref of a push (gitprotocol-pack, "Reference Update Request"). Null is no ref: it is made, or deleted. */
+/** One ref of a push (gitprotocol-pack, "Reference Update Request"). A null `old` creates the ref, a null `new` deletes it. */
 export interface RefCommand {
   readonly ref: string;
   readonly old: string | null;
@@ -24,7 +24,7 @@ const MAX_OBJECTS = 300_000;
 const NONE = '0'.repeat(40);
 const COMMAND = /^([0-9a-f]{40}) ([0-9a-f]{40}) ([^\0\n]+)\n?$/;
 
-/** Reads a push up to its pack, whose bytes are left to the caller. Throws `WireFault` on what is none. */
+/** Reads a push up to its pack, whose bytes the caller reads. Throws `WireFault` for an invalid request. */
 export async function readPushRequest(body: Readable): Promise<PushRequest> {
   const reader = new PktReader(body);
   const commands: RefCommand[] = [];
@@ -57,7 +57,7 @@ export async function readPushRequest(body: Readable): Promise<PushRequest> {
 
 function parseCommand(text: string): RefCommand {
   const [, old = '', next = '', ref = ''] = COMMAND.exec(text) ?? [];
-  if (ref === '') throw new WireFault('a line of the push is no ref to update');
+  if (ref === '') throw new WireFault('a line of the push is not a ref update');
   return { ref, old: old === NONE ? null : old, new: next === NONE ? null : next };
 }
 

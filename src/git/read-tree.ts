@@ -128,13 +128,13 @@ export async function readObjects(
   const objects = readBatch(stdout);
   for (const sha of wanted) {
     const object = objects.get(sha);
-    if (object?.type !== 'blob') throw new Error(`there is no blob ${sha}`);
+    if (object?.type !== 'blob') throw new Error(`blob ${sha} does not exist`);
     found.set(sha, object.content);
   }
   return found;
 }
 
-/** The paths of a commit's files: of one that we made ourselves, so that there is nothing to check. */
+/** The paths of a commit's files, without checks: only for commits that the service has made. */
 export async function readTreePaths(repository: Repository, commit: string): Promise<readonly string[]> {
   const args = ['ls-tree', '-r', '-z', '--name-only', '--full-tree', '--end-of-options', commit];
   const { stdout } = await runGit(repository, args);

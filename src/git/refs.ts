@@ -7,7 +7,7 @@ import { runGit } from './run-git.js';
 
 export const MAIN = 'refs/heads/main';
 
-/** The commit a ref names; null when there is no such ref. */
+/** The commit of a ref; null when the ref does not exist. */
 export async function readRef(repository: Repository, ref: string): Promise<string | null> {
   try {
     return await resolveRef({ fs: gitFs, gitdir: repository.gitdir, ref });
@@ -25,7 +25,7 @@ export async function moveRef(repository: Repository, ref: string, commit: strin
 /** Makes the refs on the disk these and no others, all or none of them. Their objects are there. */
 export async function setRefs(repository: Repository, wanted: ReadonlyMap<string, string>): Promise<void> {
   const found = await listRefs(repository);
-  // A name may go that stands in the way of another: `a` of `a/b`.
+  // Deletions first, since `a` must go before `a/b` can be created.
   const gone = [...found.keys()].filter((name) => !wanted.has(name));
   const moved = [...wanted].filter(([name, oid]) => found.get(name) !== oid);
   if (gone.length > 0)
@@ -40,7 +40,7 @@ export async function setRefs(repository: Repository, wanted: ReadonlyMap<string
     );
 }
 
-/** Takes one ref away, whatever it names. */
+/** Deletes a ref. */
 export async function removeRef(repository: Repository, ref: string): Promise<void> {
   await updateRefs(repository, [`delete ${ref}\0\0`]);
 }

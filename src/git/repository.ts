@@ -7,9 +7,9 @@ import { gitFs } from './git-fs.js';
 /** A bare repository on disk, readable by the real git. */
 export interface Repository {
   readonly gitdir: string;
-  /** What git is told besides: where it looks for objects. */
+  /** Extra environment for git: where it looks for objects. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Objects that were read already, by their ids: what of them is asked for needs no process of git. */
+  /** Objects in memory, by id, which are read without a git process. */
   readonly objects?: ReadonlyMap<string, GitObject>;
 }
 

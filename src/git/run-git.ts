@@ -13,7 +13,7 @@ export interface GitLimits {
 const MIB = 1024 * 1024;
 const LIMITS: GitLimits = { memoryBytes: 2_048 * MIB, cpuSeconds: 60, fileBytes: 1_024 * MIB };
 
-/** Where git is looked for: an environment of ours and not that of whoever started the service. */
+/** The environment of git processes, without the variables of the service's own process. */
 const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin:/run/current-system/sw/bin';
 
 /**
@@ -173,7 +173,7 @@ export function endOf(child: ChildProcessWithoutNullStreams): Promise<number | n
       if (error.name === 'AbortError') resolve(null);
       else reject(error);
     });
-    // 127 is the shell's word for a program that is not there.
+    // The shell exits with 127 when the program does not exist.
     child.once('close', (code) => (code === 127 ? reject(noGit()) : resolve(code)));
   });
 }

@@ -7,8 +7,8 @@ import { runGit } from './run-git.js';
 const MOST = { loose: 1_000, packs: 20 };
 
 /**
- * Gathers what many small writes left into few packs, once it is much; answers whether it was. Nothing is lost by it, reachable
- * or not, and readers and writers may go on beside it: a new pack stands before what is in it goes.
+ * Packs loose objects and small packs once there are many; returns whether it did. It keeps unreachable objects too.
+ * Safe beside readers and writers, since a new pack is complete before its objects are deleted.
  */
 export async function tidyRepository(
   repository: Repository,
@@ -23,7 +23,7 @@ export async function tidyRepository(
   return true;
 }
 
-/** Whether it is worth counting: of the 256 folders of files one stands for all, as git's own `gc --auto` has it. */
+/** A cheap estimate from one of the 256 folders of loose objects, like git's own `gc --auto`. */
 export async function looksUntidy({ gitdir }: Repository): Promise<boolean> {
   const names = (folder: string) => readdir(join(gitdir, 'objects', folder)).catch(() => []);
   const [loose, packs] = await Promise.all([names('17'), names('pack')]);

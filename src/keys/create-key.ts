@@ -17,15 +17,15 @@ export interface CreateKeyInput {
   readonly expiresAt?: string | undefined;
 }
 
-/** What a deploy key may do with git, as a role. */
+/** The role that a deploy key's access maps to. */
 const DEPLOY_ROLES = { read: 'viewer', write: 'editor' } as const;
 
-/** Mints a key. It answers the key itself this once: only its hash is kept. */
+/** Mints a key. The response is the only place where the key appears: the database has its hash. */
 export async function createKey(deps: Deps, caller: Caller, input: CreateKeyInput): Promise<Minted> {
   requireOwnTenant(caller, input.tenant);
   const expiresAt = input.expiresAt === undefined ? null : new Date(input.expiresAt);
   if (expiresAt && expiresAt.getTime() <= deps.clock.now())
-    throw new Refusal('refused', 'expiresAt: this time is past; name one that is to come, or leave it out');
+    throw new Refusal('refused', 'expiresAt: this time is in the past; give a future time, or leave it out');
   return deps.db.transaction(async (sql) => {
     const deploy = await deployOf(sql, caller, input);
     const role = deploy ? DEPLOY_ROLES[deploy.access] : (input.role ?? 'editor');
@@ -49,11 +49,11 @@ export async function createKey(deps: Deps, caller: Caller, input: CreateKeyInpu
 async function deployOf(sql: Sql, caller: Caller, { workspace, access, role }: CreateKeyInput) {
   if (workspace === undefined && access === undefined) return null;
   if (workspace === undefined)
-    throw new Refusal('refused', 'workspace: a deploy key needs the one it is for, beside access');
+    throw new Refusal('refused', 'workspace: a deploy key needs a workspace as well as access');
   const { id } = await findWorkspace(sql, caller, workspace);
   await requireNoPreview(sql, id, 'keys');
   if (access === undefined)
-    throw new Refusal('refused', 'access: a deploy key needs read or write, beside its workspace');
+    throw new Refusal('refused', 'access: a deploy key needs read or write as well as its workspace');
   if (role !== undefined) throw new Refusal('refused', 'role: a deploy key has access instead; leave role out');
   return { workspace: id, access };
 }

@@ -10,7 +10,7 @@ export interface KeyRow {
   readonly createdAt: Date;
   readonly lastUsedAt: Date | null;
   readonly expiresAt: Date | null;
-  /** Of a deploy key: the workspace's name. */
+  /** The workspace's name; only for a deploy key. */
   readonly workspace: string | null;
   readonly access: NonNullable<KeyBody['access']> | null;
 }
@@ -21,7 +21,7 @@ export const KEY_COLUMNS = `k.id, k.label, k.tenant_id AS tenant, k.role, k.pref
 
 /**
  * SQL, with `k`, its workspace `w`, its account `t` and its minter `m`: the names of the workspaces that a key can
- * reach, by its own scope or by its minter's; null means all of them.
+ * access, by its own scope or by its minter's; null means all of them.
  */
 export const KEY_REACH = `CASE WHEN k.workspace IS NOT NULL THEN ARRAY[w.name]
   WHEN m.id IS NULL OR t.owner_id = m.id OR m.all_workspaces THEN NULL ELSE m.workspaces END`;

@@ -14,8 +14,8 @@ export interface ListKeysInput {
 }
 
 /**
- * The keys that were not revoked, newest first, expired ones among them. A caller who is restricted to some workspaces
- * sees the keys that reach no other one.
+ * The keys that were not revoked, newest first, including expired ones. A caller whose access is limited to some
+ * workspaces sees only the keys that are limited to these.
  */
 export async function listKeys(deps: Pick<Deps, 'db'>, caller: Caller, input: ListKeysInput): Promise<KeyList> {
   requireOwnTenant(caller, input.tenant);

@@ -7,9 +7,9 @@ import { requireOwnTenant } from './find-tenant.js';
 import { KEY_OWNERS, KEY_REACH } from './key-view.js';
 
 /**
- * Revokes a key: it is refused from the next request on, in every process, since each asks the database. A caller who is
- * restricted to some workspaces revokes keys that reach no other one: a key that reaches more of them is refused, and
- * one that reaches none of them is not there for the caller.
+ * Revokes a key. Every process refuses it from the next request on, since each request reads the key's row. A caller
+ * whose access is limited to some workspaces may revoke only keys limited to these: a key with access to more is
+ * refused as forbidden, and one with access to none of them as missing.
  */
 export async function revokeKey(
   deps: Pick<Deps, 'db'>,

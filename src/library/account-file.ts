@@ -13,7 +13,7 @@ export function touchesAccount(before: Files, after: Files): boolean {
   return before.get(ACCOUNT_FILE)?.sha !== after.get(ACCOUNT_FILE)?.sha;
 }
 
-/** The library is the editors' to change, and what the account itself says the admins'. */
+/** Editors may change the library, but only admins the account's own file. */
 export function requireAccountAdmin(caller: Caller): void {
   if (atLeast(caller.role, 'admin')) return;
   throw new Refusal('forbidden', `needs role admin to change ${ACCOUNT_FILE}, which holds the account’s defaults`, {
@@ -21,7 +21,7 @@ export function requireAccountAdmin(caller: Caller): void {
   });
 }
 
-/** What the account's file says, read as every file of a tree is: off the event loop, within limits. No file says nothing. */
+/** Reads and checks the account's file in a check worker, like any file of a tree. A missing file counts as empty. */
 export async function checkAccountFile(
   { checker, net }: Deps,
   files: ReadonlyMap<string, PreparedFile>,
@@ -36,7 +36,7 @@ export async function checkAccountFile(
   return { says: workspace, issues: [...errors, ...urlIssues({ net }, urls)] };
 }
 
-/** The columns that budgets, schedules and notifications read, with the file that says them. */
+/** Writes the columns that budgets, schedules and notifications read, in the transaction that changes the file. */
 export async function writeAccount(
   sql: Sql,
   tenant: string,

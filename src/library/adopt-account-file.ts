@@ -1,11 +1,11 @@
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
 import { ACCOUNT_FILE } from '../workspaces/index.js';
-import { changeShelf } from './change-shelf.js';
+import { changeLibrary } from './change-library.js';
 
 /**
- * Takes the account's AGENTS.md into the library, where it was kept beside it: in accounts of before it had a row of
- * its own. Whoever shows or changes it asks for this first; of two at once one does it.
+ * Moves the account's AGENTS.md into the library, for accounts from a version that stored it elsewhere. Call it before
+ * the file is read or changed. Safe to call concurrently.
  */
 export async function adoptAccountFile(deps: Deps, tenant: string): Promise<void> {
   const [file] = await deps.db.query<{ content: Uint8Array }>({
@@ -14,12 +14,12 @@ export async function adoptAccountFile(deps: Deps, tenant: string): Promise<void
     values: [tenant, ACCOUNT_FILE],
   });
   if (!file) return;
-  await changeShelf(deps, serviceOf(tenant), {
+  await changeLibrary(deps, serviceOf(tenant), {
     action: 'library.adopt',
     target: ACCOUNT_FILE,
     message: `Take ${ACCOUNT_FILE} into the library`,
     via: 'edit',
-    // One that has come meanwhile is newer.
+    // A file that is in the library already is newer.
     edit: (files) => {
       const all = new Map<string, Uint8Array | { readonly sha: string }>(files);
       return files.has(ACCOUNT_FILE) ? all : all.set(ACCOUNT_FILE, file.content);

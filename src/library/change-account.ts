@@ -8,20 +8,24 @@ import { textBytes } from '../shared/text-bytes.js';
 import { setKeys } from '../workspace/index.js';
 import { ACCOUNT_FILE } from '../workspaces/index.js';
 import { adoptAccountFile } from './adopt-account-file.js';
-import { changeShelf } from './change-shelf.js';
+import { changeLibrary } from './change-library.js';
 
 /**
- * Sets keys of the account's AGENTS.md in place, as a change of the library: what is not meant stays byte for byte. The
- * file and the columns that budgets and schedules read change together. A file that would not be sound is refused.
+ * Sets keys of the account's AGENTS.md in place, as a change of the library; all other bytes stay. The file and the
+ * columns that budgets and schedules read change together. Refuses a file with errors.
  */
 export async function changeAccount(deps: Deps, caller: Caller, keys: ChangeAccount): Promise<AccountBody> {
   if (caller.workspaces !== null)
-    throw new Refusal('forbidden', 'the account’s defaults hold for every workspace, and you are narrowed to some', {
-      need: 'every workspace',
-    });
+    throw new Refusal(
+      'forbidden',
+      'the account’s defaults apply to every workspace, and your access is limited to some workspaces',
+      {
+        need: 'every workspace',
+      },
+    );
   const sent = sentKeys(keys);
   await adoptAccountFile(deps, caller.tenant);
-  await changeShelf(deps, caller, {
+  await changeLibrary(deps, caller, {
     action: 'account.change',
     target: caller.tenant,
     detail: keys,

@@ -1,25 +1,25 @@
-import type { Once } from '../accounts/index.js';
+import type { RecordAnswer } from '../accounts/index.js';
 import { checkPrecondition, type Precondition } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { blobId } from '../git/index.js';
-import { spell } from '../shared/file-content.js';
+import { encodeContent } from '../shared/file-content.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { changeShelf, type ShelfResult } from './change-shelf.js';
+import { changeLibrary, type LibraryResult } from './change-library.js';
 import { fileOf, type LibraryKind, pathIn } from './kinds.js';
 import { type LibraryFile, readLibraryFile } from './read-library-file.js';
 import { fromTemplate } from './templates.js';
 
-export interface LibraryEdit extends ShelfResult {
+export interface LibraryEdit extends LibraryResult {
   readonly path: string;
   /** The file's sha now; null when it was removed. */
   readonly sha: string | null;
 }
 
-/** The document that was created, beside what its commit changed. */
+/** The created document, with the changes of its commit. */
 export interface CreatedDocument extends LibraryEdit, Pick<LibraryFile, 'size' | 'writtenBy' | 'updatedAt'> {
   readonly sha: string;
-  /** Text, or base64 where it is not text. */
+  /** The content as text, or as base64 if it is not text. */
   readonly content?: string;
   readonly contentBase64?: string;
 }
@@ -32,18 +32,18 @@ export interface NewDocument {
   /** When left out, the template's. */
   readonly content?: Uint8Array | undefined;
   readonly template?: string | undefined;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
-/** A new document of the library. Refuses `conflict` when its place is taken. */
+/** Creates a document in the library. Refuses `conflict` when the path is taken. */
 export async function createLibraryFile(deps: Deps, caller: Caller, input: NewDocument): Promise<CreatedDocument> {
-  const { kind, name, template, once } = input;
+  const { kind, name, template, recordAnswer } = input;
   const path = placeOf(input);
   if (input.content !== undefined && template !== undefined)
     throw new Refusal('refused', 'give content or a template, not both', { code: 'invalid' });
   const content = input.content ?? fromTemplate(kind, name ?? nameIn(path), template);
-  let made: Omit<CreatedDocument, keyof ShelfResult> | undefined;
-  const result = await changeShelf(deps, caller, {
+  let made: Omit<CreatedDocument, keyof LibraryResult> | undefined;
+  const result = await changeLibrary(deps, caller, {
     action: 'library.create',
     target: path,
     message: `Add ${path}`,
@@ -52,7 +52,7 @@ export async function createLibraryFile(deps: Deps, caller: Caller, input: NewDo
       if (files.has(path)) throw new Refusal('conflict', `${path} is in the library already; change it with PUT`);
       return new Map<string, Uint8Array | { readonly sha: string }>(files).set(path, content);
     },
-    also: async (sql) => {
+    inTransaction: async (sql) => {
       const {
         sha,
         size,
@@ -60,9 +60,9 @@ export async function createLibraryFile(deps: Deps, caller: Caller, input: NewDo
         updatedAt,
         content: bytes,
       } = await readLibraryFile({ db: sql }, caller, { kind, path });
-      made = { path, sha, size, writtenBy, updatedAt, ...spell(bytes) };
+      made = { path, sha, size, writtenBy, updatedAt, ...encodeContent(bytes) };
     },
-    once: once && ((sql, answer) => once(sql, { ...(answer as object), ...made })),
+    recordAnswer: recordAnswer && ((sql, answer) => recordAnswer(sql, { ...(answer as object), ...made })),
   });
   if (made === undefined) throw new Error(`nothing was written for ${path}`);
   return { ...result, ...made };
@@ -92,7 +92,7 @@ export async function writeLibraryFile(
   { kind, path: given, content, expect }: Target & { readonly content: Uint8Array },
 ): Promise<LibraryEdit> {
   const path = pathIn(kind, given);
-  const result = await changeShelf(deps, caller, {
+  const result = await changeLibrary(deps, caller, {
     action: 'library.write',
     target: path,
     message: `Edit ${path}`,
@@ -105,14 +105,14 @@ export async function writeLibraryFile(
   return { ...result, path, sha: blobId(content) };
 }
 
-/** Removes one file, or a folder with all that is in it: a skill, a tool with its files. */
+/** Removes one file, or a folder with all its files, such as a skill. */
 export async function removeLibraryFile(
   deps: Deps,
   caller: Caller,
   { kind, path: given, expect }: Target,
 ): Promise<LibraryEdit> {
   const path = pathIn(kind, given);
-  const result = await changeShelf(deps, caller, {
+  const result = await changeLibrary(deps, caller, {
     action: 'library.remove',
     target: path,
     message: `Remove ${path}`,

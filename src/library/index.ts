@@ -1,6 +1,6 @@
 export { adoptAccountFile } from './adopt-account-file.js';
 export { changeAccount } from './change-account.js';
-export { requireWholeAccount } from './change-shelf.js';
+export { requireWholeAccount } from './change-library.js';
 export { createLibraryFile, removeLibraryFile, writeLibraryFile } from './edit-library.js';
 export { LIBRARY_KINDS } from './kinds.js';
 export { listLibraryChanges, readLibraryChange } from './library-history.js';

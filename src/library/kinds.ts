@@ -22,7 +22,7 @@ const FILE_OF = {
   scripts: (name) => `scripts/${name}`,
 } as const satisfies Record<LibraryKind, (name: string) => string>;
 
-/** Names are those of the format; a script's has its ending, too. */
+/** Refuses a name that the format does not allow. A script's name includes its extension. */
 export function fileOf(kind: LibraryKind, name: string): string {
   const [stem = '', ...ending] = kind === 'scripts' ? name.split('.') : [name];
   if (!isName(stem) || ending.some((part) => !/^[a-z0-9]{1,16}$/.test(part))) {
@@ -35,7 +35,7 @@ export function fileOf(kind: LibraryKind, name: string): string {
   return FILE_OF[kind](name);
 }
 
-/** Where a copy nearer to an agent would be, in the workspace or, behind `agents/<agent>/`, of an agent alone. */
+/** The paths whose files take precedence over this one, in the workspace or below `agents/<agent>/`. */
 export function nearerPaths(path: string): readonly string[] {
   const [, tool] = /^tools\/([^/]+?)(?:\.md|\/tool\.md)$/.exec(path) ?? [];
   if (tool !== undefined) return [`tools/${tool}.md`, `tools/${tool}/tool.md`];

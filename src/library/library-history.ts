@@ -3,7 +3,7 @@ import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
 import { libraryId } from '../workspaces/index.js';
 
-/** Who changed what of the library, newest first. */
+/** The history of the library, newest first. */
 export function listLibraryChanges(
   deps: Deps,
   caller: Caller,

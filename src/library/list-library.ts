@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import { keyCursors, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
-import { readLiveShelf } from '../workspaces/index.js';
+import { readLiveLibrary } from '../workspaces/index.js';
 import { type LibraryKind, nearerPaths } from './kinds.js';
 
 const cursors = keyCursors('library');
@@ -13,9 +13,9 @@ export interface LibraryItem {
   readonly sha: string;
   readonly size: number;
   readonly updatedAt: string;
-  /** Agents that have it, in the workspaces that the caller sees. */
+  /** The agents that use it, in the workspaces that the caller may see. */
   readonly grantedBy: readonly { readonly workspace: string; readonly agent: string }[];
-  /** Nearer copies, which agents there have in its place. */
+  /** Copies that take precedence over it in their workspaces. */
   readonly shadowedIn: readonly { readonly workspace: string; readonly path: string }[];
 }
 
@@ -25,14 +25,14 @@ export interface LibraryList {
   readonly revision: string | null;
 }
 
-/** The files of one kind, with who has them and where a nearer copy stands in their place. */
+/** The files of one kind, with the agents that use them and the copies that take precedence over them. */
 export async function listLibrary(
   deps: Pick<Deps, 'db'>,
   caller: Caller,
   { kind, ...input }: PageInput & { readonly kind: LibraryKind },
 ): Promise<LibraryList> {
-  const live = await readLiveShelf(deps.db, caller.tenant);
-  const said = new Map((live.index?.entries ?? []).map((entry) => [entry.path, entry]));
+  const live = await readLiveLibrary(deps.db, caller.tenant);
+  const entries = new Map((live.index?.entries ?? []).map((entry) => [entry.path, entry]));
   const all = [...live.source.keys()].filter((path) => path.startsWith(`${kind}/`));
   const { page: paths, next } = cursors.pageOfAll(all, input, (path) => path);
   const grants = await readGrants(deps, caller);
@@ -43,8 +43,8 @@ export async function listLibrary(
     const near = new Set(nearerPaths(path));
     return {
       path,
-      name: said.get(path)?.name ?? path,
-      description: said.get(path)?.description ?? '',
+      name: entries.get(path)?.name ?? path,
+      description: entries.get(path)?.description ?? '',
       sha: entry.sha,
       size: entry.size,
       updatedAt: entry.at,
@@ -67,7 +67,7 @@ interface Grant {
   readonly path: string;
 }
 
-/** What each agent's plan names of the library: tools and their programs, skills, pinned documents. */
+/** The library files that each agent's plan refers to: tools and their programs, skills, pinned documents. */
 function readGrants({ db }: Pick<Deps, 'db'>, { tenant, workspaces }: Caller): Promise<Grant[]> {
   return db.query<Grant>({
     name: 'library-grants',

@@ -2,7 +2,7 @@ import type { Sql } from '../db/contract.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import type { Issue } from '../workspace/index.js';
-import { type ManifestEntry, readBlobs, readLiveShelf } from '../workspaces/index.js';
+import { type ManifestEntry, readBlobs, readLiveLibrary } from '../workspaces/index.js';
 import { type LibraryKind, pathIn } from './kinds.js';
 
 export interface LibraryFile {
@@ -22,7 +22,7 @@ export async function readLibraryFile(
   { kind, path: given }: { readonly kind: LibraryKind; readonly path: string },
 ): Promise<LibraryFile> {
   const path = pathIn(kind, given);
-  const live = await readLiveShelf(deps.db, caller.tenant);
+  const live = await readLiveLibrary(deps.db, caller.tenant);
   const entry = live.source.get(path);
   if (!entry) throw notFound('file');
   const { sha, size, by, at } = entry;

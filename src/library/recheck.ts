@@ -8,9 +8,9 @@ export interface CheckedWorkspace {
   readonly name: string;
   /** The revision that was checked. */
   readonly seq: number;
-  /** What it would run by; null when the new library breaks it, or when it was broken before. */
+  /** Its plans with the new library; null when the workspace has errors with it. */
   readonly plans: Workspace['plans'] | null;
-  /** What would be wrong with it, that is not wrong now. */
+  /** The errors that the new library would cause. */
   readonly errors: readonly Issue[];
 }
 
@@ -21,12 +21,12 @@ interface Candidate {
   readonly isPreview: boolean;
 }
 
-/** As many are read at once as the checker has workers. In a transaction one: it has one connection, and one query at a time. */
+/** The number of checker workers. In a transaction only one runs at a time, since it has one connection. */
 const AT_ONCE = 2;
 
 /**
- * Reads every workspace of the account against a library that is to be. `known` are those that were read before: they
- * are read again only when another revision of theirs is live.
+ * Checks every workspace of the account with a new library. A result in `known` is reused while the same revision of its
+ * workspace is live.
  */
 export async function recheckWorkspaces(
   deps: Deps,
@@ -71,9 +71,9 @@ async function recheck(
   const { workspace, issues } = await prepareTree(deps, files, { ...reach, library: wanted });
   const place = { id: candidate.id, name: candidate.name, seq: live.seq };
   if (workspace) return { ...place, plans: workspace.plans, errors: [] };
-  // A branch that somebody tries out keeps nobody from changing what is everybody's: it goes on by its plans of before.
+  // A preview does not block a change of the shared library. Its runs keep the previous plans.
   if (candidate.isPreview) return { ...place, plans: null, errors: [] };
-  // What another release refuses, say, is no fault of this change, and must not keep the library as it is for ever.
+  // Errors that exist with the current library too are not caused by this change, and must not block it.
   const before = await prepareTree(deps, files, reach);
   return { ...place, plans: null, errors: before.workspace ? issues.filter(isError) : [] };
 }

@@ -10,15 +10,15 @@ interface PlansNow {
 }
 
 /**
- * Keeps the plans that a library makes different, for the workspaces' live revisions; answers the names of those
- * workspaces. New runs find them with the library's revision, and runs that began before do not.
+ * Stores the plans of live revisions that differ with the new library, and returns the names of their workspaces. New
+ * runs find them by the library's revision; running ones keep their plans.
  */
 export async function storeChangedPlans(
   sql: Sql,
   librarySeq: number,
   checked: readonly CheckedWorkspace[],
 ): Promise<readonly string[]> {
-  // A workspace that is being deleted meanwhile is waited for, and then is not there: nothing is left behind for it.
+  // Waits for a concurrent deletion, after which the workspace is missing here and gets no plans.
   const there = await sql.query<{ id: string }>({
     name: 'workspaces-to-plan',
     text: 'SELECT id FROM workspace WHERE id = ANY($1) ORDER BY id FOR SHARE',

@@ -7,7 +7,7 @@ const TOOL_HEAD = (name: string) => `---\nname: ${name}\ndescription: What ${nam
 const script = (head: string) => (): string =>
   `${head}\n# Arguments come as JSON on standard input; the answer goes to standard output.\n`;
 
-/** What a new document begins with; the first of a kind is the one that is taken when none is named. */
+/** The templates of new documents. The first of each kind is the default. */
 const TEMPLATES = {
   tools: {
     script: (name) =>
@@ -33,7 +33,7 @@ export function fromTemplate(kind: LibraryKind, name: string, wanted: string | u
   const [first = ''] = templates.keys();
   const template = templates.get(wanted ?? first);
   if (!template) {
-    throw new Refusal('refused', `template: for ${kind} there is ${[...templates.keys()].join(', ')}`, {
+    throw new Refusal('refused', `template: for ${kind} use ${[...templates.keys()].join(', ')}`, {
       code: 'library/no-template',
     });
   }

@@ -3,14 +3,14 @@ export interface Mail {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** The same for the same mail: a provider that knows it sends that once. */
+  /** The same for each try, so that a provider that knows it sends the mail only once. */
   readonly id: string;
 }
 
-/** A program wrote it, and nobody's machine is to answer (RFC 3834). */
+/** Marks the mail as sent by a program, so that auto-responders stay silent (RFC 3834). */
 export const MAIL_HEADERS = { 'Auto-Submitted': 'auto-generated' } as const;
 
 export type MailOutcome =
   | { readonly sent: true }
-  /** `final`: this mail will not be taken at another time either, whatever is mended here. */
+  /** `final`: the mail will never be accepted, so no retry. */
   | { readonly sent: false; readonly reason: string; readonly final: boolean };

@@ -1,4 +1,4 @@
-/** The part of nodemailer that is used here; it ships no types. */
+/** The part of nodemailer that the service uses; the package has no types. */
 declare module 'nodemailer' {
   interface SmtpOptions {
     readonly url: string;

@@ -6,13 +6,14 @@ import { sendSmtp } from './send-smtp.js';
 /** The account's key for its mail provider. */
 const SECRET = 'EMAIL_API_KEY';
 const TIMEOUT_MS = 10_000;
-/** The mail itself is at fault, and not the key, the quota or the moment. */
+/** The statuses that reject the mail itself, not the key or the quota. */
 const FINAL = new Set([400, 413, 422]);
 
 /**
- * Sends one mail through the HTTP API of the account's mail provider, under the account's own key. The wire is that of
- * Resend (https://resend.com/docs/api-reference/emails/send-email): a bearer key, and JSON of from, to, subject, text and
- * html. An account without a key sends through the operator's SMTP server, where there is one. Never throws: what kept it from being sent is the outcome, as a sentence for people.
+ * Sends one mail through the HTTP API of the account's mail provider, with the account's own key. The wire format is
+ * Resend's (https://resend.com/docs/api-reference/emails/send-email): a bearer key, and JSON of from, to, subject, text
+ * and html. An account without a key uses the operator's SMTP server, if there is one. Never throws: a failure is the
+ * outcome, as a sentence for people.
  */
 export async function sendMail(deps: Deps, tenant: string, mail: Mail): Promise<MailOutcome> {
   const { apiUrl, from, smtpUrl } = deps.config.email;
@@ -49,7 +50,7 @@ async function keyOf(deps: Deps, tenant: string): Promise<Key> {
     if (!secret) return { none: true };
     return failed(`the secret ${SECRET} is of shape ${secret.shape}: store it as value or api`);
   } catch {
-    return failed(`the secret ${SECRET} cannot be opened: store it anew`);
+    return failed(`the secret ${SECRET} cannot be decrypted: store it again`);
   }
 }
 

@@ -5,7 +5,10 @@ import { MAIL_HEADERS, type Mail, type MailOutcome } from './mail.js';
 
 const TIMEOUT_MS = 15_000;
 
-/** Sends one mail through the operator's SMTP server. Its text is all there is of it: nothing is read from files or fetched. */
+/**
+ * Sends one mail through the operator's SMTP server. The mail has inline text only: nothing is read from files or
+ * fetched.
+ */
 export async function sendSmtp(url: string, from: string, { id, to, subject, text, html }: Mail): Promise<MailOutcome> {
   const transport = createTransport({
     url,
@@ -36,15 +39,16 @@ export async function sendSmtp(url: string, from: string, { id, to, subject, tex
   }
 }
 
-/** Whether a password would cross a network: then the server must offer STARTTLS, which who listens could strip. */
+/** True when a password would cross a network. The server must then offer STARTTLS, which an attacker could strip. */
 export function needsTls(url: string): boolean {
   const { protocol, username, hostname } = new URL(url);
   return protocol === 'smtp:' && username !== '' && !isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'));
 }
 
 /**
- * A reply 5yz to the recipient or the message is for good (RFC 5321, 4.2.1). One of 53z is about the credentials, and
- * one to the sender's address about what the operator has set: these can be mended, as can a server that is away.
+ * A reply 5yz to the recipient or the message is permanent (RFC 5321, 4.2.1). A reply 53z concerns the credentials, and
+ * one to the sender's address the configuration: the operator can fix these, so they are retried, like a server that is
+ * down.
  */
 function isFinal(error: unknown): boolean {
   const { command, responseCode } = error as { readonly command?: unknown; readonly responseCode?: unknown };

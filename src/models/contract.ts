@@ -1,17 +1,20 @@
 import type { JsonObject } from '../shared/json.js';
 
-/** A model a call may use: an entry of the operator's file, or a provider's model by id. */
+/** A model that a call may use: an entry of the operator's file, or a provider's model by id. */
 export interface ResolvedModel {
-  /** What people named: an alias or `<provider>/<model>`. */
+  /** The requested name: an alias or `<provider>/<model>`. */
   readonly name: string;
   readonly provider: ProviderKind;
-  /** The configured entry that serves it (an operator's alias, a provider's name, `SERVICE_LLM_MODEL`); `name` when left out. */
+  /**
+   * The configured entry that serves it (an operator's alias, a provider's name, `SERVICE_LLM_MODEL`); defaults to
+   * `name`.
+   */
   readonly via?: string;
   /** The model's id at the provider. */
   readonly id: string;
   /** Context window in tokens. */
   readonly contextTokens: number;
-  /** Nano-USD a token; null when no price is known, which is never the same as free. */
+  /** Nano-USD a token; null when the price is unknown, which never means free. */
   readonly price: {
     readonly input: number;
     readonly output: number;
@@ -35,7 +38,7 @@ export type ChatMessage =
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
-  /** Parsed arguments; null when the provider sent what is no JSON object, then `raw` tells. */
+  /** Parsed arguments; null when the provider sent something other than a JSON object, which is then in `raw`. */
   readonly args: JsonObject | null;
   readonly raw?: string;
 }
@@ -61,34 +64,37 @@ export interface ModelRequest {
   readonly tools: readonly ToolSpec[];
   readonly temperature?: number;
   readonly maxOutputTokens?: number;
-  /** Unique to this call: sent to providers that take one. */
+  /** Unique to this call; sent to providers that accept one. */
   readonly idempotencyKey: string;
-  /** The schema that a JSON answer must match. The prompt tells models; the scripted provider answers an instance of it. */
+  /**
+   * The schema that a JSON answer must match. Models get it in the prompt; the scripted provider answers with an
+   * instance of it.
+   */
   readonly schema?: JsonObject;
-  /** What the scripted provider goes by; others ignore it. */
+  /** The place in the run that the scripted provider matches; others ignore it. */
   readonly script?: ScriptPlace;
   readonly signal: AbortSignal;
   /** Called with each piece of text as it comes. */
   readonly onDelta?: (text: string) => void;
 }
 
-/** Where a run stands, for `script.yaml`. */
+/** The place in a run, for `script.yaml`. */
 export interface ScriptPlace {
   /** The text of the agent's script.yaml; null when it has none. */
   readonly yaml: string | null;
   readonly agent: string;
-  /** A summary of older turns is none of the script's turns. */
+  /** `summary` marks a summary of older turns, which is not one of the script's turns. */
   readonly purpose?: 'turn' | 'summary';
   readonly step: string;
   /** The step's id in earlier versions, where it is another one: scripts may still use it. */
   readonly oldStep?: string | undefined;
   /** From 1. */
   readonly round: number;
-  /** How many turns the transcript holds already, as in the journal: the first turn is 0. The script itself says 1. */
+  /** Number of turns in the transcript, as in the journal: the first turn is 0. In the script it is 1. */
   readonly turn: number;
-  /** Which try of this turn it is, from 1. */
+  /** The try of this turn, from 1. */
   readonly attempt?: number;
-  /** The step's instruction and the run's input; without them they are read from the first user message. */
+  /** The step's instruction and the run's input; when left out, they are read from the first user message. */
   readonly instruction?: string;
   readonly input?: string;
 }
@@ -104,12 +110,12 @@ export interface ModelReply {
   readonly calls: readonly ToolCall[];
   readonly finish: 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'other';
   readonly usage: ModelUsage;
-  /** True when the provider told no believable token counts, so that `usage` is reckoned from lengths. */
+  /** True when the provider sent no credible token counts, so that `usage` is estimated from lengths. */
   readonly estimated: boolean;
-  /** Nano-USD; null when no price is known. */
+  /** Nano-USD; null when the price is unknown. */
   readonly costNano: bigint | null;
   readonly costSource: 'provider' | 'operator' | 'table' | 'none';
-  /** Kept with the transcript and sent back to the same provider (reasoning signatures and such). */
+  /** Stored with the transcript and sent back to the same provider, such as reasoning signatures. */
   readonly opaque?: JsonObject;
 }
 
@@ -121,19 +127,19 @@ export type ModelErrorKind =
   | 'aborted';
 
 export interface ModelErrorDetails {
-  /** What the provider asked for, in ms; for a circuit, until its next probe. */
+  /** The wait that the provider asks for, in ms; for a circuit, until its next probe. */
   readonly retryAfterMs?: number | null;
-  /** True when the request itself was refused: another model would be sent the same. */
+  /** True when the request itself was refused, so that another model would refuse it too. */
   readonly ours?: boolean;
-  /** True when nobody was asked, since the endpoint's circuit is open. */
+  /** True when no request was sent, since the endpoint's circuit is open. */
   readonly circuit?: boolean;
-  /** What happened without the provider's words, which may repeat what it was sent: for pages that everybody may read. */
+  /** The error without the provider's text, which may repeat parts of the request: for public pages. */
   readonly brief?: string;
-  /** What a call that broke off within its answer is reckoned to cost; null when nothing of an answer came. */
+  /** Estimated cost of a call that broke off within its answer; null when no part of an answer came. */
   readonly cut?: CutUsage | null;
 }
 
-/** Reckoned from what was sent and what came, unless the provider told counts before it broke off. */
+/** Estimated from the request and the partial answer, unless the provider sent counts before it broke off. */
 export type CutUsage = Pick<ModelReply, 'usage' | 'costNano' | 'costSource'>;
 
 export class ModelError extends Error {
@@ -158,31 +164,33 @@ export class ModelError extends Error {
   }
 }
 
-/** An endpoint whose last calls failed, as this process knows it. Times are ms since 1970. */
+/** An endpoint whose last calls failed, as seen by this process. Times are ms since 1970. */
 export interface EndpointHealth {
   readonly endpoint: string;
-  /** True while its circuit is open: it is not asked. */
+  /** True while its circuit is open and no calls are made. */
   readonly open: boolean;
-  /** Of the first of its failures in a row. */
+  /** Time of the first failure in the row. */
   readonly since: number;
-  /** When it is asked again; null while the circuit is closed. */
+  /** Time of the next try; null while the circuit is closed. */
   readonly until: number | null;
-  /** Without the provider's words and without keys. */
+  /** Without the provider's text and without keys. */
   readonly lastError: string;
 }
 
 export interface Models {
   /**
-   * The models to try, in order, for a name (alias of the workspace, alias of the operator, `<provider>/<model>`)
-   * or for the default when it is null. Throws a Refusal `refused` whose text says what to configure.
+   * The models to try, in order, for a name (alias of the workspace, alias of the operator, `<provider>/<model>`) or
+   * for the default when it is null. Throws a Refusal `refused` whose text says what to configure.
    */
   resolve(name: string | null, aliases: Readonly<Record<string, readonly string[]>>): readonly ResolvedModel[];
-  /** One call, streamed. Throws ModelError only. */
+  /** Makes one call, streamed. Throws ModelError only. */
   call(request: ModelRequest): Promise<ModelReply>;
-  /** How long one call is waited for while its providers fail in passing, in ms. */
+  /** How long a call may wait while its providers fail with transient errors, in ms. */
   readonly waitMs: number;
-  /** For `ref/model` at deploy. `any`: every name resolves. `providers`: those that `<provider>/<model>` can name now. */
+  /**
+   * For `ref/model` at deploy. `any`: every name resolves. `providers`: those that `<provider>/<model>` can name now.
+   */
   known(): { readonly aliases: readonly string[]; readonly providers: readonly string[]; readonly any: boolean };
-  /** Endpoints whose last call failed, for healthz and observe; one that answers is none of them. */
+  /** Endpoints whose last call failed, for healthz and observe. */
   failing(): readonly EndpointHealth[];
 }

@@ -10,13 +10,13 @@ const TOTAL_MS = 30 * 60_000;
 const OPEN_MS = 30_000;
 
 interface ModelsDeps extends Pick<Deps, 'config' | 'log' | 'clock'> {
-  /** After how much silence a stream is given up; `idleSeconds` of the models file is a model's own. */
+  /** Silence after which a stream is abandoned, unless the model's entry sets `idleSeconds`. */
   readonly idleMs?: number;
-  /** How long an endpoint that fails is left alone. */
+  /** How long no calls are made to an endpoint that fails. */
   readonly openMs?: number;
 }
 
-/** The models that are configured. Throws an Error that names every fault of SERVICE_MODELS_FILE. */
+/** Creates the port for the configured models. Throws an Error that names every fault of SERVICE_MODELS_FILE. */
 export function createModels({ config, log, clock, idleMs = IDLE_MS, openMs = OPEN_MS }: ModelsDeps): Models {
   const catalogue = readCatalogue(config.models);
   const totalMs = config.models.callTimeoutMs ?? TOTAL_MS;

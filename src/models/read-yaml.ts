@@ -5,7 +5,7 @@ import { errorMessage } from '../shared/refusal.js';
 
 export interface YamlFile {
   readonly value: unknown;
-  /** The line of what stands at a path, or of the nearest thing around it: what is missing is told where it is missing. */
+  /** The line of the value at a path, or of its nearest existing parent. */
   lineOf(path: readonly PropertyKey[]): number;
 }
 
@@ -16,7 +16,7 @@ export function readYaml(text: string, path: string): YamlFile {
   const faults = document.errors.map(
     (error) => `line ${lines.linePos(error.pos[0]).line}: ${firstLine(error.message)}`,
   );
-  if (faults.length > 0) throw new Error(`${path} is no valid YAML: ${faults.join('; ')}`);
+  if (faults.length > 0) throw new Error(`${path} is not valid YAML: ${faults.join('; ')}`);
   return {
     value: toValue(document, path),
     lineOf: (at) => lines.linePos(offsetOf(document, at)).line,
@@ -27,11 +27,11 @@ function toValue(document: Document, path: string): unknown {
   try {
     return withDoubles(document.toJS());
   } catch (error) {
-    throw new Error(`${path} is no valid YAML: ${errorMessage(error)}`);
+    throw new Error(`${path} is not valid YAML: ${errorMessage(error)}`);
   }
 }
 
-/** Integers are numbers where a double holds them. */
+/** Converts bigints to numbers where a double holds them. */
 function withDoubles(value: unknown): unknown {
   if (typeof value === 'bigint') return exactInteger(value);
   if (Array.isArray(value)) return value.map(withDoubles);

@@ -11,12 +11,11 @@ const MAX_LENGTH = 8_192;
 const LOCALHOST = /(^|\.)localhost\.?$/;
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
-/** The address, when it may be asked as far as can be told without asking. Throws NetError. */
+/** The parsed URL, if the checks that need no connection allow it. Throws NetError. */
 export function checkUrl(text: string, allow: AllowHosts, { httpsOnly = false }: Pick<NetRequest, 'httpsOnly'>): URL {
   if (text.length > MAX_LENGTH) throw new NetError('bad-url', `the address has over ${MAX_LENGTH} characters`);
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null)
-    throw new NetError('bad-url', 'this is no address: write it whole, such as https://example.com/path');
+  if (url === null) throw new NetError('bad-url', 'invalid URL: write the whole URL, such as https://example.com/path');
   if (DEFAULT_PORTS[url.protocol] === undefined)
     throw new NetError('bad-url', `addresses of "${url.protocol}" are not asked: use https`);
   if (url.username !== '' || url.password !== '')

@@ -56,7 +56,7 @@ function open(url: URL, { port, addresses, signal }: Place): Promise<Socket> {
     };
     const timer = setTimeout(onLate, CONNECT_MS);
     signal?.addEventListener('abort', onStop, { once: true });
-    // Stays: a socket whose error nobody hears would end the process.
+    // Keep this listener: an `error` event without a listener ends the process.
     socket.on('error', fail);
     socket.once('connect', () => {
       leave();
@@ -66,7 +66,7 @@ function open(url: URL, { port, addresses, signal }: Place): Promise<Socket> {
   });
 }
 
-/** A resolver hears no signal and knows no time: it is left to itself. */
+/** A DNS lookup has neither cancellation nor a timeout: a late result is ignored. */
 function untilLate<T>(work: Promise<T>, host: string, signal: AbortSignal | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
     const onStop = () => reject(new NetError('stopped', 'the connection was stopped'));

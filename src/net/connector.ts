@@ -47,7 +47,7 @@ export async function checkedAddresses(
   return [{ address: host, family }];
 }
 
-/** One refusal for a name that does not exist and one that is private: it must not tell which names a network has. */
+/** The same error for an unknown name and a private one, so that it does not reveal which names a network has. */
 async function namedAddresses(url: URL, allow: AllowHosts, resolve: Resolve): Promise<readonly LookupAddress[]> {
   const addresses = await resolve(hostOf(url)).catch((error: NodeJS.ErrnoException) => {
     if (isUnresolved(error.code ?? '')) return [];

@@ -64,7 +64,7 @@ export interface NetFault {
   readonly sent: boolean;
 }
 
-/** A connection for whoever speaks for itself: a program's, by the sandbox's proxy. */
+/** A raw TCP connection, for a program that connects through the sandbox's proxy. */
 export interface NetTarget {
   readonly host: string;
   readonly port: number;
@@ -75,20 +75,20 @@ export interface NetTarget {
 
 /**
  * The one HTTP client for addresses that users give. It connects to public addresses only: each literal and each
- * address that a name resolves to is checked at the connection itself, at each redirect anew.
+ * address that a name resolves to is checked when it connects, at each redirect again.
  */
 export interface Net {
   /** Never throws: what went wrong is the result. */
   request(request: NetRequest): Promise<NetAnswer | NetFault>;
-  /** A TCP connection under the same rules: the addresses that were checked are those that are connected to. Never throws. */
+  /** A TCP connection under the same rules: it connects only to the checked addresses. Never throws. */
   connect(target: NetTarget): Promise<{ readonly kind: 'connected'; readonly socket: Socket } | NetFault>;
   /** As `request`, for an answer that may not end: `timeoutMs` is for its head, `signal` for all of it; `redirects` is 0 without it. */
   open(request: NetRequest): Promise<NetStream | NetFault>;
-  /** The addresses of a URL's host, all of them checked: for a program that connects for itself, and is held to these. Never throws. */
+  /** The checked addresses of a URL's host, for a program that makes its own connection to exactly these. Never throws. */
   resolve(
     url: string,
     options?: Pick<NetRequest, 'httpsOnly'>,
   ): Promise<{ readonly kind: 'resolved'; readonly url: URL; readonly addresses: readonly string[] } | NetFault>;
-  /** What can be told of an address before it is asked: its form, its scheme, a literal's range. Null: nothing is wrong. */
+  /** What is wrong with a URL, as far as it shows without a request: form, scheme, range of a literal address. Null: nothing. */
   check(url: string, options?: Pick<NetRequest, 'httpsOnly'>): NetFault | null;
 }

@@ -76,7 +76,7 @@ interface Bounds {
   readonly track: { sent: boolean };
 }
 
-/** What the time cuts off is told as that, whatever broke by it. */
+/** An error that follows the timeout is reported as the timeout. */
 async function inTime<T>(
   request: NetRequest,
   late: string,
@@ -102,7 +102,7 @@ async function inTime<T>(
   }
 }
 
-/** A resolver hears no signal: it is left to itself. */
+/** A DNS lookup cannot be cancelled: its result is ignored. */
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let leave: () => void = () => undefined;
   const aborted = new Promise<never>((_resolve, reject) => {

@@ -26,7 +26,7 @@ export function toNetError(error: unknown, { host, connected }: { host: string; 
   const detail = code === '' ? errorMessage(error) : code;
   if (row) return new NetError(row[1], `${row[2](host)} (${detail})`, connected);
   return connected
-    ? new NetError('broken', `${host} broke off, or answers what is no HTTP (${detail})`, true)
+    ? new NetError('broken', `${host} closed the connection or sent an invalid HTTP response (${detail})`, true)
     : new NetError('unreachable', `${host} does not answer (${detail})`);
 }
 

@@ -9,15 +9,15 @@ const OURS = new Set([
   ...['host', 'content-length', 'accept-encoding', 'connection', 'keep-alive', 'proxy-connection', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade', 'expect'],
 ]);
-/** What may go along to another origin: it says what is sent and wanted, and is no credential under whatever name. */
+/** Headers that may be sent to another origin: they describe the content and cannot carry a credential. */
 const NEUTRAL = new Set(['accept', 'accept-language', 'content-type', 'content-language', 'user-agent']);
 
-/** The headers in lower case. A value that a header cannot carry is refused without being told. */
+/** The headers in lower case. The error for an invalid value does not repeat it. */
 export function checkHeaders(headers: HeaderMap): HeaderMap {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => {
       const lower = name.toLowerCase();
-      if (!NAME.test(name)) throw new NetError('bad-request', `${JSON.stringify(name)} is no name of a header`);
+      if (!NAME.test(name)) throw new NetError('bad-request', `invalid header name ${JSON.stringify(name)}`);
       if (OURS.has(lower)) throw new NetError('bad-request', `the header ${name} is set by the service: leave it out`);
       if (!VALUE.test(value))
         throw new NetError(
@@ -37,7 +37,7 @@ export function bodilessHeaders(headers: HeaderMap): HeaderMap {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('content-')));
 }
 
-/** What the other side sent; a value that is no header's is left out. */
+/** The received headers, without invalid values. */
 export function toHeaders(raw: Readonly<Record<string, string | string[] | undefined>>): Headers {
   const headers = new Headers();
   for (const [name, values] of Object.entries(raw)) {

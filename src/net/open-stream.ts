@@ -12,8 +12,8 @@ import { requireWithin } from './within.js';
 export type StreamRules = Omit<HopRules, 'readsRedirects'> & { readonly agent: string };
 
 /**
- * One request whose answer is handed over as it comes; its connection ends with the body. Redirects are followed as far
- * as the request asks for it, each hop checked anew. Throws NetError.
+ * One request whose response is streamed; its connection ends with the body. Follows as many redirects as the request
+ * allows and checks each hop. Throws NetError.
  */
 export async function openStream(request: NetRequest, rules: StreamRules): Promise<NetStream> {
   const { redirects = 0 } = request;

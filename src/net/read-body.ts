@@ -38,7 +38,7 @@ export function unpack(stream: Readable, { encoding, maxBytes, host }: BodyRules
     }
   };
   const unpacked = new PassThrough();
-  // What breaks on the way is its error, told to whoever reads it.
+  // Errors on the way reach the reader of the stream.
   pipeline(stream, count, decoder(), count, unpacked, () => undefined);
   return unpacked;
 }

@@ -10,7 +10,7 @@ export interface Message {
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** Where an answer sends us, or null when it is no redirect. */
+/** The target of a redirect, or null for any other answer. */
 export function locationOf(status: number, headers: Headers): string | null {
   return REDIRECTS.has(status) ? headers.get('location') : null;
 }
@@ -20,7 +20,8 @@ export function locationOf(status: number, headers: Headers): string | null {
  * credential goes along; a body that would is refused, since it may hold one.
  */
 export function nextHop(from: URL, message: Message, { status, location }: { status: number; location: string }) {
-  if (!URL.canParse(location, from.href)) throw new NetError('redirect', `${from.host} redirects to no address`, true);
+  if (!URL.canParse(location, from.href))
+    throw new NetError('redirect', `${from.host} redirects to an invalid URL`, true);
   const url = new URL(location, from);
   const { method } = message;
   const becomesGet = (status === 303 && method !== 'HEAD') || (status < 303 && method === 'POST');

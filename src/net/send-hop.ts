@@ -32,13 +32,13 @@ export interface OpenHop {
   /** Packed, as it comes. */
   readonly body: Readable;
   readonly hasBody: boolean;
-  /** Ends the connection; again is no error. */
+  /** Ends the connection; idempotent. */
   readonly end: () => void;
 }
 
 /**
- * One request to one origin, over a connection of its own: one that was kept open may be closed by the other side
- * just now, and then nobody knows whether a POST was had. Who has the answer ends it. Throws NetError.
+ * One request to one origin, over a new connection: the peer may close a reused one at any moment, and then it is unknown
+ * whether a POST arrived. The caller ends the connection. Throws NetError.
  */
 export async function openHop(
   url: URL,
@@ -70,7 +70,7 @@ export async function openHop(
     const headers = toHeaders(answer.headers);
     const isEmpty =
       message.method === 'HEAD' || status === 204 || status === 304 || headers.get('content-length') === '0';
-    // What is left of it when it is ended early is nobody's error.
+    // Ending it early is not an error.
     body.on('error', () => undefined);
     return { status, headers, body, hasBody: !isEmpty, end };
   } catch (error) {

@@ -10,7 +10,7 @@ import { mailText } from './mail-text.js';
 import { type Sent, sendPost } from './send-post.js';
 
 export interface NotificationRow {
-  /** The same at every try: a receiver that knows it has had this one. */
+  /** The same for each try, so that receivers can drop repeated deliveries. */
   readonly id: string;
   readonly tenantId: string;
   readonly runId: string | null;
@@ -18,24 +18,24 @@ export interface NotificationRow {
   readonly channel: 'mail' | 'post';
   readonly target: string;
   readonly content: Json;
-  /** This one included. */
+  /** The number of tries, including this one. */
   readonly tries: number;
 }
 
 /** Why a mail to a member who was removed or restricted is not sent. */
 export const LOST_ACCESS = 'the recipient has lost access to the workspace';
-/** How long a try may take before another worker makes it; longer than both channels' patience. */
+/** How long a try may take before another worker may retry; longer than both channels' timeouts. */
 const LEASE_MS = 120_000;
-/** Pauses after each try that failed, in seconds: a day in all. */
+/** Pauses in seconds after each failed try: a day in all. */
 const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800] as const;
 
-/** To whom as much is being sent as may be at once. */
+/** The accounts and targets that have reached their limit of concurrent deliveries. */
 export interface Full {
   readonly tenants: readonly string[];
   readonly targets: readonly string[];
 }
 
-/** Takes the oldest one that is due, under a lease; null when there is none but for those who are full. */
+/** Claims the oldest due notification under a lease; null when there is none outside the full accounts and targets. */
 export async function claimNotification(
   { db }: Pick<Deps, 'db'>,
   { tenants, targets }: Full,
@@ -52,26 +52,28 @@ export async function claimNotification(
   return row ?? null;
 }
 
-/** Makes one try of it, and writes down what became of that. */
+/** Makes one delivery attempt and records its outcome. */
 export async function deliver(deps: Deps, row: NotificationRow): Promise<void> {
-  if (row.park !== null && !(await isOpen(deps, row.park))) return end(deps, row, 'dropped', 'it was decided before');
-  if (row.channel === 'mail' && (await hasLostAccess(deps, row))) return end(deps, row, 'dropped', LOST_ACCESS);
+  if (row.park !== null && !(await isOpen(deps, row.park)))
+    return recordOutcome(deps, row, 'dropped', 'it was decided before');
+  if (row.channel === 'mail' && (await hasLostAccess(deps, row)))
+    return recordOutcome(deps, row, 'dropped', LOST_ACCESS);
   const outcome = await send(deps, row).catch(
     (error: unknown): Sent => ({ sent: false, reason: errorMessage(error), final: false }),
   );
   if (outcome.sent) {
     failpoint('notification-sent');
-    return end(deps, row, 'sent', null);
+    return recordOutcome(deps, row, 'sent', null);
   }
   const pause = outcome.final ? undefined : PAUSES[row.tries - 1];
   if (pause === undefined) {
     deps.log.warn(
       { notification: row.id, tenant: row.tenantId, reason: outcome.reason },
-      'a notification was given up',
+      'notification failed permanently',
     );
-    return end(deps, row, 'failed', outcome.reason);
+    return recordOutcome(deps, row, 'failed', outcome.reason);
   }
-  // Up to a fifth more, so that what failed together does not come back together.
+  // Up to 20 % jitter, so that notifications that failed together do not retry together.
   const pauseMs = pause * 1_000 * (1 + Math.random() / 5);
   await deps.db.query({
     name: 'put-off-notification',
@@ -89,7 +91,7 @@ async function isOpen({ db }: Pick<Deps, 'db'>, park: string): Promise<boolean> 
   return open.length > 0;
 }
 
-/** Between the notice and its mail, which may be tried for a day, a member may be removed or restricted. */
+/** A member may be removed or restricted between the notice and its mail, which is retried for a day. */
 async function hasLostAccess({ db }: Pick<Deps, 'db'>, row: NotificationRow): Promise<boolean> {
   const { workspace } = readContent(row.content);
   const [found] = await db.query<{ id: string }>({
@@ -102,8 +104,13 @@ async function hasLostAccess({ db }: Pick<Deps, 'db'>, row: NotificationRow): Pr
   return (await withoutAccess(db, asked)).size > 0;
 }
 
-/** A try that was overtaken by another says nothing. */
-async function end({ db }: Pick<Deps, 'db'>, row: NotificationRow, state: string, why: string | null): Promise<void> {
+/** The condition on `tries` drops the outcome of a try whose lease another try took over. */
+async function recordOutcome(
+  { db }: Pick<Deps, 'db'>,
+  row: NotificationRow,
+  state: string,
+  why: string | null,
+): Promise<void> {
   await db.query({
     name: 'end-notification',
     text: `UPDATE notification SET state = $3, ended_at = now(), last_error = $4 WHERE id = $1 AND tries = $2 AND state = 'pending'`,
@@ -111,7 +118,7 @@ async function end({ db }: Pick<Deps, 'db'>, row: NotificationRow, state: string
   });
 }
 
-/** One try over its channel. */
+/** Sends a notification once over its channel. */
 export async function send(deps: Deps, row: Omit<NotificationRow, 'tries'>): Promise<Sent> {
   const content = readContent(row.content);
   return CHANNELS[row.channel](deps, row, content);
@@ -126,13 +133,13 @@ const CHANNELS = {
   },
   post: async (deps, row, content) => {
     const links = await linksOf(deps, row, content, WEBHOOK);
-    const { at, ...said } = content;
-    const body = { ...said, runUrl: runUrlOf(deps, content), ...links, at };
+    const { at, ...fields } = content;
+    const body = { ...fields, runUrl: runUrlOf(deps, content), ...links, at };
     return sendPost(deps, { id: row.id, tenant: row.tenantId, url: row.target, body: body as Json });
   },
 } as const satisfies Record<NotificationRow['channel'], Send>;
 
-/** Where what is told of can be read, by those who may. */
+/** The address of the run, for readers who may see it. */
 function runUrlOf({ config: { publicUrl } }: Pick<Deps, 'config'>, content: NotificationContent): string | null {
   const { workspace, run, eval: name, evalRun } = content;
   if (publicUrl === null || workspace === null) return null;
@@ -141,7 +148,10 @@ function runUrlOf({ config: { publicUrl } }: Pick<Deps, 'config'>, content: Noti
   return name && evalRun ? `${place}/evals/${name}/runs/${evalRun}` : null;
 }
 
-/** Derived now: a link that was kept would outlive the install key. None for a recipient whom it would not let in. */
+/**
+ * Creates the links at delivery, since stored ones would outlive a change of the install key. Null for a recipient who
+ * could not open them.
+ */
 async function linksOf(
   deps: Deps,
   { tenantId, runId, park }: Omit<NotificationRow, 'tries'>,
@@ -151,16 +161,16 @@ async function linksOf(
   if (park === null || runId === null || workspace === null) return null;
   const link: LinkOf = { tenant: tenantId, workspace, runId, park, to };
   const links = approveLinks(deps, link);
-  if (links === null) sayOnce(deps);
+  if (links === null) warnAboutLinks(deps);
   return links !== null && (await opensGate(deps.db, link)) ? links : null;
 }
 
-const told = new WeakSet<object>();
+const warned = new WeakSet<object>();
 
-/** Once a worker. */
-function sayOnce({ log, config }: Deps): void {
-  if (told.has(config)) return;
-  told.add(config);
+/** Logs once per worker. */
+function warnAboutLinks({ log, config }: Deps): void {
+  if (warned.has(config)) return;
+  warned.add(config);
   log.warn(
     {},
     'notifications carry no approve links: set SERVICE_PUBLIC_URL to the address that people reach this service at',

@@ -1,17 +1,17 @@
 import type { Json } from '../shared/json.js';
 import type { NotifyEvent } from '../workspace/index.js';
 
-/** What people are told of: what `notify.events` names, and the test of it. */
-export type ToldEvent = NotifyEvent | 'test';
+/** The events that notifications report: those of `notify.events`, and the test. */
+export type NotificationEvent = NotifyEvent | 'test';
 
 export type NoticeData = Readonly<Record<string, Json>>;
 
 interface EventRow {
-  /** Told to whoever has a target and named no events. */
+  /** Sent to targets that name no events. */
   readonly byDefault: boolean;
-  /** Told to those besides whom the gate names. */
+  /** Sent to the gate's deciders as well. */
   readonly toDeciders: boolean;
-  /** The end of the sentence that begins with the flow, or the account where there is none. */
+  /** The end of the sentence that begins with the flow, or the account where there is no flow. */
   readonly says: (data: NoticeData) => string;
 }
 
@@ -34,18 +34,18 @@ export const EVENTS = {
     status === 'completed' ? `${failed} of ${cases} cases of the eval ${name} failed` : `the eval ${name} failed`,
   ),
   'deploy.refused': row(() => 'a deploy was refused'),
-  'connection.expired': row(({ secret }) => `the connection ${secret} has to be made anew`),
+  'connection.expired': row(({ secret }) => `the connection ${secret} has to be made again`),
   'credit.low': row(() => 'the credit is low'),
   test: row(() => 'a test of notifications', { byDefault: true }),
-} as const satisfies Record<ToldEvent, EventRow>;
+} as const satisfies Record<NotificationEvent, EventRow>;
 
-/** Events of runs that have another name here. */
-const RENAMED: Readonly<Record<string, ToldEvent>> = {
+/** Run events that have another name in notifications. */
+const RENAMED: Readonly<Record<string, NotificationEvent>> = {
   'approval.requested': 'approval.waiting',
   'approval.escalated': 'approval.waiting',
 };
 
-export function eventOf(name: string): ToldEvent | null {
+export function eventOf(name: string): NotificationEvent | null {
   const renamed = RENAMED[name] ?? name;
-  return Object.hasOwn(EVENTS, renamed) ? (renamed as ToldEvent) : null;
+  return Object.hasOwn(EVENTS, renamed) ? (renamed as NotificationEvent) : null;
 }

@@ -3,7 +3,7 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import type { GateSpec } from '../engine/index.js';
 import { decidersAt, hideTokens, targetsIn } from '../runs/index.js';
-import { eachByItself } from '../shared/each-by-itself.js';
+import { forEachIndependently } from '../shared/for-each-independently.js';
 import { newId } from '../shared/ids.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -14,7 +14,7 @@ import { type MemberOf, type Recipient, recipientsOf } from './recipients.js';
 
 const BATCH = 50;
 
-type Told = Pick<Deps, 'db' | 'keys'>;
+type ExpandDeps = Pick<Deps, 'db' | 'keys'>;
 
 interface NoticeRow {
   readonly id: bigint;
@@ -27,23 +27,23 @@ interface NoticeRow {
 }
 
 /**
- * Makes of each thing that happened what is to be sent to whom. One transaction takes it away and writes that, so that
- * a worker that dies loses nothing and doubles nothing. Answers how many there were.
+ * Turns notices into notifications per recipient. One transaction deletes the notices and inserts the notifications, so
+ * a crash loses none and repeats none. Returns the number of notices.
  */
-export async function expandNotices(deps: Told): Promise<number> {
+export async function expandNotices(deps: ExpandDeps): Promise<number> {
   try {
     return await expandBatch(deps, null);
   } catch (error) {
     if (error instanceof Refusal && error.kind === 'unavailable') throw error;
-    // One of them cannot be made anything of; it keeps none of the others from being told.
+    // One notice cannot be expanded: expand each on its own, so that it does not block the others.
     const due = await deps.db.query<Pick<NoticeRow, 'id'>>('SELECT id FROM notice ORDER BY id LIMIT $1', [BATCH]);
-    await eachByItself(due, ({ id }) => expandBatch(deps, id));
+    await forEachIndependently(due, ({ id }) => expandBatch(deps, id));
     return due.length;
   }
 }
 
-/** Of the oldest, or of the one with this id. */
-async function expandBatch(deps: Told, only: bigint | null): Promise<number> {
+/** Expands the oldest notices, or the one with this id. */
+async function expandBatch(deps: ExpandDeps, only: bigint | null): Promise<number> {
   return deps.db.transaction(async (sql) => {
     const notices = await sql.query<NoticeRow>({
       name: 'take-notices',
@@ -76,7 +76,7 @@ interface Context {
   readonly rootId: string | null;
 }
 
-async function expand(deps: Told, sql: Sql, notice: NoticeRow): Promise<void> {
+async function expand(deps: ExpandDeps, sql: Sql, notice: NoticeRow): Promise<void> {
   const event = eventOf(notice.event);
   const data = (isRecord(notice.data) ? notice.data : {}) as NoticeData;
   const context = await readContext(sql, notice, typeof data.park === 'string' ? data.park : null);
@@ -84,7 +84,7 @@ async function expand(deps: Told, sql: Sql, notice: NoticeRow): Promise<void> {
   const gate = isRecord(context.gate) ? (context.gate as unknown as GateSpec) : null;
   const asks = gate !== null && (event === 'approval.waiting' || event === 'approval.reminder');
   if (asks && context.isDecided) return;
-  // A preview's gates are told to those whom they name, and `notify` is of what is live.
+  // `notify` settings apply to the live workspace only; a preview notifies just the deciders that its gates name.
   const levels = context.isPreview ? [] : [context.flowNotify, context.workspaceNotify, context.accountNotify];
   const targets = targetsIn(levels);
   const onlyDeciders = notice.event === 'approval.escalated';
@@ -94,7 +94,7 @@ async function expand(deps: Told, sql: Sql, notice: NoticeRow): Promise<void> {
   const named = recipientsOf({ event, targets, deciders, members, besides, onlyDeciders });
   const recipients = await withAccess(sql, notice, named);
   if (recipients.length === 0) return;
-  // A mail is forwarded: a run's release address is none of its business, whatever the run says.
+  // Mails get forwarded, so notifications hide the run's release address.
   const show = hideTokens(deps, { role: 'viewer' }, [notice.runId, context.parentId, context.rootId]);
   const facts = {
     ...context,
@@ -127,7 +127,7 @@ async function expand(deps: Told, sql: Sql, notice: NoticeRow): Promise<void> {
   }
 }
 
-/** A mail goes to no member who was removed or does not see the workspace, whoever names their address. */
+/** Removes mail recipients who were removed as members or cannot access the workspace. */
 async function withAccess(
   sql: Sql,
   { tenantId: tenant, workspaceId }: NoticeRow,
@@ -138,7 +138,7 @@ async function withAccess(
   return recipients.filter(({ channel, target }) => channel !== 'mail' || !lost.has(target.toLowerCase()));
 }
 
-/** What a run says in its own words. */
+/** The texts that come from the run itself. */
 function pick({
   title,
   ask,
@@ -170,7 +170,7 @@ async function readContext(sql: Sql, notice: NoticeRow, park: string | null): Pr
       WHERE t.id = $1`,
     values: [notice.tenantId, notice.workspaceId, notice.runId, park],
   });
-  // A run that was deleted meanwhile has nothing to tell.
+  // The run was deleted in the meantime.
   return row && (notice.runId === null || row.flow !== null) ? row : undefined;
 }
 
@@ -183,7 +183,7 @@ async function readMembers(sql: Sql, tenant: string, workspace: string | null): 
   });
 }
 
-/** The address of the member behind a push, as long as they may see the workspace. */
+/** The address of the member behind a push, if they can still access the workspace. */
 async function readPusher(sql: Sql, { tenantId, workspaceId }: NoticeRow, member: string): Promise<readonly string[]> {
   const rows = await sql.query<{ email: string }>({
     name: 'notice-pusher',

@@ -2,7 +2,7 @@ import type { Deps } from '../deps.js';
 import { type PageInput, timeCursors } from '../shared/cursor.js';
 import { isRecord, type Json } from '../shared/json.js';
 import type { Caller } from '../shared/roles.js';
-import { requireWhole } from './require-whole.js';
+import { requireFullAccess } from './require-full-access.js';
 
 const cursors = timeCursors('notifications');
 
@@ -17,7 +17,7 @@ export interface NotificationView {
   readonly state: string;
   readonly tries: number;
   readonly createdAt: string;
-  /** When it is next tried; null once it has ended. */
+  /** The time of the next try; null after the last. */
   readonly nextAt: string | null;
   readonly endedAt: string | null;
   readonly lastError: string | null;
@@ -38,13 +38,13 @@ interface Row {
   readonly lastError: string | null;
 }
 
-/** What was sent to whom, and what became of it, the newest first. */
+/** The notifications with their recipients and outcomes, newest first. */
 export async function listNotifications(
   { db }: Pick<Deps, 'db'>,
   caller: Caller,
   { limit, cursor }: PageInput,
 ): Promise<{ readonly notifications: readonly NotificationView[]; readonly next: string | null }> {
-  requireWhole(caller);
+  requireFullAccess(caller);
   const after = cursors.read(cursor);
   const rows = await db.query<Row>({
     name: 'list-notifications',

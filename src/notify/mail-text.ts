@@ -13,7 +13,7 @@ interface MailText {
   readonly html: string;
 }
 
-/** One mail, as text and as HTML that say the same. Its links open a page, and decide nothing. */
+/** One mail, with the same content as text and HTML. Its links open a page and decide nothing by themselves. */
 export function mailText(content: NotificationContent, links: Links | null): MailText {
   const { flow, workspace, account, run, evalRun, due, text, summary, subject, event } = content;
   const facts = [

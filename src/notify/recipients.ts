@@ -1,6 +1,6 @@
 import type { Targets } from '../runs/index.js';
 import { atLeast, isRole, type Role } from '../shared/roles.js';
-import { EVENTS, type ToldEvent } from './events.js';
+import { EVENTS, type NotificationEvent } from './events.js';
 
 export interface MemberOf {
   readonly email: string;
@@ -12,20 +12,22 @@ export interface Recipient {
   readonly target: string;
 }
 
-interface Told {
-  readonly event: ToldEvent;
+interface Selection {
+  readonly event: NotificationEvent;
   readonly targets: Targets;
-  /** Whom the gate names: `human`, `owner`, `role:<role>` or an address; none where there is no gate. */
+  /** The gate's deciders: `human`, `owner`, `role:<role>` or an address; empty without a gate. */
   readonly deciders: readonly string[];
-  /** Members who see the workspace. */
+  /** The members who can access the workspace. */
   readonly members: readonly MemberOf[];
   /** Addresses that are notified whatever `notify` says. */
   readonly besides?: readonly string[];
-  /** True when only they are told: the further decider of a gate. */
+  /** True for an escalation, which only the added decider receives. */
   readonly onlyDeciders: boolean;
 }
 
-/** Who is told, each address once: whom `notify` names, when it names the event too, and the deciders of a gate. */
+/**
+ * The recipients without duplicates: the `notify` targets, if `notify` includes the event, and the deciders of a gate.
+ */
 export function recipientsOf({
   event,
   targets,
@@ -33,7 +35,7 @@ export function recipientsOf({
   members,
   besides = [],
   onlyDeciders,
-}: Told): readonly Recipient[] {
+}: Selection): readonly Recipient[] {
   const row = EVENTS[event];
   const isWanted = !onlyDeciders && (targets.events === null ? row.byDefault : targets.events.includes(event));
   const named = row.toDeciders ? deciders.flatMap((who) => addressesOf(who, members)) : [];
@@ -46,7 +48,7 @@ export function recipientsOf({
   ];
 }
 
-/** `human` names no address. A member who is a viewer decides no gate, though it names their address. */
+/** `human` names no address. A viewer cannot decide a gate, even one that names their address. */
 function addressesOf(who: string, members: readonly MemberOf[]): readonly string[] {
   if (who === 'human') return [];
   const role = who === 'owner' ? 'owner' : who.startsWith('role:') ? who.slice('role:'.length) : null;

@@ -1,12 +1,15 @@
 import { audit } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
-import { requireWhole } from './require-whole.js';
+import { requireFullAccess } from './require-full-access.js';
 import { signingSecret } from './sign.js';
 
-/** Makes the account's next signing secret and shows it, this once. For a day POSTs are signed under the last one too. */
+/**
+ * Creates the account's next signing secret; the response is the only place where it appears. POSTs carry a signature
+ * by the previous secret too for one day.
+ */
 export async function rotateSigningSecret(deps: Deps, caller: Caller): Promise<{ readonly secret: string }> {
-  requireWhole(caller);
+  requireFullAccess(caller);
   const version = await deps.db.transaction(async (sql) => {
     const [row] = await sql.query<{ version: number }>(
       'UPDATE tenant SET notify_key = notify_key + 1, notify_key_at = now() WHERE id = $1 RETURNING notify_key AS version',

@@ -5,13 +5,13 @@ import { signedHeaders } from './sign.js';
 
 export type Sent =
   | { readonly sent: true }
-  /** `final`: no later try can end otherwise. */
+  /** `final`: a retry cannot succeed. */
   | { readonly sent: false; readonly reason: string; readonly final: boolean };
 
 const TIMEOUT_MS = 15_000;
 const ANSWER_BYTES = 64 * 1024;
 
-/** Posts one notification to the address that the account gave, signed under the account's secret. */
+/** Posts one notification to the account's URL, signed with the account's secret. */
 export async function sendPost(
   deps: Deps,
   {
@@ -40,6 +40,6 @@ export async function sendPost(
   });
   if (answer.kind === 'fault') return { sent: false, reason: answer.message, final: false };
   if (answer.status >= 200 && answer.status < 300) return { sent: true };
-  // "Gone" is how a receiver says that it wants no more; any other answer may be a receiver that is being mended.
+  // 410 Gone means that the receiver wants no more requests; other errors may be temporary.
   return { sent: false, reason: `${new URL(url).host} answered ${answer.status}`, final: answer.status === 410 };
 }

@@ -8,13 +8,13 @@ import type { Caller } from '../shared/roles.js';
 import { contentOf } from './content.js';
 import { LOST_ACCESS, send } from './deliver.js';
 import { recipientsOf } from './recipients.js';
-import { requireWhole } from './require-whole.js';
+import { requireFullAccess } from './require-full-access.js';
 
 export interface TestOutcome {
   readonly channel: string;
   readonly target: string;
   readonly sent: boolean;
-  /** Why it was not. */
+  /** Why it was not sent. */
   readonly reason: string | null;
 }
 
@@ -26,15 +26,15 @@ interface Row {
 }
 
 /**
- * Sends a test at once to where the news of a workspace go, or those of the account, and says what became of it. As with
- * every notification, nothing is mailed to members who have lost access; the answer names them.
+ * Sends a test notification to the targets of a workspace or the account and returns each outcome. As with every
+ * notification, members who have lost access get no mail; the response names them.
  */
 export async function sendTest(
   deps: Deps,
   caller: Caller,
   { workspace }: { readonly workspace?: string | undefined },
 ): Promise<{ readonly results: readonly TestOutcome[] }> {
-  requireWhole(caller);
+  requireFullAccess(caller);
   const [row] = await deps.db.query<Row>(
     `SELECT t.name AS account, t.notify AS "accountNotify", v.index->'notify' AS "workspaceNotify", w.id AS "workspaceId"
       FROM tenant t LEFT JOIN workspace w ON w.tenant_id = t.id AND w.name = $2
@@ -46,7 +46,7 @@ export async function sendTest(
   const targets = { ...targetsIn([row.workspaceNotify, row.accountNotify]), events: null };
   const recipients = recipientsOf({ event: 'test', targets, deciders: [], members: [], onlyDeciders: false });
   if (recipients.length === 0)
-    throw new Refusal('conflict', 'nobody is told: give notify an email or a url first, in AGENTS.md or with PATCH');
+    throw new Refusal('conflict', 'notify has no target: give it an email or a url first, in AGENTS.md or with PATCH');
   const content = contentOf({
     event: 'test',
     data: {},

@@ -2,20 +2,20 @@ import type { Deps } from '../deps.js';
 import { claimNotification, deliver, type NotificationRow } from './deliver.js';
 
 export interface Sender {
-  /** Begins to send what is due, as far as there is room for it; answers how many it began. */
+  /** Starts due deliveries while there is capacity. Returns how many it started. */
   start(): Promise<number>;
-  /** Resolves when nothing is being sent. */
+  /** Resolves when no delivery is running. */
   idle(): Promise<void>;
-  /** Begins nothing more; resolves when nothing is being sent. */
+  /** Starts no further deliveries; resolves when none is running. */
   end(): Promise<void>;
 }
 
-/** Sent at once, by one process: in all, for one account, and to one target. */
+/** Concurrent deliveries per process: in all, per account and per target. */
 const MOST = { all: 24, tenant: 8, target: 2 } as const;
 
 /**
- * Sends what is due, each as soon as there is room: a receiver that does not answer holds up itself, and a whole account
- * of them no other account.
+ * Sends due notifications concurrently. A receiver that does not answer delays only its own notifications, and an
+ * account's slow receivers delay no other account.
  */
 export function createSender(deps: Deps): Sender {
   const lanes = new Set<Promise<void>>();
@@ -23,7 +23,7 @@ export function createSender(deps: Deps): Sender {
   let claims: Promise<unknown> = Promise.resolve();
   let ended = false;
 
-  /** One after the other: each is to know what those before it took. */
+  /** Claims one notification at a time, so that each claim counts those before it. */
   const claim = (): Promise<NotificationRow | null> => {
     const claimed = claims.then(async () => {
       if (ended) return null;
@@ -55,9 +55,9 @@ export function createSender(deps: Deps): Sender {
         const row = await claim();
         if (!row) break;
         count += 1;
-        // What a lane fails at is due again when its lease is over, and the next round begins another lane.
+        // A failed delivery is due again when its lease expires.
         const lane = runLane(row).catch((error: unknown) =>
-          deps.log.warn({ err: error }, 'a notification waits for its next try'),
+          deps.log.warn({ err: error }, 'notification delivery failed, will retry'),
         );
         const ending = lane.finally(() => lanes.delete(ending));
         lanes.add(ending);

@@ -2,8 +2,8 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import type { Deps } from '../deps.js';
 
 /**
- * The account's signing secret of one version, as receivers store it: `whsec_` and 32 bytes in base64. It is derived,
- * so that no row holds it.
+ * The account's signing secret of one version in the format of receivers: `whsec_` and 32 bytes in base64. It is
+ * derived from the install key and not stored.
  */
 export function signingSecret(installKey: Uint8Array, tenant: string, version: number): string {
   const key = Buffer.from(hkdfSync('sha256', installKey, new Uint8Array(0), 'notify/v1', 32));
@@ -21,8 +21,8 @@ export function signature(secret: string, message: { id: string; seconds: number
 const DAY_MS = 86_400_000;
 
 /**
- * The headers of a POST. It is signed under every install key that is accepted, and for a day after a rotation under
- * the secret of before too, so that a receiver can change over without losing one.
+ * The headers of a POST, signed with every accepted install key and, for one day after a rotation, also with the
+ * previous secret, so that receivers can change over without losing a notification.
  */
 export function signedHeaders(
   { keys }: Pick<Deps, 'keys'>,

@@ -7,10 +7,10 @@ import { createSender } from './sender.js';
 const EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 3_600_000;
 const KEPT_DAYS = 30;
-/** Rounds in a row, when there is much to do. */
+/** The maximum number of consecutive batches. */
 const ROUNDS = 20;
 
-/** Finds out who is told of what happened, and tells them, beside the worker. */
+/** Expands notices and delivers notifications in the background of a worker. */
 export function startNotifyLoop(deps: Deps): { close(): Promise<void> } {
   const sender = createSender(deps);
   const loops = [
@@ -28,7 +28,7 @@ export function startNotifyLoop(deps: Deps): { close(): Promise<void> } {
   };
 }
 
-/** Answers how many there were. */
+/** Returns the number of notices. */
 async function expandAll(deps: Deps): Promise<number> {
   let all = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -39,7 +39,7 @@ async function expandAll(deps: Deps): Promise<number> {
   return all;
 }
 
-/** All that is due now, to its end. */
+/** Processes all due notices and notifications, and waits for the deliveries. */
 export async function notifyAll(deps: Deps): Promise<void> {
   const sender = createSender(deps);
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -5,7 +5,7 @@ import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { requireEveryWorkspace } from './require-every-workspace.js';
 
-/** Forgets a client. Secrets that were connected through it hold their own recipe and go on. */
+/** Deletes a client. Secrets that were connected through it hold a copy of its settings and keep working. */
 export async function deleteClient(
   deps: Deps,
   caller: Caller,

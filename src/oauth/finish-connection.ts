@@ -26,8 +26,8 @@ const UNUSABLE = {
 } as const;
 
 /**
- * What a provider's redirect brings: the state is taken, once, by the person and the browser that began it; the code
- * becomes tokens; the recipe becomes the secret. Throws a Refusal with the sentence to show; then nothing was stored.
+ * Handles a provider's redirect: redeems the state, exchanges the code for tokens and stores the secret. Throws a Refusal
+ * with the sentence to show; then nothing is stored.
  */
 export async function finishConnection(
   deps: Deps,
@@ -78,7 +78,7 @@ async function exchange(
   { row, client, pending, clientSecret }: Connection,
 ): Promise<Grant> {
   const { issuer, tokenUrl, auth } = client;
-  // Where nobody knows what the provider calls itself there is nothing to compare with.
+  // Without a known issuer there is nothing to compare with.
   const isNamed = issuer !== null && iss !== undefined;
   const query = new URLSearchParams({ code, state: state ?? '', ...(isNamed && { iss }) });
   const url = new URL(`${pending.redirectUri}?${query}`);

@@ -1,4 +1,4 @@
-/** A provider as its own documentation describes it. How its token endpoint differs is told where that is asked. */
+/** A provider as its documentation describes it. `dialects.ts` lists how token endpoints differ from the standard. */
 export interface ProviderShape {
   readonly authorizeUrl: string;
   readonly tokenUrl: string;

@@ -55,7 +55,7 @@ interface StateRow extends Omit<PendingConnection, 'verifier'> {
   readonly sealed: Buffer;
 }
 
-/** Takes the state: once, in its time, by the person and the browser that began it. Null for everybody else. */
+/** Redeems the state: once, before it expires, for the person and the browser that started it. Otherwise null. */
 export async function claimState(
   sql: Sql,
   keys: InstallKeys,
@@ -76,7 +76,7 @@ export async function claimState(
   return { ...pending, verifier: open(keys, statePlace({ tenant, hash }), { keyId, wrappedKey, sealed }) };
 }
 
-/** Why a state could not be taken, for the person who began it; nobody else is told more than that it is unknown. */
+/** Why a state could not be redeemed, for the person who started it. Anyone else learns only that it is unknown. */
 export async function whyNoState(
   sql: Sql,
   { state, tenant, member }: Pick<BrowserProof, 'state'> & Pick<PendingConnection, 'tenant' | 'member'>,

@@ -2,18 +2,18 @@ import type { Health } from '../contract/health.js';
 import { WORKER_LIVES } from '../db/index.js';
 import type { Deps } from '../deps.js';
 import type { EndpointHealth } from '../models/contract.js';
-import { endpointsTold, joinEndpoints } from './endpoints.js';
+import { endpointViews, joinEndpoints } from './endpoints.js';
 
-/** Each part is asked by itself and has this long: one that hangs is down, and does not hold up the others. */
+/** The time limit of each probe. Probes run in parallel, so one that hangs delays no other. */
 const LIMIT_MS = 1_500;
 
 interface WorkerRow {
   readonly sandbox: string;
-  /** What the worker knew of its models' endpoints at its last beat. */
+  /** The model endpoints as of the worker's last heartbeat. */
   readonly models: readonly EndpointHealth[];
 }
 
-/** How each part is now. Never throws. */
+/** The state of each part. Never throws. */
 export async function checkHealth(deps: Deps): Promise<Health> {
   const [database, temporal, workers] = await Promise.all([
     within(deps.db.ping(), false),
@@ -29,22 +29,22 @@ export async function checkHealth(deps: Deps): Promise<Health> {
     database: database ? 'ok' : 'down',
     redis: 'off',
     temporal: temporal ? 'ok' : 'down',
-    ...endpointsTold(endpointsOf(deps, workers)),
+    ...endpointViews(endpointsOf(deps, workers)),
     sandbox: sandboxOf(deps, workers),
   };
 }
 
-/** Programs run where the workers are: an API on its own tells what they told. */
+/** Sandboxes run on the workers, so an API-only process reports a worker's sandbox. */
 function sandboxOf(deps: Deps, workers: readonly WorkerRow[]): Health['sandbox'] {
   const [worker] = workers;
   if (deps.config.role === 'api' && worker) return { driver: worker.sandbox, reason: null };
   return { driver: deps.sandbox.driver, reason: deps.sandbox.reason };
 }
 
-/** A worker in this process is asked directly: what it wrote at its last beat may be over. */
+/** Reads the endpoints of a worker in this process directly, since its last heartbeat may be outdated. */
 function endpointsOf({ config, models }: Deps, workers: readonly WorkerRow[]): readonly EndpointHealth[] {
-  const told = config.role === 'all' && workers.length <= 1 ? [] : workers.map((worker) => worker.models);
-  return joinEndpoints([models.failing(), ...told]);
+  const reported = config.role === 'all' && workers.length <= 1 ? [] : workers.map((worker) => worker.models);
+  return joinEndpoints([models.failing(), ...reported]);
 }
 
 function aliveWorkers(deps: Deps): Promise<WorkerRow[]> {

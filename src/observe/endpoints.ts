@@ -1,7 +1,7 @@
 import type { Health } from '../contract/health.js';
 import type { EndpointHealth } from '../models/contract.js';
 
-/** What several processes know of the same endpoints, as one list: open where it is for one, since the first of them. */
+/** Merges the endpoint states of several processes: open when it is open for one, with the earliest `since`. */
 export function joinEndpoints(lists: readonly (readonly EndpointHealth[])[]): readonly EndpointHealth[] {
   const joined = new Map<string, EndpointHealth>();
   for (const one of lists.flat()) {
@@ -21,7 +21,7 @@ function join(a: EndpointHealth, b: EndpointHealth): EndpointHealth {
   };
 }
 
-export function endpointsTold(endpoints: readonly EndpointHealth[]): Pick<Health, 'circuits' | 'models'> {
+export function endpointViews(endpoints: readonly EndpointHealth[]): Pick<Health, 'circuits' | 'models'> {
   const iso = (ms: number) => new Date(ms).toISOString();
   return {
     circuits: endpoints.flatMap(({ endpoint, until }) =>

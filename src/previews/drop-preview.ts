@@ -5,8 +5,8 @@ import { type Erased, eraseWorkspaces, findWorkspace } from '../workspaces/index
 import { findPreview, lockPreviews } from './find-preview.js';
 
 /**
- * Deletes a branch's preview with all it holds, in the caller's transaction, which deletes the branch's ref; live runs
- * there are stopped, as by a forced delete. Null when there is no preview. Call `clearErased` after the commit.
+ * Deletes a branch's preview with all its data, in the caller's transaction, which deletes the branch's ref. Stops its
+ * live runs, like a forced delete. Null when the branch has no preview. Call `clearErased` after the commit.
  */
 export async function dropPreview(
   sql: Sql,

@@ -6,7 +6,7 @@ export interface PreviewRow {
   readonly created: false;
 }
 
-/** The preview of a branch; null when there is none. */
+/** The preview of a branch; null when the branch has none. */
 export async function findPreview(sql: Sql, source: string, branch: string): Promise<PreviewRow | null> {
   const [row] = await sql.query<{ id: string; name: string }>({
     name: 'find-preview',
@@ -16,7 +16,7 @@ export async function findPreview(sql: Sql, source: string, branch: string): Pro
   return row ? { ...row, created: false } : null;
 }
 
-/** Who makes, changes or drops previews of a workspace does so alone, until its transaction ends. */
+/** Serializes the writers of a workspace's previews until the transaction ends. */
 export async function lockPreviews(sql: Sql, source: string): Promise<void> {
   await sql.query({
     name: 'lock-previews',

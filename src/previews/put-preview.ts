@@ -15,7 +15,7 @@ import {
   freePreviewName,
   inTurn,
   isEmptyDiff,
-  lockShelf,
+  lockLibrary,
   markPrograms,
   type OnStale,
   type PreparedTree,
@@ -29,7 +29,7 @@ import {
 } from '../workspaces/index.js';
 import { findPreview, lockPreviews } from './find-preview.js';
 
-/** As many branches of one workspace are previewed at once. */
+/** The maximum number of previews of one workspace. */
 export const MAX_PREVIEWS = 50;
 
 export interface BranchPush {
@@ -39,35 +39,35 @@ export interface BranchPush {
   readonly branch: string;
   /** The whole tree of the branch's new commit. */
   readonly files: readonly SourceFile[];
-  /** The paths that are marked as programs. */
+  /** The executable paths. */
   readonly executable: ReadonlySet<string>;
-  /** That commit: by it the preview's revision is known. */
+  /** The id of that commit, and of the preview's revision. */
   readonly commit: string;
   readonly message: string;
-  /** Moves the branch's ref in the preview's own transaction; throws what refuses it. */
+  /** Moves the branch's ref in the transaction of the preview; throws a refusal. */
   readonly moveRef: (sql: Sql) => Promise<void>;
 }
 
 export interface PutPreview {
-  /** The preview's name, a workspace like others. */
+  /** The name of the preview's workspace. */
   readonly name: string;
   readonly created: boolean;
-  /** False when it had these very files. */
+  /** False when it had the same files already. */
   readonly applied: boolean;
   readonly issues: readonly Issue[];
-  /** The eval runs that began there. */
+  /** The eval runs that the push started. */
   readonly evals: readonly string[];
 }
 
-/** A preview whose tree was read and checked before its transaction. */
+/** A preview whose tree was checked before its transaction. */
 export interface PreviewPlan {
-  /** Its turn, by `inTurn`. */
+  /** The key for `inTurn`. */
   readonly turn: string;
-  /** Writes the preview in the caller's transaction, which takes its turn before it begins. Safe to run again. */
+  /** Writes the preview in the caller's transaction. The caller must be in its turn. Safe to retry. */
   readonly apply: (sql: Sql, onStale: OnStale) => Promise<WrittenPreview>;
   /** After the commit. */
   readonly done: (written: WrittenPreview) => Promise<PutPreview>;
-  /** After a transaction that failed: what the preview was to hold in git was written before. */
+  /** After a failed transaction: removes the git repository that was created before it. */
   readonly undo: () => Promise<void>;
 }
 
@@ -76,9 +76,9 @@ interface WrittenPreview extends PutPreview {
 }
 
 /**
- * Makes the preview of a branch, or brings it to the branch's tree, in one transaction with the branch's ref. Live runs
- * there go on by the revision that they began with. Refuses `refused` with every issue of the tree, and `conflict` for
- * one preview too many; then the ref stays where it was.
+ * Creates the preview of a branch, or updates it to the branch's tree, in one transaction with the branch's ref. Its
+ * live runs keep the revision that they started with. Refuses `refused` with every issue of the tree, and `conflict`
+ * when there are too many previews; then the ref does not move.
  */
 export async function putPreview(deps: Deps, caller: Caller, push: BranchPush): Promise<PutPreview> {
   const plan = await planPreview(deps, caller, push);
@@ -95,16 +95,17 @@ export async function putPreview(deps: Deps, caller: Caller, push: BranchPush): 
 export async function planPreview(deps: Deps, caller: Caller, push: BranchPush): Promise<PreviewPlan> {
   const source = await findWorkspace(deps.db, caller, push.workspace);
   const draft = await prepareSound(deps, deps.db, source, push);
-  /** Of the preview, if there is none yet. */
+  /** The id of the preview if it must be created. */
   const fresh = newId();
   return {
     turn: previewTurn(source.id),
     apply: async (sql, onStale) => {
-      const isOld = (await lockShelf(sql, caller.tenant, 'share')) !== draft.librarySeq;
+      const isOld = (await lockLibrary(sql, caller.tenant, 'share')) !== draft.librarySeq;
       if (isOld && onStale === 'throw') throw new StalePlan();
-      // Shared: its runs begin meanwhile, and it can be neither deleted nor renamed.
+      // A share lock: runs of the workspace can start, but it cannot be deleted or renamed.
       const { id } = await findWorkspace(sql, caller, push.workspace, 'share');
-      if (id !== source.id) throw new Refusal('conflict', `${push.workspace} was made anew meanwhile: push again`);
+      if (id !== source.id)
+        throw new Refusal('conflict', `${push.workspace} was deleted and created again: push again`);
       await lockPreviews(sql, source.id);
       const prepared = isOld ? await prepareSound(deps, sql, source, push) : draft;
       const at =
@@ -120,7 +121,7 @@ export async function planPreview(deps: Deps, caller: Caller, push: BranchPush):
     done: async ({ id, ...answer }) => {
       failpoint('pointer-swapped');
       await alignMain(deps, id).catch((error: unknown) =>
-        deps.log.warn({ workspaceId: id, err: error }, 'the ref of a preview could not be moved yet'),
+        deps.log.warn({ workspaceId: id, err: error }, 'failed to move the ref of a preview, will retry'),
       );
       return answer;
     },
@@ -128,14 +129,14 @@ export async function planPreview(deps: Deps, caller: Caller, push: BranchPush):
   };
 }
 
-/** The turn of those who write previews of a workspace. Who takes the workspace's own turn as well takes that one first. */
+/** The turn of writers of a workspace's previews. To avoid a deadlock, take the workspace's own turn before it. */
 export function previewTurn(source: string): string {
   return `previews/${source}`;
 }
 
 type Sound = PreparedTree & { readonly workspace: Workspace };
 
-/** Secrets are those of the source, and produced files those of the preview, when there is one. */
+/** Checks the tree with the secrets of the source workspace and the produced files of the preview, if it exists. */
 async function prepareSound(deps: Deps, sql: Sql, source: WorkspaceRow, push: BranchPush): Promise<Sound> {
   const preview = await findPreview(sql, source.id, push.branch);
   const reach = await readInReach(sql, source.tenantId, preview?.id ?? source.id);
@@ -156,7 +157,7 @@ async function insertPreview(
   if (Number(row?.count ?? 0n) >= MAX_PREVIEWS) {
     throw new Refusal(
       'conflict',
-      `${workspace} has ${MAX_PREVIEWS} previews, the most there may be: delete branches that are merged or given up`,
+      `${workspace} has ${MAX_PREVIEWS} previews, which is the limit: delete branches that are merged or abandoned`,
       { code: 'preview/too-many' },
     );
   }
@@ -186,7 +187,7 @@ async function writePreview(
     workspaceId: id,
     live,
     prepared,
-    // What an agent wrote in the preview stays, but for the files that this push brings or changes.
+    // Memory that agents wrote in the preview stays, except files that this push adds or changes.
     mentions: new Set([...diff.added, ...diff.changed]),
     id: await freeRevisionId(sql, id, push.commit),
     by: caller.actor,
@@ -198,7 +199,7 @@ async function writePreview(
   return { applied: true, evals: await beginPushEvals(sql, at, prepared.workspace.evals) };
 }
 
-/** A branch may come back to a commit: then the revision is known by its own commit. */
+/** Null when a revision has this id already, because the branch returned to an earlier commit. */
 async function freeRevisionId(sql: Sql, workspaceId: string, commit: string): Promise<string | null> {
   const taken = await sql.query('SELECT 1 FROM revision WHERE workspace_id = $1 AND id = $2', [workspaceId, commit]);
   return taken.length === 0 ? commit : null;

@@ -7,19 +7,19 @@ import { notFound, Refusal } from '../shared/refusal.js';
 import { createSharedSlots, createSlots } from '../shared/slots.js';
 import { alignRefs } from '../workspaces/index.js';
 import type { Remote } from './remote.js';
-import { whileTaken } from './while-taken.js';
+import { watchReader } from './watch-reader.js';
 
-/** As many clones and fetches one process serves at once; each is a git of its own. One account has half of them at most. */
+/** How many clones and fetches one process serves at once, each with its own git process. One account gets half at most. */
 const slots = createSharedSlots(createSlots(8, 100), 4, 100);
-/** Longer than the buffers on the way take to empty over a slow line. */
+/** Longer than the network's buffers take to empty over a slow line. */
 const STALLED_MS = 120_000;
-/** Who has had a place for so long gives it to those who wait. */
+/** After this time a request gives its slot to a waiting one. */
 const LONG_MS = 900_000;
 
-/** Partial clones are served, and their later wants; nothing else that a client may ask is left to chance. */
+/** Allows partial clones and their later fetches of single objects. */
 const CONFIG = ['uploadpack.allowFilter=true', 'uploadpack.allowAnySHA1InWant=true', 'uploadpack.keepAlive=5'];
 const LIMITS = { cpuSeconds: 600 };
-/** Of what a client says it has and wants, unpacked: some hundred thousand commits. */
+/** The maximum size of a client's list of haves and wants, uncompressed: some hundred thousand commits. */
 const MAX_REQUEST = 16 * 1024 * 1024;
 
 export interface FetchRequest {
@@ -28,7 +28,7 @@ export interface FetchRequest {
   readonly signal: AbortSignal;
 }
 
-/** What is there to be fetched, as a client asks it first (gitprotocol-http, "Smart Clients"). */
+/** The refs that a client may fetch (gitprotocol-http, "Smart Clients"). */
 export async function advertiseFetch(deps: Deps, remote: Remote, { protocol, signal }: FetchRequest): Promise<Buffer> {
   const repository = await alignedRepository(deps, remote);
   const args = ['upload-pack', '--stateless-rpc', '--advertise-refs', '--end-of-options', repository.gitdir];
@@ -38,7 +38,7 @@ export async function advertiseFetch(deps: Deps, remote: Remote, { protocol, sig
   return Buffer.concat([pktLine('# service=git-upload-pack\n'), FLUSH, stdout]);
 }
 
-/** Answers a fetch, as a stream: the client's request goes in as it comes, and the pack comes out as it is made. */
+/** Answers a fetch, streaming the request into git and the pack out of it. */
 export async function serveFetch(
   deps: Deps,
   remote: Remote,
@@ -54,7 +54,7 @@ export async function serveFetch(
     release();
     throw error;
   }
-  // A request that does not arrive whole can only be refused while there is no answer yet.
+  // An incomplete request can only be refused before the answer has started.
   await Promise.race([hasBegun(upload.out), upload.failed]);
   return upload.out;
 }
@@ -62,11 +62,11 @@ export async function serveFetch(
 /** Resolves at the first bytes of an answer, or at its end. */
 function hasBegun(out: Readable): Promise<void> {
   return new Promise((resolve) => {
-    const settle = () => {
-      for (const event of BEGINNINGS) out.off(event, settle);
+    const onBegin = () => {
+      for (const event of BEGINNINGS) out.off(event, onBegin);
       resolve();
     };
-    for (const event of BEGINNINGS) out.on(event, settle);
+    for (const event of BEGINNINGS) out.on(event, onBegin);
   });
 }
 
@@ -81,7 +81,7 @@ interface Upload {
 interface UploadInput extends FetchRequest {
   readonly body: Readable;
   readonly release: () => void;
-  /** Others wait for its place. */
+  /** True when other requests wait for a slot. */
   readonly isWaited: () => boolean;
 }
 
@@ -94,24 +94,24 @@ function startUpload(
   const child = spawnGit(repository, args, { config: CONFIG, env: envOf(protocol), limits: LIMITS, signal });
   child.stderr.resume();
   const began = Date.now();
-  const out = whileTaken(child.stdout, {
+  const out = watchReader(child.stdout, {
     stalledMs: STALLED_MS,
     isOver: () => isWaited() && Date.now() - began > LONG_MS,
-    giveUp: () => out.destroy(new Error('the client does not take what it asked for')),
+    giveUp: () => out.destroy(new Error('the client does not read the answer')),
   });
   out.once('close', () => child.kill('SIGKILL'));
-  // A client that leaves ends both; git has said what it found wrong in its own answer.
+  // A client that disconnects ends both streams. Errors of git are part of its answer.
   const failed = new Promise<never>((_, reject) => {
     pipeline(body, atMost(MAX_REQUEST), child.stdin).catch((error: NodeJS.ErrnoException) => {
       if (error instanceof Refusal) reject(error);
-      // A git that has read enough has shut its end, and goes on.
+      // EPIPE: git has read enough and closed its input, and is still running.
       if (error.code !== 'EPIPE') child.kill('SIGKILL');
     });
   });
-  // It comes too late for an answer that has begun.
+  // An answer that has started cannot become a refusal, so it is cut off.
   failed.catch(() => out.destroy());
   endOf(child)
-    .catch((err: unknown) => deps.log.error({ err }, 'git could not be started'))
+    .catch((err: unknown) => deps.log.error({ err }, 'failed to start git'))
     .finally(release);
   return { out, failed };
 }
@@ -126,7 +126,7 @@ function envOf(protocol: string | undefined): Readonly<Record<string, string>> {
   return protocol !== undefined && /^version=[012]$/.test(protocol) ? { GIT_PROTOCOL: protocol } : {};
 }
 
-/** Lets so many bytes through, and fails at the next. */
+/** Fails when more than this number of bytes pass. */
 function atMost(bytes: number): Transform {
   let size = 0;
   return new Transform({

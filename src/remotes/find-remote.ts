@@ -6,9 +6,9 @@ import { findLibrary, LIBRARY_REPO } from './find-library.js';
 import { type GitService, type Remote, requirePusher } from './remote.js';
 
 /**
- * The workspace of `/git/<tenant>/<repo>`, whose repo may end in `.git`. A foreign one, a missing one, one outside the
- * caller's scope and any but a deploy key's own refuse alike. Refuses `forbidden` for a role that may not, and
- * `conflict` for a push to a preview.
+ * The workspace of `/git/<tenant>/<repo>`, whose repo may end in `.git`. Refuses `not_found` alike for another account's
+ * workspace, a missing one, one outside the caller's scope, and any other than a deploy key's own. Refuses `forbidden`
+ * when the role is too low, and `conflict` for a push to a preview.
  */
 export async function findRemote(
   deps: Deps,
@@ -23,7 +23,7 @@ export async function findRemote(
   if (workspace !== null && workspace !== found.id) throw notFound('repository');
   requirePusher(who, at.service);
   if (at.service === 'git-receive-pack') await requireNoPreview(deps.db, found.id, 'files');
-  // A deploy key sees no other workspace, whatever its minter does.
+  // A deploy key sees no other workspace, whatever its creator may see.
   return {
     id: found.id,
     name,

@@ -1,8 +1,8 @@
 export { advertiseFetch, serveFetch } from './fetch.js';
 export { findRemote } from './find-remote.js';
 export { type Applied, applyPending, applyPendingPush } from './pending/apply-pending.js';
+export { prepareEndOfRefused } from './pending/end-refused.js';
 export { endPending, PENDING, readPending } from './pending/pending-rows.js';
-export { settleRefused } from './pending/settle-refused.js';
 export { advertisePush } from './receive/advertise-push.js';
 export { createProposal } from './receive/propose-commit.js';
 export { type PushedTree, readPushedTree } from './receive/pushed-tree.js';

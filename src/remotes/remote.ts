@@ -2,11 +2,11 @@ import type { GitCaller } from '../accounts/index.js';
 import { Refusal } from '../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../shared/roles.js';
 
-/** A workspace, or the account's library, as a git remote, and who has come to it. */
+/** A workspace, or the account's library, as a git remote, with the caller. */
 export interface Remote {
   readonly id: string;
   readonly name: string;
-  /** The account's library, and no workspace. */
+  /** True for the account's library. */
   readonly isLibrary: boolean;
   readonly caller: Caller;
 }

@@ -2,31 +2,31 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Deps } from '../deps.js';
 import { looksUntidy, removeRepository, sweepQuarantine, tidyRepository } from '../git/index.js';
-import { eachByItself } from '../shared/each-by-itself.js';
+import { forEachIndependently } from '../shared/for-each-independently.js';
 import { findGone, sweepPacks } from '../workspaces/index.js';
 import { repeatPending } from './pending/pending-rows.js';
 
 const HOUR_MS = 3_600_000;
-/** A thousand edits in a row would make clones slow until the hour is over. */
+/** Often, since a thousand edits in a row make clones slow. */
 const MINUTE_MS = 60_000;
-/** Longer than a push, a repository's making or a merge may take. */
+/** Longer than a push, the creation of a repository or a merge may take. */
 const OLD_MS = 1_800_000;
 
 /**
- * Removes what processes that died left, now and each hour, and packs what many writes left, each minute. Answers how to
- * end it, with the git that may be at it.
+ * Removes leftovers of dead processes, now and each hour, and packs repositories with many loose objects, each minute.
+ * Returns the stop function, which also ends a running git.
  */
 export function startGitSweep(deps: Pick<Deps, 'config' | 'db' | 'blobs' | 'log'>): () => void {
   const ended = new AbortController();
   const sweep = (): void => {
-    sweepGit(deps).catch((err: unknown) => deps.log.warn({ err }, 'what pushes left was not removed'));
+    sweepGit(deps).catch((err: unknown) => deps.log.warn({ err }, 'failed to remove leftovers of pushes'));
   };
   let isAtIt = false;
   const tidy = async (): Promise<void> => {
     if (isAtIt) return;
     isAtIt = true;
     await tidyAll(deps.config.dataDir, ended.signal).catch((err: unknown) => {
-      if (!ended.signal.aborted) deps.log.warn({ err }, 'repositories were not packed');
+      if (!ended.signal.aborted) deps.log.warn({ err }, 'failed to pack repositories');
     });
     isAtIt = false;
   };
@@ -39,18 +39,18 @@ export function startGitSweep(deps: Pick<Deps, 'config' | 'db' | 'blobs' | 'log'
   };
 }
 
-/** Packs the repositories that many small writes made slow. Nobody waits for it. */
+/** Packs the repositories with many loose objects or packs. */
 export async function tidyAll(dataDir: string, signal?: AbortSignal): Promise<void> {
   const root = join(dataDir, 'git');
   const names = await readdir(root).catch(() => []);
-  await eachByItself(names, async (name) => {
+  await forEachIndependently(names, async (name) => {
     const repository = { gitdir: join(root, name) };
     if (signal?.aborted || idOf(name) === null || !(await looksUntidy(repository))) return;
     await tidyRepository(repository, { ...(signal && { signal }) });
   });
 }
 
-/** Removes what no process can be at any more, as it was made before `madeBefore`. */
+/** Removes leftovers that were created before `madeBefore`, which no process can still use. */
 export async function sweepGit(
   deps: Pick<Deps, 'config' | 'db' | 'blobs'>,
   madeBefore = new Date(Date.now() - OLD_MS),
@@ -63,11 +63,11 @@ export async function sweepGit(
     deps.db,
     names.map(idOf).filter((id) => id !== null),
   );
-  await eachByItself(names, async (name) => {
+  await forEachIndependently(names, async (name) => {
     const folder = join(root, name);
     const id = idOf(name);
     if (id !== null && gone.has(id)) {
-      // A new one's rows are not to be seen before they are committed.
+      // Only old folders: the rows of a new workspace may not be committed yet.
       if (await isOlder(folder, madeBefore)) await removeRepository(deps.config.dataDir, id);
     } else if (id !== null) {
       await sweepQuarantine({ gitdir: folder }, madeBefore);
@@ -76,7 +76,7 @@ export async function sweepGit(
   });
 }
 
-/** Whose repository this folder is; null for a folder that is none. */
+/** The id of the folder's workspace or library; null when the folder is not a repository. */
 function idOf(name: string): string | null {
   return name.endsWith('.git') ? name.slice(0, -'.git'.length) : null;
 }

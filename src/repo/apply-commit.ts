@@ -1,13 +1,13 @@
-import type { Once } from '../accounts/index.js';
+import type { RecordAnswer } from '../accounts/index.js';
 import { applyTree, type DeployResult, type TreeRequest } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import type { Repository } from '../git/index.js';
-import { createProposal, type PushedTree, settleRefused } from '../remotes/index.js';
+import { createProposal, type PushedTree, prepareEndOfRefused } from '../remotes/index.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { inTurn } from '../workspaces/index.js';
 
-/** Another deploy came first: what was thought out for the main before it has to be thought out again. */
+/** Another deploy went live first: the work must start again from the new main. */
 export class MainMoved extends Error {
   override readonly name = 'MainMoved';
 }
@@ -17,19 +17,23 @@ export interface CommitToApply {
   readonly workspaceId: string;
   readonly repository: Repository;
   readonly tree: PushedTree;
-  /** The commit of main that it comes after; null for none. */
+  /** The commit of main that it builds on; null for none. */
   readonly onto: string | null;
   readonly message: string;
   readonly via: TreeRequest['via'];
   readonly force: boolean;
-  readonly once?: Once | undefined;
-  readonly also?: TreeRequest['also'];
+  readonly recordAnswer?: RecordAnswer | undefined;
+  readonly inTransaction?: TreeRequest['inTransaction'];
 }
 
-/** Makes a commit of the repository main's, as it is. Throws MainMoved, and refuses as a deploy does. */
+/** Makes an existing commit the live one of main. Throws MainMoved, and refuses as a deploy does. */
 export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApply): Promise<DeployResult> {
-  const { tree, onto, workspaceId: id, repository, also } = input;
-  const endRefused = await settleRefused(deps, repository, { workspaceId: id, commit: tree.commit.id, pusher: null });
+  const { tree, onto, workspaceId: id, repository, inTransaction } = input;
+  const endRefused = await prepareEndOfRefused(deps, repository, {
+    workspaceId: id,
+    commit: tree.commit.id,
+    pusher: null,
+  });
   const propose = createProposal(deps, caller.tenant, tree);
   return applyTree(deps, caller, {
     workspace: input.workspace,
@@ -43,19 +47,19 @@ export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApp
     base: null,
     overLiveRuns: input.force,
     dryRun: false,
-    once: input.once,
-    also: async (sql, applied) => {
+    recordAnswer: input.recordAnswer,
+    inTransaction: async (sql, applied) => {
       await endRefused?.(sql);
-      await also?.(sql, applied);
+      await inTransaction?.(sql, applied);
     },
   });
 }
 
-/** As often as other deploys may come first. */
+/** The maximum number of attempts while other deploys go live first. */
 const TRIES = 10;
 
-/** Thinks it out anew whenever main has moved meanwhile; one after the other, so that two do not overtake each other for ever. */
-export async function untilStill<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
+/** Repeats the work when main has moved in the meantime. Runs one call at a time, so that two cannot overtake each other for ever. */
+export async function retryWhileMainMoves<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
   return inTurn(`repo/${workspaceId}`, async () => {
     for (let left = TRIES; left > 0; left -= 1) {
       try {
@@ -64,7 +68,7 @@ export async function untilStill<T>(workspaceId: string, work: () => Promise<T>)
         if (!(error instanceof MainMoved)) throw error;
       }
     }
-    throw new Refusal('conflict', 'main moved on again and again meanwhile: try it once more', {
+    throw new Refusal('conflict', 'main kept moving during the merge: try again', {
       code: 'repo/main-moved',
     });
   });

@@ -8,12 +8,12 @@ export function branchRef(branch: string): string {
   return `${BRANCHES}${branch}`;
 }
 
-/** The branch's name; null for a ref that is none. */
+/** The branch's name; null for any other ref. */
 export function branchOf(ref: string): string | null {
   return ref.startsWith(BRANCHES) ? ref.slice(BRANCHES.length) : null;
 }
 
-/** What a ref other than `main` names, as its row says; null when there is none. */
+/** The commit in the row of a ref other than `main`; null when the ref does not exist. */
 export async function readStoredRef(sql: Sql, workspaceId: string, name: string): Promise<string | null> {
   const [row] = await sql.query<{ oid: string }>({
     name: 'read-stored-ref',

@@ -1,4 +1,4 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { dropPreview } from '../previews/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
@@ -10,36 +10,37 @@ import { openAligned } from './read-repo.js';
 export interface DeletedBranch {
   readonly ok: true;
   readonly branch: string;
-  /** The name of the preview that went with it. */
+  /** The name of the preview that was deleted with it. */
   readonly preview: string | null;
 }
 
 export interface DeleteBranchInput {
   readonly workspace: string;
   readonly branch: string;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
-/** Deletes a branch, and its preview with all that is in it. */
+/** Deletes a branch, and its preview with all its data. */
 export async function deleteBranch(
   deps: Deps,
   caller: Caller,
-  { workspace, branch, once }: DeleteBranchInput,
+  { workspace, branch, recordAnswer }: DeleteBranchInput,
 ): Promise<DeletedBranch> {
-  if (branch === 'main') throw new Refusal('refused', 'main is what is live, and stays', { code: 'repo/main' });
+  if (branch === 'main')
+    throw new Refusal('refused', 'branch: main is the live branch and cannot be deleted', { code: 'repo/main' });
   const { id, answer, erased } = await deps.db.transaction(async (sql) => {
     const { id: workspaceId } = await findWorkspace(sql, caller, workspace, 'share');
     const gone = await dropPreview(sql, caller, { workspace, branch });
     if (!(await deleteRef(sql, { workspaceId, name: branchRef(branch) }))) throw notFound('branch');
     await audit(sql, caller, 'repo.delete-branch', workspace, { branch });
     const deleted: DeletedBranch = { ok: true, branch, preview: gone?.name ?? null };
-    await once?.(sql, deleted);
+    await recordAnswer?.(sql, deleted);
     return { id: workspaceId, answer: deleted, erased: gone };
   });
   if (erased) await clearErased(deps, erased);
-  // A ref that cannot be removed from the disk now is removed at the next touch.
+  // A ref that cannot be removed from disk now is removed at the next access to the repository.
   await openAligned(deps, id).catch((error: unknown) =>
-    deps.log.warn({ err: error, workspaceId: id }, 'a branch’s ref could not be removed yet'),
+    deps.log.warn({ err: error, workspaceId: id }, 'failed to remove the ref of a branch, will retry'),
   );
   return answer;
 }

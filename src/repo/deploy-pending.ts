@@ -8,19 +8,19 @@ import { liveRuns } from '../workspaces/index.js';
 import type { DeployRefInput } from './deploy-ref.js';
 
 /**
- * Applies the pending push now, as its pusher; with `force` over the runs that it waits for. One that was refused is tried
- * again with what is live now.
+ * Applies the pending push now, as its pusher; with `force` even while runs are live. Tries a refused push again with
+ * the current live revision.
  */
 export async function deployPending(
   deps: Deps,
   caller: Caller,
-  { workspaceId, workspace, force, once }: DeployRefInput & { readonly workspaceId: string },
+  { workspaceId, workspace, force, recordAnswer }: DeployRefInput & { readonly workspaceId: string },
 ): Promise<DeployResult> {
   await audit(deps.db, caller, 'repo.deploy-pending', workspace, { force });
-  const applied = await applyPending(deps, workspaceId, { overLiveRuns: force, retry: true, once });
+  const applied = await applyPending(deps, workspaceId, { overLiveRuns: force, retry: true, recordAnswer });
   if (applied.kind === 'applied') return applied.result;
   if (applied.kind === 'refused') throw applied.refusal;
-  if (applied.kind === 'none') throw nothingWaits();
+  if (applied.kind === 'none') throw noPendingPush();
   const { count, runs } = await liveRuns(deps.db, workspaceId);
   throw new Refusal('conflict', 'runs are live: wait for their end, stop them, or say force: true', {
     code: 'deploy/live-runs',
@@ -29,7 +29,7 @@ export async function deployPending(
   });
 }
 
-export function nothingWaits(): Refusal {
+export function noPendingPush(): Refusal {
   return new Refusal('conflict', 'no push is pending: history shows what was applied or refused', {
     code: 'repo/nothing-waits',
   });

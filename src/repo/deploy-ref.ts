@@ -1,4 +1,4 @@
-import type { Once } from '../accounts/index.js';
+import type { RecordAnswer } from '../accounts/index.js';
 import { type DeployResult, deployTree } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { isAncestor, MAIN, type Repository, readRef } from '../git/index.js';
@@ -13,17 +13,17 @@ import { treeOfCommit } from './tree-of-commit.js';
 export interface DeployRefInput {
   readonly workspace: string;
   readonly ref: string;
-  /** Over live runs. */
+  /** Deploy even while runs are live. */
   readonly force: boolean;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 /**
- * Makes the tree of a ref live as a new commit on main: going back is going on. The push that waits is the exception,
- * since it is a commit on main already. Refuses as a deploy does.
+ * Makes the tree of a ref live as a new commit on main, also for a rollback. The pending push is the exception, since
+ * its commit goes on main itself. Refuses as a deploy does.
  */
 export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInput): Promise<DeployResult> {
-  const { workspace, force, once } = input;
+  const { workspace, force, recordAnswer } = input;
   const { id } = await findWorkspace(deps.db, caller, workspace);
   const repository = await openAligned(deps, id);
   const found = await resolveRef(deps.db, repository, { workspaceId: id, ref: input.ref });
@@ -34,16 +34,16 @@ export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInpu
     workspace,
     files: tree.files,
     executable: tree.commit.executable,
-    // What agents wrote since stays, but for files that the ref has otherwise than they were deployed.
+    // Memory that agents wrote since stays, except files in which the ref differs from their deploy.
     mentions: 'changed',
     message: messageOf(found, tree),
     via: isBack ? 'rollback' : 'deploy',
     force,
-    once,
+    recordAnswer,
   });
 }
 
-/** Whatever the ref that names it: main has been there. */
+/** True for a commit in the history of main. */
 async function isOfMain(repository: Repository, commit: string): Promise<boolean> {
   const main = await readRef(repository, MAIN);
   return main !== null && (await isAncestor(repository, commit, main).catch(() => false));

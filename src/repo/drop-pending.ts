@@ -1,35 +1,35 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { endPending, PENDING, readPending } from '../remotes/index.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
-import { nothingWaits } from './deploy-pending.js';
+import { noPendingPush } from './deploy-pending.js';
 import { openAligned } from './read-repo.js';
 
 export interface DroppedPending {
   readonly ok: true;
-  /** The commit of the push, which no ref names from now on. */
+  /** The commit of the push, which no ref points to any more. */
   readonly dropped: string;
 }
 
-/** Gives up the pending push, whether it waits for runs or was refused. Refuses `conflict` when there is none. */
+/** Discards the pending push, whether it waits for runs or was refused. Refuses `conflict` when no push is pending. */
 export async function dropPending(
   deps: Deps,
   caller: Caller,
-  { workspace, once }: { readonly workspace: string; readonly once?: Once | undefined },
+  { workspace, recordAnswer }: { readonly workspace: string; readonly recordAnswer?: RecordAnswer | undefined },
 ): Promise<DroppedPending> {
   const { id, answer } = await deps.db.transaction(async (sql) => {
     const { id: workspaceId } = await findWorkspace(sql, caller, workspace, 'update');
     const pending = await readPending(sql, workspaceId);
-    if (!pending || !(await endPending(sql, pending))) throw nothingWaits();
+    if (!pending || !(await endPending(sql, pending))) throw noPendingPush();
     await audit(sql, caller, 'repo.drop-pending', workspace, { ref: PENDING, commit: pending.oid });
     const dropped: DroppedPending = { ok: true, dropped: pending.oid };
-    await once?.(sql, dropped);
+    await recordAnswer?.(sql, dropped);
     return { id: workspaceId, answer: dropped };
   });
-  // A ref that cannot be removed from the disk now is removed at the next touch.
+  // A ref that cannot be removed from disk now is removed at the next access to the repository.
   await openAligned(deps, id).catch((err: unknown) =>
-    deps.log.warn({ err, workspaceId: id }, 'the ref of a pending push could not be removed yet'),
+    deps.log.warn({ err, workspaceId: id }, 'failed to remove the ref of a pending push, will retry'),
   );
   return answer;
 }

@@ -1,11 +1,18 @@
-import type { Once } from '../accounts/index.js';
+import type { RecordAnswer } from '../accounts/index.js';
 import { type DeployResult, deployTree } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { adoptPack, isAncestor, MAIN, mergeCommits, type Repository, readRef } from '../git/index.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { dropPack, findWorkspace, keepPack, noteLoaded, type StoredPack, takePack } from '../workspaces/index.js';
-import { applyCommit, MainMoved, untilStill } from './apply-commit.js';
+import {
+  dropPack,
+  findWorkspace,
+  linkPack,
+  recordLoadedPack,
+  type StoredPack,
+  storePack,
+} from '../workspaces/index.js';
+import { applyCommit, MainMoved, retryWhileMainMoves } from './apply-commit.js';
 import { needBranch } from './branch-refs.js';
 import { openAligned } from './read-repo.js';
 import { treeOfCommit } from './tree-of-commit.js';
@@ -13,9 +20,9 @@ import { treeOfCommit } from './tree-of-commit.js';
 export interface MergeBranchInput {
   readonly workspace: string;
   readonly branch: string;
-  /** Over live runs. */
+  /** Merge even while runs are live. */
   readonly force: boolean;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 interface Place extends MergeBranchInput {
@@ -27,25 +34,25 @@ interface Place extends MergeBranchInput {
 }
 
 /**
- * Merges a branch into main and makes it live: main moves on to the branch where it can, else by a commit of two
- * parents. Refuses `conflict` with the paths that both sides changed, and as a deploy does; then nothing has moved.
+ * Merges a branch into main and makes it live: as a fast-forward if possible, else by a merge commit. Refuses `conflict`
+ * with the paths that both sides changed, and as a deploy does; then no ref has moved.
  */
 export async function mergeBranch(deps: Deps, caller: Caller, input: MergeBranchInput): Promise<DeployResult> {
   if (input.branch === 'main')
-    throw new Refusal('refused', 'main is what a branch is merged into: name another branch');
+    throw new Refusal('refused', 'branch: main cannot be merged into itself; name another branch');
   const { id: workspaceId } = await findWorkspace(deps.db, caller, input.workspace);
-  return untilStill(workspaceId, async () => {
+  return retryWhileMainMoves(workspaceId, async () => {
     const commit = await needBranch(deps.db, workspaceId, input.branch);
     const repository = await openAligned(deps, workspaceId);
     const main = await readRef(repository, MAIN);
     const place = { ...input, workspaceId, repository, main, commit };
-    if (main === null || (await isAncestor(repository, main, commit))) return moveOn(deps, caller, place);
-    if (await isAncestor(repository, commit, main)) return nothingToDo(deps, caller, { ...place, main });
+    if (main === null || (await isAncestor(repository, main, commit))) return fastForward(deps, caller, place);
+    if (await isAncestor(repository, commit, main)) return answerMerged(deps, caller, { ...place, main });
     return mergeBoth(deps, caller, { ...place, main });
   });
 }
 
-async function moveOn(deps: Deps, caller: Caller, place: Place): Promise<DeployResult> {
+async function fastForward(deps: Deps, caller: Caller, place: Place): Promise<DeployResult> {
   const tree = await treeOfCommit(place.repository, place.commit);
   return applyCommit(deps, caller, {
     ...place,
@@ -56,14 +63,14 @@ async function moveOn(deps: Deps, caller: Caller, place: Place): Promise<DeployR
   });
 }
 
-/** Main has it all: answered as a deploy of what is live is. */
-async function nothingToDo(
+/** Main contains the branch already: answers like a deploy of the live files. */
+async function answerMerged(
   deps: Deps,
   caller: Caller,
   place: Place & { readonly main: string },
 ): Promise<DeployResult> {
   const { files, commit } = await treeOfCommit(place.repository, place.main);
-  const { workspace, force, once, main } = place;
+  const { workspace, force, recordAnswer, main } = place;
   const message = subjectOf(place.branch);
   return deployTree(deps, caller, {
     workspace,
@@ -74,7 +81,7 @@ async function nothingToDo(
     base: main,
     via: 'deploy',
     force,
-    once,
+    recordAnswer,
   });
 }
 
@@ -85,7 +92,7 @@ async function mergeBoth(deps: Deps, caller: Caller, place: Place & { readonly m
   const merge = await mergeCommits(repository, { into: main, commit, by: caller.actor, message, at });
   if (merge.kind === 'conflict') throw conflictOf(branch, merge.paths);
   try {
-    const pack = await keepPack(deps, workspaceId, merge.pack);
+    const pack = await storePack(deps, workspaceId, merge.pack);
     await adoptPack(repository, merge.pack);
     return await applyPacked(deps, caller, { ...place, commit: merge.commit, message, pack });
   } finally {
@@ -93,7 +100,7 @@ async function mergeBoth(deps: Deps, caller: Caller, place: Place & { readonly m
   }
 }
 
-/** A pack that no transaction takes is given up. */
+/** Applies a merge commit, and deletes its pack when no transaction has linked it. */
 async function applyPacked(
   deps: Deps,
   caller: Caller,
@@ -102,9 +109,9 @@ async function applyPacked(
   const { workspaceId, repository, pack, main: onto } = place;
   try {
     const tree = await treeOfCommit(repository, place.commit);
-    const also = (sql: Parameters<typeof takePack>[0]) => takePack(sql, workspaceId, pack.id);
-    const result = await applyCommit(deps, caller, { ...place, tree, onto, via: 'deploy', also });
-    await noteLoaded(deps.db, repository, pack.id);
+    const inTransaction = (sql: Parameters<typeof linkPack>[0]) => linkPack(sql, workspaceId, pack.id);
+    const result = await applyCommit(deps, caller, { ...place, tree, onto, via: 'deploy', inTransaction });
+    await recordLoadedPack(deps.db, repository, pack.id);
     return result;
   } catch (error) {
     if (error instanceof Refusal || error instanceof MainMoved) await dropPack(deps, pack);
@@ -112,7 +119,7 @@ async function applyPacked(
   }
 }
 
-/** As many as an answer names. */
+/** How many paths an answer names. */
 const NAMED = 100;
 
 function conflictOf(branch: string, paths: readonly string[]): Refusal {

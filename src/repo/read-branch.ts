@@ -10,15 +10,15 @@ import { apartOf, openAligned } from './read-repo.js';
 export interface BranchChange {
   readonly branch: string;
   readonly commit: string;
-  /** The commit of main that it comes from; null when the two have nothing in common. */
+  /** The merge base with main; null when the two have none. */
   readonly base: string | null;
   readonly ahead: number;
   readonly behind: number;
-  /** What the branch changed since, whatever happened on main. */
+  /** The changes of the branch since the merge base. */
   readonly files: readonly FileChange[];
 }
 
-/** A branch's net change against main, with line diffs; `path` narrows it to one file. */
+/** A branch's net change against main, with line diffs; `path` limits it to one file. */
 export async function readBranch(
   deps: Deps,
   caller: Caller,
@@ -45,7 +45,7 @@ async function changesOf(
 ): Promise<readonly FileChange[]> {
   const changed = await diffCommits(repository, base, commit);
   if (!changed)
-    throw new Refusal('too_large', 'the branch changed more files than one answer can tell: fetch it with git');
+    throw new Refusal('too_large', 'the branch changed more files than one answer can hold: fetch it with git');
   const wanted = changed.filter((file) => path === undefined || file.path === path);
   const sizes = await objectSizes(repository, [
     ...new Set(wanted.flatMap(({ before, after }) => [before, after].filter((sha) => sha !== null))),

@@ -10,10 +10,10 @@ import { type MirrorView, readMirror } from './mirror/mirror-rows.js';
 
 export interface BranchView {
   readonly name: string;
-  /** Null where they cannot be counted, for what lies between. */
+  /** Null when the commits between are too many to count. */
   readonly ahead: number | null;
   readonly behind: number | null;
-  /** Null for a main that nothing was deployed to yet. */
+  /** Null for main before the first deploy. */
   readonly commit: string | null;
   /** The name of its preview. */
   readonly preview: string | null;
@@ -43,14 +43,14 @@ export async function readRepo(deps: Deps, caller: Caller, input: { readonly wor
   return { branches, tags, mirror: await readMirror(deps.db, id) };
 }
 
-/** The repository with its refs as the rows say. Refuses `not_found` when the workspace has just gone. */
+/** The repository with its refs aligned. Refuses `not_found` when the workspace was just deleted. */
 export async function openAligned(deps: Deps, workspaceId: string): Promise<Repository> {
   const repository = await alignRefs(deps, workspaceId);
   if (!repository) throw notFound('workspace');
   return repository;
 }
 
-/** Two commits are as far apart for good. */
+/** A cache: the distance of two commits never changes. */
 const known = new Lru<string, Apart>(10_000);
 
 export async function apartOf(repository: Repository, main: string, commit: string): Promise<Apart> {
@@ -58,7 +58,7 @@ export async function apartOf(repository: Repository, main: string, commit: stri
   return known.get(key) ?? known.set(key, await countApart(repository, main, commit));
 }
 
-/** One branch that cannot be compared, or that is broken, takes nothing from the others. */
+/** Null counts for a branch that cannot be compared, so that the others are still listed. */
 async function apartIfKnown(
   deps: Pick<Deps, 'log'>,
   repository: Repository,
@@ -68,7 +68,7 @@ async function apartIfKnown(
     return await apartOf(repository, main, oid);
   } catch (err) {
     if (!(err instanceof GitFailed) && !(err instanceof Refusal)) throw err;
-    deps.log.warn({ err, main, commit: oid }, 'how far a branch is from main cannot be counted');
+    deps.log.warn({ err, main, commit: oid }, 'failed to count how far a branch is from main');
     return { ahead: null, behind: null };
   }
 }

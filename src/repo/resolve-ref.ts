@@ -4,7 +4,7 @@ import { PENDING } from '../remotes/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import { branchRef, readStoredRef, TAGS } from './branch-refs.js';
 
-/** What a ref names, and how people call it. */
+/** The commit of a ref, with a label for messages. */
 export interface ResolvedRef {
   readonly commit: string;
   readonly kind: 'branch' | 'tag' | 'pending' | 'revision';
@@ -47,7 +47,8 @@ const FINDERS: readonly Find[] = [
   async (_sql, repository, { ref }) => {
     const name = ref.startsWith(TAGS) ? ref.slice(TAGS.length) : ref;
     const commit = (await readTags(repository)).get(name);
-    if (commit === null) throw new Refusal('refused', `the tag ${name} is of no commit`, { code: 'repo/no-commit' });
+    if (commit === null)
+      throw new Refusal('refused', `the tag ${name} does not point to a commit`, { code: 'repo/no-commit' });
     return commit === undefined ? null : { commit, kind: 'tag', label: `tag ${name}` };
   },
   async (sql, _repository, { workspaceId, ref }) => {

@@ -3,8 +3,8 @@ import { type PushedTree, readPushedTree } from '../remotes/index.js';
 import { refusedTree } from '../workspaces/index.js';
 
 /**
- * The files of a commit that is there, read as those of a push are: of a push only the newest commit was. Refuses
- * `refused` for what no workspace holds: links, submodules, more than there may be.
+ * The files of an existing commit, checked like those of a push, since only the newest commit of a push was checked.
+ * Refuses `refused` for links, submodules and trees over the limits.
  */
 export async function treeOfCommit(repository: Repository, commit: string): Promise<PushedTree> {
   const tree = await readPushedTree(repository, commit);

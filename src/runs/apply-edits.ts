@@ -7,8 +7,8 @@ import { isValue, readWork, type Work } from './step-work.js';
 import type { Vote } from './votes.js';
 
 /**
- * Puts the edits of the deciding votes into the steps' rows, in the votes' order, under the run's lock. What each one
- * replaces stays in the row. Answers the ids of the steps that are no longer as they were made.
+ * Writes the edits of the deciding votes into the steps' rows, in the order of the votes, under the run's lock. The row
+ * keeps the replaced work. Returns the ids of the steps that changed.
  */
 export async function applyEdits(
   sql: Sql,
@@ -64,7 +64,7 @@ async function replaceWork(
   return row?.round ?? 1;
 }
 
-/** The work as it is once edited. */
+/** The step's work after the edit. */
 function editedWork(step: StepPlan, before: Work, value: Json): Work {
   if (step.each && Array.isArray(value)) return { result: value.map(textOf).join('\n\n'), data: value };
   return isValue(step, before) ? { result: toJson(value), data: value } : { result: String(value), data: null };

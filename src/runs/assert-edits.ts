@@ -7,7 +7,9 @@ import { isValue, type Work } from './step-work.js';
 /** New work by step id: a text, or a value for a step that makes one. */
 export type Edits = Readonly<Record<string, Json>>;
 
-/** Refuses edits of steps that the gate does not name, or that do not fit them; nothing is spent then. */
+/**
+ * Refuses edits of steps that the gate does not name, and edits that do not fit their step, before anything is written.
+ */
 export function assertEdits(
   edits: Edits,
   gate: { readonly edit: readonly string[]; readonly plan: Plan; readonly work: ReadonlyMap<string, Work> },
@@ -38,7 +40,7 @@ function faultsOfValue(step: StepPlan, work: Work, value: Json): readonly string
   return typeof value === 'string' && value.trim() !== '' ? [] : ['the step makes text; give a text that is not empty'];
 }
 
-/** The work of an `each` is its items' list: what failed stays empty, what was made may be changed. */
+/** The work of an `each` is the list of its items. A failed item stays empty; a completed one may change. */
 function faultsOfItems(step: StepPlan, { data }: Work, value: Json): readonly string[] {
   const before = Array.isArray(data) ? (data as readonly Json[]) : [];
   if (!Array.isArray(value) || value.length !== before.length)

@@ -4,8 +4,8 @@ import { validate } from '../workspace/index.js';
 import { refuseFaults } from './faults.js';
 
 /**
- * Refuses a form that the gate does not ask for or that does not fit it. An approval without one is as an empty one:
- * it is refused where a field is required. A rejection may leave it out.
+ * Refuses a form that the gate does not ask for or that does not match its schema. An approval without a form counts as
+ * an empty form, so required fields are refused. A rejection may leave the form out.
  */
 export function assertForm(schema: Json, decision: 'approve' | 'reject', form: Json | undefined): void {
   if (!isRecord(schema)) {

@@ -3,13 +3,13 @@ import type { Deps } from '../deps.js';
 import {
   abortLive,
   admitRun,
+  announceRuns,
   assertMonths,
+  enqueueOutbox,
   isFull,
   lockSlots,
-  post,
   type SlotClaim,
   slotOf,
-  tellRuns,
 } from '../engine/index.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
@@ -21,9 +21,9 @@ import type { Caller } from '../shared/roles.js';
 import type { Plan } from '../workspace/index.js';
 import type { WorkspaceRow } from '../workspaces/index.js';
 
-/** A root run that is to be, by whichever door it comes. */
+/** A root run to start, whatever triggered it. */
 export interface NewRun {
-  /** Where its id was given out before; else it gets a new one. */
+  /** An id that was issued before; without it the run gets a new one. */
   readonly id?: string;
   readonly caller: Caller;
   readonly workspace: WorkspaceRow;
@@ -40,15 +40,15 @@ export interface NewRun {
 
 export interface BegunRun {
   readonly runId: string;
-  /** Runs that others have to be told of once this is committed: itself, those that go on, and those that were stopped. */
+  /** Runs to announce after the commit: this one, those that got a slot, and those that were stopped. */
   readonly moved: readonly string[];
   readonly stopped: readonly string[];
 }
 
 /**
- * Writes a run, its lane and the word to Temporal, all in the caller's transaction. Under its flow's `concurrency` it
- * may have to stand in line instead, or not to be at all: null is a run that `on_limit: skip` left out. `fill` writes
- * what hangs on the run before anybody may begin it. Refuses `out_of_credit` when the month's money is spent.
+ * Inserts a run, its lane and its outbox row in the caller's transaction. With the flow's `concurrency` full, the run
+ * waits for a slot, or `on_limit: skip` makes no run and returns null. `fill` writes the rows that depend on the run
+ * before a worker can start it. Refuses `out_of_credit` when the month's budget is spent.
  */
 export async function beginRun(
   deps: Deps,
@@ -68,18 +68,18 @@ export async function beginRun(
   await insertRun(sql, { ...run, runId, trigger, at, slots: claim ? [runId] : null });
   await fill(runId);
   if (!claim) {
-    await post(sql, runId, 'start');
+    await enqueueOutbox(sql, runId, 'start');
     return { runId, moved: [runId], stopped: [] };
   }
   const { granted, stopped } = await admitRun(sql, { id: runId, workspaceId: run.workspace.id }, claim);
   return { runId, moved: [...new Set([runId, ...granted, ...stopped])], stopped };
 }
 
-/** Tells whom it concerns, once the transaction stands. The answer does not wait for Temporal: the sweep repeats it. */
-export function tellBegun(deps: Deps, { moved, stopped }: BegunRun): void {
+/** Dispatches the outbox after the commit. The answer does not wait for Temporal: a periodic sweep retries. */
+export function announceStarted(deps: Deps, { moved, stopped }: BegunRun): void {
   failpoint('run-committed');
   for (const id of stopped) abortLive(id);
-  void tellRuns(deps, moved);
+  void announceRuns(deps, moved);
 }
 
 function claimOf({ plan, input }: NewRun, trigger: JsonObject): SlotClaim | null {

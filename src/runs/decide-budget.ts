@@ -1,5 +1,5 @@
 import type { Sql } from '../db/contract.js';
-import { appendEvent, type BudgetGate, isBudgetGate, post } from '../engine/index.js';
+import { appendEvent, type BudgetGate, enqueueOutbox, isBudgetGate } from '../engine/index.js';
 import { isRecord, type Json } from '../shared/json.js';
 import type { Actor } from '../shared/roles.js';
 
@@ -17,14 +17,14 @@ export interface BudgetDecision {
   readonly actor: Actor;
   readonly note: string | null;
   readonly votes: Json;
-  /** What the trace says of it, and through which door it came. */
+  /** The text of the trace, and the channel of the decision. */
   readonly text: string;
   readonly via: string;
 }
 
 /**
- * The rest of a decision about a budget, in its transaction: an approval raises the budget once, however many steps
- * wait for it, and all of those, in this run and in others of its tree, are decided with it. Answers the further runs.
+ * Applies a decision about a budget, in its transaction. An approval raises the budget once, however many gates wait
+ * for it, and decides all of those gates, in this run and in others of its tree. Returns the other runs that continue.
  */
 export async function decideBudget(sql: Sql, decided: BudgetDecision): Promise<readonly string[]> {
   const { budget, decision } = decided;
@@ -66,5 +66,5 @@ async function decideToo(sql: Sql, gate: OtherGate, decided: BudgetDecision): Pr
   const { step, item, round, id: park } = gate;
   const data = { step, item, round, park, decision, text, by: actor.label, via, note, with: decided.park };
   await appendEvent(sql, gate.run, { type: 'approval.decided', data, gates: -1 });
-  await post(sql, gate.run, 'approval', gate.id);
+  await enqueueOutbox(sql, gate.run, 'approval', gate.id);
 }

@@ -1,7 +1,7 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { appendEvent, escalateGate, type GateSpec, post, tellRuns } from '../engine/index.js';
+import { announceRuns, appendEvent, enqueueOutbox, escalateGate, type GateSpec } from '../engine/index.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import { canonicalJson, type Json } from '../shared/json.js';
@@ -15,7 +15,7 @@ import { budgetOf, decideBudget } from './decide-budget.js';
 import { refuseFaults } from './faults.js';
 import type { GateMark } from './gate-mark.js';
 import { assertMayDecide, mayDecide } from './may-decide.js';
-import { namedIn, pickGate } from './pick-gate.js';
+import { gateNamedIn, pickGate } from './pick-gate.js';
 import { auditRefusal } from './refused-decision.js';
 import { type LockedRun, lockRun, type OpenPark, starterOf } from './run-rows.js';
 import { readWork } from './step-work.js';
@@ -25,48 +25,48 @@ export interface DecideRunInput extends Decision {
   readonly workspace: string;
 }
 
-/** What is said of a run's gate. */
+/** A decision about a run's gate. */
 export interface Decision {
   readonly runId: string;
   readonly decision: 'approve' | 'reject';
   readonly step?: number | undefined;
-  /** The one gate that is meant, by its park; a link is good for no other. */
+  /** The id of the gate's park. A link is valid for this gate only. */
   readonly park?: string | undefined;
-  /** The mark of the gate that the decider read; a gate that has another one now is not decided. */
+  /** The gate mark that the decider saw. A gate whose mark is now another one is not decided. */
   readonly round?: number | undefined;
   readonly digest?: string | undefined;
   readonly note?: string | undefined;
   readonly reason?: string | undefined;
-  /** New work of steps that the gate lets a decider change, by their ids. */
+  /** Edited work of steps that the gate lets a decider change, by step id. */
   readonly edits?: Readonly<Record<string, Json>> | undefined;
-  /** What the gate's form asks for. */
+  /** The values of the gate's form. */
   readonly form?: Json | undefined;
-  /** Keeps the answer with what was done. */
-  readonly once?: Once | undefined;
+  /** Records the answer under the caller's idempotency key, in the transaction of the decision. */
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 export interface Decided {
   readonly ok: true;
-  /** How many have approved so far, and how many it takes. */
+  /** How many have approved so far, and how many approvals the gate needs. */
   readonly decided: number;
   readonly need: number;
 }
 
-/** The traces' texts of a decision, to the letter (spec, section 2). */
+/** The texts of a decision in the trace, verbatim from the contract (section 2). */
 const TEXTS = {
   approve: { link: 'approved via emailed link', human: 'approved by a human' },
   reject: { link: 'rejected via emailed link', human: 'rejected by a human' },
 } as const;
 
 /**
- * Decides an open gate. The first decision stands: a late click, a second channel or a timeout gets `conflict` with
- * who decided what and when. The workflow, not this call, moves the run on.
+ * Decides an open gate. The first decision is final: a late click, a second channel or a timeout gets `conflict` with
+ * who decided what and when. The workflow, not this call, continues the run.
  */
 export async function decideRun(deps: Deps, caller: Caller, { workspace, ...input }: DecideRunInput): Promise<Decided> {
   return decide(deps, caller, { ...input, find: async (sql) => (await findWorkspace(sql, caller, workspace)).id });
 }
 
-/** The same in a workspace that is known by its id already, and may be renamed at any moment. */
+/** The same for a workspace known by its id, which stays valid when the workspace is renamed. */
 export async function decideRunIn(
   deps: Deps,
   caller: Caller,
@@ -76,54 +76,54 @@ export async function decideRunIn(
 }
 
 async function decide(deps: Deps, caller: Caller, input: Ask): Promise<Decided> {
-  const { answer, also } = await deps.db
+  const { answer, otherRuns } = await deps.db
     .transaction((sql) => decideIn(deps, caller, { sql, input }))
     .catch(async (error: unknown) => {
       await auditRefusal(deps, caller, input, error);
       throw error;
     });
   failpoint(input.decision === 'approve' && answer.decided < answer.need ? 'vote-counted' : 'decision-committed');
-  void tellRuns(deps, [input.runId, ...also]);
+  void announceRuns(deps, [input.runId, ...otherRuns]);
   return answer;
 }
 
-/** A decision, and how the id of its workspace is found. */
+/** A decision, with a function that finds the id of its workspace. */
 type Ask = Decision & { readonly find: (sql: Sql) => Promise<string> };
 
 async function decideIn(
   { clock }: Deps,
   caller: Caller,
   { sql, input }: { readonly sql: Sql; readonly input: Ask },
-): Promise<{ readonly answer: Decided; readonly also: readonly string[] }> {
+): Promise<{ readonly answer: Decided; readonly otherRuns: readonly string[] }> {
   const run = await lockRun(sql, await input.find(sql), input.runId);
   refuseEval(run);
   const nowMs = clock.now();
   const vote = voteOf(caller, input, nowMs);
-  const { park, mark } = await pickGate(sql, run, { named: input, vote, isNew: input.once !== undefined });
+  const { park, mark } = await pickGate(sql, run, { named: input, vote, isNew: input.recordAnswer !== undefined });
   const gate = park.spec as unknown as GateSpec;
   const moment = { gate, openedAtMs: park.openedAt.getTime(), nowMs, starter: starterOf(run) };
   const actor = assertMayDecide(moment, caller);
   const before = readVotes(park.votes);
   if (isRepeated(before, vote)) {
-    return { answer: { ok: true, decided: approvalsIn(before), need: park.need }, also: [] };
+    return { answer: { ok: true, decided: approvalsIn(before), need: park.need }, otherRuns: [] };
   }
   await assertFits(sql, run, gate, vote);
-  // Decides as the one whom the gate escalates to: the events say that first.
+  // The caller decides as the person the gate escalates to, so the escalation event comes first.
   if (!mayDecide({ ...moment, gate: { ...gate, escalate: null } }, caller))
     await escalateGate(sql, { ...park, run: run.id });
-  const { also, ...answer } = await count(sql, run, park, { actor, mark, vote, votes: withVote(before, vote) });
+  const { otherRuns, ...answer } = await count(sql, run, park, { actor, mark, vote, votes: withVote(before, vote) });
   await audit(sql, caller, 'run.decide', run.id, auditDetail(park, { actor, mark, vote }));
-  await input.once?.(sql, answer);
-  return { answer, also };
+  await input.recordAnswer?.(sql, answer);
+  return { answer, otherRuns };
 }
 
-/** Nobody lends an eval a hand: what its case leaves open is what it ends at. */
+/** Decisions of an eval run come from its case only. */
 function refuseEval({ mode }: LockedRun): void {
   if (mode !== 'eval') return;
   throw new Refusal('conflict', 'the run is an eval’s: decisions come from its case, under ### Decisions');
 }
 
-/** The id under which a caller's vote counts: the person's, whichever door they take. */
+/** The id under which a caller's vote counts: the person's, for every channel. */
 function deciderOf({ person, actor }: Caller): string {
   return person?.id ?? actor.id;
 }
@@ -138,7 +138,7 @@ function voteOf(caller: Caller, input: Decision, nowMs: number): Vote {
     note: noteOf(input),
     ...(form === undefined ? {} : { form }),
     ...(edits === undefined || Object.keys(edits).length === 0 ? {} : { edits }),
-    ...namedIn(input),
+    ...gateNamedIn(input),
   };
 }
 
@@ -148,12 +148,17 @@ function auditDetail(park: OpenPark, { actor, mark, vote }: Omit<Ballot, 'votes'
   return { step: park.step, decision, via: viaOf(actor), gate: mark, ...edited };
 }
 
-/** How a decision arrived. The three texts of the trace tell a link from a person, and this a key from a session. */
+/**
+ * The channel of a decision. The texts of the trace separate links from people; this also separates keys from sessions.
+ */
 function viaOf({ kind }: Actor): 'session' | 'key' | 'link' {
   return kind === 'link' || kind === 'key' ? kind : 'session';
 }
 
-/** True for a person's second approval, which counts for nothing; one that says other things than the first is refused. */
+/**
+ * True for a person's repeated approval, which counts for nothing. Refuses a repetition with other edits or another
+ * form.
+ */
 function isRepeated(before: readonly Vote[], vote: Vote): boolean {
   const first = before.find((other) => other.who === vote.who && other.decision === vote.decision);
   if (!first) return false;
@@ -161,10 +166,13 @@ function isRepeated(before: readonly Vote[], vote: Vote): boolean {
     (key) => vote[key] !== undefined && canonicalJson(vote[key]) !== canonicalJson(first[key]),
   );
   if (!differs) return true;
-  throw new Refusal('conflict', `you approved this at ${first.at} already; other edits or another form are not taken`);
+  throw new Refusal(
+    'conflict',
+    `you approved this at ${first.at} already; other edits or another form are not accepted`,
+  );
 }
 
-/** Refuses what does not fit the gate, before anything is spent. */
+/** Refuses edits and forms that do not fit the gate, before anything is written. */
 async function assertFits(sql: Sql, run: LockedRun, gate: GateSpec, vote: Vote): Promise<void> {
   assertForm(gate.form, vote.decision, vote.form);
   const { edits } = vote;
@@ -184,11 +192,11 @@ interface Ballot {
 }
 
 interface Counted extends Decided {
-  /** Further runs that go on by it. */
-  readonly also: readonly string[];
+  /** Other runs that continue after this decision. */
+  readonly otherRuns: readonly string[];
 }
 
-/** Counts one person once; the first reject ends the gate, the last approval needed opens it. */
+/** Counts each person once. The first rejection closes the gate; the last approval needed opens it. */
 async function count(sql: Sql, run: LockedRun, park: OpenPark, ballot: Ballot): Promise<Counted> {
   const { actor, vote, votes } = ballot;
   const { decision, note } = vote;
@@ -217,7 +225,7 @@ async function count(sql: Sql, run: LockedRun, park: OpenPark, ballot: Ballot): 
     },
     gates: final ? -1 : 0,
   });
-  if (final) await post(sql, run.id, 'approval', park.id);
+  if (final) await enqueueOutbox(sql, run.id, 'approval', park.id);
   const budget = final ? budgetOf(park.spec) : null;
   const more = {
     runId: run.id,
@@ -228,8 +236,8 @@ async function count(sql: Sql, run: LockedRun, park: OpenPark, ballot: Ballot): 
     text: TEXTS[decision][channel],
     via: viaOf(actor),
   };
-  const also = budget ? await decideBudget(sql, { ...more, budget, votes: votes as unknown as Json }) : [];
-  return { ok: true, decided: approvals, need: park.need, also };
+  const otherRuns = budget ? await decideBudget(sql, { ...more, budget, votes: votes as unknown as Json }) : [];
+  return { ok: true, decided: approvals, need: park.need, otherRuns };
 }
 
 async function editSteps(sql: Sql, run: LockedRun, park: OpenPark, votes: readonly Vote[]): Promise<readonly string[]> {
@@ -238,7 +246,10 @@ async function editSteps(sql: Sql, run: LockedRun, park: OpenPark, votes: readon
   return applyEdits(sql, { id: run.id, plan }, { votes, gate: park.step });
 }
 
-/** What the step's `decision` shows besides who decided and when: the newest form, and all votes where it took several. */
+/**
+ * What the step's `decision` shows besides the decider and the time: the newest form, and all votes when it took
+ * several.
+ */
 function payloadOf({ need }: OpenPark, { actor, mark, votes }: Ballot, edited: readonly string[]): object {
   const form = votes.findLast((vote) => vote.form !== undefined)?.form ?? null;
   const all = votes.map(({ label, at, decision, note = null, form = null }) => ({

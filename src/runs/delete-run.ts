@@ -7,7 +7,7 @@ import { lockRun } from './run-rows.js';
 
 const TABLES = [...RUN_TABLES, 'slot', 'slot_lane', 'sandbox_process'] as const;
 
-/** Deletes an ended run with its child runs. What it spent stays counted, and the memory it wrote stays written. */
+/** Deletes an ended run with its child runs. Its cost stays counted, and its memory writes stay. */
 export async function deleteRun(
   deps: Deps,
   caller: Caller,
@@ -25,7 +25,7 @@ export async function deleteRun(
     if (tree.some((row) => row.live)) throw new Refusal('conflict', 'the run is live: stop it before you delete it');
     const ids = tree.map((row) => row.id);
     for (const table of TABLES) await sql.query(`DELETE FROM ${table} WHERE run_id = ANY($1)`, [ids]);
-    // A workflow that has still to be told of its end is told.
+    // A pending cancel of its workflow stays in the outbox.
     await sql.query(`DELETE FROM outbox WHERE run_id = ANY($1) AND kind <> 'cancel'`, [ids]);
     for (const id of ids)
       await sql.query(`DELETE FROM spent WHERE key = $1 OR (key >= $1 || '/' AND key < $1 || '0')`, [`run/${id}`]);

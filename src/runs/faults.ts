@@ -6,7 +6,7 @@ export interface Fault {
   readonly message: string;
 }
 
-/** Refuses a body as the schemas of the wire do: the sentence, and each fault with its path. */
+/** Refuses a body in the form of a schema error: one sentence, and each fault with its path. */
 export function refuseFaults(issues: readonly Fault[]): void {
   if (issues.length === 0) return;
   const text = issues.map(({ path, message }) => `${path}: ${message}`).join('; ');

@@ -3,7 +3,7 @@ import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 
-/** Refuses as a missing one a run that is not the caller's to see. */
+/** Finds a run of a workspace the caller can access; any other run is refused as missing. */
 export async function findRun(
   deps: Deps,
   caller: Caller,

@@ -3,7 +3,7 @@ import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace, type LivePlan, livePlan, type WorkspaceRow } from '../workspaces/index.js';
 
-/** Looks for what is to be started in the live revision: `flows/<name>` or `agents/<name>`. Refuses a missing one. */
+/** Finds `flows/<name>` or `agents/<name>` in the live revision, or refuses it as missing. */
 export async function findTarget(
   sql: Sql,
   caller: Caller,
@@ -11,7 +11,7 @@ export async function findTarget(
 ): Promise<{ readonly workspace: WorkspaceRow; readonly live: LivePlan }> {
   const missing = notFound(target.startsWith('agents/') ? 'agent' : 'flow');
   const workspace = await findWorkspace(sql, caller, name, lock);
-  // The database cannot even be asked for some names: NUL among them.
+  // Postgres cannot take every name as a parameter (NUL, for example).
   const live = /^[\w./-]{1,255}$/.test(target) ? await livePlan(sql, workspace, target) : null;
   if (!live) throw missing;
   return { workspace, live };

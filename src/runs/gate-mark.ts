@@ -4,11 +4,11 @@ import { canonicalJson, isRecord, type Json } from '../shared/json.js';
 import { readWork, type Work } from './step-work.js';
 import { readVotes } from './votes.js';
 
-/** What a decider read: a decision that names another mark is refused. */
+/** What a decider saw. A decision that names another mark is refused. */
 export interface GateMark {
-  /** How often a gate of this step (and item) has been opened in the run, this one included. */
+  /** How often the run has opened a gate of this step (and item), including this one. */
   readonly round: number;
-  /** SHA-256, hex, of all that the decision is about. */
+  /** SHA-256, hex, of everything that the decision is about. */
   readonly digest: string;
 }
 
@@ -24,8 +24,8 @@ export const GATE_ROUND = `(SELECT count(*)::int FROM park e WHERE e.run_id = p.
     AND e.kind = p.kind AND (e.opened_at, e.id) <= (p.opened_at, p.id)) AS "gateRound"`;
 
 /**
- * The digest covers what the gate asks, its form and its calls, the work that a decider may change, and what earlier
- * deciders changed of it. It does not cover who has decided so far. `work` holds the newest work of the steps in `edit`.
+ * The digest covers what the gate asks, its form, its calls, the editable work and the edits of earlier deciders. It
+ * does not cover who has decided so far. `work` holds the newest work of the steps in `edit`.
  */
 export function gateMark({ id, gateRound, spec, votes }: MarkedGate, work: ReadonlyMap<string, Work>): GateMark {
   const made = Object.fromEntries(
@@ -39,7 +39,7 @@ export function gateMark({ id, gateRound, spec, votes }: MarkedGate, work: Reado
   return { round: gateRound, digest: createHash('sha256').update(shown).digest('hex') };
 }
 
-/** The mark of a gate as it stands in this transaction. */
+/** The gate's mark as this transaction sees it. */
 export async function readGateMark(sql: Sql, runId: string, gate: MarkedGate): Promise<GateMark> {
   const edit = editableIn(gate.spec);
   return gateMark(gate, edit.length === 0 ? new Map() : await readWork(sql, runId, edit));

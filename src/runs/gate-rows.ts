@@ -3,13 +3,13 @@ import { GATE_ROUND } from './gate-mark.js';
 import { parkTitle } from './run-rows.js';
 import type { ParkRow } from './waiting.js';
 
-/** A gate, with its run and where that is. */
+/** A gate with its run and workspace. */
 export interface GateRow extends ParkRow {
   readonly runId: string;
   readonly rootId: string;
   readonly parentId: string | null;
   readonly workspaceId: string;
-  /** By its name of now. */
+  /** The current name. */
   readonly workspace: string;
   readonly flow: string;
   readonly planId: string;
@@ -28,7 +28,7 @@ export const GATE_COLUMNS = `${PARK_COLUMNS}, r.id AS "runId", r.root_id AS "roo
 export const GATES = `workspace w JOIN run r ON r.workspace_id = w.id AND r.mode <> 'eval'
   JOIN park p ON p.run_id = r.id AND p.kind = 'approval'`;
 
-/** A park's step and its times, as every view of it begins. */
+/** A park's step and times: the first fields of every view of a park. */
 export interface ParkHead {
   readonly step: number;
   readonly id: string;
@@ -43,7 +43,7 @@ export function parkHead(park: Pick<ParkRow, 'step' | 'spec' | 'openedAt' | 'due
   return { step: n, id: park.step, title, since: park.openedAt.toISOString(), due };
 }
 
-/** Where a gate stands. */
+/** A park with its workspace, flow and run. */
 export interface GateHead extends ParkHead {
   readonly workspace: string;
   readonly runId: string;

@@ -27,18 +27,18 @@ export interface RunView extends RunSummary {
   readonly memoryWrites: readonly string[];
   readonly rerunOf: string | null;
   readonly waiting: readonly Waiting[];
-  /** Of the open gate, when there is exactly one. */
+  /** Present when exactly one gate is open. */
   readonly gate?: GateMark;
-  /** What a rerun took over. */
+  /** The steps that a rerun copied. */
   readonly rerun?: Json;
   readonly steps: readonly StepView[];
-  /** By the model that answered. */
+  /** Per model that answered. */
   readonly usage: readonly ModelUse[];
-  /** The number of the newest event: where a stream goes on. */
+  /** The sequence number of the newest event, from which a stream can continue. */
   readonly lastSeq: number;
 }
 
-/** The whole run: every step with its output, cost, timing and trace, and what it waits for. */
+/** The whole run: every step with its output, cost, timing and trace, and everything it waits for. */
 export async function getRun(
   deps: Deps,
   caller: Caller,
@@ -93,7 +93,7 @@ interface All {
   readonly usage: readonly UsageRow[];
 }
 
-/** One moment of the run: all its rows in one snapshot, so that steps, events and parks agree. */
+/** Reads all rows of the run in one snapshot, so that steps, events and parks agree. */
 async function readAll(db: Deps['db'], workspaceId: string, runId: string): Promise<All | null> {
   return db.transaction(async (sql) => {
     await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
@@ -137,7 +137,7 @@ async function readParts(sql: Sql, { id: runId, slots, finishedAt }: RunRow): Pr
   return { steps, parks, events, files, children, slotWaits, held, usage };
 }
 
-/** A step's trace shows its newest lines, fewer where the steps are many: the run's view stays a page. */
+/** Limits the newest trace lines per step, so that a run with many steps still fits one response. */
 function traceLines(steps: number): number {
   return Math.max(20, Math.min(200, Math.floor(4_000 / Math.max(1, steps))));
 }

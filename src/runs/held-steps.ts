@@ -3,7 +3,7 @@ import { type HeldUp, leavesOf } from '../engine/index.js';
 import type { Plan } from '../workspace/index.js';
 import type { Waiting } from './waiting.js';
 
-/** What holds up the steps that are at work in a run: a provider that fails in passing, a runtime that is prepared. */
+/** Why running steps of a run are delayed: a transient failure of a provider, or a runtime that is being prepared. */
 export async function readHeld(sql: Sql, runId: string): Promise<HeldUp[]> {
   const rows = await sql.query<{ held: HeldUp }>({
     name: 'held-steps',

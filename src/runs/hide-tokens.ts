@@ -3,12 +3,12 @@ import { isRecord } from '../shared/json.js';
 import { atLeast, type Caller } from '../shared/roles.js';
 import { deriveToken } from '../shared/tokens.js';
 
-/** What a caller is shown of a value: as it is for editors and above, without the runs' release tokens for viewers. */
+/** Filters a value for a caller: unchanged for editors and above, without the runs' release tokens for viewers. */
 export type Show = <T>(value: T) => T;
 
 /**
- * An agent that was given its release address says it in results and calls, and hands it to child runs. The address
- * lets whoever has it release the run, which a viewer may not.
+ * An agent with a release address repeats it in results and calls, and passes it to child runs. The address is a
+ * credential that releases the run, which a viewer may not do.
  */
 export function hideTokens(
   deps: Pick<Deps, 'keys'>,

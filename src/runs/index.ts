@@ -1,4 +1,4 @@
-export { type BegunRun, beginRun, tellBegun } from './begin-run.js';
+export { announceStarted, type BegunRun, beginRun } from './begin-run.js';
 export { type Decided, type DecideRunInput, decideRun } from './decide-run.js';
 export { deleteRun } from './delete-run.js';
 export { findRun } from './find-run.js';
@@ -7,10 +7,10 @@ export { getRun, type RunView } from './get-run.js';
 export { hideTokens } from './hide-tokens.js';
 export { approveLinks, type LinkOf, WEBHOOK } from './link/approve-link.js';
 export { decideLink, type LinkVote, requireLinkDecider } from './link/decide-link.js';
+export { type Targets, targetsIn } from './link/notify-targets.js';
 export { type OpenedLink, openLink } from './link/open-link.js';
 export { type OpenLinkInput, opensGate, requireLink } from './link/require-link.js';
 export { requireOwnName } from './link/require-own-name.js';
-export { type Targets, targetsIn } from './link/told-by.js';
 export { type Approval, listApprovals } from './list-approvals.js';
 export { type EventPage, type ListEventsInput, listEvents } from './list-events.js';
 export { type ListRunsInput, listRuns } from './list-runs.js';

@@ -9,19 +9,19 @@ import { type GateView, gateView } from './waiting.js';
 
 const cursors = timeCursors('approvals');
 
-/** A gate that is open, with where it stands. */
+/** An open gate with its workspace, flow and run. */
 export interface Approval extends GateHead, GateView {
   readonly summary: string;
 }
 
 interface Row extends GateRow {
-  /** The first line of the newest result; null while there is none. */
+  /** The first line of the newest result; null when there is none yet. */
   readonly newest: string | null;
   /** The rows of the steps that the gate lets a decider change. */
   readonly editable: readonly Pick<StepRow, 'id' | 'item' | 'result' | 'data'>[];
 }
 
-/** Of runs that are live, which an index knows, in the order of the gates' opening. */
+/** Gates of live runs (the query uses their index), oldest first. */
 const OPEN_GATES = `SELECT ${GATE_COLUMNS},
     (SELECT left(split_part(ltrim(s.result, E' \\t\\r\\n'), E'\\n', 1), 300) FROM step s
       WHERE s.run_id = r.id AND s.result ~ '\\S' ORDER BY s.finished_at DESC NULLS FIRST, s.started_at DESC LIMIT 1) AS newest,
@@ -32,7 +32,7 @@ const OPEN_GATES = `SELECT ${GATE_COLUMNS},
     AND ($3::timestamptz IS NULL OR (p.opened_at, p.id) > ($3, $4))
   ORDER BY p.opened_at, p.id LIMIT $5`;
 
-/** Everything that waits for a person in the workspaces that the caller may see, the longest wait first, in pages. */
+/** Everything that waits for a person in the workspaces that the caller can access, longest wait first, in pages. */
 export async function listApprovals(
   deps: Deps,
   caller: Caller,

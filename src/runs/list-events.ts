@@ -24,7 +24,7 @@ export interface EventPage {
   readonly next: string | null;
 }
 
-/** All that happened in a run, oldest first, in pages: what a step's trace shows the newest lines of. */
+/** All events of a run, oldest first, in pages. A step's trace in the run's view shows only the newest lines. */
 export async function listEvents(deps: Deps, caller: Caller, input: ListEventsInput): Promise<EventPage> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
   const [run] = await deps.db.query<{ parentId: string | null; rootId: string }>({

@@ -13,18 +13,18 @@ export interface ListRunsInput {
   readonly flow?: string | undefined;
   readonly status?: string | undefined;
   readonly tag?: string | undefined;
-  /** `all` lists runs of evals and child runs too. Left out it is `normal`, and of a parent `all`. */
+  /** `all` includes eval runs and child runs. The default is `normal`, and `all` when `parent` is given. */
   readonly mode?: 'normal' | 'eval' | 'all' | undefined;
-  /** Only the child runs of this run: its subflows, and the agents that it handed work to. */
+  /** Only the child runs of this run: its subflows and sub-agents. */
   readonly parent?: string | undefined;
 }
 
-/** By the runs' root, which an index knows. */
+/** Filters by root, which has an index. */
 const OF_PARENT = `root_id = (SELECT p.root_id FROM run p WHERE p.id = $8) AND parent_id = $8
   AND ($9 = 'all' OR mode = $9)`;
 const OF_MODE = `$8::text IS NULL AND ($9 = 'all' OR (mode = $9 AND parent_id IS NULL))`;
 
-/** Runs, newest first, in pages. Child runs are listed with `mode` all, and those of one run with `parent`. */
+/** Runs, newest first, in pages. `mode` all includes child runs; `parent` lists those of one run. */
 export async function listRuns(
   deps: Deps,
   caller: Caller,

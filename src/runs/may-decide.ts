@@ -1,7 +1,7 @@
 import { Refusal } from '../shared/refusal.js';
 import { type Actor, atLeast, type Caller, isRole } from '../shared/roles.js';
 
-/** What a gate says of who may decide it: part of GateSpec. */
+/** The part of a GateSpec that says who may decide. */
 export interface DecidersOf {
   readonly approvers: readonly string[];
   readonly self: boolean;
@@ -12,16 +12,16 @@ export interface GateMoment {
   readonly gate: DecidersOf;
   readonly openedAtMs: number;
   readonly nowMs: number;
-  /** The person behind the run's start; null for hooks, schedules and events. */
+  /** The id of the person who started the run; null for hooks, schedules and events. */
   readonly starter: string | null;
 }
 
 type Decider = Pick<Caller, 'role' | 'person' | 'actor'>;
 
 /**
- * The one rule of who may decide, used by every door. `human` is any editor or above, and an API key of that role.
- * `owner`, `role:<role>` and addresses name people: a signed-in person or their link decides, never a key. With
- * `self: false` the person who started the run may not.
+ * The rule of who may decide, for every channel. `human` is any editor or above, and an API key of that role. `owner`,
+ * `role:<role>` and addresses name people: a signed-in person or their link decides, never a key. With `self: false`
+ * the person who started the run may not decide.
  */
 export function mayDecide(moment: GateMoment, caller: Decider): boolean {
   const { gate, starter } = moment;
@@ -29,7 +29,7 @@ export function mayDecide(moment: GateMoment, caller: Decider): boolean {
   return decidersAt(moment).some((who) => isApprover(who, caller));
 }
 
-/** Who may decide now: those that the gate names, and once its time has come the one whom it escalates to. */
+/** Who may decide now: the deciders that the gate names, and after the escalation time also its escalation target. */
 export function decidersAt({ gate, openedAtMs, nowMs }: Omit<GateMoment, 'starter'>): readonly string[] {
   const { approvers, escalate } = gate;
   return escalate && nowMs - openedAtMs >= escalate.afterMs ? [...approvers, escalate.to] : approvers;
@@ -44,12 +44,12 @@ function isApprover(who: string, caller: Decider): boolean {
   return caller.person.email.toLowerCase() === who.toLowerCase();
 }
 
-/** Refuses a caller who may not decide, saying who may. */
+/** Refuses a caller who may not decide, and says who may. */
 export function assertMayDecide(moment: GateMoment, caller: Caller): Actor {
   if (mayDecide(moment, caller)) return caller.actor;
   const who = decidersAt(moment).join(' or ');
   const but = moment.gate.self ? '' : ', but not the one who started the run';
-  // An owner's key is an admin's.
+  // A key of an owner has the role admin.
   const role = caller.role === 'admin' ? 'owner' : caller.role;
   const asPerson = { ...caller, role, actor: { ...caller.actor, kind: 'person' } } as const;
   const signIn =

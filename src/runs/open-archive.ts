@@ -7,12 +7,12 @@ import { findWorkspace } from '../workspaces/index.js';
 export interface ArchivedFile {
   readonly path: string;
   readonly size: number;
-  /** Its bytes' SHA-256. */
+  /** The SHA-256 of its bytes. */
   readonly sha: string;
   readonly open: () => Promise<Readable>;
 }
 
-/** A file that a run archived from an agent's outputs/, to be opened as a stream. `path` may leave `outputs/` out. */
+/** A file that a run archived from an agent's outputs/, as a stream. `path` may leave out `outputs/`. */
 export async function openArchive(
   deps: Deps,
   caller: Caller,

@@ -8,11 +8,11 @@ import { isRepetition } from './repeated-decision.js';
 import { type LockedRun, type OpenPark, openParks, parkTitle } from './run-rows.js';
 import type { Vote } from './votes.js';
 
-/** Which gate a decision names, and what its decider read of it. */
+/** The gate that a decision names, and the mark that its decider saw. */
 export interface NamedGate {
   /** The step's number. */
   readonly step?: number | undefined;
-  /** The one gate itself; a link is good for no other. */
+  /** The id of the gate's park; a link is valid for this gate only. */
   readonly park?: string | undefined;
   readonly round?: number | undefined;
   readonly digest?: string | undefined;
@@ -23,17 +23,17 @@ export interface PickedGate {
   readonly mark: GateMark;
 }
 
-/** A decision that has not been counted yet. */
+/** A decision that is not yet counted. */
 export interface Cast {
   readonly named: NamedGate;
   readonly vote: Vote;
-  /** True when an `Idempotency-Key` says that no earlier request is repeated. */
+  /** True when an `Idempotency-Key` proves that this request repeats no earlier one. */
   readonly isNew: boolean;
 }
 
 /**
- * The open gate that a decision names, with its mark. Refuses a decision that names another round or digest than the
- * gate has now, and one that may have been made for an earlier gate of the step.
+ * Finds the open gate that a decision names, with its mark. Refuses a decision whose round or digest differs from the
+ * gate's, and one that may have been meant for an earlier gate of the step.
  */
 export async function pickGate(sql: Sql, run: LockedRun, { named, vote, isNew }: Cast): Promise<PickedGate> {
   const open = run.ended ? [] : await openParks(sql, run.id, 'approval');
@@ -53,8 +53,8 @@ export async function pickGate(sql: Sql, run: LockedRun, { named, vote, isNew }:
   return first;
 }
 
-/** What a vote keeps of the gate that its request named. */
-export function namedIn({ park, round, digest }: NamedGate): Pick<Vote, 'named'> {
+/** The part of the request's gate that its vote records. */
+export function gateNamedIn({ park, round, digest }: NamedGate): Pick<Vote, 'named'> {
   if (park !== undefined || digest !== undefined) return { named: 'gate' };
   return round === undefined ? {} : { named: round };
 }
@@ -73,13 +73,13 @@ function fits({ round, digest }: NamedGate, mark: GateMark): boolean {
   return (round === undefined || round === mark.round) && (digest === undefined || digest === mark.digest);
 }
 
-/** True when all of them wait for the same money: they are decided together, whichever is named. */
+/** True when all gates wait for the same budget: one decision decides them together. */
 function areOneBudget(gates: readonly PickedGate[]): boolean {
   const keys = new Set(gates.map(({ park }) => budgetOf(park.spec)?.key ?? null));
   return keys.size === 1 && !keys.has(null);
 }
 
-/** Each gate with its mark, so that the caller can review it and name it. */
+/** Each gate with its mark, so that the caller can review and name one. */
 function waitingOf(gates: readonly PickedGate[]): object[] {
   return gates.map(({ park, mark }) => {
     const { n, title } = parkTitle(park);
@@ -97,7 +97,7 @@ function severalWait(gates: readonly PickedGate[]): Refusal {
   return new Refusal('conflict', message, { waiting: waitingOf(gates) });
 }
 
-/** The new gate of a refusal, when there is one alone, and of which step it is. */
+/** The open gate for the refusal's details, when there is exactly one, with its step. */
 function openNow(gates: readonly PickedGate[]): Readonly<Record<string, unknown>> {
   const [only, ...more] = gates;
   const gate = only && more.length === 0 ? { gate: only.mark } : {};
@@ -118,7 +118,7 @@ function reopened(gate: PickedGate): Refusal {
   );
 }
 
-/** Says what was decided already, by whom and when, or why nothing can be. */
+/** Says what was decided already, by whom and when, or why nothing can be decided. */
 async function nothingWaits(sql: Sql, run: LockedRun, named: NamedGate): Promise<Refusal> {
   const { step } = named;
   const past = await sql.query<{

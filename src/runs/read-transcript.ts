@@ -7,7 +7,7 @@ import type { Caller } from '../shared/roles.js';
 import { findWorkspace, loadPlan } from '../workspaces/index.js';
 import { hideTokens } from './hide-tokens.js';
 
-/** A page is no longer than this, whatever `limit` says: one result may be 30,000 characters, a turn may have many. */
+/** Maximum page size, whatever `limit` is: one result may have 30,000 characters, and a turn many results. */
 const PAGE_BYTES = 2 * 1_048_576;
 
 const cursors = numberCursors('transcript', 9);
@@ -17,9 +17,9 @@ export interface ReadTranscriptInput {
   readonly runId: string;
   /** The step's number or id. */
   readonly step: string;
-  /** Of an each, from 1; 0 is the step itself. */
+  /** Item of an each, from 1; 0 is the step itself. */
   readonly item: number;
-  /** The newest when left out. */
+  /** The newest round when left out. */
   readonly round?: number | undefined;
   readonly attempt?: number | undefined;
   readonly epoch?: number | undefined;
@@ -35,7 +35,7 @@ export interface TranscriptMessage {
   readonly calls: readonly Json[];
   readonly results: readonly Json[];
   readonly why?: string;
-  /** What the model reasoned before it answered, where its provider shows it. */
+  /** The model's reasoning, where its provider exposes it. */
   readonly reasoning?: string;
 }
 
@@ -49,9 +49,9 @@ export interface TranscriptPage {
 }
 
 /**
- * What was said in one attempt at a step after its opening prompt, oldest first, in pages. It is whole however often
- * it was compacted: a message whose `why` is `compacted` begins an epoch, and its text is the summary that the model
- * got in place of what stands before it.
+ * The messages of one attempt at a step after its opening prompt, oldest first, in pages, including those that
+ * compaction replaced. A message whose `why` is `compacted` starts an epoch; its text is the summary that replaced the
+ * messages before it.
  */
 export async function readTranscript(deps: Deps, caller: Caller, input: ReadTranscriptInput): Promise<TranscriptPage> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
@@ -136,7 +136,7 @@ function toMessage({ seq, epoch, role, content }: Row): TranscriptMessage {
   };
 }
 
-/** The reasoning that is kept with a turn, for the provider or to be shown. */
+/** The reasoning stored with a turn, to be shown or sent back to the provider. */
 function reasoningOf(opaque: unknown): string {
   const parts = isRecord(opaque) && Array.isArray(opaque.parts) ? opaque.parts.filter(isRecord) : [];
   const texts = parts.flatMap(({ type, text }) => ((type === 'reasoning' || type === 'thought') && text ? [text] : []));

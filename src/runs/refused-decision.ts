@@ -3,7 +3,7 @@ import type { Deps } from '../deps.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 
-/** A decision that was refused; one that was refused for its caller's role was not read. */
+/** A refused decision. The fields are missing when the caller's role was refused before the body was read. */
 export interface RefusedDecision {
   readonly runId: string;
   readonly decision?: 'approve' | 'reject' | undefined;
@@ -12,9 +12,8 @@ export interface RefusedDecision {
 }
 
 /**
- * Keeps in the audit that a caller who is known, and sees the run, was refused a decision (403, 409), and why. The same
- * refusal of the same caller is kept once an hour, and twenty of a run, so that a program that polls does not fill the
- * table.
+ * Audits a refused decision (403, 409) of a known caller who can see the run. The same refusal of the same caller is
+ * recorded at most once an hour, and at most twenty per run, so that a polling program does not fill the table.
  */
 export async function auditRefusal(
   deps: Pick<Deps, 'db' | 'log'>,
@@ -24,7 +23,7 @@ export async function auditRefusal(
 ): Promise<void> {
   if (!(error instanceof Refusal) || (error.kind !== 'forbidden' && error.kind !== 'conflict')) return;
   const code = typeof error.details.code === 'string' ? error.details.code : error.kind;
-  // The first request with the key is still at work, and is audited itself.
+  // The first request with this key is still running and audits itself.
   if (code.startsWith('idempotency-key')) return;
   const detail = { decision, step, code, reason: error.message };
   const who = `${runId} ${caller.actor.kind} ${caller.actor.id}`;
@@ -33,7 +32,7 @@ export async function auditRefusal(
     await audit(deps.db, caller, 'run.decide.refused', runId, detail);
   } catch (failure) {
     if (failure instanceof Refusal && failure.kind === 'rate_limited') return;
-    // The caller is refused all the same.
-    deps.log.error({ err: failure, run: runId }, 'a refused decision could not be written to the audit');
+    // A failed audit does not change the caller's answer.
+    deps.log.error({ err: failure, run: runId }, 'failed to audit a refused decision');
   }
 }

@@ -1,6 +1,6 @@
 import { audit } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
-import { appendEvent, post, tellRuns } from '../engine/index.js';
+import { announceRuns, appendEvent, enqueueOutbox } from '../engine/index.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import type { Json } from '../shared/json.js';
@@ -8,7 +8,7 @@ import { Refusal } from '../shared/refusal.js';
 import { checkToken } from '../shared/tokens.js';
 import { type OpenPark, openParks, parkTitle } from './run-rows.js';
 
-/** An address at which a run waits for an event, as it says itself. */
+/** The address at which a run waits for an event, unverified. */
 export interface EventAddress {
   readonly tenant: string;
   readonly runId: string;
@@ -16,7 +16,7 @@ export interface EventAddress {
 }
 
 export interface ReleaseEventInput extends EventAddress {
-  /** A step's id or number; without it the one open event step is meant. */
+  /** A step's id or number; without it the only open event step. */
   readonly step?: string | undefined;
   readonly payload: Json;
   readonly address?: string | null;
@@ -24,12 +24,12 @@ export interface ReleaseEventInput extends EventAddress {
 
 const BY = { kind: 'event', id: 'event', label: 'an external event' } as const;
 
-/** The text of the trace, to the letter (spec, section 2). */
+/** The text of the trace, verbatim from the contract (section 2). */
 const RELEASED = 'approved by an external event';
 
 const refused = (): Refusal => new Refusal('unauthenticated', 'the token is not valid here');
 
-/** Refuses an address whose token is not that of a run of its account; whatever is wrong with it, in the same words. */
+/** Refuses an address whose token does not belong to a run of its account, with the same error for every cause. */
 export async function requireEventToken(deps: Deps, { tenant, runId, token }: EventAddress): Promise<void> {
   if (!checkToken(deps.keys.signing, 'event', [runId], token)) throw refused();
   const run = await deps.db.query('SELECT 1 FROM run WHERE id = $1 AND tenant_id = $2', [runId, tenant]);
@@ -37,8 +37,9 @@ export async function requireEventToken(deps: Deps, { tenant, runId, token }: Ev
 }
 
 /**
- * Releases a run that waits for an event; the payload becomes the step's `eventPayload`. A wrong token, an unknown
- * run and an unknown account are one and the same refusal; the name of the workspace in the address may have changed. An event to a run that does not wait is a conflict.
+ * Releases a run that waits for an event. The payload becomes the step's `eventPayload`. A wrong token, an unknown run
+ * and an unknown account get the same refusal. The workspace's name in the address may be an old one. An event for a
+ * run that does not wait is a conflict.
  */
 export async function releaseEvent(
   deps: Deps,
@@ -65,11 +66,11 @@ export async function releaseEvent(
     });
     const by = { tenant: input.tenant, actor: BY, address: input.address ?? null };
     await audit(sql, by, 'run.event', input.runId, { step: park.step, workspace: run.workspace });
-    await post(sql, input.runId, 'event', park.id);
+    await enqueueOutbox(sql, input.runId, 'event', park.id);
     return park.step;
   });
   failpoint('decision-committed');
-  void tellRuns(deps, [input.runId]);
+  void announceRuns(deps, [input.runId]);
   return { ok: true, runId: input.runId, step };
 }
 

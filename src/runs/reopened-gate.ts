@@ -16,8 +16,8 @@ interface PastGate {
 }
 
 /**
- * True when a decision that names no round may have been made for an earlier gate of the step: a rejection has sent the
- * run back since that gate was opened, or other people approved it without the caller.
+ * True when a decision without a round may have been meant for an earlier gate of the step: since that gate opened, a
+ * rejection has sent the run back, or others have approved it without the caller.
  */
 export async function isReopened(
   sql: Sql,
@@ -40,7 +40,7 @@ export async function isReopened(
   );
 }
 
-/** By a person, or by the clock where the flow says that a gate is rejected when its time is over. */
+/** Rejected by a person, or by a timeout where the flow rejects on timeout. */
 function isRejected(plan: Plan, { step, decision }: PastGate): boolean {
   if (decision !== 'timeout') return decision === 'reject';
   return leavesOf(plan).find(({ id }) => id === step)?.gate?.onTimeout === 'reject';

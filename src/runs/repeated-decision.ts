@@ -8,23 +8,23 @@ interface EarlierGate {
   readonly step: string;
   readonly votes: Json;
   readonly budget: string | null;
-  /** The note of an approval is the answer to its question. */
+  /** Whether the gate asks a question, so that the note of an approval is its answer. */
   readonly asks: boolean;
 }
 
 interface Repeatable {
   readonly run: LockedRun;
   readonly park: OpenPark;
-  /** What is decided now, as it would be kept. */
+  /** The current decision, as it would be stored. */
   readonly vote: Vote;
   /** The step that the request names. */
   readonly step: number | undefined;
 }
 
 /**
- * True when the decision may be a request that was sent again because its answer was lost: the same decider has said the
- * same of an earlier gate of this step (of any item) or of this budget, and named the same round or none. A decision
- * that names the one gate is never one.
+ * True when the request may be a retry of one whose answer was lost: the same decider has decided the same about an
+ * earlier gate of this step (any item) or of this budget, with the same round or none. A decision that names its gate
+ * by digest or link is never a retry.
  */
 export async function isRepetition(sql: Sql, { run, park, vote, step }: Repeatable): Promise<boolean> {
   if (vote.named === 'gate') return false;
@@ -43,7 +43,9 @@ function isSame(earlier: Vote, vote: Vote, { asks }: EarlierGate): boolean {
   return canonicalJson(saidIn(earlier, asks)) === canonicalJson(saidIn(vote, asks));
 }
 
-/** What tells one request from another. A note is a comment, which may change between attempts, unless it is an answer. */
+/**
+ * The fields in which two requests differ. A note is a comment and may change between retries, unless it is an answer.
+ */
 function saidIn({ who, decision, named, form, edits, note }: Vote, asks: boolean): Json {
   return [who, decision, named ?? null, form ?? null, edits ?? null, asks ? (note ?? null) : null];
 }

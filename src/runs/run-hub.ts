@@ -22,7 +22,7 @@ interface Hub {
 
 const hubs = new WeakMap<Db, Hub>();
 
-/** Watches a run. All streams of a process share its one listening connection. Answers how to stop. */
+/** Watches a run. All streams of a process share one LISTEN connection. Returns a function that ends the watch. */
 export function watchRun(db: Db, runId: string, watcher: Watcher): () => void {
   const hub = hubs.get(db) ?? { watchers: new Map(), stop: null };
   hubs.set(db, hub);

@@ -3,7 +3,7 @@ import { isRecord, type Json } from '../shared/json.js';
 import { notFound } from '../shared/refusal.js';
 import { GATE_ROUND, type MarkedGate } from './gate-mark.js';
 
-/** A run's row under lock, as far as decisions need it. */
+/** The columns of a locked run that decisions need. */
 export interface LockedRun {
   readonly id: string;
   readonly tenantId: string;
@@ -50,13 +50,13 @@ export async function openParks(sql: Sql, runId: string, kind: 'approval' | 'eve
   return parks.sort((a, b) => parkTitle(a).n - parkTitle(b).n || a.item - b.item);
 }
 
-/** The step's number and title, for people. */
+/** The step's number and title. */
 export function parkTitle(park: { readonly spec: Json; readonly step: string }): { n: number; title: string } {
   const spec = isRecord(park.spec) ? park.spec : {};
   return { n: Number(spec.n ?? 0), title: String(spec.title ?? park.step) };
 }
 
-/** The person behind a run's start, by id; null when there is none. */
+/** The id of the person who started the run; null for other starts. */
 export function starterOf(run: { readonly startedBy: Json | null }): string | null {
   return isRecord(run.startedBy) && typeof run.startedBy.person === 'string' ? run.startedBy.person : null;
 }

@@ -51,9 +51,9 @@ export interface RunSummary {
   readonly error: string | null;
   readonly costUsd: number;
   readonly tags: readonly string[];
-  /** The run that started it as a subflow, or whose agent handed the work on. */
+  /** The run that started it as a subflow or a sub-agent. */
   readonly parentId: string | null;
-  /** As many runs as its flow's `concurrency` allows are at work, and it is in line. */
+  /** True while the run waits for a slot under its flow's `concurrency`. */
   readonly waitsForSlot: boolean;
 }
 

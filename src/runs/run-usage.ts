@@ -1,15 +1,18 @@
 import type { Sql } from '../db/contract.js';
 import { toUsd } from '../shared/money.js';
 
-/** What a run's calls of one model used. */
+/** The usage of a run's calls of one model. */
 export interface ModelUse {
-  /** The model that answered, `<provider>/<model>`, whatever alias named it. */
+  /** The model that answered, `<provider>/<model>`, with aliases resolved. */
   readonly model: string;
   readonly calls: number;
   readonly tokens: { readonly input: number; readonly output: number; readonly cached: number };
   /** Null when no price is known. */
   readonly costUsd: number | null;
-  /** True when some of it is reckoned, since the provider told nothing that can be believed or the call was cut. */
+  /**
+   * True when part of the usage is estimated: the provider reported none or an implausible one, or the call was
+   * interrupted.
+   */
   readonly estimated: boolean;
 }
 

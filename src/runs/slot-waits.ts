@@ -7,14 +7,14 @@ export interface SlotWaitRow {
   readonly lane: string;
   readonly pos: number;
   readonly since: Date;
-  /** Of the key that is full. */
+  /** The flow of the full key. */
   readonly flow: string;
   readonly limit: number;
   readonly held: bigint;
   readonly ahead: bigint;
 }
 
-/** The lanes of a run that stand in line for a slot, and why. */
+/** The lanes of a run that wait for a slot, and why. */
 export function readSlotWaits(sql: Sql, runId: string): Promise<SlotWaitRow[]> {
   return sql.query<SlotWaitRow>({
     name: 'slot-waits',
@@ -37,7 +37,7 @@ export function readSlotWaits(sql: Sql, runId: string): Promise<SlotWaitRow[]> {
 export function slotWaiting(plan: Plan, from: number, row: SlotWaitRow): Waiting {
   const node = lanePlanOf(plan, row.lane).nodes[row.pos];
   const first = node && branchesOf(node)[0];
-  // A run that has not begun waits before the step that it begins at.
+  // A run that has not started waits before its first step.
   const step = row.lane === 'main' && row.pos === 0 ? leavesOf(plan)[from - 1] : first;
   const line = row.ahead === 0n ? 'it is next' : row.ahead === 1n ? '1 is before it' : `${row.ahead} are before it`;
   return {

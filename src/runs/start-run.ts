@@ -1,10 +1,10 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { type Plan, validate } from '../workspace/index.js';
-import { beginRun, tellBegun } from './begin-run.js';
+import { announceStarted, beginRun } from './begin-run.js';
 import { findTarget } from './find-target.js';
 
 export interface StartRunInput {
@@ -15,10 +15,10 @@ export interface StartRunInput {
   /** Start at step N, 1 for the whole flow. */
   readonly from: number;
   readonly tags: readonly string[];
-  /** How it came: `manual`, `webhook`, … with what conditions may read. */
+  /** The trigger: `manual`, `webhook`, … with the fields that conditions may read. */
   readonly trigger: { readonly kind: string; readonly [key: string]: Json };
-  /** Keeps the answer with what was done. */
-  readonly once?: Once | undefined;
+  /** Records the answer under the caller's idempotency key, in the transaction of the start. */
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 export interface StartedRun {
@@ -28,7 +28,7 @@ export interface StartedRun {
   readonly from: number;
 }
 
-/** No run was made: as many as its flow's `concurrency` allows are at work, and it says `on_limit: skip`. */
+/** No run was made: the flow's `concurrency` is full and it says `on_limit: skip`. */
 export interface SkippedRun {
   readonly ok: true;
   readonly skipped: true;
@@ -37,8 +37,8 @@ export interface SkippedRun {
 export const SKIPPED: SkippedRun = { ok: true, skipped: true };
 
 /**
- * Starts a run of the live revision. The run, its lane and the word to Temporal are one transaction, so a run that
- * was answered is never lost: with Temporal away it stays `queued` until it is back.
+ * Starts a run of the live revision. The run, its lane and its outbox row are one transaction, so an accepted run is
+ * never lost: while Temporal is down it stays `queued`.
  */
 export async function startRun(deps: Deps, caller: Caller, input: StartRunInput): Promise<StartedRun | SkippedRun> {
   const { target, task, from, tags, trigger } = input;
@@ -49,11 +49,11 @@ export async function startRun(deps: Deps, caller: Caller, input: StartRunInput)
     if (!begun) return null;
     await audit(sql, caller, 'run.start', begun.runId, { flow: live.plan.flow });
     const answer: StartedRun = { ok: true, runId: begun.runId, steps: live.plan.steps, from };
-    await input.once?.(sql, answer);
+    await input.recordAnswer?.(sql, answer);
     return { begun, answer };
   });
   if (!started) return SKIPPED;
-  tellBegun(deps, started.begun);
+  announceStarted(deps, started.begun);
   return started.answer;
 }
 

@@ -26,7 +26,7 @@ export interface StepRow {
   readonly finishedAt: Date | null;
 }
 
-/** One time that a step ran. */
+/** One execution of a step. */
 export interface RoundView {
   readonly round: number;
   readonly status: string;
@@ -35,10 +35,10 @@ export interface RoundView {
   readonly data?: Json;
   readonly eventPayload?: Json;
   readonly decision?: Json;
-  /** What deciders replaced, oldest first. */
+  /** The work that deciders replaced, oldest first. */
   readonly edits?: Json;
   readonly error?: string;
-  /** Taken over from the run that this one is a rerun of. */
+  /** Copied from the run that this one reruns. */
   readonly copied?: true;
   readonly costUsd: number;
   readonly tokens: { readonly input: number; readonly output: number; readonly cached: number };
@@ -84,7 +84,7 @@ const NOT_YET: RoundView = {
   durationMs: null,
 };
 
-/** Every step of the plan, those not begun as `pending`; the newest round in front, earlier ones in `rounds`. */
+/** Every step of the plan, `pending` until it starts; the newest round on top, earlier ones in `rounds`. */
 export function stepViews(plan: Plan, rows: Rows, releaseUrl: (step: string) => string): StepView[] {
   const groups = new Map<string, string>();
   for (const node of plan.nodes) {
@@ -130,8 +130,8 @@ function stepView(
 }
 
 /**
- * The items of the step's newest round, in their order. Before any of them has begun, and in runs of builds that gave
- * items no round, each as it ran last.
+ * The items of the step's newest round, in order. Before any of them has started, and in runs of older builds (whose
+ * items have no round), each item's last execution.
  */
 function newestItems(rows: readonly StepRow[], round: number): RoundView[] {
   const items = rows.filter((row) => row.item > 0);
@@ -140,7 +140,7 @@ function newestItems(rows: readonly StepRow[], round: number): RoundView[] {
   return [...new Map(items.map((row) => [row.item, row])).values()].map(roundView);
 }
 
-/** What the items of an each cost, in all rounds, is the step's cost. */
+/** A step's cost includes the cost of all its items, in all rounds. */
 function withItems(
   newest: RoundView,
   items: readonly RoundView[],

@@ -2,13 +2,13 @@ import type { Sql } from '../db/contract.js';
 import type { Json } from '../shared/json.js';
 import type { StepPlan } from '../workspace/index.js';
 
-/** What a step made: its text, and its value when it made one. */
+/** A step's result: its text, and its value when the step has a schema. */
 export interface Work {
   readonly result: string | null;
   readonly data: Json | null;
 }
 
-/** The newest work of these steps, by their ids. */
+/** The newest work of these steps, by step id. */
 export async function readWork(sql: Sql, runId: string, ids: readonly string[]): Promise<Map<string, Work>> {
   const rows = await sql.query<Work & { id: string }>(
     `SELECT DISTINCT ON (id) id, result, data FROM step

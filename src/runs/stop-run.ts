@@ -1,13 +1,13 @@
 import { audit } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
-import { abortLive, endRuns, tellRuns } from '../engine/index.js';
+import { abortLive, announceRuns, endRuns } from '../engine/index.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 import { lockRun } from './run-rows.js';
 
 /**
- * Ends the run and its open child runs by compare-and-set, then tells the workers that hold them, whose sandboxes
- * die with the word. Stopping an ended run answers the same and changes nothing.
+ * Ends the run and its open child runs by compare-and-set, then notifies their workers, which kill the sandboxes.
+ * Stopping an ended run gives the same answer and changes nothing.
  */
 export async function stopRun(
   deps: Deps,
@@ -23,6 +23,6 @@ export async function stopRun(
     return ids;
   });
   for (const id of stopped) abortLive(id);
-  void tellRuns(deps, stopped);
+  void announceRuns(deps, stopped);
   return { ok: true, stopped: stopped.length > 0 };
 }

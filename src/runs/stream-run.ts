@@ -11,7 +11,7 @@ import type { EventRow } from './trace.js';
 export interface StreamItem {
   readonly event: string;
   readonly data: unknown;
-  /** The run's gapless seq; what is not stored (snapshot, deltas, end) has none. */
+  /** The run's gapless sequence number. Items that are not stored (snapshot, deltas, end) have none. */
   readonly id?: string;
 }
 
@@ -24,14 +24,14 @@ export interface StreamInput {
 }
 
 const PAGE = 500;
-/** A word that was lost costs a stream this long and no more. */
-const LOOK_AGAIN_MS = 2_000;
-/** What a client that reads slowly has waiting of a model's text: about a megabyte, then it begins anew. */
+/** A lost notification delays a stream by this much at most. */
+const READ_AGAIN_MS = 2_000;
+/** Deltas buffered for a slow client, about a megabyte; beyond that the stream resets. */
 const MOST_DELTAS = 1_000;
 
 /**
- * The run live: a snapshot, then its events in order without a gap, then `end`. Null when the caller has seen the
- * end already. It stays open while the run is parked.
+ * Streams a run: a snapshot, then its events in order without gaps, then `end`. Null when the caller has already
+ * received the end. The stream stays open while the run is parked.
  */
 export async function streamRun(
   deps: Deps,
@@ -61,14 +61,14 @@ async function* follow(
   caller: Caller,
   input: StreamInput & { readonly show: Show },
 ): AsyncGenerator<StreamItem> {
-  const bell = createBell();
+  const wakeup = createWakeup();
   const deltas: Delta[] = [];
-  // Watching begins before the snapshot is read, so that nothing falls between the two.
+  // Watch before the snapshot is read, so that no change is missed.
   const unwatch = watchRun(deps.db, input.runId, {
-    onEvents: bell.ring,
+    onEvents: wakeup.set,
     onDelta: (delta) => {
       keepDelta(deltas, delta);
-      bell.ring();
+      wakeup.set();
     },
   });
   try {
@@ -81,14 +81,14 @@ async function* follow(
       over = snapshot.finishedAt !== null;
     }
     while (!over && !input.signal.aborted) {
-      const { run, rows } = await look(deps, input.runId, seq);
+      const { run, rows } = await readNext(deps, input.runId, seq);
       for (const row of rows) {
         seq = Number(row.seq);
         yield { event: row.type, id: String(seq), data: input.show(eventData(row)) };
       }
       for (const { kind, ...delta } of deltas.splice(0)) yield { event: kind, data: input.show(delta) };
       over = !run || (run.ended && seq >= run.lastSeq);
-      if (!over && rows.length < PAGE) await bell.wait(LOOK_AGAIN_MS, input.signal);
+      if (!over && rows.length < PAGE) await wakeup.wait(READ_AGAIN_MS, input.signal);
     }
     if (over) yield { event: 'end', data: { runId: input.runId } };
   } finally {
@@ -96,14 +96,14 @@ async function* follow(
   }
 }
 
-interface Look {
-  /** How far the run is; undefined when it is gone. */
+interface NextEvents {
+  /** How far the run has got; undefined when it was deleted. */
   readonly run: Pick<Found, 'lastSeq' | 'ended'> | undefined;
   readonly rows: EventRow[];
 }
 
-/** The run and its events after `seq`, in one statement, so that they agree. */
-async function look(deps: Deps, runId: string, seq: number): Promise<Look> {
+/** Reads the run and its events after `seq` in one statement, so that they agree. */
+async function readNext(deps: Deps, runId: string, seq: number): Promise<NextEvents> {
   const rows = await deps.db.query<Found & EventRow & { seq: bigint | null }>({
     name: 'stream-look',
     text: `SELECT r.last_seq AS "lastSeq", r.finished_at IS NOT NULL AS ended, e.seq, e.type, e.data, e.at FROM run r
@@ -114,7 +114,7 @@ async function look(deps: Deps, runId: string, seq: number): Promise<Look> {
   return { run: rows[0], rows: rows.filter((row) => row.seq !== null) };
 }
 
-/** Text that is not read in time is dropped, and a reset says so: it is never stored, and the step's result has it all. */
+/** Drops unread text and sends a reset: deltas are not stored, and the step's result has the whole text. */
 function keepDelta(deltas: Delta[], delta: Delta): void {
   if (deltas.length >= MOST_DELTAS) deltas.splice(0, deltas.length, { ...delta, kind: 'reset', text: '' });
   deltas.push(delta);
@@ -124,17 +124,17 @@ function eventData(row: EventRow): object {
   return { ...(isRecord(row.data) ? row.data : {}), seq: Number(row.seq), type: row.type, at: row.at.toISOString() };
 }
 
-/** Rings are kept until somebody waits, so none is lost between two looks. */
-function createBell() {
-  let rung = false;
+/** A signal that stays set until it is awaited, so that none is lost between two reads. */
+function createWakeup() {
+  let isSet = false;
   let wake: (() => void) | null = null;
   return {
-    ring: () => {
-      rung = true;
+    set: () => {
+      isSet = true;
       wake?.();
     },
     wait: async (ms: number, signal: AbortSignal): Promise<void> => {
-      if (!rung && !signal.aborted) {
+      if (!isSet && !signal.aborted) {
         await new Promise<void>((resolve) => {
           const done = () => {
             clearTimeout(timer);
@@ -147,7 +147,7 @@ function createBell() {
         });
         wake = null;
       }
-      rung = false;
+      isSet = false;
     },
   };
 }

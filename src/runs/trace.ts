@@ -12,34 +12,34 @@ export interface EventRow {
   readonly type: string;
   readonly data: Json;
   readonly at: Date;
-  /** How many of its step there are. */
+  /** How many lines the step has. */
   readonly total?: number;
 }
 
 const LONGEST_WHY = 200;
 
-type Say = (data: Readonly<Record<string, Json>>) => string;
+type Describe = (data: Readonly<Record<string, Json>>) => string;
 
-/** What people named, and the model that it is where the name does not say so. Runs of before know only the first. */
+/** The name that the flow used, and the model it resolved to when they differ. Older runs record only the name. */
 function modelOf({ model, served }: Readonly<Record<string, unknown>>): string {
   return served === undefined || served === model ? String(model) : `${model} (${served})`;
 }
 
-/** The hosts that a program asked for in vain. */
+/** The hosts that a program was refused. */
 function refusedText(refused: Json | undefined): string {
   const hosts = Array.isArray(refused) ? refused.flatMap((entry) => (isRecord(entry) ? String(entry.host) : [])) : [];
   return hosts.length === 0 ? '' : `; it was not let to ${hosts.join(', ')}`;
 }
 
-/** Why a call failed: the limit that ended it, or the first line of what the model was told. */
+/** Why a call failed: the limit that ended it, or the first line of its result. */
 function whyText({ why, isError, preview }: Readonly<Record<string, Json>>): string {
   const [line = ''] = isError && typeof preview === 'string' ? preview.trim().split('\n') : [];
   const text = why ? String(why) : line.slice(0, LONGEST_WHY);
   return text === '' ? '' : `: ${text}`;
 }
 
-/** What people read for each event of a step. Events of other kinds stand with their name. */
-const TEXTS: Readonly<Record<string, Say>> = {
+/** The text of each event of a step. Events of other types show their name. */
+const TEXTS: Readonly<Record<string, Describe>> = {
   'step.started': (data) => (data.agent ? `started by ${data.agent}` : 'started'),
   'step.completed': (data) => (data.again ? `done; goes back to ${data.again}` : 'completed'),
   'step.failed': (data) => `failed: ${data.error}`,
@@ -51,17 +51,17 @@ const TEXTS: Readonly<Record<string, Say>> = {
   'step.subflow': (data) => `runs as ${data.runId}`,
   'model.started': (data) => `asks ${modelOf(data)}${data.purpose ? ' for a summary of the older turns' : ''}`,
   'model.finished': (data) =>
-    `${modelOf(data)} answered in ${data.ms} ms${data.estimated ? '; it told no usage, so its cost is estimated' : ''}`,
+    `${modelOf(data)} answered in ${data.ms} ms${data.estimated ? '; it reported no usage, so its cost is estimated' : ''}`,
   'model.cut': (data) =>
     `${modelOf(data)} broke off: ${data.error}; it counts at what was sent and received, by an estimate`,
   'budget.warning': (data) => `${data.percent} % of the run’s budget of $${data.budgetUsd} is spent`,
   'budget.reached': (data) =>
-    `the budget of ${data.of}, $${data.budgetUsd}, is used up${data.asks ? ': somebody is asked for more' : ''}`,
+    `the budget of ${data.of}, $${data.budgetUsd}, is used up${data.asks ? ': a person is asked for more' : ''}`,
   'model.failed': (data) => `no answer: ${data.error}`,
   'model.retrying': (data) => `asks again in ${data.waitMs} ms: ${data.error}`,
   'model.waiting': (data) => `asks again at ${data.until} (wait ${data.waits}): ${data.error}`,
   'turn.waiting': (data) => String(data.reason),
-  'model.fallback': (data) => `goes on with ${modelOf(data)}: ${data.error}`,
+  'model.fallback': (data) => `continues with ${modelOf(data)}: ${data.error}`,
   'model.interrupted': (data) => `a call of ${modelOf(data)} was cut off; it counts at what it had set aside`,
   'tool.started': (data) => `${data.name} ${data.args}`,
   'tool.finished': (data) =>
@@ -74,7 +74,7 @@ const TEXTS: Readonly<Record<string, Say>> = {
   'sandbox.unprepared': (data) => String(data.error),
   'approval.requested': () => 'waits for a decision',
   'approval.reminder': () => 'still waits for a decision: a reminder is due',
-  'approval.escalated': (data) => `nobody decided so far: ${data.to} may decide too`,
+  'approval.escalated': (data) => `not decided so far: ${data.to} may decide too`,
   'approval.counted': (data) => String(data.text),
   'approval.decided': (data) => String(data.text),
   'approval.timeout': () => 'nobody decided in time',
@@ -101,7 +101,7 @@ export function traceLine(row: EventRow, releaseUrl: (step: string) => string): 
   return { ...rest, ...ofItem, at: row.at.toISOString(), kind: row.type, text };
 }
 
-/** The step that an event tells of; null for those of the run as a whole. */
+/** The step of an event; null for events of the whole run. */
 export function stepOf(row: EventRow): string | null {
   return isRecord(row.data) && typeof row.data.step === 'string' ? row.data.step : null;
 }

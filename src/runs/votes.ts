@@ -1,8 +1,8 @@
 import { isRecord, type Json } from '../shared/json.js';
 
-/** What one person said to a gate. Those of rows from before there were edits are approvals, or the one rejection. */
+/** One person's vote on a gate. Votes of older builds, without edits, are approvals or the one rejection. */
 export interface Vote {
-  /** The person's id, or the actor's where there is no person behind it. */
+  /** The person's id, or the actor's id when there is no person. */
   readonly who: string;
   readonly label: string;
   readonly at: string;
@@ -10,11 +10,11 @@ export interface Vote {
   readonly note?: string | null;
   readonly form?: Json;
   readonly edits?: Readonly<Record<string, Json>>;
-  /** What the request named: the one gate (by its digest or by a link), or a round. Missing where it named neither. */
+  /** What the request named: this gate (by digest or link) or a round. Missing when it named neither. */
   readonly named?: 'gate' | number;
 }
 
-/** A decision takes both keys: where both are given, both are kept. */
+/** A decision may carry `note`, `reason` or both; both are kept. */
 export function noteOf({ note, reason }: { note?: string | undefined; reason?: string | undefined }): string | null {
   const texts = new Set([note, reason].filter((text) => text !== undefined));
   return texts.size === 0 ? null : [...texts].join('\n\n');
@@ -25,12 +25,12 @@ export function readVotes(votes: Json): readonly Vote[] {
   return list.map((vote) => ({ decision: 'approve', ...vote })) as unknown as Vote[];
 }
 
-/** One vote a person: a later one takes the place of the earlier. */
+/** One vote per person: a later one replaces the earlier. */
 export function withVote(votes: readonly Vote[], vote: Vote): readonly Vote[] {
   return [...votes.filter((other) => other.who !== vote.who), vote];
 }
 
-/** How many distinct persons have approved; a rejection is none of them. */
+/** How many people have approved; rejections do not count. */
 export function approvalsIn(votes: readonly Vote[]): number {
   return votes.filter((vote) => vote.decision === 'approve').length;
 }

@@ -14,9 +14,9 @@ import { approvalsIn, readVotes } from './votes.js';
 
 /** What a gate waits for, and what the caller can do about it. */
 export interface GateView {
-  /** A decision that names it is refused once the gate shows something else. */
+  /** A decision that names it is refused when the gate has changed. */
   readonly gate: GateMark;
-  /** What a gate asks, or what the step made that is to be decided. */
+  /** The gate's question, or the result to decide about. */
   readonly ask: string;
   readonly need: number;
   /** How many have approved. */
@@ -24,19 +24,19 @@ export interface GateView {
   readonly votes: readonly VoteView[];
   readonly approvers: readonly string[];
   readonly mayDecide: boolean;
-  /** JSON Schema of what a decider fills in. */
+  /** JSON Schema of the form for the decider. */
   readonly form?: Json;
   readonly edit?: readonly EditView[];
-  /** What is used up, when the gate is about money. */
+  /** The exhausted budget, when the gate is about money. */
   readonly budget?: BudgetView;
-  /** The tool calls that wait, when the gate is about them. */
+  /** The pending tool calls, when the gate is about them. */
   readonly calls?: readonly GateCall[];
 }
 
-/** The figures of a budget that is used up; an approval adds `raiseUsd`, null when it only looks again. */
+/** The figures of an exhausted budget. An approval adds `raiseUsd`; null means that it only checks again. */
 export type BudgetView = Pick<BudgetGate, 'of' | 'budgetUsd' | 'spentUsd' | 'raiseUsd'>;
 
-/** A vote that was counted; its edits are made once the gate is decided. */
+/** A counted vote; its edits apply when the gate is decided. */
 export interface VoteView {
   readonly by: string;
   readonly at: string;
@@ -46,7 +46,7 @@ export interface VoteView {
   readonly edits?: Json;
 }
 
-/** A step that a decider may change, as its work stands now. */
+/** A step that a decider may change, with its current work. */
 export interface EditView {
   readonly step: number;
   readonly id: string;
@@ -60,9 +60,9 @@ export interface Waiting extends ParkHead, Partial<GateView> {
   readonly kind: string;
   readonly releaseUrl?: string;
   readonly runId?: string;
-  /** Why a run stands in line for a slot, or what holds its step up. */
+  /** Why a run waits for a slot, or what delays its step. */
   readonly reason?: string;
-  /** Of an each, from 1. */
+  /** Item of an each, from 1. */
   readonly item?: number;
 }
 
@@ -140,7 +140,7 @@ export function gateView(plan: Plan, rows: GateRows, park: ParkRow, { caller, no
     decided: approvalsIn(votes),
     votes: votes.map(({ who: _id, named: _named, label: by, note = null, ...vote }) => ({ ...vote, by, note })),
     approvers: decidersAt(moment),
-    // The route that decides is an editor's, whomever the gate names.
+    // Deciding by this route takes an editor, whatever the gate says.
     mayDecide: atLeast(caller.role, 'editor') && mayDecide(moment, caller),
     ...(gate.form === null ? {} : { form: orderedForm(gate) }),
     ...(gate.budget === undefined ? {} : { budget: budgetView(gate.budget) }),
@@ -149,7 +149,7 @@ export function gateView(plan: Plan, rows: GateRows, park: ParkRow, { caller, no
   };
 }
 
-/** The form with its fields in the order of the flow; older rows have only what jsonb kept. */
+/** The form with its fields in the flow's order. Older rows have only jsonb, which loses the order. */
 function orderedForm({ form, formText }: Pick<GateSpec, 'form' | 'formText'>): Json {
   return formText === undefined ? form : (JSON.parse(formText) as Json);
 }

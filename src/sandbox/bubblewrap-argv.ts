@@ -2,8 +2,8 @@ import { lstatSync, readlinkSync } from 'node:fs';
 import type { ProgramSpec } from './contract.js';
 import type { Limits } from './limits.js';
 
-/** What the sandboxed program is, inside: nobody, whoever starts it. */
-const NOBODY = '65534';
+/** The user and group id inside the sandbox ("nobody"), whichever user starts it. */
+const UNPRIVILEGED_ID = '65534';
 const SYSTEM_FOLDERS = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'] as const;
 /** What programs need of the host's /etc; accounts, hosts and resolver come from `etcDir`, so no secret is near. */
 const HOST_ETC = ['ld.so.cache', 'alternatives', 'ssl/certs', 'ssl/openssl.cnf', 'localtime', 'mime.types'] as const;
@@ -35,7 +35,7 @@ export function bubblewrapOptions(
   const work = program.workInside ?? '/work';
   return [
     ...['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--clearenv'],
-    ...['--uid', NOBODY, '--gid', NOBODY, '--hostname', 'sandbox'],
+    ...['--uid', UNPRIVILEGED_ID, '--gid', UNPRIVILEGED_ID, '--hostname', 'sandbox'],
     ...systemMounts(etcDir),
     ...hide(dataDir),
     ...['--proc', '/proc', '--dev', '/dev'],

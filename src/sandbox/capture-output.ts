@@ -7,12 +7,12 @@ export interface CapturedOutput {
   readonly text: string;
 }
 
-/** What stands in a captured text where its middle was. */
+/** Replaces the middle that was cut out of a captured text. */
 export const LEFT_OUT = /\n\[… \d+ bytes left out …\]\n/;
 
 /**
- * Keeps the first and the last half of `kept` bytes of a stream, for the cause and the end of a story are there; less
- * by what a border would leave of a character of UTF-8.
+ * Keeps the first and the last `kept / 2` bytes of a stream, where the cause and the final error usually are, without a
+ * partial UTF-8 character at the cut.
  */
 export class OutputCapture {
   #head: Buffer[] = [];
@@ -78,7 +78,7 @@ function restAtStart(bytes: Buffer): number {
   return rest;
 }
 
-/** Text of byte chunks, with characters that lie over a border of two chunks kept whole. */
+/** Decodes byte chunks as text; a character may span two chunks. */
 export function textOf(onText: (text: string) => void): (chunk: Buffer) => void {
   const decoder = new StringDecoder('utf8');
   return (chunk) => {

@@ -5,8 +5,8 @@ import type { ProgramSpec } from './contract.js';
 const MAX_STRING = 131_072;
 
 /**
- * Refuses what no program can be given. A zero byte above all: options reach bubblewrap separated by it, so that a
- * value with one could add options of its own.
+ * Refuses arguments that cannot be passed to a program. Options reach bubblewrap separated by zero bytes, so a value with
+ * a zero byte could add options.
  */
 export function checkProgram({
   argv,
@@ -28,7 +28,7 @@ export function checkProgram({
   for (const name of Object.keys(env)) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new Refusal('malformed', `"${name}" cannot be a variable's name`);
   }
-  // A mount point that programs can change could be made to lead elsewhere.
+  // Programs could redirect a mount point that they can change.
   const isWithin = ({ inside }: { readonly inside: string }) => `${inside}/`.startsWith(`${workInside}/`);
   if ([...readOnly, ...files].some(isWithin)) {
     throw new Error(`a read-only folder cannot be shown under ${workInside}`);

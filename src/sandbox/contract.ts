@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { NetworkGrant, NetworkUse } from './network/contract.js';
 
-/** What a program that is talked to while it runs is talked to by. */
+/** The pipes of an interactive program. */
 export interface ProgramPipes {
   readonly stdin: Writable;
   readonly stdout: Readable;
@@ -32,13 +32,13 @@ export interface ProgramSpec {
   readonly signal: AbortSignal;
   readonly onOutput?: (chunk: string, stream: 'stdout' | 'stderr') => void;
   /**
-   * For a program that is talked to while it runs, `stdin` being null. Whoever takes its standard output bounds it: it
-   * is not in the result, and how much it says in all kills it not.
+   * For an interactive program; `stdin` is null then. The reader of its standard output must limit it: it is not part of
+   * the result and not subject to the output limit.
    */
   readonly onPipes?: (pipes: ProgramPipes) => void;
 }
 
-/** Why a program was ended: a limit of its own, its time, or the run's stop. */
+/** Why a program was killed: a limit, its timeout, or the run's stop. */
 export type Killed =
   | 'timeout'
   | 'memory'
@@ -57,7 +57,7 @@ export interface ProgramResult {
   readonly stderr: string;
   readonly truncated: boolean;
   readonly killed: Killed | null;
-  /** A sentence that names the limit it met: when it was killed, and when it failed and seems to have met one. */
+  /** A sentence that names the limit: when it was killed, or failed and probably hit one. */
   readonly why: string | null;
   readonly durationMs: number;
   /** Of its network; null when it had none. */

@@ -49,9 +49,10 @@ export async function createSandbox(input: SandboxInput): Promise<Sandbox> {
     );
   }
   const reap = () => reapLeftovers(ready, join(config.dataDir, 'scratch'), live);
-  const reapOrTell = () => reap().catch((error: unknown) => log.warn({ err: error }, 'reaping failed'));
+  const reapOrLog = () =>
+    reap().catch((error: unknown) => log.warn({ err: error }, 'failed to reap leftover sandboxes, will retry'));
   await reap();
-  const timer = setInterval(() => void reapOrTell(), REAP_MS);
+  const timer = setInterval(() => void reapOrLog(), REAP_MS);
   timer.unref();
   return {
     driver: choice.driver ?? 'unavailable',

@@ -83,7 +83,7 @@ function limited({ argv, proxySocket }: ProgramToRun, limits: Limits, relay: Rel
   return ['bash', '-p', '-c', script, 'sandbox', String(limits.processes), ...argv];
 }
 
-/** The program with its way to the proxy; what it has itself to say of a proxy stands. */
+/** The program with the proxy's variables; its own proxy variables take precedence. */
 function networked(program: ProgramToRun, relay: RelayNode): ProgramSpec {
   const { proxySocket, env, readOnly } = program;
   if (proxySocket === null) return program;
@@ -94,7 +94,7 @@ function networked(program: ProgramToRun, relay: RelayNode): ProgramSpec {
   };
 }
 
-/** Without a mount namespace, a path inside is told as the path it has on the host. */
+/** Without a mount namespace, a path inside is replaced by its path on the host. */
 function hostPaths(program: ProgramSpec): (text: string) => string {
   const mounts = [...program.readOnly, { host: program.workDir, inside: program.workInside ?? '/work' }];
   return (text) => {
@@ -106,6 +106,6 @@ function hostPaths(program: ProgramSpec): (text: string) => string {
 /** Variables that name what is under /run inside: a socket, or a file of the program's own. */
 function envOnHost({ env, readOnly }: ProgramSpec): Record<string, string> {
   const mounts = readOnly.filter(({ inside }) => inside.startsWith('/run/'));
-  const told = (value: string) => mounts.reduce((text, { inside, host }) => text.replaceAll(inside, host), value);
-  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, told(value)]));
+  const onHost = (value: string) => mounts.reduce((text, { inside, host }) => text.replaceAll(inside, host), value);
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, onHost(value)]));
 }

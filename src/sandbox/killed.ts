@@ -7,7 +7,7 @@ const UNITS = [
   { name: 'KiB', bytes: 1_024 },
 ] as const;
 
-/** What a program was held to, and what it can do about it. For its model, and for the trace of the step. */
+/** Each limit, and what the program can do about it. For the model, and for the step's trace. */
 const WHY = {
   timeout: ({ timeoutMs }) => `it was stopped after ${(timeoutMs ?? 0) / 1_000} s: its time was up`,
   memory: ({ limits }) => `killed: used more than ${size(limits.memory)} of memory`,
@@ -32,7 +32,7 @@ export function whyKilled(killed: Killed, context: Context): string {
   return WHY[killed](context);
 }
 
-/** What programs say, in the C library's words and those of their languages, when the kernel held them to a limit. */
+/** Error texts of the C library and of languages when the kernel enforces a limit. */
 const HINTS: readonly { readonly said: RegExp; readonly hint: (limits: Limits) => string }[] = [
   {
     said: /File size limit exceeded|File too large|EFBIG/,
@@ -57,7 +57,7 @@ const HINTS: readonly { readonly said: RegExp; readonly hint: (limits: Limits) =
   },
 ];
 
-/** The limit that a program which failed by itself seems to have met, by what it said; null when it said nothing of it. */
+/** The limit that a failed program probably hit, by its output; null when its output names none. */
 export function hintOf(said: string, limits: Limits): string | null {
   return HINTS.find((candidate) => candidate.said.test(said))?.hint(limits) ?? null;
 }

@@ -6,10 +6,10 @@ import type { Command } from './drivers.js';
 import type { Limits } from './limits.js';
 
 /**
- * Runs in the worker's place until the gate on descriptor 3 opens, so that nothing acts before it is registered.
+ * Holds the program until the gate on descriptor 3 opens, so that nothing runs before it is registered.
  * Its output goes through real pipes (Node's are sockets, on which /dev/stdout cannot be opened), and no
  * descriptor that the worker happened to inherit is passed on. When the host runs out of memory the kernel ends
- * programs first, not the worker or its database; and for the processor they stand behind those too.
+ * programs first, not the worker or its database; programs also get a lower CPU priority.
  */
 const WRAPPER = `
 read -r _ <&3 || exit 125
@@ -77,7 +77,7 @@ export function launch({ command, limits, identity, stdin }: LaunchInput): Launc
   return { child, stdin: input, stdout, stderr, open: () => gate.end('\n'), init: readInit(info) };
 }
 
-/** Reads to the end even when it knows: bubblewrap writes in pieces, and one too many into a closed pipe ends it. */
+/** Reads to the end even after the answer: bubblewrap writes in pieces, and writing into a closed pipe would end it. */
 function readInit(info: Readable): Promise<number | null> {
   return new Promise((resolve) => {
     let text = '';

@@ -13,8 +13,8 @@ export interface LookPace {
 }
 
 /**
- * A big folder takes long to measure: no more than a tenth of the time is spent on it, unless the disk has meanwhile
- * lost a good part of what the folder may hold, in bytes or in files.
+ * A big folder takes long to measure, so at most a tenth of the time goes into it, unless the disk has meanwhile lost a
+ * large part of what the folder may hold, in bytes or in files.
  */
 export function createLookPace(limits: Pick<Limits, 'work' | 'workFiles'>): LookPace {
   let dueMs = 0;

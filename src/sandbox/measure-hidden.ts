@@ -7,13 +7,13 @@ export interface HiddenUse {
   readonly bytes: number;
   /** Of memory that processes share, in bytes, whether they have it mapped in now or not. */
   readonly shared: number;
-  /** Descriptors that one process has sent and none has received: what they are of, nobody can tell. */
+  /** Descriptors that were sent over a socket and not received yet: their files cannot be determined. */
   readonly inFlight: number;
 }
 
 export const NOTHING: HiddenUse = { bytes: 0, shared: 0, inFlight: 0 };
 
-/** What a program holds that no folder shows. */
+/** What a program occupies outside of its folder. */
 export async function measureHidden(init: number): Promise<HiddenUse> {
   const proc = insideProc(init);
   if (proc === null) return NOTHING;
@@ -66,7 +66,7 @@ async function addMapped(process: string, { files, shared }: Seen): Promise<void
     const [start, end] = [BigInt(`0x${from}`), BigInt(`0x${to}`)];
     const key = `${device}:${inode}`;
     const seen = SHARED.test(name) ? shared : files;
-    // Only a privileged worker is told what the file holds; to others it holds what is mapped of it.
+    // Only a privileged worker can read the file's size; others count the mapped part.
     const file = await stat(`${process}/map_files/${start.toString(16)}-${end.toString(16)}`).catch(() => null);
     seen.set(key, file ? file.blocks * 512 : Math.max(seen.get(key) ?? 0, Number(end - start)));
   }

@@ -8,12 +8,12 @@ export interface WorkUse {
   files: number;
 }
 
-/** Gone meanwhile, or no folder any more. */
+/** Deleted meanwhile, or replaced by a file. */
 const GONE = new Set(['ENOENT', 'ENOTDIR']);
 
 /**
- * What a folder takes, no further than its limits: what is over them need not be counted to the end. A folder that
- * cannot be looked into (closed by its program, or deeper than a path can be long) could hold anything: it is too much.
+ * The size of a folder, counted only until a limit is exceeded. An unreadable folder (closed by its program, or nested
+ * deeper than the longest path) could hold anything, so it counts as too large.
  */
 export async function measureFolder(folder: string, limits: Limits): Promise<WorkUse> {
   const use: WorkUse = { bytes: 0, files: 0 };

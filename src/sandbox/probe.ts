@@ -7,7 +7,7 @@ import { killProcess } from './process-table.js';
 import { removeFolder } from './remove-folder.js';
 import type { Host } from './run-program.js';
 
-/** A user without any right on the host, that a root worker gives its programs: "nobody" on every Linux. */
+/** The unprivileged user as which a root worker runs programs: "nobody" on every Linux. */
 const UNPRIVILEGED_UID = 65_534;
 
 const PROBE_MS = 10_000;
@@ -19,8 +19,8 @@ export interface Probed {
 }
 
 /**
- * Tries bubblewrap once for real: a root worker as an unprivileged user first, since the kernel limits only those
- * in the number of their processes, then as itself.
+ * Runs bubblewrap once: a root worker tries an unprivileged user first, since the kernel limits only their number of
+ * processes, and then itself.
  */
 export async function probeBubblewrap(host: Omit<Host, 'driver' | 'identity'>): Promise<Probed> {
   if (!(await canSpawn('bwrap'))) {

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** USER_HZ, which Linux fixes at 100 towards programs (time(7)). */
 const TICKS_A_SECOND = 100n;
 
-/** A process for good: a pid alone may have been given away again. */
+/** Identifies a process: a pid alone may be reused. */
 export interface ProcessId {
   readonly pid: number;
   /** Start time in clock ticks since boot. */
@@ -29,8 +29,8 @@ export function lookUpProcess(pid: number): (ProcessId & { readonly group: numbe
 }
 
 /**
- * Processes of a group whose leader is gone, that began within 10 s of it: should the number of the group have been
- * given away since, its new members are none of them.
+ * Processes of a group whose leader is gone, started within 10 s of the leader: if the group's id was reused since, its
+ * new members do not match.
  */
 export function findOrphans(leader: ProcessId): ProcessId[] {
   if (lookUpProcess(leader.pid) !== null) return [];
@@ -58,7 +58,7 @@ export function killProcess(pid: number, group: boolean): void {
   }
 }
 
-/** Resolves true when all are gone, false after `timeoutMs`. The kernel tells nobody but a parent, so it looks. */
+/** Resolves true when all are gone, false after `timeoutMs`. It polls, since the kernel notifies only the parent. */
 export async function waitUntilGone(processes: readonly ProcessId[], timeoutMs: number): Promise<boolean> {
   const end = performance.now() + timeoutMs;
   for (let pause = 1; processes.some(isAlive); pause = Math.min(pause * 2, 50)) {
@@ -79,7 +79,7 @@ export function hostIdentity(): string {
   return hostname() + namespace;
 }
 
-/** This process as the register names it: `<worker>@<pid>.<ticks>`, so that anyone on the host can tell if it lives. */
+/** This process as the register names it: `<worker>@<pid>.<ticks>`, so that any process on the host can check if it lives. */
 export function workerIdentity(workerId: string): string {
   return `${workerId}@${process.pid}.${lookUpProcess(process.pid)?.ticks ?? 0}`;
 }

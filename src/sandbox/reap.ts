@@ -5,7 +5,7 @@ import { dropForgotten, listRegistered, type RegisterRow, unregister } from './r
 import { removeFolder } from './remove-folder.js';
 import type { Host, LiveProgram } from './run-program.js';
 
-/** Far longer than a program takes from its socket to its row in the register. */
+/** Far longer than a program takes between creating its socket and registering. */
 const STARTING_MS = 600_000;
 
 /**
@@ -28,7 +28,7 @@ export async function reapLeftovers(
     if (processes.length > 0)
       host.log.warn({ pid: row.pid, worker: row.worker }, 'killed a sandbox whose worker is gone');
     if (await waitUntilGone(processes, 5_000)) dead.push(row.id);
-    else host.log.error({ pid: row.pid }, 'a leftover sandbox does not die; the reaper tries again');
+    else host.log.error({ pid: row.pid }, 'failed to kill a leftover sandbox, will retry');
   }
   await unregister(host.db, dead);
   await dropForgotten(host.db, host.host);
@@ -36,7 +36,7 @@ export async function reapLeftovers(
   await removeEndedFolders(host, scratchDir, new Set([...live.values()].map(({ owner }) => owner.runId)));
 }
 
-/** Folders of proxies whose worker was killed: their program is in no register, and was not about to be. */
+/** Proxy folders of killed workers, whose program is not registered and was not about to be. */
 async function removeSockets({ netDir }: Host, rows: readonly RegisterRow[]): Promise<void> {
   const registered = new Set(rows.map(({ id }) => id));
   for (const id of await readdir(netDir).catch(() => [])) {
@@ -56,9 +56,9 @@ async function removeEndedFolders(host: Host, scratchDir: string, inUse: Readonl
   });
   const keep = new Set([...live.map((row) => row.id), ...inUse]);
   for (const run of runs.filter((name) => !keep.has(name))) {
-    // One folder that cannot be removed must keep neither the others nor the worker from their start.
+    // A folder that cannot be removed must not stop the others or the worker's start.
     await removeFolder(join(scratchDir, run)).catch((error: unknown) =>
-      host.log.error({ run, err: error }, 'the folder of an ended run cannot be removed'),
+      host.log.error({ run, err: error }, 'failed to remove the folder of an ended run'),
     );
   }
 }

@@ -15,7 +15,7 @@ export interface Registration {
   readonly program: ProgramSpec;
 }
 
-/** Names a process before it may act, so that whatever happens to its worker it can be found and killed. */
+/** Registers a process before it may act, so that it can be found and killed even if its worker dies. */
 export async function register(sql: Sql, { id, host, worker, process, program }: Registration): Promise<void> {
   await sql.query({
     name: 'sandbox-register',
@@ -51,7 +51,7 @@ export async function listRegistered(sql: Sql, host: string): Promise<RegisterRo
   return rows.map((row) => ({ ...row, ticks: BigInt(row.ticks) }));
 }
 
-/** Rows of hosts that are no more: their processes went with them, and their runs ended an hour ago. */
+/** Rows of hosts that no longer exist, so neither do their processes; their runs ended an hour ago. */
 export async function dropForgotten(sql: Sql, host: string): Promise<void> {
   await sql.query({
     name: 'sandbox-forgotten',

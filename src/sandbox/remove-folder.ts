@@ -6,8 +6,8 @@ import { join } from 'node:path';
 const LONG_PATH = 2_048;
 
 /**
- * Removes a folder that a program may have left with folders nobody may enter, or nested deeper than a path can be
- * long. Call it when nothing runs in it any more. Follows no link.
+ * Removes a folder whose program may have left unreadable folders in it, or nested deeper than the longest path. Call it
+ * only after its processes ended. Follows no links.
  */
 export async function removeFolder(path: string): Promise<void> {
   const options = { recursive: true, force: true, maxRetries: 3 } as const;
@@ -20,8 +20,8 @@ export async function removeFolder(path: string): Promise<void> {
 }
 
 /**
- * Makes every folder one that can be entered; what lies too deep to be named is moved up. The removal that failed may
- * still be at work on other folders: what is gone meanwhile is as good as opened.
+ * Makes every folder accessible and moves up what is nested too deep. The failed removal may still run on other folders,
+ * so missing entries are fine.
  */
 async function openFolders(root: string): Promise<void> {
   await chmod(root, 0o700).catch(unlessGone);

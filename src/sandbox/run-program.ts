@@ -37,7 +37,7 @@ const FILE_TOO_BIG = 128 + 25;
 export interface LiveProgram {
   readonly id: string;
   readonly owner: ProgramSpec['owner'];
-  /** Kills it; the first reason stands. */
+  /** Kills it; the first reason is kept. */
   stop(reason: Killed): void;
   readonly done: Promise<ProgramResult>;
 }
@@ -160,7 +160,7 @@ class Running {
       this.#collect(launched.stderr, this.#err, 'stderr');
       return launched;
     } catch (error) {
-      // A program that never began is cleared by nothing else.
+      // Nothing else cleans up a program that never started.
       rmSync(this.#filesDir, { recursive: true, force: true });
       throw error;
     } finally {
@@ -170,11 +170,11 @@ class Running {
 
   #collect(stream: Launched['stdout'], capture: OutputCapture, name: 'stdout' | 'stderr'): void {
     const { onOutput } = this.program;
-    const tell = onOutput && textOf((text) => onOutput(text, name));
+    const report = onOutput && textOf((text) => onOutput(text, name));
     stream.on('data', (chunk: Buffer) => {
       if (this.#killed === 'output') return;
       capture.push(chunk);
-      tell?.(chunk);
+      report?.(chunk);
       const isOver = this.#out.seen + this.#err.seen > this.host.limits.output;
       if (isOver && this.program.onPipes === undefined) this.stop('output');
     });
@@ -204,7 +204,7 @@ class Running {
     }
   }
 
-  /** After the end, however it came: nothing of it lives, and its row is gone. */
+  /** Cleans up after the end: kills what is left of it and deletes its row. */
   async #clear(launched: Launched, ended: Promise<number | null>): Promise<void> {
     const { host, id } = this;
     const { pid } = launched.child;
@@ -213,11 +213,11 @@ class Running {
     rmSync(this.#filesDir, { recursive: true, force: true });
     if (this.#init && isAlive(this.#init)) killProcess(this.#init.pid, false);
     if (this.#init && !(await waitUntilGone([this.#init], 10_000))) {
-      host.log.error({ pid: this.#init.pid, id }, 'a sandboxed process survived SIGKILL; the reaper tries again');
+      host.log.error({ pid: this.#init.pid, id }, 'failed to kill sandbox, the reaper will retry');
       return;
     }
     await unregister(host.db, [id]).catch((error: unknown) => {
-      host.log.warn({ err: error, id }, 'a dead sandbox stays registered until the reaper comes');
+      host.log.warn({ err: error, id }, 'failed to unregister a dead sandbox, the reaper will retry');
     });
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The system calls that a sandboxed program is refused, as a classic BPF program for bwrap's `--seccomp`
- * (seccomp(2), linux/filter.h). Namespaces take a program's rights away; this takes away the parts of the kernel that
- * no tool of an agent needs and that know no namespace: vsock reaches the hypervisor from any of them.
+ * The system calls that a sandboxed program may not make, as a classic BPF program for bwrap's `--seccomp` (seccomp(2),
+ * linux/filter.h). It blocks parts of the kernel that agents' tools do not need and that namespaces do not isolate:
+ * vsock, for example, reaches the hypervisor from any namespace.
  */
 
 interface Cpu {

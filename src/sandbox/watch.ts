@@ -21,7 +21,7 @@ const FOLDER_MS = 500;
 /** Files that are sent from one process to another are received within moments. */
 const IN_FLIGHT_LOOKS = 6;
 
-/** Looks after a program's memory, processes and disk until the answered function is called. */
+/** Watches a program's memory, processes and disk until the returned function is called. */
 export function watch(watched: Watched, onExcess: OnExcess): () => void {
   const { init, limits } = watched;
   let stopped = false;
@@ -35,7 +35,7 @@ export function watch(watched: Watched, onExcess: OnExcess): () => void {
   const look = createLook(watched);
   const next = () => {
     folder = setTimeout(async () => {
-      // A look that fails says nothing about the program: the next one measures again.
+      // A failed measurement says nothing about the program: the next one follows.
       const excess = await look().catch(() => null);
       if (excess) onExcess(excess);
       else if (!stopped) next();
@@ -49,7 +49,7 @@ export function watch(watched: Watched, onExcess: OnExcess): () => void {
   };
 }
 
-/** One look at the folder, asked for every half second and made at the folder's pace. */
+/** Measures the folder: requested every half second, done at the folder's pace. */
 function createLook({ init, workDir, limits }: Watched): () => Promise<Killed | null> {
   const pace = createLookPace(limits);
   let inFlight = 0;

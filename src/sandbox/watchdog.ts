@@ -5,7 +5,7 @@ import type { Limits } from './limits.js';
 type Excess = Extract<ProgramResult['killed'], 'memory' | 'processes'>;
 
 /**
- * What a program holds beyond its limits, counted over all its processes; null when all is well. `init` is the
+ * The limit that a program exceeds, counted over all its processes; null for none. `init` is the
  * first process of its pid namespace: the namespace's own /proc lists exactly the program's processes.
  */
 export function findExcess(init: number, limits: Limits): Excess | null {
@@ -24,7 +24,7 @@ export function findExcess(init: number, limits: Limits): Excess | null {
   return resident > limits.memory ? 'memory' : null;
 }
 
-/** What most programs never have as many of. */
+/** More than most programs ever have. */
 const FREE_SOCKETS = 256;
 /** Twice net.core.wmem_max: what one socket may hold in the kernel, which no process is charged for. */
 const SOCKET_BYTES = 425_984;

@@ -4,12 +4,11 @@ import { nextTimes } from '../workspace/index.js';
 import { findDrift } from './reconcile-schedules.js';
 import { isOn, SCHEDULE_COLUMNS, type ScheduleRow, scheduleFault } from './schedule-row.js';
 
-/** A time that is so late is one that nobody fires. */
+/** A due time this late was missed by every worker. */
 const LATE_MS = 120_000;
 
 /**
- * Where rows are not what the live revisions say. The lists of what is scheduled and of its rows meet by flow; a
- * row that is `gone` is on its way out, and none for this.
+ * Rows that differ from the live revisions. A full join by flow; rows that are `gone` await deletion and do not count.
  */
 const UNLIKE = `SELECT coalesce(l.workspace_id, s.workspace_id) AS workspace, coalesce(l.flow, s.flow) AS flow,
     CASE WHEN s.flow IS NULL THEN 'is scheduled in its live revision, and has no row of a schedule'
@@ -34,24 +33,26 @@ const TWICE = `SELECT r.workspace_id AS workspace, r.flow,
     AND r.rerun_of IS NULL GROUP BY r.workspace_id, r.flow, r.trigger->>'scheduled_for' HAVING count(*) > 1`;
 
 export interface ScheduleFault {
-  /** By its id. */
+  /** The workspace's id. */
   readonly workspace: string;
   readonly flow: string;
-  /** The rest of a sentence that begins with the flow. */
+  /** A predicate whose subject is the flow. */
   readonly says: string;
 }
 
-/** What is wrong with schedules: rows against live revisions, Temporal against rows, and times against what became of them. */
+/**
+ * Finds faults of schedules: rows against live revisions, Temporal against rows, and due times against their outcomes.
+ */
 export async function auditSchedules(
   deps: Pick<Deps, 'db' | 'workflows'>,
   now: number,
 ): Promise<readonly ScheduleFault[]> {
   const faults: ScheduleFault[] = [];
   for (const query of [UNLIKE, STUCK, TWICE]) faults.push(...(await deps.db.query<ScheduleFault>(query)));
-  return [...faults, ...(await unfired(deps.db, now)), ...(await findDrift(deps, now))];
+  return [...faults, ...(await findUnfired(deps.db, now)), ...(await findDrift(deps, now))];
 }
 
-async function unfired(sql: Sql, now: number): Promise<ScheduleFault[]> {
+async function findUnfired(sql: Sql, now: number): Promise<ScheduleFault[]> {
   const rows = await sql.query<ScheduleRow>(`SELECT ${SCHEDULE_COLUMNS} FROM schedule s`);
   return rows.filter(isOn).flatMap((row) => {
     const fault = scheduleFault(row);

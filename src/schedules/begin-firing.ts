@@ -10,14 +10,14 @@ import { inputOf } from './schedule-row.js';
 
 export interface Begun {
   readonly firing: Firing;
-  /** To be told of once the transaction stands. */
+  /** To be announced after the transaction commits. */
   readonly run: BegunRun | null;
 }
 
-/** What a schedule meets that nobody can mend by trying again: it is written down instead. */
+/** Refusals that a retry cannot fix: they are recorded as the outcome. */
 const FINAL = new Set<Refusal['kind']>(['out_of_credit', 'refused', 'conflict']);
 
-/** Begins the run of one due time in the caller's transaction, or says why there is none. */
+/** Starts the run of one due time in the caller's transaction, or returns why it did not. */
 export async function beginFiring(
   deps: Deps,
   sql: Sql,
@@ -34,7 +34,7 @@ export async function beginFiring(
   }
 }
 
-/** A run of the live flow for that time. Refuses as starting it by hand does. */
+/** Starts a run of the live flow for that time, with the same checks as a manual start. */
 export async function beginScheduled(
   deps: Deps,
   sql: Sql,
@@ -51,7 +51,7 @@ export async function beginScheduled(
   return run;
 }
 
-/** The clock, as a caller: nobody's hand, so that whoever may decide a gate may decide it here. */
+/** The clock as a caller. It is not a person, so every person who may decide a gate may decide the run's gates. */
 function clockOf(tenant: string): Caller {
   return {
     tenant,

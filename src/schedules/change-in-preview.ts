@@ -1,6 +1,6 @@
 import { audit } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
-import { tellBegun } from '../runs/index.js';
+import { announceStarted } from '../runs/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import type { Plan } from '../workspace/index.js';
@@ -10,13 +10,13 @@ import type { ChangedSchedule, ChangeScheduleInput } from './change-schedule.js'
 import type { ScheduleView } from './list-schedules.js';
 
 /**
- * A preview has no schedules, since nothing fires there; what one would start can be started by hand all the same.
- * Null when the workspace is no preview.
+ * A preview's schedules never fire, but `run-now` can start a run of such a flow. Null when the workspace is not a
+ * preview.
  */
 export async function changeInPreview(
   deps: Deps,
   caller: Caller,
-  { workspace: name, flow, action, once }: ChangeScheduleInput,
+  { workspace: name, flow, action, recordAnswer }: ChangeScheduleInput,
 ): Promise<ChangedSchedule | null> {
   const { id } = await findWorkspace(deps.db, caller, name);
   if (!(await readPreview(deps.db, id))) return null;
@@ -36,14 +36,14 @@ export async function changeInPreview(
       );
     await audit(sql, caller, 'schedule.run-now', flow, { workspace: name, run: run.runId });
     const answer: ChangedSchedule = { ok: true, schedule: neverFiring(workspace, flow, live.plan), runId: run.runId };
-    await once?.(sql, answer);
+    await recordAnswer?.(sql, answer);
     return { run, answer };
   });
-  tellBegun(deps, begun.run);
+  announceStarted(deps, begun.run);
   return begun.answer;
 }
 
-/** What its file says of it, and no time at which it fires. */
+/** The schedule as its file declares it, without times to fire at. */
 function neverFiring({ name }: WorkspaceRow, flow: string, { trigger, enabled }: Plan): ScheduleView {
   const said = trigger as Partial<Record<'cron' | 'timezone' | 'catch_up' | 'overlap', string>>;
   return {

@@ -1,8 +1,8 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { changeFlow } from '../documents/index.js';
-import { type BegunRun, findTarget, tellBegun } from '../runs/index.js';
+import { announceStarted, type BegunRun, findTarget } from '../runs/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace, type WorkspaceRow } from '../workspaces/index.js';
@@ -17,20 +17,19 @@ export interface ChangeScheduleInput {
   readonly action: 'pause' | 'resume' | 'run-now' | 'set';
   readonly cron?: string | undefined;
   readonly timezone?: string | null | undefined;
-  /** Keeps the answer with what was done. */
-  readonly once?: Once | undefined;
+  /** Records the answer in the transaction of the change. */
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 export interface ChangedSchedule {
   readonly ok: true;
   readonly schedule: ScheduleView;
-  /** The run that was started; null for what starts none. */
+  /** The run that was started; null for actions that start none. */
   readonly runId: string | null;
 }
 
 type Act = (deps: Deps, caller: Caller, input: ChangeScheduleInput) => Promise<ChangedSchedule>;
 
-/** What each action does. */
 const ACTIONS = {
   pause: (deps, caller, input) => setPaused(deps, caller, input, true),
   resume: (deps, caller, input) => setPaused(deps, caller, input, false),
@@ -38,10 +37,10 @@ const ACTIONS = {
   set: setTimes,
 } as const satisfies Record<ChangeScheduleInput['action'], Act>;
 
-/** Pauses, resumes, starts or sets the schedule of a flow. A schedule that the caller does not see is missing. */
+/** Pauses, resumes, starts or sets the schedule of a flow. A schedule that the caller may not see is not found. */
 export async function changeSchedule(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ChangedSchedule> {
   const { workspace, flow, action, cron, timezone } = input;
-  if (!(await readSchedule(deps, caller, workspace, flow))) return elsewhere(deps, caller, input);
+  if (!(await readSchedule(deps, caller, workspace, flow))) return changeWithoutRow(deps, caller, input);
   if (action !== 'set' && (cron !== undefined || timezone !== undefined))
     throw new Refusal('refused', `action: ${action} takes neither cron nor timezone: use set to change them`, {
       code: 'invalid',
@@ -49,10 +48,10 @@ export async function changeSchedule(deps: Deps, caller: Caller, input: ChangeSc
   return ACTIONS[action](deps, caller, input);
 }
 
-/** There is no such schedule for the caller: what there may be is a preview's flow. */
-async function elsewhere(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ChangedSchedule> {
+/** For flows without a schedule row: changes a preview's flow, or refuses with the reason. */
+async function changeWithoutRow(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ChangedSchedule> {
   const changed = await changeInPreview(deps, caller, input).catch((error: unknown) => {
-    // A workspace that is not the caller's has no schedule of theirs either.
+    // If the workspace is not found, neither is its schedule.
     if (error instanceof Refusal && error.kind === 'not_found') return null;
     throw error;
   });
@@ -62,7 +61,7 @@ async function elsewhere(deps: Deps, caller: Caller, input: ChangeScheduleInput)
     : notFound('schedule');
 }
 
-/** Whether the caller sees a flow of that name, which has no such trigger. */
+/** True if the caller may see a flow of that name and it has no schedule trigger. */
 async function isUnscheduled({ db }: Deps, caller: Caller, at: ChangeScheduleInput): Promise<boolean> {
   try {
     const { live } = await findTarget(db, caller, { workspace: at.workspace, target: `flows/${at.flow}` });
@@ -73,7 +72,7 @@ async function isUnscheduled({ db }: Deps, caller: Caller, at: ChangeScheduleInp
   }
 }
 
-/** Refuses a schedule that is not there, or not for the caller. */
+/** Reads the schedule. Refuses if it does not exist or the caller may not see it. */
 async function viewOf(
   { clock }: Pick<Deps, 'clock'>,
   sql: Sql,
@@ -91,7 +90,7 @@ interface Found {
   readonly paused: boolean;
 }
 
-/** Does the work on the schedule under its lock, and answers with what it then is, in the same transaction. */
+/** Changes the schedule under its lock, and reads the new state in the same transaction. */
 async function change(
   deps: Deps,
   caller: Caller,
@@ -105,14 +104,14 @@ async function change(
     const run = await work({ sql, workspace: locked.workspace, paused: locked.schedule.paused });
     const schedule = await viewOf(deps, sql, caller, input);
     const changed: ChangedSchedule = { ok: true, schedule, runId: run?.runId ?? null };
-    await input.once?.(sql, changed);
+    await input.recordAnswer?.(sql, changed);
     return { answer: changed, begun: run };
   });
-  if (begun) tellBegun(deps, begun);
+  if (begun) announceStarted(deps, begun);
   return answer;
 }
 
-/** Times that pass while it is paused are not made up for. */
+/** Times that pass while the schedule is paused are not caught up. */
 function setPaused(deps: Deps, caller: Caller, input: ChangeScheduleInput, paused: boolean): Promise<ChangedSchedule> {
   return change(deps, caller, input, async ({ sql, ...at }) => {
     if (at.paused === paused) return null;
@@ -140,7 +139,7 @@ function runNow(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise
   });
 }
 
-/** Edits the flow's own keys where they stand, as a deploy: what is wrong with them is refused as a deploy's issues are. */
+/** Edits the flow's own keys in place, as a deploy. Invalid values are refused with a deploy's issues. */
 async function setTimes(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ChangedSchedule> {
   const { workspace, flow, cron, timezone } = input;
   const trigger = { ...(cron === undefined ? {} : { cron }), ...(timezone === undefined ? {} : { timezone }) };
@@ -152,12 +151,12 @@ async function setTimes(deps: Deps, caller: Caller, input: ChangeScheduleInput):
     flow,
     changes: [{ kind: 'trigger', trigger }],
     expect: {},
-    once: async (sql) => {
+    recordAnswer: async (sql) => {
       await audit(sql, caller, 'schedule.set', flow, { workspace, ...trigger });
       answer = { ok: true, schedule: await viewOf(deps, sql, caller, input), runId: null };
-      await input.once?.(sql, answer);
+      await input.recordAnswer?.(sql, answer);
     },
   });
-  // Nothing had to be written when the flow says so already.
+  // Nothing was written if the flow has these times already.
   return answer ?? { ok: true, schedule: await viewOf(deps, deps.db, caller, input), runId: null };
 }

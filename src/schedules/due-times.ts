@@ -1,24 +1,24 @@
 import { nextTimes } from '../workspace/index.js';
 import type { ScheduleRow } from './schedule-row.js';
 
-/** Times that pass without a run, told together. */
+/** Times that passed without a run, reported together. */
 export interface LeftOut {
   readonly first: number;
   readonly last: number;
-  /** How many; counted up to `MOST_COUNTED`. */
+  /** Number of times, counted up to `MOST_COUNTED`. */
   readonly times: number;
 }
 
 export interface Due {
-  /** The times for which a run is to be, rising. */
+  /** The times to start a run for, ascending. */
   readonly start: readonly number[];
   readonly leftOut: LeftOut | null;
 }
 
-/** Most runs that are made up for at once. */
+/** Maximum number of missed runs to start at once. */
 export const MOST_CAUGHT_UP = 100;
 export const MOST_COUNTED = 1_000;
-/** A time that is no later than this has not been missed: a worker was busy, or was started again. */
+/** A time that is at most this late was not missed: the worker was busy or restarted. */
 export const ON_TIME_MS = 5 * 60_000;
 const HOUR = 3_600_000;
 const WINDOWS = [2, 24, 7 * 24, 35 * 24, 366 * 24].map((hours) => hours * HOUR);
@@ -26,8 +26,8 @@ const WINDOWS = [2, 24, 7 * 24, 35 * 24, 366 * 24].map((hours) => hours * HOUR);
 type Asked = Pick<ScheduleRow, 'cron' | 'timezone' | 'catchUp' | 'overlap'> & { readonly settledUntil: Date };
 
 /**
- * What is due of a schedule: the times after `settledUntil` and not after now. Of several the newest one is fired
- * (`last`), or it only while it is on time (`none`), or up to a hundred (`all`); the rest is left out.
+ * The due times after `settledUntil` up to now. `last` fires the newest one, `none` fires it only while it is on time,
+ * `all` fires up to a hundred. The other times are left out.
  */
 export function dueTimes(schedule: Asked, now: number): Due {
   const settled = schedule.settledUntil.getTime();
@@ -45,12 +45,15 @@ export function dueTimes(schedule: Asked, now: number): Due {
 
 function chosen({ catchUp, overlap }: Asked, newest: readonly number[], onTime: boolean): readonly number[] {
   if (catchUp === 'none' && !onTime) return [];
-  // Each would end the one before it.
+  // With `overlap: cancel`, each run would end the one before it.
   if (catchUp === 'all' && overlap !== 'cancel') return newest.slice(-MOST_CAUGHT_UP);
   return newest.slice(-1);
 }
 
-/** The newest times, more than can be fired if there are as many; looked for from now backwards, since a year of minutes is long. */
+/**
+ * The newest times, at least as many as can fire if there are that many. Searches backwards from now, since a year of
+ * minutes is long.
+ */
 function newestTimes(schedule: Asked, settled: number, now: number): number[] {
   for (const window of WINDOWS) {
     const found = nextTimes(schedule, Math.max(settled, now - window), Number.POSITIVE_INFINITY, now + 1);

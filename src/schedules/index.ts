@@ -5,4 +5,4 @@ export { listSchedules, type ScheduleView } from './list-schedules.js';
 export { reconcileSchedules } from './reconcile-schedules.js';
 export { startScheduleLoops } from './start-schedule-loops.js';
 export { startWaiting } from './start-waiting.js';
-export { tellSchedules } from './tell-schedules.js';
+export { syncSchedules } from './sync-schedules.js';

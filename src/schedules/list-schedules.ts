@@ -9,7 +9,7 @@ const cursors = cursorsOf('schedules', [KEY, KEY]);
 
 export interface FiringView {
   readonly scheduledFor: string;
-  /** The last of the times that were left out together; null for one. */
+  /** The last of the times that were left out together; null for one time. */
   readonly until: string | null;
   readonly times: number;
   readonly outcome: Outcome;
@@ -19,11 +19,11 @@ export interface FiringView {
 
 export interface ScheduleView
   extends Pick<ScheduleRow, 'flow' | 'cron' | 'timezone' | 'enabled' | 'paused' | 'catchUp' | 'overlap'> {
-  /** By its name. */
+  /** The workspace's name. */
   readonly workspace: string;
-  /** The next three times at which it fires; none while it is paused or switched off. */
+  /** The next three times at which it fires; empty while it is paused or disabled. */
   readonly next: readonly string[];
-  /** Why it never fires, as the rest of a sentence; null when nothing is wrong. */
+  /** Why it never fires, as a predicate; null when nothing is wrong. */
   readonly fault: string | null;
   readonly lastRun: {
     id: string;
@@ -32,7 +32,7 @@ export interface ScheduleView
     createdAt: string;
     finishedAt: string | null;
   } | null;
-  /** What became of the latest times, the newest first. */
+  /** The outcomes of the latest times, newest first. */
   readonly firings: readonly FiringView[];
 }
 
@@ -43,7 +43,7 @@ interface Row extends Omit<ScheduleRow, 'workspace'> {
 }
 
 const SHOWN = 3;
-/** An instant as the wire writes it. */
+/** Formats a timestamp as the API does. */
 const iso = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const LIST = `SELECT ${SCHEDULE_COLUMNS}, w.name,
@@ -61,7 +61,6 @@ const LIST = `SELECT ${SCHEDULE_COLUMNS}, w.name,
 
 type Seen = Pick<Deps, 'clock'> & { readonly db: Sql };
 
-/** The scheduled flows of the workspaces that the caller may see, by name. */
 export async function listSchedules(
   deps: Seen,
   caller: Caller,
@@ -74,7 +73,7 @@ export async function listSchedules(
   return { schedules: page.map((row) => viewOf(row, deps.clock.now())), next };
 }
 
-/** One of them; null when the caller sees no such schedule. */
+/** Null when the caller may see no such schedule. */
 export async function readSchedule(
   deps: Seen,
   caller: Caller,

@@ -3,7 +3,7 @@ import type { Deps } from '../deps.js';
 import type { KeptSchedule } from '../temporal/index.js';
 import type { FlowRef } from '../workflows/contract.js';
 import { SCHEDULE_COLUMNS, type ScheduleRow } from './schedule-row.js';
-import { noteOf, tellSchedules, toldTimes } from './tell-schedules.js';
+import { nextMoments, noteOf, syncSchedules } from './sync-schedules.js';
 
 export interface Drift extends FlowRef {
   readonly says:
@@ -12,10 +12,10 @@ export interface Drift extends FlowRef {
     | 'has a schedule in Temporal that nothing asks for';
 }
 
-/** How far Temporal's index may lag behind what has just fired. */
+/** How far Temporal's index may lag behind recent firings. */
 const LAG_MS = 5_000;
 
-/** Where Temporal's schedules are not what the live revisions say, but for those that are still to be told. */
+/** Schedules in Temporal that differ from the rows, except rows that are not synced yet. */
 export async function findDrift(deps: Pick<Deps, 'db' | 'workflows'>, now: number): Promise<readonly Drift[]> {
   const kept = new Map<string, KeptSchedule>();
   for await (const one of deps.workflows.schedules()) kept.set(keyOf(one.ref), one);
@@ -24,7 +24,7 @@ export async function findDrift(deps: Pick<Deps, 'db' | 'workflows'>, now: numbe
   for (const row of rows) {
     const one = kept.get(keyOf(row));
     kept.delete(keyOf(row));
-    if (!row.told) continue;
+    if (!row.synced) continue;
     const says = driftOf(row, one, now);
     if (says) found.push({ workspace: row.workspace, flow: row.flow, says });
   }
@@ -40,17 +40,19 @@ export async function findDrift(deps: Pick<Deps, 'db' | 'workflows'>, now: numbe
 const keyOf = ({ workspace, flow }: FlowRef): string => `${workspace}/${flow}`;
 
 function driftOf(row: ScheduleRow, kept: KeptSchedule | undefined, now: number): Drift['says'] | null {
-  const times = row.enabled ? toldTimes(row, now + LAG_MS) : [];
+  const times = row.enabled ? nextMoments(row, now + LAG_MS) : [];
   if (times.length === 0) return kept ? 'has a schedule in Temporal that nothing asks for' : null;
   if (!kept) return 'has no schedule in Temporal';
   const next = kept.next.filter((at) => at > now + LAG_MS);
   const same =
     kept.paused === row.paused && kept.note === noteOf(row) && next.every((at, index) => at === times[index]);
-  // A paused schedule has no next times of its own in some versions of the server.
+  // Some versions of the server list no next times of a paused schedule.
   return same && (next.length > 0 || row.paused) ? null : 'has another schedule in Temporal';
 }
 
-/** Makes the rows what the live revisions say, and Temporal's schedules what the rows say. Answers what had drifted. */
+/**
+ * Makes the rows match the live revisions, and Temporal's schedules match the rows. Returns the drift that it found.
+ */
 export async function reconcileSchedules(deps: Deps): Promise<readonly Drift[]> {
   await followAll(deps.db);
   const drift = await findDrift(deps, deps.clock.now());
@@ -61,12 +63,12 @@ export async function reconcileSchedules(deps: Deps): Promise<readonly Drift[]> 
     );
     if (known.length === 0) await deps.workflows.deleteSchedule({ workspace, flow });
   }
-  if (drift.length > 0) deps.log.warn({ drift }, 'schedules in Temporal had drifted and are made again');
-  await tellSchedules(deps);
+  if (drift.length > 0) deps.log.warn({ drift }, 'Temporal schedules had drifted, synced again');
+  await syncSchedules(deps);
   return drift;
 }
 
-/** The trigger follows each change as it commits; of two at once it may have seen the other's past. */
+/** The trigger follows each change as it commits. Of two concurrent changes it may have seen the older state. */
 async function followAll(sql: Sql): Promise<void> {
   await sql.query('SELECT follow_schedules(ARRAY(SELECT id FROM workspace WHERE preview_of IS NULL ORDER BY id))');
 }

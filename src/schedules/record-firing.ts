@@ -10,7 +10,7 @@ export interface Firing {
   readonly runId?: string | undefined;
 }
 
-/** Writes what became of a due time. Its key is the flow and the time: a second run for it cannot be written. */
+/** Records the outcome of a due time. Its key is the flow and the time, so a second run for it cannot be recorded. */
 export async function recordFiring(sql: Sql, ref: FlowRef, firing: Firing): Promise<void> {
   await sql.query({
     name: 'record-firing',
@@ -20,7 +20,7 @@ export async function recordFiring(sql: Sql, ref: FlowRef, firing: Firing): Prom
   });
 }
 
-/** Writes times that were left out together, as one row. */
+/** Records times that were left out together, as one row. */
 export async function recordLeftOut(
   sql: Sql,
   ref: FlowRef,
@@ -37,7 +37,7 @@ export async function recordLeftOut(
 
 const KEPT_DAYS = 90;
 
-/** Forgets what is long past. */
+/** Deletes old firings. */
 export async function forgetFirings(sql: Sql, { workspace, flow }: FlowRef): Promise<void> {
   await sql.query({
     name: 'forget-firings',

@@ -4,9 +4,12 @@ import type { FlowRef } from '../workflows/contract.js';
 import { nextTimes } from '../workspace/index.js';
 import { lockWorkspace, type WorkspaceRow } from '../workspaces/index.js';
 
-/** When a live flow fires, as its revision says it. A trigger in the database keeps it so, in the deploy's transaction. */
+/**
+ * When a live flow fires, as its revision declares it. A database trigger keeps it in line, in the deploy's
+ * transaction.
+ */
 export interface ScheduleRow {
-  /** By its id. */
+  /** The workspace's id. */
   readonly workspace: string;
   readonly flow: string;
   readonly cron: string;
@@ -19,16 +22,16 @@ export interface ScheduleRow {
   /** Every time up to this one has fired or was left out. */
   readonly settledUntil: Date;
   readonly version: bigint;
-  readonly told: boolean;
-  readonly toldUntil: Date | null;
+  readonly synced: boolean;
+  readonly syncedUntil: Date | null;
 }
 
 export const SCHEDULE_COLUMNS = `s.workspace_id AS workspace, s.flow, s.cron, s.timezone, s.catch_up AS "catchUp", s.overlap,
-  s.enabled, s.paused, s.gone, s.settled_until AS "settledUntil", s.version, s.told, s.told_until AS "toldUntil"`;
+  s.enabled, s.paused, s.gone, s.settled_until AS "settledUntil", s.version, s.told AS synced, s.told_until AS "syncedUntil"`;
 
 /**
- * Why the times of a schedule cannot be told; null when they can. A deploy refuses such a line, but a row may be older
- * than that, and what a time zone is called changes. One such row must not hide the others.
+ * Why the times of a schedule cannot be computed; null when they can. A deploy refuses such a line, but a row may
+ * predate that check, and names of time zones change. One such row must not hide the others.
  */
 export function scheduleFault(schedule: Pick<ScheduleRow, 'cron' | 'timezone'>): string | null {
   try {
@@ -39,7 +42,7 @@ export function scheduleFault(schedule: Pick<ScheduleRow, 'cron' | 'timezone'>):
   }
 }
 
-/** A schedule under lock, its workspace before it as deploys lock them; null when there is none that lives. */
+/** Locks a schedule, after its workspace, which is the order of deploys; null when there is none that lives. */
 export async function lockSchedule(
   sql: Sql,
   ref: FlowRef,
@@ -54,19 +57,19 @@ export async function lockSchedule(
   return schedule ? { workspace, schedule } : null;
 }
 
-/** True while it is meant to fire. */
+/** True if the schedule is enabled, not paused and not deleted. */
 export function isOn({ enabled, paused, gone }: Pick<ScheduleRow, 'enabled' | 'paused' | 'gone'>): boolean {
   return enabled && !paused && !gone;
 }
 
-/** True while it fires. */
+/** True if it is on and its times can be computed. */
 export function isFiring(schedule: Parameters<typeof isOn>[0] & Parameters<typeof scheduleFault>[0]): boolean {
   return isOn(schedule) && scheduleFault(schedule) === null;
 }
 
 export type Outcome = 'started' | 'waiting' | 'skipped' | 'refused';
 
-/** Runs of the flow that its schedule started and that have not ended. */
+/** Active runs that this schedule started. */
 export async function liveScheduled(sql: Sql, { workspace, flow }: FlowRef): Promise<string[]> {
   const rows = await sql.query<{ id: string }>({
     name: 'live-scheduled',
@@ -77,7 +80,7 @@ export async function liveScheduled(sql: Sql, { workspace, flow }: FlowRef): Pro
   return rows.map(({ id }) => id);
 }
 
-/** What a scheduled run's flow is given. */
+/** The input of a scheduled run. */
 export function inputOf(at: number): { scheduled_for: string } {
   return { scheduled_for: new Date(at).toISOString() };
 }

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.js';
-import { tellBegun } from '../runs/index.js';
-import { eachByItself } from '../shared/each-by-itself.js';
+import { announceStarted } from '../runs/index.js';
+import { forEachIndependently } from '../shared/for-each-independently.js';
 import type { FlowRef } from '../workflows/contract.js';
 import { beginFiring } from './begin-firing.js';
 import { isOn, liveScheduled, lockSchedule } from './schedule-row.js';
@@ -14,13 +14,13 @@ export async function startWaiting(deps: Deps): Promise<void> {
         AND r.finished_at IS NULL AND r.trigger->>'kind' = 'schedule' AND r.parent_id IS NULL)`,
     values: [],
   });
-  await eachByItself(flows, (ref) => startOldest(deps, ref));
+  await forEachIndependently(flows, (ref) => startOldest(deps, ref));
 }
 
 async function startOldest(deps: Deps, ref: FlowRef): Promise<void> {
   const run = await deps.db.transaction(async (sql) => {
     const found = await lockSchedule(sql, ref);
-    // What waits of a flow that fires no more waits for nothing.
+    // Waiting times of a flow that fires no more are skipped.
     if (!found || !isOn(found.schedule)) {
       await sql.query(
         `UPDATE firing SET outcome = 'skipped', reason = 'the schedule was paused or removed' WHERE workspace_id = $1 AND flow = $2 AND outcome = 'waiting'`,
@@ -41,5 +41,5 @@ async function startOldest(deps: Deps, ref: FlowRef): Promise<void> {
     );
     return run;
   });
-  if (run) tellBegun(deps, run);
+  if (run) announceStarted(deps, run);
 }

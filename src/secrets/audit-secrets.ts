@@ -6,7 +6,7 @@ import { openRow, SECRET_COLUMNS, type SecretRow } from './secret-rows.js';
 
 const BATCH = 200;
 
-/** What is wrong with the secrets of all accounts, a sentence each; null keys are none at all. For the doctor: it tells no value. */
+/** Faults in the secrets of all accounts, a sentence each, without values; for the doctor. Null `keys`: no install key. */
 export async function auditSecrets(sql: Sql, keys: InstallKeys | null): Promise<readonly string[]> {
   const faults = await orphans(sql);
   const ring = keys ?? { signing: new Uint8Array(), ring: [] };

@@ -5,7 +5,7 @@ import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { vaultToWrite } from './vault.js';
 
-/** Removes a secret from one vault. What reads it then gets the account's of that name, or fails and says so. */
+/** Deletes a secret from one vault. Readers then get the account's secret of that name, or fail with its name. */
 export async function deleteSecret(
   deps: Deps,
   caller: Caller,

@@ -17,7 +17,7 @@ interface Row {
   readonly updatedAt: Date;
 }
 
-/** The names of what is stored, by name, and never a value: of the account and of every workspace that the caller sees. */
+/** The stored names, never a value, of the account and of every workspace that the caller can see. */
 export async function listSecrets(
   deps: Deps,
   caller: Caller,

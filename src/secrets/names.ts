@@ -6,7 +6,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const TAKEN =
   /^(PATH|HOME|TMPDIR|LANG|TERM|SHELL|USER|PWD|IFS|ENV|BASH.*|LC_.*|LD_.*|NODE_OPTIONS|NODE_PATH|NODE_USE_ENV_PROXY|(HTTPS?|ALL|NO)_PROXY|(https?|all|no)_proxy|PYTHON.*|PERL.*|RUBY(LIB|OPT)|SSH_.*|GIT_SSH.*|GIT_CONFIG.*|ARG_.*)$/;
 
-/** Refuses a name that no placeholder can spell, or that would change how programs run. */
+/** Refuses a name that a placeholder cannot contain, or that would change how programs run. */
 export function checkSecretName(name: string): void {
   if (!NAME.test(name)) {
     throw new Refusal(

@@ -12,8 +12,8 @@ export interface SecretsInReach {
 }
 
 /**
- * The secrets of these names, opened: the workspace's vault comes before the account's. A name that neither holds is
- * absent; one that is there and cannot be read is why not.
+ * Decrypts the secrets of these names; the workspace's vault takes precedence over the account's. A missing name is
+ * absent from the result; an unreadable secret is a `CannotOpen`.
  */
 export async function openEach(
   sql: Sql,

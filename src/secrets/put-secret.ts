@@ -10,7 +10,7 @@ import { faultOf, SHAPES } from './shapes/index.js';
 import { vaultToWrite } from './vault.js';
 import { writeSecret } from './write-secret.js';
 
-/** Stores a secret in the account's vault or a workspace's, over the one of that name. Its value is never told again. */
+/** Stores a secret in the account's or a workspace's vault, replacing one of that name. Its value is never returned. */
 export async function putSecret(deps: Deps, caller: Caller, input: PutSecretBody): Promise<PutSecretAnswer> {
   const { name, workspace } = input;
   checkSecretName(name);
@@ -37,7 +37,7 @@ function givenValue(input: PutSecretBody): SecretValue {
   throw new Refusal('refused', `give exactly one of ${SHAPES.join(', ')}: ${found}`, { code: 'secret/bad-shape' });
 }
 
-/** The endpoint of a recipe is asked through the guarded client, which may refuse it by what it is. */
+/** Token endpoints are called through the guarded client, which refuses some URLs. */
 function endpointFault({ net }: Deps, { shape, value }: SecretValue): string | null {
   if (shape !== 'oauth2' && shape !== 'service_account') return null;
   const [key, url] = shape === 'oauth2' ? ['token_url', value.token_url] : ['token_uri', value.token_uri];

@@ -7,9 +7,9 @@ import { SECRET_COLUMNS, type SecretRow } from './secret-rows.js';
 const BATCH = 200;
 
 export interface Rotation {
-  /** How many were wrapped anew by this call. */
+  /** How many were rewrapped by this call. */
   readonly rewrapped: number;
-  /** Why some stay as they are, a sentence each. */
+  /** Why some were not rewrapped, a sentence each. */
   readonly stuck: readonly string[];
   /** Secrets, those of OAuth clients among them, by the id of the install key that wraps them now. */
   readonly byKey: ReadonlyMap<string, number>;
@@ -34,8 +34,8 @@ const TABLES: readonly SealedTable[] = [
 ];
 
 /**
- * Wraps the data key of every secret under the first install key, batch by batch, each committed by itself: it may be
- * cut anywhere and repeated, and runs go on meanwhile. What a secret holds is neither read nor changed.
+ * Rewraps the data key of every secret under the first install key, in batches that commit separately: it may be
+ * interrupted and repeated, and runs continue meanwhile. It neither reads nor changes the secrets themselves.
  */
 export async function rotateKeys(
   db: Db,

@@ -25,7 +25,7 @@ export function openRow(keys: InstallKeys, row: SecretRow): OpenedSecret {
   const { id, name, shape, version, status } = row;
   const content: unknown = JSON.parse(open(keys, row, row));
   if (!isRecord(content) || !Object.hasOwn(content, shape)) {
-    throw new CannotOpen(`the secret ${name} is not of the shape that its row names: store it anew`);
+    throw new CannotOpen(`the secret ${name} does not have the shape that its row names: store it again`);
   }
   const store = row.workspace === null ? 'account' : 'workspace';
   return { ...({ shape, value: content[shape] } as SecretValue), id, name, store, version, status };

@@ -10,8 +10,8 @@ export interface Vault {
 
 /**
  * The vault that a caller writes: a workspace's by its name, or the account's, which every workspace reads and so is
- * for callers who are narrowed to none. A preview has none of its own. A workspace that is deleted meanwhile waits for
- * the transaction.
+ * for callers with access to every workspace. A preview has no vault of its own. Deleting the workspace waits for the
+ * transaction.
  */
 export async function vaultToWrite(tx: Sql, caller: Caller, workspace: string | undefined): Promise<Vault> {
   if (workspace !== undefined) {
@@ -22,7 +22,7 @@ export async function vaultToWrite(tx: Sql, caller: Caller, workspace: string | 
   if (caller.workspaces === null) return { workspace: null };
   throw new Refusal(
     'forbidden',
-    'you are narrowed to some workspaces, and every workspace reads the account’s vault: name a workspace',
+    'your access is limited to some workspaces, and every workspace reads the account’s vault: name a workspace',
     {
       need: 'every workspace',
     },

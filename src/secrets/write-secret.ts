@@ -5,7 +5,7 @@ import { type SealedAt, seal } from './envelope/seal.js';
 import type { SecretPlace, SecretValue } from './model.js';
 import { contentOf, lockRow, type SecretRow } from './secret-rows.js';
 
-/** Stores a value that is known to be sound, over what stands there. Answers whether it made the secret. */
+/** Stores a checked value, replacing an older one. Returns whether it created the secret. */
 export async function writeSecret(
   tx: Sql,
   keys: InstallKeys,
@@ -13,14 +13,14 @@ export async function writeSecret(
 ): Promise<{ readonly id: string; readonly created: boolean }> {
   const made = (await lockRow(tx, place)) === undefined ? await insert(tx, keys, place, value) : null;
   if (made !== null) return { id: made, created: true };
-  // Another writer may have been there first: then its row is the one to replace.
+  // Another writer may have been first: then replace its row.
   const row = await lockRow(tx, place);
   if (row === undefined) throw new Error(`the secret ${place.name} came and went while it was stored`);
   await update(tx, keys, row, value);
   return { id: row.id, created: false };
 }
 
-/** Its id; null when a secret of this name has come meanwhile. */
+/** Its id; null when a secret of this name was created meanwhile. */
 async function insert(tx: Sql, keys: InstallKeys, place: SecretPlace, value: SecretValue): Promise<string | null> {
   const { keyId, wrappedKey, sealed } = seal(keys, { ...place, version: 1 }, contentOf(value));
   const [row] = await tx.query<{ id: string }>({
@@ -44,8 +44,8 @@ async function update(tx: Sql, keys: InstallKeys, row: SecretRow, value: SecretV
 }
 
 /**
- * What the service itself learned of a secret, such as a rotated refresh token: stored only while that version still
- * stands, since a person may have stored another meanwhile. Answers the new version, or null when it came too late.
+ * Stores what the service itself learned of a secret, such as a rotated refresh token, unless a person stored another
+ * version meanwhile. Returns the new version, or null when it came too late.
  */
 export async function replaceSecret(
   tx: Sql,
@@ -68,7 +68,7 @@ export async function replaceSecret(
   return row.version;
 }
 
-/** The provider no longer takes this value: a person has to connect anew. Deletes nothing; a newer value is left alone. */
+/** Marks a value that the provider no longer accepts: a person must reconnect. Keeps the value, and any newer one. */
 export async function markReconnect(sql: Sql, { id, version }: { id: string; version: number }): Promise<void> {
   await sql.query({
     name: 'secret-reconnect',

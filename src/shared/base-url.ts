@@ -4,10 +4,10 @@ interface Reached {
   readonly port: number;
 }
 
-/** The name of this machine for whoever sits at it, where a service listens on all of its addresses. */
+/** The host in local links when the service listens on all addresses. */
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** Where the service is reached. Without a public address it is the listening one, good for whoever is on this machine. */
+/** The service's base URL: the public address, or else the listening address, which works on this machine only. */
 export function baseUrlOf({ publicUrl, host, port }: Reached): string {
   if (publicUrl !== null) return publicUrl;
   const name = LOOPBACK[host] ?? host;

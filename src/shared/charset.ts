@@ -75,7 +75,7 @@ function unescaped(text: string): Uint8Array {
   return Buffer.from(bytes, 'latin1');
 }
 
-/** The refusal of bytes that are no text of any charset that was named. */
+/** The refusal of bytes that no named charset can decode. */
 export function notUtf8(what: string): Refusal {
   const message = `${what} is not UTF-8: send UTF-8, or name its charset in Content-Type`;
   return new Refusal('malformed', message, { code: 'not-utf-8' });

@@ -1,4 +1,4 @@
-/** The time, as a port: tests move it, the rest reads it. Milliseconds since the epoch. */
+/** The clock as a port, which tests replace. Milliseconds since the epoch. */
 export interface Clock {
   now(): number;
 }

@@ -1,18 +1,18 @@
 import type { Log } from './log.js';
 
-/** A part of the process that has to be closed before it exits. */
+/** A part of the process to close before exit. */
 export interface Part {
   readonly name: string;
   readonly close: () => Promise<unknown>;
   /** How long its close may take, in ms. */
   readonly withinMs: number;
-  /** Ends at once what a close that took too long has left running, such as child processes. */
+  /** Kills what a timed-out close has left running, such as child processes. */
   readonly kill?: () => Promise<void>;
 }
 
 /** How long all closes may take together, in ms. */
 export const CLOSE_ALL_MS = 30_000;
-/** What each part has at least, however long the parts before it took, in ms. */
+/** The minimum time for each part, however long the parts before it took, in ms. */
 const LEAST_MS = 500;
 const KILL_MS = 2_000;
 
@@ -46,20 +46,20 @@ async function closePart({ name, close, kill }: Part, ms: number, log: Log | nul
     if (await settlesWithin(close(), ms)) return true;
     log?.error({ part: name, waitedMs: Math.round(ms) }, 'a part did not close in time and is ended');
   } catch (err) {
-    log?.error({ part: name, err }, 'a part did not close well');
+    log?.error({ part: name, err }, 'failed to close a part');
   }
-  const killed = kill?.().catch((err: unknown) => log?.error({ part: name, err }, 'a part could not be ended'));
+  const killed = kill?.().catch((err: unknown) => log?.error({ part: name, err }, 'failed to kill a part'));
   if (killed) await settlesWithin(killed, KILL_MS);
   return false;
 }
 
-/** Whether the work settles within the time; what it throws in that time is thrown on. */
+/** Whether the work settles within the time. Rethrows an error that it throws in that time. */
 export async function settlesWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
     timer = setTimeout(resolve, ms, false);
   });
-  // Should it fail later, the caller has gone on.
+  // If it fails later, the caller has continued already.
   work.catch(() => undefined);
   return Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
 }

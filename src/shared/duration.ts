@@ -3,7 +3,7 @@ const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_0
 /** A century: a time that far away is still one for every clock, database and timer, ten times it too. */
 const LONGEST_MS = 36_525 * UNIT_MS.d;
 
-/** `90s 5m 2h 3d 1w` to milliseconds, a century at most; undefined when the text is no duration. */
+/** `90s 5m 2h 3d 1w` to milliseconds, a century at most; undefined for an invalid duration. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,9})(s|m|h|d|w)$/.exec(text.trim());
   if (!match) return undefined;

@@ -98,7 +98,7 @@ export function markText(text: string): string {
   return parts.length === 0 ? text : parts.join('') + text.slice(kept);
 }
 
-/** Replaces each marked string by its integer, also where the JSON stands inside a string of other JSON. */
+/** Replaces each marked string by its integer, also in JSON inside a string of other JSON. */
 export function unmark(text: string): string {
   return text.includes(MARK) ? text.replace(MARKED, '$2') : text;
 }

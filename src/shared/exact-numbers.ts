@@ -9,7 +9,7 @@ const NUMBER = /[-\d][\d.eE+-]*/y;
 
 /**
  * Reads a JSON text with each number that a double would not give back as it was sent (9007199254740993, 1.50) as the
- * text of it: what is told apart by its number must not become the same by rounding. Throws when it is no JSON.
+ * text of it, so that rounding does not make two different values equal. Throws on invalid JSON.
  */
 export function parseExact(json: string): Json {
   const value = JSON.parse(json) as Json;

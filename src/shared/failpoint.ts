@@ -2,13 +2,13 @@
 export const FAILPOINTS = {
   'key-claimed': 'a request with an Idempotency-Key: it holds its key, and nothing has been done',
   'answer-unsent': 'a request with an Idempotency-Key: all is committed, and the caller has no answer',
-  'run-committed': 'a start: the run is committed, and Temporal has not been told',
+  'run-committed': 'a start: the run is committed, and its outbox row is not dispatched',
   'steps-copying': 'a rerun: its row and the results it takes over are written, and nothing is committed',
   'outbox-sent': 'a start: Temporal has it, and the outbox still asks for it',
   'lane-claimed': 'an advance: the lane is fenced, and no step has begun',
   'model-started': 'a model call: its start is recorded, and the request has not left',
   'model-answered': 'a model call: the answer is whole, and not recorded',
-  'model-cut': 'a model call: its answer broke off and is booked, and it is not begun anew',
+  'model-cut': 'a model call: its interrupted answer is booked, and the call is not retried yet',
   'compaction-started': 'a compaction: the summary is asked for, and the request has not left',
   'compaction-answered': 'a compaction: the summary is paid for, and the new epoch is not begun',
   'tool-started': 'tool calls: their starts are recorded, and none has acted',
@@ -17,7 +17,7 @@ export const FAILPOINTS = {
   parked: 'a wait: the park is written, and Temporal does not know that the lane stopped',
   forked: 'a group: the rows of its lanes are written, and none is begun',
   'step-done-before-report': 'an advance: all it did is written, and Temporal has no result',
-  'slot-waiting': 'concurrency: the run stands in line, and its lane has not stopped',
+  'slot-waiting': 'concurrency: the run waits for a slot, and its lane has not stopped',
   'slot-taken': 'concurrency: the run holds its slot, and no step has begun',
   'slot-unneeded': 'concurrency: the lane has stopped, and its slot is still held',
   'vote-counted': 'a gate that needs several: a vote is committed, and the gate stays open',
@@ -31,10 +31,10 @@ export const FAILPOINTS = {
   'pointer-swapped': 'a deploy or a push: the revision is live, and the branch in git is not moved',
   'rows-erased': 'a workspace or preview that is deleted: its rows are gone, and its repository and files are not',
   'delivery-written': 'a delivery: its files are stored, its key and its run are written, and nothing is committed',
-  'delivery-committed': 'a delivery: all of it is committed, and neither its sender nor Temporal has been told',
+  'delivery-committed': 'a delivery: all of it is committed, and neither its sender nor Temporal is notified',
   'burst-taken': 'a burst that is quiet: it is taken up and its run is written, and nothing is committed',
   'event-taken': 'an event of a workspace: it is taken up and its runs are written, and nothing is committed',
-  'schedule-told': 'a schedule: Temporal has it, and its row still asks for that',
+  'schedule-told': 'a schedule: Temporal has it, and its row is not marked synced',
   'last-ended': 'a schedule with overlap: cancel: its last run is ended, and the next one is not begun',
   'firing-written': 'a schedule’s time: its run and what became of it are written, and nothing is committed',
   'firing-committed': 'a schedule’s time: all of it is committed, and Temporal knows of no run',
@@ -49,8 +49,8 @@ export const FAILPOINTS = {
 export type Failpoint = keyof typeof FAILPOINTS;
 
 /**
- * A variable that was left over must never end a service: failpoints are heard only by a process that was started with
- * this argument, which no environment can give.
+ * A leftover variable must never kill a service: failpoints work only in a process that was started with this argument,
+ * which no environment can set.
  */
 export const FAILPOINT_FLAG = '--with-failpoints';
 
@@ -66,7 +66,7 @@ function readFailpoint(text: string): { name: string; left: number } {
   if (Object.hasOwn(FAILPOINTS, name)) return { name, left: Number(times) };
   const names = Object.keys(FAILPOINTS).join(', ');
   throw new Error(
-    `SERVICE_FAILPOINT: ${text} is no failpoint: use one of ${names}, with *<n> behind it for the n-th time`,
+    `SERVICE_FAILPOINT: unknown failpoint ${text}: use one of ${names}, with *<n> behind it for the n-th time`,
   );
 }
 

@@ -1,5 +1,5 @@
-/** A file's bytes as answers have them: text, or base64 where they are none. */
-export function spell(content: Uint8Array): { readonly content?: string; readonly contentBase64?: string } {
+/** A file's bytes as the API returns them: `content` for UTF-8 text, else `contentBase64`. */
+export function encodeContent(content: Uint8Array): { readonly content?: string; readonly contentBase64?: string } {
   try {
     return { content: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content) };
   } catch {

@@ -1,20 +1,20 @@
 export interface Gate {
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** Throws what a further work would get now, when the line is full. */
+  /** Throws the error that one more work would get, when the queue is full. */
   assertRoom(): void;
 }
 
 interface GateOptions {
   readonly width: number;
-  /** How many may wait in line. */
+  /** The maximum queue length. */
   readonly line: number;
-  /** What one more gets. */
+  /** The error when the queue is full. */
   readonly full: () => Error;
-  /** While others wait, a place stays empty after a work for so many times as long as that took. Default 0. */
+  /** While others wait, a slot stays free after a work for this multiple of its duration. Default 0. */
   readonly rest?: number;
 }
 
-/** At most `width` of the works at once; further ones wait in line, first come first served. */
+/** Runs at most `width` works at once; others wait in a first-in, first-out queue. */
 export function createGate({ width, line, full, rest = 0 }: GateOptions): Gate {
   let taken = 0;
   const waiting: (() => void)[] = [];
@@ -22,7 +22,7 @@ export function createGate({ width, line, full, rest = 0 }: GateOptions): Gate {
     if (taken >= width && waiting.length >= line) throw full();
   };
   const leave = () => {
-    // Who leaves hands the place on, so it is never counted free in between.
+    // A finished work passes its slot on, so it never counts as free in between.
     const next = waiting.shift();
     if (next) next();
     else taken -= 1;

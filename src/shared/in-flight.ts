@@ -1,6 +1,6 @@
 /**
- * Work that goes on beside the loop that began it, so that one piece that takes long, as where the other side is silent,
- * holds up no other. Each belongs to somebody, and nobody has all the room there is.
+ * Work that runs beside the loop that started it, so that one slow item does not delay the others. Each item has an
+ * owner, and no owner may use all the capacity.
  */
 export class InFlight {
   readonly #work = new Map<Promise<void>, string>();

@@ -11,8 +11,8 @@ const COLON = 0x3a;
 type Open = { readonly keys: Set<string>; atKey: boolean } | null;
 
 /**
- * A key that stands twice in one object of a JSON text that parses; null when none does. Parsers keep the last of the
- * two, so what was checked elsewhere by the first would be another value (RFC 8259, section 4).
+ * A key that occurs twice in one object of a valid JSON text; null when none does. Parsers keep the last of the two, so
+ * a check elsewhere that used the first would have seen another value (RFC 8259, section 4).
  */
 export function duplicateKey(text: string): string | null {
   const open: Open[] = [];

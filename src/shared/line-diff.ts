@@ -15,7 +15,7 @@ const MAX_COMPARED = 50_000_000;
 
 /**
  * The lines of two texts, as what stayed, went and came. Texts that differ too much are shown as one gone and one come.
- * Those that differ much are compared in many short turns, so that the event loop goes on meanwhile.
+ * Texts that differ much are compared in many short turns, so that the event loop is not blocked.
  */
 export async function diffText(before: string, after: string): Promise<DiffLine[]> {
   if (before === '' || after === '') return [...lines('-', before), ...lines('+', after)];

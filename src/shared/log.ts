@@ -19,7 +19,7 @@ export interface Log {
   child(fields: LogFields): Log;
 }
 
-/** Says nothing: for programs whose output is theirs. */
+/** Discards everything, for programs with output of their own. */
 export const quietLog: Log = {
   debug: () => undefined,
   info: () => undefined,
@@ -28,13 +28,13 @@ export const quietLog: Log = {
   child: () => quietLog,
 };
 
-/** A provider's redirect carries a code and a state; who has to sign in first has it as the page to go on to. */
+/** A provider's redirect carries a code and a state, also inside the `next` address of a sign-in. */
 const CALLBACK = /((?:\/|%2F)api(?:\/|%2F)oauth(?:\/|%2F)callback(?:\?|%3F))\S*/gi;
 
-/** A letter may be written with a percent sign, and is the same one for who reads the address. */
+/** Letters may be percent-encoded, and servers decode them. */
 const CODED_LETTER = /%(?:4[1-9a-f]|5[0-9a]|6[1-9a-f]|7[0-9a])/gi;
 
-/** An address as logs may hold it: what opens a door by itself (the value of a `token=`, a `key=` or a `password=`, a share's path, the id of a terminal's sign-in) is cut. */
+/** A URL without credentials, for logs: cuts the value of `token=`, `key=` or `password=`, a share's path, and the id of a terminal's sign-in. */
 export function redactTokens(address: string): string {
   return address
     .replace(CODED_LETTER, (coded) => decodeURIComponent(coded))

@@ -1,4 +1,4 @@
-/** The last `limit` things used. */
+/** A least-recently-used cache of `limit` entries. */
 export class Lru<K, V> {
   readonly #entries = new Map<K, V>();
 

@@ -1,4 +1,4 @@
-/** What is looked for in a text, and what stands there instead when it was found. */
+/** Strings to search for in a text, each with its replacement. */
 export interface Needle {
   readonly text: string;
   readonly mark: string;
@@ -17,12 +17,12 @@ export interface Span {
   readonly mark: string;
 }
 
-/** A line's break, and some blank lines; more than that, which a text might go on with for ever, ends what stands before. */
+/** A line break and some blank lines. More than that ends a match: a text could continue with blank lines for ever. */
 const BREAKS = /(?<![\r\n])[\r\n]{1,4}(?![\r\n])/g;
 
 /**
- * Every place where a needle stands, also those that share characters with another; in order. Searched for one by one:
- * a pattern of them all takes ten seconds for a megabyte and a private key.
+ * Every occurrence of every needle, overlapping ones included, in order. Needles are searched one by one: one pattern for
+ * all takes ten seconds for a megabyte and a private key.
  */
 export function spansOf(text: string, { whole, broken }: Needles): Span[] {
   const lines = unbroken(text);
@@ -58,14 +58,14 @@ export function marked(text: string, spans: readonly Span[]): string {
   return out + text.slice(at);
 }
 
-/** Where the longest end of the text stands that a needle begins with and goes on from; its length when there is none. */
+/** Where the longest suffix of the text begins that is a proper prefix of a needle; the text's length when none is. */
 export function openEnd(text: string, { whole, broken }: Needles): number {
   const lines = unbroken(text);
   const end = endIn(lines, broken);
   return Math.min(endIn(text, whole), end === lines.length ? text.length : placesIn(text, lines, [end])(end));
 }
 
-/** The length of the longest beginning of the text that a needle ends with and began before; 0 when there is none. */
+/** The length of the longest prefix of the text that is a proper suffix of a needle; 0 when none is. */
 export function openStart(text: string, { whole, broken }: Needles): number {
   const lines = unbroken(text);
   const last = startIn(lines, broken) - 1;
@@ -105,7 +105,7 @@ function hitsOf(text: string, needles: readonly Needle[]): Span[] {
     const more = needle.slice(needle.length - period);
     while (start >= 0) {
       let end = start + needle.length;
-      // One that overlaps itself may stand there very often.
+      // A needle that overlaps itself may occur very often.
       if (period < needle.length) while (text.startsWith(more, end)) end += period;
       hits.push({ start, end, mark });
       start = text.indexOf(needle, end - needle.length + period);
@@ -115,7 +115,7 @@ function hitsOf(text: string, needles: readonly Needle[]): Span[] {
 }
 
 /**
- * The least distance at which a text may stand twice: its length when that cannot overlap. In one pass, by the prefix
+ * The least distance between two occurrences of a text: its length when they cannot overlap. One pass, by the prefix
  * function of Knuth, Morris and Pratt.
  */
 function periodOf(text: string): number {
@@ -134,7 +134,7 @@ function unbroken(text: string): string {
   return /[\r\n]/.test(text) ? text.replace(BREAKS, '') : text;
 }
 
-/** Tells of characters of the unbroken text, the ones that are given, where they stand in the text. */
+/** Maps the given offsets of the text without line breaks to offsets of the original text. */
 function placesIn(text: string, lines: string, given: readonly number[]): (index: number) => number {
   if (lines.length === text.length) return (index) => index;
   const places = new Map<number, number>();

@@ -7,7 +7,7 @@ import type { Log } from './log.js';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** npm forwards the signal that the terminal has sent already: a second one this soon is the same Ctrl-C. */
 const SAME_SIGNAL_MS = 2_000;
-/** What a start that is to be given up may take until its next part, in ms. */
+/** How long a start that is being aborted may take until its next part, in ms. */
 const START_MS = 10_000;
 /** How long after the last deadline a process that still lives is killed, in ms. */
 const GUARD_MS = 5_000;
@@ -33,12 +33,12 @@ export class ProcessLife {
   /** `say` is for the person who waits. */
   constructor(private readonly say: (text: string) => void) {}
 
-  /** Aborted once the process is to end: a start that is under way is then given up. */
+  /** Aborted once the process is to end, which also aborts a start that is under way. */
   get signal(): AbortSignal {
     return this.#stopping.signal;
   }
 
-  /** True once an error that no part handled ends the process: it was not told to end. */
+  /** True once an unhandled error ends the process, rather than a signal. */
   get isFaulty(): boolean {
     return this.#faults > 0;
   }
@@ -81,14 +81,14 @@ export class ProcessLife {
     const isAgain = this.#signals > 2 || (this.#signals === 2 && now - this.#firstSignal >= SAME_SIGNAL_MS);
     if (isAgain) process.exit(code);
     if (this.#ending !== null) return;
-    this.say('Stopping; what runs now goes on at the next start. To stop at once, do it again in two seconds.');
+    this.say('Stopping; active runs continue after the next start. To stop at once, do it again in two seconds.');
     this.#end(this.#isReady ? 0 : code);
   }
 
   #fail(err: unknown): void {
     this.#faults += 1;
     if (this.#faults > MAX_FAULTS) return;
-    this.#log?.error({ err }, 'an error that no part handled: the service ends');
+    this.#log?.error({ err }, 'unhandled error, shutting down');
     const text = err instanceof Error ? (err.stack ?? err.message) : String(err);
     this.say(`The service ends because of an error that no part of it handled: ${text}`);
     this.#exitCode = 1;

@@ -85,26 +85,26 @@ const piece = (start: number, end: number): Span => ({ start, end, mark: '' });
 
 function streamThrough(needles: Needles, onText: (text: string) => void) {
   let held = '';
-  /** So many characters of it belong to a secret whose mark was given out. */
-  let told = 0;
+  /** How many characters of `held` belong to a secret whose mark was already written. */
+  let masked = 0;
   const give = (out: string) => {
     if (out !== '') onText(out);
   };
-  const spansNow = (text: string) => joined([...(told > 0 ? [piece(0, told)] : []), ...spansOf(text, needles)]);
+  const spansNow = (text: string) => joined([...(masked > 0 ? [piece(0, masked)] : []), ...spansOf(text, needles)]);
   return {
     write: (input: string) => {
       const text = held + input;
-      // Of what begins before there, as what was told did, all is known but how far it goes.
+      // A secret that begins before `open` is certain, as is one whose mark was written; only its end may be missing.
       const open = openEnd(text, needles);
-      const spans = spansNow(text).filter(({ start }) => start < open || start < told);
+      const spans = spansNow(text).filter(({ start }) => start < open || start < masked);
       give(marked(text.slice(0, open), spans));
-      told = Math.max(0, (spans.at(-1)?.end ?? 0) - open);
+      masked = Math.max(0, (spans.at(-1)?.end ?? 0) - open);
       held = text.slice(open);
     },
     end: () => {
       give(marked(held, spansNow(held)));
       held = '';
-      told = 0;
+      masked = 0;
     },
   };
 }

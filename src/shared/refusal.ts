@@ -33,14 +33,14 @@ export function overloaded(message: string, retryAfterSeconds: number): Refusal 
   return new Refusal('unavailable', message, { code: 'overloaded', retryAfter: retryAfterSeconds });
 }
 
-/** A foreign thing answers exactly like a missing one: always this text. */
+/** A resource of another account gets exactly this answer too, so that its existence does not show. */
 export function notFound(what: string): Refusal {
   return new Refusal('not_found', `no such ${what}`);
 }
 
 /** The message of anything thrown, for logs and for errors that people read. */
 export function errorMessage(error: unknown): string {
-  // A name with several addresses: Node tells the failure of each, and nothing of its own.
+  // A name with several addresses: Node's error has the failure of each and no message of its own.
   if (error instanceof AggregateError && error.message === '') return error.errors.map(errorMessage).join('; ');
   return error instanceof Error ? error.message : String(error);
 }

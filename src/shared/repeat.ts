@@ -1,6 +1,6 @@
 import type { Log } from './log.js';
 
-/** A round that takes long, as with thousands of parked runs, is made less often: it has this part of the time. */
+/** The share of time that a loop may work: a long round, as with thousands of parked runs, runs less often. */
 const SHARE = 100;
 
 export interface Pace {
@@ -15,7 +15,7 @@ export function pauseAfter({ everyMs, atLeastMs = everyMs }: Pace, tookMs: numbe
   return Math.min(Math.max(everyMs, tookMs * SHARE), atLeastMs);
 }
 
-/** Does the work over and over until it is ended; resolves when none is at work. A round that fails is tried again. */
+/** Repeats the work until `end`, which resolves when no round runs any more. A failed round is retried. */
 export function repeat(log: Log, pace: Pace, work: () => Promise<unknown>): { end(): Promise<void> } {
   const { name } = pace;
   let ended = false;
@@ -26,11 +26,11 @@ export function repeat(log: Log, pace: Pace, work: () => Promise<unknown>): { en
     const began = performance.now();
     try {
       await work();
-      if (failing) log.info({ loop: name }, 'the loop works again');
+      if (failing) log.info({ loop: name }, 'loop recovered');
       failing = false;
     } catch (error) {
-      // One line when it begins to fail, not one each time: a database that is away is told elsewhere too.
-      if (!failing) log.warn({ err: error, loop: name }, 'the loop failed and goes on trying');
+      // Log the first failure in a row only: an unreachable database is logged elsewhere too.
+      if (!failing) log.warn({ err: error, loop: name }, 'loop failed, will retry');
       failing = true;
     }
     if (!ended) timer = setTimeout(next, pauseAfter(pace, performance.now() - began));

@@ -22,7 +22,7 @@ export interface Actor {
 export interface Caller {
   readonly tenant: string;
   readonly role: Role;
-  /** Names of the workspaces the caller is narrowed to; null means all. */
+  /** Names of the workspaces that the caller's access is limited to; null means all. */
   readonly workspaces: readonly string[] | null;
   readonly actor: Actor;
   /** The person behind the call: the member, or the key's minter. Null for the system. */

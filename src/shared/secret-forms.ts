@@ -2,8 +2,8 @@
 const MIN_LENGTH = 6;
 
 /**
- * The ways in which a secret's text may be written, each with whether line breaks may stand within: base64 and hex come
- * in lines of 60 to 76 characters. None is under 6 characters.
+ * The encodings in which a secret's text may occur, each with whether it may hold line breaks: base64 and hex come in
+ * lines of 60 to 76 characters. None is under 6 characters.
  */
 export function formsOf(value: string): Map<string, boolean> {
   const lines = value.split(/\r?\n/).map((line) => line.trim());

@@ -1,8 +1,8 @@
 import { Refusal } from './refusal.js';
 
-/** So many at once; the others wait in line, and whoever finds the line full is told to come again. */
+/** A semaphore with a bounded queue. When the queue is full, the caller is refused and may retry. */
 export interface Slots {
-  /** Waits for a slot and answers how to give it back. Refuses `unavailable` when too many wait. */
+  /** Waits for a slot and returns its release function. Refuses `unavailable` when the queue is full. */
   take(): Promise<() => void>;
   /** How many wait. */
   waiting(): number;
@@ -11,15 +11,15 @@ export interface Slots {
 export function createSlots(atOnce: number, waiting: number): Slots {
   const line: (() => void)[] = [];
   let free = atOnce;
-  const give = (): void => {
+  const release = (): void => {
     const next = line.shift();
     if (next) next();
     else free += 1;
   };
-  const once = (): (() => void) => {
+  const releaseOnce = (): (() => void) => {
     let held = true;
     return () => {
-      if (held) give();
+      if (held) release();
       held = false;
     };
   };
@@ -27,15 +27,15 @@ export function createSlots(atOnce: number, waiting: number): Slots {
     async take() {
       if (free > 0) free -= 1;
       else if (line.length >= waiting)
-        throw new Refusal('unavailable', 'too many wait in line; try again in a moment', { retryAfter: 5 });
+        throw new Refusal('unavailable', 'too many requests are waiting; try again in a moment', { retryAfter: 5 });
       else await new Promise<void>((resolve) => line.push(resolve));
-      return once();
+      return releaseOnce();
     },
     waiting: () => line.length,
   };
 }
 
-/** Slots of which each key has so many at most, and a line of its own for more. */
+/** Slots with a limit per key, and a queue per key. */
 export interface SharedSlots {
   /** As `Slots.take`, for one key. */
   take(key: string): Promise<() => void>;
@@ -54,15 +54,15 @@ export function createSharedSlots(slots: Slots, atOnce: number, waiting: number)
         line.users -= 1;
         if (line.users === 0) lines.delete(key);
       };
-      const given: (() => void)[] = [leave];
+      const undos: (() => void)[] = [leave];
       let held = true;
       const release = (): void => {
-        if (held) for (const give of given.toReversed()) give();
+        if (held) for (const undo of undos.toReversed()) undo();
         held = false;
       };
       try {
-        given.push(await line.own.take());
-        given.push(await slots.take());
+        undos.push(await line.own.take());
+        undos.push(await slots.take());
         return release;
       } catch (error) {
         release();

@@ -1,6 +1,6 @@
 import { errorMessage, Refusal } from './refusal.js';
 
-/** The disk or the object store takes nothing, or gives nothing, now: the caller may try again. */
+/** The disk or the object store cannot be read or written now: the caller may retry. */
 export class StorageUnavailable extends Refusal {
   constructor(cause: unknown) {
     super('unavailable', 'the storage does not answer, and nothing was changed: try again in a moment', {
@@ -13,12 +13,12 @@ export class StorageUnavailable extends Refusal {
 
 // 53100 is Postgres's "disk full": https://www.postgresql.org/docs/18/errcodes-appendix.html
 const CODES = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'ENODEV', 'ESTALE', 'ENOTDIR', 'EACCES', 'EPERM', '53100']);
-/** Of what is no file. */
+/** The name for storage that is not a file. */
 const OTHERS = /^(connect|spawn)/;
 /** As a program of ours says the same of its files. */
 const TEXTS = /no space left on device|disk quota exceeded|read-only file system/i;
 
-/** A disk that is full, gone or shut as a refusal that callers can read, everything else as it came. */
+/** Turns the error of a full, missing or read-only disk into a refusal that callers can read; returns others unchanged. */
 export function toStorageError(error: unknown): unknown {
   if (error instanceof Refusal) return error;
   const { code = '', syscall = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};

@@ -5,7 +5,7 @@ export type TokenPurpose = 'hook' | 'event' | 'approve' | 'approve-form' | 'cli-
 
 /**
  * A derived token: base64url(HMAC-SHA256(HKDF(installKey, "<purpose>/v1"), length-prefixed fields)), 43 characters.
- * Never stored; a new install key makes all of them void. RFC 5869 for HKDF, RFC 2104 for HMAC.
+ * Never stored; a new install key invalidates all of them. RFC 5869 for HKDF, RFC 2104 for HMAC.
  */
 export function deriveToken(installKey: Uint8Array, purpose: TokenPurpose, fields: readonly string[]): string {
   const key = Buffer.from(hkdfSync('sha256', installKey, new Uint8Array(0), `${purpose}/v1`, 32));
@@ -20,8 +20,8 @@ export function deriveToken(installKey: Uint8Array, purpose: TokenPurpose, field
 }
 
 /**
- * True when the token is that of the fields; in constant time for a given length. Only the key that signs is asked: from
- * the moment that a new one stands first, the old one, which somebody may have, makes no link any more.
+ * True when the token matches the fields; in constant time for a given length. Only the first install key counts: once a
+ * new key is first, the old one, which may have leaked, validates no link.
  */
 export function checkToken(
   installKey: Uint8Array,

@@ -6,14 +6,14 @@ export interface BlobStore {
   put(bytes: Uint8Array): Promise<string>;
   /** The key that a file's bytes have, or would have. */
   shaOf(file: string): Promise<string>;
-  /** Stores a file's bytes, which have this key; never all of them in memory. Throws when they have another. */
+  /** Streams a file into the store under this key. Throws when its hash differs from the key. */
   putFile(file: string, sha: string): Promise<void>;
-  /** Null when there is no such blob. */
+  /** Null when the blob does not exist. */
   get(sha: string): Promise<Uint8Array | null>;
-  /** The bytes as a stream, checked on the way: one that is not what it should be ends with an error. Null when there is none. */
+  /** The bytes as a stream. It ends with DamagedBlob if the hash differs. Null when the blob does not exist. */
   open(sha: string): Promise<Readable | null>;
   has(sha: string): Promise<boolean>;
   delete(sha: string): Promise<void>;
-  /** The keys of all blobs that are whole, in no order. */
+  /** The keys of all complete blobs, in no order. */
   list(): AsyncIterable<string>;
 }

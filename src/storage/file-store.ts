@@ -3,10 +3,10 @@ import { access, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/prom
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { newId } from '../shared/ids.js';
-import { blobKey, blobSha, checkedBlob, checkedStream, fileSha, isSha } from './blob-key.js';
+import { blobKey, checkedBlob, checkedStream, isSha, sha256Hex, sha256OfFile } from './blob-key.js';
 import type { BlobStore } from './contract.js';
 
-/** Blobs as files `<root>/ab/<sha>`. A blob is either whole and on the disk, or not there. */
+/** Blobs as files `<root>/ab/<sha>`. A blob is either complete and synced, or absent. */
 export function createFileStore(root: string): BlobStore {
   const pathOf = (sha: string) => join(root, blobKey(sha));
   const has = (sha: string) =>
@@ -16,11 +16,11 @@ export function createFileStore(root: string): BlobStore {
     );
   return {
     put: async (bytes) => {
-      const sha = blobSha(bytes);
+      const sha = sha256Hex(bytes);
       if (!(await has(sha))) await writeWhole(pathOf(sha), bytes);
       return sha;
     },
-    shaOf: fileSha,
+    shaOf: sha256OfFile,
     putFile: async (file, sha) => {
       if (!(await has(sha))) await writeWhole(pathOf(sha), checkedStream(sha, createReadStream(file)));
     },
@@ -42,12 +42,12 @@ async function* listFiles(root: string): AsyncGenerator<string> {
   const folders = (await readdir(root).catch(unlessMissing)) ?? [];
   for (const folder of folders) {
     const names = (await readdir(join(root, folder)).catch(unlessMissing)) ?? [];
-    // What is being written has a name of its own.
+    // Files that are still being written have temporary names.
     yield* names.filter(isSha);
   }
 }
 
-/** Writes under a name of its own, to the disk, and only then under the real name; then the folder, which holds the name. */
+/** Writes and syncs a temporary file, renames it, then syncs the folder, which holds the name. */
 async function writeWhole(path: string, bytes: Uint8Array | Readable): Promise<void> {
   const folder = dirname(path);
   const temporary = join(folder, `.${newId()}`);

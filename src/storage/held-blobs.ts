@@ -1,7 +1,7 @@
 import type { Db, Sql } from '../db/contract.js';
 import { newId } from '../shared/ids.js';
 import type { Log } from '../shared/log.js';
-import { blobSha } from './blob-key.js';
+import { sha256Hex } from './blob-key.js';
 import type { BlobStore } from './contract.js';
 
 export interface BlobDeps {
@@ -9,42 +9,42 @@ export interface BlobDeps {
   readonly blobs: BlobStore;
 }
 
-/** A blob that is stored, and that nobody frees until a row names it. */
+/** A stored blob that cannot be freed until a row refers to it or the hold ends. */
 export interface HeldBlob {
   readonly id: string;
   readonly sha: string;
 }
 
-/** As long as between the storing of a blob and the row that names it may lie, and as long as a blob stays that lost its last row. */
+/** How long a hold lasts, and how long a blob is kept after its last row is gone. */
 export const KEPT_MS = 86_400_000;
 
-/** SQL: a row names this blob, or somebody holds it. */
+/** SQL: a row or a hold refers to this blob. */
 const isNamed = (sha: string): string => `(EXISTS (SELECT 1 FROM storage_entry x WHERE x.sha = ${sha})
   OR EXISTS (SELECT 1 FROM run_file x WHERE x.sha = ${sha})
   OR EXISTS (SELECT 1 FROM git_pack x WHERE x.sha = ${sha})
   OR EXISTS (SELECT 1 FROM blob_hold x WHERE x.sha = ${sha}))`;
 
-/** SQL, in whose transaction: whoever frees this blob now is waited for, and from the commit on nobody does. */
-export const holding = (sha: string): string =>
+/** SQL: waits until a concurrent free of this blob has ended. No free runs until the transaction commits. */
+export const lockBlobSql = (sha: string): string =>
   `WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(hashtext('blob'), hashtext(${sha})))`;
 
 /**
- * Stores bytes that a row is to name. The hold comes first, in a transaction of its own: a blob that is there already
- * stays, and one that is being freed at this moment is stored anew. Take it in the transaction that names it.
+ * Stores bytes that a row will refer to. The hold is committed first: an existing blob stays, and one that is being
+ * freed at this moment is stored again. Call `endHolds` in the transaction that writes the row.
  */
-export async function holdBlob({ db, blobs }: BlobDeps, bytes: Uint8Array, sha = blobSha(bytes)): Promise<HeldBlob> {
+export async function holdBlob({ db, blobs }: BlobDeps, bytes: Uint8Array, sha = sha256Hex(bytes)): Promise<HeldBlob> {
   const held = { id: newId(), sha };
   await db.query({
     name: 'hold-blob',
-    text: `${holding('$2')} INSERT INTO blob_hold (id, sha) SELECT $1, $2 FROM held`,
+    text: `${lockBlobSql('$2')} INSERT INTO blob_hold (id, sha) SELECT $1, $2 FROM held`,
     values: [held.id, held.sha],
   });
   await blobs.put(bytes);
   return held;
 }
 
-/** Ends holds in the transaction whose rows name the blobs. Throws when one ended before: its blob may be gone. */
-export async function takeHeld(sql: Sql, held: readonly HeldBlob[]): Promise<void> {
+/** Ends holds in the transaction whose rows refer to the blobs. Throws when one expired: its blob may be gone. */
+export async function endHolds(sql: Sql, held: readonly HeldBlob[]): Promise<void> {
   if (held.length === 0) return;
   const taken = await sql.query({
     name: 'take-held',
@@ -54,8 +54,8 @@ export async function takeHeld(sql: Sql, held: readonly HeldBlob[]): Promise<voi
   if (taken.length < held.length) throw new Error('a blob was held too long before a row named it');
 }
 
-/** Gives up those that no transaction took, and frees what nothing else names. */
-export async function releaseHeld(store: BlobDeps, held: readonly HeldBlob[]): Promise<void> {
+/** Releases holds that no transaction has ended, and frees the blobs that nothing else refers to. */
+export async function releaseHolds(store: BlobDeps, held: readonly HeldBlob[]): Promise<void> {
   if (held.length === 0) return;
   const gone = await store.db.query<{ sha: string }>({
     name: 'release-held',
@@ -70,15 +70,18 @@ export async function releaseHeld(store: BlobDeps, held: readonly HeldBlob[]): P
   );
 }
 
-/** The same for one who has nothing to do about it: what cannot be freed now is left to the sweep. */
-export async function giveUpHeld(store: BlobDeps & { readonly log: Log }, held: readonly HeldBlob[]): Promise<void> {
-  await releaseHeld(store, held).catch((error: unknown) =>
-    store.log.warn({ err: error }, 'stored files that no row names are left to the sweep'),
+/** The same without throwing: the sweep frees what cannot be freed now. */
+export async function tryReleaseHolds(
+  store: BlobDeps & { readonly log: Log },
+  held: readonly HeldBlob[],
+): Promise<void> {
+  await releaseHolds(store, held).catch((error: unknown) =>
+    store.log.warn({ err: error }, 'failed to release blob holds, left to the sweep'),
   );
 }
 
-/** One transaction whose rows name these blobs, and which takes them; they are given up when it fails. */
-export async function nameHeld(
+/** One transaction that writes rows for these blobs and ends their holds. Releases the holds when it fails. */
+export async function withHeldBlobs(
   store: BlobDeps & { readonly log: Log },
   held: readonly HeldBlob[],
   work: (sql: Sql) => Promise<void>,
@@ -86,19 +89,19 @@ export async function nameHeld(
   try {
     await store.db.transaction(async (sql) => {
       await work(sql);
-      await takeHeld(sql, held);
+      await endHolds(sql, held);
     });
   } catch (error) {
-    await giveUpHeld(store, held);
+    await tryReleaseHolds(store, held);
     throw error;
   }
 }
 
-/** Deletes those of these blobs that no row names and nobody holds. What cannot be deleted now stays for the sweep. */
+/** Deletes the blobs that no row and no hold refers to. The sweep deletes what cannot be deleted now. */
 export async function freeBlobs({ db, blobs }: BlobDeps, shas: readonly string[]): Promise<void> {
   for (const sha of shas) {
     await db.transaction(async (sql) => {
-      // Whoever stores the same bytes now waits here; who held them before is seen by the next statement.
+      // A process that stores the same bytes waits for this lock. The next statement sees earlier holds.
       await sql.query(`SELECT pg_advisory_xact_lock(hashtext('blob'), hashtext($1))`, [sha]);
       const [row] = await sql.query<{ named: boolean }>(`SELECT ${isNamed('$1')} AS named`, [sha]);
       if (!row?.named) await blobs.delete(sha);
@@ -109,7 +112,7 @@ export async function freeBlobs({ db, blobs }: BlobDeps, shas: readonly string[]
 
 const AT_ONCE = 500;
 
-/** Frees what lost its last row, and what a process that died held, a day ago. */
+/** Frees blobs whose last row is gone, and blobs held by dead processes, after `keptMs`. */
 export async function sweepBlobs(store: BlobDeps, keptMs = KEPT_MS): Promise<void> {
   const { db } = store;
   await db.query({
@@ -132,7 +135,7 @@ export async function sweepBlobs(store: BlobDeps, keptMs = KEPT_MS): Promise<voi
   }
 }
 
-/** The blobs of the store that no row names, nobody holds and no sweep knows of: what was lost before holds were kept. */
+/** The blobs in the store without row, hold or entry for the sweep: left over from versions without holds. */
 export async function* strayBlobs({ db, blobs }: BlobDeps): AsyncGenerator<string> {
   let batch: string[] = [];
   for await (const sha of blobs.list()) {
@@ -155,8 +158,8 @@ async function straysOf(sql: Sql, shas: readonly string[]): Promise<readonly str
   return rows.map(({ sha }) => sha);
 }
 
-/** Has the sweep know of those that nobody knew of: from now on they are loose. */
-export async function noteStrays(store: BlobDeps): Promise<void> {
+/** Adds the stray blobs to the sweep's list. */
+export async function recordStrays(store: BlobDeps): Promise<void> {
   for await (const sha of strayBlobs(store))
     await store.db.query({
       name: 'note-stray',

@@ -1,17 +1,17 @@
-export { blobSha } from './blob-key.js';
+export { sha256Hex } from './blob-key.js';
 export type { BlobStore } from './contract.js';
 export { createBlobStore } from './create-blob-store.js';
 export {
+  endHolds,
   freeBlobs,
-  giveUpHeld,
   type HeldBlob,
   holdBlob,
-  holding,
   KEPT_MS,
-  nameHeld,
-  releaseHeld,
+  lockBlobSql,
+  releaseHolds,
   strayBlobs,
   sweepBlobs,
-  takeHeld,
+  tryReleaseHolds,
+  withHeldBlobs,
 } from './held-blobs.js';
 export { startBlobSweep } from './start-blob-sweep.js';

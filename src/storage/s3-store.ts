@@ -6,15 +6,15 @@ import { buffer } from 'node:stream/consumers';
 import { Client } from 'minio';
 import type { Config } from '../config/index.js';
 import { Refusal } from '../shared/refusal.js';
-import { blobKey, blobSha, checkedBlob, checkedStream, fileSha, isSha } from './blob-key.js';
+import { blobKey, checkedBlob, checkedStream, isSha, sha256Hex, sha256OfFile } from './blob-key.js';
 import type { BlobStore } from './contract.js';
 
 type S3 = Exclude<Config['s3'], null>;
 
-/** What S3 calls a thing that is not there, by the request that asks for it. */
+/** The S3 error codes for an object or a bucket that does not exist. */
 const MISSING = new Set(['NoSuchKey', 'NotFound', 'NoSuchBucket']);
 
-/** Blobs as objects `ab/<sha>` of one bucket, which is made at the first write when it is missing. */
+/** Blobs as objects `ab/<sha>` of one bucket. The first write creates a missing bucket. */
 export function createS3Store(s3: S3): BlobStore {
   const client = createClient(s3);
   const { bucket } = s3;
@@ -32,12 +32,12 @@ export function createS3Store(s3: S3): BlobStore {
   };
   return {
     put: async (bytes) => {
-      const sha = blobSha(bytes);
+      const sha = sha256Hex(bytes);
       await ready();
       if (!(await has(sha))) await client.putObject(bucket, blobKey(sha), Buffer.from(bytes), bytes.byteLength);
       return sha;
     },
-    shaOf: fileSha,
+    shaOf: sha256OfFile,
     putFile: async (file, sha) => {
       await ready();
       if (await has(sha)) return;
@@ -74,7 +74,7 @@ function createClient({ endpoint, accessKey, secretKey, region }: S3): Client {
     secretKey,
     region,
     pathStyle: true,
-    transport: { request: impatient((useSSL ? https : http).request) } as typeof http,
+    transport: { request: withResponseTimeout((useSSL ? https : http).request) } as typeof http,
   });
 }
 
@@ -89,14 +89,14 @@ async function* listObjects(client: Client, bucket: string): AsyncGenerator<stri
   }
 }
 
-/** A server that takes a connection and says nothing for so long is away. */
+/** A server that does not start its answer within this time counts as unavailable. */
 const SILENT_MS = 30_000;
 
-/** Requests that wait for the beginning of an answer, and no longer; how fast an answer is read is the reader's. */
-function impatient(send: typeof http.request): typeof http.request {
+/** Requests with a timeout for the start of the response only: a slow reader may take longer. */
+function withResponseTimeout(send: typeof http.request): typeof http.request {
   return ((...args: Parameters<typeof http.request>) => {
     const request = send(...args);
-    request.setTimeout(SILENT_MS, () => request.destroy(new Error('the S3 server says nothing')));
+    request.setTimeout(SILENT_MS, () => request.destroy(new Error('the S3 server does not respond')));
     return request.once('response', () => request.setTimeout(0));
   }) as typeof http.request;
 }
@@ -104,7 +104,7 @@ function impatient(send: typeof http.request): typeof http.request {
 async function makeBucket(client: Client, { bucket, region }: S3): Promise<void> {
   if (await client.bucketExists(bucket)) return;
   await client.makeBucket(bucket, region).catch(async (error: unknown) => {
-    // Another process may have made it in between.
+    // Another process may have created it in the meantime.
     if (!(await client.bucketExists(bucket))) throw error;
   });
 }

@@ -1,11 +1,11 @@
 import type { Log } from '../shared/log.js';
-import { type BlobDeps, noteStrays, sweepBlobs } from './held-blobs.js';
+import { type BlobDeps, recordStrays, sweepBlobs } from './held-blobs.js';
 
 const HOUR_MS = 3_600_000;
-/** Hours between two looks through the whole store. */
-const LOOK_EVERY = 24;
+/** Hours between two scans of the whole store. */
+const SCAN_EVERY = 24;
 
-/** Each hour frees what no row has named for a day; each day looks for what nobody knew of. Answers how to end it. */
+/** Each hour frees blobs without a row for a day; each day scans the store for stray blobs. Returns the stop function. */
 export function startBlobSweep(deps: BlobDeps & { readonly log: Log }): () => void {
   let hours = 0;
   let isAtIt = false;
@@ -14,9 +14,9 @@ export function startBlobSweep(deps: BlobDeps & { readonly log: Log }): () => vo
     isAtIt = true;
     try {
       await sweepBlobs(deps);
-      if (hours % LOOK_EVERY === 1) await noteStrays(deps);
+      if (hours % SCAN_EVERY === 1) await recordStrays(deps);
     } catch (err) {
-      deps.log.warn({ err }, 'blobs that no row names were not freed');
+      deps.log.warn({ err }, 'failed to free unreferenced blobs');
     }
     isAtIt = false;
   };

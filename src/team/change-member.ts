@@ -4,7 +4,7 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { atLeast, type Caller } from '../shared/roles.js';
 import { findMember, lockTeam, type MemberRow } from './find-member.js';
-import { assertMayActOn, assertMayGive, assertStill } from './rules.js';
+import { assertMayActOn, assertMayGive, assertRightsUnchanged } from './rules.js';
 import { columnsOf, covers, grantableScope, type Scope, scopeOf } from './scope.js';
 import { memberView } from './views.js';
 
@@ -14,7 +14,7 @@ export interface ChangeMemberInput {
   readonly workspaces?: Scope | undefined;
 }
 
-/** Gives a member another role, other workspaces or both. It holds from their next request on. */
+/** Changes a member's role, workspaces or both. The change applies from their next request on. */
 export async function changeMember(
   deps: Pick<Deps, 'db'>,
   caller: Caller,
@@ -23,7 +23,7 @@ export async function changeMember(
   return deps.db.transaction(async (sql) => {
     await lockTeam(sql, caller);
     const before = await findMember(sql, caller, input.id);
-    await assertStill(sql, caller);
+    await assertRightsUnchanged(sql, caller);
     assertMayActOn(caller, before, 'change');
     const role = input.role ?? before.role;
     assertMayGive(caller, role);
@@ -48,7 +48,7 @@ export async function changeMember(
   });
 }
 
-/** What somebody gave away while they might must not outlast it. */
+/** Revokes the invites of a member who may no longer give what these offer. */
 export async function revokeInvitesOf(sql: Sql, member: Pick<MemberRow, 'id'>): Promise<number> {
   const revoked = await sql.query(
     `UPDATE invite SET revoked_at = now()

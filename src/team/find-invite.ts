@@ -5,7 +5,7 @@ import type { InviteRow } from './views.js';
 
 export type OpenInvite = Pick<InviteRow, 'id' | 'email' | 'role' | 'allWorkspaces' | 'workspaces'>;
 
-/** The one invite of this address that can still be accepted, if there is one. */
+/** The open invite of this address, if there is one. */
 export async function openInviteTo(
   sql: Sql,
   { tenant }: Pick<Caller, 'tenant'>,
@@ -20,7 +20,7 @@ export async function openInviteTo(
   return invite;
 }
 
-/** An invite of the caller's account that can still be accepted; any other one refuses as a missing one. */
+/** An open invite of the caller's account; any other one is refused as missing. */
 export async function findInvite(sql: Sql, caller: Pick<Caller, 'tenant'>, id: string): Promise<OpenInvite> {
   const [invite] = await sql.query<OpenInvite>({
     name: 'find-invite',

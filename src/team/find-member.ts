@@ -19,7 +19,7 @@ export const MEMBER_COLUMNS = `m.id, m.email, CASE WHEN t.owner_id = m.id THEN '
   (SELECT a.sha FROM avatar a WHERE a.tenant_id = m.tenant_id AND a.kind = 'user' AND a.id = m.id) AS picture
   FROM member m JOIN tenant t ON t.id = m.tenant_id`;
 
-/** A member of the caller's account, by id. A member of another account refuses as a missing one. */
+/** A member of the caller's account, by id. A member of another account is refused as missing. */
 export async function findMember(sql: Sql, caller: Pick<Caller, 'tenant'>, id: string): Promise<MemberRow> {
   const [row] = await sql.query<MemberRow>({
     name: 'find-member',
@@ -30,10 +30,7 @@ export async function findMember(sql: Sql, caller: Pick<Caller, 'tenant'>, id: s
   return row;
 }
 
-/**
- * Changes of a team come one after the other: who is the owner, and who is an admin, cannot change between the look
- * at it and what is done on the strength of it.
- */
+/** Serializes changes of a team, so that the owner and the admins cannot change between the check and the write. */
 export async function lockTeam(sql: Sql, caller: Pick<Caller, 'tenant'>): Promise<void> {
   await sql.query({
     name: 'lock-team',

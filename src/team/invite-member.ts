@@ -8,7 +8,7 @@ import type { Caller } from '../shared/roles.js';
 import { openInviteTo } from './find-invite.js';
 import { lockTeam } from './find-member.js';
 import { mailInvite } from './mail-invite.js';
-import { assertMayEndInvite, assertMayGive, assertStill } from './rules.js';
+import { assertMayEndInvite, assertMayGive, assertRightsUnchanged } from './rules.js';
 import { columnsOf, grantableScope, type Scope } from './scope.js';
 import { inviteView } from './views.js';
 
@@ -21,17 +21,17 @@ export interface InviteMemberInput {
 
 const NOT_ASKED = { sent: false, reason: 'not asked for: pass the link on yourself' } as const;
 
-/** Invites one address. The link is answered, whether or not a mail carries it too; only that address can accept. */
+/** Invites one address. The response has the link whether or not it was mailed; only that address can accept it. */
 export async function inviteMember(deps: Deps, caller: Caller, input: InviteMemberInput): Promise<Invited> {
   const { role } = input;
   if (deps.config.signup === 'closed')
-    throw new Refusal('conflict', 'nobody could accept an invite: signing up is closed here (SERVICE_SIGNUP)', {
+    throw new Refusal('conflict', 'an invite could not be accepted: sign-up is closed here (SERVICE_SIGNUP)', {
       code: 'signup-closed',
     });
   const email = input.email.toLowerCase();
   const made = await deps.db.transaction(async (sql) => {
     await lockTeam(sql, caller);
-    await assertStill(sql, caller);
+    await assertRightsUnchanged(sql, caller);
     assertMayGive(caller, role);
     const scope = await grantableScope(sql, caller, input.workspaces);
     await refuseMember(sql, caller, email);
@@ -50,7 +50,7 @@ export async function inviteMember(deps: Deps, caller: Caller, input: InviteMemb
   return { ...inviteView(caller, row), link, sent: outcome.sent, ...reason };
 }
 
-/** An address belongs to one account. */
+/** An address can belong to one account only. */
 async function refuseMember(sql: Sql, caller: Caller, email: string): Promise<void> {
   const [member] = await sql.query<{ tenant: string }>('SELECT tenant_id AS tenant FROM member WHERE email = $1', [
     email,

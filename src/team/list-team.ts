@@ -5,7 +5,7 @@ import type { Caller } from '../shared/roles.js';
 import { MEMBER_COLUMNS, type MemberRow } from './find-member.js';
 import { type InviteRow, inviteView, memberView } from './views.js';
 
-/** Of a list of two kinds, the members first: the kind, the time and the id of a row. */
+/** The cursor of a list of two kinds, members first: the kind, the time and the id of a row. */
 const cursors = cursorsOf('team', [/^(member|invite)$/, /^\d{1,15}$/, /^[\w-]{1,64}$/]);
 
 type Entry =
@@ -17,7 +17,7 @@ interface After {
   readonly id: string;
 }
 
-/** The members of the account in the order in which they came, then the invites that can still be accepted; one list for `limit` and `cursor`. */
+/** The members of the account, oldest first, then the open invites, as one list for `limit` and `cursor`. */
 export async function listTeam(deps: Pick<Deps, 'db'>, caller: Caller, page: PageInput): Promise<TeamBody> {
   const [kind, at, id = ''] = cursors.read(page.cursor) ?? [];
   const after = kind === undefined ? null : { at: new Date(Number(at)), id };

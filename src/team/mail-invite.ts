@@ -6,13 +6,13 @@ interface InviteMail {
   readonly id: string;
   readonly tenant: string;
   readonly to: string;
-  /** The address of whoever invites. */
+  /** The address of the member who invites. */
   readonly from: string;
   readonly role: string;
   readonly link: string;
 }
 
-/** Mails an invite to the one address that can accept it. */
+/** Mails an invite to its address. */
 export async function mailInvite(deps: Deps, { id, tenant, to, from, role, link }: InviteMail): Promise<MailOutcome> {
   const [account] = await deps.db.query<{ name: string }>('SELECT name FROM tenant WHERE id = $1', [tenant]);
   const name = plainText(account?.name ?? tenant);

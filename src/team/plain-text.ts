@@ -1,4 +1,4 @@
-/** One line without control characters, so that a name can begin neither a header nor a paragraph of a mail. */
+/** Reduces a name to one line without control characters, so that it cannot start a header or a paragraph of a mail. */
 export function plainText(text: string): string {
   return text
     .replace(/[\p{C}\s]+/gu, ' ')

@@ -4,14 +4,14 @@ import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
 import { revokeInvitesOf } from './change-member.js';
 import { findMember, lockTeam } from './find-member.js';
-import { assertMayActOn, assertStill } from './rules.js';
+import { assertMayActOn, assertRightsUnchanged } from './rules.js';
 
-/** Removes a member: their sessions, their keys and the invites that they sent end with them. */
+/** Removes a member together with their sessions, their keys and the invites that they sent. */
 export async function removeMember(deps: Pick<Deps, 'db'>, caller: Caller, id: string): Promise<RemovedMember> {
   return deps.db.transaction(async (sql) => {
     await lockTeam(sql, caller);
     const member = await findMember(sql, caller, id);
-    await assertStill(sql, caller);
+    await assertRightsUnchanged(sql, caller);
     assertMayActOn(caller, member, 'remove');
     const keys = await sql.query(
       'UPDATE api_key SET revoked_at = now() WHERE minted_by_id = $1 AND revoked_at IS NULL RETURNING 1',

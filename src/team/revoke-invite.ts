@@ -4,14 +4,14 @@ import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findInvite } from './find-invite.js';
 import { lockTeam } from './find-member.js';
-import { assertMayEndInvite, assertStill } from './rules.js';
+import { assertMayEndInvite, assertRightsUnchanged } from './rules.js';
 
-/** Ends an open invite: its link is good for nothing from then on. One that is being accepted right now is not open. */
+/** Revokes an open invite, which voids its link. An invite that is being accepted at the same time is not open. */
 export async function revokeInvite(deps: Pick<Deps, 'db'>, caller: Caller, id: string): Promise<{ ok: true }> {
   await deps.db.transaction(async (sql) => {
     await lockTeam(sql, caller);
     const invite = await findInvite(sql, caller, id);
-    await assertStill(sql, caller);
+    await assertRightsUnchanged(sql, caller);
     assertMayEndInvite(caller, invite);
     const revoked = await sql.query(
       'UPDATE invite SET revoked_at = now() WHERE id = $1 AND accepted_at IS NULL AND revoked_at IS NULL RETURNING 1',

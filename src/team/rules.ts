@@ -2,27 +2,34 @@ import type { Sql } from '../db/contract.js';
 import { Refusal } from '../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../shared/roles.js';
 import type { MemberRow } from './find-member.js';
-import { covers, narrowed, type ScopeColumns, scopeOf } from './scope.js';
+import { accessLimited, covers, type ScopeColumns, scopeOf } from './scope.js';
 
 /**
- * The rules of the interface's section Roles for an act against a member: the owner is never re-roled or removed,
- * nobody changes their own role, admins are the owner's matter, and nobody acts beyond the workspaces they see.
+ * The rules of the contract's section Roles for an act on a member: the owner is never re-roled or removed, members
+ * cannot change their own role, only the owner acts on admins, and a caller cannot act on a member who has access to
+ * more workspaces.
  */
 export function assertMayActOn(caller: Caller, member: MemberRow, verb: 'change' | 'remove'): void {
   if (member.role === 'owner') {
-    throw new Refusal('conflict', `the owner can be neither re-roled nor removed: transfer the account first`, {
-      code: 'owner',
-    });
+    throw new Refusal(
+      'conflict',
+      'the owner’s role cannot change, and the owner cannot be removed: transfer the account first',
+      {
+        code: 'owner',
+      },
+    );
   }
   if (member.id === caller.person?.id && verb === 'change') {
-    throw new Refusal('forbidden', 'nobody changes their own role or workspaces: ask another admin, or the owner', {
+    throw new Refusal('forbidden', 'you cannot change your own role or workspaces: ask another admin, or the owner', {
       need: 'another person',
       code: 'self',
     });
   }
   if (member.role === 'admin') assertOwner(caller);
   if (!covers(caller.workspaces, scopeOf(member)))
-    throw narrowed('this member sees workspaces that you do not: only one who sees them too may act on them');
+    throw accessLimited(
+      'this member has access to workspaces that you do not: ask an admin who has access to all of them',
+    );
 }
 
 /** Only the owner makes an admin. */
@@ -30,18 +37,20 @@ export function assertMayGive(caller: Caller, role: Role): void {
   if (role === 'admin') assertOwner(caller);
 }
 
-/** Who ends an invite is one who could have given it. */
+/** Only a member who could give an invite may revoke it. */
 export function assertMayEndInvite(caller: Caller, invite: ScopeColumns & { readonly role: Role }): void {
   assertMayGive(caller, invite.role);
   if (!covers(caller.workspaces, scopeOf(invite)))
-    throw narrowed('this invite gives workspaces that you do not see: only one who sees them too may revoke it');
+    throw accessLimited(
+      'this invite gives access to workspaces that you do not have: ask an admin who has access to all of them',
+    );
 }
 
 /**
- * The caller as they are now, under the lock of the team: one who was demoted, narrowed or removed since the request
- * began acts on nobody any more.
+ * Checks the caller's current rights under the team's lock, in case they were demoted, restricted or removed since the
+ * request began.
  */
-export async function assertStill(sql: Sql, caller: Caller): Promise<void> {
+export async function assertRightsUnchanged(sql: Sql, caller: Caller): Promise<void> {
   const [now] = await sql.query<{ role: Role; all: boolean; workspaces: string[] }>({
     name: 'caller-now',
     text: `SELECT CASE WHEN t.owner_id = m.id THEN 'owner' ELSE m.role END AS role,
@@ -49,7 +58,7 @@ export async function assertStill(sql: Sql, caller: Caller): Promise<void> {
            FROM member m JOIN tenant t ON t.id = m.tenant_id WHERE m.id = $1 AND m.tenant_id = $2`,
     values: [caller.person?.id ?? null, caller.tenant],
   });
-  if (!now) throw new Refusal('unauthenticated', 'you are no member of this account any more');
+  if (!now) throw new Refusal('unauthenticated', 'you are not a member of this account any more');
   const held = covers(now.all ? null : now.workspaces, caller.workspaces);
   if (atLeast(now.role, caller.role) && held) return;
   const need = atLeast(now.role, 'admin') ? caller.role : 'admin';

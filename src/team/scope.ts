@@ -2,7 +2,7 @@ import type { Sql } from '../db/contract.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 
-/** The workspaces somebody sees, by name; null means all. */
+/** The workspaces that a member can access, by name; null means all. */
 export type Scope = readonly string[] | null;
 
 export interface ScopeColumns {
@@ -18,26 +18,26 @@ export function columnsOf(scope: Scope): ScopeColumns {
   return { allWorkspaces: scope === null, workspaces: scope ?? [] };
 }
 
-/** True when whoever sees `outer` sees all of `inner`. */
+/** True when `outer` includes all of `inner`. */
 export function covers(outer: Scope, inner: Scope): boolean {
   return outer === null || (inner?.every((name) => outer.includes(name)) ?? false);
 }
 
-/** As much of a scope as the caller may know of: names of workspaces they do not see are left out. */
+/** The part of a scope that the caller may see, without the workspaces that the caller cannot access. */
 export function scopeAsSeen(caller: Pick<Caller, 'workspaces'>, scope: Scope): string[] | null {
   const seen = caller.workspaces;
   return scope === null ? null : scope.filter((name) => seen === null || seen.includes(name));
 }
 
 /**
- * The scope that the caller gives to somebody: workspaces that are there, each once. Nobody gives more than they have,
- * and a workspace that the caller does not see is refused as one that is not there. They stay there until the transaction
- * ends, so that a delete finds whom it was given to.
+ * The scope that the caller gives to another member: existing workspaces without duplicates, and no more than the
+ * caller has. A workspace that the caller cannot access is refused as missing. The rows stay locked until the
+ * transaction ends, so that a concurrent delete of a workspace finds the new member.
  */
 export async function grantableScope(sql: Sql, caller: Caller, wish: Scope): Promise<Scope> {
   if (wish === null) {
     if (caller.workspaces === null) return null;
-    throw narrowed('you are narrowed to some workspaces: name those of them that you give');
+    throw accessLimited('your access is limited to some workspaces: name the ones to give');
   }
   const names = [...new Set(wish)].sort();
   const rows = await sql.query<{ name: string }>(
@@ -57,6 +57,6 @@ export async function grantableScope(sql: Sql, caller: Caller, wish: Scope): Pro
   });
 }
 
-export function narrowed(message: string): Refusal {
+export function accessLimited(message: string): Refusal {
   return new Refusal('forbidden', message, { need: 'every workspace' });
 }

@@ -7,7 +7,7 @@ import { lockTeam } from './find-member.js';
 
 /**
  * Makes another member the owner; the caller becomes an admin. One statement moves the ownership, and only from the
- * caller: of two transfers at once one takes, and there is one owner before, after and in between.
+ * caller, so of two concurrent transfers one succeeds and there is always exactly one owner.
  */
 export async function transferAccount(deps: Pick<Deps, 'db'>, caller: Caller, to: string): Promise<Transferred> {
   return deps.db.transaction(async (sql) => {
@@ -27,7 +27,7 @@ export async function transferAccount(deps: Pick<Deps, 'db'>, caller: Caller, to
     await sql.query(`UPDATE member SET role = 'admin', all_workspaces = true WHERE id = ANY($1)`, [
       [heir.id, caller.person?.id],
     ]);
-    // Only the owner makes admins: what the one before offered ends with that.
+    // Only the owner may invite admins, so the open admin invites of the former owner end.
     await sql.query(
       `UPDATE invite SET revoked_at = now()
        WHERE tenant_id = $1 AND role = 'admin' AND accepted_at IS NULL AND revoked_at IS NULL`,

@@ -3,21 +3,24 @@ import type { NativeConnection } from '@temporalio/worker';
 import { Refusal } from '../shared/refusal.js';
 
 const CALL_TIMEOUT_MS = 10_000;
-/** gRPC's codes for a call whose time was over (https://grpc.io/docs/guides/status-codes/); a worker's connection gives the first. */
+/**
+ * gRPC codes of a call that missed its deadline (https://grpc.io/docs/guides/status-codes/). A worker's connection
+ * answers with the first.
+ */
 const LATE = new Set([1, 4]);
-/** And for a server that is away or too slow. */
+/** Further codes of a server that is unavailable or too slow. */
 const AWAY = new Set([...LATE, 8, 14]);
 
 export interface BoundedCalls {
-  /** Makes a call with a deadline. A Temporal that is away or does not answer is `unavailable`. */
+  /** Makes a call with a deadline. If Temporal is unavailable or does not answer, it throws a Refusal `unavailable`. */
   readonly call: <T>(work: () => Promise<T>) => Promise<T>;
-  /** The items of a list, whose every page is such a call. */
+  /** Iterates over a list; the call for each page has a deadline. */
   readonly each: <T>(list: AsyncIterable<T>) => AsyncIterable<T>;
-  /** Makes a long poll again after each deadline, until it has its answer or `isOver`. */
+  /** Repeats a long poll after each deadline, until it is answered or `isOver`. */
   readonly poll: (work: () => Promise<unknown>, isOver: () => boolean) => Promise<void>;
 }
 
-/** Calls on that connection, each with a deadline: a server that hangs on a living connection would hold one for ever. */
+/** Gives each call on the connection a deadline. Otherwise a server that hangs would block the call for ever. */
 export function boundCalls(connection: Connection | NativeConnection): BoundedCalls {
   const timed = <T>(work: () => Promise<T>) => connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, work);
   const call = async <T>(work: () => Promise<T>) => {
@@ -47,7 +50,10 @@ export function boundCalls(connection: Connection | NativeConnection): BoundedCa
   };
 }
 
-/** Settles when the work does, however it ends, or when the time is over: a worker's own connection knows no abort signal (SDK 1.24). */
+/**
+ * Resolves when the work ends, even if it fails, or when the time is over: a worker's connection takes no abort
+ * signal (SDK 1.24).
+ */
 export async function atMost(ms: number, work: () => Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<void>((resolve) => {

@@ -4,7 +4,10 @@ import { NativeConnection } from '@temporalio/worker';
 import { errorMessage } from '../shared/refusal.js';
 import { DrainedConnection } from './drained-connection.js';
 
-/** Where Temporal is. `tls` names files in PEM: the authority that signed its certificate, and ours for mutual TLS. */
+/**
+ * Temporal's address. `tls` names PEM files: the authority that signed its certificate, and our certificate for mutual
+ * TLS.
+ */
 export interface TemporalTarget {
   readonly address: string;
   readonly tls: { readonly ca: string | null; readonly cert: string | null; readonly key: string | null } | null;
@@ -12,7 +15,10 @@ export interface TemporalTarget {
 
 const CONNECT_TIMEOUT_MS = 2_000;
 
-/** A client's connection, made at its first use: a process that only serves the API starts while Temporal is down. */
+/**
+ * Opens a client's connection, which connects at its first call: a process that only serves the API starts while
+ * Temporal is down.
+ */
 export async function connectTemporal(target: TemporalTarget): Promise<Connection> {
   return DrainedConnection.open({
     address: target.address,
@@ -21,7 +27,10 @@ export async function connectTemporal(target: TemporalTarget): Promise<Connectio
   });
 }
 
-/** A worker's connection. A client on it may start workflows eagerly, on this very worker. Throws while Temporal is down. */
+/**
+ * Opens a worker's connection. A client on it may start workflows eagerly, on this worker. Throws while Temporal is
+ * down.
+ */
 export async function connectWorker(target: TemporalTarget): Promise<NativeConnection> {
   return NativeConnection.connect({ address: target.address, ...(await tlsOptions(target)) });
 }

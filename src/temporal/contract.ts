@@ -1,21 +1,21 @@
 import type { FlowRef } from '../workflows/contract.js';
 
-/** What a flow's schedule in Temporal is to be. */
+/** The desired state of a flow's schedule in Temporal. */
 export interface WantedSchedule {
   readonly ref: FlowRef;
-  /** Which state of ours it stands for. */
+  /** The version of the row that this state was made from. */
   readonly note: string;
-  /** The moments (epoch ms) at which it wakes us, rising. */
+  /** The moments (epoch ms) at which it wakes us, ascending. */
   readonly times: readonly number[];
   readonly paused: boolean;
-  /** Wakes us now as well: a moment has passed of which Temporal did not know. */
+  /** True to wake us now as well: a moment has passed that Temporal did not know. */
   readonly wake: boolean;
 }
 
-/** A flow's schedule as Temporal has it. */
+/** A flow's schedule as it is in Temporal. */
 export interface KeptSchedule extends Pick<WantedSchedule, 'ref' | 'paused'> {
   readonly note: string | null;
-  /** The next few moments, rising. */
+  /** The next moments, ascending. */
   readonly next: readonly number[];
 }
 
@@ -25,31 +25,40 @@ export interface OpenRun {
   readonly startedAt: number;
 }
 
-/** Temporal's schedules: a flow has one or none. Repeats are harmless. */
+/** Temporal's schedules. A flow has at most one. All calls are idempotent. */
 export interface Schedules {
   putSchedule(wanted: WantedSchedule): Promise<void>;
-  /** Success as well when there is none. */
+  /** Also succeeds when there is none. */
   deleteSchedule(ref: FlowRef): Promise<void>;
-  /** All that are ours, from an index that may lag by a second or two. */
+  /** All schedules of this installation, from an index that may lag by a second or two. */
   schedules(): AsyncIterable<KeptSchedule>;
 }
 
-/** What services ask of Temporal. Repeats are harmless: ids are the run's, and "already started" is success. */
+/**
+ * The service's interface to Temporal. All calls are idempotent: workflow ids are run ids, and "already started" is
+ * success.
+ */
 export interface Workflows extends Schedules {
   startRun(runId: string): Promise<void>;
-  /** The workflow of an eval's run, whose id is that run's. */
+  /** Starts the workflow of an eval run. Its id is the eval run's. */
   startEval(evalRunId: string): Promise<void>;
-  /** Resolves when that workflow has ended, good or bad, or after so long; also when Temporal cannot say. */
+  /**
+   * Resolves when that workflow has ended, with success or failure, after the given time, or when Temporal is
+   * unavailable.
+   */
   whenEvalEnds(evalRunId: string, withinMs: number): Promise<void>;
-  /** Starts the workflow that applies a workspace's waiting push, or wakes the one that waits. */
+  /** Starts the workflow that applies a workspace's waiting push, or signals the one that waits. */
   applyPush(workspaceId: string): Promise<void>;
   signalRun(runId: string, signal: 'approval' | 'event', park: string): Promise<void>;
   cancelRun(runId: string): Promise<void>;
-  /** Ends the workflow at once, without a turn of its own: for one that has no row to work on. */
+  /** Terminates a workflow without another workflow task: for workflows without a row. */
   terminateRun(runId: string, reason: string): Promise<void>;
-  /** `missing` when Temporal has never heard of it, or has forgotten it. */
+  /** `missing` when Temporal does not know the workflow (any more). */
   describeRun(runId: string): Promise<'running' | 'closed' | 'missing'>;
-  /** Starts the test of a tool and waits for its end, good or bad; an abort cancels it. What came of it is in its row. */
+  /**
+   * Starts the test of a tool and waits for its end, with success or failure. An abort cancels it. The result is in its
+   * row.
+   */
   testTool(id: string, signal: AbortSignal): Promise<void>;
   /** All open run workflows of this task queue, from an index that may lag by a second or two. */
   openRuns(): AsyncIterable<OpenRun>;

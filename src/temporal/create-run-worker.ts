@@ -11,27 +11,27 @@ export interface RunWorkerOptions {
   readonly namespace: string;
   readonly taskQueue: string;
   readonly activities: RunActivities & ToolTestActivities & EvalActivities & ScheduleActivities;
-  /** The workflows, bundled ahead by the build: bundling at the start costs four seconds. */
+  /** The bundle of workflows that the build made: bundling at the start takes four seconds. */
   readonly bundlePath: string;
   /**
-   * Whether a run may take up what only this build's workflows know (`patched`). Not while workers of another build
-   * live: they could not replay its history. Always when left out.
+   * True if runs may use features that only this build's workflows have (`patched`). False while workers of another
+   * build live, since they could not replay such histories. Always true when left out.
    */
   readonly isOnlyBuild?: () => boolean;
-  /** How long calls in flight may take to end once the worker shuts down; 20 s when left out. */
+  /** How long active calls may take to end after a shutdown; 20 s when left out. */
   readonly shutdownGraceMs?: number;
 }
 
 const SHUTDOWN_GRACE_MS = 20_000;
 
 export interface RunWorker {
-  /** Polls and works until `shutdown`. Rejects on an error after which the worker cannot go on. */
+  /** Polls and works until `shutdown`. Rejects on a fatal error. */
   run(): Promise<void>;
-  /** Takes no more work. `run` resolves once calls in flight have ended or the grace time is over. */
+  /** Stops polling. `run` resolves once active calls have ended or the grace time is over. */
   shutdown(): Promise<void>;
 }
 
-/** The worker of runs, with the settings that design measured to matter. */
+/** Creates the worker of runs, with settings chosen by measurement. */
 export async function createRunWorker(options: RunWorkerOptions): Promise<RunWorker> {
   const { connection, namespace, taskQueue, activities, bundlePath, isOnlyBuild = () => true } = options;
   const { shutdownGraceMs = SHUTDOWN_GRACE_MS } = options;
@@ -44,10 +44,11 @@ export async function createRunWorker(options: RunWorkerOptions): Promise<RunWor
     workflowBundle: { codePath: bundlePath },
     activities: { ...activities },
     patchActivationCallback: isOnlyBuild,
-    // Stop reaches a silent activity by its heartbeat's answer: 0.8 s so, 6.5 s by the defaults.
+    // A cancellation reaches a silent activity with the answer to its heartbeat: after 0.8 s with this setting, 6.5 s
+    // with the default.
     maxHeartbeatThrottleInterval: '1s',
     defaultHeartbeatThrottleInterval: '1s',
-    // A run whose worker died goes to another after this.
+    // When a worker died, its runs go to another worker after this time.
     stickyQueueScheduleToStartTimeout: '3s',
     tuner,
     maxCachedWorkflows: 500,
@@ -66,7 +67,7 @@ export async function createRunWorker(options: RunWorkerOptions): Promise<RunWor
   };
 }
 
-/** What tells two builds of the workflows apart. */
+/** Identifies a build of the workflows. */
 export async function buildOf(bundlePath: string): Promise<string> {
   const code = await readFile(bundlePath).catch(() => '');
   return createHash('sha256').update(code).digest('hex').slice(0, 12);

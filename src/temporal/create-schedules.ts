@@ -24,12 +24,12 @@ const MONTHS = [
 ] as readonly NonNullable<CalendarSpec['month']>[];
 
 /**
- * Temporal's schedules as services know them: exact moments, one calendar entry each, and no rule that Temporal would
- * read its own way. A moment that passed while a server was away starts its workflow when it is back.
+ * Temporal's schedules with exact moments, one calendar entry each, so that no cron rule is interpreted by Temporal. A
+ * moment that passes while a server is down starts its workflow when the server is back.
  */
 export function createSchedules({ client, taskQueue, calls }: SchedulesOptions): Schedules {
   const { call, each } = calls;
-  // Two installations may share a namespace, each with a queue of its own.
+  // Two installations may share a namespace, each with its own task queue.
   const prefix = `schedule/${taskQueue}/`;
   const idOf = ({ workspace, flow }: FlowRef): string => `${prefix}${workspace}/${flow}`;
   const handleOf = (ref: FlowRef) => client.schedule.getHandle(idOf(ref));
@@ -56,7 +56,7 @@ export function createSchedules({ client, taskQueue, calls }: SchedulesOptions):
             return client.schedule.create({ scheduleId: idOf(ref), ...options }).then(() => undefined);
           })
           .catch((error: unknown) => {
-            // Made by another process just now: it is told again.
+            // Another process has just created it: update it.
             if (error instanceof ScheduleAlreadyRunning) return handleOf(ref).update(() => options);
             throw error;
           }),

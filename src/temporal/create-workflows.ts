@@ -17,22 +17,24 @@ export interface WorkflowsOptions {
   readonly taskQueue: string;
 }
 
-/** The workflows that the outside starts, by their names: the id of each is its row's. */
+/** The types of workflows that services start. The id of each is its row's id. */
 const RUN_FLOW = 'runFlow';
-/** And the one that calls a tool for a test. */
+/** The workflow that calls a tool for a test. */
 const TEST_TOOL = 'testTool';
 const EVAL_RUN = 'evalRun';
 const APPLY_PUSH = 'applyPush';
 const PING_TIMEOUT_MS = 2_000;
 
-/** Temporal as services know it. What was done already counts as done; a Temporal that is away is `unavailable`. */
+/**
+ * The Temporal port. What was done already counts as done; a Temporal that does not answer is a Refusal `unavailable`.
+ */
 export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsOptions): Workflows {
   const client = new Client({ connection, namespace });
-  // Only a worker's own connection can take the first task along with the answer; on another it throws.
+  // Only a worker's own connection can receive the first task with the answer; others throw.
   const eagerStarts = connection instanceof NativeConnection ? EagerStarts.of(connection) : null;
   const calls = boundCalls(connection);
   const { call } = calls;
-  const tell = (runId: string, work: (handle: WorkflowHandle) => Promise<unknown>) =>
+  const callRun = (runId: string, work: (handle: WorkflowHandle) => Promise<unknown>) =>
     call(() => work(client.workflow.getHandle(runId))).then(() => undefined, unless(WorkflowNotFoundError, undefined));
 
   const startOnce = (type: string, workflowId: string, { input, isEager }: { input: object; isEager: boolean }) =>
@@ -67,9 +69,9 @@ export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsO
           taskQueue,
         }),
       ).then(() => undefined),
-    signalRun: (runId, signal, park) => tell(runId, (handle) => handle.signal(signal, park)),
-    cancelRun: (runId) => tell(runId, (handle) => handle.cancel()),
-    terminateRun: (runId, reason) => tell(runId, (handle) => handle.terminate(reason)),
+    signalRun: (runId, signal, park) => callRun(runId, (handle) => handle.signal(signal, park)),
+    cancelRun: (runId) => callRun(runId, (handle) => handle.cancel()),
+    terminateRun: (runId, reason) => callRun(runId, (handle) => handle.terminate(reason)),
     describeRun: (runId) =>
       call(() => client.workflow.getHandle(runId).describe()).then(
         ({ status }) => (status.name === 'RUNNING' ? 'running' : 'closed'),
@@ -90,7 +92,7 @@ interface ToolTest {
   readonly calls: BoundedCalls;
 }
 
-/** Longer than a test takes with all its waits: what nobody works on ends by itself. */
+/** More than a test takes with all its waits, so that an abandoned test ends by itself. */
 const TOOL_TEST_MS = 120_000;
 
 async function testTool(client: Client, { id, taskQueue, signal, calls }: ToolTest): Promise<void> {
@@ -116,7 +118,7 @@ async function testTool(client: Client, { id, taskQueue, signal, calls }: ToolTe
 async function* openRuns(client: Client, taskQueue: string, { each }: BoundedCalls): AsyncIterable<OpenRun> {
   const query = `WorkflowType = '${RUN_FLOW}' AND ExecutionStatus = 'Running'`;
   for await (const found of each(client.workflow.list({ query, pageSize: 1_000 }))) {
-    // Two installations may share a namespace, each with a queue of its own.
+    // Two installations may share a namespace, each with its own task queue.
     if (found.taskQueue === taskQueue) yield { id: found.workflowId, startedAt: found.startTime.getTime() };
   }
 }

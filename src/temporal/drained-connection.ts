@@ -1,11 +1,11 @@
 import { Connection, type ConnectionOptions } from '@temporalio/client';
 
-/** The calls on one connection, each from its start to its answer, with the pauses between its tries. */
+/** The pending calls on one connection, each from its start to its answer, retries included. */
 class PendingCalls {
   #count = 0;
   #whenIdle: (() => void)[] = [];
 
-  /** The service with each call of it counted. */
+  /** Wraps the service so that its calls are counted. */
   count<T extends object>(service: T): T {
     const counted =
       (method: (...args: unknown[]) => Promise<unknown>) =>
@@ -30,13 +30,13 @@ class PendingCalls {
 }
 
 /**
- * A client's connection that is closed only when no call is on it: the SDK's retry timer throws on a closed channel,
+ * A client's connection that closes only when no call is pending: the SDK's retry timer throws on a closed channel,
  * where no caller can catch it (SDK 1.24). Only calls of its `workflowService` are counted, as no others are made.
  */
 export class DrainedConnection extends Connection {
   #calls: PendingCalls | null = null;
 
-  /** Makes no connection yet: the first call does. */
+  /** Does not connect yet: the first call does. */
   static open(options: ConnectionOptions): DrainedConnection {
     const connection = DrainedConnection.lazy(options) as DrainedConnection;
     const calls = new PendingCalls();
@@ -44,7 +44,7 @@ export class DrainedConnection extends Connection {
     return Object.assign(connection, { workflowService: calls.count(connection.workflowService) });
   }
 
-  /** Waits for the calls that are on it, and for their retries; then closes. */
+  /** Waits for pending calls and their retries, then closes. */
   override async close(): Promise<void> {
     await this.#calls?.idle();
     await super.close();

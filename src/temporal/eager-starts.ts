@@ -31,7 +31,7 @@ export class EagerStarts {
     this.#isOpen = true;
   }
 
-  /** No start is eager from now on. Resolves when none is pending; each has the deadline of its call. */
+  /** Makes all later starts non-eager. Resolves when no eager start is pending; each has the deadline of its call. */
   async close(): Promise<void> {
     this.#isOpen = false;
     await Promise.allSettled(this.#pending);

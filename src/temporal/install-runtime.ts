@@ -2,8 +2,8 @@ import { type Logger, type LogMetadata, Runtime } from '@temporalio/worker';
 import type { Log, LogFields } from '../shared/log.js';
 
 /**
- * Temporal's process-wide runtime, once, before any worker or worker's connection: it logs where we log, and leaves
- * signals alone, because the order in which the parts end is main's.
+ * Installs Temporal's process-wide runtime, once, before any worker or worker's connection. It writes to our log, and
+ * leaves signals alone, because main.ts orders the shutdown.
  */
 export function installRuntime(log: Log): void {
   Runtime.install({
@@ -16,7 +16,7 @@ export function installRuntime(log: Log): void {
 function toLogger(log: Log): Logger {
   const at = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, meta?: LogMetadata) =>
     log[level](readable(meta), message);
-  // What it calls information is its own life, which ours tells better.
+  // The SDK's information is about its own life cycle, which we log ourselves.
   const levels = { TRACE: at('debug'), DEBUG: at('debug'), INFO: at('debug'), WARN: at('warn'), ERROR: at('error') };
   return {
     log: (level, message, meta) => levels[level](message, meta),
@@ -28,7 +28,7 @@ function toLogger(log: Log): Logger {
   };
 }
 
-/** Temporal names an error `error`. */
+/** Temporal names an error `error`; our log expects `err`. */
 function readable({ error, ...rest }: LogMetadata = {}): LogFields {
   return error === undefined ? rest : { ...rest, err: error };
 }

@@ -7,21 +7,23 @@ import { createRunWorker, type RunWorker, type RunWorkerOptions } from './create
 export interface KeepWorkerOptions extends Omit<RunWorkerOptions, 'connection'> {
   readonly target: TemporalTarget;
   readonly log: Log;
-  /** Once, when Temporal answers for the first time. The connection lives until `close`. */
+  /** Called once, when Temporal answers for the first time. The connection lives until `close`. */
   readonly onConnected: (connection: NativeConnection) => void;
 }
 
 export interface KeptWorker {
-  /** Settles when the worker polls for the first time. */
+  /** Resolves when the worker polls for the first time. */
   readonly ready: Promise<void>;
-  /** Takes no more work, lets calls in flight end for the grace time, and returns when nothing runs. */
+  /** Stops polling, lets active calls end within the grace time, and returns when nothing runs. */
   close(): Promise<void>;
 }
 
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 10_000;
 
-/** A server that takes connections and says nothing holds a connect for half a minute: a stop does not wait for it. */
+/**
+ * A server that accepts connections and sends nothing blocks a connect for half a minute: a stop does not wait for it.
+ */
 async function unlessStopped(connecting: Promise<NativeConnection>, stopping: AbortSignal): Promise<NativeConnection> {
   const stopped = new Promise<never>((_resolve, reject) => {
     stopping.addEventListener('abort', () => reject(new Error('the worker stops')), { once: true });
@@ -34,7 +36,7 @@ async function unlessStopped(connecting: Promise<NativeConnection>, stopping: Ab
   }
 }
 
-/** A worker that is there whenever Temporal is: it waits for a server that is away, and runs again after a fatal error. */
+/** Keeps a worker running: waits while the server is unavailable, and restarts the worker after a fatal error. */
 export function keepWorker(options: KeepWorkerOptions): KeptWorker {
   const stopping = new AbortController();
   let markReady: () => void = () => undefined;
@@ -63,7 +65,7 @@ export function keepWorker(options: KeepWorkerOptions): KeptWorker {
         return;
       } catch (error) {
         if (stopping.signal.aborted) return;
-        options.log.warn({ err: error, retryInMs: wait }, 'the worker cannot run and tries again');
+        options.log.warn({ err: error, retryInMs: wait }, 'worker failed, will retry');
         await sleep(wait, undefined, { signal: stopping.signal }).catch(() => undefined);
       }
     }

@@ -3,7 +3,7 @@ import type { Workflows } from './contract.js';
 
 export interface SwitchedWorkflows {
   readonly workflows: Workflows;
-  /** From now on new calls go over `next`. What it replaces is closed once no call is on it: nothing waits for that. */
+  /** Sends new calls over `next`. The replaced connection closes in the background, once no call is pending on it. */
   use(next: Workflows): void;
 }
 
@@ -36,7 +36,7 @@ export function switchWorkflows(first: Workflows, log: Log): SwitchedWorkflows {
       current = next;
       closing = Promise.all([closing, old.close()]).then(
         () => undefined,
-        (err: unknown) => log.warn({ err }, 'a connection to Temporal that was replaced could not be closed'),
+        (err: unknown) => log.warn({ err }, 'failed to close a replaced Temporal connection'),
       );
     },
   };

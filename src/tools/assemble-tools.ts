@@ -13,7 +13,7 @@ import type { AgentTool, Operation, ToolContext } from './contract.js';
 import { limitResult } from './limit-result.js';
 import { means, nameOperations, toolOf } from './names.js';
 import { toolError } from './outcome.js';
-import { inCase, standInsFor } from './stand-in.js';
+import { cannedOperations, withCannedAnswers } from './stand-in.js';
 import { httpTool } from './transports/http.js';
 import { mcpTool } from './transports/mcp.js';
 import { scriptTool } from './transports/script.js';
@@ -32,7 +32,7 @@ const BUILTINS = {
   save_to_storage: saveToStorageTool,
 } as const satisfies Readonly<Record<string, (deps: ToolDeps) => AgentTool>>;
 
-/** What a tool of each kind can do. One that cannot tell gives a single operation, whose calls say why: a step goes on. */
+/** The operations of a tool, by kind. An unavailable tool gives one operation whose calls say why: the step continues. */
 type Transport<T> = (
   deps: ToolDeps,
   tool: Extract<ToolPlan, { transport: T }>,
@@ -47,7 +47,7 @@ const TRANSPORTS = {
 
 /**
  * The tools that a step's agent has: its built-ins and the operations of the tools it is granted, less what it
- * disallows, narrowed by the step's `tools`.
+ * disallows, limited to the step's `tools`.
  */
 export async function assembleTools(deps: ToolDeps, context: ToolContext): Promise<readonly AgentTool[]> {
   const { agent, step } = context;
@@ -55,7 +55,7 @@ export async function assembleTools(deps: ToolDeps, context: ToolContext): Promi
   const builtins = Object.entries(BUILTINS).filter(([name]) => agent.builtins.includes(name) && isWanted(name));
   const granted = agent.tools.filter(({ name }) => isWanted(name));
   const operations = await Promise.all(granted.map((tool) => operationsOf(deps, context, tool)));
-  // A skill is no grant: a step that narrows the tools still follows the procedures of its agent.
+  // Skills are not grants: a step that limits the tools still follows its agent's procedures.
   const skills = agent.skills.length > 0 ? [loadSkillTool(deps, agent.skills)] : [];
   const tools = [...builtins.map(([, create]) => create(deps)), ...skills, ...operations.flat()];
   return tools.map((tool) => guarded(deps, tool));
@@ -66,26 +66,26 @@ async function operationsOf(deps: ToolDeps, context: ToolContext, tool: ToolPlan
   const found = await allOperations(deps, context, tool);
   const all = [...found, ...missing(agent, tool, found)];
   for (const { unusable: error } of all)
-    if (error !== undefined && !context.signal.aborted) context.tell?.('tool.unavailable', { name: tool.name, error });
+    if (error !== undefined && !context.signal.aborted) context.emit?.('tool.unavailable', { name: tool.name, error });
   const named = nameOperations(tool.name, all);
   const { standIn } = context;
-  const inUse = standIn ? named.map((one) => inCase(one, standIn)) : named;
-  return [grantsOf(agent, tool.name), step.tools].reduce(narrowed, inUse).filter((one) => !isDisallowed(agent, one));
+  const inUse = standIn ? named.map((one) => withCannedAnswers(one, standIn)) : named;
+  return [grantsOf(agent, tool.name), step.tools].reduce(limitTools, inUse).filter((one) => !isDisallowed(agent, one));
 }
 
 /**
- * In an eval that is not live no server is asked what it can do: its case knows what is called. What that one answers
- * and nobody else knows of, as when a document cannot be read now, is there too.
+ * In an eval that is not live no server is asked for its tools: the case names what is called. Operations that only the
+ * case knows, as when a document is unreadable, are included.
  */
 async function allOperations(deps: ToolDeps, context: ToolContext, tool: ToolPlan): Promise<readonly Operation[]> {
   const { standIn } = context;
   const isLeftAlone = tool.transport === 'mcp' && standIn != null && !standIn.live;
   const create = TRANSPORTS[tool.transport] as Transport<ToolPlan['transport']>;
   const found = isLeftAlone ? [] : await create(deps, tool, context);
-  return standIn ? [...found, ...standInsFor(tool, standIn, found)] : found;
+  return standIn ? [...found, ...cannedOperations(tool, standIn, found)] : found;
 }
 
-/** Operations that are granted and that nobody has heard of now: a document or a server may have changed. */
+/** Granted operations that do not exist now: a document or a server may have changed. */
 function missing(agent: AgentPlan, tool: ToolPlan, found: readonly Operation[]): Operation[] {
   if (found.some(({ operation }) => operation === null)) return [];
   const named = nameOperations(tool.name, found);
@@ -102,9 +102,9 @@ function grantsOf({ grants }: AgentPlan, tool: string): readonly string[] | unde
   return own.length === 0 ? undefined : own;
 }
 
-function narrowed(tools: readonly AgentTool[], words: readonly string[] | undefined): readonly AgentTool[] {
+function limitTools(tools: readonly AgentTool[], words: readonly string[] | undefined): readonly AgentTool[] {
   if (words === undefined) return tools;
-  // A tool that is one thing alone, or that cannot tell its operations now, is meant by the name of any of them.
+  // A tool with a single operation, or one that is unavailable, matches the name of any of its operations.
   const isOf = (word: string, { ref }: AgentTool) => !ref.includes('.') && toolOf(word) === ref;
   return tools.filter((tool) => words.some((word) => isMeant(word, tool) || isOf(word, tool)));
 }
@@ -117,7 +117,7 @@ function isMeant(word: string, { ref, spec }: AgentTool): boolean {
   return means(word, { ref, name: spec.name });
 }
 
-/** What is wrong with a call is told to the model; what is wrong with the house is thrown. */
+/** Errors of a call become results for the model; internal errors are thrown. */
 function guarded(deps: ToolDeps, tool: AgentTool): AgentTool {
   return {
     ...tool,

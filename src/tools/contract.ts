@@ -8,9 +8,9 @@ import type { LaneServers } from './mcp/contract.js';
 
 /** What a step may use of the vaults. Values stay in the worker, but for what its programs are given. */
 export interface StepSecrets {
-  /** Takes out of a text what must not be told: as it is now, since it learns of tokens as they are fetched. */
+  /** Redacts secrets from a text. Call it late: it learns of tokens as they are fetched. */
   hide(): Redactor;
-  /** What `${NAME}` is replaced by at this moment; null when the step may not use it. Throws a Refusal when it cannot be had. */
+  /** The current value of `${NAME}`; null when the step may not use it. Throws a Refusal when it is unavailable. */
   value(name: string): Promise<string | null>;
   /** What programs are given. `folder` is one of the host in which a socket for them may be made. */
   forPrograms(folder: string): Promise<ProgramSecrets>;
@@ -33,7 +33,7 @@ export interface ToolContext {
   readonly agent: AgentPlan;
   /** Where the lane's folder is; the engine opens it before the step's first tool runs, see openLane. */
   readonly folder: LanePlace;
-  /** Opens it before that, for what is made ready when the step begins. */
+  /** Opens it earlier, for preparations at the step's start. */
   readonly openFolder: () => Promise<unknown>;
   /** The MCP servers of this lane. */
   readonly servers: LaneServers;
@@ -49,11 +49,11 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Throws when this attempt no longer holds its lane. Call it first in every transaction that writes. */
   readonly guard: (sql: Sql) => Promise<void>;
-  /** Hears what programs say, as they say it. */
+  /** Receives programs' output as it comes. */
   readonly onOutput?: (chunk: string) => void;
   /** Writes an event of the step: what is made ready for it, and what it cannot use. */
-  readonly tell?: (type: ToolEvent, data: JsonObject) => void;
-  /** What answers for granted tools, in a run of an eval. */
+  readonly emit?: (type: ToolEvent, data: JsonObject) => void;
+  /** The canned results that replace granted tools, in a run of an eval. */
   readonly standIn?: StandIn | null;
 }
 
@@ -61,7 +61,7 @@ export type ToolEvent = `sandbox.${'preparing' | 'prepared' | 'unprepared'}` | '
 
 /** A step's context for one call. */
 export interface CallContext extends ToolContext {
-  /** The same whenever this very call is made again, and no other's: for servers that take an idempotency key. */
+  /** The idempotency key of this call: equal for its retries, different for other calls. */
   readonly callKey: string;
 }
 
@@ -89,14 +89,14 @@ export interface AgentTool {
   acts(args: JsonObject): boolean;
   /** True for what starts programs: at most four at a time a run. */
   readonly program: boolean;
-  /** True where an eval's case answers: nothing acts, so nobody is asked to release it. */
+  /** True where an eval's case answers: nothing acts, so no approval is needed. */
   readonly canned?: true;
   /** Why it cannot be used now; its calls answer this. */
   readonly fault?: string;
   run(args: JsonObject, context: CallContext): Promise<ToolOutcome>;
 }
 
-/** One thing that a granted tool can do. Its transport gives them; their names are made where tools are assembled. */
+/** One operation of a granted tool. The transport lists them; `assembleTools` names them. */
 export interface Operation extends Omit<AgentTool, 'ref' | 'spec'> {
   /** Why it cannot be used in this step. */
   readonly unusable?: string;
@@ -107,7 +107,7 @@ export interface Operation extends Omit<AgentTool, 'ref' | 'spec'> {
   readonly parameters: JsonObject;
 }
 
-/** What answers for granted tools in a run of an eval. */
+/** The canned results that replace granted tools in a run of an eval. */
 export interface StandIn {
   /** Whether a call without a canned result reaches the world. */
   readonly live: boolean;
@@ -124,7 +124,7 @@ export interface LanePlace {
 }
 
 export interface LaneFolder extends LanePlace {
-  /** True when it was made anew in the middle of a step: scratch files are gone, and the model is told. */
+  /** True when it was recreated in the middle of a step: scratch files are gone, and a notice goes to the model. */
   readonly fresh: boolean;
 }
 

@@ -7,7 +7,7 @@ interface Filling {
   /** The tool's name, for the sentence. */
   readonly tool: string;
   readonly secrets: StepSecrets;
-  /** A secret as it is to stand in the text. */
+  /** Encodes a secret for the text. */
   readonly write: (name: string, secret: string) => string;
 }
 

@@ -17,7 +17,7 @@ export async function limitResult(
   const content = Buffer.from(outcome.text, 'utf8');
   const saved = await writeLaneFile({ work: folder.work, path: `.saved/${name}`, content, uid: deps.sandbox.uid }).then(
     () => `it is whole in saved/${name}: Read it with offset and limit`,
-    // A program may have put something else in the folder's place.
+    // A program may have replaced the folder.
     () => 'it could not be saved: ask for less at once',
   );
   return {

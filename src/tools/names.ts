@@ -4,7 +4,7 @@ import type { AgentTool, Operation } from './contract.js';
 /** The longest name that every provider takes. */
 const MAX_NAME = 64;
 
-/** What is granted, narrowed, turned off or gated: a whole tool, or one operation of it. */
+/** What a grant, a step's `tools`, a denial or an approval names: a whole tool, or one operation of it. */
 export interface Named {
   /** As files name it. */
   readonly ref: string;
@@ -29,7 +29,7 @@ export function nameOperations(tool: string, operations: readonly Operation[]): 
   // Those whose name is theirs already keep it, whatever comes before them.
   const names = new Map<Operation, string>();
   const inOrder = [...operations].sort((a, b) => Number(isPlain(tool, b)) - Number(isPlain(tool, a)));
-  for (const one of inOrder) names.set(one, take(tool, one.operation, taken));
+  for (const one of inOrder) names.set(one, uniqueName(tool, one.operation, taken));
   return operations.map(({ operation, description, parameters, ...rest }, index) => ({
     ...rest,
     ref: operation === null ? tool : `${tool}.${operation}`,
@@ -41,7 +41,7 @@ function isPlain(tool: string, { operation }: Operation): boolean {
   return operation === null || (/^[\w-]+$/.test(operation) && fits(`${tool}__${operation}`));
 }
 
-function take(tool: string, operation: string | null, taken: Set<string>): string {
+function uniqueName(tool: string, operation: string | null, taken: Set<string>): string {
   const full = operation === null ? tool : `${tool}__${operation.replace(/[^\w-]+/g, '_')}`;
   let name = full;
   for (let nth = 0; taken.has(name) || !fits(name); nth += 1) {

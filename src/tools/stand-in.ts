@@ -8,7 +8,7 @@ import { toolError } from './outcome.js';
  * A granted tool in a run of an eval: the case's canned results answer, and nothing acts. A call without one is an
  * error to the model, or the tool's own when the case is `live`.
  */
-export function inCase(tool: AgentTool, standIn: StandIn): AgentTool {
+export function withCannedAnswers(tool: AgentTool, standIn: StandIn): AgentTool {
   const { ref, spec } = tool;
   if (standIn.live && !standIn.tools.includes(ref)) return tool;
   return {
@@ -29,7 +29,7 @@ async function answerFrom(standIn: StandIn, ref: string, callKey: string): Promi
 const ANYTHING: JsonObject = { type: 'object', properties: {}, additionalProperties: true };
 
 /** Operations that the case answers and that were not found; one for the whole tool where there is nothing else. */
-export function standInsFor(
+export function cannedOperations(
   { name, description }: ToolPlan,
   { tools }: StandIn,
   found: readonly Operation[],

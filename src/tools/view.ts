@@ -8,7 +8,7 @@ import { overlayFolder } from './lane/overlay.js';
 
 export type ViewDeps = Pick<Deps, 'db' | 'blobs'>;
 
-/** A file this long is not read whole into a worker's memory. */
+/** Longer files are not read into a worker's memory as a whole. */
 export const MAX_READ = 16 * 1_048_576;
 
 export interface ViewFile {
@@ -19,7 +19,7 @@ export interface ViewFile {
 
 type Source = (deps: ViewDeps, context: ToolContext, path: string) => Promise<ViewFile | string | null>;
 
-/** What the first folder of a path says about where the file lives; all others are the workspace's pinned files. */
+/** Where files live, by the first folder of their path; all others are the workspace's pinned files. */
 const SOURCES: Readonly<Record<string, Source>> = {
   outputs: fromLane,
   files: fromLane,
@@ -51,7 +51,7 @@ export async function listView(deps: ViewDeps, context: ToolContext): Promise<Re
   return new Map([...paths].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Long results are files of the lane; those that a compaction took out are in the run's transcript. */
+/** Long results are files of the lane; those that a compaction removed are in the run's transcript. */
 async function fromSaved(_deps: ViewDeps, context: ToolContext, path: string): Promise<ViewFile | string | null> {
   const text = await context.saved?.(path);
   if (typeof text === 'string') return { content: Buffer.from(text, 'utf8'), memorySha: null };

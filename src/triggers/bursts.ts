@@ -1,9 +1,9 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { tellBegun } from '../runs/index.js';
-import { eachByItself } from '../shared/each-by-itself.js';
+import { announceStarted } from '../runs/index.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
+import { forEachIndependently } from '../shared/for-each-independently.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -23,10 +23,10 @@ export interface BurstDelivery {
   readonly quietMs: number;
 }
 
-/** A burst that never ends is cut after so many times its quiet, so that its run is not put off for ever. */
+/** A burst ends after at most this many quiet periods, so that its run is not postponed for ever. */
 const LONGEST = 10;
 
-/** Joins the burst of its key, as its last delivery, or opens one. `startsAt` is when its run begins if nothing else comes. */
+/** Adds the delivery to the burst of its key, or opens one. `startsAt` is when the run starts if no other delivery arrives. */
 export async function joinBurst(
   sql: Sql,
   one: BurstDelivery,
@@ -66,24 +66,24 @@ interface Place {
   readonly flow: string;
 }
 
-/** Begins the runs of bursts that are quiet; answers how many were due. Any number of processes may do so at once. */
+/** Starts the runs of quiet bursts and returns how many were due. Safe to run in several processes at once. */
 export async function sweepBursts(deps: Deps): Promise<number> {
   const due = await deps.db.query<Place>({
     name: 'due-bursts',
     text: `SELECT id, workspace_id AS "workspaceId", flow FROM burst
       WHERE due_at <= clock_timestamp() ORDER BY due_at LIMIT 100`,
   });
-  await eachByItself(due, (place) => endBurst(deps, place));
+  await forEachIndependently(due, (place) => endBurst(deps, place));
   return due.length;
 }
 
 async function endBurst(deps: Deps, place: Place): Promise<void> {
   try {
     const begun = await deps.db.transaction((sql) => startBurst(deps, sql, place));
-    if (begun) tellBegun(deps, begun);
+    if (begun) announceStarted(deps, begun);
   } catch (error) {
     if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error;
-    // The senders were answered long ago: an admin reads why nothing came of it.
+    // The senders have their answers already, so the reason goes to the list of deliveries.
     await deps.db.transaction(async (sql) => {
       await sql.query('DELETE FROM burst WHERE id = $1', [place.id]);
       await sql.query(`UPDATE delivery SET outcome = 'refused', detail = $2, burst_id = NULL WHERE burst_id = $1`, [
@@ -94,7 +94,7 @@ async function endBurst(deps: Deps, place: Place): Promise<void> {
   }
 }
 
-/** The burst's row goes with its run: whoever else saw it due finds nothing, and what comes now opens another one. */
+/** Deletes the burst's row with the start of its run: other processes find no row, and later deliveries open a new burst. */
 async function startBurst(deps: Deps, sql: Sql, { id: burstId, workspaceId, flow }: Place) {
   const { workspace, live } = await lockTarget(sql, workspaceId, flow);
   const [burst] = await sql.query<DueBurst>(
@@ -107,7 +107,7 @@ async function startBurst(deps: Deps, sql: Sql, { id: burstId, workspaceId, flow
   const id = newId(deps.clock.now());
   const trigger = { ...burst.trigger, deliveries: burst.count };
   const begun = await startDelivered(deps, sql, { ...burst, id, workspace, live, trigger });
-  // Each keeps what it brought, since the run has only the last one's.
+  // Each delivery keeps its content, since the run has only that of the last one.
   await sql.query(`UPDATE delivery SET outcome = $2, run_id = $3, burst_id = NULL WHERE burst_id = $1`, [
     burstId,
     begun ? 'started' : 'skipped',

@@ -13,8 +13,8 @@ export interface Unproven {
 }
 
 /**
- * Refuses a delivery of a signed flow that is not signed with its secret, and notes it as `invalid-signature`. The
- * secret is opened here and leaves with the check.
+ * Refuses a delivery whose signature does not match the flow's secret, and records it as `invalid-signature`. The
+ * secret is decrypted for this check only.
  */
 export async function checkSignature(deps: Deps, hook: FoundHook, sent: Unproven): Promise<void> {
   const { plan } = hook.live;
@@ -41,9 +41,9 @@ async function openSigningSecret(deps: Deps, hook: FoundHook, { address }: Unpro
   const text = opened === null || opened instanceof CannotOpen ? null : textOf(opened);
   if (text !== null && text !== '') return text;
   const why =
-    opened === null ? 'is not in the vault' : opened instanceof CannotOpen ? 'cannot be opened' : 'is no text';
+    opened === null ? 'is not in the vault' : opened instanceof CannotOpen ? 'cannot be opened' : 'is not a text';
   await note(deps, hook, { outcome: 'refused', detail: `the signing secret ${name} ${why}`, address });
-  // The sender has not proven anything yet: it learns no more than that it may try again.
+  // The sender is not authenticated yet, so the answer reveals nothing but that it may try again.
   throw new Refusal('unavailable', 'signatures cannot be checked here now: try again later', { retryAfter: 60 });
 }
 

@@ -9,7 +9,7 @@ export interface DeliveryKey {
   readonly key: string;
 }
 
-/** Senders may choose any text; an index entry is short. */
+/** Longer ids are hashed, since senders choose them and an index entry is limited. */
 const MAX_KEY = 200;
 
 export function keyOf(kind: string, id: string): string {
@@ -18,8 +18,8 @@ export function keyOf(kind: string, id: string): string {
 }
 
 /**
- * Takes the delivery's key for a day, in the transaction of its effect (null), or gives the answer that the first one
- * got. Of twenty at once the others wait here until the first is committed, or undone.
+ * Claims the delivery's key for a day, in the transaction of its effect, and returns null; or returns the answer of the
+ * first delivery with this key. Concurrent deliveries wait here until the first one commits or rolls back.
  */
 export async function claimDelivery(sql: Sql, at: DeliveryKey, answer: Delivered): Promise<Delivered | null> {
   const claimed = await sql.query({
@@ -35,12 +35,12 @@ export async function claimDelivery(sql: Sql, at: DeliveryKey, answer: Delivered
     text: 'SELECT answer FROM delivery_key WHERE workspace_id = $1 AND flow = $2 AND key = $3',
     values: [at.workspaceId, at.flow, at.key],
   });
-  if (!row) throw new Error('a delivery’s key was there and is gone');
+  if (!row) throw new Error(`the delivery key ${at.key} disappeared between two statements`);
   return row.answer;
 }
 
-/** Corrects the answer under a key that this transaction took. */
-export async function settleDelivery(sql: Sql, at: DeliveryKey, answer: Delivered): Promise<void> {
+/** Replaces the answer under a key that this transaction has claimed. */
+export async function replaceDeliveryAnswer(sql: Sql, at: DeliveryKey, answer: Delivered): Promise<void> {
   await sql.query('UPDATE delivery_key SET answer = $4 WHERE workspace_id = $1 AND flow = $2 AND key = $3', [
     at.workspaceId,
     at.flow,

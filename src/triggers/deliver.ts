@@ -1,6 +1,6 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { type BegunRun, tellBegun } from '../runs/index.js';
+import { announceStarted, type BegunRun } from '../runs/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
@@ -8,7 +8,7 @@ import { Refusal } from '../shared/refusal.js';
 import { evaluateCel, type Plan } from '../workspace/index.js';
 import type { LivePlan, WorkspaceRow } from '../workspaces/index.js';
 import { joinBurst } from './bursts.js';
-import { claimDelivery, keyOf, settleDelivery } from './claim-delivery.js';
+import { claimDelivery, keyOf, replaceDeliveryAnswer } from './claim-delivery.js';
 import { type DeliveryNote, noteDelivery } from './delivery-rows.js';
 import { lockTarget } from './lock-target.js';
 import type { TriggerKind } from './outside.js';
@@ -16,22 +16,22 @@ import { settingsOf } from './settings.js';
 import { checkDelivered, requireTrigger, startDelivered } from './start-delivered.js';
 import { withoutCredentials } from './trigger-data.js';
 
-/** Something that came for a flow, and has proven that it may. */
+/** An authenticated delivery for a flow. */
 export interface Arrival {
   readonly kind: TriggerKind;
   readonly workspace: WorkspaceRow;
   readonly flow: string;
   readonly input: Json;
-  /** What conditions read; a run keeps it without the sender's credentials. */
+  /** What conditions read. The run stores it without the sender's credentials. */
   readonly trigger: JsonObject;
-  /** What makes two deliveries the same; null is never the same. */
+  /** Two deliveries with the same id are duplicates; null never is. */
   readonly deliveryId: string | null;
-  /** What belongs to one burst under `debounce`. */
+  /** Deliveries with the same key are one burst under `debounce`. */
   readonly burstKey: string | null;
   readonly address: string | null;
-  /** What an admin should know of it, whatever becomes of it: what of it was left out. */
+  /** A note for the list of deliveries, such as which attachments were left out. */
   readonly detail?: string;
-  /** Keeps what the delivery brought besides: with its run, its burst, or the row by which it can be made again. */
+  /** Stores the delivery's files, in the transaction that writes its run, its burst or its row for a redelivery. */
   readonly fill?: (sql: Sql) => Promise<void>;
 }
 
@@ -41,38 +41,38 @@ export type Delivered =
   | { readonly ok: true; readonly skipped: true; readonly duplicate?: true }
   | { readonly ok: true; readonly filtered: true };
 
-interface Taken {
+interface AcceptedDelivery {
   readonly answer: Delivered;
   readonly begun: BegunRun | null;
 }
 
 /**
- * Starts the flow's run, or answers why not. Its key, its run and the word to Temporal are one transaction: what is
- * sent again, because its answer was lost or twenty times at once, starts nothing more and has the same answer.
+ * Starts the flow's run, or answers why not. The key, the run and the outbox row are one transaction, so a delivery that
+ * is sent again, also concurrently, starts no second run and gets the same answer.
  */
 export async function deliver(deps: Deps, arrival: Arrival): Promise<Delivered> {
   try {
     const { answer, begun } = await deps.db.transaction(async (sql) => {
-      const taken = await take(deps, sql, arrival);
+      const accepted = await acceptDelivery(deps, sql, arrival);
       failpoint('delivery-written');
-      return taken;
+      return accepted;
     });
     failpoint('delivery-committed');
-    if (begun) tellBegun(deps, begun);
+    if (begun) announceStarted(deps, begun);
     return answer;
   } catch (error) {
-    if (error instanceof Refusal) await noteRefused(deps.db, arrival, error);
+    if (error instanceof Refusal) await recordRefusedDelivery(deps.db, arrival, error);
     throw error;
   }
 }
 
-/** Notes that it was refused, and why. */
-export async function noteRefused(sql: Sql, arrival: Arrival, refusal: Refusal): Promise<void> {
+/** Records the delivery as refused, with the reason. */
+export async function recordRefusedDelivery(sql: Sql, arrival: Arrival, refusal: Refusal): Promise<void> {
   await noteDelivery(sql, { ...noteOf(arrival), outcome: 'refused', detail: refusal.message });
 }
 
-/** The delivery in the caller's transaction, which is to tell of `begun` once it stands. */
-export async function take(deps: Deps, sql: Sql, arrival: Arrival): Promise<Taken> {
+/** Accepts the delivery in the caller's transaction. The caller announces `begun` after the commit. */
+export async function acceptDelivery(deps: Deps, sql: Sql, arrival: Arrival): Promise<AcceptedDelivery> {
   const { kind, flow } = arrival;
   const { workspace, live } = await lockTarget(sql, arrival.workspace.id, flow);
   requireTrigger(live.plan, kind);
@@ -81,7 +81,7 @@ export async function take(deps: Deps, sql: Sql, arrival: Arrival): Promise<Take
     return { answer: { ok: true, filtered: true }, begun: null };
   }
   checkDelivered(live.plan, arrival.input);
-  return accept(deps, sql, { arrival, workspace, live });
+  return startOrDebounce(deps, sql, { arrival, workspace, live });
 }
 
 function passes(plan: Plan, { input, trigger, kind }: Arrival): boolean {
@@ -94,13 +94,17 @@ function passes(plan: Plan, { input, trigger, kind }: Arrival): boolean {
   throw new Refusal('refused', 'filter: it must be true or false', { code: 'filter' });
 }
 
-interface Accepted {
+interface CheckedDelivery {
   readonly arrival: Arrival;
   readonly workspace: WorkspaceRow;
   readonly live: LivePlan;
 }
 
-async function accept(deps: Deps, sql: Sql, { arrival, workspace, live }: Accepted): Promise<Taken> {
+async function startOrDebounce(
+  deps: Deps,
+  sql: Sql,
+  { arrival, workspace, live }: CheckedDelivery,
+): Promise<AcceptedDelivery> {
   const { kind, flow, deliveryId, burstKey } = arrival;
   const { debounceMs } = settingsOf(live.plan);
   const id = newId(deps.clock.now());
@@ -122,7 +126,7 @@ async function accept(deps: Deps, sql: Sql, { arrival, workspace, live }: Accept
       quietMs: debounceMs,
     });
     const answer: Delivered = { ok: true, debounced: true, startsAt: burst.startsAt.toISOString() };
-    if (claim) await settleDelivery(sql, claim, answer);
+    if (claim) await replaceDeliveryAnswer(sql, claim, answer);
     await arrival.fill?.(sql);
     await noteDelivery(sql, { ...noteOf(arrival), outcome: 'debounced', burstId: burst.id });
     return { answer, begun: null };
@@ -130,8 +134,8 @@ async function accept(deps: Deps, sql: Sql, { arrival, workspace, live }: Accept
   const begun = await startDelivered(deps, sql, { ...arrival, id, workspace, live, trigger: kept });
   const answer: Delivered = begun ? { ok: true, runId: id } : { ok: true, skipped: true };
   if (!begun) {
-    if (claim) await settleDelivery(sql, claim, answer);
-    // It may be delivered again by an admin, and then has all that it brought.
+    if (claim) await replaceDeliveryAnswer(sql, claim, answer);
+    // Stored for a redelivery by an admin.
     await arrival.fill?.(sql);
   }
   await noteDelivery(sql, {

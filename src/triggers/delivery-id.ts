@@ -1,16 +1,16 @@
 import { isRecord, type Json } from '../shared/json.js';
 import type { TriggerSettings } from './settings.js';
 
-/** Where senders say which delivery it is; a body itself is never compared: two alike may both be meant. */
+/** The headers in which senders give a delivery's id. Bodies are never compared: two equal ones may both be intended. */
 const ID_HEADERS = ['webhook-id', 'svix-id', 'x-github-delivery', 'x-gitlab-event-uuid', 'idempotency-key'];
 
 export interface Identified {
   readonly header: (name: string) => string | undefined;
-  /** What ids are taken from: numbers that no double holds are texts in it. */
+  /** The body that ids are read from: numbers that a double cannot hold exactly are texts in it. */
   readonly body: () => Json;
 }
 
-/** The one id that makes two deliveries the same: what `dedupe:` points at, else the sender's own. Null has none. */
+/** The id by which duplicates are found: the value that `dedupe:` names, else the sender's own id. Null without either. */
 export function deliveryId(
   { dedupe, signature }: Pick<TriggerSettings, 'dedupe' | 'signature'>,
   at: Identified,
@@ -26,7 +26,7 @@ const OWN_IDS: Readonly<Record<string, (body: Json) => string | null>> = {
   chat: (body) => textAt(body, ['event_id']),
 };
 
-/** What `header <name>` or `body.<path>` gives; null when it is not there. */
+/** The value of `header <name>` or `body.<path>`; null when it is missing. */
 export function dedupeKey(dedupe: string, { header, body }: Identified): string | null {
   if (dedupe.startsWith('header ')) return header(dedupe.slice('header '.length).toLowerCase()) || null;
   return textAt(body(), dedupe.split('.').slice(1));

@@ -26,16 +26,16 @@ export interface DeliveryNote {
   readonly runId?: string | null | undefined;
   readonly deliveryId?: string | null | undefined;
   readonly address: string | null;
-  /** What a redelivery would start with, unless a run has it; undefined where nobody proved that it may start anything. */
+  /** What a redelivery would start with, unless a run has it; undefined for an unauthenticated delivery. */
   readonly content?: { readonly input: Json; readonly trigger: JsonObject } | undefined;
   readonly burstId?: string | undefined;
   readonly redeliveryOf?: string | undefined;
 }
 
-/** Longer ids stand cut: what people read of them. */
+/** Longer ids are cut for display. */
 const MAX_SHOWN = 300;
 
-/** Writes what became of a delivery, for the admins of the workspace. */
+/** Records the outcome of a delivery, for the admins of the workspace. */
 export async function noteDelivery(sql: Sql, note: DeliveryNote): Promise<void> {
   await sql.query({
     name: 'note-delivery',
@@ -66,7 +66,7 @@ function shown(text: string | null | undefined, max: number): string | null {
 
 const KEPT = 100;
 
-/** Removes what the lists do not show any more, and keys that had their day. */
+/** Deletes deliveries that the lists no longer show, and keys after a day. */
 export async function sweepDeliveries(sql: Sql): Promise<void> {
   const isOld = `burst_id IS NULL AND id IN (SELECT id FROM (
       SELECT id, row_number() OVER (PARTITION BY workspace_id, flow ORDER BY id DESC) AS place FROM delivery) AS old

@@ -21,20 +21,20 @@ interface Row extends WorkspaceRow {
   readonly generation: number;
 }
 
-const NOBODY: Row = { id: '', tenantId: '', name: '', liveSeq: 0, generation: 0 };
+const NO_WORKSPACE: Row = { id: '', tenantId: '', name: '', liveSeq: 0, generation: 0 };
 
 /**
- * The flow whose token this is. A wrong token, an unknown flow, workspace and account are one and the same refusal, and
- * the token of a place that is not there is compared as well.
+ * The flow of this token. A wrong token and an unknown flow, workspace or account get the same refusal, and the token is
+ * compared in each case, so that the response time reveals nothing.
  */
 export async function findHook(deps: Deps, path: HookPath): Promise<FoundHook> {
   const refused = new Refusal('unauthenticated', 'the token is not valid here');
-  // The database cannot even be asked for some names: NUL among them.
-  const strange = [path.tenant, path.workspace, path.flow].some((name) => !/^[\w.-]{1,255}$/.test(name));
-  const row = (strange ? null : await readRow(deps, path)) ?? NOBODY;
+  // Postgres rejects some names, such as those with NUL.
+  const isInvalid = [path.tenant, path.workspace, path.flow].some((name) => !/^[\w.-]{1,255}$/.test(name));
+  const row = (isInvalid ? null : await readRow(deps, path)) ?? NO_WORKSPACE;
   const fields = hookFields({ workspace: row, flow: path.flow }, row.generation);
   const good = checkToken(deps.keys.signing, 'hook', fields, path.token);
-  if (!good || row === NOBODY) throw refused;
+  if (!good || row === NO_WORKSPACE) throw refused;
   const live = await livePlan(deps.db, row, `flows/${path.flow}`);
   if (!live) throw refused;
   const { generation: _, ...workspace } = row;

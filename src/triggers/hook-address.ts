@@ -13,15 +13,15 @@ export interface HookPlace {
   readonly flow: string;
 }
 
-/** Of the workspace's id and not of its name: after a rename the token is good under the new path. */
+/** Uses the workspace's id instead of its name, so that the token stays valid after a rename. */
 export function hookFields({ workspace, flow }: Pick<HookPlace, 'workspace' | 'flow'>, generation: number): string[] {
   return [workspace.id, flow, String(generation)];
 }
 
-/** Where the outside posts to for this flow. Whoever has an address may start the flow. */
+/** The URLs that external systems post to for this flow. A URL is enough to start the flow. */
 export function addressesOf(deps: Pick<Deps, 'keys' | 'config'>, place: HookPlace, generation: number): HookAddresses {
   const token = deriveToken(deps.keys.signing, 'hook', hookFields(place, generation));
-  const rest = `${place.tenant}/${place.workspace.name}/${place.flow}?token=${token}`;
+  const path = `${place.tenant}/${place.workspace.name}/${place.flow}?token=${token}`;
   const base = baseUrlOf(deps.config);
-  return { hookUrl: `${base}/api/hooks/${rest}`, inboxUrl: `${base}/api/inbox/${rest}` };
+  return { hookUrl: `${base}/api/hooks/${path}`, inboxUrl: `${base}/api/inbox/${path}` };
 }

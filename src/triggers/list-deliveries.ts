@@ -24,7 +24,7 @@ export interface OfFlow {
 
 const cursors = keyCursors('deliveries');
 
-/** The deliveries of a flow that are kept, the newest first, with what became of each. */
+/** The stored deliveries of a flow with their outcomes, newest first. */
 export async function listDeliveries(
   deps: Deps,
   caller: Caller,

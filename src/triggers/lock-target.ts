@@ -8,8 +8,8 @@ export interface LockedTarget {
 }
 
 /**
- * The flow in the live revision of the workspace with this id, which may have another name by now; locked as a start
- * locks it. Refuses one that is gone.
+ * The flow in the live revision of the workspace with this id, with the lock of a start. Refuses `not_found` when it no
+ * longer exists.
  */
 export async function lockTarget(sql: Sql, workspaceId: string, flow: string): Promise<LockedTarget> {
   const workspace = await lockWorkspace(sql, workspaceId);

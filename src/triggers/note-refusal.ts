@@ -9,7 +9,7 @@ interface At extends Pick<FoundHook, 'workspace' | 'flow'> {
   readonly address: string | null;
 }
 
-/** Does the work; what it refuses is noted for the admins, and refused. */
+/** Runs the work. Records a Refusal in the list of deliveries, and throws it. */
 export async function noteRefusal<T>(deps: Deps, at: At, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();

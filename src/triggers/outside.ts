@@ -1,10 +1,10 @@
 import type { Caller } from '../shared/roles.js';
 
 export const TRIGGER_KINDS = ['webhook', 'email', 'event'] as const;
-/** The ways in which the outside, or the workspace itself, starts a flow without anybody who calls. */
+/** How a flow starts without a caller of the API. */
 export type TriggerKind = (typeof TRIGGER_KINDS)[number];
 
-/** Who acts when a delivery starts a flow: nobody of the account, so no person and no more than starting it. */
+/** The caller of a run that a delivery starts: not a person, and used only to start it. */
 export function outside(kind: TriggerKind, at: { readonly tenant: string; readonly address: string | null }): Caller {
   return {
     tenant: at.tenant,

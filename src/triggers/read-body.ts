@@ -13,11 +13,11 @@ const FORM_TYPE = 'application/x-www-form-urlencoded';
 export interface DeliveredBody {
   /** As conditions and steps read it: JSON, a form's fields, or a text; null for an empty body. */
   readonly value: Json;
-  /** The same with fractions too as the texts that were sent (1.50), where a double would lose some: ids are taken from here. */
+  /** The same with fractions as texts (1.50), since a double loses digits. Ids are read from here. */
   readonly exact: () => Json;
 }
 
-/** Reads what was sent: JSON, a form, or a text. */
+/** Reads a body of JSON, a form or text. */
 export async function readDelivered({
   type: header,
   body,
@@ -37,7 +37,7 @@ export async function readDelivered({
     return readForm(text, () => formFields(body, charset));
   }
   if (JSON_TYPE.test(type)) return parse(text);
-  // Some senders name no type, or a wrong one, for what is JSON all the same.
+  // Some senders give no content type, or a wrong one, for JSON.
   const isJson = /^\s*[{[]/.test(text) && jsonShapeFault(text) === null;
   return (isJson ? tryParse(text) : undefined) ?? plain(text);
 }
@@ -73,7 +73,7 @@ function tryParse(text: string): DeliveredBody | undefined {
 }
 
 function readForm(text: string, fields: () => readonly (readonly [string, string])[]): DeliveredBody {
-  // What curl sends by default: taken as a form, the JSON would become a key.
+  // curl sends JSON with the type of a form by default: as a form, all of it would become one key.
   return /^\s*[{[]/.test(text) ? parse(text) : ofForm(fields());
 }
 
@@ -87,13 +87,13 @@ function ofJson(text: string): DeliveredBody {
   return { value: storable(parseJson(text)), exact: () => storable(parseExact(text)) };
 }
 
-/** What has no numbers of its own. */
+/** A value without numbers. */
 function plain(value: Json): DeliveredBody {
   const stored = storable(value);
   return { value: stored, exact: () => stored };
 }
 
-/** Without what Postgres cannot hold: a sender cannot be told to leave it out. */
+/** Removes what Postgres cannot store, since the sender cannot correct it. */
 function storable(value: Json): Json {
   return parseJson(storableJson(value));
 }

@@ -2,7 +2,7 @@ import { charsetNamed, decodeIn, notUtf8 } from '../shared/charset.js';
 import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 
-/** What a form's part in an HTML page is when no file was chosen for it. */
+/** A file input of an HTML form without a chosen file. */
 const isLeftOut = (file: File): boolean => file.name === '' && file.size === 0;
 
 /** The parts of a multipart form; null when the body is not the form that its type names. */
@@ -12,7 +12,7 @@ export async function readParts(type: string, body: Uint8Array): Promise<FormDat
 
 /** The texts of a multipart form, in their order. A file is refused: a run's input holds none. */
 export async function readTexts(type: string, body: Uint8Array): Promise<readonly (readonly [string, string])[]> {
-  // One character a byte: the platform would read every field as UTF-8 and replace what is not.
+  // Parsed as latin1, since the platform's parser would replace what is not valid UTF-8.
   const parts = await readParts(type, Buffer.from(Buffer.from(body).toString('latin1')));
   if (parts === null) throw new Refusal('malformed', 'the body is not the form that its Content-Type names');
   const named = parts.get('_charset_');

@@ -23,7 +23,7 @@ export interface HookDelivery {
   readonly address: string | null;
 }
 
-/** What a chat provider asks once, to see that the address is ours. */
+/** The challenge by which a chat provider verifies the URL. */
 export interface Challenge {
   readonly challenge: string;
 }
@@ -33,7 +33,7 @@ export function decodedBody({ headers, body, maxBytes }: HookDelivery): Promise<
   return decodeContent(body, { header: headers['content-encoding'], maxBytes });
 }
 
-/** A delivery of another system: token, signature over the raw bytes, and only then what it says. */
+/** Receives a webhook: checks the token, then the signature over the raw bytes, and parses the body only after that. */
 export async function receiveHook(deps: Deps, sent: HookDelivery): Promise<Delivered | Challenge> {
   const hook = await findHook(deps, sent.path);
   const header = (name: string) => sent.headers[name];
@@ -48,7 +48,7 @@ export async function receiveHook(deps: Deps, sent: HookDelivery): Promise<Deliv
   const settings = settingsOf(hook.live.plan);
   const { debounceMs, dedupe } = settings;
   const at = { header, body: exact };
-  // Under `debounce` the dedupe key says what belongs together, so only the sender's own id says what is the same.
+  // Under `debounce` the dedupe key groups a burst, so only the sender's own id identifies duplicates.
   const own = debounceMs === undefined ? settings : { ...settings, dedupe: undefined };
   return deliver(deps, {
     kind: 'webhook',

@@ -1,7 +1,7 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { beginRun, checkEnabled, findTarget, type SkippedRun, tellBegun } from '../runs/index.js';
+import { announceStarted, beginRun, checkEnabled, findTarget, type SkippedRun } from '../runs/index.js';
 import { isRecord, type Json, type JsonObject } from '../shared/json.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -21,20 +21,20 @@ interface Row {
 export interface RedeliverInput extends OfFlow {
   /** The delivery's. */
   readonly id: string;
-  /** Keeps the answer, under its status, with what was done. */
-  readonly once?: ((status: 200 | 202) => Once) | undefined;
+  /** Stores the answer with its status for the Idempotency-Key, in the same transaction. */
+  readonly recordAnswer?: ((status: 200 | 202) => RecordAnswer) | undefined;
 }
 
 type Redelivered = { readonly ok: true; readonly runId: string } | SkippedRun;
 
 /**
- * Starts the flow as it is now with what a delivery brought, whatever became of that one: neither its filter nor its
- * dedupe key holds the admin back who asks for it. Refuses one that proved nothing, and one whose content is gone.
+ * Starts the flow's live version with the content of a delivery, whatever its outcome was and regardless of filter and
+ * dedupe key. Refuses an unauthenticated delivery, and one whose content is no longer stored.
  */
 export async function redeliver(
   deps: Deps,
   caller: Caller,
-  { workspace: name, flow, id, once }: RedeliverInput,
+  { workspace: name, flow, id, recordAnswer }: RedeliverInput,
 ): Promise<Redelivered> {
   const { begun, answer } = await deps.db.transaction(async (sql) => {
     const { workspace, live } = await findTarget(sql, caller, {
@@ -58,15 +58,15 @@ export async function redeliver(
       ...(!run && { content: { input, trigger } }),
     });
     await audit(sql, caller, 'hook.redeliver', flow, { workspace: name, delivery: id, run: run?.runId ?? null });
-    const told: Redelivered = run ? { ok: true, runId: run.runId } : { ok: true, skipped: true };
-    await once?.(run ? 202 : 200)(sql, told);
-    return { begun: run, answer: told };
+    const result: Redelivered = run ? { ok: true, runId: run.runId } : { ok: true, skipped: true };
+    await recordAnswer?.(run ? 202 : 200)(sql, result);
+    return { begun: run, answer: result };
   });
-  if (begun) tellBegun(deps, begun);
+  if (begun) announceStarted(deps, begun);
   return answer;
 }
 
-/** Whether the flow and the delivery are there. */
+/** Throws `not_found` unless the flow and the delivery exist. */
 export async function findDelivery(
   deps: Deps,
   caller: Caller,
@@ -100,10 +100,10 @@ function contentOf({ trigger, outcome }: Row): JsonObject {
   throw new Refusal('conflict', `this delivery cannot be made again: ${why}`);
 }
 
-/** A mail that was refused or filtered left no files, and without them it is another mail. */
+/** Refuses a mail whose attachments were not stored, as for a refused or filtered one. */
 async function requireFiles(sql: Sql, workspaceId: string, { kind, input }: Row): Promise<void> {
-  const told = kind === 'email' && isRecord(input) && Array.isArray(input.attachments) ? input.attachments : [];
-  const paths = told.map((one) => (isRecord(one) ? String(one.path) : ''));
+  const files = kind === 'email' && isRecord(input) && Array.isArray(input.attachments) ? input.attachments : [];
+  const paths = files.map((one) => (isRecord(one) ? String(one.path) : ''));
   const there = await sql.query('SELECT 1 FROM storage_entry WHERE workspace_id = $1 AND path = ANY($2)', [
     workspaceId,
     paths,

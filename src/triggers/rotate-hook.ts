@@ -4,7 +4,7 @@ import { findTarget } from '../runs/index.js';
 import type { Caller } from '../shared/roles.js';
 import { addressesOf, type HookAddresses } from './hook-address.js';
 
-/** Gives the flow a new token: from the commit on the old addresses open nothing. */
+/** Gives the flow a new token. The old URLs stop working with the commit. */
 export async function rotateHook(
   deps: Deps,
   caller: Caller,

@@ -1,7 +1,7 @@
 import type { Plan } from '../workspace/index.js';
 import { asSignatureKind, type SignatureKind } from './signatures/index.js';
 
-/** What a flow says of its triggers, as its plan keeps it. */
+/** The trigger settings of a flow's plan. */
 export interface TriggerSettings {
   readonly signature: SignatureKind | null;
   readonly signingSecret: string | undefined;

@@ -3,7 +3,7 @@ import { findTarget } from '../runs/index.js';
 import { atLeast, type Caller } from '../shared/roles.js';
 import { addressesOf, type HookAddresses } from './hook-address.js';
 
-/** The addresses of a flow's triggers, for those who may start it anyway: editors and above. */
+/** The URLs of a flow's triggers, for callers who may start the flow: editors and above. */
 export async function shownAddresses(
   deps: Deps,
   caller: Caller,

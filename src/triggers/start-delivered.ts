@@ -8,7 +8,7 @@ import { type Plan, validate } from '../workspace/index.js';
 import type { LivePlan, WorkspaceRow } from '../workspaces/index.js';
 import { outside, type TriggerKind } from './outside.js';
 
-/** Refuses a flow that is switched off, and one that has no such trigger. */
+/** Refuses a disabled flow, and one without this trigger. */
 export function requireTrigger(plan: Plan, kind: TriggerKind): void {
   checkEnabled(plan);
   if (plan.triggers.includes(kind)) return;
@@ -29,7 +29,7 @@ export interface Start {
   readonly address: string | null;
   readonly workspace: WorkspaceRow;
   readonly live: LivePlan;
-  /** Writes what hangs on the run, before anybody may begin it. */
+  /** Writes the rows that belong to the run, before the run can start. */
   readonly fill?: ((sql: Sql) => Promise<void>) | undefined;
 }
 

@@ -1,12 +1,12 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { type BegunRun, tellBegun } from '../runs/index.js';
-import { eachByItself } from '../shared/each-by-itself.js';
+import { announceStarted, type BegunRun } from '../runs/index.js';
 import { failpoint } from '../shared/failpoint.js';
+import { forEachIndependently } from '../shared/for-each-independently.js';
 import type { JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { livePlan, lockWorkspace, readLiveTree, type WorkspaceRow } from '../workspaces/index.js';
-import { type Arrival, noteRefused, take } from './deliver.js';
+import { type Arrival, acceptDelivery, recordRefusedDelivery } from './deliver.js';
 import { dedupeKey } from './delivery-id.js';
 import { noteDelivery } from './delivery-rows.js';
 import { settingsOf, type TriggerSettings } from './settings.js';
@@ -19,29 +19,29 @@ interface Event {
   readonly chain: readonly string[];
 }
 
-/** No event goes further than this from what set it off, however many flows take turns. */
+/** The maximum number of flows that events start one after the other. */
 const MAX_CHAIN = 8;
 
-/** Starts what listens to the events that were raised; answers how many there were. Any number of processes may do so at once. */
+/** Starts the flows that listen to raised events and returns the number of events. Safe to run in several processes at once. */
 export async function sweepEvents(deps: Deps): Promise<number> {
   const due = await deps.db.query<Pick<Event, 'id' | 'workspaceId'>>({
     name: 'due-events',
     text: 'SELECT id, workspace_id AS "workspaceId" FROM raised_event ORDER BY id LIMIT 100',
   });
-  await eachByItself(due, async (event) => {
+  await forEachIndependently(due, async (event) => {
     const begun = await deps.db.transaction((sql) => startListeners(deps, sql, event));
-    for (const run of begun) tellBegun(deps, run);
+    for (const run of begun) announceStarted(deps, run);
   });
   return due.length;
 }
 
-/** The event's row goes with the runs that it starts: all of them, or none yet. */
+/** Deletes the event's row in the transaction that starts all of its runs. */
 async function startListeners(
   deps: Deps,
   sql: Sql,
   { id, workspaceId }: Pick<Event, 'id' | 'workspaceId'>,
 ): Promise<readonly BegunRun[]> {
-  // The workspace first, as whoever deletes it: the two never wait for each other.
+  // Locks the workspace first, in the same order as its deletion, to avoid a deadlock.
   const workspace = await lockWorkspace(sql, workspaceId);
   const [event] = await sql.query<Event>(
     `DELETE FROM raised_event WHERE id = (SELECT id FROM raised_event WHERE id = $1 FOR UPDATE SKIP LOCKED)
@@ -77,14 +77,14 @@ async function startListener(deps: Deps, sql: Sql, listener: Listener): Promise<
     await noteDelivery(sql, { ...place, outcome: 'loop', detail });
     return null;
   }
-  // What one flow refuses, half written, is nothing to the others.
+  // A flow that refuses the event rolls back its own writes only.
   await sql.query('SAVEPOINT listener');
   try {
-    return (await take(deps, sql, arrival)).begun;
+    return (await acceptDelivery(deps, sql, arrival)).begun;
   } catch (error) {
     if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error;
     await sql.query('ROLLBACK TO SAVEPOINT listener');
-    await noteRefused(sql, arrival, error);
+    await recordRefusedDelivery(sql, arrival, error);
     return null;
   }
 }
@@ -101,7 +101,7 @@ function arrivalOf(deps: Deps, { workspace, event, flow }: Listener, settings: T
     flow,
     input: event.body,
     trigger: { kind: 'event', at, event: event.kind, chain, headers: {}, query: {} },
-    // Each event is one by its row; a key says which others are the same, or under `debounce` belong together.
+    // The dedupe key identifies duplicates, or groups a burst under `debounce`.
     deliveryId: debounced ? null : key,
     burstKey: debounced ? key : null,
     address: null,

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../shared/json.js';
 
-/** A credential of the sender's in a header: `filter` may look at it, and it is kept nowhere. */
+/** Names of headers and query parameters with credentials: `filter` may read them, and they are never stored. */
 const SECRET_NAME = /authorization|(^|[_-])auth([_-]|$)|cookie|token|secret|password|credential|api.?key|signature/i;
 
 export interface Arrived {
@@ -10,11 +10,11 @@ export interface Arrived {
 }
 
 /**
- * What conditions read as `trigger`: header names in lower case with `_`, and never the hook's own token, which proxies
- * repeat in headers that tell the address they were asked for.
+ * The data that conditions read as `trigger`: header names in lower case with `_`, without the hook's own token, which
+ * proxies repeat in headers with the requested URL.
  */
 export function triggerData(kind: string, { headers, query }: Arrived, at: number): JsonObject {
-  const { token = '', ...rest } = query;
+  const { token = '', ...parameters } = query;
   const hide = (value: string): string => (token === '' ? value : value.replaceAll(token, '…'));
   const shown = (values: Readonly<Record<string, string>>, named: (name: string) => string = (name) => name) =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [named(name), hide(value)]));
@@ -22,11 +22,11 @@ export function triggerData(kind: string, { headers, query }: Arrived, at: numbe
     kind,
     at: new Date(at).toISOString(),
     headers: shown(headers, (name) => name.replaceAll('-', '_')),
-    query: shown(rest),
+    query: shown(parameters),
   };
 }
 
-/** As `triggerData` gave it, without what opens doors: this is what a run keeps and every viewer may read. */
+/** The trigger data without credentials, as the run stores it and every viewer may read it. */
 export function withoutCredentials(trigger: JsonObject): JsonObject {
   const clean = (values: unknown) =>
     Object.fromEntries(Object.entries((values ?? {}) as JsonObject).filter(([name]) => !SECRET_NAME.test(name)));

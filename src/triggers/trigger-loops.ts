@@ -10,11 +10,11 @@ const SWEEP_DELIVERIES_EVERY_MS = 60_000;
 const SWEEP_AT_MOST_MS = 5_000;
 
 export interface TriggerLoops {
-  /** Ends the loops; resolves when none is at work. */
+  /** Ends the loops; resolves when none of them is active. */
   close(): Promise<void>;
 }
 
-/** What starts flows without anybody who calls, beside each worker: bursts that are quiet and events that were raised; and what lists do not show any more goes. */
+/** The loops beside each worker that start runs of quiet bursts and raised events, and delete old deliveries. */
 export function startTriggerLoops(deps: Deps): TriggerLoops {
   const loops = [
     repeat(deps.log, { name: 'bursts', everyMs: SWEEP_BURSTS_EVERY_MS, atLeastMs: SWEEP_AT_MOST_MS }, () =>

@@ -11,30 +11,34 @@ import { reporter } from './check/report.js';
 import { compileWorkspace } from './compile/compile-workspace.js';
 import { notifyUrls } from './compile/notify-urls.js';
 import { inOrder } from './in-order.js';
+import { EMPTY_LIBRARY, type ParsedLibrary } from './library.js';
 import type { CheckContext, Checked, Issue, SourceFile } from './model.js';
 import { placeOf } from './parse/place.js';
 import type { ReadFile } from './parse/read-file.js';
 import { Reader } from './parse/read-once.js';
 import { type Catalog, catalogOf, LIBRARY } from './resolve/catalog.js';
-import { EMPTY_SHELF, type Shelf } from './shelf.js';
 
 /**
  * Reads a whole tree and reports every fault of it at once, sorted by path, line and column; compiles it when there
- * is no error. Never throws. `shelf` is the account's library; its own faults are not this tree's to report.
+ * is not an error. Never throws. `library` is the account's library, whose own faults are not reported for this tree.
  */
-export function checkTree(tree: readonly SourceFile[], context: CheckContext, shelf: Shelf = EMPTY_SHELF): Checked {
+export function checkTree(
+  tree: readonly SourceFile[],
+  context: CheckContext,
+  library: ParsedLibrary = EMPTY_LIBRARY,
+): Checked {
   const files = [...tree].sort((a, b) => (a.path < b.path ? -1 : 1));
   const issues = checkPaths(files);
-  // Beyond the limits nothing is read: that is what they are for.
+  // Beyond the limits nothing is read.
   if (issues.some(({ code }) => code === 'tree/too-large'))
     return { workspace: null, issues: issues.sort(inOrder), urls: [] };
   reader.next();
   const refused = new Set(issues.filter(({ severity }) => severity === 'error').map(({ path }) => path));
   const read = files.filter(({ path }) => !refused.has(path)).flatMap((file) => readTreeFile(file, issues));
   for (const file of read) for (const issue of file.issues) issues.push(issue);
-  // What a tree keeps under library/ is its own affair, and never the account's.
+  // Files under library/ of a tree belong to the tree, not to the account's library.
   const own = files.filter(({ path }) => !path.startsWith(LIBRARY));
-  const catalog = catalogOf([...own, ...shelf.files], [...read, ...shelf.read].sort(byPath));
+  const catalog = catalogOf([...own, ...library.files], [...read, ...library.read].sort(byPath));
   for (const issue of checkReferences(catalog, context)) issues.push(issue);
   issues.sort(inOrder);
   const sound = issues.every(({ severity }) => severity !== 'error');
@@ -43,13 +47,13 @@ export function checkTree(tree: readonly SourceFile[], context: CheckContext, sh
 
 const reader = new Reader();
 
-/** Files that nothing reads may hold any bytes. */
+/** Files that are not read may hold any bytes. */
 function readTreeFile(file: SourceFile, issues: Issue[]): ReadFile[] {
   const place = placeOf(file.path);
   if (place.kind === 'other') return [];
   const read = reader.read(file, place);
   if (read) return [read];
-  const message = 'The file is no UTF-8 text.';
+  const message = 'The file is not UTF-8 text.';
   issues.push({
     path: file.path,
     line: 1,

@@ -1,9 +1,9 @@
 import type { JobInput, JobName, JobOutput } from './jobs.js';
+import type { CheckedLibrary } from './library.js';
 import type { CheckContext, Checked, SourceFile } from './model.js';
-import type { CheckedShelf } from './shelf.js';
 
 /** Jobs that are asked for by their name. */
-export type OtherJob = Exclude<JobName, 'check' | 'check-shelf' | 'take-shelf'>;
+export type OtherJob = Exclude<JobName, 'check' | 'check-library' | 'load-library'>;
 
 /** An account's library as checks need it, its paths without `library/` in front. `key` is another when its files are. */
 export interface SharedFiles {
@@ -14,8 +14,8 @@ export interface SharedFiles {
 /** Reads users' text. The real one works in a worker thread and never hangs: over its limits a text costs itself a refusal. */
 export interface Checker {
   check(files: readonly SourceFile[], context: CheckContext, library?: SharedFiles): Promise<Checked>;
-  /** Reads an account's library by itself. */
-  checkShelf(files: readonly SourceFile[]): Promise<CheckedShelf>;
+  /** Checks an account's library alone. */
+  checkLibrary(files: readonly SourceFile[]): Promise<CheckedLibrary>;
   /** Refuses `refused` a text that takes too long or too much memory. */
   work<K extends OtherJob>(name: K, input: JobInput<K>): Promise<JobOutput<K>>;
   close(): Promise<void>;

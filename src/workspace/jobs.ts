@@ -6,30 +6,30 @@ import { type AddedCase, addCase, type NewCase } from './edit/add-case.js';
 import { changeFlow, type FlowChange } from './edit/change-flow.js';
 import { setKeys } from './edit/set-keys.js';
 import type { Edited } from './edit/splice.js';
+import { type CheckedLibrary, checkLibrary, EMPTY_LIBRARY, type ParsedLibrary, parseLibrary } from './library.js';
 import type { CheckContext, Checked, SourceFile } from './model.js';
 import { type DocumentRead, readTree } from './openapi/index.js';
 import { type FlowText, readFlowText } from './read-flow-text.js';
-import { type CheckedShelf, checkShelf, EMPTY_SHELF, readShelf, type Shelf } from './shelf.js';
 
 export interface TreeToCheck {
   readonly files: readonly SourceFile[];
   readonly context: CheckContext;
-  /** The key of a library that was taken before; empty for none. */
-  readonly shelf: string;
+  /** The key of a library that was loaded before; empty for none. */
+  readonly library: string;
 }
 
-/** As many libraries stay read: both sides count the same uses of them. */
-export const SHELVES = 3;
-const shelves = new Lru<string, Shelf>(SHELVES);
+/** How many libraries stay loaded. Both sides count the same uses, so they evict the same ones. */
+export const MAX_LIBRARIES = 3;
+const libraries = new Lru<string, ParsedLibrary>(MAX_LIBRARIES);
 
-/** All that reads users' text at length, and so is done off the event loop: what goes in and out is plain data. */
+/** Work on long user text, which runs off the event loop: input and output are plain data. */
 export const JOBS = {
-  check: ({ files, context, shelf }: TreeToCheck): Checked => checkTree(files, context, takenShelf(shelf)),
-  'take-shelf': ({ key, files }: SharedFiles): true => {
-    shelves.set(key, readShelf(files));
+  check: ({ files, context, library }: TreeToCheck): Checked => checkTree(files, context, loadedLibrary(library)),
+  'load-library': ({ key, files }: SharedFiles): true => {
+    libraries.set(key, parseLibrary(files));
     return true;
   },
-  'check-shelf': ({ files }: { readonly files: readonly SourceFile[] }): CheckedShelf => checkShelf(files),
+  'check-library': ({ files }: { readonly files: readonly SourceFile[] }): CheckedLibrary => checkLibrary(files),
   'read-flow': ({ text }: { readonly text: string }): FlowText | null => readFlowText(text),
   'change-flow': ({ text, change }: { readonly text: string; readonly change: FlowChange }): Edited =>
     changeFlow(text, change),
@@ -40,10 +40,10 @@ export const JOBS = {
   'read-tree': ({ text }: { readonly text: string }): DocumentRead => readTree(text),
 } as const;
 
-function takenShelf(key: string): Shelf {
-  const shelf = key === '' ? EMPTY_SHELF : shelves.get(key);
-  if (!shelf) throw new Error(`the library ${key} was never taken`);
-  return shelf;
+function loadedLibrary(key: string): ParsedLibrary {
+  const library = key === '' ? EMPTY_LIBRARY : libraries.get(key);
+  if (!library) throw new Error(`the library ${key} was never loaded`);
+  return library;
 }
 
 export type JobName = keyof typeof JOBS;

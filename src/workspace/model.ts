@@ -9,7 +9,7 @@ import type { Assertion } from './assertions/assertion.js';
 export interface SourceFile {
   readonly path: string;
   readonly content: Uint8Array;
-  /** What git says that the entry is, when it is no plain file: refused, whatever it holds. */
+  /** The git type of an entry that is not a regular file; such entries are refused. */
   readonly link?: 'symlink' | 'submodule';
 }
 
@@ -319,7 +319,7 @@ export interface UrlPlace extends Pick<Issue, 'path' | 'line' | 'column' | 'code
 export interface CheckContext {
   /** Paths under memory/ state/ storage/ files/ outputs/ that exist outside the tree. */
   readonly livePaths: readonly string[];
-  /** Names of secrets in reach; null when nobody can say, which silences `ref/secret`. */
+  /** Names of secrets in reach; null when unknown, which disables `ref/secret`. */
   readonly secrets: readonly string[] | null;
   /** Hosts that the operator opened: secrets may go there over plain http. */
   readonly openHosts?: readonly { readonly host: string; readonly port: number | null }[];

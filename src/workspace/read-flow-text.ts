@@ -1,4 +1,4 @@
-import { groupsOf, instructionOf, mapFlow, saidBy } from './edit/flow-map.js';
+import { contentOf, groupsOf, instructionOf, mapFlow } from './edit/flow-map.js';
 
 /** A step as its file says it, for those who edit it. */
 export interface FlowTextStep {
@@ -25,7 +25,7 @@ export function readFlowText(raw: string): FlowText | null {
   const map = mapFlow(text);
   if (!map) return null;
   const steps = map.steps.map((step) => {
-    const { options, schemas } = saidBy(text, step);
+    const { options, schemas } = contentOf(text, step);
     const instruction = instructionOf(text, step);
     return { n: step.n, line: lineOf(text, step.start), options, instruction, schemas };
   });

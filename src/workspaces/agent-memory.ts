@@ -7,8 +7,8 @@ interface Write {
 }
 
 /**
- * Which of a new revision's files are memory that an agent wrote: a person's edit or move of it leaves it the agent's, and
- * the first deploy or push that mentions it ends that.
+ * The files of a new revision that count as an agent's memory. A person's edit or move keeps the mark; the first deploy
+ * or push that mentions the file removes it.
  */
 export function agentMemoryOf(
   { source, memory }: Pick<LiveTree, 'source' | 'memory'>,
@@ -31,7 +31,7 @@ export function agentMemoryOf(
   }
 }
 
-/** The live files that a deploy of the whole tree leaves in place though it does not hold them. */
+/** The live memory files that stay although a deploy of the whole tree does not contain them. */
 export function keptMemory(
   { source, memory }: Pick<LiveTree, 'source' | 'memory'>,
   mentioned: ReadonlySet<string>,

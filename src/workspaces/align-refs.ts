@@ -17,14 +17,14 @@ import { loadPacks } from './packs.js';
 type Needs = Pick<Deps, 'db' | 'blobs' | 'config'>;
 
 /**
- * Points `main` at the live revision; nothing for a workspace that is gone, or has none. Call it at every touch of the repository: a crash
- * between the commit of a deploy and the move of its ref leaves the ref behind, and this is what heals it.
+ * Points `main` at the live revision. Does nothing for a deleted workspace, or without a revision. Call it at every
+ * access to the repository: it repairs a ref that a crash left behind after the commit of a deploy.
  */
 export async function alignMain(deps: Needs, workspaceId: string): Promise<void> {
   await deps.db.transaction(async (sql) => {
     const live = await lockLive(sql, workspaceId);
     if (!live || live.commit === null) return;
-    // Only under the lock: opening makes what is not there, and a delete may have just removed it.
+    // Only under the lock, since it creates a missing repository, which a delete may have just removed.
     const repository = await openRepository(deps.config.dataDir, workspaceId);
     if ((await readRef(repository, MAIN)) === live.commit) return;
     await ensureCommit(deps, sql, repository, { workspaceId, seq: live.seq, commit: live.commit });
@@ -33,8 +33,8 @@ export async function alignMain(deps: Needs, workspaceId: string): Promise<void>
 }
 
 /**
- * The repository as git is to see it: `main` at the live revision, the other refs as their rows say, agents' memory as history does, and no more. Null
- * for a workspace that is gone. A library's id does as well.
+ * Opens the repository and aligns its refs with the database: `main` with the live revision, other refs with their rows,
+ * the memory ref with history. Null for a deleted workspace. Works for a library's id too.
  */
 export async function alignRefs(deps: Needs, workspaceId: string): Promise<Repository | null> {
   const memory = await alignMemory(deps, workspaceId);
@@ -52,7 +52,7 @@ export async function alignRefs(deps: Needs, workspaceId: string): Promise<Repos
     const known = await knownObjects(repository, [...wanted.values()]);
     if ([...wanted.values()].some((oid) => !known.has(oid))) await loadPacks(deps, sql, repository, workspaceId);
     await setRefs(repository, wanted).catch(async (error: unknown) => {
-      // Another process may have done the very same in between.
+      // Another process may have made the same update in the meantime.
       if (!isSame(await listRefs(repository), wanted)) throw error;
     });
     return repository;
@@ -64,15 +64,15 @@ function isSame(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>):
 }
 
 /**
- * What is live, under a share lock, so that no deploy can swap the pointer between the look at it and the move of the
- * ref. Undefined when there is no such workspace; `commit` is null when nothing was ever deployed.
+ * Reads the live revision under a share lock, so that no deploy can change it before the ref is moved. Undefined when
+ * the workspace does not exist; `commit` is null before the first deploy.
  */
 async function lockLive(
   sql: Sql,
   id: string,
 ): Promise<{ readonly seq: number; readonly commit: string | null } | undefined> {
   const library = id.startsWith('library.');
-  // A statement of its own: the one that waited for the lock does not see the revision it waited for.
+  // A separate statement: the one that waited for the lock has an older snapshot.
   await sql.query({
     name: `lock-live-${library}`,
     text: library

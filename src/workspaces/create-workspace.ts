@@ -1,4 +1,4 @@
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { removeRepository } from '../git/index.js';
@@ -7,10 +7,10 @@ import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import type { SourceFile, Workspace } from '../workspace/model.js';
 import { alignMain } from './align-refs.js';
+import { lockLibrary } from './library-tree.js';
 import { readLiveTree } from './live-tree.js';
 import { type PreparedTree, prepareTree, readInReach } from './prepare-tree.js';
 import { readWorkspace, type WorkspaceSummary } from './read-workspace.js';
-import { lockShelf } from './shelf.js';
 import { readTemplate, type Template } from './templates.js';
 import { writeRevision } from './write-revision.js';
 
@@ -19,13 +19,13 @@ export interface CreateWorkspaceInput {
   /** `blank` when neither this, `demo` nor `files` is given. */
   readonly template?: Template | undefined;
   readonly demo?: boolean | undefined;
-  /** Laid over the template's. */
+  /** Added to the template's files, replacing those with the same path. */
   readonly files?: readonly SourceFile[] | undefined;
-  /** Keeps the answer with what was done. */
-  readonly once?: Once | undefined;
+  /** Stores the answer for the Idempotency-Key, in the same transaction. */
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
-/** A new workspace with its first revision; nothing of it stays when the files are refused. */
+/** Creates a workspace with its first revision. Creates nothing when the files are refused. */
 export async function createWorkspace(
   deps: Deps,
   caller: Caller,
@@ -33,7 +33,7 @@ export async function createWorkspace(
 ): Promise<WorkspaceSummary> {
   checkWorkspaceName(input.name);
   if (caller.workspaces !== null) {
-    throw new Refusal('forbidden', 'you are narrowed to some workspaces, and a new one would be none of them', {
+    throw new Refusal('forbidden', 'your access is limited to some workspaces, and a new one would not be among them', {
       need: 'every workspace',
     });
   }
@@ -42,7 +42,7 @@ export async function createWorkspace(
   const id = newId(deps.clock.now());
   try {
     await deps.db.transaction(async (sql) => {
-      const isOld = (await lockShelf(sql, caller.tenant, 'share')) !== draft.librarySeq;
+      const isOld = (await lockLibrary(sql, caller.tenant, 'share')) !== draft.librarySeq;
       const prepared = isOld ? await prepareSound(deps, sql, { caller, files }) : draft;
       await insertWorkspace(sql, { id, tenant: caller.tenant, name: input.name });
       await writeRevision(deps, sql, {
@@ -56,14 +56,15 @@ export async function createWorkspace(
         message: `Create ${input.name}`,
       });
       await audit(sql, caller, 'workspace.create', input.name);
-      if (input.once) await input.once(sql, await readWorkspace({ db: sql }, caller, { workspace: input.name }));
+      if (input.recordAnswer)
+        await input.recordAnswer(sql, await readWorkspace({ db: sql }, caller, { workspace: input.name }));
     });
   } catch (error) {
     await removeRepository(deps.config.dataDir, id);
     throw error;
   }
   await alignMain(deps, id).catch((error: unknown) =>
-    deps.log.warn({ workspaceId: id, err: error }, 'the ref of a new workspace could not be set yet'),
+    deps.log.warn({ workspaceId: id, err: error }, 'failed to set the ref of a new workspace, will retry'),
   );
   return readWorkspace(deps, caller, { workspace: input.name });
 }
@@ -80,7 +81,7 @@ async function prepareSound(
   return prepared as Sound;
 }
 
-/** Names are lower-case words joined by single hyphens; previews keep theirs to themselves. */
+/** Names are lower-case words joined by single hyphens. Names of previews are reserved. */
 export function checkWorkspaceName(name: string): void {
   if (name === '_library' || name.includes('-preview-')) {
     throw new Refusal('refused', `the name ${name} is reserved; choose one without "-preview-"`, {

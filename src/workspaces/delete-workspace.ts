@@ -11,13 +11,13 @@ import { requireNoPreview } from './of-preview.js';
 export interface DeletedWorkspace {
   readonly ok: true;
   readonly name: string;
-  /** Runs that were live, and are stopped by this. */
+  /** The number of live runs that the deletion stops. */
   readonly stopped: number;
 }
 
 /**
- * Deletes a workspace and all that is in it. Over live runs only with `force`: then their rows go, which stops what
- * works on them within a second, and Temporal is told by the outbox.
+ * Deletes a workspace with all its data. With live runs only if `force` is set: without their rows the workers stop
+ * within a second, and the outbox cancels their workflows.
  */
 export async function deleteWorkspace(
   deps: Deps,
@@ -38,7 +38,7 @@ export async function deleteWorkspace(
   return { ok: true, name: deleted.name, stopped: deleted.stopped };
 }
 
-/** How many runs are live in the workspace and its previews. Refuses `conflict` when there are some, unless forced. */
+/** Counts the live runs of the workspace and its previews. Refuses `conflict` when there are any, unless forced. */
 async function countLive(sql: Sql, ids: readonly string[], force: boolean): Promise<number> {
   let total = 0;
   for (const id of ids) {

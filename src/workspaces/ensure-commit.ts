@@ -25,15 +25,14 @@ interface Wanted {
 }
 
 /**
- * The name of a file that is in a repository while it is being filled. Without it, a commit that is there has all
- * before it; packs bring commits whose parents are still to be written. It holds up to which revision all is there.
+ * A marker file in a repository that is being restored. It contains the number of the last complete revision. Without
+ * the marker, an existing commit has all its ancestors; during a restore, packs contain commits without their parents.
  */
 const FILLING = 'filling';
 
 /**
- * Sees to it that the repository holds this revision's commit and all before it. Postgres is the truth: a repository
- * that was lost, or is another machine's, is made again from packs for what came by git, and object for object from the
- * rows for all else.
+ * Ensures that the repository has this revision's commit and its ancestors. Postgres is the source of truth: a lost
+ * repository, or one on another machine, is restored from packs for pushes and from the rows for all other revisions.
  */
 export async function ensureCommit(
   deps: Pick<Deps, 'blobs'>,
@@ -56,7 +55,7 @@ async function readFilling({ gitdir }: Repository): Promise<number | null> {
   return /^\d{1,9}$/.test(text) ? Number(text) : 0;
 }
 
-/** The newest revision before this one whose commit is there; 0 is none. */
+/** The newest earlier revision whose commit exists; 0 for none. */
 async function lastWhole(sql: Sql, repository: Repository, { workspaceId, seq }: Wanted): Promise<number> {
   for (let at = seq - 1; at > 0; at -= 1) {
     const commit = await commitOf(sql, workspaceId, at);
@@ -102,7 +101,7 @@ interface Rewrite {
   readonly workspaceId: string;
   readonly row: RevisionRow;
   readonly parent: string | null;
-  /** Blobs that an earlier revision of this filling brought. */
+  /** Blobs that this restore has written for earlier revisions. */
   readonly written: Set<string>;
 }
 

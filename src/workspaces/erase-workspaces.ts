@@ -5,7 +5,7 @@ import { failpoint } from '../shared/failpoint.js';
 import { freeBlobs } from '../storage/index.js';
 import { RUN_TABLES } from './run-tables.js';
 
-/** What hangs on a run, and what on the workspace; usage and audit are the account's, and stay. */
+/** The tables of a run and of a workspace. Usage and audit belong to the account and stay. */
 const OF_RUN = [...RUN_TABLES, 'outbox'];
 const OF_WORKSPACE = [
   'slot',
@@ -35,17 +35,17 @@ const OF_WORKSPACE = [
   'mirror',
 ];
 
-/** What has to be done outside the database, once the rows are gone for good. */
+/** What must be removed outside the database after the commit. */
 export interface Erased {
   readonly ids: readonly string[];
-  /** Produced files' blobs that nothing refers to any more. */
+  /** Blobs of produced files without a reference. */
   readonly orphans: readonly string[];
 }
 
-/** Deletes all rows of these workspaces, which the caller has locked, and stops what is live there. */
+/** Deletes all rows of these workspaces, which the caller has locked, and stops their live runs. */
 export async function eraseWorkspaces(sql: Sql, ids: readonly string[]): Promise<Erased> {
   const open = await lockLive(sql, ids);
-  // What was called and is cut off here counts for the account, and holds nothing of its month any more.
+  // Books interrupted calls to the account and ends their reservations of the month.
   await sql.query('SELECT book_lost($1, NULL, NULL)', [open.map(({ id }) => id)]);
   const produced = await sql.query<{ sha: string }>(
     `SELECT sha FROM storage_entry WHERE workspace_id = ANY($1)
@@ -84,7 +84,7 @@ async function lockLive(sql: Sql, ids: readonly string[]): Promise<readonly { re
   return sql.query<{ id: string }>(`${live} ORDER BY id FOR UPDATE`, [ids]);
 }
 
-/** Ends its evals: a judge that is asked is given up, and holds nothing of a month any more. */
+/** Cancels the running evals and releases the reservations of their judges. */
 async function endEvals(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.query(
     `INSERT INTO outbox (run_id, kind) SELECT id, 'cancel' FROM eval_run WHERE workspace_id = ANY($1) AND finished_at IS NULL`,
@@ -97,7 +97,7 @@ async function endEvals(sql: Sql, ids: readonly string[]): Promise<void> {
   );
 }
 
-/** What the budgets of its runs, and its months, have counted. */
+/** Deletes the counters of the runs' budgets and of the workspace's months. */
 async function deleteSpent(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.query(
     `DELETE FROM spent WHERE (key LIKE 'run/%' AND split_part(key, '/', 2) IN (SELECT id FROM run WHERE workspace_id = ANY($1)))
@@ -107,7 +107,7 @@ async function deleteSpent(sql: Sql, ids: readonly string[]): Promise<void> {
   );
 }
 
-/** What a preview has used stays with its source, from whose month it was: to delete a branch gives no money back. */
+/** Moves a preview's usage to its source, whose budget it counted towards, so that deleting a branch gives no money back. */
 async function leaveUsage(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.query(
     `UPDATE usage u SET workspace_id = w.preview_of FROM workspace w
@@ -116,9 +116,9 @@ async function leaveUsage(sql: Sql, ids: readonly string[]): Promise<void> {
   );
 }
 
-/** A later workspace of the same name is another one: who saw this one does not see that one. */
+/** Removes the names from the scopes of members and invites, so that they do not apply to a later workspace of that name. */
 async function forgetNames(sql: Sql, ids: readonly string[]): Promise<void> {
-  // Invites first: one that is being accepted is waited for, and then its member is there to be seen.
+  // Invites first: this waits for an invite that is being accepted, whose member is then visible to the second update.
   for (const table of ['invite', 'member']) {
     await sql.query(
       `WITH gone AS (SELECT tenant_id, array_agg(name) AS names FROM workspace WHERE id = ANY($1) GROUP BY tenant_id)
@@ -129,20 +129,20 @@ async function forgetNames(sql: Sql, ids: readonly string[]): Promise<void> {
   }
 }
 
-/** After the commit: their repositories and blobs. What cannot be removed is logged, and in nobody's way. */
+/** After the commit: removes the repositories and blobs. Logs a failure and continues, since leftovers are harmless. */
 export async function clearErased(deps: Deps, { ids, orphans }: Erased): Promise<void> {
   failpoint('rows-erased');
   for (const id of ids) {
     await removeRepository(deps.config.dataDir, id).catch((error: unknown) =>
-      deps.log.warn({ workspaceId: id, err: error }, 'a repository could not be removed'),
+      deps.log.warn({ workspaceId: id, err: error }, 'failed to remove a repository'),
     );
   }
   await freeBlobs(deps, orphans).catch((error: unknown) =>
-    deps.log.warn({ err: error }, 'the blobs of a deleted workspace are left to the sweep'),
+    deps.log.warn({ err: error }, 'failed to free the blobs of a deleted workspace, left to the sweep'),
   );
 }
 
-/** Which of these ids no workspace and no library has: of ones that were deleted, or never came to be. */
+/** The ids among these that belong to no workspace and no library. */
 export async function findGone(sql: Sql, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await sql.query<{ id: string }>({
     name: 'find-gone',

@@ -13,8 +13,8 @@ const COLUMNS = 'id, tenant_id AS "tenantId", name, live_seq AS "liveSeq"';
 const LOCKS = { none: '', share: ' FOR SHARE', update: ' FOR UPDATE' } as const;
 
 /**
- * The caller's workspace of this name. A foreign one, a missing one and one outside the caller's scope
- * refuse alike. Deploys and deletes lock it `update`, starting a run locks it `share`.
+ * The caller's workspace of this name. Refuses `not_found` alike for another account's workspace, a missing one and one
+ * outside the caller's scope. Deploys and deletes lock it `update`, starting a run locks it `share`.
  */
 export async function findWorkspace(
   sql: Sql,
@@ -32,7 +32,7 @@ export async function findWorkspace(
   return row;
 }
 
-/** The workspace with this id, whatever it is called by now, locked as a start locks it; null when it is gone. */
+/** The workspace with this id under its current name, with the lock of a start; null when it was deleted. */
 export async function lockWorkspace(sql: Sql, id: string): Promise<WorkspaceRow | null> {
   const [row] = await sql.query<WorkspaceRow>({
     name: 'lock-workspace',

@@ -1,8 +1,8 @@
 const tails = new Map<string, Promise<unknown>>();
 
 /**
- * Runs the writers of one workspace one after the other within this process. The row lock is what makes them exact;
- * this only keeps a burst of them from holding every database connection while they wait for it.
+ * Runs the writers of one workspace one after the other within this process. The row lock ensures correctness; this only
+ * keeps waiting writers from holding all database connections.
  */
 export async function inTurn<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
   const before = tails.get(workspaceId) ?? Promise.resolve();

@@ -5,6 +5,15 @@ export { deleteWorkspace } from './delete-workspace.js';
 export { clearErased, type Erased, eraseWorkspaces, findGone } from './erase-workspaces.js';
 export { findWorkspace, lockWorkspace, type WorkspaceRow } from './find-workspace.js';
 export { inTurn } from './in-turn.js';
+export {
+  ACCOUNT_FILE,
+  type LibraryIndex,
+  type LiveLibrary,
+  type LiveShared,
+  libraryId,
+  lockLibrary,
+  readLiveLibrary,
+} from './library-tree.js';
 export { type LiveRun, liveRuns } from './live-runs.js';
 export { type LiveTree, readLiveCommit, readLiveTree, treeAfter, visibleTree } from './live-tree.js';
 export {
@@ -18,7 +27,7 @@ export {
 } from './manifest.js';
 export { MEMORY_REF } from './memory-ref.js';
 export { readPreview, requireNoPreview } from './of-preview.js';
-export { dropPack, keepPack, noteLoaded, type StoredPack, sweepPacks, takePack } from './packs.js';
+export { dropPack, linkPack, recordLoadedPack, type StoredPack, storePack, sweepPacks } from './packs.js';
 export { type LivePlan, livePlan, loadPlan, pinnedPlan } from './plans.js';
 export { type InReach, type PreparedFile, type PreparedTree, prepareTree, readInReach } from './prepare-tree.js';
 export { freePreviewName, previewNames } from './preview-name.js';
@@ -31,15 +40,6 @@ export { refusedTree } from './refused-tree.js';
 export { listRunFiles, type RunView, readRunBlobs, readRunFile } from './run-files.js';
 export { type IndexEntry, listIndexed } from './run-index.js';
 export { RUN_TABLES } from './run-tables.js';
-export {
-  ACCOUNT_FILE,
-  type LiveShared,
-  type LiveShelf,
-  libraryId,
-  lockShelf,
-  readLiveShelf,
-  type ShelfIndex,
-} from './shelf.js';
 export { type OnStale, StalePlan } from './stale-plan.js';
 export { digestPlan, storePlan, storePlans } from './store-plan.js';
 export { markPrograms, type ReadyCommit, storeRevision } from './store-revision.js';

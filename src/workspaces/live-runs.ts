@@ -6,12 +6,12 @@ export interface LiveRun {
   readonly status: string;
 }
 
-/** As many as an answer names; the count is exact. */
+/** How many runs an answer names; the count is exact. */
 const NAMED = 50;
 
 /**
- * The runs that a deploy or a delete would disturb: not ended, no evals, no children of other runs. Exact under
- * the workspace's row lock, since starting a run takes that row's share lock first.
+ * The live runs that a deploy or a delete would disturb, without evals and child runs. Exact under the workspace's row
+ * lock, since starting a run takes that row's share lock first.
  */
 export async function liveRuns(sql: Sql, workspaceId: string): Promise<{ count: number; runs: readonly LiveRun[] }> {
   const rows = await sql.query<LiveRun & { readonly count: bigint }>({

@@ -2,21 +2,21 @@ import type { Sql } from '../db/contract.js';
 import { Lru } from '../shared/lru.js';
 import { type ManifestEntry, parseManifest, type RevisionIndex, type Tree } from './manifest.js';
 
-/** What is live now, as one statement said: never half of one revision and half of another. */
+/** The live state, read in one statement, so that it is from one revision. */
 export interface LiveTree {
-  /** 0 when nothing was ever deployed; then the rest is empty. */
+  /** 0 before the first deploy; then all other fields are empty. */
   readonly seq: number;
   readonly revision: string | null;
   readonly gitCommit: string | null;
   /** The revision's files. */
   readonly source: Tree;
-  /** Memory files as agents left them; each stands over the revision's file of its path. */
+  /** Memory files that agents wrote. Each replaces the revision's file of its path. */
   readonly memory: Tree;
   readonly index: RevisionIndex | null;
 }
 
 interface Row extends Pick<LiveTree, 'seq' | 'revision' | 'gitCommit'> {
-  /** The transaction that wrote the revision: one that was rolled back leaves its number to another. */
+  /** The transaction that wrote the revision: after a rollback another revision gets the same number. */
   readonly writer: string | null;
   readonly memory: readonly {
     readonly path: string;
@@ -35,7 +35,7 @@ const READ_LIVE = `
 
 type Contents = Pick<LiveTree, 'source' | 'index'>;
 
-/** A revision never changes. Of 2,000 files it takes as long to read as all else of an edit together. */
+/** Revisions are immutable. Reading one of 2,000 files takes as long as the rest of an edit. */
 const contents = new Lru<string, Contents>(8);
 
 export async function readLiveTree(sql: Sql, workspaceId: string): Promise<LiveTree> {
@@ -64,7 +64,7 @@ async function readContents(sql: Sql, workspaceId: string, { seq, writer }: Row)
   return row ? contents.set(key, { source: parseManifest(row.manifest), index: row.index }) : null;
 }
 
-/** The commit of what is live; null when nothing was ever deployed. */
+/** The commit of the live revision; null before the first deploy. */
 export async function readLiveCommit(sql: Sql, workspaceId: string): Promise<string | null> {
   const [row] = await sql.query<{ commit: string }>({
     name: 'read-live-commit',
@@ -75,14 +75,14 @@ export async function readLiveCommit(sql: Sql, workspaceId: string): Promise<str
   return row?.commit ?? null;
 }
 
-/** The tree as readers see it: the revision's files under the agents' memory. */
+/** The tree as readers see it: the revision's files, overlaid with the agents' memory. */
 export function visibleTree({ source, memory }: Pick<LiveTree, 'source' | 'memory'>): Map<string, ManifestEntry> {
   return new Map([...source, ...memory]);
 }
 
 /**
- * What readers will see once these files are live: an agent's memory that the change does not mention stays, and stands
- * over them.
+ * The tree that readers see once these files are live: agents' memory that the change does not mention stays, and
+ * replaces the files of the same paths.
  */
 export function treeAfter<T extends { readonly sha: string }>(
   live: Pick<LiveTree, 'memory'>,

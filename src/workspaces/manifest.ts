@@ -9,7 +9,7 @@ export interface ManifestEntry {
   readonly sha: string;
   readonly size: number;
   readonly by: Writer;
-  /** Marked as a program, by a push. */
+  /** Marked as executable, by a push. */
   readonly executable?: true;
   /** Memory that an agent wrote and a person edited since; no deploy or push has mentioned it yet. */
   readonly fromAgent?: true;
@@ -20,7 +20,7 @@ export interface ManifestEntry {
 /** A source tree by path. A Map, since `__proto__` is a path like any other. */
 export type Tree = ReadonlyMap<string, ManifestEntry>;
 
-/** What readers ask of a revision often, read off the tree once when it was deployed. */
+/** Data that readers often need of a revision, computed once at its deploy. */
 export interface RevisionIndex extends Omit<Workspace, 'plans'> {
   readonly warnings: readonly Issue[];
 }
@@ -31,7 +31,7 @@ export function parseManifest(manifest: unknown): Map<string, ManifestEntry> {
 }
 
 export interface TreeDiff {
-  /** First, as it is what a caller may not have meant. */
+  /** First, since the caller may not have intended it. */
   readonly removed: readonly string[];
   readonly added: readonly string[];
   readonly changed: readonly string[];
@@ -39,12 +39,12 @@ export interface TreeDiff {
 
 type Files = ReadonlyMap<string, MarkedFile>;
 
-/** By what the files hold alone. */
+/** Compares contents only. */
 export function diffTrees(before: Files, after: Files): TreeDiff {
   return diff(before, after, (old, file) => old.sha === file.sha);
 }
 
-/** By what the files hold, and by whether they are marked as programs: both sides must say so. */
+/** Compares contents and executable marks, which both sides must contain. */
 export function diffMarkedTrees(before: Files, after: Files): TreeDiff {
   return diff(before, after, (old, file) => old.sha === file.sha && !old.executable === !file.executable);
 }

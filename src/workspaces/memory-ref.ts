@@ -14,10 +14,10 @@ import {
 import type { Actor } from '../shared/roles.js';
 import { readBlobs } from './read-blobs.js';
 
-/** What agents wrote to memory, a commit a write: beside the branches, so that no clone has to merge it. */
+/** The ref with a commit for each memory write of an agent. It is not a branch, so that no clone has to merge it. */
 export const MEMORY_REF = 'refs/service/memory';
 
-/** Changes and bytes that one batch brings, and the batches of one touch: what is left comes with the next. */
+/** The limits of one batch, in changes and bytes, and the batches of one call. The next call appends the others. */
 const BATCH = 1_000;
 const BATCH_BYTES = 16 * 1024 * 1024;
 const BATCHES = 20;
@@ -34,13 +34,13 @@ interface ChangeRow {
 }
 
 /**
- * Brings the ref of agents' memory up to what history says, and answers its tip; null when no agent ever wrote. Its
- * commits follow from the rows alone, so a repository that was lost, or is another machine's, has the same ones again.
- * A file that somebody else writes or removes leaves the ref: the branch has it from then on.
+ * Updates the memory ref from history and returns its tip; null when no agent has written. The commits depend on the
+ * rows only, so a restored repository, or one on another machine, gets the same ones. A file that a person or a deploy
+ * writes or removes leaves the ref: from then on the branch has it.
  */
 export async function alignMemory(deps: Pick<Deps, 'db' | 'config'>, workspaceId: string): Promise<string | null> {
   if (!(await hasAgentWrites(deps.db, workspaceId))) return null;
-  // Not opened, which would make it: a workspace that is being deleted leaves no folder.
+  // Not `openRepository`, which would create a folder for a workspace that is being deleted.
   const repository = { gitdir: repositoryFolder(deps.config.dataDir, workspaceId) };
   let done = (await findPosition(deps.db, repository, workspaceId)).position;
   for (let batch = 0; batch < BATCHES; batch += 1) {
@@ -60,8 +60,9 @@ async function hasAgentWrites(sql: Sql, workspaceId: string): Promise<boolean> {
 }
 
 /**
- * One batch after that change; answers up to which one all is done, since not every change is a commit. A write has its number before it commits; under the lock of the workspace every write that has one has
- * ended, so that none comes in later before what was read.
+ * Appends one batch after that change, and returns the last change that is done, since not every change makes a commit.
+ * A write gets its number before it commits. Under the workspace's lock all writes with a number have ended, so no
+ * write with a smaller number can follow.
  */
 async function appendPending(
   { db, config }: Pick<Deps, 'db' | 'config'>,
@@ -86,13 +87,13 @@ const MARK = 'Change: ';
 
 interface Position {
   readonly tip: string | null;
-  /** The number of the change that the tip is of. */
+  /** The number of the change that made the tip. */
   readonly position: bigint;
-  /** There is a ref, and its commit is not there, or of no change: it is made anew. */
+  /** The ref exists, but its commit is missing or belongs to no change: the ref is created again. */
   readonly isLost: boolean;
 }
 
-/** How far the ref is: its newest commit names the change that it is of. */
+/** Finds the position of the ref by the change that its newest commit names. */
 async function findPosition(sql: Sql, repository: Repository, workspaceId: string): Promise<Position> {
   const tip = await readRef(repository, MEMORY_REF);
   if (tip === null) return { tip, position: 0n, isLost: false };
@@ -116,7 +117,7 @@ function readPending(sql: Sql, workspaceId: string, after: bigint): Promise<read
   });
 }
 
-/** The first of these changes, as many as fit into a batch, and one at least. */
+/** The first of these changes that fit into a batch, at least one. */
 async function fitting(sql: Sql, workspaceId: string, rows: readonly ChangeRow[]): Promise<readonly ChangeRow[]> {
   const sizes = await sql.query<{ sha: string; size: number }>({
     name: 'blob-sizes',
@@ -131,7 +132,7 @@ async function fitting(sql: Sql, workspaceId: string, rows: readonly ChangeRow[]
   });
 }
 
-/** The blobs that an agent's write brings. */
+/** The blobs of an agent's write. */
 function writtenBy({ via, files }: ChangeRow): string[] {
   return via === 'agent' ? files.flatMap(({ after }) => after ?? []) : [];
 }

@@ -6,7 +6,7 @@ interface Preview {
   readonly branch: string;
 }
 
-/** The workspace and the branch that a preview shows; null when it is none. */
+/** The workspace and the branch that a preview shows; null for any other workspace. */
 export async function readPreview(sql: Sql, workspaceId: string): Promise<Preview | null> {
   const [row] = await sql.query<Preview>({
     name: 'read-preview',
@@ -17,7 +17,7 @@ export async function readPreview(sql: Sql, workspaceId: string): Promise<Previe
   return row ?? null;
 }
 
-/** What may not be done to a preview itself, with what to do in its place. */
+/** What cannot be changed in a preview, and what to do instead. */
 const INSTEAD = {
   files: ({ of, branch }: Preview) => `its files are those of the branch ${branch} of ${of}: push to that branch`,
   name: ({ branch, of }: Preview) => `it has the name of the branch ${branch} of ${of}: rename that`,
@@ -27,7 +27,7 @@ const INSTEAD = {
   keys: ({ of }: Preview) => `its files are those of a branch of ${of}: a deploy key is for that workspace`,
 } as const;
 
-/** Refuses `conflict` for a preview: what it has comes from its branch, and from the workspace that it previews. */
+/** Refuses `conflict` for a preview, whose content comes from its branch and its source workspace. */
 export async function requireNoPreview(sql: Sql, workspaceId: string, what: keyof typeof INSTEAD): Promise<void> {
   const preview = await readPreview(sql, workspaceId);
   if (preview) throw new Refusal('conflict', `this is a preview, and ${INSTEAD[what](preview)}`, { code: 'preview' });

@@ -6,19 +6,19 @@ import { type KeptPack, loadPack, type Repository } from '../git/index.js';
 import { newId } from '../shared/ids.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
 import { StorageUnavailable } from '../shared/storage-unavailable.js';
-import { freeBlobs, holding } from '../storage/index.js';
+import { freeBlobs, lockBlobSql } from '../storage/index.js';
 
-/** A pack in the object store, with its row; nothing refers to it until `takePack`. */
+/** A pack in the object store, with its row; nothing refers to it until `linkPack`. */
 export interface StoredPack {
   readonly id: string;
   readonly sha: string;
 }
 
 /**
- * Keeps a pack in the object store, where every process finds it. Its row comes first, so that a crash leaves nothing
- * that the sweep does not know of.
+ * Stores a pack in the object store, where every process finds it. The row is written first, so that the sweep can find
+ * the pack after a crash.
  */
-export async function keepPack(
+export async function storePack(
   deps: Pick<Deps, 'db' | 'blobs'>,
   workspaceId: string,
   pack: KeptPack,
@@ -27,7 +27,7 @@ export async function keepPack(
   const sha = await deps.blobs.shaOf(pack.file);
   await deps.db.query({
     name: 'keep-pack',
-    text: `${holding('$4')} INSERT INTO git_pack (id, workspace_id, name, sha, size) SELECT $1, $2, $3, $4, $5 FROM held`,
+    text: `${lockBlobSql('$4')} INSERT INTO git_pack (id, workspace_id, name, sha, size) SELECT $1, $2, $3, $4, $5 FROM held`,
     values: [id, workspaceId, pack.name, sha, pack.size],
   });
   await deps.blobs.putFile(pack.file, sha);
@@ -35,10 +35,10 @@ export async function keepPack(
 }
 
 /**
- * Makes a kept pack part of the workspace's history, in the transaction that refers to its objects. Taking it twice is
- * once. Throws when it is gone, with its workspace.
+ * Makes a stored pack part of the workspace's history, in the transaction that refers to its objects. Idempotent. Throws
+ * when the pack was deleted with its workspace.
  */
-export async function takePack(sql: Sql, workspaceId: string, id: string): Promise<void> {
+export async function linkPack(sql: Sql, workspaceId: string, id: string): Promise<void> {
   await sql.query(`SELECT pg_advisory_xact_lock(hashtext('git_pack'), hashtext($1))`, [workspaceId]);
   const [row] = await sql.query({
     name: 'take-pack',
@@ -49,7 +49,7 @@ export async function takePack(sql: Sql, workspaceId: string, id: string): Promi
   if (!row) throw new Error(`the pack ${id} of ${workspaceId} is gone`);
 }
 
-/** Gives up a pack that no transaction took. What cannot be freed now is left to the sweep. */
+/** Deletes a pack unless a transaction has linked it. The sweep frees what cannot be freed now. */
 export async function dropPack(deps: Pick<Deps, 'db' | 'blobs'>, { id, sha }: StoredPack): Promise<void> {
   const gone = await deps.db.query('DELETE FROM git_pack WHERE id = $1 AND seq IS NULL RETURNING 1', [id]);
   if (gone.length > 0) await freeBlobs(deps, [sha]).catch(unlessAway);
@@ -59,13 +59,13 @@ function unlessAway(error: unknown): void {
   if (!(error instanceof StorageUnavailable)) throw error;
 }
 
-/** What died before its transaction is nobody's after so long: longer than any push may take. */
-const UNTAKEN_HOURS = 6;
+/** Packs without a transaction are deleted after this time, which is longer than any push may take. */
+const UNLINKED_HOURS = 6;
 
-/** Removes packs that no transaction took, of processes that died. Answers how many. */
+/** Deletes packs of dead processes that no transaction has linked. Returns their number. */
 export async function sweepPacks(deps: Pick<Deps, 'db' | 'blobs'>): Promise<number> {
   const rows = await deps.db.query<StoredPack>(
-    `SELECT id, sha FROM git_pack WHERE seq IS NULL AND created_at < now() - ${UNTAKEN_HOURS} * interval '1 hour' LIMIT 100`,
+    `SELECT id, sha FROM git_pack WHERE seq IS NULL AND created_at < now() - ${UNLINKED_HOURS} * interval '1 hour' LIMIT 100`,
   );
   for (const row of rows) await dropPack(deps, row);
   return rows.length;
@@ -73,7 +73,7 @@ export async function sweepPacks(deps: Pick<Deps, 'db' | 'blobs'>): Promise<numb
 
 const LOADED = 'packs-loaded';
 
-/** Brings every pack of the workspace to the disk that was taken since the last one that is there. */
+/** Downloads the packs of the workspace that were linked after the last one on disk. */
 export async function loadPacks(
   deps: Pick<Deps, 'blobs'>,
   sql: Sql,
@@ -96,17 +96,17 @@ export async function loadPacks(
   }
 }
 
-/** The number of the last pack that is on the disk with all before it. */
+/** The number of the last pack up to which all packs are on disk. */
 async function readLoaded({ gitdir }: Repository): Promise<number> {
   const text = await readFile(join(gitdir, LOADED), 'utf8').catch(() => '');
   return /^\d{1,9}$/.test(text) ? Number(text) : 0;
 }
 
 /**
- * Notes that a pack which was just taken is on the disk already, unless the repository was lost and made again
- * meanwhile. One that was passed over is fetched once more.
+ * Records that a pack which was just linked is on disk already, unless the repository was restored in the meantime. A
+ * pack that is not recorded is downloaded again.
  */
-export async function noteLoaded(sql: Sql, repository: Repository, id: string): Promise<void> {
+export async function recordLoadedPack(sql: Sql, repository: Repository, id: string): Promise<void> {
   const [row] = await sql.query<{ seq: number; name: string }>(
     'SELECT seq, name FROM git_pack WHERE id = $1 AND seq IS NOT NULL',
     [id],

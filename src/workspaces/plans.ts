@@ -3,10 +3,10 @@ import { Lru } from '../shared/lru.js';
 import type { Plan } from '../workspace/model.js';
 import type { WorkspaceRow } from './find-workspace.js';
 
-/** Plans never change under their id, the digest of what they say, so what was read once stays true. */
+/** Plans are immutable, since their id is a digest of the content, so they are cached without expiry. */
 const plans = new Lru<string, Plan>(256);
 
-/** The plan a run is pinned to. Throws when there is none: a plan is kept as long as its workspace. */
+/** The plan a run is pinned to. Throws when it is missing, since plans are stored as long as their workspace. */
 export async function loadPlan(deps: { readonly db: Sql }, workspaceId: string, planId: string): Promise<Plan> {
   const plan = await readPlan(deps.db, workspaceId, planId);
   if (!plan) throw new Error(`workspace ${workspaceId} has no plan ${planId}`);
@@ -28,7 +28,7 @@ export async function livePlan(
   workspace: Pick<WorkspaceRow, 'id' | 'liveSeq' | 'tenantId'>,
   target: string,
 ): Promise<LivePlan | null> {
-  // One statement: the library and the plans made with it are of one moment.
+  // One statement, so that the library and its plans are from one snapshot.
   const [row] = await sql.query<{ revision: string; librarySeq: number; planId: string | null }>({
     name: 'live-plan',
     text: `SELECT r.id AS revision, l.seq AS "librarySeq", plans_at(r.workspace_id, r.seq, l.seq, r.plans)->>$3::text AS "planId"

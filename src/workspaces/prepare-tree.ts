@@ -2,8 +2,8 @@ import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { blobId, unwritablePaths } from '../git/index.js';
 import type { CheckContext, Issue, SourceFile, Workspace } from '../workspace/index.js';
+import { type LiveShared, readSharedFiles } from './library-tree.js';
 import { urlIssues } from './refuse-urls.js';
-import { type LiveShared, readSharedFiles } from './shelf.js';
 
 export interface PreparedFile {
   readonly sha: string;
@@ -74,7 +74,7 @@ async function readLivePaths(sql: Sql, workspaceId: string): Promise<readonly st
   return rows.map(({ path }) => path);
 }
 
-/** What git cannot hold and the checker let pass: a file where another path has a folder, say. */
+/** Paths that git cannot store and the checker accepts, such as a file where another path has a folder. */
 function unwritable(files: readonly SourceFile[], found: readonly Issue[]): Issue[] {
   const refused = new Set(found.filter(isError).map(({ path }) => path));
   const faults = [...unwritablePaths(files.map(({ path }) => path))].filter(([path]) => !refused.has(path));

@@ -2,15 +2,14 @@ import { createHash } from 'node:crypto';
 import type { Sql } from '../db/contract.js';
 import { foldName, isName } from '../shared/ids.js';
 
-/** As long as every name of a workspace. */
+/** The maximum length of a workspace's name. */
 const MAX_NAME = 64;
 const BETWEEN = '-preview-';
 const HASH_DIGITS = 8;
 
 /**
- * The names that a branch's preview may have, the wished one first: `<workspace>-preview-<branch>` where the branch is
- * such a word itself and nothing is too long; then that with a hash of the branch, of which there is no end. All are
- * names as workspaces have them.
+ * The possible names of a branch's preview, the preferred one first: `<workspace>-preview-<branch>` if that is a valid
+ * name; then an endless series with hashes of the branch. All are valid names of workspaces.
  */
 export function* previewNames(workspace: string, branch: string): Generator<string, never> {
   const plain = `${workspace}${BETWEEN}${branch}`;
@@ -30,8 +29,8 @@ function cut(name: string, length: number): string {
 }
 
 /**
- * The first of them that no other workspace of the account has, a real one or a preview: so a preview never stands over
- * anything. Two that choose at once meet at the unique name.
+ * The first of these names that no other workspace or preview of the account has. The unique index resolves a race of
+ * two previews.
  */
 export async function freePreviewName(
   sql: Sql,

@@ -4,8 +4,8 @@ import { storableJson } from '../shared/storable-json.js';
 import type { WorkspaceEvent } from '../workspace/index.js';
 
 /**
- * SQL: whether a flow of the workspace's live revision listens to events at all. What nobody listens to leaves no row.
- * Previews raise none: what is tried there must not set flows going.
+ * SQL: whether any flow of the live revision listens to events. An event without a listener leaves no row. Previews
+ * raise no events, since experiments there must not start flows.
  */
 export function listens(workspaceId: string): string {
   return `EXISTS (SELECT 1 FROM workspace lw JOIN revision lv ON lv.workspace_id = lw.id AND lv.seq = lw.live_seq
@@ -23,11 +23,11 @@ export interface Raised {
   readonly kind: WorkspaceEvent;
   /** The input of the runs that it starts. */
   readonly body: { readonly [key: string]: Json };
-  /** The run that it comes of, if one: what events have started on the way to it, it does not start again. */
+  /** The run that caused it, if any. Flows that events have started on the way to that run do not start again. */
   readonly runId: string | null;
 }
 
-/** Raises an event of the workspace, in the transaction of what it tells: flows that listen are started by it once. */
+/** Raises an event of the workspace, in the transaction that it reports. Each listening flow starts once. */
 export async function raiseEvent(sql: Sql, { workspaceId, kind, body, runId }: Raised): Promise<void> {
   await sql.query({
     name: 'raise-event',

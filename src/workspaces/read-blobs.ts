@@ -1,6 +1,6 @@
 import type { Sql } from '../db/contract.js';
 
-/** The bytes of source blobs, by sha, of a workspace or of one and the library. Throws when one is missing: a revision's blobs are kept for good. */
+/** The bytes of source blobs by sha, of a workspace or of several homes. Throws when one is missing, since they are never deleted. */
 export async function readBlobs(
   sql: Sql,
   home: string | readonly string[],

@@ -19,7 +19,7 @@ export interface WorkspaceSummary {
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly preview: { readonly of: string; readonly branch: string } | null;
-  /** A push that waits for live runs, or was refused after it had waited and stays until somebody acts on it. */
+  /** A push that waits for live runs, or was refused after it had waited and stays until a member acts on it. */
   readonly pending: { readonly revision: string; readonly reason: string } | null;
   readonly counts: Workspace['counts'];
   /** How many runs are live. */
@@ -77,7 +77,7 @@ export async function listWorkspaces(
   return { workspaces: page.map(toSummary), next };
 }
 
-/** One workspace. A foreign one, a missing one and one outside the caller's scope refuse alike. */
+/** One workspace. Refuses `not_found` alike for another account's, a missing one and one outside the caller's scope. */
 export async function readWorkspace(
   deps: { readonly db: Sql },
   caller: Pick<Caller, 'tenant' | 'workspaces'>,

@@ -14,13 +14,13 @@ interface RefChange {
   readonly workspaceId: string;
   readonly name: string;
   readonly by: Actor;
-  /** What the ref is now, as compare-and-set; null is no ref. Left out, it does not matter. */
+  /** The expected current value, for compare-and-set; null for a new ref. Without it the ref is set unconditionally. */
   readonly expect?: string | null | undefined;
 }
 
 /**
- * Sets a ref's row, as the caller's transaction goes; false when it is not what was expected. `alignRefs` moves it on the
- * disk. Refuses `conflict` when another ref is in its way there.
+ * Sets a ref's row in the caller's transaction; false when its current value is not the expected one. `alignRefs` moves
+ * the ref on disk. Refuses `conflict` when one of the names is a folder of the other.
  */
 export async function setRef(sql: Sql, { oid, ...change }: RefChange & { readonly oid: string }): Promise<boolean> {
   const { workspaceId, name, by, expect } = change;
@@ -40,7 +40,7 @@ export async function setRef(sql: Sql, { oid, ...change }: RefChange & { readonl
   return rows.length === 1;
 }
 
-/** Removes a ref's row; false when it is not what was expected. */
+/** Deletes a ref's row; false when its current value is not the expected one. */
 export async function deleteRef(sql: Sql, change: Omit<RefChange, 'by'>): Promise<boolean> {
   const { workspaceId, name, expect } = change;
   const rows = await sql.query(
@@ -59,7 +59,7 @@ export function listStoredRefs(sql: Sql, workspaceId: string): Promise<readonly 
   });
 }
 
-/** A name that is a folder of another one has no place on a disk; of two that come at once the second is told. */
+/** A ref name cannot be a folder of another one, since refs are files. The lock serializes concurrent writers. */
 async function requireRoom(sql: Sql, workspaceId: string, name: string): Promise<void> {
   await sql.query(`SELECT pg_advisory_xact_lock(hashtext('git_ref'), hashtext($1))`, [workspaceId]);
   const [other] = await sql.query<{ name: string }>(

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import type { Issue, UrlPlace } from '../workspace/index.js';
 
-/** An issue for each address that this install would refuse to ask, as far as its text tells: a private literal, say. */
+/** An issue for each URL that this installation would refuse to call, judged by its text only, such as a private IP. */
 export function urlIssues({ net }: Pick<Deps, 'net'>, urls: readonly UrlPlace[]): Issue[] {
   return urls.flatMap(({ url, ...place }): Issue[] => {
     const fault = net.check(url);

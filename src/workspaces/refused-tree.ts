@@ -1,7 +1,7 @@
 import { Refusal } from '../shared/refusal.js';
 import type { Issue } from '../workspace/model.js';
 
-/** A tree with errors, as a refusal with all of its issues; `what` is `the tree`, say. */
+/** The refusal of a tree with errors, with all its issues; `what` names the tree in the message. */
 export function refusedTree(what: string, issues: readonly Issue[], more: object = {}): Refusal {
   const errors = issues.filter(({ severity }) => severity === 'error');
   const [first] = errors;

@@ -1,9 +1,9 @@
 import type { Deps } from '../deps.js';
 import { LIBRARY } from '../workspace/index.js';
+import { libraryId } from './library-tree.js';
 import { readBlobs } from './read-blobs.js';
-import { libraryId } from './shelf.js';
 
-/** A run reads the revision and the library it began with; memory, storage, files and outputs it reads as they are now. */
+/** A run reads source and library from the revisions it started with, and memory, storage, files and outputs as they are now. */
 export interface RunView {
   readonly tenantId: string;
   readonly workspaceId: string;
@@ -32,7 +32,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   library: readShared,
 };
 
-/** One file as a run sees it; null when there is none. */
+/** One file as a run sees it; null when it does not exist. */
 export async function readRunFile(
   deps: Pick<Deps, 'db' | 'blobs'>,
   view: RunView,
@@ -54,7 +54,7 @@ async function readPinned(deps: Pick<Deps, 'db'>, view: RunView, path: string): 
   return row ?? null;
 }
 
-/** A file of the account's library, `library/` in front. Its own AGENTS.md is about the account, and no run reads it. */
+/** A file of the account's library, by its path below `library/`. Runs do not read the account's AGENTS.md. */
 async function readShared(deps: Pick<Deps, 'db'>, view: RunView, path: string): Promise<RunFile | null> {
   const inside = path.slice(LIBRARY.length);
   if (!inside.includes('/')) return null;
@@ -91,7 +91,7 @@ async function readProduced(deps: Pick<Deps, 'db' | 'blobs'>, view: RunView, pat
   return row && content ? { content, sha: row.sha } : null;
 }
 
-/** How the last run of a flow ended, and its result; nothing before the first one has. */
+/** The status and the result of the last ended run of a flow; null before the first one. */
 async function readState(deps: Pick<Deps, 'db'>, view: RunView, path: string): Promise<RunFile | null> {
   const [row] = await deps.db.query<{ content: string; sha: string }>({
     name: 'read-flow-state',
@@ -131,7 +131,7 @@ export async function listRunFiles(deps: Pick<Deps, 'db'>, view: RunView): Promi
   return rows.map(({ path, sha, size }) => ({ path, sha, size: Number(size) }));
 }
 
-/** The bytes of files that `listRunFiles` listed, or that the run's plan names, of the workspace and the library. */
+/** The bytes of files that `listRunFiles` lists or the run's plan names, from the workspace and the library. */
 export function readRunBlobs(deps: Pick<Deps, 'db'>, view: RunView, shas: Iterable<string>) {
   return readBlobs(deps.db, [view.workspaceId, libraryId(view.tenantId)], shas);
 }

@@ -1,13 +1,13 @@
 import type { Deps } from '../deps.js';
 import { Lru } from '../shared/lru.js';
 import { describeDocument, LIBRARY, layersOf } from '../workspace/index.js';
+import { libraryId } from './library-tree.js';
 import type { RunView } from './run-files.js';
-import { libraryId } from './shelf.js';
 
 /** A document as a prompt lists it. */
 export interface IndexEntry {
   readonly path: string;
-  /** On one line; empty when it says nothing of itself. */
+  /** On one line; empty when the document has none. */
   readonly description: string;
 }
 
@@ -21,7 +21,7 @@ interface File {
   readonly sha: string;
 }
 
-/** By `<home>/<revision id>` and `<home>#<seq>`, of workspaces and of libraries: a revision never changes. */
+/** By `<home>/<revision id>` and `<home>#<seq>`, of workspaces and libraries. Revisions are immutable. */
 const revisions = new Lru<string, readonly File[]>(512);
 /** By `<workspace>/<sha>`. */
 const descriptions = new Lru<string, string>(20_000);
@@ -32,8 +32,8 @@ const HEAD_BYTES = 4_096;
 const DOCUMENT = /^(agents\/[^/]+\/)?(memory|knowledge)\/.+\.md$/;
 
 /**
- * The documents that an agent's prompt lists, in order: memory as it is now, knowledge as the run's revision has it,
- * what the agent's own folder has of both, and the library's; of each name the nearest.
+ * The documents that an agent's prompt lists, in order: current memory, knowledge of the run's revision, those in the
+ * agent's own folder, and the library's. Of each name only the one nearest to the agent.
  */
 export async function listIndexed(deps: Pick<Deps, 'db'>, view: RunView, agent: string): Promise<Indexed> {
   const { workspaceId, revision, librarySeq, tenantId } = view;
@@ -63,7 +63,7 @@ export async function listIndexed(deps: Pick<Deps, 'db'>, view: RunView, agent: 
   return { memory: entriesOf(view, lists.memory), knowledge: entriesOf(view, lists.knowledge) };
 }
 
-/** What the agent finds of a folder, of each name the nearest. */
+/** The documents of a folder that the agent sees, of each name the nearest one. */
 function nearest(files: ReadonlyMap<string, File>, agent: string, folder: string): readonly File[] {
   const found = new Map<string, File>();
   for (const layer of layersOf(agent)) {
@@ -100,7 +100,7 @@ async function readDocuments(
   );
 }
 
-/** Reads the heads of those documents whose description is not known yet: a blob never changes. */
+/** Reads the heads of documents whose descriptions are not cached. Blobs are immutable. */
 async function describe(
   deps: Pick<Deps, 'db'>,
   { workspaceId, tenantId }: RunView,

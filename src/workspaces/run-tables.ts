@@ -1,4 +1,4 @@
-/** Every table whose rows are one run's alone, by its `run_id`. Slots, messages to Temporal and sandboxes outlive some of it. */
+/** The tables whose rows belong to one run, by `run_id`. Slots, outbox rows and sandboxes may outlive them. */
 export const RUN_TABLES = [
   'hold',
   'eval_canned',

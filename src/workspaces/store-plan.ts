@@ -4,13 +4,13 @@ import { canonicalJson } from '../shared/json.js';
 import { storableJsonText } from '../shared/storable-json.js';
 import type { Plan, Workspace } from '../workspace/model.js';
 
-/** A plan's id is the digest of what it says. */
+/** A plan's id is the digest of its content. */
 export function digestPlan(plan: Plan): { id: string; body: string } {
   const body = storableJsonText(canonicalJson(plan));
   return { id: createHash('sha256').update(body).digest('hex'), body };
 }
 
-/** Keeps a plan that no revision has, once by its content; answers its id. */
+/** Stores a plan outside of any revision, unless it exists, and returns its id. */
 export async function storePlan(sql: Sql, workspaceId: string, plan: Plan): Promise<string> {
   const { id, body } = digestPlan(plan);
   await sql.query({
@@ -21,7 +21,7 @@ export async function storePlan(sql: Sql, workspaceId: string, plan: Plan): Prom
   return id;
 }
 
-/** Plans are stored once by their digest; answers target to plan id. */
+/** Stores the plans that do not exist yet, and returns each target's plan id. */
 export async function storePlans(
   sql: Sql,
   workspaceId: string,

@@ -9,37 +9,37 @@ import { ensureCommit } from './ensure-commit.js';
 import type { ManifestEntry, Tree } from './manifest.js';
 import type { PreparedFile } from './prepare-tree.js';
 
-/** A commit that is in the repository and in a taken pack: a push's, or a merge's. */
+/** A commit of a push or a merge. It is in the repository and in a stored pack. */
 export interface ReadyCommit {
   readonly id: string;
-  /** The tree of these very files. The live commit is the commit's ancestor. */
+  /** The tree of the same files. The live commit is an ancestor of the commit. */
   readonly tree: string;
   /** The paths that are marked as programs. */
   readonly executable: ReadonlySet<string>;
 }
 
-/** A tree to be kept as the next revision of a workspace, or of an account's library. */
+/** A tree to store as the next revision of a workspace or of an account's library. */
 export interface RevisionToStore {
   readonly workspaceId: string;
   readonly live: { readonly seq: number; readonly gitCommit: string | null; readonly source: Tree };
   readonly files: ReadonlyMap<string, PreparedFile>;
-  /** A full hash that the caller named; null takes the git commit's. */
+  /** The revision's id, a full hash; null uses the id of the git commit. */
   readonly id: string | null;
-  /** Another id that it takes when it is free. */
+  /** Another id to use if it is free. */
   readonly preferredId?: string | null | undefined;
   /** The paths that stay an agent's memory. */
   readonly agentMemory?: ReadonlySet<string> | undefined;
   readonly by: Actor;
   readonly via: 'deploy' | 'push' | 'edit' | 'rollback';
-  /** Stands for the one that would be made. */
+  /** An existing commit to use instead of creating one. */
   readonly commit?: ReadyCommit | undefined;
-  /** The paths that are marked as programs, where no commit says it; without it a file stays what it was. */
+  /** The executable paths, if there is no commit; without it each file keeps its mark. */
   readonly executable?: ReadonlySet<string> | undefined;
   readonly message: string;
   readonly at: Date;
   /** Target to plan id. */
   readonly plans: Readonly<Record<string, string>>;
-  /** What readers ask of it often, as JSON that the database can hold. */
+  /** The revision's index, as JSON that the database can store. */
   readonly index: string;
 }
 
@@ -50,7 +50,7 @@ export interface StoredRevision {
   readonly manifest: ReadonlyMap<string, ManifestEntry>;
 }
 
-/** Git objects first (harmless when the transaction rolls back), then the rows. What is live is the caller's to say. */
+/** Writes git objects first (harmless when the transaction rolls back), then the rows. The caller makes the revision live. */
 export async function storeRevision(deps: Deps, sql: Sql, input: RevisionToStore): Promise<StoredRevision> {
   const { workspaceId, live, at } = input;
   const git = input.commit
@@ -97,7 +97,7 @@ async function writeObjects(deps: Deps, sql: Sql, input: RevisionToStore): Promi
   return { tree, commit: await writeCommit(repository, { tree, parent: live.gitCommit, by, message, at }) };
 }
 
-/** The contents that the live revision does not have, by their ids: what it has, its rows keep. */
+/** The contents that the live revision does not have, by id. The others are stored already. */
 function freshFiles({ live, files }: RevisionToStore): Map<string, Uint8Array> {
   const known = new Set([...live.source.values()].map(({ sha }) => sha));
   return new Map([...files.values()].filter(({ sha }) => !known.has(sha)).map(({ sha, content }) => [sha, content]));
@@ -107,12 +107,12 @@ type Marks = Pick<RevisionToStore, 'commit' | 'executable'> & {
   readonly live: Pick<RevisionToStore['live'], 'source'>;
 };
 
-/** Only git says what is a program. */
+/** Only git sets executable marks. */
 function isProgram({ commit, executable, live }: Marks, path: string): boolean {
   return (commit?.executable ?? executable)?.has(path) ?? live.source.get(path)?.executable === true;
 }
 
-/** Files as a revision of them would mark them. */
+/** The files with the executable marks that their revision would have. */
 export function markPrograms(
   files: ReadonlyMap<string, PreparedFile>,
   marks: Marks,
@@ -120,7 +120,7 @@ export function markPrograms(
   return new Map([...files].map(([path, file]) => [path, { ...file, executable: isProgram(marks, path) }]));
 }
 
-/** A file whose bytes stayed keeps the name and the time of who wrote it. */
+/** A file whose bytes do not change keeps its writer and time. */
 function nextManifest(input: RevisionToStore): Map<string, ManifestEntry> {
   const { live, files, via, at } = input;
   const written = { by: via === 'edit' ? 'person' : 'deploy', at: at.toISOString() } as const;
@@ -156,7 +156,7 @@ async function insertBlobs(sql: Sql, workspaceId: string, blobs: Map<string, Uin
     values: [workspaceId, [...blobs.keys()]],
   });
   for (const { sha } of there) blobs.delete(sha);
-  // In one order everywhere, so that two writers of the same blobs never wait for each other in a ring.
+  // In a fixed order, so that two writers of the same blobs cannot deadlock.
   const rows = [...blobs].sort(([a], [b]) => (a < b ? -1 : 1));
   if (rows.length === 0) return;
   await sql.query({

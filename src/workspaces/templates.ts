@@ -6,7 +6,7 @@ import type { SourceFile } from '../workspace/model.js';
 export const TEMPLATES = ['blank', 'support', 'research', 'code-review'] as const;
 export type Template = (typeof TEMPLATES)[number];
 
-/** The files of a template; `demo` is the workspace that runs without any provider's key. */
+/** The files of a template. `demo` is a workspace that runs without any provider's key. */
 export async function readTemplate(name: Template | 'demo'): Promise<readonly SourceFile[]> {
   const folder = join(packageRoot, 'templates', name);
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });

@@ -7,7 +7,7 @@ type Files = ReadonlyMap<string, MarkedFile>;
 
 export interface ChangeInput {
   readonly workspaceId: string;
-  /** The revision's id, or a new one when the change is no revision. */
+  /** The revision's id, or a new one when the change makes no revision. */
   readonly id: string;
   readonly at: Date;
   readonly via: 'deploy' | 'push' | 'edit' | 'agent' | 'rollback';
@@ -23,7 +23,7 @@ export interface ChangeInput {
   readonly refused?: { readonly reason: string; readonly paths: readonly string[] } | undefined;
 }
 
-/** One line of history: what readers saw before and after, by blob. */
+/** Writes an entry of history, with the blobs before and after. */
 export async function writeChange(sql: Sql, input: ChangeInput): Promise<void> {
   const { added, changed, removed } = diffMarkedTrees(input.before, input.after);
   const moved = [...added, ...changed, ...removed].sort();

@@ -14,23 +14,23 @@ import { writeChange } from './write-change.js';
 
 export interface RevisionInput {
   readonly workspaceId: string;
-  /** What was live under the lock that the caller holds. */
+  /** The live tree, read under the lock that the caller holds. */
   readonly live: LiveTree;
   readonly prepared: PreparedTree & { readonly workspace: Workspace };
-  /** Memory files that this tree replaces, though an agent wrote them. */
+  /** Memory files of agents that this tree replaces. */
   readonly mentions: ReadonlySet<string>;
-  /** The id the caller named, a full hash; null takes the git commit's. */
+  /** The revision's id, a full hash; null uses the id of the git commit. */
   readonly id: string | null;
-  /** Another id that it takes when it is free. */
+  /** Another id to use if it is free. */
   readonly preferredId?: string | null | undefined;
   /** The id as the caller gave it, for history. */
   readonly givenId?: string | null | undefined;
   readonly by: Actor;
   readonly via: 'deploy' | 'push' | 'edit' | 'rollback';
   readonly message: string;
-  /** Stands for the one that would be made. */
+  /** An existing commit to use instead of creating one. */
   readonly commit?: ReadyCommit | undefined;
-  /** The paths that are marked as programs, where no commit says it; without it a file stays what it was. */
+  /** The executable paths, if there is no commit; without it each file keeps its mark. */
   readonly executable?: ReadonlySet<string> | undefined;
 }
 
@@ -66,8 +66,8 @@ export async function writeRevision(deps: Deps, sql: Sql, input: RevisionInput):
 }
 
 function indexOf({ workspace, issues }: RevisionInput['prepared']): RevisionIndex {
-  const { plans: _plans, ...rest } = workspace;
-  return { ...rest, warnings: issues };
+  const { plans: _plans, ...summary } = workspace;
+  return { ...summary, warnings: issues };
 }
 
 async function swapPointer(sql: Sql, input: RevisionInput, seq: number, at: Date): Promise<void> {

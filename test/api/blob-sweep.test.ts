@@ -5,15 +5,15 @@ import type { Db, Sql } from '../../src/db/contract.js';
 import { createDb } from '../../src/db/index.js';
 import type { Scene } from '../../src/observe/doctor/check.js';
 import { blobs as check } from '../../src/observe/doctor/checks/blobs.js';
-import { noteStrays } from '../../src/storage/held-blobs.js';
+import { recordStrays } from '../../src/storage/held-blobs.js';
 import {
   type BlobStore,
+  endHolds,
   freeBlobs,
   type HeldBlob,
   holdBlob,
-  releaseHeld,
+  releaseHolds,
   sweepBlobs,
-  takeHeld,
 } from '../../src/storage/index.js';
 import { atFileEnd } from '../support/file-end.js';
 import { hooked, hookOf, runsOf, send } from '../support/hooks.js';
@@ -45,7 +45,7 @@ async function name(held: HeldBlob, path: string, sql: Sql = db): Promise<void> 
       ON CONFLICT (workspace_id, path) DO UPDATE SET sha = excluded.sha`,
     [path, held.sha],
   );
-  await takeHeld(sql, [held]);
+  await endHolds(sql, [held]);
 }
 const take = (held: HeldBlob, path: string) => db.transaction((sql) => name(held, path, sql));
 const remove = (path: string) => db.query(`DELETE FROM storage_entry WHERE workspace_id = 'w' AND path = $1`, [path]);
@@ -73,7 +73,7 @@ test('a blob is freed a day after its last row went or named another; one that i
   const held = await hold('gone');
   await sweep();
   expect(await there(...all)).toEqual([true, false, true, true]);
-  await releaseHeld({ db, blobs }, [held]);
+  await releaseHolds({ db, blobs }, [held]);
   expect(await there('gone')).toEqual([false]);
 });
 
@@ -156,7 +156,7 @@ test('however many store, name, lose and free the same few bytes at once, what a
       const text = texts[(n + round) % texts.length] ?? '';
       const held = await hold(text);
       if (round % 5 === 4) {
-        await releaseHeld({ db, blobs }, [held]);
+        await releaseHolds({ db, blobs }, [held]);
         continue;
       }
       await take(held, `at-once-${n}`);
@@ -185,7 +185,7 @@ test('the doctor names blobs that no row names and no sweep knows of; the sweep 
   await blobs.put(Buffer.from('of an older release'));
   const sha = shaOf('of an older release');
   expect(await find()).toEqual([`The blob ${sha} is named by no row, and no sweep knows of it.`]);
-  await noteStrays({ db, blobs });
+  await recordStrays({ db, blobs });
   expect(await find()).toEqual([]);
   await sweep();
   expect(await there('of an older release')).toEqual([true]);

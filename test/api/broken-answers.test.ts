@@ -58,7 +58,7 @@ test.each([0, 3])(
     const { get, errors, printed } = await start();
     const whole = get(`/breaks/${chunks}`).then((response) => response.text());
     await expect(whole).rejects.toThrow();
-    expect(errors()).toMatchObject([{ msg: 'an answer broke off', err: { message: SECRET } }]);
+    expect(errors()).toMatchObject([{ msg: 'failed to send a response body', err: { message: SECRET } }]);
     expect(printed()).toEqual([]);
   },
 );
@@ -80,6 +80,6 @@ test('the stream of a run that breaks off ends without an end event, and is logg
   const run = await insertRun(app, id);
   const response = await get(`/api/workspaces/${name}/runs/${run}/stream`);
   expect([response.status, await response.text()]).toEqual([200, '']);
-  expect(errors()).toMatchObject([{ msg: 'the stream of a run broke off', err: { message: SECRET } }]);
+  expect(errors()).toMatchObject([{ msg: 'run stream failed', err: { message: SECRET } }]);
   expect(printed()).toEqual([]);
 });

@@ -11,12 +11,12 @@ const { pushes, tell } = stage;
 
 test.each<[string, Kind, object | null, object]>([
   ['a ping', 'github', { event: 'ping', payload: { zen: 'Keep it simple', hook_id: 1 } }, { ok: true, ping: true }],
-  ['an issue', 'github', { event: 'issues', payload: {} }, { ok: true, skipped: 'issues is no push' }],
+  ['an issue', 'github', { event: 'issues', payload: {} }, { ok: true, skipped: 'issues is not a push' }],
   [
     'a merge request',
     'gitlab',
     { event: 'Merge Request Hook', payload: {} },
-    { ok: true, skipped: 'Merge Request Hook is no push' },
+    { ok: true, skipped: 'Merge Request Hook is not a push' },
   ],
   [
     'another branch',

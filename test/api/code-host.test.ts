@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { beginPushes } from '../../src/code-host/take-pushes.js';
+import { beginPushes } from '../../src/code-host/begin-pushes.js';
 import type { Net } from '../../src/net/contract.js';
 import { InFlight } from '../../src/shared/in-flight.js';
 import { readLiveTree } from '../../src/workspaces/index.js';

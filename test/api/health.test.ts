@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { createApp } from '../../src/api/app.js';
 import type { DbSession } from '../../src/db/contract.js';
-import { createDb, type Db, keepWorkerSeen } from '../../src/db/index.js';
+import { createDb, type Db, startWorkerHeartbeat } from '../../src/db/index.js';
 import type { Deps } from '../../src/deps.js';
 import { newId } from '../../src/shared/ids.js';
 import { createTestApp, createTestDeps } from '../support/create-test-app.js';
@@ -92,7 +92,7 @@ test('a worker whose process has died is not alive, however fresh its row', asyn
     if (isDead) throw new Error('this process is dead');
     return deps.db.query(text, values);
   };
-  const worker = await keepWorkerSeen({ query, openSession }, entry, silentLog);
+  const worker = await startWorkerHeartbeat({ query, openSession }, entry, silentLog);
   expect(await alive()).toBe(true);
 
   // A session that was cut while the worker lives is made again.

@@ -218,12 +218,12 @@ function settling(within: () => Promise<unknown>, after: () => void = () => unde
       responses: createdResponse(Made),
     }),
     handle: async (c) => {
-      const { deps, caller, once } = c.var;
+      const { deps, caller, recordAnswer } = c.var;
       const made = { name: c.req.valid('json').name, nth: 1 };
       await deps.db.transaction(async (sql) => {
         await audit(sql, caller, 'thing.create', made.name);
         await within();
-        await once?.(201)(sql, made);
+        await recordAnswer?.(201)(sql, made);
       });
       after();
       return c.json(made, 201);

@@ -76,7 +76,7 @@ describe('mail', () => {
     ];
     expect((await box.send({ ...MAIL, attachments }))[0]).toBe(202);
     const leftOut = [
-      'attachment bad\uFFFD.txt was left out: its content is no base64',
+      'attachment bad\uFFFD.txt was left out: its content is not base64',
       'attachment link.txt was left out: it has no content, and no link is followed',
     ];
     const [run] = await box.runs();

@@ -12,7 +12,7 @@ async function invited(email = 'Ada@Example.test') {
   return { deps, tenant, owner, scope, make, accept };
 }
 
-const REFUSED = 'this invite is not valid for this address: ask whoever invited you for a new one';
+const REFUSED = 'this invite is not valid for this address: ask the person who invited you for a new one';
 
 test('security 28: of twenty who take an invite at once one gets its place', async () => {
   const { tenant, scope, make, accept } = await invited();

@@ -72,7 +72,7 @@ test('of a file that was removed the agent is told once, and may make it anew', 
   await lane.ok('Write', { path, content: 'Mine.' });
   await lane.deps.db.query('DELETE FROM memory_file WHERE workspace_id = $1', [lane.context.run.workspaceId]);
   expect(await lane.fails('Write', { path, content: 'Newer.' })).toMatch(
-    /was removed.* since you read it: Write it anew/,
+    /was removed.* since you read it: Write it again/,
   );
   expect((await lane.call('Write', { path, content: 'Newer.' })).memoryWrite).toBe(path);
 });

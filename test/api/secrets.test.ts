@@ -295,8 +295,8 @@ describe('what is refused, and why', () => {
     ],
     ['a key that no header carries', { api: { key: 'schlüssel-der-tür' } }, /no header can carry/],
     ['a key with a line break', { api: { key: 'first\nX-Other: second' } }, /line break/],
-    ['a header that is none', { api: { key: 'one-good-key', header: 'X Api: Key' } }, /no name of a header/],
-    ['a token address that is none', { oauth2: { ...oauth2, token_url: 'shop.example/token' } }, /no address/],
+    ['a header that is none', { api: { key: 'one-good-key', header: 'X Api: Key' } }, /not a valid header name/],
+    ['a token address that is none', { oauth2: { ...oauth2, token_url: 'shop.example/token' } }, /not a valid URL/],
     ['an oauth2 recipe without its token', { oauth2: { ...oauth2, refresh_token: '' } }, /refresh_token is empty/],
     [
       'a service’s key that does not parse',

@@ -75,7 +75,7 @@ test('a taken port is a sentence that says what to do', async () => {
   const { url } = await start();
   const port = Number(new URL(url).port);
   await expect(start({ port })).rejects.toThrow(
-    `port ${port} on 127.0.0.1 is taken: stop what listens there, or set SERVICE_PORT`,
+    `port ${port} on 127.0.0.1 is in use: stop the program that listens there, or set SERVICE_PORT`,
   );
 });
 

@@ -102,7 +102,7 @@ test('of two at once with one address, or one name, one gets it, and nothing is 
 });
 
 const CLOSED = {
-  error: 'nobody can sign up here: ask the people who run this service for access',
+  error: 'sign-up is closed here: ask the people who run this service for access',
   code: 'signup-closed',
 };
 const NO_INVITE = {
@@ -110,7 +110,7 @@ const NO_INVITE = {
   code: 'signup-invite',
 };
 const BAD_INVITE = {
-  error: 'this invite is not valid for this address: ask whoever invited you for a new one',
+  error: 'this invite is not valid for this address: ask the person who invited you for a new one',
   code: 'invite',
 };
 

@@ -251,7 +251,7 @@ test('a hostile server: each of its tricks is a clear tool error, nothing is lea
     '/json': /the answer says that it is JSON, and is not\. It begins:\n\{"a": tru/,
     '/loop': /redirects more than 5 times$/,
     '/huge-headers': /answers with headers of over 16 KiB/,
-    '/cut': /broke off, or answers what is no HTTP/,
+    '/cut': /closed the connection or sent an invalid HTTP response/,
   };
   for (const [path, sentence] of Object.entries(errors)) {
     const ask = /^\/(never|silent)$/.test(path) ? call : patient.call;

@@ -136,8 +136,8 @@ test('a hostile remote server costs its call and nothing else', async () => {
   expect(said.get('status')).toBe('far: it answers with status 500 (token [secret KEY] is bad)');
   expect(said.get('denied')).toContain('status 403: check the headers that the tool declares');
   expect(said.get('html')).toContain('text/html');
-  expect(said.get('json')).toBe('far: it answers with what is no JSON');
-  expect(said.get('other')).toBe('far: it answers with what is no message of the protocol');
+  expect(said.get('json')).toBe('far: its answer is not valid JSON');
+  expect(said.get('other')).toBe('far: its answer is not a message of the protocol');
   expect(said.get('cut')).toContain('far: ');
   expect(said.get('huge')).toContain('far: ');
 });

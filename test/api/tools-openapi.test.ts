@@ -239,7 +239,7 @@ test('a document that cannot be had is one tool that says why, and is not asked 
     /^tool shop cannot be used: the document cannot be fetched: 127\.0\.0\.1:\d+ answers 503$/,
   );
   answer = (response) => void response.end('<html>');
-  expect(await said()).toMatch(/^tool shop cannot be used: the document 127\.0\.0\.1:\d+ is no map of JSON or YAML$/);
+  expect(await said()).toMatch(/^tool shop cannot be used: the document 127\.0\.0\.1:\d+ is not a JSON or YAML map$/);
   expect(await said()).not.toContain('secret-of-mine');
   expect(server.requests).toHaveLength(2);
   const swagger = await startLocalServer((_request, response) => void response.end('{"swagger": "2.0", "paths": {}}'));

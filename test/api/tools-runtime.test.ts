@@ -16,11 +16,11 @@ async function laneWithRegistry() {
   const lane = await createToolLane({ net });
   const events: string[] = [];
   const said: string[] = [];
-  const tell: ToolContext['tell'] = (type, data) => void events.push(`${type} ${JSON.stringify(data)}`);
+  const emit: ToolContext['emit'] = (type, data) => void events.push(`${type} ${JSON.stringify(data)}`);
   const onOutput = (chunk: string) => void said.push(chunk);
   const with_ = (runtime: ToolContext['agent']['runtime'], more: Partial<ToolContext> = {}) => ({
     agent: { ...lane.context.agent, runtime },
-    tell,
+    emit,
     onOutput,
     ...more,
   });
@@ -61,7 +61,7 @@ test('what cannot be prepared is a sentence in the step, nothing of it stays, an
   expect(await fails('Bash', command, wanting({ packages: ['npm:nowhere'] }))).toContain('404');
   expect(await fails('Bash', command, wanting({ python: '2' }))).toContain('no Python 2');
   expect(await fails('Bash', command, wanting({ packages: ['greet'] }))).toContain('write pip:greet or npm:greet');
-  expect(await fails('Bash', command, wanting({ packages: ['--index-url=http://x'] }))).toContain('no package');
+  expect(await fails('Bash', command, wanting({ packages: ['--index-url=http://x'] }))).toContain('package name');
   expect(await ok('Bash', command, wanting({ python: '3' }))).toBe('(no output)');
   expect([await kept(), await readdir(join(cache, 'new'))]).toEqual([[], []]);
   expect(events.map((event) => event.split(' ')[0])).toEqual(
@@ -76,7 +76,7 @@ test('a run that is stopped while it prepares leaves it to the one that waits', 
   const second = await other({ run: 'another-run-of-the-same' });
   const stop = new AbortController();
   const command = { command: 'python3 -c "import greet; print(greet.hello())"' };
-  const stopping = wanting({ packages: ['pip:greet'] }, { signal: stop.signal, tell: () => void stop.abort() });
+  const stopping = wanting({ packages: ['pip:greet'] }, { signal: stop.signal, emit: () => void stop.abort() });
   const first = call('Bash', command, stopping);
   const next = second.ok('Bash', command, wanting({ packages: ['pip:greet'] }));
   await expect(first).rejects.toThrow();

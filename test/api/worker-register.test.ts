@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { DbSession } from '../../src/db/contract.js';
-import { createDb, type Db, keepWorkerSeen, lastOf, WORKER_LIVES } from '../../src/db/index.js';
+import { createDb, type Db, lastOf, startWorkerHeartbeat, WORKER_LIVES } from '../../src/db/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { createTestApp, type TestApp } from '../support/create-test-app.js';
 import { freshDatabase } from '../support/postgres.js';
@@ -51,19 +51,19 @@ async function lived({ started, seen, left = false }: Life): Promise<string> {
 
 test('a worker that ended in order left, is not alive, and hinders no later build', async () => {
   const id = newId();
-  const worker = await keepWorkerSeen(db, entryOf(id), silentLog);
+  const worker = await startWorkerHeartbeat(db, entryOf(id), silentLog);
   expect(await isAlive(id)).toBe(true);
   await worker.leave();
   await worker.close();
   expect([await isAlive(id), await lastOf(db, id)]).toEqual([false, 'left']);
-  const next = await keepWorkerSeen(db, entryOf(newId(), '2'), silentLog);
+  const next = await startWorkerHeartbeat(db, entryOf(newId(), '2'), silentLog);
   expect(next.isOnlyBuild()).toBe(true);
   await next.close();
 });
 
 test('a worker that ended because of an error was not told to leave: it died', async () => {
   const id = newId();
-  const worker = await keepWorkerSeen(db, entryOf(id), silentLog);
+  const worker = await startWorkerHeartbeat(db, entryOf(id), silentLog);
   await worker.close();
   expect([await isAlive(id), await lastOf(db, id)]).toEqual([false, 'died']);
 });
@@ -81,7 +81,7 @@ test('a worker that is silent and holds its lock is starved, and has not died', 
   let isStarved = false;
   const query: Db['query'] = (text, values) =>
     isStarved ? new Promise<never>(() => undefined) : db.query(text, values);
-  await keepWorkerSeen({ query, openSession }, entryOf(id), silentLog);
+  await startWorkerHeartbeat({ query, openSession }, entryOf(id), silentLog);
   isStarved = true;
   await silentFor(id, 60);
   expect(await lastOf(db, id)).toBe('alive');
@@ -121,7 +121,7 @@ test.each<[string, Life, Life, 'died' | 'ended-with-others']>([
 
 test('a worker that holds its lock did not end together with one that died', async () => {
   const starved = newId();
-  const session = await keepWorkerSeen(db, entryOf(starved), silentLog);
+  const session = await startWorkerHeartbeat(db, entryOf(starved), silentLog);
   await silentFor(starved, 60);
   expect(await lastOf(db, await lived({ started: 500, seen: 60 }))).toBe('died');
   await session.close();
@@ -135,7 +135,7 @@ test('a worker that cannot get its lock still writes its beats, and the log says
     if (isFull) throw new Error('sorry, too many clients already');
     return db.openSession();
   };
-  const worker = await keepWorkerSeen({ query: db.query, openSession }, entryOf(id), recordingLog(lines));
+  const worker = await startWorkerHeartbeat({ query: db.query, openSession }, entryOf(id), recordingLog(lines));
   expect(await isAlive(id)).toBe(true);
   const firstBeat = async () =>
     (await db.query<{ at: Date }>('SELECT seen_at AS at FROM worker_seen'))[0]?.at.getTime();
@@ -156,8 +156,8 @@ test('a worker that cannot get its lock still writes its beats, and the log says
 test('a lock that another session holds is named, and health follows the beats', async () => {
   const id = newId();
   const lines: Record<string, unknown>[] = [];
-  const stale = await keepWorkerSeen(db, entryOf(id), silentLog);
-  const worker = await keepWorkerSeen(db, entryOf(id), recordingLog(lines));
+  const stale = await startWorkerHeartbeat(db, entryOf(id), silentLog);
+  const worker = await startWorkerHeartbeat(db, entryOf(id), recordingLog(lines));
   expect(JSON.stringify(lines)).toContain('cannot get its lock');
   expect(await isAlive(id)).toBe(true);
   await worker.close();
@@ -177,7 +177,7 @@ test('the row of a worker stays while a call names it or its neighbour, and goes
     [await insertEval(), JSON.stringify({ number: 0, worker: judged })],
   );
   const sweep = async () => {
-    const worker = await keepWorkerSeen(db, entryOf(newId()), silentLog);
+    const worker = await startWorkerHeartbeat(db, entryOf(newId()), silentLog);
     await worker.close();
     const rows = await db.query<{ id: string }>(`SELECT id FROM worker_seen WHERE seen_at < now() - interval '1 day'`);
     return rows.map(({ id }) => id).sort();

@@ -105,7 +105,9 @@ test('a port that is taken is a sentence and exit code 1, and leaves no process'
   const address = blocker.address();
   const port = typeof address === 'object' && address ? String(address.port) : '';
   await expect(host.start(folder, { SERVICE_PORT: port })).rejects.toThrow(
-    new RegExp(`^exit 1: [\\s\\S]*port ${port} on 127.0.0.1 is taken: stop what listens there, or set SERVICE_PORT`),
+    new RegExp(
+      `^exit 1: [\\s\\S]*port ${port} on 127.0.0.1 is in use: stop the program that listens there, or set SERVICE_PORT`,
+    ),
   );
   expect(await serversOf(folder)).toEqual([]);
   blocker.close();
@@ -137,7 +139,7 @@ test('a database that refuses us, and a certificate that is not there, are sente
     ),
   );
   expect(failures).toEqual([
-    `exit 1: The database at ${wrong.host} cannot be used (database "not-there" does not exist): mend that, or correct DATABASE_URL.`,
+    `exit 1: The database at ${wrong.host} cannot be used (database "not-there" does not exist): fix that, or correct DATABASE_URL.`,
     expect.stringMatching(/^exit 1: \/nowhere\/ca\.pem cannot be read \(.*\): correct DATABASE_CA\.$/),
   ]);
   await drop();

@@ -88,7 +88,7 @@ test.each(['error', 'rejection'] as const)(
     expect(logOf(service)).toContainEqual(
       expect.objectContaining({
         level: 'error',
-        msg: 'an error that no part handled: the service ends',
+        msg: 'unhandled error, shutting down',
         err: expect.objectContaining({
           type: 'TypeError',
           message: expect.stringContaining('planted'),

@@ -155,7 +155,7 @@ test('what is refused in the transaction itself takes main back, which was moved
   await git(clone, 'branch', 'next');
   const before = await state();
   const { code, err } = await push('main', 'next');
-  expect([code, err]).toEqual([1, expect.stringMatching(/next -> next \(.* has 50 previews, the most there may be/)]);
+  expect([code, err]).toEqual([1, expect.stringMatching(/next -> next \(.* has 50 previews, which is the limit/)]);
   expect(err).toMatch(/main -> main \(not moved: the push is atomic, and refs\/heads\/next was refused\)/);
   expect(err).not.toMatch(/is live at|was made/);
   // The pack was kept for the transaction, and is given up behind the answer.

@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { beforeAll, expect, test } from 'vitest';
-import { openQuarantine, repositoryFolder, takePushedPack } from '../../src/git/index.js';
-import { PUSH_LIMITS } from '../../src/git/take-pack.js';
+import { openQuarantine, receivePack, repositoryFolder } from '../../src/git/index.js';
+import { PUSH_LIMITS } from '../../src/git/receive-pack.js';
 import { commitAll, createRemoteApp, git, type RemoteApp, runGit } from '../support/git-remote.js';
 import { noise } from '../support/noise.js';
 import { bodyOf, SMALL } from '../support/workspace-app.js';
@@ -246,7 +246,7 @@ test('a push that is too long is read to its end and told so', async () => {
   }
   const quarantine = await openQuarantine({ gitdir: repositoryFolder(app.deps.config.dataDir, at.id) });
   const limits = { ...PUSH_LIMITS, packBytes: 1024 * 1024 };
-  const taken = takePushedPack(quarantine, body(), { limits });
+  const taken = receivePack(quarantine, body(), { limits });
   await expect(taken).rejects.toThrow('the push has more than 1 MiB; the most is that');
   expect(read).toBeGreaterThanOrEqual(pack.byteLength);
   await quarantine.remove();

@@ -173,7 +173,7 @@ test('editors who see every workspace push, who is narrowed only reads, and no d
     await commitAll(clone);
     const { code, err } = await push(clone, 'origin', 'main');
     expect([who, code]).toEqual([who, who === 'editor' ? 0 : 128]);
-    if (code !== 0) expect(err).toMatch(/needs role editor|narrowed/);
+    if (code !== 0) expect(err).toMatch(/needs role editor|limited to some workspaces/);
   }
 });
 

@@ -22,15 +22,15 @@ import {
   alignRefs,
   deleteRef,
   dropPack,
-  keepPack,
+  linkPack,
   listStoredRefs,
-  noteLoaded,
   prepareTree,
   readInReach,
+  recordLoadedPack,
   type StoredPack,
   setRef,
+  storePack,
   sweepPacks,
-  takePack,
 } from '../../src/workspaces/index.js';
 import { createWorkspaceApp, SMALL, type Tree, type WorkspaceApp } from '../support/workspace-app.js';
 
@@ -78,7 +78,7 @@ async function commitBeside(
     wants: [commit],
     haves: [git(clone, 'rev-parse', 'origin/main')],
   });
-  const pack = await keepPack(app.deps, id, kept);
+  const pack = await storePack(app.deps, id, kept);
   const target = await openRepository(app.deps.config.dataDir, id);
   await adoptPack(target, kept);
   return { commit, pack };
@@ -109,9 +109,9 @@ async function goLive({ app, name }: Ground, { commit, pack }: { commit: string;
       return { prepared, mentions: new Set(), commit: { id: commit, tree, executable } };
     },
     ...{ id: null, via: 'push', message: () => 'By hand', base: null, overLiveRuns: false, dryRun: false },
-    also: async (sql) => {
+    inTransaction: async (sql) => {
       const [row] = await sql.query<{ id: string }>('SELECT id FROM workspace WHERE name = $1', [name]);
-      await takePack(sql, row?.id ?? '', pack.id);
+      await linkPack(sql, row?.id ?? '', pack.id);
     },
   });
 }
@@ -173,7 +173,7 @@ test('refs on the disk are what the rows say, whatever stood there', async () =>
   const { commit, pack } = await commitBeside(at, (clone) => writeFileSync(join(clone, 'x.md'), 'x\n'));
   const change = { workspaceId: id, by };
   await app.deps.db.transaction(async (sql) => {
-    await takePack(sql, id, pack.id);
+    await linkPack(sql, id, pack.id);
     expect(await setRef(sql, { ...change, name: 'refs/heads/a', oid: commit, expect: null })).toBe(true);
     expect(await setRef(sql, { ...change, name: 'refs/heads/a', oid: commit, expect: null })).toBe(false);
   });
@@ -228,12 +228,12 @@ test('a pack is fetched when its repository was lost before it could be noted as
   const { app, id, folder } = at;
   const pushed = await commitBeside(at, (clone) => writeFileSync(join(clone, 'x.md'), 'x\n'));
   await app.deps.db.transaction(async (sql) => {
-    await takePack(sql, id, pushed.pack.id);
+    await linkPack(sql, id, pushed.pack.id);
     await setRef(sql, { workspaceId: id, name: 'refs/heads/pushed', oid: pushed.commit, by });
   });
   await removeRepository(app.deps.config.dataDir, id);
   const repository = await openRepository(app.deps.config.dataDir, id);
-  await noteLoaded(app.deps.db, repository, pushed.pack.id);
+  await recordLoadedPack(app.deps.db, repository, pushed.pack.id);
   await alignRefs(app.deps, id);
   expect(git(folder, 'rev-parse', 'refs/heads/pushed')).toBe(pushed.commit);
 });
@@ -243,14 +243,14 @@ test('a pack that is on the disk already is not fetched again, and one that came
   const { app, id, folder } = at;
   const repository = { gitdir: folder };
   const here = await commitBeside(at, (clone) => writeFileSync(join(clone, 'x.md'), 'x\n'));
-  await app.deps.db.transaction((sql) => takePack(sql, id, here.pack.id));
-  await noteLoaded(app.deps.db, repository, here.pack.id);
+  await app.deps.db.transaction((sql) => linkPack(sql, id, here.pack.id));
+  await recordLoadedPack(app.deps.db, repository, here.pack.id);
   // What is fetched again would be seen: its bytes are gone.
   const bytes = await app.deps.blobs.get(here.pack.sha);
   await app.deps.blobs.delete(here.pack.sha);
   const there = await commitBeside(at, (clone) => writeFileSync(join(clone, 'x.md'), 'y\n'));
   await app.deps.db.transaction(async (sql) => {
-    await takePack(sql, id, there.pack.id);
+    await linkPack(sql, id, there.pack.id);
     await setRef(sql, { workspaceId: id, name: 'refs/heads/there', oid: there.commit, by });
   });
   const [index = ''] = readdirSync(join(folder, 'objects/pack'))

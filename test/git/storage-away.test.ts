@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { beginPushes } from '../../src/code-host/take-pushes.js';
+import { beginPushes } from '../../src/code-host/begin-pushes.js';
 import { repositoryFolder } from '../../src/git/index.js';
 import { InFlight } from '../../src/shared/in-flight.js';
 import type { Workflows } from '../../src/temporal/contract.js';

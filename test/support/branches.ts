@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { adoptPack, makePack, openQuarantine, openRepository } from '../../src/git/index.js';
-import { alignRefs, keepPack, setRef, takePack } from '../../src/workspaces/index.js';
+import { alignRefs, linkPack, setRef, storePack } from '../../src/workspaces/index.js';
 import type { TestApp } from './create-test-app.js';
 import { atFileEnd } from './file-end.js';
 
@@ -69,10 +69,10 @@ async function take(
 ): Promise<void> {
   const quarantine = await openQuarantine({ gitdir });
   const kept = await makePack({ gitdir }, quarantine, { wants: [head], haves: [start] });
-  const pack = await keepPack(app.deps, workspaceId, kept);
+  const pack = await storePack(app.deps, workspaceId, kept);
   await adoptPack(await openRepository(app.deps.config.dataDir, workspaceId), kept);
   await app.deps.db.transaction(async (sql) => {
-    await takePack(sql, workspaceId, pack.id);
+    await linkPack(sql, workspaceId, pack.id);
     await setRef(sql, { workspaceId, name: ref, oid: head, by });
   });
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { dataFolder } from '../../src/embedded/data-folder.js';
-import { takeLock } from '../../src/embedded/instance-lock.js';
+import { acquireLock } from '../../src/embedded/instance-lock.js';
 import { endOrphans } from '../../src/embedded/process-records.js';
 import { startTestPostgres } from './postgres-server.js';
 import { NEED_POSTGRES } from './projects.js';
@@ -26,7 +26,7 @@ export async function setup(root: TestProject): Promise<() => Promise<void>> {
   const selected = root.vitest.projects.map((project) => project.name);
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
   await endAbandoned();
-  takeLock(join(folder, 'lock'), 'a test run');
+  acquireLock(join(folder, 'lock'), 'a test run');
   const stops: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
   const stop = async () => {
     for (const each of stops.splice(0).reverse()) await each();
@@ -56,7 +56,7 @@ async function endAbandoned(): Promise<void> {
     .map((name) => join(tmpdir(), name));
   for (const folder of folders.filter((each) => existsSync(join(each, 'lock')))) {
     try {
-      takeLock(join(folder, 'lock'), 'a test run');
+      acquireLock(join(folder, 'lock'), 'a test run');
     } catch {
       continue;
     }

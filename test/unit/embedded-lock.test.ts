@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { takeLock } from '../../src/embedded/instance-lock.js';
+import { acquireLock } from '../../src/embedded/instance-lock.js';
 import { identify, isAlive, startedAt } from '../../src/embedded/process-identity.js';
 import { copiedRecord, endOrphans, livingServers, recordServer } from '../../src/embedded/process-records.js';
 import { StartError } from '../../src/embedded/start-error.js';
@@ -18,14 +18,14 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test('a lock that is held refuses with the pid and the address, and is free once released', () => {
-  const lock = takeLock(file, 'http://127.0.0.1:4747');
-  expect(() => takeLock(file, 'http://other')).toThrow(
+  const lock = acquireLock(file, 'http://127.0.0.1:4747');
+  expect(() => acquireLock(file, 'http://other')).toThrow(
     new StartError(
       `Signalbox already runs on this data folder (pid ${process.pid}, http://127.0.0.1:4747): use that one, stop it, or set SERVICE_DATA_DIR to another folder. The lock is ${file}.`,
     ),
   );
   lock.release();
-  takeLock(file, 'http://other').release();
+  acquireLock(file, 'http://other').release();
   expect(existsSync(file)).toBe(false);
 });
 
@@ -33,25 +33,25 @@ test('the lock of a process that was killed is taken over', async () => {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
   await once(child, 'spawn');
   writeFileSync(file, JSON.stringify({ ...identify(child.pid ?? 0), address: 'http://dead' }));
-  expect(() => takeLock(file, 'http://me')).toThrow('http://dead');
+  expect(() => acquireLock(file, 'http://me')).toThrow('http://dead');
   child.kill('SIGKILL');
   await once(child, 'exit');
-  takeLock(file, 'http://me');
+  acquireLock(file, 'http://me');
   expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ pid: process.pid, address: 'http://me' });
 });
 
 test('a pid that was given away again does not keep the lock', () => {
   writeFileSync(file, JSON.stringify({ pid: process.pid, started: 'another time', address: 'http://dead' }));
-  expect(() => takeLock(file, 'http://me')).not.toThrow();
+  expect(() => acquireLock(file, 'http://me')).not.toThrow();
 });
 
 test.each(['', '{', '{"pid":"x"}', '\u0000\u0000'])('a lock that cannot be read (%j) does not stop a start', (text) => {
   writeFileSync(file, text);
-  expect(() => takeLock(file, 'http://me')).not.toThrow();
+  expect(() => acquireLock(file, 'http://me')).not.toThrow();
 });
 
 test('a lock that was taken over by another is not removed by its old holder', () => {
-  const lock = takeLock(file, 'http://old');
+  const lock = acquireLock(file, 'http://old');
   const other = JSON.stringify({ pid: 1, started: 'x', address: 'http://new' });
   writeFileSync(file, other);
   lock.release();
@@ -82,17 +82,17 @@ test('a command name with spaces and parentheses does not hide the start time', 
 });
 
 test('a lock that was copied with its folder does not stop a start, and one of an older build does', () => {
-  const lock = takeLock(file, 'http://original');
+  const lock = acquireLock(file, 'http://original');
   const copy = mkdtempSync(join(tmpdir(), 'signalbox-lock-'));
   copyFileSync(file, join(copy, 'lock'));
-  takeLock(join(copy, 'lock'), 'http://copy').release();
+  acquireLock(join(copy, 'lock'), 'http://copy').release();
   const { folder: _, ...older } = JSON.parse(readFileSync(file, 'utf8'));
   writeFileSync(join(copy, 'lock'), JSON.stringify(older));
-  expect(() => takeLock(join(copy, 'lock'), 'http://copy')).toThrow('http://original');
+  expect(() => acquireLock(join(copy, 'lock'), 'http://copy')).toThrow('http://original');
   // The same folder under another name is the same folder.
   const moved = `${folder}-moved`;
   renameSync(folder, moved);
-  expect(() => takeLock(join(moved, 'lock'), 'http://other')).toThrow('http://original');
+  expect(() => acquireLock(join(moved, 'lock'), 'http://other')).toThrow('http://original');
   renameSync(moved, folder);
   lock.release();
   rmSync(copy, { recursive: true, force: true });

@@ -4,14 +4,17 @@ import { Turns } from '../../src/engine/agent/turns.js';
 function turnsAt() {
   const clock = { now: 0 };
   const turns = new Turns(() => clock.now);
-  const take = (key: string, rank = 0) => turns.take(key, { rank, againInMs: 1_000 });
-  return { clock, take };
+  const acquire = (key: string, rank = 0) => turns.acquire(key, { rank, againInMs: 1_000 });
+  return { clock, acquire };
 }
 
 /** The first of them that gets the turn, each asking in this order. */
-function next(take: (key: string, rank?: number) => (() => void) | null, asking: readonly [string, number][]): string {
+function next(
+  acquire: (key: string, rank?: number) => (() => void) | null,
+  asking: readonly [string, number][],
+): string {
   for (const [key, rank] of asking) {
-    const end = take(key, rank);
+    const end = acquire(key, rank);
     if (end === null) continue;
     end();
     return key;
@@ -20,39 +23,39 @@ function next(take: (key: string, rank?: number) => (() => void) | null, asking:
 }
 
 test('one at a time, the lowest rank first, and of equal ranks the first that asked', () => {
-  const { take } = turnsAt();
-  const end = take('first');
+  const { acquire } = turnsAt();
+  const end = acquire('first');
   const asking: [string, number][] = [
     ['two', 2],
     ['one, early', 1],
     ['zero', 0],
     ['one, late', 1],
   ];
-  for (const [key, rank] of asking) expect(take(key, rank)).toBeNull();
+  for (const [key, rank] of asking) expect(acquire(key, rank)).toBeNull();
   end?.();
   const left = (done: readonly string[]) => asking.filter(([key]) => !done.includes(key)).reverse();
   const done: string[] = [];
-  while (done.length < asking.length) done.push(next(take, left(done)));
+  while (done.length < asking.length) done.push(next(acquire, left(done)));
   expect(done).toEqual(['zero', 'one, early', 'one, late', 'two']);
 });
 
 test('a newcomer waits behind those of its rank that wait already, and goes before those of a higher one', () => {
-  const { take } = turnsAt();
-  const end = take('first');
-  expect([take('same', 1), take('higher', 3)]).toEqual([null, null]);
+  const { acquire } = turnsAt();
+  const end = acquire('first');
+  expect([acquire('same', 1), acquire('higher', 3)]).toEqual([null, null]);
   end?.();
-  expect(take('newcomer', 1)).toBeNull();
-  expect(next(take, [['newcomer', 2]])).toBe('none');
-  expect(next(take, [['same', 1]])).toBe('same');
-  expect(next(take, [['newcomer', 2]])).toBe('newcomer');
+  expect(acquire('newcomer', 1)).toBeNull();
+  expect(next(acquire, [['newcomer', 2]])).toBe('none');
+  expect(next(acquire, [['same', 1]])).toBe('same');
+  expect(next(acquire, [['newcomer', 2]])).toBe('newcomer');
 });
 
 test('a call that does not come back keeps its place for a while, and holds up none after that', () => {
-  const { clock, take } = turnsAt();
-  const end = take('first');
-  expect(take('gone', 0)).toBeNull();
+  const { clock, acquire } = turnsAt();
+  const end = acquire('first');
+  expect(acquire('gone', 0)).toBeNull();
   end?.();
-  expect(take('next', 1)).toBeNull();
+  expect(acquire('next', 1)).toBeNull();
   clock.now += 11_001;
-  expect(take('next', 1)).not.toBeNull();
+  expect(acquire('next', 1)).not.toBeNull();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Hidden } from '../../src/engine/secrets/hidden.js';
+import { SecretMask } from '../../src/engine/secrets/secret-mask.js';
 import { file } from '../../src/secrets/shapes/file.js';
 import { redactor } from '../../src/shared/redact.js';
 import { fc } from '../support/properties.js';
@@ -7,8 +7,8 @@ import { recordingLog } from '../support/recording-log.js';
 
 const CANARY = 'cänary/4711+"of it"';
 
-function hiding(...texts: readonly string[]): Hidden {
-  const hidden = new Hidden();
+function hiding(...texts: readonly string[]): SecretMask {
+  const hidden = new SecretMask();
   for (const [index, text] of texts.entries()) hidden.add(`S${index}`, [text]);
   return hidden;
 }
@@ -86,7 +86,7 @@ test('security 18: what is learned later is hidden from then on, under its own n
 });
 
 test('nothing to hide is no work: values, errors and lines pass as they are', () => {
-  const hidden = new Hidden();
+  const hidden = new SecretMask();
   const value = { a: [CANARY] };
   expect(hidden.value(value)).toBe(value);
   expect(hidden.text(CANARY)).toBe(CANARY);

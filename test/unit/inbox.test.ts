@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addressOf, isMeant } from '../../src/triggers/inbox/address.js';
+import { addressOf, isAllowedSender } from '../../src/triggers/inbox/address.js';
 import { attachmentNames } from '../../src/triggers/inbox/attachment-names.js';
 import { loopOf } from '../../src/triggers/inbox/loop.js';
 import { readMail } from '../../src/triggers/inbox/read-mail.js';
@@ -44,10 +44,10 @@ describe('a From line', () => {
 
   test('from: names whole addresses and whole domains', () => {
     const allowed = ['Ada@acme.test', '@Good.test'];
-    expect(['ada@acme.test', 'x@good.test'].map((one) => isMeant(one, allowed))).toEqual([true, true]);
+    expect(['ada@acme.test', 'x@good.test'].map((one) => isAllowedSender(one, allowed))).toEqual([true, true]);
     for (const one of ['bob@acme.test', 'x@notgood.test', 'x@a.good.test', 'x@good.test.evil', null])
-      expect(isMeant(one, allowed)).toBe(false);
-    expect(isMeant(null, [])).toBe(true);
+      expect(isAllowedSender(one, allowed)).toBe(false);
+    expect(isAllowedSender(null, [])).toBe(true);
   });
 });
 

@@ -210,9 +210,9 @@ models:
 
 test.each([
   ['default: x\nmodels: {}', 'default names `x`, which is not under models'],
-  ['models: [', 'is no valid YAML'],
-  ['', 'is no valid models file'],
-  ['a: &x [1]\nmodels: *y', 'is no valid YAML'],
+  ['models: [', 'is not valid YAML'],
+  ['', 'is not a valid models file'],
+  ['a: &x [1]\nmodels: *y', 'is not valid YAML'],
 ])('a file of %j is refused', (text, words) => {
   expect(() => modelsOfFile(text)).toThrow(words);
 });

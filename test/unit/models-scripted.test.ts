@@ -160,7 +160,7 @@ test.each([
   ['- text: 5', 'line 1: turn 1 text'],
   ['text: a', 'line 1: the file: is a list of turns'],
   ['- text: "a', 'line 1:'],
-  ['- &a [*a]\n- *b', 'is no valid YAML'],
+  ['- &a [*a]\n- *b', 'is not valid YAML'],
   ['- text: a\n  text: b', 'line 2:'],
 ])('a script of %j is refused by line', async (yaml, words) => {
   expect(() => parseScript(yaml, 'agents/clerk/script.yaml')).toThrow(words);
@@ -177,7 +177,7 @@ test('security 16: a script that unfolds without end is refused in a moment', ()
         .fill(i === 0 ? '1' : `*a${i - 1}`)
         .join(', ')}]`,
   );
-  expect(() => parseScript(bomb.join('\n'), 's')).toThrow('is no valid YAML');
+  expect(() => parseScript(bomb.join('\n'), 's')).toThrow('is not valid YAML');
   expect(() => parseScript(`- text: ${'a'.repeat(300_000)}`, 's')).toThrow('longer than 256 KiB');
 });
 

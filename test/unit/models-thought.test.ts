@@ -9,8 +9,8 @@ function hear(pieces: readonly string[]) {
   const content = createContent((text) => {
     told += text;
   });
-  content.take({ type: 'text-start', id: 't' });
-  for (const delta of pieces) content.take({ type: 'text-delta', id: 't', delta });
+  content.add({ type: 'text-start', id: 't' });
+  for (const delta of pieces) content.add({ type: 'text-delta', id: 't', delta });
   const { text, parts } = content.end();
   const thought = parts.map((part) => (part.type === 'thought' ? part.text : '')).join('');
   return { text, told, thought, parts };

@@ -19,15 +19,15 @@ async function read(stream: string, cuts: readonly number[] = []) {
   });
   let heard = 0;
   let alive = 0;
-  const ear = {
-    heard: () => {
+  const silence = {
+    noteContent: () => {
       heard += 1;
     },
-    alive: () => {
+    noteAlive: () => {
       alive += 1;
     },
   };
-  const out = eventStream(body, { ear, maxBytes: 1_000_000, mend: MENDERS['openai-compatible'] });
+  const out = eventStream(body, { silence, maxBytes: 1_000_000, mend: MENDERS['openai-compatible'] });
   return { text: await new Response(out).text(), heard, alive };
 }
 

@@ -101,7 +101,7 @@ test.each([
   [
     'no run',
     { workspace: null, flow: null, title: null, event: 'connection.expired' as const, data: { secret: 'CRM' } },
-    'Main: the connection CRM has to be made anew',
+    'Main: the connection CRM has to be made again',
   ],
   [
     'no run, in a workspace',

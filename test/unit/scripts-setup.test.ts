@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { countTests } from '../../scripts/lib/count-tests.mjs';
 import { withSetupLock } from '../../scripts/lib/setup-lock.mjs';
-import { hashOf, once } from '../../scripts/lib/stamp.mjs';
+import { hashOf, runOnce } from '../../scripts/lib/stamp.mjs';
 import { checkNodeVersion } from '../../scripts/setup/node-version.mjs';
 import { onPath } from '../../scripts/setup/on-path.mjs';
 import { isInstalled } from '../../scripts/setup/packages.mjs';
@@ -26,7 +26,7 @@ test('work is done once for a hash, again for another, and again when what it ma
   const [stamp, output] = [join(folder, 'stamp'), join(folder, 'output')];
   const done: string[] = [];
   const make = (hash: string) =>
-    once({ stamp, hash, outputs: [output] }, async () => {
+    runOnce({ stamp, hash, outputs: [output] }, async () => {
       done.push(hash);
       writeFileSync(output, hash);
     });
@@ -40,10 +40,12 @@ test('work is done once for a hash, again for another, and again when what it ma
 
 test('work that was cut short is done again, though an earlier stamp was there', async () => {
   const what = { stamp: join(folder, 'stamp'), outputs: [] };
-  await once({ ...what, hash: 'a' }, async () => {});
-  await expect(once({ ...what, hash: 'b' }, () => Promise.reject(new Error('cut short')))).rejects.toThrow('cut short');
+  await runOnce({ ...what, hash: 'a' }, async () => {});
+  await expect(runOnce({ ...what, hash: 'b' }, () => Promise.reject(new Error('cut short')))).rejects.toThrow(
+    'cut short',
+  );
   const again: string[] = [];
-  await once({ ...what, hash: 'a' }, async () => void again.push('a'));
+  await runOnce({ ...what, hash: 'a' }, async () => void again.push('a'));
   expect(again).toEqual(['a']);
 });
 

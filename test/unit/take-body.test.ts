@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { BodyBudget, takeBytes } from '../../src/api/take-body.js';
+import { BodyBudget, readBytes } from '../../src/api/take-body.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
@@ -13,7 +13,7 @@ const rules = { maxBytes: 1_000_000, unproven: null, deadline: { idleMs: 10_000,
 
 test('a body is the bytes that came', async () => {
   const source = new PassThrough();
-  const taken = takeBytes(source, rules);
+  const taken = readBytes(source, rules);
   source.write('a');
   source.end('bc');
   expect((await taken).toString()).toBe('abc');
@@ -21,7 +21,7 @@ test('a body is the bytes that came', async () => {
 
 test('a silent body is refused when its time is over, and the stream stays whole for the refusal', async () => {
   const source = new PassThrough();
-  const taken = takeBytes(source, rules);
+  const taken = readBytes(source, rules);
   source.write('a'.repeat(100_000));
   await vi.advanceTimersByTimeAsync(9_000);
   source.write('a');
@@ -34,9 +34,9 @@ test('a silent body is refused when its time is over, and the stream stays whole
 
 test('a body of one byte now and then is refused, and one at the least rate is not', async () => {
   const slow = new PassThrough();
-  const refused = expect(takeBytes(slow, rules)).rejects.toMatchObject({ kind: 'timed_out' });
+  const refused = expect(readBytes(slow, rules)).rejects.toMatchObject({ kind: 'timed_out' });
   const steady = new PassThrough();
-  const taken = takeBytes(steady, rules);
+  const taken = readBytes(steady, rules);
   for (let second = 0; second < 100; second += 1) {
     slow.write('a');
     steady.write('a'.repeat(100));
@@ -49,7 +49,7 @@ test('a body of one byte now and then is refused, and one at the least rate is n
 
 test('bytes that came at once buy no time for a trickle after them', async () => {
   const source = new PassThrough();
-  const refused = expect(takeBytes(source, rules)).rejects.toMatchObject({ kind: 'timed_out' });
+  const refused = expect(readBytes(source, rules)).rejects.toMatchObject({ kind: 'timed_out' });
   source.write('a'.repeat(900_000));
   for (let second = 0; second < 30; second += 1) {
     source.write('a');
@@ -60,7 +60,7 @@ test('bytes that came at once buy no time for a trickle after them', async () =>
 
 test('a body over its limit is refused at the first byte too many, and leaves the stream whole', async () => {
   const source = new PassThrough();
-  const taken = takeBytes(source, { ...rules, maxBytes: 3 });
+  const taken = readBytes(source, { ...rules, maxBytes: 3 });
   source.write('abcd');
   await expect(taken).rejects.toMatchObject({ kind: 'too_large', message: 'the body is over the limit of 3 bytes' });
   expect(source.destroyed).toBe(false);
@@ -68,14 +68,14 @@ test('a body over its limit is refused at the first byte too many, and leaves th
 
 test('a client that leaves is a refusal and no fault of ours', async () => {
   const source = new PassThrough();
-  const taken = takeBytes(source, rules);
+  const taken = readBytes(source, rules);
   source.destroy(new Error('aborted'));
   await expect(taken).rejects.toMatchObject({ kind: 'malformed' });
 });
 
 test('unproven bodies share a budget, and give it back when they are taken, refused or left', async () => {
   const unproven = new BodyBudget(10);
-  const take = (source: PassThrough) => takeBytes(source, { ...rules, unproven });
+  const take = (source: PassThrough) => readBytes(source, { ...rules, unproven });
   const [first, second, third] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const taken = take(first);
   first.write('a'.repeat(8));

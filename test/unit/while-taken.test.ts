@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { whileTaken } from '../../src/remotes/while-taken.js';
+import { watchReader } from '../../src/remotes/watch-reader.js';
 import { createSharedSlots, createSlots } from '../../src/shared/slots.js';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] }));
@@ -12,7 +12,7 @@ const STALLED_MS = 120_000;
 function stage(isOver = () => false) {
   const source = new PassThrough();
   const giveUp = (): void => void out.destroy();
-  const out = whileTaken(source, { stalledMs: STALLED_MS, isOver, giveUp });
+  const out = watchReader(source, { stalledMs: STALLED_MS, isOver, giveUp });
   return { source, out };
 }
 

@@ -57,7 +57,7 @@ const BREAKS = [
     /its call of \S+ in step \S+ is open/,
   ],
   ['done', `UPDATE step SET status = 'waiting' WHERE run_id = $1 AND id = 'two'`, /its step two is waiting/],
-  ['done', `DELETE FROM run_event WHERE run_id = $1 AND type = 'run.completed'`, /tells 0 ends/],
+  ['done', `DELETE FROM run_event WHERE run_id = $1 AND type = 'run.completed'`, /has 0 end events/],
   [
     'done',
     `DELETE FROM message WHERE run_id = $1 AND step = 'one' AND seq = 1`,
@@ -74,12 +74,12 @@ const BREAKS = [
   [
     'parent',
     `INSERT INTO outbox (run_id, kind, created_at) VALUES ($1, 'approval', now() - interval '2 minutes')`,
-    /for Temporal to be told "approval"/,
+    /to send "approval" to Temporal/,
   ],
   [
     'parent',
     `INSERT INTO outbox (run_id, kind, created_at) SELECT workspace_id, 'apply-push', now() - interval '2 minutes' FROM run WHERE id = $1`,
-    /The word "apply-push" of the push that waits in workspace \S+ has waited since/,
+    /The message "apply-push" of the push that waits in workspace \S+ has waited since/,
   ],
   ['parent', `INSERT INTO outbox (run_id, kind) SELECT 'gone-' || $1, 'approval'`, /is gone, but has 1 rows in outbox/],
   [
@@ -108,7 +108,7 @@ const BREAKS = [
   [
     'done',
     `INSERT INTO slot_lane (run_id, lane, workspace_id, slots, state) SELECT $1, 'main', workspace_id, ARRAY[$1], 'waiting' FROM run WHERE id = $1`,
-    /stands in line for a slot/,
+    /waits for a slot/,
   ],
   [
     'parked',
@@ -166,7 +166,7 @@ const BREAKS = [
   [
     'done',
     `INSERT INTO notice (tenant_id, event, data, at) SELECT tenant_id, 'run.failed', '{}', now() - interval '2 minutes' FROM run WHERE id = $1`,
-    /1 times "run.failed" waits since .* to be told/,
+    /1 notices of "run.failed" have waited since .* to be sent/,
   ],
   [
     'done',

@@ -111,5 +111,5 @@ test('escalate adds its decider after the time, tells once, and the gate still e
   expect((await app.post(at(id), { decision: 'approve' }, admin)).status).toBe(200);
   expect((await app.ended(workspace, id)).status).toBe('completed');
   const run = await app.ended(workspace, over);
-  expect([run.error, kinds(run, 'approval.escalated').length]).toEqual(['rejected: nobody decided in time', 1]);
+  expect([run.error, kinds(run, 'approval.escalated').length]).toEqual(['rejected: no decision in time', 1]);
 });

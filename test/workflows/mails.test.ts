@@ -95,7 +95,7 @@ test('a gate’s whole life in mails: asked, reminded, escalated to another with
   await untilTold(run, ({ steps }) => steps[0]?.trace.some(({ kind }) => kind === 'approval.reminder') === true);
   await untilTold(run, ({ steps }) => steps[0]?.trace.some(({ kind }) => kind === 'approval.escalated') === true);
   const ended = await untilTold(run, ({ finishedAt }) => finishedAt !== null);
-  expect(ended.error).toBe('rejected: nobody decided in time');
+  expect(ended.error).toBe('rejected: no decision in time');
 
   // Nothing has made anything yet: the subject says the flow and the step.
   const [asked, reminded] = mailsTo(ann);
@@ -117,7 +117,7 @@ test('a gate’s whole life in mails: asked, reminded, escalated to another with
   const last = mailsTo(ops).find(({ text }) => text?.startsWith('f: the run failed'));
   expect([last?.subject, last?.text]).toEqual([
     'f: the run failed',
-    expect.stringContaining('rejected: nobody decided in time'),
+    expect.stringContaining('rejected: no decision in time'),
   ]);
   for (const one of [...mailsTo(ann), ...mailsTo(bob), ...mailsTo(ops)]) expectWhole(one);
   expectSigned(hook);
@@ -173,7 +173,7 @@ test('money, an end and a lost connection are mailed, by the run’s summary whe
   const lost = await started('## Work @worker\n\nTURNS=1', '', 'secrets: [O]\n');
   await untilTold(lost, ({ finishedAt }) => finishedAt !== null);
   await app.patch('/api/account', { notify: null });
-  expect(subjectsTo('admins@life.example')).toEqual([`${app.tenant}: the connection O has to be made anew`]);
+  expect(subjectsTo('admins@life.example')).toEqual([`${app.tenant}: the connection O has to be made again`]);
   for (const one of [...mailsTo(ops), ...mailsTo('admins@life.example')]) expectWhole(one);
 });
 

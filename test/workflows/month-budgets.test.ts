@@ -144,7 +144,7 @@ test('with on_budget: ask a month that is used up is asked about, and an approva
   const asks = (run: { waiting: readonly { budget?: unknown }[] }) => run.waiting.some((wait) => wait.budget);
   const parked = await app.until(workspace, id, asks);
   expect(parked.waiting[0]).toMatchObject({
-    ask: expect.stringContaining('Raise it, then approve to go on'),
+    ask: expect.stringContaining('Raise it, then approve to continue'),
     budget: { of: expect.stringContaining(`the workspace ${workspace} for`), budgetUsd: 0.05, raiseUsd: null },
   });
   const approve = (gate?: object) =>

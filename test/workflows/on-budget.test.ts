@@ -65,7 +65,7 @@ test('on_budget: ask parks the step with the figures; an approval grants the flo
   expect(await eventsOf(id)).toEqual(['budget.warning', 'budget.reached', 'approval.requested', 'approval.decided']);
   const trace = run.steps[0]?.trace.map(({ text }) => text).join('\n');
   expect(trace).toMatch(/\d+ % of the run’s budget of \$0\.05 is spent/);
-  expect(trace).toContain('the budget of the run, $0.05, is used up: somebody is asked for more');
+  expect(trace).toContain('the budget of the run, $0.05, is used up: a person is asked for more');
   expect(await examine({ deps: app.deps, root: id })).toEqual([]);
 });
 

@@ -94,7 +94,7 @@ test('a gate for addresses or roles refuses everybody else with 403', async () =
 test('an unattended gate rejects by default, and continues only where the flow says so; no timeout approves', async () => {
   const rejects = await parked(GATE.replace('- approve: human', '- approve: human\n- timeout: 1s'));
   const failed = await app.ended(rejects.workspace, rejects.id);
-  expect([failed.status, failed.error]).toEqual(['failed', 'rejected: nobody decided in time']);
+  expect([failed.status, failed.error]).toEqual(['failed', 'rejected: no decision in time']);
   const late = await app.post(`${rejects.at}/approve`, { decision: 'approve' });
   expect(late.status).toBe(409);
   const goes = await parked(

@@ -112,7 +112,7 @@ test('what cannot be run again is refused with a sentence that says what to do',
   ]);
   expect(await refusal(workspace, old.id, { step: 3, agent: 'other' })).toEqual([
     422,
-    'agent: step 3 (Gate) is run by no agent, so there is none to swap',
+    'agent: step 3 (Gate) has no agent that could be replaced',
   ]);
   const [status, text] = await refusal(workspace, old.id, { step: 3 });
   expect([status, text]).toEqual([

@@ -7,7 +7,7 @@ import {
   reconcileSchedules,
   type ScheduleView,
   startWaiting,
-  tellSchedules,
+  syncSchedules,
 } from '../../src/schedules/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
@@ -81,7 +81,7 @@ test('security 7: a deploy makes the schedule in Temporal, at the times that are
   const workspace = await app.workspace(
     files({ 'flows/f.md': scheduled('cron: "30 2 * * *"\ntimezone: Europe/Berlin\n') }),
   );
-  await tellSchedules(app.deps);
+  await syncSchedules(app.deps);
   const first = await view(workspace);
   expect(first).toMatchObject({
     cron: '30 2 * * *',
@@ -97,13 +97,13 @@ test('security 7: a deploy makes the schedule in Temporal, at the times that are
   expect(await nextOf(workspace)).toEqual(first?.next);
 
   await deploy(workspace, { 'flows/f.md': scheduled('cron: "0 12 * * 1"\ncatch_up: all\noverlap: queue\n') });
-  await tellSchedules(app.deps);
+  await syncSchedules(app.deps);
   const second = await view(workspace);
   expect(second).toMatchObject({ cron: '0 12 * * 1', timezone: 'UTC', catchUp: 'all', overlap: 'queue' });
   expect(await nextOf(workspace)).toEqual(second?.next);
 
   expect((await change(workspace, { action: 'pause' })).status).toBe(200);
-  await tellSchedules(app.deps);
+  await syncSchedules(app.deps);
   expect((await (await handleOf(workspace)).describe()).state.paused).toBe(true);
   expect(await view(workspace)).toMatchObject({ paused: true, next: [] });
   expect((await change(workspace, { action: 'resume' })).status).toBe(200);
@@ -112,11 +112,11 @@ test('security 7: a deploy makes the schedule in Temporal, at the times that are
   expect((await bodyOf(set)).schedule).toMatchObject({ cron: '0 6 * * *', timezone: 'Asia/Tokyo', paused: false });
   const bad = await change(workspace, { action: 'set', cron: '@every 1s' });
   expect(bad.status).toBe(422);
-  await tellSchedules(app.deps);
+  await syncSchedules(app.deps);
   expect(await nextOf(workspace)).toEqual((await view(workspace))?.next);
 
   await deploy(workspace, { 'flows/f.md': scheduled('cron: "0 6 * * *"\nenabled: false\n') });
-  await tellSchedules(app.deps);
+  await syncSchedules(app.deps);
   await expect(nextOf(workspace)).rejects.toThrow();
   expect(await view(workspace)).toMatchObject({ enabled: false, next: [] });
   await deploy(workspace, { 'flows/f.md': flow('## One @worker\n\nGo.') });
@@ -135,7 +135,7 @@ test('the zone is the flow’s, the workspace’s, the account’s, the owner’
     headers: { 'content-type': 'application/json' },
   });
   expect(await zone()).toBe('America/New_York');
-  await tellSchedules(app.deps);
+  await syncSchedules(app.deps);
   expect(await nextOf(workspace)).toEqual((await view(workspace))?.next);
   await deploy(workspace, {
     'AGENTS.md': '---\ntimezone: Europe/Paris\n---\n\n# W\n',
@@ -159,7 +159,7 @@ test('security 7: a transfer of the account moves what fires in the owner’s ow
   const shown = async (workspace: string, timezone: string) => {
     const { timezone: zone, next: times = [] } = (await view(workspace)) ?? {};
     expect([zone, new Set(times.map((at) => hourIn(timezone, at)))]).toEqual([timezone, new Set([9])]);
-    await tellSchedules(app.deps);
+    await syncSchedules(app.deps);
     expect(await nextOf(workspace)).toEqual(times);
     return times;
   };
@@ -181,7 +181,7 @@ test('security 7: a transfer of the account moves what fires in the owner’s ow
 
 test('security 7: Temporal’s word starts exactly one run, whose input is the time; the same word again, and forty at once, start none', async () => {
   const workspace = await app.workspace(files({ 'flows/f.md': scheduled('cron: "* * * * *"\noverlap: allow\n') }));
-  await tellSchedules(app.deps);
+  await syncSchedules(app.deps);
   await settledAt(workspace, Date.now() - 10 * 60_000);
   await (await handleOf(workspace)).trigger();
   await expect.poll(async () => (await runsOf(workspace)).length).toBeGreaterThan(0);
@@ -391,7 +391,7 @@ test('what drifts in Temporal is found by the doctor and made again; a deleted w
 
   const handle = await handleOf(workspace);
   expect((await app.request(`/api/workspaces/${workspace}?force=true`, { method: 'DELETE' })).status).toBe(200);
-  await tellSchedules(app.deps);
+  await syncSchedules(app.deps);
   await expect(handle.describe()).rejects.toThrow();
   expect(await app.deps.db.query('SELECT 1 FROM schedule WHERE gone')).toEqual([]);
 });

@@ -59,7 +59,7 @@ test('a gate that nobody decided in time goes back to a step, which is told, and
       { round: 2, decision: { decision: 'approve' }, rounds: [{ decision: { decision: 'timeout', by: 'the clock' } }] },
     ],
   });
-  expect(promptOf(id, 'draft/0/2')).toContain('nobody decided in time');
+  expect(promptOf(id, 'draft/0/2')).toContain('no decision in time');
 });
 
 test('a gate whose rounds are used up fails when nobody decides again', async () => {
@@ -67,7 +67,7 @@ test('a gate whose rounds are used up fails when nobody decides again', async ()
   const { workspace, id } = await started({ 'flows/f.md': GATE(1) });
   const run = await app.ended(workspace, id);
   expect(run).toMatchObject({ status: 'failed', steps: [{ round: 2 }, { round: 2, status: 'failed' }] });
-  expect(run.error).toContain('nobody decided in time, after 1 rounds');
+  expect(run.error).toContain('no decision in time, after 1 rounds');
   // No value and no default ever approves.
   expect(run.steps[1]?.decision).toMatchObject({ decision: 'timeout' });
 });

@@ -92,7 +92,7 @@ test('an approval is good for the arguments that were shown: others are not run'
   );
   const ended = await decide(workspace, run.id, { decision: 'approve' });
   expect(toolResults()).toEqual([
-    'not approved: these are not the arguments that were approved. Make the call again to ask anew.',
+    'not approved: these are not the arguments that were approved. Make the call again to ask for approval.',
     expect.stringContaining('same'),
   ]);
   expect(ended.steps[0]?.files).toEqual([]);

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { examine } from '../../src/observe/index.js';
-import { fireSchedule, reconcileSchedules, type ScheduleView, tellSchedules } from '../../src/schedules/index.js';
+import { fireSchedule, reconcileSchedules, type ScheduleView, syncSchedules } from '../../src/schedules/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { scripted } from '../support/flows.js';
 import { bodyOf } from '../support/workspace-app.js';
@@ -52,7 +52,7 @@ test('a schedule that cannot be read hides no other one: in the list, in the loo
   ]);
   // All are told: the loop does not come back to them twice a second.
   const untold = await app.deps.db.query('SELECT flow FROM schedule WHERE workspace_id = $1 AND NOT told', [id]);
-  expect([untold, await tellSchedules(app.deps)]).toEqual([[], 0]);
+  expect([untold, await syncSchedules(app.deps)]).toEqual([[], 0]);
   for (const flow of ['line', 'step', 'zone']) await fireSchedule(app.deps, { workspace: id, flow }, Date.now());
 
   const found = (await examine({ deps: app.deps, root: null }, 0)).filter(({ says }) => says.includes(id));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { keepWorkerSeen } from '../../src/db/index.js';
+import { startWorkerHeartbeat } from '../../src/db/index.js';
 import { MOST_IN_COMPANY } from '../../src/engine/agent/deaths.js';
 import { advanceLane } from '../../src/engine/index.js';
 import { createNet } from '../../src/net/index.js';
@@ -84,7 +84,7 @@ test(
     for (let attempt = 1; attempt <= MOST_IN_COMPANY + 2; attempt += 1) {
       const workerId = newId();
       const entry = { id: workerId, version: '1', sandbox: 'none', models: () => [] };
-      const worker = await keepWorkerSeen(app.deps.db, entry, silentLog);
+      const worker = await startWorkerHeartbeat(app.deps.db, entry, silentLog);
       const work = await atWork(runId, attempt, workerId);
       await worker.leave();
       await work.cut();

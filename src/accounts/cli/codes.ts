@@ -1,14 +1,14 @@
 import { randomCodeOf } from '../primitives.js';
 
-/** Twenty consonants: no code is read as a word, none is mistaken for another (RFC 8628, 6.1). 34 bits. */
+/** Twenty consonants: codes form no words, and no two look alike (RFC 8628, 6.1). 34 bits. */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 
-/** `BCDF-GHJK` */
+/** Format: `BCDF-GHJK`. */
 export function newCliCode(): string {
   return `${randomCodeOf(4, LETTERS)}-${randomCodeOf(4, LETTERS)}`;
 }
 
-/** As a person may have typed it: in any case, with or without the hyphen. */
+/** Normalizes a typed code: any case, with or without the hyphen. */
 export function foldCliCode(text: string): string {
   return text
     .toUpperCase()

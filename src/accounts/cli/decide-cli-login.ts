@@ -4,7 +4,7 @@ import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { checkToken, deriveToken } from '../../shared/tokens.js';
 import { audit } from '../audit.js';
-import { countAttempt, giveBackAttempt } from '../limits.js';
+import { countAttempt, undoAttempt } from '../limits.js';
 import { foldCliCode } from './codes.js';
 
 interface Row {
@@ -16,7 +16,9 @@ interface Row {
   readonly decision: 'approved' | 'denied' | null;
 }
 
-/** The request of a code, for the person who may decide it. One that another person has decided is none of theirs. */
+/**
+ * The request of a code, for a person who may decide it. A request that another person decided is refused as missing.
+ */
 export async function describeCliLogin(deps: Pick<Deps, 'db'>, caller: Caller, code: string): Promise<CliLoginRequest> {
   const row = await findRequest(deps, caller, code);
   return {
@@ -31,7 +33,7 @@ export async function describeCliLogin(deps: Pick<Deps, 'db'>, caller: Caller, c
   };
 }
 
-/** Approves or denies, once. The key is made at the person's role when the terminal fetches it. */
+/** Approves or denies a request once. The key is created with the person's role when the terminal fetches it. */
 export async function decideCliLogin(
   deps: Pick<Deps, 'db'>,
   caller: Caller,
@@ -40,7 +42,7 @@ export async function decideCliLogin(
   const wanted = decision === 'approve' ? 'approved' : 'denied';
   const found = await findRequest(deps, caller, code);
   const decided = await deps.db.transaction(async (sql) => {
-    // The terminal polls every few seconds: an approval in the last of them still reaches it.
+    // The terminal polls every few seconds, so keep a request decided at the last moment long enough to be fetched.
     const rows = await sql.query(
       `UPDATE cli_login SET decision = $2, decided_by = $3, expires_at = greatest(expires_at, now() + interval '1 minute')
        WHERE code = $1 AND decision IS NULL AND expires_at > now() RETURNING 1`,
@@ -57,7 +59,7 @@ export async function decideCliLogin(
 }
 
 async function findRequest({ db }: Pick<Deps, 'db'>, caller: Caller, code: string): Promise<Row> {
-  // Codes are short: who guesses at them is stopped before one is met, and hears no more of any.
+  // Codes are short, so limit the wrong ones per person.
   const attempt = { 'cli-code': caller.person?.id ?? null };
   await countAttempt({ db }, attempt);
   const [row] = await db.query<Row>({
@@ -67,11 +69,11 @@ async function findRequest({ db }: Pick<Deps, 'db'>, caller: Caller, code: strin
     values: [foldCliCode(code), caller.person?.id ?? null],
   });
   if (!row) throw notFound('sign-in: it has expired or is decided, start it again in the terminal');
-  await giveBackAttempt({ db }, attempt);
+  await undoAttempt({ db }, attempt);
   return row;
 }
 
-/** What the form of the page carries: it is of this person's session and of this code. */
+/** The nonce of the page's form, bound to this person's session and this code. */
 export function cliFormNonce({ keys }: Pick<Deps, 'keys'>, caller: Caller, code: string): string {
   return deriveToken(keys.signing, 'cli-authorize', nonceFields(caller, code));
 }

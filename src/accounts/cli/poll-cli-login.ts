@@ -17,8 +17,9 @@ interface Row {
 }
 
 /**
- * What became of a terminal's sign-in. The key is made when it is fetched, so that it is kept nowhere in the clear, and
- * once: the request goes with it. Refuses `rate_limited` who asks more often than every `interval` while nothing is decided.
+ * The state of a terminal's sign-in. The key is created when it is fetched, so that it is never stored in the clear;
+ * fetching also deletes the request, so it works once. Refuses `rate_limited` when the terminal polls an undecided
+ * request more often than every `interval`.
  */
 export async function pollCliLogin(
   deps: Pick<Deps, 'db'>,
@@ -32,7 +33,7 @@ export async function pollCliLogin(
       text: `SELECT hostname, decision, decided_by AS "decidedBy", expires_at <= now() AS expired,
                     coalesce(polled_at > now() - make_interval(secs => $2), false) AS early
              FROM cli_login WHERE id_hash = $1 FOR UPDATE`,
-      // A timer that is a little early is no haste.
+      // Tolerate timers that fire slightly early.
       values: [idHash, POLL_INTERVAL * 0.9],
     });
     if (!row) throw notFound('sign-in');

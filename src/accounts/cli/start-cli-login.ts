@@ -8,7 +8,7 @@ import { newCliCode } from './codes.js';
 /** Seconds between two polls. */
 export const POLL_INTERVAL = 5;
 
-/** A terminal asks to be signed in. `base` is the address at which people reach the service. */
+/** Starts a terminal's sign-in. `base` is the address at which people reach the service. */
 export async function startCliLogin(
   deps: Pick<Deps, 'db'>,
   { hostname, address, base }: { readonly hostname: string; readonly address: string | null; readonly base: string },

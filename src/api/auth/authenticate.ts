@@ -6,19 +6,23 @@ import type { AppEnv } from '../env.js';
 import { clientAddress } from './client-address.js';
 import { bySession } from './session.js';
 
-/** Longer than any key: what is longer is none, and is not hashed. */
+/** Longer than any key: a longer credential is refused without hashing it. */
 const MAX_CREDENTIAL = 512;
 
 /**
- * Each way to say who one is, in the order in which they are asked. A way that sees no credential of its kind answers
- * null; one that sees a bad credential throws.
+ * The ways to authenticate, in order. A way returns null without a credential of its kind, and throws for an invalid
+ * one.
  */
-const WAYS: readonly ((c: Context<AppEnv>) => Promise<Caller | null>)[] = [byBearerKey, bySession, byDevelopment];
+const AUTHENTICATORS: readonly ((c: Context<AppEnv>) => Promise<Caller | null>)[] = [
+  byBearerKey,
+  bySession,
+  byDevelopment,
+];
 
 /** The caller, or null when the request carries no credential. The header `x-service-tenant` is never read. */
 export async function authenticate(c: Context<AppEnv>): Promise<Caller | null> {
-  for (const way of WAYS) {
-    const caller = await answerWithin(c.var.deps.db, way(c));
+  for (const authenticator of AUTHENTICATORS) {
+    const caller = await answerWithin(c.var.deps.db, authenticator(c));
     if (caller) return caller;
   }
   return null;
@@ -44,7 +48,7 @@ export async function byDevelopment(c: Context<AppEnv>): Promise<Caller | null> 
   return devCaller(c.var.deps, clientAddress(c));
 }
 
-/** A page elsewhere can point its own name at 127.0.0.1; the Host header then still says that name. */
+/** DNS rebinding: another page can point its own name at 127.0.0.1, but the Host header still has that name. */
 function isLoopbackHost(host: string | undefined): boolean {
   return host === undefined || /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i.test(host);
 }

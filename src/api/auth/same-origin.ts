@@ -6,31 +6,31 @@ import type { AppEnv } from '../env.js';
 
 const READS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
-/** Where the browser says that the request was made: on a page of ours, on another, or (by an old one) nothing sure. */
-type Word = 'ours' | 'foreign' | 'hidden' | 'silent';
+/** The origin that the browser states: our own page, a foreign one, hidden, or (old browsers) none. */
+type StatedOrigin = 'ours' | 'foreign' | 'hidden' | 'silent';
 
 /**
- * A credential that the browser sends by itself may write only from our own pages, whatever the body's type: the request
- * must say so, by `Origin` or by `Sec-Fetch-Site`. In development there is no cookie to steal, so there silence (a
- * terminal's) is fine too. A form that carries a nonce may come with its origin hidden, as our pages' no-referrer does
- * to browsers that say no more: then the verb checks the nonce.
+ * A request with a credential that browsers send automatically may write only from our own pages, as `Origin` or
+ * `Sec-Fetch-Site` must show. In development there is no cookie to steal, so a request without these headers (from a
+ * terminal) is allowed. A form with a nonce may have a hidden origin, which our pages' no-referrer causes in older
+ * browsers: the verb then checks the nonce.
  */
 export function refuseCrossSite(c: Context<AppEnv>, caller: Caller, hasNonce = false): void {
   if (!caller.signedIn || READS.includes(c.req.method)) return;
-  const word = wordOf(c);
-  if (word === 'ours') return;
-  if (word === 'silent' && caller.session === undefined && c.var.deps.config.devNoAuth) return;
-  if (word === 'hidden' && hasNonce && isForm(c)) return;
+  const stated = statedOrigin(c);
+  if (stated === 'ours') return;
+  if (stated === 'silent' && caller.session === undefined && c.var.deps.config.devNoAuth) return;
+  if (stated === 'hidden' && hasNonce && isForm(c)) return;
   throw crossSite('a signed-in page may write from the same origin only; programs use an API key');
 }
 
-/** Signing in writes a cookie, so another's page must not do it for a person. Programs say nothing, and may. */
+/** Signing in sets a cookie, so foreign pages must not do it. Programs send neither header and are allowed. */
 export function refuseForeignPage(c: Context<AppEnv>): void {
-  if (['foreign', 'hidden'].includes(wordOf(c)))
+  if (['foreign', 'hidden'].includes(statedOrigin(c)))
     throw crossSite('signing in and up works from the pages of this service and from programs only');
 }
 
-function wordOf(c: Context<AppEnv>): Word {
+function statedOrigin(c: Context<AppEnv>): StatedOrigin {
   const origin = c.req.header('origin');
   const site = c.req.header('sec-fetch-site');
   if (origin !== undefined && origin !== 'null') return isOurs(c, origin) ? 'ours' : 'foreign';
@@ -42,7 +42,8 @@ function isOurs(c: Context<AppEnv>, origin: string): boolean {
   const { publicUrl } = c.var.deps.config;
   const host = c.req.header('host') ?? new URL(c.req.url).host;
   if (!verifyRequestOrigin(origin, publicUrl === null ? [host] : [host, publicUrl])) return false;
-  // Of the public address only its own scheme: what plain http shows there, anybody on the way may have written.
+  // Only the configured scheme of the public address counts: on plain http an attacker on the network may have written
+  // the page.
   const known = publicUrl === null ? null : new URL(publicUrl);
   return known === null || new URL(origin).host !== known.host || origin === known.origin;
 }

@@ -6,10 +6,10 @@ import type { Caller } from '../../shared/roles.js';
 import type { AppEnv } from '../env.js';
 import { clientAddress } from './client-address.js';
 
-/** Longer than any token of ours: what is longer is none, and is not hashed. */
+/** Longer than any token: a longer one is refused without hashing it. */
 const MAX_TOKEN = 100;
 
-/** The person whose session's cookie came along. In development one that has ended is as good as none. */
+/** The person of the session cookie. In development an expired session counts as no session. */
 export async function bySession(c: Context<AppEnv>): Promise<Caller | null> {
   const token = sessionToken(c);
   if (token === null) return null;
@@ -20,7 +20,7 @@ export async function bySession(c: Context<AppEnv>): Promise<Caller | null> {
   throw new Refusal('unauthenticated', 'this session has ended: sign in again', { code: 'session-ended' });
 }
 
-/** After the answer: a session whose 30 days began anew tells its cookie so, but never on an answer that caches keep. */
+/** Renews the cookie of an extended session after the response, except on cacheable responses. */
 export function renewCookie(c: Context<AppEnv>): void {
   const token = c.var.renewedToken;
   const kept = /\bpublic\b|\bmax-age=[1-9]/.test(c.res.headers.get('cache-control') ?? '');
@@ -28,7 +28,7 @@ export function renewCookie(c: Context<AppEnv>): void {
   c.header('Set-Cookie', sessionCookie(c.var.deps.config, token), { append: true });
 }
 
-/** What a new session is told of where it begins. */
+/** The client of a new session. */
 export function browserOf(c: Context<AppEnv>): Browser {
   const token = sessionToken(c);
   return {

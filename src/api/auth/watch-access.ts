@@ -5,13 +5,13 @@ import { findWorkspace } from '../../workspaces/index.js';
 import type { AppEnv, GuardedEnv } from '../env.js';
 import { authenticate } from './authenticate.js';
 
-/** Two looks in a row and what they may take stay under the five seconds that are promised. */
+/** Two checks and their duration stay below the promised five seconds. */
 const LOOK_EVERY_MS = 2_000;
 
 /**
- * Looks again, for as long as an answer is open, whether its caller may still have it: their credential, the workspace
- * of the path, and the role that they had, since what is shown hangs on it. Calls `lost` once when not. A look that the database did not answer counts only when the next one
- * is not answered either. Answers how to end it.
+ * While a response is streaming, checks repeatedly that its caller still has access: the credential, the workspace of
+ * the path and the same role, which decides what is shown. Calls `lost` once when not. Two consecutive checks without
+ * an answer of the database count as lost. Returns a function that ends the watch.
  */
 export function watchAccess(c: Context<GuardedEnv>, lost: () => void): () => void {
   let unanswered = 0;

@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import type { CliLoginRequest } from '../../contract/auth.js';
 import { type Html, page } from './page.js';
 
-/** Asks a signed-in person whether a terminal may act as they do. */
+/** Asks a signed-in person whether a terminal may act in their name. */
 export function authorizeCliPage(request: CliLoginRequest, { email, nonce }: { email: string; nonce: string }): Html {
   if (request.status !== 'pending') return decidedCliPage(request.status);
   const minutes = Math.max(1, Math.round((Date.parse(request.expiresAt) - Date.now()) / 60_000));

@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import type { DescribedInvite } from '../../accounts/index.js';
 import { type Html, page } from './page.js';
 
-/** Where whoever was invited chooses a password, and is a member. */
+/** The page on which an invited person chooses a password and becomes a member. */
 export function joinPage({ account, email, role }: DescribedInvite, token: string): Html {
   return page(
     `Join ${account}`,

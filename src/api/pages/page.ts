@@ -37,7 +37,7 @@ a { color: var(--act); }
 }
 `;
 
-/** Nothing can run, be fetched or frame the page; of styles only this one, by its hash. */
+/** No scripts, requests or frames, and only this style, by its hash. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -46,7 +46,7 @@ const POLICY = [
   "base-uri 'none'",
 ].join('; ');
 
-/** A page with a form or a word, complete without script; `wide` for one with much to read. */
+/** A page with a form or a message, without scripts; `wide` for long content. */
 export function page(title: string, body: Html, width: 'narrow' | 'wide' = 'narrow'): Html {
   return html`<!doctype html>
 <html lang="en">
@@ -62,7 +62,7 @@ export function page(title: string, body: Html, width: 'narrow' | 'wide' = 'narr
 `;
 }
 
-/** `no-referrer` unless the page's address holds nothing that opens a door. */
+/** `no-referrer`, except on pages whose address has no credential. */
 export function setPageHeaders(c: Context, referrer: 'no-referrer' | 'same-origin' = 'no-referrer'): void {
   c.header('Content-Security-Policy', POLICY);
   c.header('Cache-Control', 'no-store');

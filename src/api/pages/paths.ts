@@ -1,13 +1,13 @@
 import type { Context } from 'hono';
 import { accepts } from 'hono/accepts';
 
-/** Whether a person in a browser asks: `Accept` prefers HTML to JSON. */
+/** True for a browser: `Accept` prefers HTML to JSON. */
 export function prefersPage(c: Context): boolean {
   const supports = ['application/json', 'text/html'];
   return accepts(c, { header: 'Accept', supports, default: 'application/json' }) === 'text/html';
 }
 
-/** Whether a program asks, for a route that is a page first: `Accept` prefers JSON, or says nothing and JSON was sent. */
+/** True for a program at a page's route: `Accept` prefers JSON, or is absent and the body is JSON. */
 export function prefersJson(c: Context): boolean {
   const sent = c.req.header('content-type')?.toLowerCase() ?? '';
   const supports = ['text/html', 'application/json'];
@@ -26,7 +26,7 @@ export function signInPath(next: string, error?: string): string {
   return `/sign-in?${query}`;
 }
 
-/** Where a person goes on to: a path of this service, whatever a link says. */
+/** The path to continue at, limited to this service, whatever the link says. */
 export function ownPath(next: string | undefined): string {
   const ours = 'http://ours.invalid';
   if (next === undefined || !next.startsWith('/') || !URL.canParse(next, ours)) return '/';

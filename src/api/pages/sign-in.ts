@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { type Html, page } from './page.js';
 
-/** What went wrong before, by the word in the address: nobody's link can put a sentence on the page. */
+/** Error messages by the code in the address, so that a link cannot put its own text on the page. */
 const ERRORS: Readonly<Record<string, string>> = {
   'bad-credentials': 'The address or the password is wrong.',
 };

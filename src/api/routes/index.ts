@@ -27,7 +27,7 @@ import { teamRoutes } from './team/index.js';
 import { toolRoutes } from './tools/index.js';
 import { workspaceRoutes } from './workspaces/index.js';
 
-/** The route table: what the app serves, the documentation lists and the access tests walk. */
+/** The route table of the app, the documentation and the access tests. */
 export const routes: readonly Route[] = [
   ...workspaceRoutes,
   ...sourceRoutes,

@@ -1,4 +1,4 @@
-/** What is wrong with an archive: a sentence for the person whose push it was. */
+/** A fault of an archive. The message goes to the pusher. */
 export class ArchiveFault extends Error {
   override readonly name = 'ArchiveFault';
 }

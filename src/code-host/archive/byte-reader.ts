@@ -1,6 +1,6 @@
 import { ArchiveFault } from './archive-fault.js';
 
-/** Bytes by the number that is wanted, out of pieces as they come. Those that came are counted. */
+/** Reads exact numbers of bytes from a stream of chunks, up to a total limit. */
 export class ByteReader {
   readonly #pieces: AsyncIterator<Uint8Array>;
   readonly #maxBytes: number;
@@ -12,8 +12,8 @@ export class ByteReader {
     this.#maxBytes = maxBytes;
   }
 
-  /** Exactly so many bytes; null at the end of the stream, where none is left. Refuses a stream that ends in between. */
-  async take(count: number): Promise<Buffer | null> {
+  /** Reads exactly this number of bytes; null at the end of the stream. Throws when the stream ends in between. */
+  async readExactly(count: number): Promise<Buffer | null> {
     const taken: Buffer[] = [];
     let missing = count;
     while (missing > 0) {
@@ -29,8 +29,8 @@ export class ByteReader {
     return taken.length === 1 && taken[0] ? taken[0] : Buffer.concat(taken);
   }
 
-  /** Passes over so many bytes without keeping them. */
-  async pass(count: number): Promise<void> {
+  /** Skips this number of bytes. */
+  async skipBytes(count: number): Promise<void> {
     let missing = count;
     while (missing > 0) {
       if (this.#held.length === 0 && !(await this.#more())) throw endsEarly();
@@ -40,7 +40,7 @@ export class ByteReader {
     }
   }
 
-  /** Lets go of the stream, wherever it stands. */
+  /** Closes the stream at any position. */
   async close(): Promise<void> {
     await this.#pieces.return?.();
   }

@@ -6,21 +6,21 @@ import { BLOCK, readHeader, type TarHeader } from './tar-header.js';
 export type TarKind = 'file' | 'folder' | 'symbolic link' | 'hard link' | 'special file';
 
 export interface TarEntry {
-  /** As the archive has it; bytes that are no UTF-8 as U+FFFD. */
+  /** As in the archive; invalid UTF-8 is replaced by U+FFFD. */
   readonly path: string;
   readonly kind: TarKind;
   /** In bytes. */
   readonly size: number;
   readonly executable: boolean;
-  /** Its bytes, once, before the next entry is asked for; an entry that is not read is passed over. */
+  /** Reads its bytes. Call it at most once, before the next entry; an unread entry is skipped. */
   readonly read: () => Promise<Buffer>;
 }
 
 export interface TarLimits {
-  /** Of the archive, unpacked, whatever of it is read. */
+  /** The size of the unpacked archive, including skipped entries. */
   readonly maxBytes: number;
   readonly maxEntries: number;
-  /** Told the commit that `git archive` notes at the beginning. */
+  /** Called with the commit that `git archive` writes at the start. */
   readonly onCommit?: (commit: string) => void;
 }
 
@@ -33,7 +33,7 @@ const KINDS: Readonly<Record<string, TarKind>> = {
   '5': 'folder',
   '6': 'special file',
 };
-/** Names and pax records; longer ones are no path of ours. */
+/** The limit for names and pax records, far above that of a workspace's path. */
 const MAX_META_BYTES = 65_536;
 
 interface Extension {
@@ -42,8 +42,8 @@ interface Extension {
 }
 
 /**
- * The entries of a tar archive as they come: nothing is extracted, nothing is kept that is not read. Understands ustar,
- * pax and GNU's long names, and refuses what else there is, and an archive without its end, with ArchiveFault.
+ * Streams the entries of a tar archive without extracting them. Supports ustar, pax and GNU's long names. Throws
+ * ArchiveFault for other formats and for a truncated archive.
  */
 export async function* readTar(pieces: AsyncIterable<Uint8Array>, limits: TarLimits): AsyncGenerator<TarEntry> {
   const reader = new ByteReader(pieces, limits.maxBytes);
@@ -68,7 +68,7 @@ async function* entriesOf(reader: ByteReader, limits: TarLimits): AsyncGenerator
     const kind = KINDS[header.type];
     if (kind === undefined)
       throw new ArchiveFault(`the archive has an entry of an unknown type, ${JSON.stringify(header.type)}`);
-    // Only a file has bytes; what others say of their size is not followed by any.
+    // Only files have bytes; other entries may give a size, but no bytes follow.
     const size = kind === 'file' ? (extension.size ?? header.size) : 0;
     const path = (extension.path ?? header.name).toString('utf8');
     extension = {};
@@ -78,21 +78,21 @@ async function* entriesOf(reader: ByteReader, limits: TarLimits): AsyncGenerator
       return bodyOf(reader, size);
     };
     yield { path, kind, size, executable: header.executable, read };
-    if (!isRead) await reader.pass(padded(size));
+    if (!isRead) await reader.skipBytes(padded(size));
   }
 }
 
 /** Null at the archive's end. */
 async function nextHeader(reader: ByteReader): Promise<TarHeader | null> {
-  const block = await reader.take(BLOCK);
-  // An archive that stops between two entries has lost what came after.
+  const block = await reader.readExactly(BLOCK);
+  // A complete archive has an end mark, so one that stops between two entries is truncated.
   if (block === null) throw endsEarly();
   return readHeader(block);
 }
 
 async function bodyOf(reader: ByteReader, size: number): Promise<Buffer> {
   if (size === 0) return Buffer.alloc(0);
-  const block = await reader.take(padded(size));
+  const block = await reader.readExactly(padded(size));
   if (block === null) throw endsEarly();
   return block.subarray(0, size);
 }
@@ -107,7 +107,7 @@ function padded(size: number): number {
   return Math.ceil(size / BLOCK) * BLOCK;
 }
 
-/** Headers that speak of the entry after them, or of all. */
+/** Headers about the next entry, or about all entries. */
 const META: Readonly<Record<string, (body: Buffer, limits: TarLimits) => Extension>> = {
   x: (body) => {
     const records = readPax(body);
@@ -117,8 +117,8 @@ const META: Readonly<Record<string, (body: Buffer, limits: TarLimits) => Extensi
   g: (body, { onCommit }) => {
     const records = readPax(body);
     refuseSparse(records);
-    const strange = ['path', 'size', 'linkpath'].find((key) => records.has(key));
-    if (strange !== undefined) throw new ArchiveFault(`the archive gives all its entries one ${strange}`);
+    const shared = ['path', 'size', 'linkpath'].find((key) => records.has(key));
+    if (shared !== undefined) throw new ArchiveFault(`the archive gives all its entries one ${shared}`);
     const commit = records.get('comment')?.toString('latin1').trim();
     if (commit !== undefined && /^[0-9a-f]{40}$/.test(commit)) onCommit?.(commit);
     return {};

@@ -4,19 +4,19 @@ export const BLOCK = 512;
 
 /** One header block of a tar archive: POSIX.1-1988 ustar, with GNU's binary sizes. */
 export interface TarHeader {
-  /** As the archive has it, its bytes as they are. */
+  /** The raw bytes of the name. */
   readonly name: Buffer;
   readonly size: number;
-  /** Its owner may run it. */
+  /** True when the owner may execute it. */
   readonly executable: boolean;
   /** `0` a file, `1` a hard link, `2` a symbolic link, `5` a folder, `x` `g` pax, `L` `K` GNU's long names. */
   readonly type: string;
 }
 
-/** Null for a block of zeros, which ends the archive. Refuses one whose checksum or size is wrong. */
+/** Null for a block of zeros, which ends the archive. Throws ArchiveFault for a wrong checksum or size. */
 export function readHeader(block: Buffer): TarHeader | null {
   if (block.every((byte) => byte === 0)) return null;
-  if (!hasChecksum(block)) throw new ArchiveFault('the archive is no tar: a header’s checksum is wrong');
+  if (!hasChecksum(block)) throw new ArchiveFault('the archive is not a tar: a header’s checksum is wrong');
   const isUstar = block.toString('latin1', 257, 263) === 'ustar\0';
   const name = textAt(block, 0, 100);
   const prefix = isUstar ? textAt(block, 345, 155) : Buffer.alloc(0);
@@ -59,6 +59,6 @@ function octal(field: Buffer, what: string): number {
     .toString('latin1')
     .replace(/[\0 ]+$/, '')
     .replace(/^ +/, '');
-  if (!/^[0-7]*$/.test(text)) throw new ArchiveFault(`the archive is no tar: a header’s ${what} is no number`);
+  if (!/^[0-7]*$/.test(text)) throw new ArchiveFault(`the archive is not a tar: a header’s ${what} is not a number`);
   return text === '' ? 0 : Number.parseInt(text, 8);
 }

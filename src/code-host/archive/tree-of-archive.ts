@@ -6,32 +6,31 @@ import { ArchiveFault } from './archive-fault.js';
 import { readTar, type TarEntry } from './read-tar.js';
 
 export interface ArchiveLimits {
-  /** Of the whole archive, unpacked. */
+  /** The size of the whole archive, unpacked. */
   readonly maxBytes: number;
   readonly maxEntries: number;
-  /** Of the files that are taken. */
+  /** The number of files below `dir`. */
   readonly maxFiles: number;
   readonly maxFileBytes: number;
 }
 
 export interface ArchiveWish {
-  /** The folder of the repository whose files are wanted, such as `ops/desk`; empty for all. */
+  /** The folder of the repository to read, such as `ops/desk`; empty for all of it. */
   readonly dir: string;
-  /** The full hash that was asked for. */
+  /** The requested commit, a full hash. */
   readonly commit: string;
   readonly limits: ArchiveLimits;
 }
 
 export interface ArchivedTree {
   readonly files: readonly SourceFile[];
-  /** The paths that are marked as programs. */
+  /** The executable paths. */
   readonly executable: ReadonlySet<string>;
 }
 
 /**
- * The files of a repository's archive (tar, mostly gzipped, everything in one folder), read as they come: nothing is
- * written to a disk. Refuses links, twisted paths and what is over a limit with ArchiveFault; outside of `dir` it looks
- * at nothing but the names.
+ * The files of a repository's archive (tar, usually gzipped, everything in one folder), read as a stream without files
+ * on disk. Throws ArchiveFault for links, invalid paths and exceeded limits. Outside of `dir` it reads only the names.
  */
 export async function treeOfArchive(
   packed: ReadableStream<Uint8Array>,
@@ -45,11 +44,11 @@ export async function treeOfArchive(
     if (found !== commit) throw new ArchiveFault(`the archive is of ${found}, and ${commit} was asked for`);
   };
   for await (const entry of readTar(unpacked(packed), { ...limits, onCommit })) {
-    const [first = '', ...rest] = entry.path.split('/');
+    const [first = '', ...below] = entry.path.split('/');
     top ??= first;
     if (first !== top || first === '' || isDots(first))
       throw new ArchiveFault('the archive is not of one folder, as those of code hosts are');
-    const path = within(dir, rest.join('/'));
+    const path = within(dir, below.join('/'));
     if (path === null || entry.kind === 'folder') continue;
     requireFile(path, entry);
     bytes += entry.size;
@@ -66,7 +65,7 @@ function isDots(part: string): boolean {
   return part === '.' || part === '..';
 }
 
-/** The path below the folder; null for what is not in it. Nothing is resolved, so `..` leads nowhere. */
+/** The path below the folder; null for a path outside of it. Paths are not resolved, so `..` has no effect. */
 function within(dir: string, path: string): string | null {
   if (dir === '') return path === '' ? null : path;
   return path.startsWith(`${dir}/`) && path.length > dir.length + 1 ? path.slice(dir.length + 1) : null;
@@ -85,7 +84,7 @@ function tooMuch(dir: string, { maxFiles, maxFileBytes }: ArchiveLimits): Archiv
   );
 }
 
-/** Unpacked when it begins as gzip does; some hosts send the tar itself. One layer, whatever comes out of it. */
+/** Unpacks one layer of gzip, if there is any: some hosts send a plain tar. */
 function unpacked(packed: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
   const source = Readable.fromWeb(packed as Parameters<typeof Readable.fromWeb>[0]);
   return {

@@ -3,11 +3,11 @@ import type { Json } from '../../shared/json.js';
 export const CODE_HOSTS = ['github', 'gitlab', 'gitea'] as const;
 export type CodeHostKind = (typeof CODE_HOSTS)[number];
 
-/** Where a code host has a repository, by what its payload says. Nothing of it is believed until it is asked. */
+/** A repository at its code host, as the payload describes it. Untrusted until the host confirms it. */
 export interface HostedRepository {
-  /** The address that people see: scheme, host and path, without a slash at the end. */
+  /** The URL for people: scheme, host and path, without a trailing slash. */
   readonly url: string;
-  /** Where the archive of this commit is; always of the repository's own host, or of the API that belongs to it. */
+  /** The URL of a commit's archive, always at the repository's own host or its API. */
   readonly archiveUrl: (commit: string) => string;
 }
 
@@ -26,14 +26,14 @@ export interface CodePush {
 export type CodeEvent = CodePush | { readonly kind: 'ping' } | { readonly kind: 'other'; readonly name: string };
 
 export interface CodeHost {
-  /** What people call it. */
+  /** The display name. */
   readonly label: string;
-  /** The event, from its header and its payload. Throws PayloadFault for a push that is none. */
+  /** Reads the event from its header and its payload. Throws PayloadFault for an invalid push. */
   readonly read: (name: string, payload: Json) => CodeEvent;
   readonly tokenHeader: (token: string) => Readonly<Record<string, string>>;
 }
 
-/** A payload that lacks what its kind has. */
+/** A payload with missing or invalid fields. */
 export class PayloadFault extends Error {
   override readonly name = 'PayloadFault';
 }

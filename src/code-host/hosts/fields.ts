@@ -1,7 +1,7 @@
 import { isRecord } from '../../shared/json.js';
 import { type CodePush, PayloadFault } from './contract.js';
 
-/** The value at a path of keys; undefined where there is none. */
+/** The value at a path of keys; undefined when it is missing. */
 export function at(payload: unknown, ...keys: readonly string[]): unknown {
   return keys.reduce<unknown>(
     (value, key) => (isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined),
@@ -22,27 +22,27 @@ export function needText(payload: unknown, ...keys: readonly string[]): string {
 
 const NOTHING = /^0{40,64}$/;
 
-/** A commit by its full hash; null for the zeros that stand for none. */
+/** The full hash of a commit; null for zeros, which mean that the ref was deleted. */
 export function commitAt(payload: unknown, ...keys: readonly string[]): string | null {
   const hash = needText(payload, ...keys);
   if (NOTHING.test(hash)) return null;
   if (/^[0-9a-f]{40}$/.test(hash)) return hash;
-  throw new PayloadFault(`${keys.join('.')} is no full hash of 40 hex digits`);
+  throw new PayloadFault(`${keys.join('.')} is not a full hash of 40 hex digits`);
 }
 
-/** The address of a repository and what lies before its path: hosts may be installed below a folder. */
+/** The URL of a repository, and the part before its path, since a host may be installed below a folder. */
 export function placeOf(address: string, path: string): { readonly url: string; readonly root: string } {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    throw new PayloadFault('the repository’s address is none that can be asked over https');
+    throw new PayloadFault('the repository’s URL is invalid: it must be http or https without a user');
   if (!/^[\w.-]+(\/[\w.-]+)+$/.test(path) || path.split('/').some((part) => /^\.+$/.test(part)))
-    throw new PayloadFault('the repository’s name is none');
+    throw new PayloadFault('the repository’s name is invalid');
   const whole = `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\.git$/, '')}`;
-  if (!whole.endsWith(`/${path}`)) throw new PayloadFault('the repository’s address does not end in its name');
+  if (!whole.endsWith(`/${path}`)) throw new PayloadFault('the repository’s URL does not end in its name');
   return { url: whole, root: whole.slice(0, -path.length - 1) };
 }
 
-/** The names of who wrote the commits of a push, the head's author first; no more than people read. */
+/** The names of the commits' authors, the head's first, up to a limit for display. */
 export function authorsOf(head: unknown, commits: unknown): readonly string[] {
   const all = [head, ...(Array.isArray(commits) ? commits.slice(0, 2_000).reverse() : [])];
   const names = all.map((commit) => textAt(commit, 'author', 'name') ?? textAt(commit, 'author', 'username'));
@@ -50,8 +50,8 @@ export function authorsOf(head: unknown, commits: unknown): readonly string[] {
 }
 
 /**
- * A push as GitHub says it, and those who took that over. `archiveUrl` gives a commit's archive from the repository's
- * path and what lies before it.
+ * A push in the payload format of GitHub, which Gitea uses too. `archiveUrl` makes the URL of a commit's archive from
+ * the repository's path and the part before it.
  */
 export function hubPush(
   payload: unknown,

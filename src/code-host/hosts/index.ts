@@ -8,7 +8,7 @@ export { PayloadFault } from './contract.js';
 
 export const HOSTS = { github, gitlab, gitea } as const satisfies Record<CodeHostKind, CodeHost>;
 
-/** Gitea names its events as GitHub does besides, so it is asked first. */
+/** Gitea also sends GitHub's header, so it comes first. */
 const ORDER: readonly (readonly [header: string, kind: CodeHostKind])[] = [
   ['x-gitea-event', 'gitea'],
   ['x-forgejo-event', 'gitea'],
@@ -17,7 +17,7 @@ const ORDER: readonly (readonly [header: string, kind: CodeHostKind])[] = [
   ['x-github-event', 'github'],
 ];
 
-/** Which host sent it, by the header that names the event, and that name; null for none of them. */
+/** The host and the event's name, from the event header; null without a known header. */
 export function hostOf(
   header: (name: string) => string | undefined,
 ): { readonly kind: CodeHostKind; readonly event: string } | null {

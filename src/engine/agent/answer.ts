@@ -14,7 +14,10 @@ export type Verdict =
   | { readonly kind: 'done'; readonly result: string; readonly data?: Json }
   | { readonly kind: 'again'; readonly why: 'repair' | 'nudge'; readonly text: string };
 
-/** Whether the turn's text is the step's answer; if not, what the model is told. Empty or cut: one nudge. */
+/**
+ * Null when the turn's text is the step's answer; else the message for the model. An empty or cut answer gets one
+ * nudge.
+ */
 export function judgeAnswer(session: Session, last: Extract<Entry, { role: 'assistant' }>): Verdict {
   const text = last.text.trim();
   const cut = last.cut === true;
@@ -27,7 +30,7 @@ export function judgeAnswer(session: Session, last: Extract<Entry, { role: 'assi
   return session.step.output === 'json' ? judgeJson(session, text) : { kind: 'done', result: last.text };
 }
 
-/** What a content filter let through of an answer is none, and asking again would be asking for the same. */
+/** Fails the step when a content filter withheld the answer: the same request would be filtered again. */
 export function refuseFiltered({ filtered, text }: Extract<Entry, { role: 'assistant' }>): void {
   if (filtered === undefined) return;
   const said = text.trim().slice(0, SHOWN_CHARACTERS);

@@ -13,10 +13,10 @@ import { type Cap, isMonthCap, runOfCap, spentOf } from './caps.js';
 import type { Session } from './session.js';
 
 /**
- * Where a step stands that has asked for more money: a stop while nobody has decided, null when it may look again.
- * Throws BudgetRefused once somebody said no.
+ * The state of a step that asked for more money: a stop while it is undecided, null when it may retry. Throws
+ * BudgetRefused after a rejection.
  */
-export async function standOnBudget(session: Session): Promise<Stop | null> {
+export async function resumeBudgetGate(session: Session): Promise<Stop | null> {
   const gates = budgetGates(session);
   const last = gates.at(-1);
   if (!last) return null;
@@ -26,7 +26,7 @@ export async function standOnBudget(session: Session): Promise<Stop | null> {
 }
 
 function refusedBy({ lane }: Session, { decidedBy, note }: ParkRow, gate: BudgetGate): BudgetRefused {
-  const who = (decidedBy as { label?: string } | null)?.label ?? 'somebody';
+  const who = (decidedBy as { label?: string } | null)?.label ?? 'a person';
   const tail = note ? `: ${note}` : '';
   return new BudgetRefused(
     gate.runId ?? lane.run.rootId,
@@ -35,8 +35,8 @@ function refusedBy({ lane }: Session, { decidedBy, note }: ParkRow, gate: Budget
 }
 
 /**
- * Tells that a budget is used up, and under `on_budget: ask` parks the step on a person. Null when the flow whose
- * budget it is does not ask: then the step fails.
+ * Reports that a budget is used up. Under `on_budget: ask`, parks the step on a gate. Null when the flow that owns the
+ * budget does not ask: then the step fails.
  */
 export async function askForBudget(session: Session, turn: number, cap: Cap): Promise<Stop | null> {
   const { lane } = session;
@@ -64,7 +64,7 @@ export async function askForBudget(session: Session, turn: number, cap: Cap): Pr
   return stopOn(session, budgetGates(session).length, specOf(session, gate));
 }
 
-/** A month is nobody's run: the flow at work says what is to happen, or the one that was started. */
+/** A month belongs to no run: the plan at work decides, or that of the root run. */
 async function monthAsks(session: Session, cap: Cap): Promise<Plan | null> {
   const { plan, run } = session.lane;
   if (!isMonthCap(cap)) return null;
@@ -89,7 +89,7 @@ function specOf({ step }: Session, budget: BudgetGate): Json {
   const used = `The budget of ${of}, $${budgetUsd}, is used up: $${spentUsd} is spent, and the next call does not fit.`;
   const ask =
     raiseUsd === null
-      ? `${used} Raise it, then approve to go on; reject to fail the run.`
+      ? `${used} Raise it, then approve to continue; reject to fail the run.`
       : `${used} Approve to grant another $${raiseUsd}; reject to fail the run.`;
   const { n, title } = step;
   return {

@@ -1,11 +1,12 @@
 import type { AgentTool } from '../../tools/contract.js';
 
-/** Granted by name. Its call parks the step; the note of the one who decides is the answer. */
+/** An agent gets it only by name. Its call parks the step; the decider's note is the answer. */
 export const askHuman: AgentTool = {
   ref: 'ask_human',
   spec: {
     name: 'ask_human',
-    description: 'Ask a person one question and wait for the answer. Use it when you cannot go on without a decision.',
+    description:
+      'Ask a person one question and wait for the answer. Use it when you cannot continue without a decision.',
     parameters: {
       type: 'object',
       properties: {

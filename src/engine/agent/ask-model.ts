@@ -10,7 +10,7 @@ export interface Asked {
   readonly maxOutputTokens: number | null;
 }
 
-/** One request to one model, the n-th try at it. What it streamed of an answer that failed is taken back. */
+/** Makes one request to one model, as its n-th try. The streamed text of a failed answer is withdrawn. */
 export async function askModel(
   session: Session,
   model: ResolvedModel,
@@ -18,7 +18,7 @@ export async function askModel(
 ): Promise<ModelReply> {
   const { lane, step, state, agent, purpose } = session;
   const sink = sinkOf(session);
-  const told = lane.hidden.redactor.stream(sink.push);
+  const masked = lane.mask.redactor.stream(sink.push);
   const { temperature } = agent.config;
   try {
     const reply = await lane.deps.models.call({
@@ -42,21 +42,21 @@ export async function askModel(
         input: shown(lane.run.input ?? undefined),
       },
       signal: session.signal,
-      ...(purpose === 'turn' ? { onDelta: told.write } : {}),
+      ...(purpose === 'turn' ? { onDelta: masked.write } : {}),
     });
-    told.end();
-    return lane.hidden.value(reply);
+    masked.end();
+    return lane.mask.value(reply);
   } catch (error) {
-    // A lane that somebody else has by now is told of by them.
+    // If another worker took the lane over, that worker emits the reset.
     if (!lane.signal.aborted) await sink.drop();
-    throw lane.hidden.error(error);
+    throw lane.mask.error(error);
   } finally {
     sink.end();
   }
 }
 
-/** Takes back what a call that is done anew may have told before its process died. */
-export async function resetTold(session: Session): Promise<void> {
+/** Withdraws what a call may have streamed before its process died, since it is made again. */
+export async function resetStream(session: Session): Promise<void> {
   if (session.purpose === 'turn') await sinkOf(session).reset();
 }
 
@@ -65,8 +65,8 @@ function sinkOf({ lane, step, state }: Session): DeltaSink {
 }
 
 /**
- * A call after a compaction is another one to the provider, which may keep what it answered under a key; and so is the
- * same call to the next model, which may be the same provider's.
+ * The call's idempotency key. A provider may cache answers by key, so the key differs after a compaction, and for each
+ * model of the call.
  */
 function keyOf(session: Session, model: ResolvedModel, turn: number): string {
   const { lane, state, past, purpose, models } = session;

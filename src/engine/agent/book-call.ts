@@ -1,18 +1,18 @@
 import type { CutUsage, ModelError, ModelReply, ResolvedModel } from '../../models/contract.js';
 import { writeStep } from '../lane/lane.js';
-import { type Deaths, deathsTold, NO_DEATHS } from './deaths.js';
-import { storedWaited, type Waited, waitedTold } from './judge-failures.js';
+import { type Deaths, deathFields, NO_DEATHS } from './deaths.js';
+import { storedWaited, type Waited, waitFields } from './judge-failures.js';
 import type { Reserve } from './reserve.js';
-import { modelTold, servedBy } from './served-by.js';
-import { callKey, journalKey, modelCall, type Session, say } from './session.js';
+import { modelFields, servedBy } from './served-by.js';
+import { addMessage, callKey, journalKey, modelCall, type Session } from './session.js';
 
-/** One call of a turn: which, and what it set aside. */
+/** A call of a turn, with its reservation. */
 export interface Made {
   readonly turn: number;
   readonly reserve: Reserve;
 }
 
-/** Books an answer: what it cost, and its place in the transcript. It goes out with the next write. */
+/** Books an answer: its cost and its row in the transcript. Both are in the next write. */
 export function bookReply(
   session: Session,
   model: ResolvedModel,
@@ -29,18 +29,18 @@ export function bookReply(
     state: 'finished',
     result: { cost: cost === null ? null : String(cost) },
   });
-  settle(session, model, { ...made, used: reply, estimated: reply.estimated });
+  bookUsage(session, model, { ...made, used: reply, estimated: reply.estimated });
   lane.writer.event('model.finished', {
     ...placeOf(session, turn),
     round: state.round,
-    ...modelTold(model),
+    ...modelFields(model),
     tokens: usage,
     costUsd: usdOf(cost),
     ...(reply.estimated ? { estimated: true } : {}),
     ms,
     calls: reply.calls.map((call) => call.name),
   });
-  say(session, {
+  addMessage(session, {
     role: 'assistant',
     text: reply.text,
     calls: reply.calls,
@@ -51,7 +51,7 @@ export function bookReply(
   });
 }
 
-/** Books an answer that broke off, at what it is reckoned to cost: the provider counts it. Its call is over. */
+/** Books an answer that broke off at its estimated cost, since the provider bills it. The call has ended. */
 export function bookCut(
   session: Session,
   model: ResolvedModel,
@@ -59,10 +59,10 @@ export function bookCut(
 ): void {
   const { turn, error, cut } = made;
   markInterrupted(session, turn, { error: error.message });
-  settle(session, model, { ...made, used: cut, estimated: true });
+  bookUsage(session, model, { ...made, used: cut, estimated: true });
   session.lane.writer.event('model.cut', {
     ...placeOf(session, turn),
-    ...modelTold(model),
+    ...modelFields(model),
     error: error.message,
     tokens: cut.usage,
     costUsd: usdOf(cut.costNano),
@@ -75,7 +75,7 @@ interface Settled extends Made {
   readonly estimated: boolean;
 }
 
-function settle(session: Session, model: ResolvedModel, { reserve, used, estimated }: Settled): void {
+function bookUsage(session: Session, model: ResolvedModel, { reserve, used, estimated }: Settled): void {
   const { lane, state, step } = session;
   const { usage, costNano, costSource } = used;
   const { batch } = lane.writer;
@@ -100,8 +100,8 @@ function settle(session: Session, model: ResolvedModel, { reserve, used, estimat
   writeStep(lane, state);
 }
 
-/** Books a call that was never finished at what it had set aside: it may have been paid for. */
-export function settleLost(session: Session, turn: number, { model, held }: { model: string; held: bigint }): void {
+/** Books an unfinished call at its reservation: it may have been paid for. */
+export function settleLostCall(session: Session, turn: number, { model, held }: { model: string; held: bigint }): void {
   const { lane, state, step, models } = session;
   const { batch } = lane.writer;
   batch.release += held;
@@ -132,7 +132,7 @@ export function settleLost(session: Session, turn: number, { model, held }: { mo
 interface Interrupted {
   readonly error: string;
   readonly waited?: Waited | undefined;
-  /** Left out where the call's end shows that it does not kill its worker. */
+  /** Left out where the call's end proves that it does not kill its worker. */
   readonly deaths?: Deaths;
 }
 
@@ -147,11 +147,11 @@ export function markInterrupted(
     name: firstServed(session),
     acts: false,
     state: 'interrupted',
-    result: { error, ...waitedTold(waited), ...deathsTold(deaths) },
+    result: { error, ...waitFields(waited), ...deathFields(deaths) },
   });
 }
 
-/** How long this call was put off so far: that is in its row, so it outlives the worker. */
+/** How long this call has waited so far. It is stored in its row, so it survives the worker. */
 export function waitedOf(session: Session, turn: number): Waited {
   return storedWaited(session.journal.get(journalKey(turn, modelCall(session)))?.result);
 }
@@ -160,12 +160,12 @@ export function firstServed({ models: [first] }: Session): string {
   return first ? servedBy(first) : '';
 }
 
-/** Where events say that a call was made. */
+/** The place of a call in events. */
 export function placeOf({ step, state, purpose }: Session, turn: number): object {
   return { step: step.id, item: state.item, turn, ...(purpose === 'summary' ? { purpose } : {}) };
 }
 
-/** What evals use is counted by itself. */
+/** Usage of evals is metered separately. */
 function meterOf({ run }: Session['lane']): 'model' | 'eval' {
   return run.mode === 'eval' ? 'eval' : 'model';
 }

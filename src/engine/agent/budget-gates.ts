@@ -2,7 +2,7 @@ import type { ParkRow } from '../journal/claim.js';
 import { parkId } from '../lane/lane.js';
 import type { Session } from './session.js';
 
-/** The gates that this round of the step has had for want of money, oldest first. */
+/** The budget gates of this round of the step, oldest first. */
 export function budgetGates({ lane, state }: Session): readonly ParkRow[] {
   const mark = parkId(lane, state, 'budget.');
   const gates = [...lane.parks.values()].filter((park) => park.id.startsWith(mark));

@@ -4,47 +4,50 @@ import { isRecord } from '../../shared/json.js';
 import type { Stop } from '../../workflows/contract.js';
 import { ContextOverflow, OverBudget, StepFailure } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';
-import { putOff, putOffWork } from '../lane/put-off.js';
-import { askForBudget, standOnBudget } from './ask-budget.js';
-import { resetTold } from './ask-model.js';
-import { bookCut, bookReply, firstServed, markInterrupted, placeOf, settleLost, waitedOf } from './book-call.js';
-import { takePools } from './caps.js';
+import { postpone, postponeWork } from '../lane/postpone.js';
+import { askForBudget, resumeBudgetGate } from './ask-budget.js';
+import { resetStream } from './ask-model.js';
+import { bookCut, bookReply, firstServed, markInterrupted, placeOf, settleLostCall, waitedOf } from './book-call.js';
+import { loadPools } from './caps.js';
 import { type Deaths, isSuspect, readDeaths, startMark } from './deaths.js';
-import { type CallEnd, judgeFailures, waitedTold } from './judge-failures.js';
+import { type CallEnd, judgeFailures, waitFields } from './judge-failures.js';
 import { type Reserve, reserveFor, UsedUp } from './reserve.js';
-import { modelTold, servedBy } from './served-by.js';
+import { modelFields, servedBy } from './served-by.js';
 import { callKey, journalKey, modelCall, type Session, turnsOf } from './session.js';
-import { makeInTurn } from './suspect-call.js';
+import { callInTurn } from './suspect-call.js';
 import { type Answered, type CallInHand, type FailedModel, tryModels } from './try-models.js';
 import { warnOfBudgets } from './warn-budget.js';
 
 const BUDGET_LOOK_MS = 2_000;
 const WORKER_LEFT = 'cut off: its worker was told to end';
 
-/** One model call: started in the journal, made, finished in the next write. A stop says "not before". */
+/**
+ * Makes one model call: writes its start to the journal, calls, and adds its end to the next write. Returns a stop when
+ * the call has to wait.
+ */
 export async function callModel(session: Session): Promise<Stop | null> {
   const turn = turnsOf(session);
   if (turn >= session.agent.maxTurns) throw new StepFailure(`no answer after ${session.agent.maxTurns} turns`, 'model');
   const row = session.journal.get(journalKey(turn, modelCall(session)));
   const deaths = await readDeaths(session.lane, row, `one model call of ${session.step.title}`);
-  return makeInTurn(session, deaths, () => makeModelCall(session, callInHand(session, turn, deaths)));
+  return callInTurn(session, deaths, () => makeModelCall(session, callInHand(session, turn, deaths)));
 }
 
 async function makeModelCall(session: Session, call: Call): Promise<Stop | null> {
   try {
     const tried = await tryModels(session, call);
     if ('kind' in tried) return tried;
-    if (!('reply' in tried)) return await giveUp(session, call, tried);
-    return await take(session, call, tried);
+    if (!('reply' in tried)) return await handleNoAnswer(session, call, tried);
+    return await bookAnswer(session, call, tried);
   } catch (error) {
-    // No later attempt looks into this one's journal: the call that was cut is settled here.
-    if (session.timedOut()) settleCut(session, call, 'cut by the timeout of the step');
-    else if (session.signal.aborted && session.lane.leaving()) await leaveCall(session, call);
+    // No later attempt reads this attempt's journal, so the interrupted call is settled here.
+    if (session.timedOut()) settleOpenCall(session, call, 'cut by the timeout of the step');
+    else if (session.signal.aborted && session.lane.leaving()) await abandonCall(session, call);
     throw error;
   }
 }
 
-/** A call and what it has set aside; null before it is begun, and once it is settled. */
+/** A call with its reservation; null before it starts and after it is settled. */
 interface Call extends CallInHand {
   readonly deaths: Deaths;
   reserve: Reserve | null;
@@ -55,13 +58,13 @@ function callInHand(session: Session, turn: number, deaths: Deaths): Call {
     turn,
     waits: waitedOf(session, turn).waits,
     deaths,
-    isOut: false,
+    isPending: false,
     reserve: null,
     async open() {
       if (call.reserve) return call.reserve;
-      const begun = await begin(session, turn, deaths);
-      if (!('kind' in begun)) call.reserve = begun;
-      return begun;
+      const reserved = await reserveCall(session, turn, deaths);
+      if (!('kind' in reserved)) call.reserve = reserved;
+      return reserved;
     },
     async bookCut(model: ResolvedModel, error: ModelError, cut: CutUsage) {
       const { reserve } = call;
@@ -76,9 +79,9 @@ function callInHand(session: Session, turn: number, deaths: Deaths): Call {
   return call;
 }
 
-async function take(session: Session, call: Call, { model, reply, ms }: Answered): Promise<null> {
+async function bookAnswer(session: Session, call: Call, { model, reply, ms }: Answered): Promise<null> {
   const { turn, reserve } = call;
-  if (!reserve) throw new Error('an answer came to a call that was not begun');
+  if (!reserve) throw new Error('a call without a reservation was answered');
   failpoint('model-answered');
   bookReply(session, model, { turn, reserve, reply, ms });
   call.reserve = null;
@@ -86,34 +89,34 @@ async function take(session: Session, call: Call, { model, reply, ms }: Answered
   return null;
 }
 
-/** The worker was told to end: its successor makes the call again, and counts no death. */
-async function leaveCall(session: Session, call: Call): Promise<void> {
-  settleCut(session, call, WORKER_LEFT);
+/** On shutdown: the next worker makes the call again, and no death is counted. */
+async function abandonCall(session: Session, call: Call): Promise<void> {
+  settleOpenCall(session, call, WORKER_LEFT);
   await session.lane.writer.flush().catch(() => undefined);
 }
 
-function settleCut(session: Session, call: Call, error: string): void {
+function settleOpenCall(session: Session, call: Call, error: string): void {
   const { turn, reserve, deaths } = call;
   if (!reserve) return;
   markInterrupted(session, turn, { error, deaths });
-  // Between two tries the last one has failed, and is booked if it cost anything.
-  if (call.isOut) settleLost(session, turn, { model: firstServed(session), held: reserve.nano });
+  // Between two tries nothing is open: the last one has failed, and is booked if it cost anything.
+  if (call.isPending) settleLostCall(session, turn, { model: firstServed(session), held: reserve.nano });
   else session.lane.writer.batch.release += reserve.nano;
   call.reserve = null;
 }
 
-/** Sets aside what the call may cost and starts it in the journal; or says when to look again. */
-async function begin(session: Session, turn: number, deaths: Deaths): Promise<Stop | Reserve> {
+/** Reserves the maximum cost of the call and writes its start; or returns when to try again. */
+async function reserveCall(session: Session, turn: number, deaths: Deaths): Promise<Stop | Reserve> {
   const { writer } = session.lane;
   const [first] = session.models;
   if (!first) throw new StepFailure('no model is configured for this step');
-  const asked = await standOnBudget(session);
+  const asked = await resumeBudgetGate(session);
   if (asked) return asked;
-  const pools = await takePools(session);
-  settleOthers(session, isThis(session, turn));
+  const pools = await loadPools(session);
+  settleOthers(session, isCall(session, turn));
   const settled = settleInterrupted(session, turn);
   const reserve = await reserveFor(session, pools).catch(async (error: unknown) => {
-    // What was cut has used up the budget: it is not begun again, so it ends here.
+    // The interrupted call used up the budget and will not be repeated: write its end.
     if (settled) markInterrupted(session, turn, { error: 'it was cut off', deaths });
     const stop = error instanceof UsedUp ? await askForBudget(session, turn, error.cap) : null;
     if (stop === null) throw error;
@@ -130,40 +133,40 @@ async function begin(session: Session, turn: number, deaths: Deaths): Promise<St
     state: 'started',
     result: {
       reserve: String(reserve.nano),
-      ...waitedTold(waitedOf(session, turn)),
+      ...waitFields(waitedOf(session, turn)),
       ...startMark(session.lane.deps.workerId, deaths),
     },
   });
   writer.batch.reserve += reserve.nano;
-  const told = isSuspect(deaths) ? { alone: true } : {};
-  writer.event('model.started', { ...placeOf(session, turn), ...modelTold(first), ...told });
+  const alone = isSuspect(deaths) ? { alone: true } : {};
+  writer.event('model.started', { ...placeOf(session, turn), ...modelFields(first), ...alone });
   try {
     await writer.flush();
   } catch (error) {
-    // Another lane was faster by a moment: how much is left is read again once it is done.
+    // Another lane reserved first: read the rest of the budget once that lane is done.
     if (error instanceof OverBudget) return waitForOthers(session, turn, cut);
     throw error;
   }
   failpoint(session.purpose === 'summary' ? 'compaction-started' : 'model-started');
-  if (settled || wasLeft(session, turn)) await resetTold(session);
+  if (settled || wasAbandoned(session, turn)) await resetStream(session);
   return reserve;
 }
 
-/** A call that was started and never finished may have been paid for: it is settled at its reserve, never free. */
+/** Settles a call that was started and never finished at its reservation: it may have been paid for. */
 function settleInterrupted(session: Session, turn: number): boolean {
   const key = journalKey(turn, modelCall(session));
   const row = session.journal.get(key);
   if (row?.state !== 'started') return false;
   session.cut.delete(row);
-  settleLost(session, turn, { model: row.name, held: heldBy(row) });
-  // Settled once: a call that is begun anew finds it so.
+  settleLostCall(session, turn, { model: row.name, held: heldBy(row) });
+  // Mark it settled, so that a repeated call does not settle it twice.
   session.journal.set(key, { ...row, state: 'interrupted' });
   return true;
 }
 
 /**
- * Whoever comes after a crash may not make the call that was cut: with other models, whose context is of another size,
- * another one is next. What that one had set aside would be held for ever.
+ * After a crash the next call may differ (other models, other context window). Settle the interrupted calls at their
+ * reservations, or those are held for ever.
  */
 function settleOthers(session: Session, isNext: (row: CallRow) => boolean): void {
   const { journal, cut, lane } = session;
@@ -173,24 +176,24 @@ function settleOthers(session: Session, isNext: (row: CallRow) => boolean): void
     const key = { ...callKey(session, row.turn, row.call), epoch: row.epoch };
     const { name, result } = row;
     lane.writer.batch.calls.push({ ...key, kind: 'model', name, acts: false, state: 'interrupted', result });
-    settleLost(session, row.turn, { model: name, held: heldBy(row) });
+    settleLostCall(session, row.turn, { model: name, held: heldBy(row) });
     const at = journalKey(row.turn, row.call);
     if (journal.get(at) === row) journal.delete(at);
   }
 }
 
-/** What the call streamed before its worker left is shown still. */
-function wasLeft(session: Session, turn: number): boolean {
+/** True if the call's worker left it, in which case its streamed text stays visible. */
+function wasAbandoned(session: Session, turn: number): boolean {
   const row = session.journal.get(journalKey(turn, modelCall(session)));
   return row?.state === 'interrupted' && isRecord(row.result) && row.result.error === WORKER_LEFT;
 }
 
-/** A step whose time is over makes none of its calls again: those that were cut are settled, each at its reserve. */
-export function settleAllCut(session: Session): void {
+/** Settles every interrupted call at its reservation: a step that timed out repeats none of them. */
+export function settleAllInterrupted(session: Session): void {
   settleOthers(session, () => false);
 }
 
-function isThis(session: Session, turn: number): (row: CallRow) => boolean {
+function isCall(session: Session, turn: number): (row: CallRow) => boolean {
   return (row) => row.turn === turn && row.call === modelCall(session) && row.epoch === session.past.epoch;
 }
 
@@ -198,15 +201,15 @@ function heldBy({ result }: CallRow): bigint {
   return isRecord(result) ? BigInt(String(result.reserve ?? '0')) : 0n;
 }
 
-/** Calls of other lanes hold the rest of the budget: a durable timer, then another look. */
+/** Other lanes have reserved the rest of the budget: wait on a durable timer, then retry. */
 async function waitForOthers(session: Session, turn: number, cut: Deaths | null): Promise<Stop> {
   const { lane } = session;
   if (cut) markInterrupted(session, turn, { error: 'it was cut off', deaths: cut });
-  return putOff(lane, lane.deps.clock.now() + BUDGET_LOOK_MS);
+  return postpone(lane, lane.deps.clock.now() + BUDGET_LOOK_MS);
 }
 
-/** No model answered: what may pass is waited out by a durable timer; anything else fails the step. */
-async function giveUp(session: Session, call: Call, failed: readonly FailedModel[]): Promise<Stop> {
+/** No model answered: transient failures wait on a durable timer; others fail the step. */
+async function handleNoAnswer(session: Session, call: Call, failed: readonly FailedModel[]): Promise<Stop> {
   const { lane } = session;
   const { turn, reserve } = call;
   const nowMs = lane.deps.clock.now();
@@ -224,12 +227,12 @@ async function giveUp(session: Session, call: Call, failed: readonly FailedModel
 
 type Later = Extract<CallEnd, { kind: 'later' }>;
 
-/** A wait for the provider is part of the step's work: it ends with the step's timeout at the latest. */
+/** Waits for the provider. The wait is part of the step's work, so it ends with the step's timeout at the latest. */
 async function waitForModel(session: Session, turn: number, end: Later & { nowMs: number }): Promise<Stop> {
   const { lane, state, endsAt } = session;
   const { nowMs, error, waitMs, waited } = end;
   const at = Math.min(nowMs + waitMs, endsAt ?? Number.POSITIVE_INFINITY);
   const until = new Date(at).toISOString();
   lane.writer.event('model.waiting', { ...placeOf(session, turn), error, until, waits: waited.waits });
-  return putOffWork(lane, at, { kind: 'model', step: state.id, item: state.item, since: nowMs, reason: error });
+  return postponeWork(lane, at, { kind: 'model', step: state.id, item: state.item, since: nowMs, reason: error });
 }

@@ -7,20 +7,20 @@ import { hasAskedForBudget } from './budget-gates.js';
 import { agentKeyOf, leftOfPool, type MonthCap, type PlanCap, type Pool, readPools, stepKeyOf } from './pools.js';
 import type { Session } from './session.js';
 
-/** A budget that holds a call, and what of it is left, nano-USD. */
+/** A budget that applies to a call, and what is left of it, nano-USD. */
 export interface Cap {
   readonly key: string;
   /** `the run`, `the step`, `the agent x`, `the workspace x for November 2026`. */
   readonly of: string;
   readonly budget: bigint;
   readonly left: bigint;
-  /** What calls of other lanes hold of it now: some of it comes back. */
+  /** Reserved by calls of other lanes; a part of it may come back. */
   readonly held: bigint;
 }
 
 export const runKeyOf = (runId: string): string => `run/${runId}`;
 
-/** The run whose budget a cap is; null for those of a step, an agent or a month. */
+/** The run that owns the budget; null for budgets of a step, an agent or a month. */
 export function runOfCap({ key }: Pick<Cap, 'key'>): string | null {
   const [kind, id = null, ...rest] = key.split('/');
   return kind === 'run' && rest.length === 0 ? id : null;
@@ -28,16 +28,19 @@ export function runOfCap({ key }: Pick<Cap, 'key'>): string | null {
 
 export const isMonthCap = ({ key }: Pick<Cap, 'key'>): boolean => key.startsWith('month/');
 
-/** What was spent of a cap, nano-USD. */
+/** The spent amount, nano-USD. */
 export function spentOf({ budget, left, held }: Cap): bigint {
   return budget - left - held;
 }
 
-/** The caps that the next call shares with other lanes. The lane's writes set aside and count under them from now on. */
-export async function takePools(session: Session): Promise<readonly Pool[]> {
+/**
+ * Reads the budgets that the next call shares with other lanes. From now on the lane's writes reserve and book under
+ * them.
+ */
+export async function loadPools(session: Session): Promise<readonly Pool[]> {
   const { lane } = session;
   const { db, clock } = lane.deps;
-  // Who was asked has raised it a moment ago.
+  // The budget may have been raised a moment ago, so do not use the cache.
   const read = hasAskedForBudget(session) ? readMonthBudgets : monthBudgetsSoon;
   const months = await read(db, lane.run.workspaceId, clock.now());
   const pools = await readPools(lane, plannedCaps(session), months.flatMap(asCap));
@@ -53,7 +56,7 @@ function asCap(budget: MonthBudget): MonthCap[] {
 function plannedCaps({ lane, step, agent }: Session): PlanCap[] {
   const { id } = lane.run;
   const planned: PlanCap[] = evalCaps(lane);
-  // What an agent hands over counts under its step: so its own calls do, when its budget holds both.
+  // Work of sub-agents counts under the step. So do the agent's own calls when one budget applies to both.
   const budgetUsd = agent.builtins.includes('run_agent') ? least([step.budgetUsd, agent.budgetUsd]) : step.budgetUsd;
   if (budgetUsd !== undefined) {
     planned.push({ key: stepKeyOf(id, step.id), of: 'the step', cap: toNano(budgetUsd), steps: [step.id] });
@@ -70,19 +73,19 @@ function plannedCaps({ lane, step, agent }: Session): PlanCap[] {
   return planned;
 }
 
-/** The smallest of the budgets that are set; undefined for none. */
+/** The smallest of the given budgets; undefined for none. */
 export function least(budgets: readonly (number | undefined)[]): number | undefined {
   const set = budgets.filter((budget) => budget !== undefined);
   return set.length === 0 ? undefined : Math.min(...set);
 }
 
-/** All cases of an eval run share its budget, whose row is made with it. */
+/** All cases of an eval run share its budget. Its row is created with the eval run. */
 function evalCaps({ laneCase }: Lane): PlanCap[] {
   if (!laneCase?.evalRunId || laneCase.budgetNano === null) return [];
   return [{ key: evalKeyOf(laneCase.evalRunId), of: 'the eval', cap: laneCase.budgetNano, steps: [] }];
 }
 
-/** Every budget that the next call of this step has to fit into. */
+/** Every budget that applies to the next call of this step. */
 export async function capsOf({ lane }: Session, pools: readonly Pool[]): Promise<readonly Cap[]> {
   const caps = pools.map((pool) => ({ key: pool.key, of: pool.of, budget: pool.cap, ...leftOfPool(lane, pool) }));
   const own = await ownCap(lane);
@@ -99,7 +102,7 @@ async function ownCap(lane: Lane): Promise<Cap | null> {
   });
   if (!row) return null;
   const { budget, spent, reserved } = row;
-  // The settled call of this turn may still stand in the batch that goes out with the next start.
+  // The settled call of this turn may be in the batch that is written with the next start.
   const held = reserved - lane.writer.batch.release;
   const left = budget - spent - held - lane.writer.batch.spend;
   return { key: runKeyOf(lane.run.id), of: 'the run', budget, left, held };

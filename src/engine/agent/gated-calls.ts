@@ -14,8 +14,8 @@ const SHOWN_CHARACTERS = 4_000;
 const ASK_HUMAN = 'ask_human';
 
 /**
- * True for a tool whose calls a person has to release: `ask_human`, and what `approve:` names, all of it or one
- * operation. What an eval's case answers acts on nothing, and needs nobody.
+ * True for a tool whose calls need approval: `ask_human`, and tools or operations in `approve:`. Calls that an eval's
+ * case answers have no effect and need none.
  */
 export function isGated(
   approve: readonly string[],
@@ -26,8 +26,8 @@ export function isGated(
 }
 
 /**
- * Calls that a person has to release: one park for all of a turn, bound to their exact arguments by digest. Approved,
- * they run; rejected, the model gets `not approved: <note>` and goes on. The note of an `ask_human` is its answer.
+ * Opens one gate for all calls of a turn that need approval, bound to their exact arguments by digest. Approved calls
+ * run; for rejected ones the model gets `not approved: <note>`. For `ask_human` the note is the answer.
  */
 export async function runGatedCalls(
   session: Session,
@@ -60,15 +60,15 @@ export async function runGatedCalls(
   return { released };
 }
 
-/** Why a call is not made; null when it was released as it stands. */
+/** Why a call is not made; null when exactly this call was approved. */
 function refusalOf({ decision, note, digests }: ParkRow, call: ToolCall): string | null {
   if (decision !== 'approve') return `not approved: ${note ?? 'no reason was given'}`;
-  // A park from before digests were read with it has none.
+  // Parks of older builds have no digests.
   if (!Array.isArray(digests) || digests.includes(callDigest(call))) return null;
-  return 'not approved: these are not the arguments that were approved. Make the call again to ask anew.';
+  return 'not approved: these are not the arguments that were approved. Make the call again to ask for approval.';
 }
 
-/** The answer to one question: its field of the form where there were several, else the note. */
+/** The answer to one question: its field of the form if there were several questions, else the note. */
 function answerOf({ note, payload }: ParkRow, number: number): string {
   const form = isRecord(payload) && isRecord(payload.form) ? payload.form : {};
   const answer = form[fieldOf(number)];
@@ -97,7 +97,7 @@ function gateSpec({ step }: Session, asked: readonly ToolCall[]): GateSpec {
   };
 }
 
-/** What a person is shown of a call; the digest is of all of it. */
+/** A call as a decider sees it; the digest is of all of it. */
 export function gateCall(call: ToolCall): GateCall {
   const text = toJson(call.args);
   const digest = callDigest(call);

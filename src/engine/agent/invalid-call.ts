@@ -5,7 +5,7 @@ import type { Session } from './session.js';
 
 const MAX_FAULTS = 10;
 
-/** Why a call cannot be made, as the model is told; null when it can. */
+/** Why a call is invalid, as the model reads it; null when it is valid. */
 export function checkCall(session: Session, call: ToolCall): string | null {
   const tool = session.tools.get(call.name);
   if (!tool) {
@@ -17,7 +17,7 @@ export function checkCall(session: Session, call: ToolCall): string | null {
   return argumentFault(tool.spec.parameters, call.args);
 }
 
-/** Why arguments do not fit a tool's parameters; null when they do. A run and a test of a tool both ask here. */
+/** Why arguments do not fit a tool's parameters; null when they do. Runs and tests of tools both use it. */
 export function argumentFault(parameters: JsonObject, args: JsonObject): string | null {
   const faults = validate(parameters, args);
   return faults.length === 0 ? null : `the arguments do not fit: ${faults.slice(0, MAX_FAULTS).join('; ')}`;

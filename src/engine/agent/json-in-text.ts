@@ -1,17 +1,17 @@
 import { jsonShapeFault } from '../../shared/json-shape.js';
 
-/** Text of this length is looked at before it is parsed, in characters. */
+/** Text of at least this many characters is checked before it is parsed. */
 const LARGE = 65_536;
 
-/** A JSON value in a text, with its own text. */
+/** A JSON value in a text, with its source text. */
 export interface Found<T> {
   readonly text: string;
   readonly value: T;
 }
 
 /**
- * The JSON values of a model's answer: the whole text, what is in its fence, or else each object and list that stands in
- * prose. Of JSON that is cut off nothing is found, not even what is whole within it. In time of the text's length.
+ * The JSON values of a model's answer: the whole text, the content of its fence, or else each object and array within
+ * prose. Truncated JSON yields nothing, not even its complete parts. Takes linear time.
  */
 export function jsonInText<T>(text: string, parse: (text: string) => T): readonly Found<T>[] {
   const read = (candidate: string): readonly Found<T>[] => {
@@ -29,7 +29,7 @@ export function jsonInText<T>(text: string, parse: (text: string) => T): readonl
   return bracketed(text).flatMap(read);
 }
 
-/** Takes a fence off that the whole text stands in, closed or not. A model may write marks without end. */
+/** Removes a fence around the whole text, closed or not. A model may write backticks without end. */
 export function withoutFence(text: string): string {
   const whole = text.trim();
   const open = /^(?:`{3,}|~{3,})/.exec(whole)?.[0].length ?? 0;
@@ -42,7 +42,7 @@ export function withoutFence(text: string): string {
 
 const CLOSERS: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
 
-/** The outermost balanced brackets; none of them when the last is never closed, since the rest may be cut off. */
+/** The outermost balanced brackets; none when the last is never closed, since the text may be truncated. */
 function bracketed(text: string): readonly string[] {
   const found: string[] = [];
   for (let at = 0; at < text.length; at += 1) {

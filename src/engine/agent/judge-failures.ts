@@ -2,33 +2,33 @@ import type { ResolvedModel } from '../../models/contract.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { type FailedModel, IN_PLACE_MS, isFinal } from './try-models.js';
 
-/** A time that the provider itself names is waited for this often, even past the bound. */
+/** Maximum number of waits that the provider itself asked for, even past the bound. */
 export const MOST_NAMED_WAITS = 20;
-/** An answer that breaks off is paid for each time, so a call that was cut waits only this often. */
+/** Maximum number of waits after answers that broke off, since each of them is paid for. */
 export const MOST_CUT_WAITS = 5;
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 60_000;
 
-/** How long a call has been put off so far. */
+/** How long a call has waited so far. */
 export interface Waited {
   readonly waits: number;
-  /** When it was first put off (epoch ms); null before that. */
+  /** Time of the first wait (epoch ms); null before it. */
   readonly since: number | null;
 }
 
 export const NOT_YET: Waited = { waits: 0, since: null };
 
-/** What a call's row says of its waits. */
+/** The waits that a call's row stores. */
 export function storedWaited(result: Json | undefined): Waited {
   if (!isRecord(result) || typeof result.waits !== 'number') return NOT_YET;
   return { waits: result.waits, since: typeof result.waitsSince === 'number' ? result.waitsSince : null };
 }
 
-export function waitedTold({ waits, since }: Waited): { readonly waits?: number; readonly waitsSince?: number | null } {
+export function waitFields({ waits, since }: Waited): { readonly waits?: number; readonly waitsSince?: number | null } {
   return waits === 0 ? {} : { waits, waitsSince: since };
 }
 
-/** What becomes of a call that no model answered; `error` is the sentence that people read. */
+/** The result of a call that no model answered; `error` is the sentence for people. */
 export type CallEnd = { readonly error: string } & (
   | { readonly kind: 'later'; readonly waitMs: number; readonly waited: Waited }
   | { readonly kind: 'overflow'; readonly model: ResolvedModel }
@@ -38,17 +38,17 @@ export type CallEnd = { readonly error: string } & (
 interface Moment {
   readonly waited: Waited;
   readonly nowMs: number;
-  /** How long one call waits for its providers in all. */
+  /** Maximum total wait of one call for its providers. */
   readonly boundMs: number;
 }
 
-/** Transient failures are waited out by a durable timer until the bound has passed; what waiting cannot cure fails at once. */
+/** Transient failures wait on a durable timer until the bound has passed; permanent ones fail at once. */
 export function judgeFailures(failed: readonly FailedModel[], { waited, nowMs, boundMs }: Moment): CallEnd {
   const last = failed.at(-1);
   if (!last) return { kind: 'fail', error: 'the model gave no answer' };
   const error = failed.map((one) => one.error.message).join('; then ');
   if (last.error.kind === 'overflow') return { kind: 'overflow', error: last.error.message, model: last.model };
-  // Of a request that is wrong only its own words matter.
+  // For an invalid request only its own message matters.
   if (isFinal(last.error)) return { kind: 'fail', error: last.error.message };
   const { waits, since } = waited;
   const named = namedWait(failed);
@@ -61,18 +61,18 @@ export function judgeFailures(failed: readonly FailedModel[], { waited, nowMs, b
   });
   if (named !== null && (leftMs > 0 || waits < MOST_NAMED_WAITS)) return later(named);
   const own = ownWait(failed, waits);
-  // The last wait ends with the bound, so that the provider is asked once more then.
+  // The last wait ends with the bound, so that the provider gets one more call then.
   if (own !== null && leftMs > 0) return later(Math.min(own, leftMs));
-  return { kind: 'fail', error: waits === 0 ? error : gaveUp(waited, nowMs, error) };
+  return { kind: 'fail', error: waits === 0 ? error : gaveUpError(waited, nowMs, error) };
 }
 
-function gaveUp({ waits, since }: Waited, nowMs: number, error: string): string {
+function gaveUpError({ waits, since }: Waited, nowMs: number, error: string): string {
   const seconds = Math.round((nowMs - (since ?? nowMs)) / 1_000);
   const time = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
   return `given up after waiting ${waits} times, ${time} in all, for a model that answers: ${error}`;
 }
 
-/** The shortest time that a provider named and that is too long to wait in place; null when none did. */
+/** The shortest wait that a provider asked for and that is too long to wait in place; null when none did. */
 function namedWait(failed: readonly FailedModel[]): number | null {
   const waits = failed.flatMap(({ error: { retryAfterMs, circuit } }) =>
     retryAfterMs !== null && !circuit && retryAfterMs > IN_PLACE_MS ? [retryAfterMs] : [],
@@ -80,11 +80,11 @@ function namedWait(failed: readonly FailedModel[]): number | null {
   return waits.length === 0 ? null : Math.min(...waits);
 }
 
-/** Until the first of them is worth another call: the probe of an open circuit, or a growing wait; null for no wait. */
+/** Time until another call makes sense: the probe of an open circuit, or a growing backoff; null for no wait. */
 function ownWait(failed: readonly FailedModel[], waits: number): number | null {
   const passing = failed.filter(({ error: { kind, cut } }) => {
-    const isPassing = kind === 'overloaded' || kind === 'transient';
-    return isPassing && (cut === null || waits < MOST_CUT_WAITS);
+    const isTransient = kind === 'overloaded' || kind === 'transient';
+    return isTransient && (cut === null || waits < MOST_CUT_WAITS);
   });
   if (passing.length === 0) return null;
   const grown = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(waits, 10));

@@ -1,4 +1,4 @@
-/** At most `size` of the tasks given to the answered function run at once; the rest wait in order. */
+/** At most `size` of the tasks given to the returned function run at once; the others wait in order. */
 export function limiter(size: number): <T>(task: () => Promise<T>) => Promise<T> {
   let running = 0;
   const waiting: (() => void)[] = [];
@@ -9,7 +9,7 @@ export function limiter(size: number): <T>(task: () => Promise<T>) => Promise<T>
       return await task();
     } finally {
       const next = waiting.shift();
-      // A place goes straight to the next in line, so that nobody slips in between.
+      // Hand the place directly to the next in line, so that no new task takes it.
       if (next) next();
       else running -= 1;
     }

@@ -1,21 +1,23 @@
 import type { ToolContext } from '../../tools/contract.js';
 import { deltaSink } from '../rows/deltas.js';
 import type { Session } from './session.js';
-import { stepTeller } from './tell-step.js';
+import { stepReporter } from './step-reporter.js';
 
-/** What a stream is told of one call, in UTF-16 code units: the call's result has more of it. */
-const MOST_TOLD = 65_536;
+/** Maximum streamed output of one call, in UTF-16 code units: the call's result has more of it. */
+const MAX_STREAMED = 65_536;
 
-export interface LiveOutput extends Pick<Required<ToolContext>, 'onOutput' | 'tell'> {
+export interface LiveOutput extends Pick<Required<ToolContext>, 'onOutput' | 'emit'> {
   end(): void;
 }
 
-/** A call as it goes on: what its program says goes to whoever watches, what it prepares is an event of the step. */
+/**
+ * The live output of a call: what its program prints goes to watchers, what it prepares becomes an event of the step.
+ */
 export function liveOutput(session: Session, at: { readonly turn: number; readonly call: number }): LiveOutput {
   const { lane, step, state } = session;
   const place = { step: step.id, item: state.item, round: state.round };
   const sink = deltaSink(lane.deps.db, { runId: lane.run.id, ...place, ...at }, 'output');
-  let left = MOST_TOLD;
+  let left = MAX_STREAMED;
   return {
     onOutput: (chunk) => {
       if (left <= 0) return;
@@ -23,7 +25,7 @@ export function liveOutput(session: Session, at: { readonly turn: number; readon
       left -= chunk.length;
       if (left <= 0) sink.push('\n[… what follows is in the result]\n');
     },
-    tell: stepTeller(lane, state),
+    emit: stepReporter(lane, state),
     end: () => sink.end(),
   };
 }

@@ -11,32 +11,32 @@ const RESULT_CHARACTERS = 30_000;
 
 export interface ToolInHand {
   readonly tool: AgentTool;
-  /** What is really called, never `call_tool`. */
+  /** The tool that is actually called, never `call_tool`. */
   readonly call: ToolCall;
   readonly turn: number;
   readonly number: number;
 }
 
 /**
- * Makes one call. Every call of a tool comes by here, whatever it is of and however the model made it; `tool.ref` is
- * the name that files have for it, `tool.operation`.
+ * Makes one call. All tool calls go through here, of every kind and however the model made them; `tool.ref` is the name
+ * in files, `tool.operation`.
  */
 export async function makeCall(session: Session, { tool, call, turn, number }: ToolInHand): Promise<ToolOutcome> {
   const live = liveOutput(session, { turn, call: number });
   try {
     await session.folder();
-    const { onOutput, tell } = live;
-    const context = { ...session.context, onOutput, tell, callKey: stableKey(session, turn, number) };
+    const { onOutput, emit } = live;
+    const context = { ...session.context, onOutput, emit, callKey: stableKey(session, turn, number) };
     const outcome = await tool.run(call.args ?? {}, context);
     return { ...outcome, text: middleCut(outcome.text) };
   } catch (error) {
-    // A stop, a takeover and a timeout are no answers of the tool's.
+    // A stop, a takeover and a timeout are not results of the tool.
     if (session.signal.aborted || error instanceof Fenced || error instanceof Ended) throw error;
-    // Nor is a database that is away: the call is cut, and whoever goes on says so.
+    // Neither is an unavailable database: the call is interrupted, and the next attempt reports it.
     if (error instanceof DatabaseUnavailable) throw error;
     session.lane.deps.log.warn({ err: error, tool: tool.spec.name, run: session.lane.run.id }, 'a tool failed');
     return {
-      text: session.lane.hidden.text(`${tool.spec.name} failed: ${errorMessage(error)}`),
+      text: session.lane.mask.text(`${tool.spec.name} failed: ${errorMessage(error)}`),
       isError: true,
     };
   } finally {
@@ -44,14 +44,14 @@ export async function makeCall(session: Session, { tool, call, turn, number }: T
   }
 }
 
-/** Follows from the call's place in the run, so that a replay of the journal has it again. */
+/** Derived from the call's place in the run, so that a replay of the journal has the same key. */
 function stableKey(session: Session, turn: number, number: number): string {
   const { run, name } = session.lane;
   const place = [run.id, name, ...Object.values(callKey(session, turn, number))];
   return createHash('sha256').update(JSON.stringify(place)).digest('hex').slice(0, 40);
 }
 
-/** A result over the limit is cut in the middle; tools that make long ones save them whole besides. */
+/** Cuts a result over the limit in the middle. Tools with long results also save them whole. */
 function middleCut(text: string): string {
   if (text.length <= RESULT_CHARACTERS) return text;
   const half = RESULT_CHARACTERS / 2;

@@ -4,13 +4,13 @@ import type { AgentTool, LaneFolder, ToolContext } from '../../tools/contract.js
 import { assembleTools, type Catalogue, lanePlace, listTools, openLane } from '../../tools/index.js';
 import type { AgentPlan, StepPlan } from '../../workspace/model.js';
 import { readRunFile } from '../../workspaces/index.js';
-import { standInOf } from '../cases/canned.js';
+import { cannedAnswersOf } from '../cases/canned.js';
 import { StepFailure } from '../errors.js';
 import { type ActedCall, NO_JOURNAL, readStepJournal, type StepJournal } from '../journal/claim.js';
 import { deadlineOf } from '../lane/deadline.js';
 import { type Lane, type StepState, shownWork } from '../lane/lane.js';
 import { leavesOf } from '../lane/lane-plan.js';
-import { openStepSecrets, secretsNote, tellSecrets } from '../secrets/step-secrets.js';
+import { openStepSecrets, recordSecrets, secretsNote } from '../secrets/step-secrets.js';
 import { newReferences } from '../text/prompt-text.js';
 import { askHuman } from './ask-human.js';
 import { readTranscript } from './compaction/marker.js';
@@ -19,11 +19,13 @@ import { buildOpening, buildSystem } from './prompt.js';
 import { resumeStep } from './resume-step.js';
 import { runAgentTool } from './run-agent-tool.js';
 import { journalKey, type Session } from './session.js';
-import { stepTeller } from './tell-step.js';
+import { stepReporter } from './step-reporter.js';
 
 const SHOW_AFTER_MS = 250;
 
-/** Everything an attempt needs, rebuilt from rows and files: a worker that takes over starts from the same place. */
+/**
+ * Rebuilds the state of an attempt from rows and files, so that a worker that takes over starts from the same place.
+ */
 export async function openSession(
   lane: Lane,
   step: StepPlan,
@@ -31,30 +33,30 @@ export async function openSession(
 ): Promise<Session & { close(): Promise<void> }> {
   const agent = agentOf(lane, step);
   const { deps, run, plan } = lane;
-  // What takes long before the first call (tokens, servers, runtimes) must not leave the run shown as queued.
+  // A long preparation before the first call (tokens, servers, runtimes) must not leave the run shown as queued.
   const late = setTimeout(() => lane.writer.flushSoon(), SHOW_AFTER_MS);
   try {
     const models = deps.models.resolve(step.model ?? agent.model ?? null, plan.workspace.models);
     const secrets = await openStepSecrets(lane, step, agent);
     const journal = await journalOf(lane, state);
     const folder = folderOf(lane);
-    // Only who goes on in the middle of a step can miss files.
+    // Files can be missing only when the step continues after an earlier attempt.
     const fresh = journal.messages.length > 0 && (await folder.folder()).fresh;
     const seen = new Map<string, string>();
-    for (const files of journal.seen) remember(seen, files);
+    for (const files of journal.seen) addSeen(seen, files);
     resumeStep(lane, state);
     const references = newReferences();
-    if (journal.messages.length === 0) tellSecrets(lane, state, secrets);
+    if (journal.messages.length === 0) recordSecrets(lane, state, secrets);
     const system = [await buildSystem(lane, { step, agent, references }), secretsNote(secrets)].join('\n\n').trimEnd();
     const notes = openingNotes(journal, fresh);
     const opening = await buildOpening(lane, step, state, { notes, shared: references });
     const script = agent.script ? await readRunFile(deps, run, agent.script.path) : null;
-    // Late, since from here on somebody has to close it.
+    // Created last, since from here on it has to be closed.
     const clock = activeClock(lane, step, agent);
     const saved = (path: string) => readSaved(lane, state, path);
     const openFolder = folder.folder;
-    const tell = stepTeller(lane, state);
-    const context = toolContext(lane, step, agent, { seen, saved, secrets, openFolder, tell, signal: clock.signal });
+    const emit = stepReporter(lane, state);
+    const context = toolContext(lane, step, agent, { seen, saved, secrets, openFolder, emit, signal: clock.signal });
     const close = async () => {
       clock.close();
       await lane.servers.leaveStep();
@@ -86,7 +88,7 @@ export async function openSession(
       close,
     };
   } catch (error) {
-    // A model that is not configured or a tool that this version cannot run fails the step with that sentence.
+    // A model that is not configured, or a tool that this version does not support, fails the step with that sentence.
     if (error instanceof Refusal && error.kind === 'refused') throw new StepFailure(error.message);
     throw error;
   } finally {
@@ -98,14 +100,14 @@ async function toolsOf(lane: Lane, context: ToolContext): Promise<Catalogue> {
   return listTools([...(await assembleTools(lane.deps, context)), ...engineTools(lane, context)]);
 }
 
-/** The built-ins that are the engine's own. */
+/** The built-in tools that the engine itself implements. */
 function engineTools({ plan }: Lane, { agent, step }: ToolContext): AgentTool[] {
   const asks = agent.builtins.includes('ask_human') ? askHuman : null;
   const tools = [asks, runAgentTool(agent, plan.agents)].filter((tool) => tool !== null);
   return tools.filter(({ ref }) => step.tools?.includes(ref) ?? true);
 }
 
-/** A step that this very advance began has nothing written yet. */
+/** A step that this advance started has no rows yet. */
 function journalOf({ deps, run }: Lane, state: StepState): Promise<StepJournal> | StepJournal {
   if (state.isNew) return NO_JOURNAL;
   return readStepJournal(deps.db, run.id, { ...state, step: state.id, attempt: state.attempts });
@@ -128,12 +130,12 @@ function agentOf(lane: Lane, step: StepPlan): AgentPlan {
   return agent;
 }
 
-function remember(seen: Map<string, string>, files: Json): void {
+function addSeen(seen: Map<string, string>, files: Json): void {
   if (!Array.isArray(files)) return;
   for (const file of files) if (isRecord(file)) seen.set(String(file.path), String(file.sha));
 }
 
-/** What a fresh attempt is told of an acting call that an earlier one began. */
+/** What a new attempt reads about an acting call of an earlier attempt. */
 const ACTED = {
   done: (call) => `An earlier attempt at this step already did: ${call}`,
   failed: (call) =>
@@ -145,7 +147,7 @@ const ACTED = {
 function openingNotes(journal: StepJournal, fresh: boolean): string[] {
   const notes = journal.acted.map(({ call, end }) => ACTED[end](call));
   if (fresh && journal.messages.length > 0)
-    notes.push('The work folder was made anew: scratch files of this step are gone.');
+    notes.push('The work folder was created again: scratch files of this step are gone.');
   return notes;
 }
 
@@ -153,7 +155,7 @@ function toolContext(
   lane: Lane,
   step: StepPlan,
   agent: AgentPlan,
-  own: Pick<ToolContext, 'seen' | 'saved' | 'secrets' | 'openFolder' | 'tell' | 'signal'>,
+  own: Pick<ToolContext, 'seen' | 'saved' | 'secrets' | 'openFolder' | 'emit' | 'signal'>,
 ): ToolContext {
   const results = new Map<string, string>();
   for (const state of lane.steps.values()) {
@@ -171,12 +173,12 @@ function toolContext(
     folder: lanePlace(lane.deps, lane.run.id, lane.name),
     servers: lane.servers,
     guard: lane.writer.guard,
-    standIn: standInOf(lane),
+    standIn: cannedAnswersOf(lane),
     ...own,
   };
 }
 
-/** The step's active time: its own timeout, the agent's, and what the run has left; the smallest holds. */
+/** The step's active time: the smallest of its own timeout, the agent's, and what the run has left. */
 function activeClock(lane: Lane, step: StepPlan, agent: AgentPlan) {
   const now = lane.deps.clock.now();
   const since = lane.writer.memory.since ?? now;
@@ -187,7 +189,7 @@ function activeClock(lane: Lane, step: StepPlan, agent: AgentPlan) {
   const over = new AbortController();
   const leftMs = Math.max(0, Math.min(...ends) - now);
   if (leftMs === 0) over.abort();
-  // A timer holds 24 days at most; a longer one is set by the advance that comes near its end.
+  // A timer holds 24 days at most; an advance near the end sets a longer one.
   const timer = leftMs < 2 ** 31 ? setTimeout(() => over.abort(), leftMs) : null;
   return {
     signal: AbortSignal.any([lane.signal, over.signal]),

@@ -3,7 +3,7 @@ import { leavesOf } from '../lane/lane-plan.js';
 import type { MonthBudget } from '../months/month-budgets.js';
 import { openMonth } from '../months/month-pools.js';
 
-/** A cap that calls of several lanes share, as its row in `spent` counts it. Nano-USD. */
+/** A budget that calls of several lanes share, as its row in `spent` has it. Nano-USD. */
 export interface Pool {
   readonly key: string;
   /** `the run`, `the step`, `the agent x`. */
@@ -11,11 +11,11 @@ export interface Pool {
   readonly cap: bigint;
   readonly nano: bigint;
   readonly held: bigint;
-  /** What this lane's own call holds of it. */
+  /** Reserved by this lane's own call. */
   readonly mine: bigint;
 }
 
-/** A cap that the plan of the run at work gives: of a step or an agent, over what these steps of it use. */
+/** A budget from the run's plan: of a step or an agent, over the usage of these steps. */
 export interface PlanCap {
   readonly key: string;
   readonly of: string;
@@ -23,13 +23,13 @@ export interface PlanCap {
   readonly steps: readonly string[];
 }
 
-/** A month's cap that is set. */
+/** A month with a budget. */
 export type MonthCap = MonthBudget & { readonly cap: bigint };
 
 interface Row extends Omit<Pool, 'nano' | 'held'> {
   readonly run: string;
   readonly steps: readonly string[] | null;
-  /** Null until the cap has its row. */
+  /** Null until the budget has its row. */
   readonly nano: bigint | null;
   readonly held: bigint | null;
 }
@@ -38,8 +38,8 @@ export const stepKeyOf = (runId: string, step: string): string => `run/${runId}/
 export const agentKeyOf = (runId: string, agent: string): string => `run/${runId}/agent/${agent}`;
 
 /**
- * The caps that calls of this lane share with others: the run's own budget when other runs are under it, those of the runs
- * above it and of their steps that it is part of, what the plan says of the step at work, and the month's.
+ * Reads the budgets that calls of this lane share with others: the run's own when other runs are under it, those of the
+ * runs above it and of their steps, those that the plan sets for the current step, and the month's.
  */
 export async function readPools(
   lane: Lane,
@@ -64,10 +64,10 @@ export async function readPools(
   return rows.map((row) => ({ ...row, nano: row.nano ?? 0n, held: row.held ?? 0n }));
 }
 
-/** What a cap has left for the next call of this lane, and what calls of other lanes hold of it. */
+/** What is left of a budget for the next call of this lane, and what calls of other lanes have reserved. */
 export function leftOfPool(lane: Lane, { key, cap, nano, held, mine }: Pool): { left: bigint; held: bigint } {
   const { usage, release } = lane.writer.batch;
-  // The settled call of this turn may still stand in the batch that goes out with the next start.
+  // The settled call of this turn may be in the batch that is written with the next start.
   const used = usage.reduce((sum, row) => sum + (row.keys.includes(key) ? BigInt(row.nano ?? 0) : 0n), 0n);
   const others = held - (release > 0n ? mine : 0n);
   return { left: cap - nano - used - others, held: others };
@@ -99,12 +99,12 @@ function readRows(lane: Lane, parent: boolean, given: readonly Given[]): Promise
 interface NewPool {
   readonly key: string;
   readonly runId: string;
-  /** The steps of the run that count, with what runs under them; null for all of it. */
+  /** The steps of the run that count, with the runs under them; null for all. */
   readonly steps: readonly string[] | null;
   readonly cap: bigint | null;
 }
 
-/** Begins with what was used so far: the run may have been started by a release that kept no such row. */
+/** Starts with the usage so far: the run may have been started by a release without such a row. */
 export async function openPool({ deps }: Lane, { key, runId, steps, cap }: NewPool): Promise<void> {
   await deps.db.query({
     name: 'open-pool',

@@ -10,14 +10,14 @@ const PREVIEW_CHARACTERS = 500;
 interface Started {
   readonly call: ToolCall;
   readonly acts: boolean;
-  /** The child run that does it, of a `run_agent`. */
+  /** The child run of a `run_agent` call. */
   readonly child?: string;
 }
 
 interface Names {
   /** The model's name for the tool. */
   readonly name: string;
-  /** What files have for it, where that is another. */
+  /** The tool's name in files, if it differs. */
   readonly tool?: string;
 }
 
@@ -29,11 +29,11 @@ export interface Finished extends Started {
 export interface Refused {
   readonly call: ToolCall;
   readonly why: string;
-  /** Whether the model is told so as an error. */
+  /** True if the model gets the result as an error. */
   readonly isError: boolean;
 }
 
-/** Puts the start of a tool call into the next write, and its event. */
+/** Adds the start of a tool call, and its event, to the next write. */
 export function startCall(
   session: Session,
   turn: number,
@@ -57,11 +57,11 @@ export function startCall(
     result: { args, ...mark, ...(child === undefined ? {} : { child }) } as unknown as Json,
   });
   const { item, round } = state;
-  const told = { step: step.id, item, round, turn, ...names, args };
-  lane.writer.event('tool.started', child === undefined ? told : { ...told, runId: child });
+  const data = { step: step.id, item, round, turn, ...names, args };
+  lane.writer.event('tool.started', child === undefined ? data : { ...data, runId: child });
 }
 
-/** Puts the end of a tool call into the next write. */
+/** Adds the end of a tool call to the next write. */
 export function finishCall(session: Session, turn: number, number: number, end: Finished): void {
   const { call, acts, state, child, outcome } = end;
   const { text, isError, seen = [] } = outcome;
@@ -81,7 +81,7 @@ export function preview(text: string): string {
   return text.length <= PREVIEW_CHARACTERS ? text : `${text.slice(0, PREVIEW_CHARACTERS)}…`;
 }
 
-/** Records a call that is not made, with its reason: once, however often its turn is gone over again. */
+/** Records that a call is not made, with the reason. It is recorded once, even if the turn is processed again. */
 export function refuseCall(session: Session, turn: number, number: number, refused: Refused): void {
   const { call, why, isError } = refused;
   const { lane, step, state } = session;

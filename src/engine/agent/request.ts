@@ -1,7 +1,10 @@
 import type { ChatMessage, ToolSpec } from '../../models/contract.js';
 import type { Session } from './session.js';
 
-/** The conversation as the provider gets it: the opening, then the stored transcript; the last turn is told so. */
+/**
+ * The conversation as the provider gets it: the opening, then the stored transcript. On the last turn the model is
+ * asked for its answer.
+ */
 export function openingMessages(session: Session, turn: number): ChatMessage[] {
   const messages: ChatMessage[] = [{ role: 'user', text: session.opening }];
   for (const { why: _why, cut: _cut, filtered: _filtered, used: _used, seq: _seq, ...message } of session.messages)
@@ -11,7 +14,7 @@ export function openingMessages(session: Session, turn: number): ChatMessage[] {
   return messages;
 }
 
-/** No tools on the last of several turns, so that it is an answer. */
+/** No tools on the last of several turns, so that the model answers. */
 export function toolSpecs(session: Session, turn: number): ToolSpec[] {
   return isLastTurn(session, turn) ? [] : [...session.listed];
 }

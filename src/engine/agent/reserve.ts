@@ -9,16 +9,16 @@ import type { Session } from './session.js';
 const DEFAULT_OUTPUT_TOKENS = 8_192;
 const LEAST_OUTPUT_TOKENS = 64;
 
-/** What a call sets aside before it is made, so that parallel calls never pass the last cent and a lost one is not free. */
+/** What a call reserves before it starts, so that parallel calls never exceed a budget and a lost call is not free. */
 export interface Reserve {
   readonly nano: bigint;
   /** Null leaves the limit to the provider. */
   readonly maxOutputTokens: number | null;
-  /** The budgets that hold it, as they stood. */
+  /** The budgets that apply, as they were read. */
   readonly caps: readonly Cap[];
 }
 
-/** The next call does not fit into what a budget has left. */
+/** The next call exceeds what is left of a budget. */
 export class UsedUp extends StepFailure {
   constructor(readonly cap: Cap) {
     super(`the budget of ${cap.of}, $${toUsd(cap.budget)}, is used up`);
@@ -27,15 +27,15 @@ export class UsedUp extends StepFailure {
 
 type Price = Pick<NonNullable<ResolvedModel['price']>, 'input' | 'output'>;
 
-/** Null while other lanes hold what this call needs: what they do not use comes back. Throws UsedUp. */
+/** Null while other lanes have reserved what this call needs: they may release a part. Throws UsedUp. */
 export async function reserveFor(session: Session, pools: readonly Pool[]): Promise<Reserve | null> {
   const asked = session.agent.config.maxOutputTokens;
   const wanted = typeof asked === 'number' ? asked : null;
   const caps = await capsOf(session, pools);
   const [least] = [...caps].sort((a, b) => (a.left < b.left ? -1 : 1));
-  const price = dearestOf(session.models);
+  const price = highestPriceOf(session.models);
   if (!least) {
-    // Nothing holds it, so nothing is clamped: what it may cost is known all the same, should it be lost.
+    // Without a budget nothing is clamped. The maximum cost is still needed, to book the call if it is lost.
     return { nano: needOf(session, price, wanted ?? DEFAULT_OUTPUT_TOKENS), maxOutputTokens: wanted, caps };
   }
   refuseUnpriced(session, least);
@@ -65,8 +65,8 @@ function refuseUnpriced({ models }: Session, { of }: Cap): void {
   );
 }
 
-/** The most that a token may cost, whichever of the models answers; those whose price nobody knows count as free. */
-function dearestOf(models: readonly ResolvedModel[]): Price {
+/** The maximum cost of a token with any of the models; models without a known price count as free. */
+function highestPriceOf(models: readonly ResolvedModel[]): Price {
   const most = { input: 0, output: 0 };
   for (const { price } of models) {
     most.input = Math.max(most.input, price?.input ?? 0);

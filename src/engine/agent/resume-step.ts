@@ -1,10 +1,9 @@
 import { type Lane, parkId, type StepState, writeStep } from '../lane/lane.js';
 
 /**
- * The step goes on where an advance before this one left it. A park between, or a
- * worker that was away, does not count against its timeout, and a time for which it was put off does; so this comes
- * before its clock is set. A step whose tool calls or
- * whose money a decision has released is at work again.
+ * The step continues where an earlier advance left it. A park, or an absent worker, does not count against its timeout;
+ * a wait for a provider does. So this comes before its clock is set. A step whose tool calls or budget were approved is
+ * running again.
  */
 export function resumeStep(lane: Lane, state: StepState): void {
   const { writer } = lane;

@@ -2,14 +2,14 @@ import { TOO_LONG } from '../clocks/end-overdue.js';
 import { StepFailure } from '../errors.js';
 import type { Doer, Done } from '../steps/kinds.js';
 import { judgeAnswer, refuseFiltered } from './answer.js';
-import { settleAllCut } from './call-model.js';
+import { settleAllInterrupted } from './call-model.js';
 import { nextTurn } from './compaction/next-turn.js';
-import { keepFiles, tellFiles } from './keep-files.js';
 import { openSession } from './open-session.js';
 import { runTools } from './run-tools.js';
-import { type Session, say } from './session.js';
+import { addMessage, type Session } from './session.js';
+import { recordFileEvents, storeFiles } from './store-files.js';
 
-/** An agent's turns until it has answered: a model call, then all its tool calls at once, and so on. */
+/** Runs an agent's turns until it has answered: a model call, then all its tool calls in parallel, and so on. */
 export const runAgentDoer: Doer = async (lane, step, state) => {
   const session = await openSession(lane, step, state);
   state.isNew = false;
@@ -17,8 +17,8 @@ export const runAgentDoer: Doer = async (lane, step, state) => {
     return await converse(session);
   } catch (error) {
     const failure = session.timedOut() ? new StepFailure(TOO_LONG, 'timeout') : error;
-    // What a failed step made stays to be looked at, and is not left for the lane's next agent.
-    if (failure instanceof StepFailure) tellFiles(session, await keepFiles(session));
+    // Store the files of a failed step for inspection, and do not leave them for the lane's next agent.
+    if (failure instanceof StepFailure) recordFileEvents(session, await storeFiles(session));
     throw failure;
   } finally {
     await session.close();
@@ -29,7 +29,7 @@ async function converse(session: Session): Promise<Done> {
   const { lane } = session;
   for (;;) {
     if (session.timedOut()) {
-      settleAllCut(session);
+      settleAllInterrupted(session);
       throw session.signal.reason;
     }
     const last = session.messages.at(-1);
@@ -41,7 +41,7 @@ async function converse(session: Session): Promise<Done> {
       } else {
         const verdict = judgeAnswer(session, last);
         if (verdict.kind === 'done') return finish(session, verdict);
-        say(session, { role: 'user', text: verdict.text, why: verdict.why });
+        addMessage(session, { role: 'user', text: verdict.text, why: verdict.why });
       }
     }
     if (lane.leaving()) {
@@ -56,9 +56,9 @@ async function converse(session: Session): Promise<Done> {
 async function finish(session: Session, answer: Extract<Done, { kind: 'done' }>): Promise<Done> {
   const { lane } = session;
   if (session.hasFolder()) {
-    // The last call is paid for: it becomes durable while the step's files are put away.
+    // The last call is paid for: make it durable while the step's files are stored.
     lane.writer.flushSoon();
-    tellFiles(session, await keepFiles(session));
+    recordFileEvents(session, await storeFiles(session));
   }
   return answer;
 }

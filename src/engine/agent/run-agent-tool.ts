@@ -3,7 +3,7 @@ import type { AgentPlan, Plan } from '../../workspace/model.js';
 
 export const RUN_AGENT = 'run_agent';
 
-/** What an agent with `agents:` hands work to others by; null for one that has nobody to hand it to. */
+/** The tool by which an agent with `agents:` delegates tasks; null without any agent to delegate to. */
 export function runAgentTool(agent: AgentPlan, agents: Plan['agents']): AgentTool | null {
   const names = agent.agents.filter((name) => agents[name] !== undefined);
   if (names.length === 0 || !agent.builtins.includes(RUN_AGENT)) return null;

@@ -6,43 +6,43 @@ import type { Stop } from '../../workflows/contract.js';
 import type { CallRow } from '../journal/claim.js';
 import { type Deaths, NO_DEATHS, readDeaths, startMark } from './deaths.js';
 import { isGated, runGatedCalls } from './gated-calls.js';
-import { handOver } from './hand-over.js';
 import { checkCall } from './invalid-call.js';
-import { keepFiles, tellFiles } from './keep-files.js';
 import { limiter } from './limiter.js';
 import { makeCall } from './make-call.js';
 import { type Finished, finishCall, preview, refuseCall, startCall } from './record-call.js';
 import { RUN_AGENT } from './run-agent-tool.js';
-import { type Entry, journalKey, type Session, say, type TurnCalls, turnsOf } from './session.js';
+import { runSubAgents } from './run-sub-agents.js';
+import { addMessage, type Entry, journalKey, type Session, type TurnCalls, turnsOf } from './session.js';
+import { recordFileEvents, storeFiles } from './store-files.js';
 import { guardAgainstLoops, repeatsItself } from './stuck.js';
-import { makeInTurn } from './suspect-call.js';
+import { callInTurn } from './suspect-call.js';
 
 const PARALLEL_CALLS = 8;
 const PARALLEL_PROGRAMS = 4;
 const INTERRUPTED = 'interrupted, may have partly run';
 
-/** All calls of a turn at once, results in the order of the calls. A stop is a gate on one of them. */
+/** Makes all calls of a turn in parallel; results are in the order of the calls. A stop is a gate on one of them. */
 export async function runTools(session: Session, asked: Extract<Entry, { role: 'assistant' }>): Promise<Stop | null> {
   const turn = turnsOf(session) - 1;
   guardAgainstLoops(session);
   const real = asked.calls.map(realCall);
-  const results = real.map((call, index) => known(session, turn, call, index + 1));
+  const results = real.map((call, index) => knownResult(session, turn, call, index + 1));
   const deaths = await Promise.all(real.map((call, index) => deathsOf(session, turn, call, index + 1)));
   const calls: TurnCalls = { turn, calls: real, results, deaths };
-  const stop = await make(session, calls, unknown(session, calls, false));
+  const stop = await make(session, calls, unanswered(session, calls, false));
   if (stop) return stop;
-  const gated = unknown(session, calls, true);
+  const gated = unanswered(session, calls, true);
   if (gated.length > 0) {
     const answer = await runGatedCalls(session, calls, gated);
     if (!('released' in answer)) return answer;
     const stopped = await make(session, calls, answer.released);
     if (stopped) return stopped;
   }
-  // The provider has its results under the names that it gave.
-  const told = asked.calls.flatMap(({ name }, index) => withName(results[index] ?? null, name));
-  say(session, { role: 'tool', results: told });
+  // The provider expects results under the names that it gave.
+  const named = asked.calls.flatMap(({ name }, index) => withName(results[index] ?? null, name));
+  addMessage(session, { role: 'tool', results: named });
   if (repeatsItself(session)) {
-    say(session, {
+    addMessage(session, {
       role: 'user',
       text: 'You have made the same call three times in a row. Try another way, or answer with what you have.',
     });
@@ -54,33 +54,33 @@ function withName(result: ToolResult | null, name: string): ToolResult[] {
   return result === null ? [] : [{ ...result, name }];
 }
 
-/** Makes the calls: those that others do are handed over once the rest has ended. */
+/** Makes the calls. Delegated ones start once the others have ended. */
 async function make(session: Session, calls: TurnCalls, indexes: readonly number[]): Promise<Stop | null> {
   const isHanded = (index: number): boolean => calls.calls[index]?.name === RUN_AGENT;
   const fresh = indexes.filter((index) => !isHanded(index));
   const [worst = NO_DEATHS] = fresh.map((index) => calls.deaths[index] ?? NO_DEATHS).sort(mostFirst);
-  const stop = await makeInTurn(session, worst, async () => {
+  const stop = await callInTurn(session, worst, async () => {
     await runFresh(session, calls, fresh);
     return null;
   });
   if (stop) return stop;
-  return handOver(session, calls, indexes.filter(isHanded));
+  return runSubAgents(session, calls, indexes.filter(isHanded));
 }
 
 function mostFirst(a: Deaths, b: Deaths): number {
   return b.inCompany - a.inCompany || b.alone - a.alone;
 }
 
-/** Positions of the calls that are still to be made, those that a person has to release or the others. */
-function unknown(session: Session, { calls, results }: TurnCalls, gated: boolean): number[] {
+/** Positions of the calls without a result: those that need approval, or the others. */
+function unanswered(session: Session, { calls, results }: TurnCalls, gated: boolean): number[] {
   return calls.flatMap((call, index) => {
     const tool = session.tools.get(call.name);
     return tool && results[index] === null && isGated(session.agent.approve, tool) === gated ? [index] : [];
   });
 }
 
-/** What is known of a call without making it: the journal has its end, or it is not valid. */
-function known(session: Session, turn: number, call: ToolCall, number: number): ToolResult | null {
+/** The result of a call if it is known without making it: the journal has its end, or the call is invalid. */
+function knownResult(session: Session, turn: number, call: ToolCall, number: number): ToolResult | null {
   const row = session.journal.get(journalKey(turn, number));
   if (row && row.state !== 'started') return stored(call, row);
   const fault = checkCall(session, call);
@@ -90,19 +90,19 @@ function known(session: Session, turn: number, call: ToolCall, number: number): 
   }
   if (!row) return null;
   if (!row.acts) return null;
-  // Who was handed work is at it still, or has an end that says how it came out.
+  // A delegated call is still active, or its child run has the result.
   if (call.name === RUN_AGENT) return null;
   interrupt(session, turn, number, { call, acts: true });
   return { callId: call.id, name: call.name, text: INTERRUPTED, isError: true };
 }
 
-/** Only what is made again can end a worker again. */
+/** Only a call that is made again can end a worker again. */
 async function deathsOf(session: Session, turn: number, call: ToolCall, number: number): Promise<Deaths> {
   const row = session.journal.get(journalKey(turn, number));
   return row?.acts ? NO_DEATHS : readDeaths(session.lane, row, `one call of ${call.name}`);
 }
 
-/** Records that a call was cut: what it did of its work nobody knows. */
+/** Records that a call was interrupted; its effects are unknown. */
 function interrupt(session: Session, turn: number, number: number, cut: Pick<Finished, 'call' | 'acts'>): void {
   const outcome = { text: INTERRUPTED, isError: true };
   finishCall(session, turn, number, { ...cut, state: 'interrupted', outcome });
@@ -142,7 +142,7 @@ async function runFresh(
       const make = () => makeCall(session, { tool, call, turn, number: index + 1 });
       const outcome = await slot(() => (tool.program ? programSlot(make) : make()));
       const acts = tool.acts(call.args ?? {});
-      const files = acts || outcome.left ? await keepFiles(session) : [];
+      const files = acts || outcome.left ? await storeFiles(session) : [];
       failpoint('tool-done');
       results[index] = { callId: call.id, name: call.name, text: outcome.text, isError: outcome.isError };
       finishCall(session, turn, index + 1, { call, acts, state: 'finished', outcome });
@@ -157,17 +157,17 @@ async function runFresh(
         preview: preview(outcome.text),
         ...outcome.detail,
       });
-      // What came of a call is told after it.
-      tellFiles(session, files);
-      if (outcome.memoryWrite !== undefined) tellMemory(session, outcome.memoryWrite);
+      // Write the files' events after the call's event.
+      recordFileEvents(session, files);
+      if (outcome.memoryWrite !== undefined) recordMemoryEvent(session, outcome.memoryWrite);
       left -= 1;
-      // The last one goes out with what comes next.
+      // The last one is written with what follows.
       if (left > 0) await lane.writer.flush();
     }),
   );
   const failed = ends.find((end) => end.status === 'rejected');
   if (failed === undefined) return;
-  // No later attempt looks into this one's journal: what the step's timeout cut is said here.
+  // No later attempt reads this attempt's journal, so calls that the step's timeout cut are recorded here.
   const open = session.timedOut() ? fresh.filter((index) => results[index] === null) : [];
   for (const index of open) {
     const call = calls[index];
@@ -177,12 +177,12 @@ async function runFresh(
   throw failed.reason;
 }
 
-function tellMemory({ lane, step, state }: Session, path: string): void {
+function recordMemoryEvent({ lane, step, state }: Session, path: string): void {
   lane.writer.batch.memory.push(path);
   lane.writer.event('memory.written', { step: step.id, item: state.item, round: state.round, path });
 }
 
-/** `name` is the model's; `tool` is what files have for it where that is another. */
+/** `name` is the model's; `tool` is the name in files, if it differs. */
 function namesOf({ ref, spec: { name } }: AgentTool): { readonly name: string; readonly tool?: string } {
   return ref === name ? { name } : { name, tool: ref };
 }

@@ -1,11 +1,11 @@
 import type { ResolvedModel } from '../../models/contract.js';
 
-/** The model behind a name, as traces, usage and cost tell it: two models of one alias are two models. */
+/** The model behind a name, as traces, usage and cost show it: two models of one alias are distinct. */
 export function servedBy({ provider, id }: ResolvedModel): string {
   return `${provider}/${id}`;
 }
 
-/** What events say of a model: what people named, the model that it is, and the entry that serves it. */
-export function modelTold(model: ResolvedModel): object {
+/** A model in events: its requested name, the model itself, and the entry that serves it. */
+export function modelFields(model: ResolvedModel): object {
   return { model: model.name, served: servedBy(model), ...(model.via === undefined ? {} : { via: model.via }) };
 }

@@ -6,30 +6,30 @@ import type { Lane, StepState } from '../lane/lane.js';
 import type { Past } from './compaction/marker.js';
 import type { Deaths } from './deaths.js';
 
-/** One attempt of an agent at a step, while this process has it in hand. */
+/** One attempt of an agent at a step, in this process. */
 export interface Session {
   readonly lane: Lane;
   readonly step: StepPlan;
   readonly state: StepState;
   readonly agent: AgentPlan;
   readonly models: readonly ResolvedModel[];
-  /** Every tool that may be called, by the name that the model has. */
+  /** Every callable tool, by the model's name for it. */
   readonly tools: ReadonlyMap<string, AgentTool>;
-  /** Those that the model is shown; the others it finds with `find_tool`. */
+  /** The tools in the prompt; the model finds others with `find_tool`. */
   readonly listed: readonly ToolSpec[];
-  /** The lane's folder, brought to what is stored: at the step's first tool, since a step without one needs none. */
+  /** The lane's folder, restored from storage at the step's first tool, since a step without tools needs none. */
   readonly folder: () => Promise<LaneFolder>;
   readonly hasFolder: () => boolean;
   readonly context: ToolContext;
   /** Calls of this attempt by `<turn>.<call>`. */
   readonly journal: Map<string, CallRow>;
-  /** Its model calls that an earlier advance began and that have no end yet. */
+  /** Its model calls that an earlier advance started and that have no end yet. */
   readonly cut: Set<CallRow>;
-  /** What its model calls are for: the step's next turn, or the summary that makes room for it. */
+  /** The purpose of its model calls: the step's next turn, or the summary that makes room for it. */
   readonly purpose: 'turn' | 'summary';
-  /** The transcript as the model gets it: what follows the opening prompt. */
+  /** The transcript as the model gets it, after the opening prompt. */
   readonly messages: Entry[];
-  /** What a compaction has taken out of it. */
+  /** What a compaction has removed from it. */
   past: Past;
   /** The number of the transcript's next row, over all its epochs. */
   nextSeq: number;
@@ -40,14 +40,14 @@ export interface Session {
   /** Aborted with the lane, or when the step's active time is over. */
   readonly signal: AbortSignal;
   readonly timedOut: () => boolean;
-  /** When the step's own active time, or its agent's, is over (epoch ms); null when neither is bounded. */
+  /** When the active time of the step or its agent is over (epoch ms); null when neither is limited. */
   readonly endsAt: number | null;
 }
 
 /**
- * A message of the transcript; `why` marks those that the engine says, so that they can be counted, and `cut` an
- * answer that the provider ended for its length; `filtered` names the model whose provider withheld an answer. `used` is what the provider counted up to and with an answer, in
- * tokens, and `seq` the number of its row.
+ * A message of the transcript. `why` marks messages of the engine, so that they can be counted. `cut` marks an answer
+ * that the provider ended for its length. `filtered` names the model whose provider withheld an answer. `used` is the
+ * provider's token count up to and with an answer, and `seq` the number of its row.
  */
 export type Entry = ChatMessage & {
   readonly why?: 'repair' | 'nudge' | 'compacted';
@@ -57,14 +57,14 @@ export type Entry = ChatMessage & {
   readonly seq?: number;
 };
 
-/** The number of a model's call among those of its turn, whose tools count from 1. */
+/** The number of a model's call among those of its turn; tool calls count from 1. */
 const MODEL_CALL = { turn: 0, summary: -1 } as const satisfies Record<Session['purpose'], number>;
 
 export function modelCall(session: Session): number {
   return MODEL_CALL[session.purpose];
 }
 
-/** The calls of one turn, `call_tool` replaced by what it calls, and what is known of their results, by position. */
+/** The calls of one turn, `call_tool` replaced by its target, and the known results, by position. */
 export interface TurnCalls {
   readonly turn: number;
   readonly calls: readonly ToolCall[];
@@ -90,13 +90,13 @@ export function callKey(session: Session, turn: number, call: number) {
   };
 }
 
-/** Turns that are over: the model's answers so far, those that are in a summary among them. */
+/** Number of completed turns: the model's answers so far, those in a summary included. */
 export function turnsOf({ messages, past }: Pick<Session, 'messages' | 'past'>): number {
   return messages.reduce((count, message) => count + (message.role === 'assistant' ? 1 : 0), past.turns);
 }
 
-/** Puts a message into the transcript and into the next write. A summary's answer is no message of it. */
-export function say(session: Session, message: Entry): void {
+/** Adds a message to the transcript and to the next write. A summary's answer is not a message. */
+export function addMessage(session: Session, message: Entry): void {
   const { lane, state, messages, past } = session;
   if (session.purpose === 'summary') {
     messages.push(message);

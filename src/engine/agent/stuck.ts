@@ -6,13 +6,13 @@ import { StepFailure } from '../errors.js';
 import { checkCall } from './invalid-call.js';
 import type { Entry, Session } from './session.js';
 
-const SAME_CALLS_TOLD = 3;
+const SAME_CALLS_WARN = 3;
 const SAME_CALLS_FAIL = 6;
 const INVALID_CALLS_FAIL = 5;
-/** How far back it is looked: a turn may hold many calls, and none may hide a row of equal ones. */
+/** How many calls are checked: a turn may hold many calls, and none may hide a row of equal ones. */
 const LOOK_BACK = 64;
 
-/** What a row of calls is judged by. */
+/** What identifies a call when repeated calls are counted. */
 export interface CallSign {
   readonly name: string;
   /** The digest of name and arguments. */
@@ -20,7 +20,7 @@ export interface CallSign {
   readonly invalid: boolean;
 }
 
-/** The same call six times in a row, or five invalid ones, is a model that goes round in circles: the step fails. */
+/** Fails the step when the model makes the same call six times in a row, or five invalid calls. */
 export function guardAgainstLoops(session: Session): void {
   const signs = newestSigns(session);
   const last = signs.at(-1);
@@ -35,7 +35,10 @@ export function guardAgainstLoops(session: Session): void {
   }
 }
 
-/** True when the calls of the newest turn made a row of three or more equal ones: the model is told so, once, with the results. */
+/**
+ * True when the calls of the newest turn made a row of three or more equal ones: the model is warned once, with the
+ * results.
+ */
 export function repeatsItself(session: Session): boolean {
   const signs = newestSigns(session);
   const newest = session.messages.findLast((message) => message.role === 'assistant');
@@ -46,13 +49,13 @@ export function repeatsItself(session: Session): boolean {
   );
 }
 
-/** Whether the row of equal keys at the end came to its third with the last `fresh` of them. */
+/** True if the row of equal keys at the end reached its third with the last `fresh` of them. */
 export function wasReached(keys: readonly string[], fresh: number): boolean {
   const row = trailing(keys, (key) => key === keys.at(-1));
-  return row >= SAME_CALLS_TOLD && row - fresh < SAME_CALLS_TOLD;
+  return row >= SAME_CALLS_WARN && row - fresh < SAME_CALLS_WARN;
 }
 
-/** The newest calls, of turns that are in the summary too. It does not grow with the transcript. */
+/** The newest calls, of summarized turns too. Its size does not grow with the transcript. */
 export function newestSigns(session: Session): readonly CallSign[] {
   const calls: ToolCall[] = [];
   for (let at = session.messages.length - 1; at >= 0 && calls.length < LOOK_BACK; at -= 1) {

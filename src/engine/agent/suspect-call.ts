@@ -1,5 +1,5 @@
 import type { Stop } from '../../workflows/contract.js';
-import { putOffAside } from '../lane/put-off.js';
+import { postponeAside } from '../lane/postpone.js';
 import { type Deaths, whenSafe } from './deaths.js';
 import type { Session } from './session.js';
 
@@ -8,13 +8,16 @@ const LONGEST_LOOK_MS = 15_000;
 const REASON =
   'waits for its turn: its worker ended several times during this call, and such calls are made one at a time';
 
-/** Makes a call of the step, one under suspicion in its turn. A stop is the wait for that: a durable timer, off the step's clock. */
-export function makeInTurn(session: Session, deaths: Deaths, work: () => Promise<Stop | null>): Promise<Stop | null> {
+/**
+ * Makes a call of the step, a suspect one in its turn. The stop is the wait for that turn: a durable timer that does
+ * not count against the step's time.
+ */
+export function callInTurn(session: Session, deaths: Deaths, work: () => Promise<Stop | null>): Promise<Stop | null> {
   const { lane } = session;
   const { writer, run } = lane;
   const now = lane.deps.clock.now();
   const since = writer.memory.inLineSince ?? now;
-  // The longer it has waited, the less often it looks.
+  // The longer it has waited, the less often it checks.
   const againInMs = Math.min(LONGEST_LOOK_MS, Math.max(FIRST_LOOK_MS, (now - since) / 4));
   const wait = () => waitForTurn(session, { since, at: now + againInMs });
   return whenSafe({ deaths, key: `${run.id}/${lane.name}`, againInMs, wait }, () => {
@@ -36,5 +39,5 @@ async function waitForTurn(
   const { id: step, item, round } = state;
   if (writer.memory.inLineSince === undefined) writer.event('turn.waiting', { step, item, round, reason: REASON });
   writer.memory = { ...writer.memory, inLineSince: since };
-  return putOffAside(lane, at, { kind: 'turn', step, item, since, reason: REASON });
+  return postponeAside(lane, at, { kind: 'turn', step, item, since, reason: REASON });
 }

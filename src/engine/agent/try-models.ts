@@ -2,10 +2,10 @@ import { type CutUsage, ModelError, type ModelReply, type ResolvedModel } from '
 import type { Stop } from '../../workflows/contract.js';
 import { askModel } from './ask-model.js';
 import type { Reserve } from './reserve.js';
-import { modelTold } from './served-by.js';
+import { modelFields } from './served-by.js';
 import type { Session } from './session.js';
 
-/** Up to here a wait is spent in the call; a longer one is a durable timer. */
+/** Waits up to this long happen in the call; longer ones use a durable timer. */
 export const IN_PLACE_MS = 10_000;
 export const IN_PLACE_TRIES = 4;
 
@@ -20,22 +20,22 @@ export interface FailedModel {
   readonly error: ModelError;
 }
 
-/** The call that is made, as the journal has it. */
+/** The current call, as in the journal. */
 export interface CallInHand {
   readonly turn: number;
-  /** How often it was put off by a durable timer. */
+  /** Number of waits on a durable timer so far. */
   readonly waits: number;
-  /** True while a provider has it: then nobody knows what it will cost. */
-  isOut: boolean;
-  /** What it has set aside. Once an answer that broke off is booked, it is begun anew first: a stop when it must not be. */
+  /** True while a provider has the request, when its cost is unknown. */
+  isPending: boolean;
+  /** Returns the reservation. After an answer that broke off was booked, it reserves again; a stop when it must not. */
   open(): Promise<Reserve | Stop>;
   bookCut(model: ResolvedModel, error: ModelError, cut: CutUsage): Promise<void>;
 }
 
 /**
- * Asks the session's models in their order until one answers (design: runs.md 3.7). One that is busy or broken is asked
- * again in place; one that stays so or refuses gives way to the next. What no other model would take either, a request
- * that is wrong or a context that is too long, ends it: then the last of the failures says so.
+ * Calls the session's models in their order until one answers (design: runs.md 3.7). A busy or broken one is retried in
+ * place, then the next is tried, as after a refusal. Failures that every model would repeat, an invalid request or a
+ * context that is too long, end the loop.
  */
 export async function tryModels(session: Session, call: CallInHand): Promise<Answered | Stop | readonly FailedModel[]> {
   const failed: FailedModel[] = [];
@@ -47,14 +47,14 @@ export async function tryModels(session: Session, call: CallInHand): Promise<Ans
     if (isFinal(end.error)) break;
     if (next) {
       const { step, lane } = session;
-      const told = { step: step.id, turn: call.turn, error: end.error.message };
-      lane.writer.event('model.fallback', { ...told, ...modelTold(next) });
+      const data = { step: step.id, turn: call.turn, error: end.error.message };
+      lane.writer.event('model.fallback', { ...data, ...modelFields(next) });
     }
   }
   return failed;
 }
 
-/** True for what asking another model would only repeat. */
+/** True for failures that another model would only repeat. */
 export function isFinal({ kind, ours }: ModelError): boolean {
   return kind === 'overflow' || (kind === 'refused' && ours);
 }
@@ -70,27 +70,27 @@ async function askInPlace(
     if ('kind' in opened) return opened;
     try {
       const began = lane.deps.clock.now();
-      call.isOut = true;
+      call.isPending = true;
       const reply = await askModel(session, model, { turn: call.turn, maxOutputTokens: opened.maxOutputTokens, tries });
       return { model, reply, ms: lane.deps.clock.now() - began };
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
       if (session.signal.aborted) throw session.signal.reason;
-      call.isOut = false;
+      call.isPending = false;
       if (error.cut) await call.bookCut(model, error, error.cut);
-      // An answer that breaks off is paid for: once the call was put off, one try at a time is enough.
+      // An answer that breaks off is paid for: once the call has waited, make one try at a time.
       const isTriedAgain = !error.cut || call.waits === 0;
       const waitMs = isTriedAgain ? waitInPlace(error, tries) : null;
-      // An endpoint that is known to be down is not waited for while another one may answer.
+      // Do not wait for an endpoint that is known to be down while another model may answer.
       if (waitMs === null || (error.circuit && hasNext)) return { model, error };
-      const told = { step: step.id, turn: call.turn, error: error.message, waitMs };
-      lane.writer.event('model.retrying', { ...told, ...modelTold(model) });
+      const data = { step: step.id, turn: call.turn, error: error.message, waitMs };
+      lane.writer.event('model.retrying', { ...data, ...modelFields(model) });
       await pause(waitMs, session.signal);
     }
   }
 }
 
-/** How long until the next try at the same model; null when there is none. */
+/** The wait until the next try at the same model; null when there is none. */
 export function waitInPlace({ kind, retryAfterMs }: ModelError, tries: number): number | null {
   if ((kind !== 'overloaded' && kind !== 'transient') || tries === IN_PLACE_TRIES) return null;
   const wait = retryAfterMs ?? 500 * 2 ** (tries - 1);

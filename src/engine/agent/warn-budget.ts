@@ -1,22 +1,22 @@
 import { Lru } from '../../shared/lru.js';
 import { toUsd } from '../../shared/money.js';
 import { storableJson } from '../../shared/storable-json.js';
-import { tellEvents } from '../rows/tell-events.js';
+import { notifyStreams } from '../rows/notify-streams.js';
 import { type Cap, runOfCap, spentOf } from './caps.js';
 import type { Session } from './session.js';
 
-/** Of a run's budget, in percent: once that much is spent the run says so. */
+/** Percentage of a run's budget that triggers the warning. */
 const WARN_AT = 80n;
 
-/** Runs that have said so; the row is the truth, this spares the look at it. */
-const told = new Lru<string, true>(1_000);
+/** Runs that have been warned. The row is authoritative; this spares reading it. */
+const warned = new Lru<string, true>(1_000);
 
-/** Tells each run once that most of its budget is spent: the run at work, and those above it. */
+/** Warns each run once that most of its budget is spent: the run at work, and those above it. */
 export async function warnOfBudgets({ lane, step }: Session, caps: readonly Cap[], cost: bigint): Promise<void> {
   for (const cap of caps) {
     const runId = runOfCap(cap);
     const spent = spentOf(cap) + cost;
-    if (runId === null || spent * 100n < cap.budget * WARN_AT || told.get(runId)) continue;
+    if (runId === null || spent * 100n < cap.budget * WARN_AT || warned.get(runId)) continue;
     const rows = await lane.deps.db.query({
       name: 'warn-of-budget',
       text: `WITH r AS (UPDATE run SET budget_warned = true, last_seq = last_seq + 1
@@ -32,7 +32,7 @@ export async function warnOfBudgets({ lane, step }: Session, caps: readonly Cap[
         }),
       ],
     });
-    told.set(runId, true);
-    if (rows.length > 0) tellEvents(lane.deps, runId);
+    warned.set(runId, true);
+    if (rows.length > 0) notifyStreams(lane.deps, runId);
   }
 }

@@ -6,7 +6,7 @@ import type { ParkRequest } from '../steps/park-on.js';
 
 const BY = { kind: 'eval', id: 'eval', label: 'the eval’s case' };
 
-/** What a case may say of a park of each kind. Time is not waited for in an eval. */
+/** What a case may answer to a park of each kind. An eval does not wait for time. */
 const SAYS = {
   approval: ({ decision }) => decision !== 'event',
   event: ({ decision }) => decision === 'event',
@@ -14,8 +14,8 @@ const SAYS = {
 } as const satisfies Record<ParkRequest['kind'], (decision: EvalDecision) => boolean>;
 
 /**
- * A park as the case of an eval decides it; null outside evals, and where the case says nothing. Of several decisions
- * on one step each is a round's, the last one that of all further ones. More money is never the case's to grant.
+ * Decides a park by the eval's case; null outside evals, and where the case decides nothing. Several decisions on one
+ * step apply to its rounds in order, and the last one to all later rounds. A case never grants more money.
  */
 export function answerPark(lane: Lane, state: StepState, request: ParkRequest): ParkRow | null {
   const { laneCase } = lane;
@@ -36,7 +36,7 @@ interface Said {
 function decidedPark(lane: Lane, state: StepState, request: ParkRequest, said: Said): ParkRow {
   const now = lane.deps.clock.now();
   const { kind } = request;
-  tell(lane, state, kind, said);
+  recordDecision(lane, state, kind, said);
   return {
     id: parkId(lane, state, request.mark),
     step: state.id,
@@ -64,7 +64,7 @@ const EVENTS = {
   timer: 'timer.elapsed',
 } as const satisfies Record<ParkRequest['kind'], string>;
 
-function tell(lane: Lane, state: StepState, kind: ParkRequest['kind'], { decision, note }: Said): void {
+function recordDecision(lane: Lane, state: StepState, kind: ParkRequest['kind'], { decision, note }: Said): void {
   lane.writer.event(EVENTS[kind], {
     step: state.id,
     item: state.item,

@@ -3,12 +3,12 @@ import { toJson } from '../../shared/exact-json.js';
 import type { StandIn } from '../../tools/contract.js';
 import type { Lane } from '../lane/lane.js';
 
-/** What stands in for granted tools in a run of an eval; null in every other run. */
-export function standInOf(lane: Lane): StandIn | null {
+/** Answers tool calls in place of the real tools in a run of an eval; null in every other run. */
+export function cannedAnswersOf(lane: Lane): StandIn | null {
   const { laneCase, run } = lane;
   if (laneCase === null) return null;
   const { tools, live } = laneCase;
-  // One after the other in the order in which they are asked, so that calls of one turn are answered in theirs.
+  // One at a time in order of the requests, so that calls of one turn get their results in order.
   let turn: Promise<unknown> = Promise.resolve();
   return {
     live,
@@ -16,16 +16,16 @@ export function standInOf(lane: Lane): StandIn | null {
     answer: async (tool, call) => {
       const answers = Object.hasOwn(tools, tool) ? (tools[tool] ?? []) : [];
       if (answers.length === 0) return null;
-      const taken = turn.then(() => takeNumber(lane.deps, { root: run.rootId, call, tool }));
-      turn = taken.catch(() => undefined);
-      const answer = answers[Math.min(await taken, answers.length - 1)] ?? null;
+      const number = turn.then(() => nextCallNumber(lane.deps, { root: run.rootId, call, tool }));
+      turn = number.catch(() => undefined);
+      const answer = answers[Math.min(await number, answers.length - 1)] ?? null;
       return { text: typeof answer === 'string' ? answer : toJson(answer), isError: false };
     },
   };
 }
 
-/** The how-manieth call of the tool in this case it is, from 0. The same call has the same number, whoever makes it again. */
-async function takeNumber(
+/** The number of this call among the case's calls of the tool, from 0. A repeated call keeps its number. */
+async function nextCallNumber(
   deps: Pick<Deps, 'db'>,
   { root, call, tool }: { readonly root: string; readonly call: string; readonly tool: string },
 ): Promise<number> {

@@ -2,12 +2,12 @@ import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import { toJson } from '../../shared/exact-json.js';
 import type { RunRow } from '../journal/claim.js';
-import { tellRuns } from '../outbox/tell-runs.js';
+import { announceRuns } from '../outbox/announce-runs.js';
 import { endRuns } from '../rows/end-runs.js';
 
 /**
- * What of the case's run still moves: a lane at work, or one whose fork or child has ended and which goes on. A lane
- * of an each that waits for its turn behind parked ones does not.
+ * Lanes of the case's run that can still move: an active lane, or one whose fork or child has ended and which
+ * continues. A lane of an each that waits behind parked ones cannot.
  */
 const OPEN = `WITH tree AS (SELECT id, finished_at FROM run WHERE root_id = $1)
   SELECT l.run_id AS "runId", l.lane, l.state,
@@ -22,7 +22,7 @@ const OPEN = `WITH tree AS (SELECT id, finished_at FROM run WHERE root_id = $1)
       ELSE false END AS moves
   FROM lane l JOIN tree t ON t.id = l.run_id WHERE t.finished_at IS NULL AND l.state NOT IN ('done', 'failed')`;
 
-/** Where lanes are parked: the path of each from the root, and what it waits for. */
+/** The parked lanes: the path of each from the root, and what it waits for. */
 const PARKED = `WITH RECURSIVE tree AS (
     SELECT id, ''::text AS path FROM run WHERE id = $1
     UNION ALL SELECT c.id, tree.path || (c.trigger->>'step') || '/' FROM run c JOIN tree ON c.parent_id = tree.id)
@@ -32,26 +32,27 @@ const PARKED = `WITH RECURSIVE tree AS (
   ORDER BY step, kind`;
 
 /**
- * Ends the run of a case once nothing of it moves and something is parked: nobody decides what the case leaves open.
- * Ask after each stop of a lane: the last one to come to rest sees all others. Answers whether it has ended.
+ * Ends the run of a case once nothing of it can move and something is parked, since no person decides what the case
+ * leaves open. Call it after each stop of a lane: the last one to stop sees all others stopped. Returns true if the run
+ * has ended.
  */
 export async function endParkedCase(deps: Deps, run: Pick<RunRow, 'mode' | 'rootId'>): Promise<boolean> {
   if (run.mode !== 'eval') return false;
   const { rootId } = run;
-  if (!(await isAtRest(deps.db, rootId))) return false;
+  if (!(await hasStopped(deps.db, rootId))) return false;
   const ended = await deps.db.transaction(async (sql) => {
     await sql.query('SELECT 1 FROM run WHERE id = $1 FOR UPDATE', [rootId]);
-    if (!(await isAtRest(sql, rootId))) return [];
+    if (!(await hasStopped(sql, rootId))) return [];
     const parked = await sql.query<{ step: string; kind: string }>(PARKED, [rootId]);
     await sql.query('UPDATE eval_attempt SET parked = $2 WHERE run_id = $1', [rootId, toJson(parked)]);
     const where = parked.map(({ step }) => step).join(', ');
     return endRuns(sql, [rootId], { error: `parked at ${where}: the case has no decision for it`, stopped: false });
   });
-  void tellRuns(deps, ended);
+  void announceRuns(deps, ended);
   return ended.length > 0;
 }
 
-async function isAtRest(sql: Sql, rootId: string): Promise<boolean> {
+async function hasStopped(sql: Sql, rootId: string): Promise<boolean> {
   const open = await sql.query<{ state: string; moves: boolean }>({ name: 'case-lanes', text: OPEN, values: [rootId] });
   return open.some(({ state }) => state === 'parked') && open.every(({ moves }) => !moves);
 }

@@ -2,16 +2,16 @@ import type { Sql } from '../../db/contract.js';
 import type { EvalCase, EvalDecision } from '../../workspace/model.js';
 import type { RunRow } from '../journal/claim.js';
 
-/** What an eval's case says to a lane of its run, at whatever depth of subflows that one is. */
+/** An eval's case, as a lane of its run sees it, at any depth of subflows. */
 export interface LaneCase {
   readonly evalRunId: string | null;
-  /** Caps all cases of the eval run, nano-USD. */
+  /** The budget of all cases of the eval run, nano-USD. */
   readonly budgetNano: bigint | null;
   /** The steps above this run, from the root's on. */
   readonly above: readonly string[];
   readonly decisions: readonly EvalDecision[];
   readonly tools: EvalCase['tools'];
-  /** Whether a call without a canned result reaches the world. */
+  /** True if calls without a canned result are really made. */
   readonly live: boolean;
 }
 
@@ -22,7 +22,10 @@ interface Row {
   readonly found: EvalCase | null;
 }
 
-/** The case that a run in eval mode is of; null for every other run. One that nobody knows any more decides nothing and reaches nothing. */
+/**
+ * The case of a run in eval mode; null for every other run. A case that no longer exists decides nothing and allows no
+ * real calls.
+ */
 export async function readLaneCase(
   sql: Sql,
   run: Pick<RunRow, 'id' | 'rootId' | 'parentId' | 'mode'>,

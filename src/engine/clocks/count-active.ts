@@ -1,16 +1,16 @@
 import type { Sql } from '../../db/contract.js';
 
-/** A process that was paused was not at work: so much counts for one look at most. */
+/** A process that was paused was not active, so one look counts at most this much. */
 const MOST_MS = 5_000;
-/** An advance that begins so soon after another one's look goes on counting from there. */
+/** An advance that starts this soon after another one's look continues its count. */
 const RECENT_MS = 1_200;
 
-/** How much of the time since the last look was a wait that counts as work. */
+/** The part of the time since the last look that was a wait that counts as active. */
 const WAITED_MS = `extract(epoch FROM least(clock_timestamp(), coalesce(active_until, active_at)) - active_at) * 1000`;
 
 /**
- * Counts the time since the clock was last looked at as time at work, or begins to count. Over all advances that are at
- * work at once each moment counts once. Answers the ms that are left, or null when the run has ended.
+ * Counts the time since the last look as active, or starts to count. Each moment counts once, however many advances are
+ * active. Returns the ms that are left, or null when the run has ended.
  */
 export async function countActive(sql: Sql, clock: string, begins: boolean): Promise<number | null> {
   const [row] = await sql.query<{ left: number }>({
@@ -28,8 +28,9 @@ export async function countActive(sql: Sql, clock: string, begins: boolean): Pro
 }
 
 /**
- * A lane waits until `until` (epoch ms) for something that counts as work, such as its provider: no advance looks at
- * the clock meanwhile, so the next one counts it. Answers the ms that are left now, or null when the run has ended.
+ * A lane waits until `until` (epoch ms) for something that counts as active time, such as its provider. No advance
+ * reads the clock meanwhile, so the next one counts the wait. Returns the ms that are left now, or null when the run
+ * has ended.
  */
 export async function countWait(sql: Sql, clock: string, until: number): Promise<number | null> {
   const left = await countActive(sql, clock, false);

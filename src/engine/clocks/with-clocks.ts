@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.js';
 import type { Lane } from '../lane/lane.js';
 import { abortLive } from '../live.js';
-import { tellEvents } from '../rows/tell-events.js';
+import { notifyStreams } from '../rows/notify-streams.js';
 import { countActive } from './count-active.js';
 import { endOverdue } from './end-overdue.js';
 
@@ -9,10 +9,10 @@ const LOOK_EVERY_MS = 1_000;
 const LEAST_MS = 20;
 
 /**
- * Works while the clocks of the steps above are running: `timeout` of a step with `subflow:` bounds the time that its
- * child and what runs under it are at work. What waits for people, events or a time has no advance and counts for
- * nothing. The clock is in the child's row and counted by whoever is at work, about each second: a worker that dies
- * loses that much of it at most. The run whose time is over is ended with all under it.
+ * Works while the clocks of the steps above are running: `timeout` of a step with `subflow:` limits the active time of
+ * its child and the runs under it. Waits for people, events or a time have no advance and do not count. The clock is in
+ * the child's row and is updated about each second by each active lane, so a worker that dies loses at most that much.
+ * A run whose time is over is ended with all under it.
  */
 export async function withClocks<T>(lane: Lane, work: () => Promise<T>): Promise<T> {
   const clocks = lane.run.clocks ?? [];
@@ -39,7 +39,7 @@ function watchClocks(deps: Deps, clocks: readonly string[]): { readonly begun: P
     }
     if (!ended) timer = setTimeout(again, next);
   };
-  // A database that is away counts nothing meanwhile: the next look will.
+  // An unavailable database counts nothing meanwhile: the next look will.
   const again = (): void => {
     at = look(false).catch(() => {
       if (!ended) timer = setTimeout(again, LOOK_EVERY_MS);
@@ -59,9 +59,9 @@ function watchClocks(deps: Deps, clocks: readonly string[]): { readonly begun: P
 }
 
 async function endNow(deps: Deps, clock: string): Promise<void> {
-  // Their workflows end by themselves as their lanes do; those that have none at work are told by the outbox.
+  // Their workflows end by themselves as their lanes do; those without an active lane are cancelled through the outbox.
   for (const id of await endOverdue(deps.db, clock)) {
     abortLive(id);
-    tellEvents(deps, id);
+    notifyStreams(deps, id);
   }
 }

@@ -1,6 +1,6 @@
 import type { Json } from '../../shared/json.js';
 
-/** A step's row as it is to stand after the write. Money in nano-USD as a string, since JSON has no bigint. */
+/** A step's row after the write. Money is nano-USD as a string, since JSON has no bigint. */
 export interface StepWrite {
   readonly id: string;
   readonly item: number;
@@ -23,7 +23,7 @@ export interface StepWrite {
 
 export type StepStatus = 'running' | 'waiting' | 'completed' | 'failed' | 'skipped';
 
-/** Names one call: with the run and lane it is the journal's key. Call 0 is the model's, 1… are the turn's tools. */
+/** Identifies a call: with the run and lane it is the journal's key. Call 0 is the model's, 1… are the turn's tools. */
 export interface CallKey {
   readonly step: string;
   readonly item: number;
@@ -63,7 +63,7 @@ export interface ParkWrite {
   readonly need: number;
   /** Epoch ms; null never falls due. */
   readonly due: number | null;
-  /** Epoch ms of the first reminder and of the telling of a further decider; left out for never. */
+  /** Epoch ms of the first reminder and of the escalation; left out for never. */
   readonly remind?: number | null;
   readonly escalate?: number | null;
 }
@@ -77,9 +77,9 @@ export interface ChildWrite {
   readonly budget: string | null;
   readonly deadline: number | null;
   readonly tags: readonly string[];
-  /** The runs whose slots it needs to be at work. */
+  /** The runs whose slots it needs while active. */
   readonly slots: readonly string[];
-  /** How long it may be at work, ms, when its step says so, and the runs whose time its own counts for. */
+  /** Maximum active time, ms, when its step sets one, and the runs whose clocks count it. */
   readonly limit: number | null;
   readonly clocks: readonly string[];
 }
@@ -100,7 +100,7 @@ export interface UsageWrite {
   readonly nano: string | null;
   readonly source: string;
   readonly estimated: boolean;
-  /** The shared caps that it counts under. */
+  /** The shared budgets that it counts under. */
   readonly keys: readonly string[];
 }
 
@@ -109,13 +109,13 @@ export interface EventWrite {
   readonly data: Json;
 }
 
-/** A cap over calls of several lanes: the key of its row in `spent`, and nano-USD as a string. */
+/** A budget over calls of several lanes: the key of its row in `spent`, and nano-USD as a string. */
 export interface SharedCap {
   readonly key: string;
   readonly cap: string;
 }
 
-/** All that one journal write says; it is committed whole or not at all. */
+/** The content of one journal write; it is committed whole or not at all. */
 export interface Batch {
   readonly events: EventWrite[];
   readonly calls: CallWrite[];
@@ -126,11 +126,11 @@ export interface Batch {
   readonly children: ChildWrite[];
   readonly usage: UsageWrite[];
   readonly memory: string[];
-  /** Nano-USD: what the next call sets aside, what a settled one gives back, and what was spent. */
+  /** Nano-USD: what the next call reserves, what a settled one releases, and what was spent. */
   reserve: bigint;
   release: bigint;
   spend: bigint;
-  /** True when it settles a call of an earlier attempt, which may hold of caps that nobody here knows of. */
+  /** True when it settles a call of an earlier attempt, which may have reserved from budgets unknown here. */
   settlesLost: boolean;
   end: {
     readonly status: 'completed' | 'failed';
@@ -159,8 +159,8 @@ export function emptyBatch(): Batch {
 }
 
 /**
- * True when losing this write with the database's last milliseconds only repeats what was not finished. A model call's
- * start is never lost: a call that may have been paid for has to be known, whatever happens to the database.
+ * True when a lost write (in the database's last milliseconds) only repeats unfinished work. A model call's start must
+ * never be lost, since the call may have been paid for.
  */
 export function isSoft(batch: Batch): boolean {
   return (
@@ -172,7 +172,7 @@ export function isSoft(batch: Batch): boolean {
   );
 }
 
-/** What of a batch still stands when its next call found no room in the budget: all but that call's start. */
+/** What remains of a batch when its next call exceeded the budget: everything but that call's start. */
 export function withoutStarts(batch: Batch): Batch {
   return {
     ...batch,

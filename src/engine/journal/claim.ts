@@ -9,34 +9,34 @@ export type Phase = 'start' | 'doer' | 'park' | 'after';
 
 /** What a lane remembers between stops besides its position. */
 export interface LaneMemory {
-  /** Goings back, by the step that went back. */
+  /** Number of times that each step went back. */
   readonly counts?: Readonly<Record<string, number>>;
-  /** What is handed to a step when it begins its next round. */
+  /** The note for a step's next round. */
   readonly feedback?: Readonly<Record<string, string>>;
-  /** When the attempt at work began (epoch ms), moved on by the time that nobody was at work on it. */
+  /** Start of the active attempt (epoch ms), moved forward by inactive time. */
   readonly since?: number;
-  /** When the lane was last at work: the time of its newest write. */
+  /** When the lane was last active: the time of its newest write. */
   readonly at?: number;
-  /** The lane was put off and does not go on before (epoch ms). */
+  /** The lane is postponed and does not continue before this time (epoch ms). */
   readonly notBefore?: number;
-  /** What holds the step's work up, for the run's `waiting`. */
+  /** What delays the step's work, for the run's `waiting`. */
   readonly held?: HeldUp;
-  /** Since when a call of the step that may end its worker waits for its turn (epoch ms). */
+  /** Since when a suspect call of the step waits for its turn (epoch ms). */
   readonly inLineSince?: number;
-  /** Tools that the step could not use, and why: told once each. */
+  /** Tools that the step could not use, and why: each is reported once. */
   readonly unavailable?: Readonly<Record<string, string>>;
   /** The child run that the step waits for. */
   readonly child?: string;
-  /** The child runs that the step's agent handed work to, and whose cost is not counted yet. */
+  /** The child runs that the step's agent delegated to, and whose cost is not counted yet. */
   readonly handed?: readonly string[];
 }
 
-/** A step that waits: for a provider, for a runtime that is being prepared, or for the turn of a call under suspicion. */
+/** A step that waits: for a provider, for a runtime, or for the turn of a suspect call. */
 export interface HeldUp {
   readonly kind: 'model' | 'preparing' | 'turn';
   readonly step: string;
   readonly item: number;
-  /** Epoch ms; `until` is null where nobody knows. */
+  /** Epoch ms; `until` is null when unknown. */
   readonly since: number;
   readonly until?: number | null;
   readonly reason: string;
@@ -51,11 +51,11 @@ export interface ClaimedLane {
   readonly phase: Phase;
   readonly state: LaneState;
   readonly loops: LaneMemory;
-  /** The item of an each that the lane works on; null in other lanes, and in those from before items were kept. */
+  /** The item of an each that the lane works on; null in other lanes, and in lanes of older builds. */
   readonly item: { readonly value: Json } | null;
 }
 
-/** Takes the lane for this turn and attempt, or throws StaleTurn when a newer one was there first. */
+/** Claims the lane for this turn and attempt, or throws StaleTurn when a newer one holds it. */
 export async function claimLane(sql: Sql, turn: Turn, attempt: number): Promise<ClaimedLane> {
   const [row] = await sql.query<ClaimedLane>({
     name: 'claim-lane',
@@ -79,9 +79,9 @@ export interface RunRow {
   readonly librarySeq: number;
   readonly rootId: string;
   readonly parentId: string | null;
-  /** The runs whose slots a lane of this one needs to be at work; null or empty for most. */
+  /** The runs whose slots a lane of this one needs while active; null or empty for most. */
   readonly slots: readonly string[] | null;
-  /** The runs whose step's timeout counts its time at work; null or empty for most. */
+  /** The runs whose step's timeout counts its active time; null or empty for most. */
   readonly clocks: readonly string[] | null;
   readonly mode: string;
   readonly input: Json | null;
@@ -92,7 +92,7 @@ export interface RunRow {
   readonly budgetNano: string | null;
   readonly spentNano: string;
   readonly reservedNano: string;
-  /** False until the first write: it is the one that tells of the start. */
+  /** False until the first write, which has the event of the start. */
   readonly begun: boolean;
   readonly startedAt: string | null;
   readonly deadlineAt: string | null;
@@ -117,9 +117,9 @@ export interface StepRow {
   readonly tokens_in: number;
   readonly tokens_out: number;
   readonly tokens_cached: number;
-  /** Taken over by a rerun. */
+  /** Copied by a rerun. */
   readonly copied: boolean;
-  /** What the round before made. */
+  /** The result of the round before. */
   readonly previous: { readonly result: string | null; readonly data: Json | null } | null;
 }
 
@@ -139,19 +139,21 @@ export interface ParkRow {
   readonly decidedBy: Json | null;
   readonly note: string | null;
   readonly payload: Json | null;
-  /** What a gate about money that is used up is about. */
+  /** The used-up budget that a gate is about. */
   readonly budget: Json | null;
-  /** Of the tool calls that a gate was asked for, in their order; null for other gates. */
+  /** Digests of the tool calls of a gate, in their order; null for other gates. */
   readonly digests: Json | null;
 }
 
 export interface LaneView {
   readonly run: RunRow;
-  /** The newest row of each step, of every lane; of an each's items that of this lane, or those that this lane forked. */
+  /**
+   * The newest row of each step, of every lane; of an each's items those of this lane, or those that this lane forked.
+   */
   readonly steps: readonly StepRow[];
   /** Parks of this lane. */
   readonly parks: readonly ParkRow[];
-  /** Lanes forked off this one, directly; none unless it stands at its fork. */
+  /** Lanes forked directly off this one; empty unless it is at its fork. */
   readonly lanes: readonly {
     readonly lane: string;
     readonly state: LaneState;
@@ -167,7 +169,7 @@ const PARK = `jsonb_build_object('id', id, 'step', step, 'item', item, 'round', 
   'decidedAt', extract(epoch FROM decided_at) * 1000, 'decision', decision, 'decidedBy', decided_by, 'note', note, 'payload', payload,
   'budget', spec->'budget', 'digests', CASE WHEN spec ? 'calls' THEN jsonb_path_query_array(spec, '$.calls[*].digest') END)`;
 
-/** Read after the claim, in a statement of its own: the claim may have waited for a write that this must see. */
+/** A separate statement after the claim: the claim may have waited for a write that this must see. */
 const VIEW = `SELECT jsonb_build_object('id', r.id, 'tenantId', r.tenant_id, 'workspaceId', r.workspace_id, 'flow', r.flow,
     'planId', r.plan_id, 'revision', r.revision, 'librarySeq', r.library_seq, 'rootId', r.root_id, 'parentId', r.parent_id, 'slots', r.slots, 'clocks', r.clocks, 'mode', r.mode, 'input', r.input, 'trigger', r.trigger,
     'startedBy', r.started_by, 'fromStep', r.from_step, 'tags', r.tags, 'budgetNano', r.budget_nano::text,
@@ -190,10 +192,10 @@ const VIEW = `SELECT jsonb_build_object('id', r.id, 'tenantId', r.tenant_id, 'wo
     WHERE $3 AND run_id = $1 AND starts_with(lane.lane, $2 || '/') AND position('/' IN substr(lane.lane, length($2) + 2)) = 0) AS lanes
   FROM run r WHERE r.id = $1`;
 
-/** The item of an each that a lane works on, by its name: `…/<step>@<round>.<item>`. Branches of a group look alike. */
+/** Matches a lane's name `…/<step>@<round>.<item>`. Branches of a group look alike. */
 const ITEM = /\/([a-z_][a-z0-9_]*)@\d+\.(\d+)$/;
 
-/** An item reads its own rows and not those of its siblings: a thousand of them cost a thousand times one. */
+/** An item reads its own rows and not its siblings': otherwise a thousand items would cost a thousand times as much. */
 export async function readLane(
   sql: Sql,
   { runId, lane }: Pick<Turn, 'runId' | 'lane'>,
@@ -205,7 +207,7 @@ export async function readLane(
   return row ?? null;
 }
 
-/** The parks of a lane as they are now. */
+/** The current parks of a lane. */
 export async function readParks(sql: Sql, runId: string, lane: string): Promise<readonly ParkRow[]> {
   const rows = await sql.query<{ park: ParkRow }>({
     name: 'read-parks',
@@ -222,32 +224,32 @@ export interface CallRow {
   readonly kind: 'model' | 'tool';
   readonly name: string;
   readonly acts: boolean;
-  /** `refused`: it was not made, and the model was told why. */
+  /** `refused`: it was not made, and the model got the reason. */
   readonly state: 'started' | 'finished' | 'interrupted' | 'refused';
   readonly starts: number;
   readonly result: Json | null;
 }
 
 export interface StepJournal {
-  /** Calls of the newest turns: of those before, the transcript holds the results. */
+  /** Calls of the newest turns; for earlier ones the transcript has the results. */
   readonly calls: readonly CallRow[];
-  /** What the newest compaction left and what came since; the whole transcript where there was none. */
+  /** What the newest compaction left and what was added since; the whole transcript without a compaction. */
   readonly messages: readonly {
     readonly seq: number;
     readonly epoch: number;
     readonly role: string;
     readonly content: Json;
   }[];
-  /** Memory files that calls of this attempt saw, in their order. */
+  /** Memory files that calls of this attempt read, in order. */
   readonly seen: readonly Json[];
-  /** Acting calls that earlier attempts of the step began, for a fresh attempt to be told. */
+  /** Acting calls that earlier attempts of the step started; a new attempt gets their list. */
   readonly acted: readonly ActedCall[];
 }
 
 export interface ActedCall {
   /** Its name and its arguments. */
   readonly call: string;
-  /** `unknown`: it was cut, or began and has no end. */
+  /** `unknown`: it was interrupted, or started and has no end. */
   readonly end: 'done' | 'failed' | 'unknown';
 }
 

@@ -16,8 +16,8 @@ interface Answer {
 }
 
 /**
- * The one hand that writes for a lane while this attempt holds it. What is put into `batch` goes out whole with the
- * next flush, in order; a write that lost its connection is tried again for up to a minute with its content kept.
+ * The lane's single writer while this attempt holds it. The content of `batch` is written whole with the next flush, in
+ * order. A write that lost its connection is retried for up to a minute with its content kept.
  */
 export class LaneWriter {
   batch: Batch = emptyBatch();
@@ -28,7 +28,7 @@ export class LaneWriter {
   state: LaneState;
   memory: LaneMemory;
   error: string | null = null;
-  /** The caps shared with other lanes that this lane's calls count under, as they were last read. */
+  /** The shared budgets that this lane's calls count under, as last read. */
   caps: readonly SharedCap[] = [];
   private writes: bigint;
   private broken: unknown = null;
@@ -43,9 +43,9 @@ export class LaneWriter {
       readonly item: number;
       readonly signal: AbortSignal;
       now(): number;
-      /** The one way into the rows: what must not be told is left out here. */
+      /** Masks secrets. All content passes through here on its way into rows. */
       hide<T>(value: T): T;
-      /** After each write; `ended` when it ended the run. */
+      /** Called after each write; `ended` when it ended the run. */
       onWritten(ended: boolean): void;
     },
     private readonly claimed: ClaimedLane,
@@ -60,17 +60,17 @@ export class LaneWriter {
   }
 
   event(type: string, data: object = {}): void {
-    // Each event of a step names its item, so that people can tell the items of an each apart.
-    const told = 'step' in data ? { item: this.ref.item, ...data } : data;
-    this.batch.events.push({ type, data: told as Batch['events'][number]['data'] });
+    // Each event of a step has its item's number, so that people can distinguish the items of an each.
+    const numbered = 'step' in data ? { item: this.ref.item, ...data } : data;
+    this.batch.events.push({ type, data: numbered as Batch['events'][number]['data'] });
   }
 
-  /** Writes the batch while the work goes on; if it fails, so does the next flush. For what must not wait to be durable. */
+  /** Writes the batch in the background, for content that must be durable soon. If it fails, so does the next flush. */
   flushSoon(): void {
     this.flush().catch(() => undefined);
   }
 
-  /** Resolves when no write is under way, whatever came of it: then the rows and the batch together are the truth. */
+  /** Resolves when no write is under way, with success or failure: then rows and batch together are current. */
   async quiet(): Promise<void> {
     await this.chain;
   }
@@ -81,7 +81,7 @@ export class LaneWriter {
     this.batch = emptyBatch();
     const { pos, round, tries, phase, state, memory, error } = this;
     const gates = batch.parks.filter((park) => park.kind === 'approval').length;
-    // What models and programs say may hold what jsonb refuses.
+    // Texts of models and programs may contain characters that jsonb refuses.
     const body = storableJson({
       ...this.ref.hide(batch),
       gates,
@@ -106,7 +106,7 @@ export class LaneWriter {
         return this.send(body, batch);
       })
       .catch((error: unknown) => {
-        // What was done before the call that found no room is still to be recorded.
+        // Work before the call that exceeded the budget still has to be recorded.
         if (error instanceof OverBudget) this.batch = withoutStarts(batch);
         else this.broken = error;
         throw error;
@@ -143,7 +143,7 @@ export class LaneWriter {
         if (isOverCap(error)) throw new OverBudget('a shared budget is used up');
         const contended = isContention(error);
         if (!(contended || isConnectionLoss(error)) || spent > RETRY_FOR_MS || signal.aborted) throw error;
-        // The loser of a deadlock wrote nothing, and that is sure.
+        // The loser of a deadlock certainly wrote nothing.
         unsure ||= !contended;
         spent += wait;
         await pause(wait);
@@ -158,7 +158,7 @@ export class LaneWriter {
     this.ref.onWritten(batch.end !== null);
   }
 
-  /** The lost answer of the write before may have been a yes: then the count of writes has moved on by one. */
+  /** The write before may have succeeded although its answer was lost: then the count of writes has grown by one. */
   private async wasApplied(): Promise<boolean> {
     const [row] = await this.db.query<{ fence: bigint; writes: bigint }>(
       'SELECT fence, writes FROM lane WHERE run_id = $1 AND lane = $2',
@@ -176,18 +176,18 @@ export class LaneWriter {
   }
 }
 
-/** Whether a write sets aside, uses or gives back something of a shared cap; most runs have none. */
+/** True if a write reserves, books or releases something of a shared budget; most runs have none. */
 function touchesPools(batch: Batch, caps: readonly SharedCap[]): boolean {
   if (batch.usage.some(({ keys }) => keys.length > 0)) return true;
   return caps.length > 0 ? batch.reserve > 0n || batch.release > 0n : batch.settlesLost;
 }
 
-/** What `hold_caps` raises when a shared cap has no room: the whole statement was undone. */
+/** The error that `hold_caps` raises when a shared budget has no room: the whole statement was rolled back. */
 function isOverCap(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'SB402';
 }
 
-/** True for an error after which nobody knows whether the statement was carried out: the database's one word for it. */
+/** True for an error that leaves open whether the statement was executed. */
 function isConnectionLoss(error: unknown): boolean {
   return error instanceof Refusal && error.kind === 'unavailable';
 }

@@ -1,12 +1,11 @@
-import { raiseEnds } from '../rows/raise-ends.js';
+import { endEventsSql } from '../rows/raise-ends.js';
 
 /**
- * One journal write: one statement, hence one transaction. It first locks its lane row where the fence and the
- * count of writes are its own, `FOR UPDATE` (a fence that is only joined lets a stale write through), then the run
- * `WHERE finished_at IS NULL`, taking `seq` there, then inserts. No lane row: fenced. No run row: ended, or over
- * its budget. Locks are taken in the order lane, run, the rest, everywhere, and of the rest `spent` in the order of keys.
- * Over a cap that it shares with other lanes it throws SB402 and writes nothing.
- *
+ * One journal write: one statement, hence one transaction. It first locks its lane row where the fence and the count of
+ * writes match, `FOR UPDATE` (with a plain join on the fence a stale write could pass), then the run `WHERE finished_at
+ * IS NULL`, taking `seq` there, then inserts. No lane row: fenced. No run row: ended, or over its budget. Locks are
+ * taken in the order lane, run, others everywhere, and `spent` rows in the order of keys. Over a shared budget it
+ * throws SB402 and writes nothing.
  * $1 run, $2 lane, $3 fence, $4 the batch as JSON, $5 writes so far.
  */
 const BODY = `
@@ -119,7 +118,7 @@ n AS (
   FROM r, b WHERE run_id = $1 AND lane = $2
 ),
 z AS (
-  ${raiseEnds('r, b', `b.j->>'end' IS NOT NULL`)}
+  ${endEventsSql('r, b', `b.j->>'end' IS NOT NULL`)}
 ),
 w AS MATERIALIZED (
   SELECT hold_caps($1, $2, b.j) FROM r, b WHERE (b.j->>'pools')::boolean OR b.j->>'end' IS NOT NULL
@@ -129,5 +128,5 @@ SELECT (SELECT count(*) FROM l)::int AS mine, (SELECT last_seq FROM r) AS seq, (
 
 export const WRITE = `WITH ${BODY}`;
 
-/** The same, not waiting for the disk: for what may be lost with the database's last milliseconds. */
+/** The same without waiting for the disk: for content that may be lost with the database's last milliseconds. */
 export const WRITE_SOFT = `WITH soft AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),${BODY}, (SELECT count(*) FROM soft) AS soft`;

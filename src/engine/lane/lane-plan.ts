@@ -1,6 +1,6 @@
 import type { GroupPlan, Plan, PlanNode, StepPlan } from '../../workspace/model.js';
 
-/** What a lane walks: the whole flow, one branch of a group, or one item of an each. */
+/** What a lane executes: the whole flow, one branch of a group, or one item of an each. */
 export interface LanePlan {
   readonly nodes: readonly PlanNode[];
   /** 0 outside an each, else the item's number from 1. */
@@ -8,7 +8,7 @@ export interface LanePlan {
   readonly group: GroupPlan | null;
 }
 
-/** A lane's name says where it came from: `main`, then `/<node>@<round>.<branch or item, from 1>` for each fork. */
+/** A lane's name is its path: `main`, then `/<node>@<round>.<branch or item, from 1>` for each fork. */
 const SEGMENT = /^([a-z_][a-z0-9_]*)@(\d+)\.(\d+)$/;
 
 export function forkName(lane: string, node: string, round: number): string {
@@ -21,15 +21,15 @@ export function lanePlanOf(plan: Plan, lane: string): LanePlan {
     const match = SEGMENT.exec(segment);
     const node = at.nodes.find((one) => one.id === match?.[1]);
     if (!match || !node) throw new Error(`lane ${lane} names no place in the plan`);
-    at = inside(node, Number(match[3]), at.group);
+    at = nestedPlan(node, Number(match[3]), at.group);
   }
   return at;
 }
 
-function inside(node: PlanNode, number: number, group: GroupPlan | null): LanePlan {
+function nestedPlan(node: PlanNode, number: number, group: GroupPlan | null): LanePlan {
   if (node.kind === 'step') {
     const { each: _once, when: _read, ...step } = node;
-    // Going back is the step's as a whole; an item only ends well, ends as null, or fails.
+    // Only the step as a whole goes back; an item completes, ends as null, or fails.
     const onFail = node.onFail === 'continue' ? 'continue' : 'stop';
     return { nodes: [{ ...step, onFail }], item: number, group };
   }

@@ -7,10 +7,10 @@ import type { LaneCase } from '../cases/lane-case.js';
 import type { Batch, StepStatus, StepWrite } from '../journal/batch.js';
 import type { LaneView, ParkRow, RunRow } from '../journal/claim.js';
 import type { LaneWriter } from '../journal/lane-writer.js';
-import type { Hidden } from '../secrets/hidden.js';
+import type { SecretMask } from '../secrets/secret-mask.js';
 import type { LanePlan } from './lane-plan.js';
 
-/** A step's newest row, as the engine keeps it in mind. */
+/** A step's newest row, as the engine caches it. */
 export interface StepState {
   readonly id: string;
   readonly item: number;
@@ -22,7 +22,7 @@ export interface StepState {
   data: Json | undefined;
   eventPayload: Json | undefined;
   decision: Json | undefined;
-  /** Of a step with `each`, how its items ended, in their order. */
+  /** For a step with `each`: how its items ended, in order. */
   items: Json | undefined;
   feedback: string | null;
   error: string | null;
@@ -30,11 +30,11 @@ export interface StepState {
   tokensIn: number;
   tokensOut: number;
   tokensCached: number;
-  /** True until its first attempt has been at work: nothing of it is in the journal. */
+  /** True until its first attempt has started: the journal has nothing of it. */
   isNew: boolean;
-  /** Taken over by a rerun. */
+  /** Copied by a rerun. */
   readonly copied: boolean;
-  /** What the round before made: it stays visible until this round has made something. */
+  /** The result of the round before: it stays visible until this round has one. */
   previous: { readonly result: string; readonly data: Json | undefined } | null;
 }
 
@@ -46,29 +46,29 @@ export interface Lane {
   readonly plan: Plan;
   readonly lanePlan: LanePlan;
   readonly writer: LaneWriter;
-  /** What the lane's item of an each is, as it was when the step began; null elsewhere, and in lanes of older builds. */
+  /** The lane's item of an each, as it was when the step started; null elsewhere, and in lanes of older builds. */
   readonly item: { readonly value: Json } | null;
-  /** What an eval's case says to it; null outside evals. */
+  /** The eval's case; null outside evals. */
   readonly laneCase: LaneCase | null;
-  /** What must not be told, of the secrets that were opened in this lane. */
-  readonly hidden: Hidden;
+  /** Masks the secrets that were opened in this lane. */
+  readonly mask: SecretMask;
   /** Newest row by `<id>` for item 0, `<id>#<item>` for the items of an each. */
   readonly steps: Map<string, StepState>;
   readonly parks: Map<string, ParkRow>;
   readonly children: LaneView['lanes'];
   /** Aborted when the run is stopped, the lane is taken over, or Temporal cancels the activity. */
   readonly signal: AbortSignal;
-  /** MCP servers that its steps have begun to speak to; they end with the advance. */
+  /** MCP servers that its steps have connected to; they end with the advance. */
   readonly servers: LaneServers;
-  /** True when the worker is leaving: stop at the next border. */
+  /** True when the worker shuts down: stop at the next boundary. */
   readonly leaving: () => boolean;
 }
 
-/** How a step, or a part of it, came out. */
+/** The outcome of a step, or of a phase of it. */
 export type Outcome =
   | { readonly kind: 'stop'; readonly stop: Stop }
   | { readonly kind: 'next' }
-  /** The run's time is over in the midst of it. */
+  /** The run's time ended during the step. */
   | { readonly kind: 'overdue' }
   | { readonly kind: 'goto'; readonly target: string }
   | { readonly kind: 'fail'; readonly error: string };
@@ -100,23 +100,23 @@ export function indexSteps(rows: LaneView['steps']): Map<string, StepState> {
       tokensCached: row.tokens_cached,
       isNew: false,
       copied: row.copied,
-      previous: kept(row.previous?.result ?? null, row.previous?.data ?? undefined),
+      previous: previousWork(row.previous?.result ?? null, row.previous?.data ?? undefined),
     });
   }
   return steps;
 }
 
-function kept(result: string | null, data: Json | undefined): StepState['previous'] {
+function previousWork(result: string | null, data: Json | undefined): StepState['previous'] {
   return result === null ? null : { result, data };
 }
 
-/** What others see of a step's work: while a new round is at work, that of the round before. */
+/** A step's result as others see it: while a new round is active, that of the round before. */
 export function shownWork(step: StepState): { readonly result: string | null; readonly data: Json | undefined } {
   const isAtWork = step.status === 'running' || step.status === 'waiting';
   return (isAtWork && step.result === null && step.previous) || step;
 }
 
-/** Puts the step's row into the next write, and the event that tells of it. */
+/** Adds the step's row, and its event, to the next write. */
 export function writeStep(lane: Lane, step: StepState, event?: string, data: object = {}): void {
   const ended = step.status === 'completed' || step.status === 'failed' || step.status === 'skipped';
   const { batch } = lane.writer;
@@ -139,7 +139,7 @@ export function writeStep(lane: Lane, step: StepState, event?: string, data: obj
     tokens_cached: step.tokensCached,
     ended,
   };
-  // One statement may touch a row once: a later word on the same row replaces the earlier one.
+  // One statement may write a row once: a later version of the row replaces the earlier one.
   const at = batch.steps.findIndex(
     (other) => other.id === row.id && other.item === row.item && other.round === row.round,
   );
@@ -149,7 +149,9 @@ export function writeStep(lane: Lane, step: StepState, event?: string, data: obj
   if (event) lane.writer.event(event, { step: step.id, item: step.item, round: step.round, ...data });
 }
 
-/** A step that ends before its first write waits for no event; a park that is written already is closed by the write. */
+/**
+ * A step that ends before its first write waits for no event; a park that is already written is closed by the write.
+ */
 function dropUnwrittenEvent({ parks }: Batch, step: Pick<StepWrite, 'id' | 'item' | 'round'>): void {
   const at = parks.findIndex(
     (park) => park.kind === 'event' && park.step === step.id && park.item === step.item && park.round === step.round,
@@ -157,7 +159,7 @@ function dropUnwrittenEvent({ parks }: Batch, step: Pick<StepWrite, 'id' | 'item
   if (at >= 0) parks.splice(at, 1);
 }
 
-/** Begins the next round of a step: a new row, so that earlier rounds stay as they were. An item has its step's round. */
+/** Starts the next round of a step: a new row, so that earlier rounds stay. An item has its step's round. */
 export function beginStep(lane: Lane, plan: { readonly id: string }, item: number, status: StepStatus): StepState {
   const before = lane.steps.get(stepKey(plan.id, item));
   const feedback = lane.writer.memory.feedback?.[plan.id] ?? null;
@@ -185,25 +187,25 @@ export function beginStep(lane: Lane, plan: { readonly id: string }, item: numbe
     tokensCached: 0,
     isNew: true,
     copied: false,
-    previous: before ? kept(before.result, before.data) : null,
+    previous: before ? previousWork(before.result, before.data) : null,
   };
   lane.steps.set(stepKey(plan.id, item), step);
   lane.writer.round = step.round;
   return step;
 }
 
-/** True for a lane whose one step was skipped: in a race it is none of the runners. */
+/** True for a lane whose only step was skipped: it does not take part in a race. */
 export function isIdle(steps: Lane['steps'], lane: string): boolean {
   for (const step of steps.values()) if (step.lane === lane) return step.status === 'skipped';
   return false;
 }
 
-/** How a lane's end is told to the workflow, which cancels a race's other lanes at the first that is done. */
+/** A lane's end for the workflow, which cancels a race's other lanes at the first that is done. */
 export function endOf(lane: Pick<Lane, 'name' | 'steps' | 'lanePlan'>): 'done' | 'failed' {
   return lane.lanePlan.group?.join === 'any' && isIdle(lane.steps, lane.name) ? 'failed' : 'done';
 }
 
-/** The step at work, whose row an earlier advance began. */
+/** The current step, whose row an earlier advance wrote. */
 export function currentStep(lane: Lane, plan: StepPlan): StepState {
   const step = lane.steps.get(stepKey(plan.id, lane.lanePlan.item));
   if (!step) throw new Error(`step ${plan.id} has no row`);

@@ -7,7 +7,7 @@ import type { Lane, StepState } from './lane.js';
 import { shownWork, stepKey } from './lane.js';
 import { leavesOf } from './lane-plan.js';
 
-/** What conditions and text see: `input`, `steps`, `trigger`, `run`, and the item of an each. */
+/** The roots of conditions and text: `input`, `steps`, `trigger`, `run`, and the item of an each. */
 export function scopeOf(lane: Lane, extra: Readonly<Record<string, Json>> = {}): Record<string, Json> {
   const steps: Record<string, Json> = {};
   for (const node of lane.plan.nodes) {

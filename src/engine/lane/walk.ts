@@ -6,9 +6,9 @@ import { deadlineOf, isOverdue } from './deadline.js';
 import { endOf, type Lane, type Outcome, writeStep } from './lane.js';
 import { leavesOf } from './lane-plan.js';
 
-/** Walks the lane's nodes from where it stands to its next stop. */
+/** Executes the lane's nodes from its position to its next stop. */
 export async function walk(lane: Lane): Promise<Stop> {
-  // Before anything of the run is written, and with the first that is: told once, whatever dies in between.
+  // Before any other content of the run, and in the first write: so it is written once, whatever crashes.
   if (lane.name === 'main' && !lane.run.begun) lane.writer.event('run.started');
   for (;;) {
     if (isOverdue(lane)) return expire(lane);
@@ -32,7 +32,7 @@ function withinDeadline(lane: Lane, stop: Stop): Stop {
   return stop.kind === 'later' && deadline !== null ? { ...stop, at: Math.min(stop.at, deadline) } : stop;
 }
 
-/** The flow's timeout counts from the run's start, parks included: the step at work fails with the run. */
+/** The flow's timeout counts from the run's start, parks included: the current step fails with the run. */
 async function expire(lane: Lane): Promise<Stop> {
   const error = 'the run took longer than its timeout';
   for (const step of lane.steps.values()) {
@@ -45,7 +45,7 @@ async function expire(lane: Lane): Promise<Stop> {
   return endLane(lane, { kind: 'fail', error });
 }
 
-/** Sets the lane's position on; answers how it ends when the target is not in it. */
+/** Moves the lane's position; returns how the lane ends when the target is not in it. */
 function move(lane: Lane, outcome: Extract<Outcome, { kind: 'next' | 'goto' }>): Outcome | null {
   const { writer } = lane;
   if (outcome.kind === 'next') writer.pos += 1;
@@ -64,7 +64,7 @@ function move(lane: Lane, outcome: Extract<Outcome, { kind: 'next' | 'goto' }>):
     notBefore: _notBefore,
     held: _held,
     inLineSince: _inLine,
-    unavailable: _told,
+    unavailable: _reported,
     ...kept
   } = writer.memory;
   writer.memory = kept;

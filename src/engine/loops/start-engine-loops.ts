@@ -13,17 +13,17 @@ const RECONCILE_EVERY_MS = 60_000;
 const RECONCILE_AT_LEAST_MS = 600_000;
 
 export interface EngineLoops {
-  /** Ends the loops; resolves when none is at work. */
+  /** Ends the loops; resolves when none is active. */
   close(): Promise<void>;
 }
 
-/** What runs beside the worker: the outbox's sweep, the reconciler, and the ear for stops. */
+/** The loops beside the worker: the outbox sweep, the reconciler, and the LISTEN handler for stop requests. */
 export function startEngineLoops(deps: Deps): EngineLoops {
   const unlisten = deps.db.listen(STOP_CHANNEL, (runId) => {
     abortLive(runId);
     deps.sandbox
       .kill(runId)
-      .catch((error: unknown) => deps.log.error({ err: error, run: runId }, 'a sandbox would not die'));
+      .catch((error: unknown) => deps.log.error({ err: error, run: runId }, 'failed to kill a sandbox'));
   });
   let rowless: readonly string[] = [];
   const loops = [

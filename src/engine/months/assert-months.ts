@@ -4,13 +4,13 @@ import { Refusal } from '../../shared/refusal.js';
 import { type MonthBudget, monthWords, readMonthBudgets } from './month-budgets.js';
 import { readMonth } from './month-pools.js';
 
-/** How each is raised, for people. */
+/** How each budget is raised, for people. */
 const RAISE = {
   workspace: 'raise `budget` in its AGENTS.md',
   account: 'raise `budget` in the account’s settings (PATCH /api/account)',
 } as const satisfies Record<MonthBudget['scope'], string>;
 
-/** Refuses a new run once the workspace or its account has spent what it may this month: `out_of_credit`. */
+/** Refuses a new run once the workspace or its account has spent its budget for this month: `out_of_credit`. */
 export async function assertMonths(sql: Sql, workspaceId: string, nowMs: number): Promise<void> {
   for (const budget of await readMonthBudgets(sql, workspaceId, nowMs)) {
     const { cap, of, scope, month } = budget;

@@ -1,13 +1,13 @@
 import type { Deps } from '../../deps.js';
 import { type MonthBudget, readMonthBudgets } from './month-budgets.js';
-import { lookAtMonth, setMonthRight } from './month-pools.js';
+import { compareMonth, correctMonth } from './month-pools.js';
 
-/** A month that is over is kept until the calls of its last minutes have ended for certain. */
+/** A past month is kept until the calls of its last minutes have certainly ended. */
 const KEEP_DAYS = 40;
 
 /**
- * Compares what the months' rows count with the usage. They part when a cap is set while calls are under way, at a
- * month's border, and when a timezone changes; each is set right within a minute. Months long over are forgotten.
+ * Compares the months' rows with the usage and corrects them. They differ when a budget is set while calls are active,
+ * at a month's boundary, and when a timezone changes; each is corrected within a minute. Deletes months long over.
  */
 export async function correctMonths(deps: Pick<Deps, 'db' | 'clock' | 'log'>): Promise<void> {
   const now = deps.clock.now();
@@ -17,17 +17,17 @@ export async function correctMonths(deps: Pick<Deps, 'db' | 'clock' | 'log'>): P
   const known = new Set(rows.map(({ key }) => key));
   for (const budget of await currentMonths(deps, known)) {
     if (!known.has(budget.key)) continue;
-    const differs = await lookAtMonth(deps.db, budget);
+    const differs = await compareMonth(deps.db, budget);
     if (!differs) continue;
-    await deps.db.transaction((sql) => setMonthRight(sql, budget));
-    deps.log.info({ key: budget.key, ...shown(differs) }, 'a month’s spending was set right by its usage');
+    await deps.db.transaction((sql) => correctMonth(sql, budget));
+    deps.log.info({ key: budget.key, ...shown(differs) }, 'corrected a month’s spending from its usage');
   }
   const oldest = new Date(now - KEEP_DAYS * 86_400_000).toISOString().slice(0, 7);
   const over = [...known].filter((key) => (key.split('/').at(-1) ?? '') < oldest);
   await deps.db.query('DELETE FROM spent WHERE key = ANY($1) AND held = 0', [over]);
 }
 
-/** The current months of all that has a row, whether it has a cap today or not. */
+/** The current month of every scope with a row, with or without a budget today. */
 async function currentMonths(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   keys: ReadonlySet<string>,

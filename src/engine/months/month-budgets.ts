@@ -3,16 +3,16 @@ import { Lru } from '../../shared/lru.js';
 import { toNano } from '../../shared/money.js';
 import { type Month, monthAt } from '../../shared/month.js';
 
-/** What a workspace or an account may spend in a calendar month. */
+/** The budget of a workspace or an account for a calendar month. */
 export interface MonthBudget {
-  /** Of its row in `spent`. */
+  /** The key of its row in `spent`. */
   readonly key: string;
   /** `the workspace kettle`, `the account main`. */
   readonly of: string;
   readonly scope: 'workspace' | 'account';
   readonly id: string;
   readonly month: Month;
-  /** Nano-USD; null is no cap. */
+  /** Nano-USD; null without a budget. */
   readonly cap: bigint | null;
 }
 
@@ -30,7 +30,7 @@ interface Row {
 const KEPT_MS = 2_000;
 const kept = new Lru<string, { readonly at: number; readonly budgets: readonly MonthBudget[] }>(1_000);
 
-/** The caps that hold this month. For calls, which are many: a change counts within two seconds. */
+/** This month's budgets, cached for two seconds, since calls are many. */
 export async function monthBudgetsSoon(sql: Sql, workspaceId: string, nowMs: number): Promise<readonly MonthBudget[]> {
   const known = kept.get(workspaceId);
   if (known && Math.abs(nowMs - known.at) < KEPT_MS) return known.budgets;
@@ -40,9 +40,8 @@ export async function monthBudgetsSoon(sql: Sql, workspaceId: string, nowMs: num
 }
 
 /**
- * The workspace's month by its live AGENTS.md, and that of its account; each in its own timezone, the workspace's
- * falling back on the account's and that on UTC. A preview has no month of its own: it spends from its source's, by
- * what the source's AGENTS.md says.
+ * The workspace's month by its live AGENTS.md, and its account's. Each has its own timezone: the workspace's falls back
+ * to the account's, and that to UTC. A preview spends from its source's month, by the source's AGENTS.md.
  */
 export async function readMonthBudgets(sql: Sql, workspaceId: string, nowMs: number): Promise<readonly MonthBudget[]> {
   const [row] = await sql.query<Row>({

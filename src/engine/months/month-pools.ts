@@ -15,7 +15,7 @@ function valuesOf({ key, id, month }: MonthBudget): readonly unknown[] {
   return [key, id, month.startMs, month.endMs];
 }
 
-/** Begins the month's row with what was used so far: until now nothing capped it. */
+/** Creates the month's row with the usage so far: until now it had no budget. */
 export async function openMonth(sql: Sql, budget: MonthBudget): Promise<void> {
   await sql.query({
     name: `open-month-${budget.scope}`,
@@ -40,8 +40,10 @@ export async function readMonth(sql: Sql, budget: MonthBudget): Promise<bigint> 
   return row?.nano ?? 0n;
 }
 
-/** How a month's row differs from what it counts; null when it does not. One statement sees both at one moment. */
-export async function lookAtMonth(
+/**
+ * The difference between a month's row and its usage; null when there is none. One statement reads both at one moment.
+ */
+export async function compareMonth(
   sql: Sql,
   budget: MonthBudget,
 ): Promise<{ readonly nano: bigint; readonly used: bigint } | null> {
@@ -56,8 +58,11 @@ export async function lookAtMonth(
   return { nano: row.nano, used: row.used };
 }
 
-/** Sets a month's row right. Call it in a transaction: it reads under the row's lock, so that no write is lost between. */
-export async function setMonthRight(sql: Sql, budget: MonthBudget): Promise<void> {
+/**
+ * Corrects a month's row. Call this in a transaction: it reads under the row's lock, so that no write in between is
+ * lost.
+ */
+export async function correctMonth(sql: Sql, budget: MonthBudget): Promise<void> {
   await sql.query('SELECT 1 FROM spent WHERE key = $1 FOR UPDATE', [budget.key]);
   await sql.query({
     name: `set-month-${budget.scope}`,

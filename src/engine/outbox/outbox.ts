@@ -13,7 +13,7 @@ interface OutboxRow {
   readonly arg: string | null;
 }
 
-/** How each kind of row is told to Temporal; telling it twice changes nothing. */
+/** How each kind of row is sent to Temporal. All of them are idempotent. */
 const SEND = {
   start: (workflows, row) => workflows.startRun(row.runId),
   'start-eval': (workflows, row) => workflows.startEval(row.runId),
@@ -23,8 +23,13 @@ const SEND = {
   cancel: (workflows, row) => workflows.cancelRun(row.runId),
 } as const satisfies Record<OutboxKind, (workflows: Workflows, row: OutboxRow) => Promise<void>>;
 
-/** Writes what Temporal has to be told into the transaction of the change itself. */
-export async function post(sql: Sql, runId: string, kind: OutboxKind, arg: string | null = null): Promise<void> {
+/** Writes an outbox row in the transaction of the change itself. */
+export async function enqueueOutbox(
+  sql: Sql,
+  runId: string,
+  kind: OutboxKind,
+  arg: string | null = null,
+): Promise<void> {
   await sql.query({
     name: 'outbox-post',
     text: 'INSERT INTO outbox (run_id, kind, arg) VALUES ($1, $2, $3)',
@@ -32,18 +37,20 @@ export async function post(sql: Sql, runId: string, kind: OutboxKind, arg: strin
   });
 }
 
-/** Tells a run's rows now, in order. What fails stays for the sweep: the caller has been answered already. */
-export async function tellNow(deps: Deps, runId: string): Promise<void> {
+/**
+ * Sends a run's rows now, in order. Failures are left to the sweep, since the caller's request has already succeeded.
+ */
+export async function dispatchOutbox(deps: Deps, runId: string): Promise<void> {
   try {
-    await tell(deps, { runId, ageMs: 0, limit: 20 });
+    await dispatch(deps, { runId, ageMs: 0, limit: 20 });
   } catch (error) {
-    deps.log.warn({ err: error, run: runId }, 'the outbox goes on later');
+    deps.log.warn({ err: error, run: runId }, 'outbox dispatch failed, will retry');
   }
 }
 
-/** Tells whatever is older than a second; answers how many rows it told. */
+/** Sends all rows older than a second; returns how many were sent. */
 export async function sweepOutbox(deps: Deps): Promise<number> {
-  return tell(deps, { runId: null, ageMs: 1_000, limit: 200 });
+  return dispatch(deps, { runId: null, ageMs: 1_000, limit: 200 });
 }
 
 interface Batch {
@@ -52,7 +59,7 @@ interface Batch {
   readonly limit: number;
 }
 
-async function tell(deps: Deps, batch: Batch): Promise<number> {
+async function dispatch(deps: Deps, batch: Batch): Promise<number> {
   const rows = await deps.db.query<OutboxRow>({
     name: batch.runId === null ? 'outbox-due' : 'outbox-run',
     text: `SELECT id, run_id AS "runId", kind, arg FROM outbox
@@ -62,24 +69,24 @@ async function tell(deps: Deps, batch: Batch): Promise<number> {
   });
   const byRun = new Map<string, OutboxRow[]>();
   for (const row of rows) byRun.set(row.runId, [...(byRun.get(row.runId) ?? []), row]);
-  // Rows of one run go in their order, so that no signal overtakes its start.
-  const told = await Promise.all([...byRun.values()].map((list) => tellRun(deps, list)));
-  return told.reduce((sum, count) => sum + count, 0);
+  // Rows of one run go in order, so that no signal overtakes its start.
+  const sent = await Promise.all([...byRun.values()].map((list) => dispatchRun(deps, list)));
+  return sent.reduce((sum, count) => sum + count, 0);
 }
 
-async function tellRun(deps: Deps, rows: readonly OutboxRow[]): Promise<number> {
-  let told = 0;
+async function dispatchRun(deps: Deps, rows: readonly OutboxRow[]): Promise<number> {
+  let sent = 0;
   for (const row of rows) {
     try {
       await SEND[row.kind](deps.workflows, row);
       failpoint(row.kind === 'start' ? 'outbox-sent' : 'signal-sent');
-      // To be told twice does no harm, so this need not wait for the disk.
+      // A repeated row does no harm, so this need not wait for the disk.
       await deps.db.query({
-        name: 'outbox-told',
+        name: 'outbox-sent',
         text: `WITH soft AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)) DELETE FROM outbox USING soft WHERE id = $1`,
         values: [row.id],
       });
-      told += 1;
+      sent += 1;
     } catch (error) {
       await deps.db.query('UPDATE outbox SET tries = tries + 1, last_error = $2 WHERE id = $1', [
         row.id,
@@ -88,5 +95,5 @@ async function tellRun(deps: Deps, rows: readonly OutboxRow[]): Promise<number> 
       break;
     }
   }
-  return told;
+  return sent;
 }

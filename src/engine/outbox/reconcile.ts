@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.js';
 import { closeRun } from '../rows/close-run.js';
-import { tellEvents } from '../rows/tell-events.js';
-import { post } from './outbox.js';
+import { notifyStreams } from '../rows/notify-streams.js';
+import { enqueueOutbox } from './outbox.js';
 
 const GRACE_MS = 60_000;
 
@@ -9,14 +9,14 @@ export interface Reconciled {
   readonly started: readonly string[];
   readonly lost: readonly string[];
   readonly cancelled: readonly string[];
-  /** Open workflows without a row: at the next look they are terminated, if they still have none. */
+  /** Open workflows without a row: the next look terminates them if they still have none. */
   readonly rowless: readonly string[];
   readonly terminated: readonly string[];
 }
 
 interface Options {
   readonly graceMs?: number;
-  /** What the look before found without a row. */
+  /** The workflows without a row at the previous look. */
   readonly rowless?: readonly string[];
 }
 
@@ -27,10 +27,10 @@ interface LiveRun {
 }
 
 /**
- * Makes rows and workflows agree, in both directions, from one list of open workflows: a live run whose workflow
- * Temporal has never heard of is started again from its rows; one whose workflow is closed, or that its parent ended
- * without, is ended as lost; an open workflow of an ended run is cancelled, and one that had no row at two looks
- * is terminated.
+ * Brings rows and workflows in line, in both directions, from one list of open workflows. A live run whose workflow
+ * Temporal does not know is started again from its rows. A run whose workflow has closed, or whose parent ended without
+ * it, is ended as lost. An open workflow of an ended run is cancelled, and one without a row at two looks is
+ * terminated.
  */
 export async function reconcile(
   deps: Deps,
@@ -45,7 +45,7 @@ export async function reconcile(
     const state = await deps.workflows.describeRun(run.id);
     if (state === 'missing' && !run.parentEnded) missing.set(run.id, run);
     else if (state !== 'running' && (await closeRun(deps.db, run.id, 'lost: its workflow has ended without it'))) {
-      tellEvents(deps, run.id);
+      notifyStreams(deps, run.id);
       lost.push(run.id);
     }
   }
@@ -72,7 +72,7 @@ function liveRuns(deps: Deps, graceMs: number): Promise<LiveRun[]> {
   );
 }
 
-/** Starts forgotten runs; a child whose parent was forgotten with it is made ready, and started by that one. */
+/** Starts forgotten runs again. A child whose parent was forgotten with it is prepared, and the parent starts it. */
 async function startAgain(deps: Deps, missing: ReadonlyMap<string, LiveRun>): Promise<string[]> {
   const started: string[] = [];
   await deps.db.transaction(async (sql) => {
@@ -84,7 +84,7 @@ async function startAgain(deps: Deps, missing: ReadonlyMap<string, LiveRun>): Pr
         [id],
       );
       if (lanes.length === 0 || (parentId !== null && missing.has(parentId))) continue;
-      await post(sql, id, 'start');
+      await enqueueOutbox(sql, id, 'start');
       started.push(id);
     }
   });
@@ -101,9 +101,9 @@ async function cancelEnded(deps: Deps, open: readonly string[], graceMs: number)
 }
 
 /**
- * Open workflows of ours whose run has no row. A row is written before its workflow starts, so it was there: it was
- * deleted, or the database was restored from before it. A database that is younger than the workflow never had the row:
- * it is the wrong one, and says nothing about the workflow.
+ * Open workflows of this installation whose run has no row. Rows are written before their workflow starts, so the row
+ * was deleted, or the database was restored from an older backup. A database that is younger than the workflow is the
+ * wrong database, and proves nothing.
  */
 async function withoutRow(deps: Deps, open: ReadonlyMap<string, number>, graceMs: number): Promise<string[]> {
   const found = await deps.db.query<{ id: string }>(
@@ -118,7 +118,7 @@ async function withoutRow(deps: Deps, open: ReadonlyMap<string, number>, graceMs
 
 async function terminate(deps: Deps, ids: readonly string[]): Promise<readonly string[]> {
   for (const id of ids) {
-    deps.log.warn({ run: id }, 'ending a workflow whose run is not in the database');
+    deps.log.warn({ run: id }, 'terminating a workflow whose run is not in the database');
     await deps.workflows.terminateRun(id, 'its run is not in the database');
   }
   return ids;

@@ -2,7 +2,7 @@ import type { Sql } from '../../db/contract.js';
 import type { LanesOf } from './book-lost.js';
 import { CHILDREN_OF } from './children-of.js';
 
-/** A lane that waits for a child run, and what that one has spent by itself. */
+/** A lane that waits for a child run, and that child's own cost. */
 interface Waiting {
   readonly run: string;
   readonly lane: string;
@@ -13,9 +13,9 @@ interface Waiting {
 }
 
 /**
- * Counts what child runs spent as their steps' and their runs', where nobody will read it any more: these runs, and those
- * lanes of one more, have ended while they waited for one. Call it once a run, under the lock of the runs' rows and of
- * those lanes, when all else that they spent is booked.
+ * Books the cost of child runs to their steps and runs where no lane will do it any more: these runs, and those lanes
+ * of one more, have ended while they waited for a child. Call it once a run, under the lock of the runs' rows and of
+ * those lanes, after all other costs are booked.
  */
 export async function bookChildren(sql: Sql, ended: readonly string[], within: LanesOf | null): Promise<void> {
   const lanes = await sql.query<Waiting>(
@@ -46,14 +46,14 @@ export async function bookChildren(sql: Sql, ended: readonly string[], within: L
       WHERE id = x.run`,
     [lanes.map(({ run }) => run), costs.map(String)],
   );
-  // The run of those lanes goes on: the race around them may name them again, and so does the run's end.
+  // The run of those lanes continues: the race around them may name them again, and so does the run's end.
   await sql.query(
     `UPDATE lane SET loops = loops - '{child,handed}'::text[] WHERE run_id = $1 AND is_within(lane, $2)`,
     [within?.runId ?? null, within?.lanes ?? null],
   );
 }
 
-/** What each lane's subflow cost, with what ran under that one. */
+/** The cost of each lane's subflow, with the runs under it. */
 function costsOf(lanes: readonly Waiting[]): bigint[] {
   const byRun = new Map<string, Waiting[]>();
   for (const lane of lanes) {

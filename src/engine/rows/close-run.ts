@@ -3,8 +3,8 @@ import { closeRows } from './close-rows.js';
 import { endRuns } from './end-runs.js';
 
 /**
- * Ends a run that was cut short: lost, poisoned, or cancelled from outside, and what runs under it. A run that has
- * ended stays as it is. No lane of it takes another write. Answers whether this call ended it.
+ * Ends a run that was cut short (lost, poisoned, or cancelled from outside) and the runs under it. A run that has ended
+ * is left unchanged. None of its lanes can write any more. Returns true if this call ended it.
  */
 export async function closeRun(db: Db, runId: string, why: string): Promise<boolean> {
   return db.transaction(async (sql) => {

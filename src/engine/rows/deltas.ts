@@ -11,50 +11,50 @@ export interface DeltaKey {
   readonly step: string;
   readonly item: number;
   readonly round: number;
-  /** Of a tool's output: whose it is. */
+  /** The turn and call of a tool's output. */
   readonly turn?: number;
   readonly call?: number;
 }
 
-/** Of a model's answer, or of what a program says. */
+/** Text of a model's answer, or a program's output. */
 export type DeltaKind = 'delta' | 'output';
 
 export interface DeltaSink {
   push(text: string): void;
-  /** Says that what was told counts no more. Done once that is told: what another sink tells next comes after it. */
+  /** Withdraws the text sent so far. Resolves once that is sent; later text comes after it. */
   reset(): Promise<void>;
-  /** The answer failed: a reset, unless nothing of it was told. */
+  /** The answer failed: a reset, unless nothing of it was sent. */
   drop(): Promise<void>;
   end(): void;
 }
 
 /**
- * Text of a model or a program as it comes, told to whoever watches, in batches. It is never stored and may be lost; an answer that
- * is whole before its first batch is only told by its event.
+ * Streams text of a model or a program to watchers, in batches. It is never stored and may be lost. An answer that is
+ * complete before its first batch is only sent as its event.
  */
 export function deltaSink(db: Db, key: DeltaKey, kind: DeltaKind = 'delta'): DeltaSink {
   let held = '';
   let timer: NodeJS.Timeout | null = null;
   let isLong = false;
   // One after the other: two connections of the pool would not keep the order.
-  let told: Promise<void> = Promise.resolve();
-  const tell = (what: DeltaKind | 'reset', text: string): void => {
+  let emitted: Promise<void> = Promise.resolve();
+  const emit = (what: DeltaKind | 'reset', text: string): void => {
     const payload = JSON.stringify({ ...key, kind: what, text });
-    told = told.then(() => db.notify(DELTA_CHANNEL, payload)).catch(() => undefined);
+    emitted = emitted.then(() => db.notify(DELTA_CHANNEL, payload)).catch(() => undefined);
   };
   const send = (): void => {
     timer = null;
     isLong = true;
     const text = held;
     held = '';
-    for (let at = 0; at < text.length; at += PIECE_CHARACTERS) tell(kind, text.slice(at, at + PIECE_CHARACTERS));
+    for (let at = 0; at < text.length; at += PIECE_CHARACTERS) emit(kind, text.slice(at, at + PIECE_CHARACTERS));
   };
   const reset = (): Promise<void> => {
     if (timer) clearTimeout(timer);
     timer = null;
     held = '';
-    tell('reset', '');
-    return told;
+    emit('reset', '');
+    return emitted;
   };
   return {
     push: (text) => {

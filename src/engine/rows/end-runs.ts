@@ -1,16 +1,16 @@
 import type { Sql } from '../../db/contract.js';
 import { STOP_CHANNEL } from '../live.js';
-import { post } from '../outbox/outbox.js';
+import { enqueueOutbox } from '../outbox/outbox.js';
 import { bookChildren } from './book-children.js';
 import { bookLost, type LanesOf } from './book-lost.js';
 import { closeRows } from './close-rows.js';
-import { raiseEnded } from './raise-ends.js';
+import { raiseEndEvents } from './raise-ends.js';
 
 /**
- * Ends these runs and all that runs under them, by compare-and-set: their rows are closed, the workers that hold them
- * are told at the commit, and their workflows once the outbox is. Runs that have ended stay as they are, but not what
- * still runs under them. `within` are lanes that end with them, locked by the caller: what they spent is booked in the same pass. Call it once a
- * transaction, under the lock of the topmost run. Answers the runs that this call ended.
+ * Ends these runs and all runs under them, by compare-and-set: closes their rows, notifies their workers at the commit,
+ * and cancels their workflows through the outbox. Runs that have ended are left unchanged, but not active runs under
+ * them. `within` are lanes that end with them, locked by the caller: their cost is booked in the same pass. Call it
+ * once a transaction, under the lock of the topmost run. Returns the runs that this call ended.
  */
 export async function endRuns(
   sql: Sql,
@@ -32,17 +32,17 @@ export async function endRuns(
       SELECT id, last_seq, $4, jsonb_build_object('error', $2::text) FROM r RETURNING run_id AS id`,
       [runIds, end.error, end.stopped, end.stopped ? 'run.stopped' : 'run.failed'],
     );
-    // A run that was live when this statement began may have started a child before it was ended: look again.
+    // A run that was live when this statement began may have started a child before it ended: look again.
     if (rows.length === 0) break;
     ended.push(...rows.map(({ id }) => id));
   }
-  if (!end.stopped) await raiseEnded(sql, ended);
+  if (!end.stopped) await raiseEndEvents(sql, ended);
   await bookLost(sql, ended, within);
   await bookChildren(sql, ended, within);
   await closeRows(sql, ended, end.error);
   for (const id of ended) {
     await sql.query('SELECT pg_notify($1, $2)', [STOP_CHANNEL, id]);
-    await post(sql, id, 'cancel');
+    await enqueueOutbox(sql, id, 'cancel');
   }
   return ended;
 }

@@ -2,10 +2,10 @@ import type { Sql } from '../../db/contract.js';
 import { chainOf, listens } from '../../workspaces/index.js';
 
 /**
- * SQL: raises `run.completed` or `run.failed` for the ended runs of `from`, named `r`, that `when` picks. Child runs are
- * part of their parent, an eval's are no runs of the workspace's, and who was stopped did not fail.
+ * SQL: raises `run.completed` or `run.failed` for the ended runs of `from`, named `r`, that `when` selects. Child runs
+ * are part of their parent, runs of evals do not count, and stopped runs did not fail.
  */
-export function raiseEnds(from: string, when: string): string {
+export function endEventsSql(from: string, when: string): string {
   return `INSERT INTO raised_event (workspace_id, kind, body, chain)
     SELECT r.workspace_id, 'run.' || r.status, jsonb_build_object('event', 'run.' || r.status, 'runId', r.id,
       'flow', r.flow, 'status', r.status, 'summary', r.summary, 'error', r.error, 'tags', to_jsonb(r.tags)), ${chainOf('r.trigger')}
@@ -13,7 +13,7 @@ export function raiseEnds(from: string, when: string): string {
 }
 
 /** Raises it for these runs, in the transaction that ended them. */
-export async function raiseEnded(sql: Sql, runIds: readonly string[]): Promise<void> {
+export async function raiseEndEvents(sql: Sql, runIds: readonly string[]): Promise<void> {
   if (runIds.length === 0) return;
-  await sql.query({ name: 'raise-ends', text: raiseEnds('run r', 'r.id = ANY($1)'), values: [runIds] });
+  await sql.query({ name: 'raise-ends', text: endEventsSql('run r', 'r.id = ANY($1)'), values: [runIds] });
 }

@@ -3,8 +3,8 @@ import { baseUrlOf } from '../../shared/base-url.js';
 import { deriveToken } from '../../shared/tokens.js';
 
 /**
- * Where an event that a step waits for is to be posted. The token is derived from the run's id under the install
- * key. Without a public address it is the listening one, good for callers on this machine.
+ * The URL to post an event to that a step waits for. The token is derived from the run's id under the install key.
+ * Without a public URL it is the listening address, which works for callers on this machine.
  */
 export function releaseUrlOf(
   deps: Deps,

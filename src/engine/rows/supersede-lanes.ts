@@ -2,12 +2,13 @@ import type { Db } from '../../db/contract.js';
 import { CHILDREN_OF } from './children-of.js';
 import { endRuns } from './end-runs.js';
 
-/** The lanes named, and what was forked off them. */
+/** The named lanes, and the lanes forked off them. */
 const WITHIN = "EXISTS (SELECT 1 FROM unnest($2::text[]) top WHERE lane = top OR starts_with(lane, top || '/'))";
 
 /**
- * Closes what the losers of a `join: any` still had open: their lanes take no more writes, their parks are
- * superseded, their steps skipped, their child runs ended. A run that has ended meanwhile is left alone. Locks in the house's order: lane, run, the rest.
+ * Closes what the losers of a `join: any` left open: their lanes are fenced, their parks superseded, their steps
+ * skipped, their child runs ended. A run that has ended is left unchanged. Locks in the common order: lane, run,
+ * others.
  */
 export async function supersedeLanes(db: Db, runId: string, lanes: readonly string[]): Promise<void> {
   await db.transaction(async (sql) => {

@@ -3,9 +3,9 @@ import type { Deps } from '../../deps.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { appendEvent } from './append-event.js';
-import { tellEvents } from './tell-events.js';
+import { notifyStreams } from './notify-streams.js';
 
-/** What the clock decides when a park falls due, and the event that tells of it. */
+/** What each kind of park becomes when it falls due, and the event of it. */
 const DUE = {
   approval: { decision: 'timeout', event: 'approval.timeout', gates: -1 },
   event: { decision: 'timeout', event: 'event.timeout', gates: 0 },
@@ -26,12 +26,11 @@ interface OpenPark {
 }
 
 /**
- * A park's time came: it expires, or somebody is reminded or told besides. Each happens once for its time, however
- * late the tick is and however many there are; times that were missed are one reminder. A decision that came first
- * stands.
+ * A park fell due: it expires, or a reminder or an escalation is sent. Each happens once for its time, however late and
+ * however often the tick comes; several missed times cause one reminder. An earlier decision wins.
  */
 export async function tickPark(deps: Deps, park: string): Promise<void> {
-  const told = await deps.db.transaction(async (sql) => {
+  const ticked = await deps.db.transaction(async (sql) => {
     const [row] = await sql.query<{ run: string }>('SELECT run_id AS run FROM park WHERE id = $1', [park]);
     if (!row) return null;
     const [run] = await sql.query('SELECT 1 FROM run WHERE id = $1 AND finished_at IS NULL FOR UPDATE', [row.run]);
@@ -41,12 +40,14 @@ export async function tickPark(deps: Deps, park: string): Promise<void> {
     else await remind(sql, open);
     return { run: open.run, expired: open.due };
   });
-  if (told === null) return;
-  if (told.expired) failpoint('timeout-committed');
-  tellEvents(deps, told.run);
+  if (ticked === null) return;
+  if (ticked.expired) failpoint('timeout-committed');
+  notifyStreams(deps, ticked.run);
 }
 
-/** Read under the run's lock, which every decision and every tick holds: what is open here stays so until the commit. */
+/**
+ * Reads under the run's lock, which every decision and every tick holds: what is open here stays open until the commit.
+ */
 async function readOpen(sql: Sql, park: string): Promise<OpenPark | null> {
   const [row] = await sql.query<OpenPark>(
     `SELECT id, run_id AS run, step, item, round, kind, spec, coalesce(due_at <= now(), false) AS due,
@@ -71,7 +72,7 @@ async function remind(sql: Sql, park: OpenPark): Promise<void> {
   const spec = isRecord(park.spec) ? park.spec : {};
   if (park.escalate) await escalateGate(sql, park);
   if (!park.remind) return;
-  // The next time is one of those that were set when the gate opened: a late tick moves none of them.
+  // The next time is one of those set when the gate opened: a late tick moves none of them.
   await sql.query(
     `UPDATE park SET remind_at = remind_at
         + (floor(extract(epoch FROM now() - remind_at) * 1000 / $2::float8) + 1) * $2::float8 * interval '1 millisecond'
@@ -82,18 +83,18 @@ async function remind(sql: Sql, park: OpenPark): Promise<void> {
 }
 
 /**
- * Tells the further decider of a gate, once. For the clock, and for a decision of theirs that comes a moment before it.
- * Call it under the run's lock.
+ * Notifies the further decider of a gate, once. Called by a tick, and for the further decider's decision a moment
+ * before it. Call it under the run's lock.
  */
 export async function escalateGate(
   sql: Sql,
   park: Omit<OpenPark, 'kind' | 'due' | 'remind' | 'escalate'>,
 ): Promise<void> {
-  const told = await sql.query(
+  const escalated = await sql.query(
     'UPDATE park SET escalate_at = NULL WHERE id = $1 AND escalate_at IS NOT NULL RETURNING 1',
     [park.id],
   );
-  if (told.length === 0) return;
+  if (escalated.length === 0) return;
   const spec = isRecord(park.spec) ? park.spec : {};
   const to = isRecord(spec.escalate) ? String(spec.escalate.to) : '';
   await appendEvent(sql, park.run, { type: 'approval.escalated', data: { ...placeOf(park), to } });

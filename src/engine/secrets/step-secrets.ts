@@ -14,19 +14,19 @@ import { leavesOf } from '../lane/lane-plan.js';
 import { tokenFor } from './token-for.js';
 
 export interface OpenStepSecrets extends StepSecrets {
-  /** Those that the step may use. */
+  /** The secrets that the step may use. */
   readonly opened: readonly OpenedSecret[];
   close(): Promise<void>;
 }
 
-/** Of a lane, what tells which vaults are in reach, and what else the run may name. */
-export type SecretsPlace = Pick<Lane, 'deps' | 'plan' | 'hidden'> & {
+/** The parts of a lane that determine which vaults are in reach, and which other secrets the run may name. */
+export type SecretsPlace = Pick<Lane, 'deps' | 'plan' | 'mask'> & {
   readonly run: Pick<Lane['run'], 'tenantId' | 'workspaceId'>;
 };
 
 /**
- * Opens the secrets that the step, its agent or the flow names; fails the step when no vault in reach holds one. What
- * other steps of the run name is opened too, only to be kept out of what is said: their programs share the folder.
+ * Opens the secrets that the step, its agent or the flow names; fails the step when no vault in reach has one. The
+ * run's other secrets are opened too, only to mask them: programs of its steps share the folder.
  */
 export async function openStepSecrets(lane: SecretsPlace, step: StepPlan, agent: AgentPlan): Promise<OpenStepSecrets> {
   const names = new Set([...agent.secrets, ...step.secrets, ...lane.plan.secrets]);
@@ -38,7 +38,7 @@ export async function openStepSecrets(lane: SecretsPlace, step: StepPlan, agent:
   const programs = new SecretsForPrograms(opened, tokenOf);
   return {
     opened,
-    hide: () => lane.hidden.redactor,
+    hide: () => lane.mask.redactor,
     value: async (name) => {
       const secret = opened.find((one) => one.name === name);
       return secret === undefined ? null : placeholderText(secret, tokenOf);
@@ -48,7 +48,7 @@ export async function openStepSecrets(lane: SecretsPlace, step: StepPlan, agent:
   };
 }
 
-/** All that the run may name, in one look and hidden; what the step itself names must be readable. */
+/** Opens all secrets that the run may name, in one query, and masks them. Those of the step itself must be readable. */
 async function openAll(lane: SecretsPlace, own: ReadonlySet<string>): Promise<ReadonlyMap<string, OpenedSecret>> {
   const { deps, run, plan } = lane;
   const names = [...new Set([...own, ...namesOf(plan)])];
@@ -58,11 +58,11 @@ async function openAll(lane: SecretsPlace, own: ReadonlySet<string>): Promise<Re
     workspace: run.workspaceId,
     names,
   })) {
-    // One that cannot be opened can have been given to nobody.
+    // A secret that cannot be opened cannot have leaked.
     if (!(secret instanceof CannotOpen)) found.set(name, secret);
     else if (own.has(name)) throw new StepFailure(secret.message);
   }
-  for (const [name, secret] of found) lane.hidden.add(name, hiddenTexts(secret));
+  for (const [name, secret] of found) lane.mask.add(name, hiddenTexts(secret));
   return found;
 }
 
@@ -77,8 +77,8 @@ function sentenceOf(missing: readonly string[]): string {
   return `${what} in no vault in reach: store it in this workspace's vault or in the account's with PUT /api/secrets { "name": "${first}", … }`;
 }
 
-/** Told once an attempt: which secret came from which vault. */
-export function tellSecrets(
+/** Records once an attempt which secret came from which vault. */
+export function recordSecrets(
   lane: Lane,
   at: { readonly id: string; readonly item: number; readonly round: number },
   { opened }: OpenStepSecrets,
@@ -88,7 +88,7 @@ export function tellSecrets(
   }
 }
 
-/** What a model is told: names and what they stand for, since programs have to name them. */
+/** The secrets in the prompt: names and descriptions, since programs have to name them. */
 export function secretsNote({ opened }: OpenStepSecrets): string {
   if (opened.length === 0) return '';
   const lines = opened.map(({ name, shape }) => `- ${name}: ${MEANINGS[shape]}`);

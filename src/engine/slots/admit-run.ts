@@ -1,14 +1,14 @@
 import type { Sql } from '../../db/contract.js';
 import { endRuns } from '../rows/end-runs.js';
 import { grantSlots } from './grant-slots.js';
+import { recordSlotEvent } from './record-slot-event.js';
 import type { SlotClaim } from './slot-of.js';
-import { addSlot, holdersOf, type SlotRun, standInLine } from './slot-rows.js';
-import { tellSlot } from './tell-slot.js';
+import { addSlot, holdersOf, joinSlotLine, type SlotRun } from './slot-rows.js';
 
 export interface Admitted {
-  /** Runs that go on or start by this, to be told of now. */
+  /** Runs that this lets continue or start, to be announced now. */
   readonly granted: readonly string[];
-  /** Runs that made room by being stopped. */
+  /** Runs that were stopped to make room. */
   readonly stopped: readonly string[];
 }
 
@@ -18,17 +18,17 @@ export async function isFull(sql: Sql, workspaceId: string, claim: SlotClaim): P
 }
 
 /**
- * Lets a new root run start as its flow's `concurrency` says: at once, in place of the oldest holder (`cancel`), or in
- * line, without a workflow until its turn has come. Call it under `lockSlots`, with the run's row written.
+ * Lets a new root run start by its flow's `concurrency`: at once, in place of the oldest holder (`cancel`), or in line,
+ * without a workflow until it gets a slot. Call it under `lockSlots`, after the run's row is written.
  */
 export async function admitRun(sql: Sql, run: SlotRun, claim: SlotClaim): Promise<Admitted> {
   const stopped = claim.onLimit === 'cancel' ? await makeRoom(sql, run, claim) : [];
   await addSlot(sql, run, claim);
-  await standInLine(sql, { runId: run.id, lane: 'main', workspaceId: run.workspaceId, slots: [run.id], starts: true });
-  if (claim.onLimit === 'cancel') await goFirst(sql, run);
+  await joinSlotLine(sql, { runId: run.id, lane: 'main', workspaceId: run.workspaceId, slots: [run.id], starts: true });
+  if (claim.onLimit === 'cancel') await moveToFront(sql, run);
   const granted = await grantSlots(sql, run.workspaceId, { runId: run.id, lane: 'main', fresh: true });
   const ids = granted.map((one) => one.runId);
-  if (!ids.includes(run.id)) await tellSlot(sql, run.id, 'slot.waiting', { lane: 'main' });
+  if (!ids.includes(run.id)) await recordSlotEvent(sql, run.id, 'slot.waiting', { lane: 'main' });
   return { granted: ids, stopped };
 }
 
@@ -44,7 +44,7 @@ async function makeRoom(sql: Sql, run: SlotRun, { key, limit }: SlotClaim): Prom
   return ended;
 }
 
-/** The place that was made is the new run's, whoever else waits. */
-async function goFirst(sql: Sql, run: SlotRun): Promise<void> {
+/** Gives the freed place to the new run, before all that wait. */
+async function moveToFront(sql: Sql, run: SlotRun): Promise<void> {
   await sql.query('UPDATE slot_lane SET place = -place WHERE run_id = $1', [run.id]);
 }

@@ -12,8 +12,9 @@ interface Child {
 }
 
 /**
- * The slots that a child needs: those of the runs above it, and its own when its flow asks for one, in which it waits in
- * line whatever `on_limit` says; none in an eval. Under a run that holds a slot of the same key it shares that one: that run waits for it.
+ * The slots that a child needs: those of the runs above it, and its own when its flow has `concurrency`. For its own it
+ * waits in line whatever `on_limit` says. None in an eval. Under a run that holds a slot of the same key it shares that
+ * one, since that run waits for it.
  */
 export async function childSlots(lane: Lane, { id, plan, step, input }: Child): Promise<readonly string[]> {
   const above = lane.run.slots ?? [];

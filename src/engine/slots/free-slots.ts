@@ -2,9 +2,9 @@ import type { Sql } from '../../db/contract.js';
 import { CHILDREN_OF } from '../rows/children-of.js';
 
 /**
- * Which of these slots are needed: a lane under them is at work, or ready to be. Ready are a lane that has begun and
- * stands nowhere, one whose park is decided, whose branches or whose children have ended, and as many lanes of a fork that
- * have not begun as it has room for. A lane in line for a slot is not, nor is one that is put off.
+ * The slots that are needed: a lane under them is active, or ready. Ready lanes are: started and not waiting, with a
+ * decided park, with ended branches or children, and as many unstarted lanes of a fork as it has room for. A lane in
+ * line for a slot is not ready, nor is a postponed one.
  */
 const NEEDED = `WITH want AS (
     SELECT s.run_id AS slot, r.root_id FROM slot s JOIN run r ON r.id = s.run_id WHERE s.run_id = ANY($1) AND s.held),
@@ -28,7 +28,7 @@ const NEEDED = `WITH want AS (
   UNION SELECT f.slot FROM forks f JOIN slot_lane q ON q.run_id = f.run_id AND q.lane = f.parent
     WHERE f.more AND f.begun < q.room`;
 
-/** Frees those of the slots that nobody needs, and forgets those of ended runs. Call it under `lockSlots`. */
+/** Frees those of the slots that no lane needs, and deletes those of ended runs. Call it under `lockSlots`. */
 export async function freeSlots(sql: Sql, slots: readonly string[]): Promise<void> {
   const needed = await sql.query<{ slot: string }>({ name: 'slots-needed', text: NEEDED, values: [slots] });
   const idle = slots.filter((slot) => !needed.some((row) => row.slot === slot));

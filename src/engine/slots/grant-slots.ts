@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/contract.js';
-import { post } from '../outbox/outbox.js';
+import { enqueueOutbox } from '../outbox/outbox.js';
+import { recordSlotEvent } from './record-slot-event.js';
 import { slotPark } from './slot-rows.js';
-import { tellSlot } from './tell-slot.js';
 
 export interface GrantedLane {
   readonly runId: string;
@@ -10,7 +10,7 @@ export interface GrantedLane {
   readonly starts: boolean;
 }
 
-/** How many runs a key takes is what its newest run says. */
+/** The newest run of a key determines its limit. */
 const NEXT = `WITH full_keys AS MATERIALIZED (
     SELECT key FROM slot WHERE workspace_id = $1 GROUP BY key
       HAVING count(*) FILTER (WHERE held) >= (array_agg(most ORDER BY run_id DESC))[1]),
@@ -27,9 +27,9 @@ const NEXT = `WITH full_keys AS MATERIALIZED (
   SELECT run_id AS "runId", lane, starts FROM next`;
 
 /**
- * Gives what is free to those in line, the oldest first; a lane that needs several slots gets all of them or none.
- * Their starts and wakes go into the outbox of this transaction. Call it under `lockSlots`. `self`, a lane that is at
- * work already, is not woken.
+ * Grants free slots to those in line, oldest first. A lane that needs several slots gets all of them or none. Starts
+ * and wakes are written to the outbox of this transaction. Call it under `lockSlots`. `self`, an active lane, is not
+ * woken.
  */
 export async function grantSlots(
   sql: Sql,
@@ -42,12 +42,12 @@ export async function grantSlots(
     if (!next) break;
     granted.push(next);
   }
-  // In the order of their ids, as whoever locks several runs does.
+  // In the order of their ids, as everywhere when several runs are locked.
   for (const lane of [...granted].sort((a, b) => (a.runId < b.runId ? -1 : 1))) {
     const isSelf = self?.runId === lane.runId && self.lane === lane.lane;
-    if (lane.starts) await post(sql, lane.runId, 'start');
-    else if (!isSelf) await post(sql, lane.runId, 'event', slotPark(lane.runId, lane.lane));
-    if (!isSelf || !self.fresh) await tellSlot(sql, lane.runId, 'slot.taken', { lane: lane.lane });
+    if (lane.starts) await enqueueOutbox(sql, lane.runId, 'start');
+    else if (!isSelf) await enqueueOutbox(sql, lane.runId, 'event', slotPark(lane.runId, lane.lane));
+    if (!isSelf || !self.fresh) await recordSlotEvent(sql, lane.runId, 'slot.taken', { lane: lane.lane });
   }
   return granted;
 }

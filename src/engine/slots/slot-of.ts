@@ -4,17 +4,20 @@ import type { Json } from '../../shared/json.js';
 import { evaluateCel } from '../../workspace/index.js';
 import type { Plan } from '../../workspace/model.js';
 
-/** The slot that a run needs to be at work: at most `limit` runs of the workspace hold one of a key. */
+/** The slot that a run needs while active: at most `limit` runs of the workspace hold one of a key. */
 export interface SlotClaim {
   readonly key: string;
   readonly limit: number;
   readonly onLimit: 'queue' | 'skip' | 'cancel';
 }
 
-/** Longer keys stand by their digest: a key is looked up in an index, whose entries are short. */
+/** Longer keys are replaced by their digest, since index entries are short. */
 const MAX_KEY = 200;
 
-/** What `concurrency` asks of a run with this input; null when the flow has none, a sentence when its key gives no text. */
+/**
+ * What `concurrency` asks of a run with this input: null when the flow has none, an error text when its key is not a
+ * text.
+ */
 export function slotOf(
   plan: Plan,
   at: { readonly input: Json; readonly trigger: Json },

@@ -2,8 +2,8 @@ import type { Sql } from '../../db/contract.js';
 import type { SlotClaim } from './slot-of.js';
 
 /**
- * All that changes slots of a workspace takes its turn here, until the transaction ends: whoever counts holders is the
- * only one who adds to them. Taken before any run's row is locked.
+ * Serializes all changes of a workspace's slots until the transaction ends: only the transaction that counts holders
+ * may add one. Taken before any run's row is locked.
  */
 export async function lockSlots(sql: Sql, workspaceId: string): Promise<void> {
   await sql.query({
@@ -18,7 +18,7 @@ export interface SlotRun {
   readonly workspaceId: string;
 }
 
-/** The run's place under its key; it holds nothing yet. A repeat changes nothing. */
+/** Adds the run's place under its key, without a slot yet. A repeat changes nothing. */
 export async function addSlot(sql: Sql, run: SlotRun, { key, limit }: SlotClaim): Promise<void> {
   await sql.query({
     name: 'add-slot',
@@ -48,10 +48,10 @@ export interface LanePlace {
 }
 
 /**
- * Puts a lane in line for its slots. One that stands there keeps its place; one that holds them already is `busy`.
- * `fresh` is true for a lane that did not stand there before.
+ * Puts a lane in line for its slots. A lane that is in line keeps its place; one that holds its slots is `busy`.
+ * `fresh` is true for a lane that was not in line before.
  */
-export async function standInLine(sql: Sql, place: LanePlace): Promise<{ busy: boolean; fresh: boolean }> {
+export async function joinSlotLine(sql: Sql, place: LanePlace): Promise<{ busy: boolean; fresh: boolean }> {
   const [row] = await sql.query<{ state: string; fresh: boolean }>({
     name: 'slot-line',
     text: `INSERT INTO slot_lane (run_id, lane, workspace_id, slots, state, starts) VALUES ($1, $2, $3, $4, 'waiting', $5)
@@ -65,7 +65,7 @@ export async function standInLine(sql: Sql, place: LanePlace): Promise<{ busy: b
   return { busy: row?.state === 'busy', fresh: row?.fresh ?? false };
 }
 
-/** The park of a lane that waits for a slot. It has no row: where the lane stands in line is its row. */
+/** The park of a lane that waits for a slot. It has no park row: its place in line is the row. */
 export function slotPark(runId: string, lane: string): string {
   return `${runId}~${lane}~slot`;
 }

@@ -1,24 +1,24 @@
 import type { Deps } from '../../deps.js';
-import { tellRuns } from '../outbox/tell-runs.js';
+import { announceRuns } from '../outbox/announce-runs.js';
 import { freeSlots } from './free-slots.js';
 import { type GrantedLane, grantSlots } from './grant-slots.js';
 import { lockSlots } from './slot-rows.js';
 
 /**
- * Frees what stopped runs and killed workers left behind, and gives it to those in line. What it finds it reads from
- * the rows again under the lock, so that it may run anywhere, at any time, beside itself. Answers whom it let go on.
+ * Frees slots of stopped runs and dead workers, and grants them to those in line. It reads the rows again under the
+ * lock, so it may run anywhere, at any time, and concurrently. Returns the lanes that continue.
  */
 export async function sweepSlots(deps: Deps): Promise<GrantedLane[]> {
   const granted: GrantedLane[] = [];
   for (const id of await workspacesWithSlots(deps)) granted.push(...(await sweepWorkspace(deps, id)));
-  await tellRuns(
+  await announceRuns(
     deps,
     granted.map((one) => one.runId),
   );
   return granted;
 }
 
-/** Those in which a slot is held or waited for. One of a parked run is neither. */
+/** Workspaces in which a run that is not parked holds a slot or waits for one. */
 async function workspacesWithSlots(deps: Deps): Promise<string[]> {
   const rows = await deps.db.query<{ id: string }>({
     name: 'slot-workspaces',

@@ -5,20 +5,20 @@ import type { Stop } from '../../workflows/contract.js';
 import { Ended, Fenced } from '../errors.js';
 import { deadlineOf, isOverdue } from '../lane/deadline.js';
 import type { Lane } from '../lane/lane.js';
-import { stillPutOff } from '../lane/put-off.js';
-import { tellRuns } from '../outbox/tell-runs.js';
+import { postponedStop } from '../lane/postpone.js';
+import { announceRuns } from '../outbox/announce-runs.js';
 import { freeSlots } from './free-slots.js';
 import { type GrantedLane, grantSlots } from './grant-slots.js';
+import { recordSlotEvent } from './record-slot-event.js';
 import { slotOf } from './slot-of.js';
-import { addSlot, type LanePlace, lockSlots, slotPark, standInLine } from './slot-rows.js';
-import { tellSlot } from './tell-slot.js';
+import { addSlot, joinSlotLine, type LanePlace, lockSlots, slotPark } from './slot-rows.js';
 
-/** A lane that is put off for so long keeps its slot. */
+/** A lane that is postponed for at most this long keeps its slot. */
 const HELD_MS = 10_000;
-/** How a lane stands that has left its slots and will be back without a wake. */
-const RESTS = { fork: 'forked', later: 'put-off' } as const;
+/** The state of a lane that has released its slots and will be back without a wake. */
+const RELEASED_STATES = { fork: 'forked', later: 'put-off' } as const;
 
-/** The lane as one attempt holds it: a later attempt's slots are not this one's to take or to free. */
+/** The lane as one attempt holds it: this attempt must not take or free a later attempt's slots. */
 export interface HeldLane {
   readonly lane: Lane;
   readonly fence: bigint;
@@ -26,27 +26,27 @@ export interface HeldLane {
 
 /**
  * Works only while the run, and each run above it, holds the slot that its flow's `concurrency` asks for; without one
- * the lane stops in line for it. When the lane has stopped, the slots that no lane needs any more go to the next ones.
+ * the lane stops in line for it. When the lane has stopped, slots that no lane needs any more go to the next in line.
  */
 export async function withSlots(held: HeldLane, work: () => Promise<Stop>): Promise<Stop> {
   const { lane } = held;
-  // A run whose time is over does nothing but end: it waits for nobody.
+  // A run whose time is over only ends: it needs no slot.
   if (isOverdue(lane)) return work();
-  const early = stillPutOff(lane);
+  const early = postponedStop(lane);
   if (lane.run.slots === null || lane.run.slots.length === 0) return early ?? work();
-  if (early === null && !(await takeSlots(held))) {
+  if (early === null && !(await acquireSlots(held))) {
     failpoint('slot-waiting');
     return { kind: 'park', park: slotPark(lane.run.id, lane.name), wakeAt: deadlineOf(lane) };
   }
   failpoint('slot-taken');
   const stop = early ?? (await work());
   failpoint('slot-unneeded');
-  if (!goesOnSoon(lane, stop)) await leaveSlots(held, stop);
+  if (!continuesSoon(lane, stop)) await releaseSlots(held, stop);
   return stop;
 }
 
-/** Whose slot is held on to: a lane that goes on at once, or after a wait that is shorter than a turn in line. */
-function goesOnSoon({ deps }: Lane, stop: Stop): boolean {
+/** True for a lane that continues at once, or after a wait shorter than a turn in line: it keeps its slot. */
+function continuesSoon({ deps }: Lane, stop: Stop): boolean {
   return stop.kind === 'again' || (stop.kind === 'later' && stop.at - deps.clock.now() <= HELD_MS);
 }
 
@@ -54,25 +54,25 @@ function placeOf({ run, name }: Lane): LanePlace {
   return { runId: run.id, lane: name, workspaceId: run.workspaceId, slots: run.slots ?? [] };
 }
 
-/** Takes all the slots that the lane needs; false when it stands in line for them. */
-async function takeSlots(held: HeldLane): Promise<boolean> {
+/** Takes all the slots that the lane needs; false when it is put in line for them. */
+async function acquireSlots(held: HeldLane): Promise<boolean> {
   const { lane } = held;
   const place = placeOf(lane);
   const { has, granted } = await lane.deps.db.transaction(async (sql) => {
     await lockSlots(sql, place.workspaceId);
     await assertHeld(sql, held);
     await addOwnSlot(sql, lane);
-    const { busy, fresh } = await standInLine(sql, place);
+    const { busy, fresh } = await joinSlotLine(sql, place);
     if (busy) return { has: true, granted: [] };
     const granted = await grantSlots(sql, place.workspaceId, { ...place, fresh });
     const has = granted.some((one) => one.runId === place.runId && one.lane === place.lane);
     if (has) return { has, granted };
-    if (fresh) await tellSlot(sql, place.runId, 'slot.waiting', { lane: place.lane });
-    // Nobody holds one slot while waiting for another: two runs could wait for each other for ever.
+    if (fresh) await recordSlotEvent(sql, place.runId, 'slot.waiting', { lane: place.lane });
+    // Never hold one slot while waiting for another: two runs could wait for each other for ever.
     await freeSlots(sql, place.slots);
     return { has, granted: [...granted, ...(await grantSlots(sql, place.workspaceId))] };
   });
-  tellGranted(lane, granted);
+  announceGranted(lane, granted);
   return has;
 }
 
@@ -85,7 +85,7 @@ async function addOwnSlot(sql: Sql, { run, plan }: Lane): Promise<void> {
   await addSlot(sql, run, claim);
 }
 
-async function leaveSlots(held: HeldLane, stop: Stop): Promise<void> {
+async function releaseSlots(held: HeldLane, stop: Stop): Promise<void> {
   const { lane } = held;
   const place = placeOf(lane);
   const granted = await lane.deps.db.transaction(async (sql) => {
@@ -95,7 +95,7 @@ async function leaveSlots(held: HeldLane, stop: Stop): Promise<void> {
       await sql.query({
         name: 'slot-lane-rests',
         text: `UPDATE slot_lane SET state = $3, room = $4 WHERE run_id = $1 AND lane = $2`,
-        values: [place.runId, place.lane, RESTS[stop.kind], stop.kind === 'fork' ? stop.parallel : null],
+        values: [place.runId, place.lane, RELEASED_STATES[stop.kind], stop.kind === 'fork' ? stop.parallel : null],
       });
     } else {
       await sql.query({
@@ -107,7 +107,7 @@ async function leaveSlots(held: HeldLane, stop: Stop): Promise<void> {
     await freeSlots(sql, place.slots);
     return grantSlots(sql, place.workspaceId);
   });
-  tellGranted(lane, granted);
+  announceGranted(lane, granted);
 }
 
 async function assertHeld(sql: Sql, { lane, fence }: HeldLane, allow: { ended?: true } = {}): Promise<void> {
@@ -121,8 +121,8 @@ async function assertHeld(sql: Sql, { lane, fence }: HeldLane, allow: { ended?: 
   if (row.ended && !allow.ended) throw new Ended();
 }
 
-function tellGranted({ deps }: Lane, granted: readonly GrantedLane[]): void {
-  void tellRuns(
+function announceGranted({ deps }: Lane, granted: readonly GrantedLane[]): void {
+  void announceRuns(
     deps,
     granted.map((one) => one.runId),
   );

@@ -37,15 +37,15 @@ function decided(lane: Lane, step: StepPlan, state: StepState, gate: GatePlan, p
   };
   if (park.decision === 'approve') return null;
   if (park.decision === 'reject')
-    return rejected(lane, step, state, gate.onReject, `rejected by ${who}${tail(park.note)}`, park.note);
+    return rejected(lane, step, state, gate.onReject, `rejected by ${who}${noteSuffix(park.note)}`, park.note);
   if (gate.onTimeout === 'continue') return null;
-  if (gate.onTimeout === 'fail') throw new StepFailure('nobody decided in time', 'timeout');
+  if (gate.onTimeout === 'fail') throw new StepFailure('no decision in time', 'timeout');
   if (gate.onTimeout === 'reject')
-    return rejected(lane, step, state, gate.onReject, 'rejected: nobody decided in time', park.note);
-  return rejected(lane, step, state, gate.onTimeout, 'nobody decided in time', park.note);
+    return rejected(lane, step, state, gate.onReject, 'rejected: no decision in time', park.note);
+  return rejected(lane, step, state, gate.onTimeout, 'no decision in time', park.note);
 }
 
-function tail(note: string | null): string {
+function noteSuffix(note: string | null): string {
   return note ? `: ${note}` : '';
 }
 

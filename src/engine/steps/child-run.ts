@@ -14,9 +14,9 @@ export interface ChildRow {
   readonly planId: string;
   readonly spent: bigint;
   readonly ended: boolean;
-  /** Ended by the timeout of the step that it works for. */
+  /** Ended by the timeout of the step that started it. */
   readonly overdue: boolean;
-  /** How long it was at work, where that was counted. */
+  /** Its active time, where that was counted. */
   readonly activeMs: number;
 }
 
@@ -25,7 +25,7 @@ export interface PinnedPlan {
   readonly plan: Plan;
 }
 
-/** The plan of a flow, or of an agent alone, in the revision and the library that this run is pinned to. */
+/** The plan of a flow, or of a single agent, in the revision and the library that this run is pinned to. */
 export function pinnedPlan(lane: Lane, target: string): Promise<PinnedPlan | null> {
   return readPinned(lane.deps.db, lane.run, target);
 }
@@ -34,13 +34,13 @@ export interface NewChild {
   readonly id: string;
   readonly pinned: PinnedPlan;
   readonly input: Json;
-  /** The step that it works for. */
+  /** The step that starts it. */
   readonly step: string;
-  /** How long it may be at work, ms; null for as long as it takes. */
+  /** Maximum active time, ms; null without a limit. */
   readonly limit: number | null;
 }
 
-/** Puts the child's row into the next write. */
+/** Adds the child's row to the next write. */
 export async function writeChild(lane: Lane, { id, pinned, input, step, limit }: NewChild): Promise<void> {
   const { plan, planId } = pinned;
   const slots = await childSlots(lane, { id, plan, step, input });
@@ -66,12 +66,12 @@ function childDeadline(lane: Lane, timeoutMs: number | undefined): number | null
   return Math.min(own, ours);
 }
 
-/** All rounds and items of a step count under its budget: what runs under it finds the cap, nano-USD, in this row. */
+/** All rounds and items of a step count under its budget: runs under it find the budget, nano-USD, in this row. */
 export async function capStep(lane: Lane, step: string, cap: bigint): Promise<void> {
   const { id: runId } = lane.run;
   const key = stepKeyOf(runId, step);
   await openPool(lane, { key, runId, steps: [step], cap });
-  // A step whose own calls count under it has its row already, and the cap not in it.
+  // A step whose own calls count under it already has its row, without the budget.
   await lane.deps.db.query('UPDATE spent SET cap = $2 WHERE key = $1 AND cap IS NULL', [key, cap]);
 }
 
@@ -85,7 +85,7 @@ export async function readChildRow(lane: Lane, child: string): Promise<ChildRow 
   return row;
 }
 
-/** Counts what an ended child spent as the step's and the run's, once: from then on nobody waits for it. */
+/** Books the cost of an ended child to the step and the run, once: afterwards no lane waits for it. */
 export function countChild({ writer }: Lane, state: StepState, child: string, spent: bigint): void {
   const { child: one, handed = [], ...memory } = writer.memory;
   const others = handed.filter((id) => id !== child);
@@ -98,7 +98,7 @@ export function countChild({ writer }: Lane, state: StepState, child: string, sp
   writer.batch.spend += spent;
 }
 
-/** For a step that ends without its children's end: what those have spent counts all the same. */
+/** Books the children's cost when a step ends before they do. */
 export async function countChildren(lane: Lane, state: StepState): Promise<void> {
   const { child, handed = [] } = lane.writer.memory;
   for (const id of [...(child === undefined ? [] : [child]), ...handed]) {

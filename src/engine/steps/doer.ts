@@ -5,20 +5,20 @@ import { runEach } from './each.js';
 import type { Doer } from './kinds.js';
 import { runSubflow } from './subflow.js';
 
-type DoerKind = 'agent' | 'subflow' | 'each' | 'nobody';
+type DoerKind = 'agent' | 'subflow' | 'each' | 'none';
 
-/** Who works in a step, one file an entry. */
+/** The workers of a step, one file an entry. */
 const DOERS = {
   agent: runAgentDoer,
   subflow: runSubflow,
   each: runEach,
-  nobody: async () => ({ kind: 'done', result: null }),
+  none: async () => ({ kind: 'done', result: null }),
 } satisfies Record<DoerKind, Doer> as Record<DoerKind, Doer>;
 
 function doerOf(step: StepPlan): DoerKind {
   if (step.each !== undefined) return 'each';
   if (step.agent !== undefined) return 'agent';
-  return step.subflow === undefined ? 'nobody' : 'subflow';
+  return step.subflow === undefined ? 'none' : 'subflow';
 }
 
 export async function runDoer(lane: Lane, step: StepPlan): Promise<Outcome | null> {

@@ -5,7 +5,7 @@ import { goBack } from './fail-step.js';
 import type { RunPark } from './kinds.js';
 import { parkOn } from './park-on.js';
 
-/** A `wait: event` park: its row was written when the step began, so an event that came early is already there. */
+/** A `wait: event` park. Its row was written when the step started, so an early event is already there. */
 export const runEvent: RunPark = async (lane, step, state) => {
   const { wait } = step;
   if (wait?.kind !== 'event') throw new Error(`step ${step.id} waits for no event`);
@@ -31,7 +31,7 @@ export const runEvent: RunPark = async (lane, step, state) => {
   return outcome;
 };
 
-/** The event may have come while the doer worked: the row as it was read at the claim would not tell. */
+/** The event may have come while the doer worked, after the row was read at the claim. */
 async function readPark(lane: Parameters<RunPark>[0], state: Parameters<RunPark>[2]): Promise<void> {
   const fresh = await readParks(lane.deps.db, lane.run.id, lane.name);
   for (const park of fresh) if (park.step === state.id) lane.parks.set(park.id, park);

@@ -1,11 +1,11 @@
 import type { StepPlan } from '../../workspace/model.js';
 import type { StepFailure } from '../errors.js';
 import { currentStep, type Lane, type Outcome, type StepState, writeStep } from '../lane/lane.js';
-import { putOff } from '../lane/put-off.js';
+import { postpone } from '../lane/postpone.js';
 
 /**
- * What a failure means: another attempt (null, or a stop until the wait is over), or the step has failed and
- * `on_fail` decides.
+ * Handles a failure: another attempt (null, or a stop until the wait is over), or the step has failed and `on_fail`
+ * decides.
  */
 export async function failStep(lane: Lane, step: StepPlan, failure: StepFailure): Promise<Outcome | null> {
   const state = currentStep(lane, step);
@@ -31,7 +31,7 @@ async function tryAgain(
   const now = lane.deps.clock.now();
   lane.writer.memory = { ...lane.writer.memory, since: now + waitMs };
   writeStep(lane, state, 'step.retrying', { error: failure.message, attempt: state.attempts, waitMs });
-  if (waitMs > 0) return { kind: 'stop', stop: await putOff(lane, now + waitMs) };
+  if (waitMs > 0) return { kind: 'stop', stop: await postpone(lane, now + waitMs) };
   await lane.writer.flush();
   return null;
 }
@@ -46,8 +46,8 @@ function afterFailure(lane: Lane, step: StepPlan, error: string): Outcome {
 }
 
 /**
- * Goes back to an earlier step with a note for it; null when the step has gone back `max_rounds` times already. The
- * steps that it goes back over begin to count anew: an inner loop has its rounds in each round of the outer one.
+ * Goes back to an earlier step with a note for it; null when the step has gone back `max_rounds` times already. Counts
+ * of the steps in between start again: an inner loop has its rounds in each round of the outer one.
  */
 export function goBack(lane: Lane, step: StepPlan, target: string, note: string): Outcome | null {
   const { memory } = lane.writer;
@@ -55,14 +55,14 @@ export function goBack(lane: Lane, step: StepPlan, target: string, note: string)
   if (count > (step.maxRounds ?? 1)) return null;
   lane.writer.memory = {
     ...memory,
-    counts: { ...outside(lane, target, memory.counts ?? {}), [step.id]: count },
+    counts: { ...countsOutside(lane, target, memory.counts ?? {}), [step.id]: count },
     feedback: { ...memory.feedback, [target]: note },
   };
   return { kind: 'goto', target };
 }
 
-/** The counts of what stands before the target, and of what comes after the step at work. */
-function outside(lane: Lane, target: string, counts: Readonly<Record<string, number>>): Record<string, number> {
+/** The counts of steps before the target, and of steps after the current one. */
+function countsOutside(lane: Lane, target: string, counts: Readonly<Record<string, number>>): Record<string, number> {
   const { nodes } = lane.lanePlan;
   const from = nodes.findIndex((node) => node.id === target);
   const over = new Set(from < 0 ? [] : nodes.slice(from, lane.writer.pos).map(({ id }) => id));

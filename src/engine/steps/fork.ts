@@ -5,7 +5,10 @@ import { isIdle, type Lane } from '../lane/lane.js';
 import { forkName } from '../lane/lane-plan.js';
 import { supersedeLanes } from '../rows/supersede-lanes.js';
 
-/** Makes the lanes of a fork in one write: one a branch (null), or one an item. A fork of none is already joined. */
+/**
+ * Creates the lanes of a fork in one write: one for each branch (null), or one for each item. A fork without lanes is
+ * already joined.
+ */
 export async function openFork(
   lane: Lane,
   node: string,
@@ -39,7 +42,7 @@ export function forkStop(
   };
 }
 
-/** How many lanes the fork at which this lane stands has. */
+/** The number of lanes of the fork that this lane is at. */
 export function lanesOf(lane: Lane, node: string, round: number): number {
   const prefix = `${forkName(lane.name, node, round)}.`;
   return lane.children.filter((child) => child.lane.startsWith(prefix)).length;
@@ -62,8 +65,8 @@ export type Joined =
   | { readonly kind: 'failed'; readonly error: string };
 
 /**
- * How a fork stands. `all`: the first failed lane fails it once its siblings have ended. `any`: the first completed
- * lane wins, and what the others still had open is closed as superseded; one whose step was skipped wins nothing.
+ * The state of a fork. `all`: the first failed lane fails it once its siblings have ended. `any`: the first completed
+ * lane wins, and what the others left open is superseded; a lane whose step was skipped cannot win.
  */
 export async function followFork(lane: Lane, node: string, round: number, join: 'all' | 'any'): Promise<Joined> {
   const prefix = `${forkName(lane.name, node, round)}.`;

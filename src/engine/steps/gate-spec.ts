@@ -5,49 +5,49 @@ import { leavesOf } from '../lane/lane-plan.js';
 import { scopeOf } from '../lane/scope.js';
 import { plainText } from '../text/plain-text.js';
 
-/** What a gate's row keeps for those who decide it; `mayDecide` reads it at every door. */
+/** What a gate's row stores for its deciders; `mayDecide` reads it for every interface. */
 export interface GateSpec {
   readonly n: number;
   readonly title: string;
-  /** What is asked, or what the doer made. */
+  /** The question, or the doer's result. */
   readonly ask: string;
   readonly approvers: readonly string[];
   readonly self: boolean;
   /** Ids of the steps whose result a decider may change. */
   readonly edit: readonly string[];
-  /** JSON Schema of what a decider fills in. */
+  /** JSON Schema of the decider's form. */
   readonly form: Json;
-  /** The form as JSON text, with the order of its fields. Missing in older rows, and where there is no form. */
+  /** The form as JSON text, with the order of its fields. Missing in older rows, and without a form. */
   readonly formText?: string;
   readonly escalate: { readonly afterMs: number; readonly to: string } | null;
-  /** When it is about money that is used up. */
+  /** For a gate about a used-up budget. */
   readonly budget?: BudgetGate;
-  /** When it is about tool calls: each as it will be made. */
+  /** For a gate about tool calls: the exact calls. */
   readonly calls?: readonly GateCall[];
-  /** Missing in rows from before there were reminders. */
+  /** Missing in rows of builds without reminders. */
   readonly remindMs?: number | null;
 }
 
-/** A tool call that a person has to release. */
+/** A tool call that needs approval. */
 export interface GateCall {
   readonly name: string;
   /** The arguments; of long ones the beginning, as text. */
   readonly args: Json;
   /** SHA-256 of the name and all of the arguments, as canonical JSON. */
   readonly digest: string;
-  /** How long the arguments are, when only their beginning is shown. */
+  /** The length of the arguments, when only their beginning is shown. */
   readonly characters?: number;
-  /** What `ask_human` asks. */
+  /** The question of `ask_human`. */
   readonly question?: string;
 }
 
-/** A budget that is used up, and what an approval adds to it. */
+/** A used-up budget, and what an approval adds to it. */
 export interface BudgetGate {
-  /** Of its row in `spent`: gates of the same key are decided together. */
+  /** The key of its row in `spent`: gates of the same key are decided together. */
   readonly key: string;
   /** `the run`, `the workspace x for November 2026`. */
   readonly of: string;
-  /** The run whose budget it is; null for a month's, which an approval does not raise. */
+  /** The run that owns the budget; null for a month's, which an approval does not raise. */
   readonly runId: string | null;
   readonly budgetUsd: number;
   readonly spentUsd: number;
@@ -75,12 +75,15 @@ export function gateSpec(lane: Lane, step: StepPlan, state: StepState, gate: Gat
   };
 }
 
-/** How many distinct persons it takes; an address that is listed twice is one person. */
+/** Number of distinct persons needed; an address that is listed twice is one person. */
 export function needOf({ need, approvers }: GatePlan): number {
   return need === 'all' ? new Set(approvers.map((who) => who.toLowerCase())).size : need;
 }
 
-/** A bare gate asks what it says; one that says nothing shows the newest result before it, so nobody decides blindly. */
+/**
+ * The question of a gate without a doer is its text; without text it shows the newest result, so that the decider sees
+ * what to decide on.
+ */
 function question(lane: Lane, step: StepPlan): string {
   const said = plainText(step.instruction, scopeOf(lane));
   if (said !== '') return said;

@@ -5,7 +5,7 @@ import { conditionHolds, scopeOf } from '../lane/scope.js';
 import { followFork, forkStop, openFork } from './fork.js';
 import { isBeforeFrom, skipStep } from './start-step.js';
 
-/** A parallel group: a lane a branch. The group's own row has a status and nothing else. */
+/** A parallel group: one lane for each branch. The group's own row has only a status. */
 export async function runGroup(lane: Lane, group: GroupPlan): Promise<Outcome> {
   return lane.writer.phase === 'start' ? startGroup(lane, group) : joinGroup(lane, group);
 }

@@ -9,20 +9,20 @@ import { type Lane, parkId, type StepState, writeStep } from '../lane/lane.js';
 
 export interface ParkRequest {
   readonly kind: 'approval' | 'event' | 'timer';
-  /** What tells this park from others of the same step and round. */
+  /** Distinguishes this park from others of the same step and round. */
   readonly mark: string;
   readonly spec: Json;
   readonly need: number;
   readonly timeoutMs: number | null;
-  /** How long after its opening a gate is first looked at, to remind or to tell a further decider. */
+  /** How long after its opening a gate is first checked, for a reminder or an escalation. */
   readonly remindMs?: number | undefined;
   readonly escalateMs?: number | undefined;
 }
 
-/** A tick that came a moment before the database's clock said so is made again, but not at once. */
+/** A tick that came a moment too early by the database's clock is repeated, after this time. */
 const TICK_AGAIN_MS = 250;
 
-/** The park's row once it is decided, or where the lane stops until then. The row is written with the stop. */
+/** The park's row once it is decided, or the lane's stop until then. The row is written with the stop. */
 export async function parkOn(
   lane: Lane,
   state: StepState,

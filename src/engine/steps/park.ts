@@ -5,7 +5,7 @@ import { runEvent } from './event.js';
 import type { RunPark } from './kinds.js';
 import { runTimer } from './timer.js';
 
-/** What a step may wait for once its doer is done, one file an entry. */
+/** The parks after a step's doer, one file an entry. */
 const PARKS = {
   approval: runApproval,
   event: runEvent,

@@ -9,7 +9,7 @@ import { failStep, goBack } from './fail-step.js';
 import { runPark } from './park.js';
 import { startStep } from './start-step.js';
 
-/** A phase answers how the step came out, or nothing when the next phase is to go on. */
+/** A phase returns the step's outcome, or null when the next phase follows. */
 type RunPhase = (lane: Lane, step: StepPlan) => Promise<Outcome | null>;
 
 /** Order inside a step: when, the doer works, wait or approve, until, next (format.md, rule 6). */

@@ -6,7 +6,7 @@ export async function startStep(lane: Lane, step: StepPlan): Promise<Outcome | n
   const { item } = lane.lanePlan;
   if (isBeforeFrom(lane, step)) return skipStep(lane, step, 'from');
   if (isTakenOver(lane, step)) return { kind: 'next' };
-  // The row begins before the condition is read, so that a condition that fails has a step to fail.
+  // The row is created before the condition is read, so that a failing condition has a step to fail.
   const state = beginStep(lane, step, item, 'running');
   if (step.when !== undefined && !conditionHolds(step.when, scopeOf(lane), 'when')) {
     state.status = 'skipped';
@@ -20,15 +20,17 @@ export async function startStep(lane: Lane, step: StepPlan): Promise<Outcome | n
   return null;
 }
 
-/** A run that starts at step N skips those before it, once: a later step may still go back to them, items and all. */
+/**
+ * A run that starts at step N skips the steps before it, once: a later step may still go back to them, items included.
+ */
 export function isBeforeFrom(lane: Lane, step: StepPlan): boolean {
   if (lane.lanePlan.item > 0) return false;
   return step.n < lane.run.fromStep && !lane.steps.has(stepKey(step.id, lane.lanePlan.item));
 }
 
 /**
- * A rerun that begins inside a group has the branches before it already, by their rows. Once: a group that is gone back
- * to runs all of its branches.
+ * A rerun that starts inside a group has copied the branches before it. Once: after going back, a group runs all its
+ * branches.
  */
 function isTakenOver(lane: Lane, step: StepPlan): boolean {
   const { group, item } = lane.lanePlan;
@@ -42,7 +44,7 @@ export function skipStep(lane: Lane, step: { readonly id: string }, why: string)
   return { kind: 'next' };
 }
 
-/** A `wait: event` step counts as waiting from its start, so that an event that comes before the park is kept. */
+/** A `wait: event` step counts as waiting from its start, so that an event before the park is kept. */
 function openEvent(lane: Lane, step: StepPlan, state: StepState): void {
   const { wait } = step;
   if (wait?.kind !== 'event') return;

@@ -11,8 +11,8 @@ import { capStep, childResult, countChild, pinnedPlan, readChildRow, writeChild 
 import type { Doer, Done } from './kinds.js';
 
 /**
- * A child run of its own record: its cost counts as the step's. What this run, and those above it, have left holds its
- * calls besides its own flow's budget: see readPools.
+ * A child run with its own record: its cost counts as the step's. Its calls are limited by its own flow's budget and by
+ * what this run and those above it have left: see readPools.
  */
 export const runSubflow: Doer = async (lane, step, state) => {
   const { child } = lane.writer.memory;

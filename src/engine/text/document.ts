@@ -3,26 +3,26 @@ import { isHeading, pathIndex, resolveLink } from '../../workspace/index.js';
 import { listRunFiles, type RunView, readRunFile } from '../../workspaces/index.js';
 
 const DOCUMENT_CHARACTERS = 60_000;
-/** All that there is of a run's files is listed. */
+/** Without an index, all of a run's files are listed. */
 const NOTHING = pathIndex([]);
 
 export interface Link {
   readonly target: string;
   readonly heading?: string;
-  /** Whose own documents are the nearest. */
+  /** The agent whose own documents take precedence. */
   readonly agent?: string | undefined;
 }
 
 export interface LinkedDocument {
-  /** Of the file, or of the folder with a slash behind it. */
+  /** Of the file, or of the folder with a trailing slash. */
   readonly path: string;
   readonly title: string;
   readonly text: string;
 }
 
 /**
- * A document that a link hands over: a file (`.md` may be left out), one section of it by heading, or the index of
- * a folder; the nearest. Null when there is nothing of that name.
+ * The document of a link: a file (`.md` may be left out), one section of it by heading, or the index of a folder; the
+ * nearest wins. Null when nothing has that name.
  */
 export async function readLink(deps: Deps, run: RunView, link: Link): Promise<LinkedDocument | null> {
   const files = await listRunFiles(deps, run);

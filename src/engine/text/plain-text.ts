@@ -2,7 +2,7 @@ import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { renderPath, type Text } from '../../workspace/index.js';
 
-/** Text for people (gates, pages): values stand as they are, a link shows its label or its path. */
+/** Text for people (gates, pages): values are inserted unquoted, a link shows its label or its path. */
 export function plainText(text: Text, scope: Readonly<Record<string, Json>>): string {
   return text
     .map((piece) => {
@@ -14,7 +14,7 @@ export function plainText(text: Text, scope: Readonly<Record<string, Json>>): st
     .trim();
 }
 
-/** A value as text: strings as they are, nothing for what is missing, the rest as JSON. */
+/** A value as text: strings unquoted, empty for a missing value, others as JSON. */
 export function shown(value: Json | undefined): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : toJson(value);

@@ -3,25 +3,25 @@ import { renderPath, type Text } from '../../workspace/index.js';
 import { shown } from './plain-text.js';
 
 const INLINE_CHARACTERS = 200;
-/** What ends a line, for one reader or another. */
+/** Characters that some reader takes for a line end. */
 const LINE_END = /[\r\n\v\f\u0085\u2028\u2029]/;
 
-/** What a prompt's text refers to and cannot hold inline. */
+/** References of a prompt's text that cannot be inline. */
 export interface References {
   /** Untrusted values by path, for fenced blocks. */
   readonly values: Map<string, string>;
-  /** Links in order: what documents go along. */
+  /** Links in order: the documents to include. */
   readonly links: { readonly target: string; readonly heading?: string }[];
-  /** The documents that the prompt holds, by path: a second link to one adds nothing. */
+  /** The documents in the prompt, by path: a second link to one adds nothing. */
   readonly documents: Map<string, readonly string[]>;
 }
 
-/** Of one text of a prompt. `shared` is what the prompt's earlier text refers to and holds. */
+/** The references of one text of a prompt. `shared` has those of the prompt's earlier text. */
 export function newReferences(shared?: Pick<References, 'values' | 'documents'>): References {
   return { values: shared?.values ?? new Map(), links: [], documents: shared?.documents ?? new Map() };
 }
 
-/** Notes that the prompt now holds this text of a document; false when it held all of it before. */
+/** Records that the prompt contains this text of a document; false when it already contained all of it. */
 export function addDocument({ documents }: References, path: string, text: string): boolean {
   const texts = documents.get(path) ?? [];
   const plain = text.replaceAll('\r\n', '\n');
@@ -31,8 +31,8 @@ export function addDocument({ documents }: References, path: string, text: strin
 }
 
 /**
- * Text for a model. A one-line value of up to 200 characters stands inline in quotes, numbers and truth values bare;
- * anything else is named and goes into a fenced block of its own, so that data never reads as instruction.
+ * Text for a model. A one-line value of up to 200 characters is inline in quotes, numbers and booleans without;
+ * anything else is named and goes into its own fenced block, so that data never reads as instruction.
  */
 export function promptText(text: Text, scope: Readonly<Record<string, Json>>, references: References): string {
   return text
@@ -52,9 +52,9 @@ function inlineValue(path: string, value: Json | undefined, references: Referenc
   if (value === undefined || value === null) return '';
   if (['number', 'bigint', 'boolean'].includes(typeof value)) return String(value);
   const text = shown(value);
-  // The release address is ours, and an agent has to be able to hand it out as it is.
+  // The release URL is trusted, and an agent has to be able to pass it on unchanged.
   if (path === 'step.release_url') return text;
-  // A quote in it would end the quotes that it stands in, and the rest would read as instruction.
+  // A quote in it would end the quotes around it, and what follows would read as instruction.
   const breaksOut = LINE_END.test(text) || (typeof value === 'string' && text.includes('"'));
   if (text.length <= INLINE_CHARACTERS && !breaksOut) return typeof value === 'string' ? `"${text}"` : text;
   references.values.set(path, text);

@@ -1,11 +1,14 @@
 import type { AgentPlan } from '../../workspace/model.js';
 
-/** A description is 1,024 characters at most in the open format; a longer one is cut, and all get shorter when there are many. */
+/**
+ * The open format limits a description to 1,024 characters; longer ones are cut, and all are shortened when there are
+ * many.
+ */
 const LONGEST = 1_024;
 const SHORTEST = 120;
 const ALL = 24_000;
 
-/** Names and descriptions, and no more: the rest of a skill is read when a task matches it. */
+/** Names and descriptions only: the model reads a skill's text when a task matches it. */
 export function skillIndex(skills: AgentPlan['skills']): string {
   if (skills.length === 0) return '';
   const longest = Math.max(SHORTEST, Math.min(LONGEST, Math.floor(ALL / skills.length)));

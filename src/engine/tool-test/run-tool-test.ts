@@ -9,7 +9,7 @@ import { TOOL_TEST_SECONDS } from '../../workflows/contract.js';
 import type { StepPlan } from '../../workspace/model.js';
 import { argumentFault } from '../agent/invalid-call.js';
 import { Ended } from '../errors.js';
-import { Hidden } from '../secrets/hidden.js';
+import { SecretMask } from '../secrets/secret-mask.js';
 import { openStepSecrets } from '../secrets/step-secrets.js';
 import { parseToolTest, type ToolTestResult, type ToolTestSpec } from './tool-test-row.js';
 
@@ -23,32 +23,32 @@ interface Claimed {
 const LANE = 'main';
 
 /**
- * Calls a tool once as a step of its agent would: in a sandbox of its own, with the secrets that it may use and no
- * other. What it answers, rid of them, goes into the test's row; what it left on the disk goes away.
+ * Calls a tool once as a step of its agent would: in its own sandbox, with only the secrets that it may use. The
+ * answer, with secrets masked, goes into the test's row; files are deleted.
  */
 export async function runToolTest(deps: Deps, id: string, cancelled: AbortSignal): Promise<void> {
   const claimed = await claim(deps.db, id);
   if (!claimed) return;
-  const hidden = new Hidden();
+  const mask = new SecretMask();
   const began = deps.clock.now();
   const over = AbortSignal.timeout(TOOL_TEST_SECONDS * 1_000);
   const signal = AbortSignal.any([cancelled, over]);
   let outcome: ToolOutcome;
   try {
-    outcome = await callTool(deps, claimed, { hidden, signal });
+    outcome = await callTool(deps, claimed, { mask, signal });
   } catch (error) {
     if (cancelled.aborted) throw error;
     const why = over.aborted ? `it took longer than ${TOOL_TEST_SECONDS} s and was ended` : errorMessage(error);
-    outcome = { text: hidden.text(why), isError: true };
+    outcome = { text: mask.text(why), isError: true };
   } finally {
     await dropLane(deps, id).catch((error: unknown) =>
-      deps.log.warn({ err: error, test: id }, 'a scratch folder stayed'),
+      deps.log.warn({ err: error, test: id }, 'failed to remove a scratch folder'),
     );
   }
-  await finish(deps.db, id, hidden.value(resultOf(outcome, deps.clock.now() - began)));
+  await finish(deps.db, id, mask.value(resultOf(outcome, deps.clock.now() - began)));
 }
 
-/** Once: a second attempt finds that the first one has it. */
+/** Claims the test once: a second attempt finds it claimed. */
 async function claim(sql: Sql, id: string): Promise<Claimed | undefined> {
   const [row] = await sql.query<Claimed>(
     `UPDATE tool_test SET started_at = now() WHERE id = $1 AND started_at IS NULL
@@ -63,11 +63,11 @@ async function finish(sql: Sql, id: string, result: ToolTestResult): Promise<voi
 }
 
 interface Within {
-  readonly hidden: Hidden;
+  readonly mask: SecretMask;
   readonly signal: AbortSignal;
 }
 
-async function callTool(deps: Deps, claimed: Claimed, { hidden, signal }: Within): Promise<ToolOutcome> {
+async function callTool(deps: Deps, claimed: Claimed, { mask, signal }: Within): Promise<ToolOutcome> {
   const spec = parseToolTest(claimed.spec);
   const { plan, revision, librarySeq = 0, args } = spec;
   const step = stepOf(spec);
@@ -75,8 +75,8 @@ async function callTool(deps: Deps, claimed: Claimed, { hidden, signal }: Within
   if (!agent) throw new Error(`the plan has no agent ${spec.agent}`);
   const { id, tenantId, workspaceId } = claimed;
   const run = { id, tenantId, workspaceId, revision, librarySeq, flow: plan.flow, mode: 'test' };
-  const quiet = { ...deps, log: hidden.log(deps.log) };
-  const secrets = await openStepSecrets({ deps: quiet, run, plan, hidden }, step, agent);
+  const quiet = { ...deps, log: mask.log(deps.log) };
+  const secrets = await openStepSecrets({ deps: quiet, run, plan, mask }, step, agent);
   const servers = createLaneServers(quiet, signal);
   try {
     const folder = await openLane(quiet, run, LANE);
@@ -108,7 +108,7 @@ async function callTool(deps: Deps, claimed: Claimed, { hidden, signal }: Within
   }
 }
 
-/** The plan's one step, by the agent, with what the tool itself needs. */
+/** The plan's only step, by the agent, with what the tool itself needs. */
 function stepOf({ plan, tool, agent }: ToolTestSpec): StepPlan {
   const needs = plan.agents[agent]?.tools.find(({ name }) => name === tool)?.secrets ?? [];
   return {
@@ -131,7 +131,7 @@ function pick({ tool, operation }: ToolTestSpec, tools: readonly AgentTool[]): A
   if (found) return found;
   const [only] = tools;
   if (operation === null && only && tools.length === 1) return only;
-  // Its document or server has no operations to name: the reason is the answer.
+  // Its document or server could not be read, so it has no operations: answer with the reason.
   if (only?.ref === tool && only.fault !== undefined) return only.fault;
   const names = tools.map(({ ref }) => ref.slice(tool.length + 1)).filter((name) => name !== '');
   if (names.length === 0) return `${tool} has no operations: leave path out`;
@@ -140,7 +140,7 @@ function pick({ tool, operation }: ToolTestSpec, tools: readonly AgentTool[]): A
   return `${what}: name one in path, of ${names.slice(0, 50).join(', ')}${more}`;
 }
 
-/** A test whose row is gone or ended writes nothing any more. */
+/** Ends a test's writes once its row is deleted or ended. */
 async function stillOpen(sql: Sql, id: string): Promise<void> {
   const [row] = await sql.query('SELECT 1 FROM tool_test WHERE id = $1 AND finished_at IS NULL FOR SHARE', [id]);
   if (!row) throw new Ended();

@@ -1,21 +1,21 @@
 import { isRecord, type Json, type JsonObject } from '../../shared/json.js';
 import type { Plan } from '../../workspace/model.js';
 
-/** What a test of a tool needs: the column `spec` of its row. */
+/** The column `spec` of a test's row. */
 export interface ToolTestSpec {
   readonly revision: string;
-  /** Of the account's library; left out by builds that knew none. */
+  /** Revision of the account's library; left out by builds without libraries. */
   readonly librarySeq?: number;
   /** A plan of the agent that calls it. */
   readonly plan: Plan;
   readonly agent: string;
   readonly tool: string;
-  /** One of the tool's operations; null for a tool that is one thing alone. */
+  /** One of the tool's operations; null for a tool without operations. */
   readonly operation: string | null;
   readonly args: JsonObject;
 }
 
-/** What came of it: the column `result`. */
+/** The column `result`. */
 export interface ToolTestResult {
   readonly text: string;
   readonly isError: boolean;
@@ -25,7 +25,7 @@ export interface ToolTestResult {
   readonly durationMs: number;
 }
 
-/** The row's columns were written by this very code, of this build or of one beside it. */
+/** Not validated: the row's columns were written by this code, of this build or another live one. */
 export function parseToolTest(spec: Json): ToolTestSpec {
   if (!isRecord(spec) || !isRecord(spec.plan)) throw new Error('a tool test has a spec that this build cannot read');
   return spec as unknown as ToolTestSpec;

@@ -1,6 +1,6 @@
 import type { Assertion } from '../../workspace/index.js';
 
-/** An assertion as its line in the file says it. */
+/** An assertion as its line in the file. */
 export function assertionText({ type, not, step, arg, value }: Assertion): string {
   const scope = step === undefined ? '' : `step(${step}): `;
   if (type === 'judge' && !not && arg === undefined) return scope + value;

@@ -1,11 +1,11 @@
 import type { Json } from '../../shared/json.js';
 
-/** What assertions look at: a step, or the run as a whole. */
+/** What an assertion tests: a step, or the run as a whole. */
 export interface Subject {
-  /** `the run`, `the step draft`. */
+  /** `the run` or `the step draft`. */
   readonly name: string;
   readonly status: string;
-  /** Its result; the run's is its last step's that has one. Null when there is none. */
+  /** The result. For a run, that of its last step with one. Null when there is none. */
   readonly text: string | null;
   readonly data?: Json;
   readonly event?: Json;
@@ -13,28 +13,28 @@ export interface Subject {
   /** Null when a model without a known price answered. */
   readonly costUsd: number | null;
   readonly latencyMs: number | null;
-  /** What was called in it and in the runs below it, by `tool` or `tool.operation`, in order. */
+  /** Calls in it and in the runs below it, as `tool` or `tool.operation`, in order. */
   readonly tools: readonly string[];
 }
 
-/** All that is known of a case's run once it has ended. */
+/** Everything known about a case's run after its end. */
 export interface CaseEvidence {
   readonly task: Json;
   readonly run: Subject;
-  /** Why the run failed; null when it did not, or was parked. */
+  /** Why the run failed; null when it did not fail, or was parked. */
   readonly error: string | null;
-  /** Somebody stopped it. */
+  /** True if a person stopped the run. */
   readonly stopped: boolean;
-  /** By the path of ids: behind a `/` those of a subflow. */
+  /** By path of ids; the part behind a `/` is in a subflow. */
   readonly steps: ReadonlyMap<string, Subject>;
-  /** Where it ended without a decision. */
+  /** Steps that the run ended at without a decision. */
   readonly parked: readonly { readonly step: string; readonly kind: string }[];
   /** The roots of CEL: `input`, `steps`, `trigger`, `run`. */
   readonly roots: Readonly<Record<string, Json>>;
   readonly files: readonly { readonly path: string; readonly size: number }[];
 }
 
-/** What a test found. `holds` is null when it cannot be told: that is never a pass, negated or not. */
+/** The result of a test. `holds` is null when it cannot be determined, which is never a pass, negated or not. */
 export interface Finding {
   readonly holds: boolean | null;
   readonly evidence: string;

@@ -4,14 +4,14 @@ import { assertionText } from './assertion-text.js';
 import type { CaseEvidence, Finding, GradedAssertion, Subject } from './evidence.js';
 import { TESTS, type TestedType } from './tests.js';
 
-/** What is asked of a case that expects nothing by itself. */
+/** The assertion of a case that has none. */
 const DEFAULT: Assertion = {
   type: 'judge',
   not: false,
   value: 'The output does what the task asks, completely, and says nothing that contradicts the task.',
 };
 
-/** A statement for the judge, by its place among the case's assertions. */
+/** A statement for the judge, with its index among the case's assertions. */
 export interface Statement {
   readonly at: number;
   readonly assertion: Assertion;
@@ -28,12 +28,12 @@ export function assertionsOf(expect: readonly Assertion[]): Plan {
   return { assertions, statements };
 }
 
-/** True for a run that failed though no assertion asks how it ended: what it left behind proves nothing. */
+/** True for a failed run without an assertion about its end: its results prove nothing. */
 export function failedUnasked({ error }: CaseEvidence, assertions: readonly Assertion[]): boolean {
   return error !== null && !assertions.some(({ type, step }) => type === 'status' && step === undefined);
 }
 
-/** Each assertion with what was found; `verdicts` are the judge's, by the assertion's place. */
+/** Grades each assertion; `verdicts` are the judge's, by the assertion's index. */
 export function gradeCase(
   evidence: CaseEvidence,
   assertions: readonly Assertion[],
@@ -44,7 +44,7 @@ export function gradeCase(
   return [...graded, { text: 'status: completed', passed: false, evidence: `the run failed: ${evidence.error}` }];
 }
 
-/** Nothing but a plain yes or no counts, turned round by `not-`. */
+/** Only true or false counts, inverted by `not-`. Null never passes. */
 function toGraded(assertion: Assertion, { holds, evidence }: Finding): GradedAssertion {
   const passed = holds !== null && holds !== assertion.not;
   return { text: assertionText(assertion), passed, evidence };
@@ -60,7 +60,7 @@ function test(assertion: Assertion, evidence: CaseEvidence): Finding {
   }
 }
 
-/** The step that is named, as it stands; one that was never reached is `pending`. */
+/** The named step; one that was never reached is `pending`. */
 export function subjectOf({ step }: Assertion, { run, steps }: CaseEvidence): Subject {
   if (step === undefined) return run;
   return steps.get(step) ?? { ...NEVER, name: `the step ${step}` };

@@ -38,7 +38,7 @@ const TREE = `WITH RECURSIVE tree AS (
   SELECT id, ''::text AS path FROM run WHERE id = $1
   UNION ALL SELECT c.id, tree.path || (c.trigger->>'step') || '/' FROM run c JOIN tree ON c.parent_id = tree.id)`;
 
-/** All that assertions may look at, of a run that has ended. */
+/** Reads what assertions may test, of a run that has ended. */
 export async function readEvidence(
   sql: Sql,
   { runId, plan, parked }: { readonly runId: string; readonly plan: Plan; readonly parked: Parked },
@@ -108,7 +108,7 @@ async function readRun(sql: Sql, runId: string): Promise<RunRow> {
   return run;
 }
 
-/** The newest round of each step; of a subflow that ran more than once its newest run. */
+/** The newest round of each step; for a subflow that ran more than once, its newest run. */
 function readSteps(sql: Sql, runId: string): Promise<StepRow[]> {
   return sql.query<StepRow>(
     `${TREE} SELECT DISTINCT ON (t.path || s.id) t.path || s.id AS path, s.status, s.result, s.data, s.event_payload AS event,
@@ -118,7 +118,7 @@ function readSteps(sql: Sql, runId: string): Promise<StepRow[]> {
   );
 }
 
-/** Ending a parked case closed its rows: for who looks at it they are as they stood. */
+/** Ending a parked case closed its rows. Show them as they were before. */
 function statusOf({ path, status }: StepRow, parked: Parked): string {
   if (parked.some(({ step }) => step === path)) return 'waiting';
   return parked.some(({ step }) => step.startsWith(`${path}/`)) ? 'running' : status;
@@ -148,7 +148,7 @@ function finalOutput(plan: Plan, steps: ReadonlyMap<string, Subject>): string | 
   return null;
 }
 
-/** What conditions of the flow see (format.md, rule 8), as it stood at the end. */
+/** The roots that conditions of the flow see (format.md, rule 8), as of the end of the run. */
 function rootsOf(run: RunRow, plan: Plan, steps: ReadonlyMap<string, Subject>): Record<string, Json> {
   const shown: Record<string, Json> = {};
   for (const node of plan.nodes) {

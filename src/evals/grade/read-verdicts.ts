@@ -5,14 +5,14 @@ const Answer = z.strictObject({
   verdicts: z.array(z.strictObject({ n: z.int(), holds: z.boolean(), evidence: z.string().trim().min(1).max(4_000) })),
 });
 
-/** A judge's answer that is none: the case is an error, and no statement of it passes. */
+/** The judge's answer is invalid: the case is an error, and none of its statements passes. */
 export class BadVerdict extends Error {
   override readonly name = 'BadVerdict';
 }
 
 /**
- * The verdicts of an answer, one for each of `count` statements, in their order. One fence around the JSON is taken
- * off; anything else that is not exactly what was asked throws BadVerdict.
+ * Parses the verdicts of an answer: one for each of `count` statements, in their order. Removes one fence around the
+ * JSON. Throws BadVerdict for anything else that differs from the requested form.
  */
 export function readVerdicts(text: string, count: number): Finding[] {
   const answer = Answer.safeParse(parse(withoutFence(text)));

@@ -7,11 +7,11 @@ import type { CaseEvidence, Finding, Subject } from './evidence.js';
 export type TestedType = Exclude<AssertionType, 'judge'>;
 type Test = (assertion: Assertion, subject: Subject, evidence: CaseEvidence) => Finding;
 
-/** A pattern times a text of more than this would hold the process up. */
+/** Limit of pattern length times text length: more would block the process. */
 const MAX_MATCHING = 50_000_000;
 const SHOWN = 160;
 
-/** What each type of assertion but the judge's looks at. */
+/** The tests of all assertion types except the judge's. */
 export const TESTS = {
   contains: onText((text, value) => text.includes(value)),
   icontains: onText((text, value) => text.toLowerCase().includes(value.toLowerCase())),
@@ -21,11 +21,11 @@ export const TESTS = {
   'is-json': onText(isJson),
   cel: testCel,
   cost: ({ bound }, { name, costUsd }) => {
-    if (costUsd === null) return unknown(`${name} used a model whose price is not known`);
+    if (costUsd === null) return undetermined(`${name} used a model whose price is not known`);
     return { holds: costUsd <= (bound ?? 0), evidence: `${name} cost $${costUsd}` };
   },
   latency: ({ bound }, { name, latencyMs }) => {
-    if (latencyMs === null) return unknown(`${name} never began`);
+    if (latencyMs === null) return undetermined(`${name} never began`);
     return { holds: latencyMs <= (bound ?? 0), evidence: `${name} took ${latencyMs / 1_000} s` };
   },
   'tool-called': testTool,
@@ -35,7 +35,7 @@ export const TESTS = {
 
 function onText(holds: (text: string, value: string) => boolean): Test {
   return ({ value }, { name, text }) => {
-    if (text === null) return unknown(`${name} has no result`);
+    if (text === null) return undetermined(`${name} has no result`);
     return { holds: holds(text, value), evidence: `${name} says: ${shown(text)}` };
   };
 }
@@ -43,7 +43,7 @@ function onText(holds: (text: string, value: string) => boolean): Test {
 function testRegex(assertion: Assertion, subject: Subject, evidence: CaseEvidence): Finding {
   const pattern = compilePattern(assertion.value);
   if (pattern.size * (subject.text ?? '').length > MAX_MATCHING)
-    return unknown(`the pattern is too big for a text of ${subject.text?.length} characters`);
+    return undetermined(`the pattern is too big for a text of ${subject.text?.length} characters`);
   return onText((text) => pattern.test(text))(assertion, subject, evidence);
 }
 
@@ -59,12 +59,12 @@ function isJson(text: string): boolean {
 function testCel({ value, step }: Assertion, subject: Subject, { roots }: CaseEvidence): Finding {
   const scope = step === undefined ? roots : { ...roots, ...fieldsOf(subject) };
   const answer = evaluateCel(value, scope);
-  if (!answer.ok) return unknown(answer.message);
-  if (typeof answer.value !== 'boolean') return unknown(`it is ${shown(toJson(answer.value))}, not true or false`);
+  if (!answer.ok) return undetermined(answer.message);
+  if (typeof answer.value !== 'boolean') return undetermined(`it is ${shown(toJson(answer.value))}, not true or false`);
   return { holds: answer.value, evidence: `it is ${answer.value} of ${shown(toJson(fieldsOf(subject)))}` };
 }
 
-/** What `cel` sees by name inside `step(id):`. A part that is not there is missing, so that `has()` may ask. */
+/** The fields that `cel` sees inside `step(id):`. A missing part is left out, so that `has()` works. */
 function fieldsOf({ text, data, event, decision, status, costUsd, latencyMs }: Subject): Record<string, Json> {
   const given: Record<string, Json | undefined> = {
     status,
@@ -90,7 +90,7 @@ function testParked({ value }: Assertion, _subject: Subject, { parked, run }: Ca
   return { holds: where.includes(value), evidence };
 }
 
-function unknown(evidence: string): Finding {
+function undetermined(evidence: string): Finding {
   return { holds: null, evidence };
 }
 

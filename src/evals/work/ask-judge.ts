@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deps } from '../../deps.js';
 import {
-  assertHarmless,
+  assertNotPoison,
   type FailedModel,
   IN_PLACE_TRIES,
   judgeFailures,
@@ -21,17 +21,24 @@ import type { Statement } from '../grade/grade-case.js';
 import { judgePrompt, VERDICTS } from '../grade/judge-prompt.js';
 import { BadVerdict, readVerdicts } from '../grade/read-verdicts.js';
 import type { AttemptRow } from './attempt-row.js';
-import { beginJudge, endJudge, JudgeFailed, leaveJudge, putOffJudge, takeUpJudge } from './judge-books.js';
+import {
+  abandonJudgeCall,
+  endJudgeCall,
+  JudgeFailed,
+  openJudgeCall,
+  postponeJudgeCall,
+  startJudgeCall,
+} from './judge-books.js';
 import { type OpenCall, PutOff } from './judge-call.js';
 
-/** A timer that fires a moment early is early enough. */
+/** Tolerance for a timer that fires a moment early. */
 const EARLY_MS = 250;
-/** When a call under suspicion asks for its turn again. */
+/** How often a suspect call asks for its turn. */
 const TURN_LOOK_MS = 2_000;
 const OUTPUT_TOKENS = 600;
 const OUTPUT_TOKENS_EACH = 300;
 const CHARACTERS_A_TOKEN = 3;
-/** On the scripted provider the judge speaks from here, as an agent does from its own. */
+/** The script of the judge on the scripted provider. */
 const SCRIPT = 'agents/judge/script.yaml';
 
 interface Case {
@@ -42,8 +49,8 @@ interface Case {
 }
 
 /**
- * What the judge finds of a case's statements, by their places: one call for all that one model judges. Throws
- * JudgeFailed or BadVerdict when it says nothing that counts, and PutOff when it is to be asked later. What it answered once is not asked again.
+ * The judge's findings on a case's statements, by index: one call for all statements of one model. Throws JudgeFailed
+ * or BadVerdict when the answer does not count, and PutOff when the call must wait. A recorded answer is used again.
  */
 export async function askJudge(
   deps: Deps,
@@ -74,11 +81,11 @@ interface Question {
 }
 
 async function askOne(deps: Deps, at: Case, question: Question): Promise<string> {
-  const open = await takeUpJudge(deps, at.attempt, question.number);
+  const open = await openJudgeCall(deps, at.attempt, question.number);
   if (typeof open === 'string') return open;
-  assertHarmless(open.deaths, { call: 'one call of the judge', cure: 'run the eval again' });
+  assertNotPoison(open.deaths, { call: 'one call of the judge', cure: 'run the eval again' });
   const leftMs = (open.notBefore ?? 0) - deps.clock.now();
-  if (leftMs > EARLY_MS) throw new PutOff(leftMs, 'its model fails in passing');
+  if (leftMs > EARLY_MS) throw new PutOff(leftMs, 'its model fails with transient errors');
   const { evalRunId, k } = at.attempt;
   const wait = () => Promise.reject(new PutOff(TURN_LOOK_MS, 'calls that may end their worker are made one at a time'));
   const suspect = { deaths: open.deaths, key: `${evalRunId}/${k}`, againInMs: TURN_LOOK_MS, wait };
@@ -102,7 +109,7 @@ async function askModels(deps: Deps, at: Case, question: Open): Promise<string> 
   return waitOrFail(deps, at, { failed, open: question.open });
 }
 
-/** No model answered: what may pass is waited out, as long as a call of a run waits for it. */
+/** No model answered: waits out transient failures, as long as a call of a run would. */
 async function waitOrFail(
   deps: Deps,
   { attempt }: Case,
@@ -112,7 +119,7 @@ async function waitOrFail(
   const end = judgeFailures(failed, { waited: open.waited, nowMs, boundMs: deps.models.waitMs });
   if (end.kind !== 'later') throw new JudgeFailed(end.error);
   const { waitMs, waited, error } = end;
-  await putOffJudge(deps, attempt, { number: open.number, deaths: NO_DEATHS, waited, notBefore: nowMs + waitMs });
+  await postponeJudgeCall(deps, attempt, { number: open.number, deaths: NO_DEATHS, waited, notBefore: nowMs + waitMs });
   throw new PutOff(waitMs, error);
 }
 
@@ -130,7 +137,7 @@ async function askModel(deps: Deps, at: Case, asked: Asked): Promise<string | Mo
   const needNano = BigInt(Math.ceil(inputTokens * price.input + request.maxOutputTokens * price.output));
   for (let tries = 1; ; tries += 1) {
     signal.throwIfAborted();
-    const begun = await beginJudge(deps, attempt, { ...open, model, needNano });
+    const begun = await startJudgeCall(deps, attempt, { ...open, model, needNano });
     if ('said' in begun) return begun.said;
     const { start } = begun;
     failpoint('judge-asked');
@@ -138,15 +145,15 @@ async function askModel(deps: Deps, at: Case, asked: Asked): Promise<string | Mo
       const n = open.waited.waits * IN_PLACE_TRIES + tries;
       const reply = await call(deps, at, { ...request, model, number, tries: n });
       failpoint('judge-answered');
-      await endJudge(deps, attempt, { start, model, used: reply, number, said: reply.text });
+      await endJudgeCall(deps, attempt, { start, model, used: reply, number, said: reply.text });
       return reply.text;
     } catch (error) {
       if (signal.aborted) {
-        await leaveJudge(deps, attempt, { ...open, start }).catch(() => undefined);
+        await abandonJudgeCall(deps, attempt, { ...open, start }).catch(() => undefined);
         throw signal.reason;
       }
       if (!(error instanceof ModelError)) throw error;
-      await endJudge(deps, attempt, { start, model, used: error.cut, open: { ...open, deaths: NO_DEATHS } });
+      await endJudgeCall(deps, attempt, { start, model, used: error.cut, open: { ...open, deaths: NO_DEATHS } });
       const waitMs = waitInPlace(error, tries);
       if (waitMs === null || (error.circuit && asked.hasNext)) return error;
       await sleep(waitMs, undefined, { signal });
@@ -192,7 +199,7 @@ async function call(
   });
 }
 
-/** The sentence of a judge that failed; null for what is no failure of its own. */
+/** The sentence for a judge's failure; null for other errors. */
 export function judgeFault(error: unknown): string | null {
   const isOwn = error instanceof JudgeFailed || error instanceof BadVerdict || error instanceof Poison;
   if (isOwn) return `the judge failed: ${error.message}`;

@@ -2,7 +2,7 @@ import type { Sql } from '../../db/contract.js';
 import type { Json } from '../../shared/json.js';
 import type { EvalPlan } from '../../workspace/index.js';
 
-/** An attempt with its eval run, as the verbs of the workflow need them. */
+/** An attempt with its eval run, as the activities need them. */
 export interface AttemptRow {
   readonly evalRunId: string;
   readonly k: number;
@@ -15,7 +15,7 @@ export interface AttemptRow {
   readonly startedBy: Json;
   readonly spec: EvalPlan;
   readonly budgetNano: bigint | null;
-  /** The eval run has ended. */
+  /** True if the eval run has ended. */
   readonly over: boolean;
   readonly caseNo: number;
   readonly repeat: number;
@@ -40,7 +40,7 @@ export async function readAttempt(
   return row ?? null;
 }
 
-/** Ends an attempt of which nobody can say whether it passed. One that has ended stays as it is. */
+/** Ends an attempt with an error. One that has ended is left unchanged. */
 export async function failAttempt(
   sql: Sql,
   { evalRunId, k }: Pick<AttemptRow, 'evalRunId' | 'k'>,

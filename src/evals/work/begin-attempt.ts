@@ -10,12 +10,12 @@ import { type EvalCase, type Plan, validate } from '../../workspace/index.js';
 import { loadPlan } from '../../workspaces/index.js';
 import { type AttemptRow, failAttempt, readAttempt } from './attempt-row.js';
 
-/** How long a case may take that says nothing about it: an eval always ends. */
+/** Default time limit of a case, so that each eval ends. */
 const DEFAULT_TIMEOUT_MS = 3_600_000;
 
 /**
- * Makes the run of an attempt, once: whoever asks again gets the same. The eval's workflow starts it as its child, so
- * nothing is told to Temporal here. What keeps it from beginning is the attempt's error.
+ * Creates the run of an attempt once; later calls return the same run. The eval's workflow starts it as its child, so
+ * no outbox row is needed. A refusal becomes the attempt's error.
  */
 export async function beginAttempt(deps: Deps, evalRunId: string, k: number): Promise<Begun> {
   return deps.db.transaction(async (sql) => {

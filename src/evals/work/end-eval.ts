@@ -1,15 +1,15 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
-import { endRuns, post, tellRuns } from '../../engine/index.js';
-import { tellFailed } from '../tell-failed.js';
-import { settleLost } from './judge-books.js';
+import { announceRuns, endRuns, enqueueOutbox } from '../../engine/index.js';
+import { reportFailedEval } from '../report-failed-eval.js';
+import { settleLostJudgeCall } from './judge-books.js';
 
 export interface EvalEnd {
   readonly status: 'stopped' | 'failed';
   readonly error: string;
 }
 
-/** How many attempts the eval run has; it is at work from now on. */
+/** Marks the eval run as running and returns its number of attempts. */
 export async function openEval(deps: Deps, evalRunId: string): Promise<number> {
   const [row] = await deps.db.query<{ count: number }>(
     `WITH e AS (UPDATE eval_run SET status = 'running', started_at = now() WHERE id = $1 AND status = 'queued')
@@ -19,26 +19,26 @@ export async function openEval(deps: Deps, evalRunId: string): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** All attempts have ended. An eval run that was stopped stays so. */
+/** Ends an eval run after all its attempts. A stopped one stays stopped. */
 export async function endEval(deps: Deps, evalRunId: string): Promise<void> {
   await deps.db.transaction(async (sql) => {
     const ended = await sql.query(
       `UPDATE eval_run SET status = 'completed', finished_at = now() WHERE id = $1 AND finished_at IS NULL RETURNING 1`,
       [evalRunId],
     );
-    if (ended.length > 0) await tellFailed(sql, evalRunId);
+    if (ended.length > 0) await reportFailedEval(sql, evalRunId);
   });
 }
 
 /** Closes an eval run that was cut short, with the runs of its cases. */
 export async function closeEval(deps: Deps, evalRunId: string, error: string): Promise<void> {
   const ended = await deps.db.transaction((sql) => cutEval(sql, evalRunId, { status: 'failed', error }));
-  void tellRuns(deps, ended ?? []);
+  void announceRuns(deps, ended ?? []);
 }
 
 /**
- * Ends an eval run before its time, by compare-and-set: no attempt of it begins any more, those at work are ended with
- * their runs, and Temporal is told by the outbox. Answers whom to tell of it; null when it had ended.
+ * Ends an eval run early, by compare-and-set: ends active attempts and their runs, and cancels the workflow through the
+ * outbox. Returns the runs to announce; null when the eval run had ended.
  */
 export async function cutEval(sql: Sql, evalRunId: string, { status, error }: EvalEnd): Promise<string[] | null> {
   const [row] = await sql.query(
@@ -56,7 +56,7 @@ export async function cutEval(sql: Sql, evalRunId: string, { status, error }: Ev
     'SELECT k FROM eval_attempt WHERE eval_run_id = $1 AND judge_held IS NOT NULL ORDER BY k',
     [evalRunId],
   );
-  for (const { k } of asked) await settleLost(sql, { evalRunId, k });
+  for (const { k } of asked) await settleLostJudgeCall(sql, { evalRunId, k });
   const ended = ids.length === 0 ? [] : await endRuns(sql, ids, { error, stopped: status === 'stopped' });
   await sql.query(
     `UPDATE eval_attempt a SET state = 'error', passed = false, score = 0, error = $2, finished_at = now(),
@@ -64,7 +64,7 @@ export async function cutEval(sql: Sql, evalRunId: string, { status, error }: Ev
       WHERE eval_run_id = $1 AND state IN ('pending', 'running')`,
     [evalRunId, error],
   );
-  await post(sql, evalRunId, 'cancel');
-  await tellFailed(sql, evalRunId);
+  await enqueueOutbox(sql, evalRunId, 'cancel');
+  await reportFailedEval(sql, evalRunId);
   return [evalRunId, ...ended];
 }

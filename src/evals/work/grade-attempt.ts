@@ -8,7 +8,9 @@ import { readEvidence } from '../grade/read-evidence.js';
 import { askJudge, judgeFault } from './ask-judge.js';
 import { type AttemptRow, failAttempt, readAttempt } from './attempt-row.js';
 
-/** Grades an attempt whose run has ended, once; `open` while it has not. Nothing but a full set of findings is a pass. */
+/**
+ * Grades an attempt whose run has ended, once; returns `open` while it has not. Only a full set of findings is a pass.
+ */
 export async function gradeAttempt(
   deps: Deps,
   { evalRunId, k }: { readonly evalRunId: string; readonly k: number },
@@ -40,7 +42,7 @@ async function grade(deps: Deps, attempt: AttemptRow, signal: AbortSignal): Prom
   const judged = await judge(deps, { attempt, evidence, signal, plan }, asked);
   const graded = gradeCase(evidence, asked.assertions, judged.findings);
   if (judged.fault !== null) {
-    await keepAssertions(deps.db, attempt, graded);
+    await storeAssertions(deps.db, attempt, graded);
     return failAttempt(deps.db, attempt, judged.fault);
   }
   await finish(deps.db, attempt, graded);
@@ -63,7 +65,7 @@ async function judge(
   }
 }
 
-async function keepAssertions(
+async function storeAssertions(
   sql: Sql,
   { evalRunId, k }: AttemptRow,
   graded: readonly GradedAssertion[],

@@ -9,10 +9,10 @@ import { storableJson } from '../../shared/storable-json.js';
 import type { AttemptRow } from './attempt-row.js';
 import { callIn, type OpenCall, storedCall, waitsIn } from './judge-call.js';
 
-/** Holds and usage of a judge's call stand under the eval run, those of an attempt in a lane of its own. */
+/** Reservations and usage of judge calls are booked on the eval run, each attempt's in a lane of its own. */
 const laneOf = (k: number): string => `judge/${k}`;
 
-/** Why the judge could not be asked. */
+/** Why the judge could not answer. */
 export class JudgeFailed extends Error {
   override readonly name = 'JudgeFailed';
 }
@@ -25,7 +25,7 @@ interface Cap {
 
 interface JudgeCall extends OpenCall {
   readonly model: ResolvedModel;
-  /** What it may cost at most. */
+  /** Its maximum cost. */
   readonly needNano: bigint;
 }
 
@@ -36,19 +36,19 @@ interface Started {
   readonly start: string;
 }
 
-/** A call that has no end may have been paid for: it counts at what it had set aside. Call it in a transaction. */
-export async function settleLost(sql: Sql, at: Place): Promise<void> {
-  await settleCut(sql, at, await lockJudge(sql, at));
+/** A call without an end may have been paid for: it is booked at its reservation. Call this in a transaction. */
+export async function settleLostJudgeCall(sql: Sql, at: Place): Promise<void> {
+  await settleInterrupted(sql, at, await lockJudge(sql, at));
 }
 
-async function settleCut(sql: Sql, at: Place, { held, call }: Pick<JudgeRow, 'held' | 'call'>): Promise<void> {
+async function settleInterrupted(sql: Sql, at: Place, { held, call }: Pick<JudgeRow, 'held' | 'call'>): Promise<void> {
   if (held === null) return;
   const model = isRecord(call) && typeof call.model === 'string' ? call.model : null;
-  await settle(sql, at, { cost: held, model, source: 'reserve' });
+  await settleReservation(sql, at, { cost: held, model, source: 'reserve' });
 }
 
-/** What call `number` was answered before; else how it stands. One that was cut is settled, and its deaths are counted. */
-export async function takeUpJudge(deps: Deps, attempt: AttemptRow, number: number): Promise<string | OpenCall> {
+/** The recorded answer of call `number`, else its state. An interrupted call is settled, and its death counted. */
+export async function openJudgeCall(deps: Deps, attempt: AttemptRow, number: number): Promise<string | OpenCall> {
   return deps.db.transaction(async (sql) => {
     const { held, said, call } = await lockJudge(sql, attempt);
     const before = said[String(number)];
@@ -56,18 +56,18 @@ export async function takeUpJudge(deps: Deps, attempt: AttemptRow, number: numbe
     const stored = callIn(call, number);
     const state = held === null ? 'ended' : 'started';
     const deaths = await countDeaths({ db: sql, workerId: deps.workerId }, { state, result: stored });
-    await settleCut(sql, attempt, { held, call });
+    await settleInterrupted(sql, attempt, { held, call });
     const open = { number, deaths, ...waitsIn(stored) };
-    await keepCall(sql, attempt, open);
+    await storeCall(sql, attempt, open);
     return open;
   });
 }
 
 /**
- * What the call was answered before; else sets aside what it may cost, in every budget that holds it, and answers the
- * id of its start.
+ * The recorded answer of the call; else reserves its maximum cost in every budget that applies, and returns the id of
+ * its start.
  */
-export async function beginJudge(
+export async function startJudgeCall(
   deps: Deps,
   attempt: AttemptRow,
   call: JudgeCall,
@@ -78,9 +78,9 @@ export async function beginJudge(
     const said = row.said[String(number)];
     if (said !== undefined) return { said };
     if (!row.isOpen) throw new JudgeFailed('the eval run has ended');
-    // An earlier try of this grading, which was given up, may still be at work.
-    await settleCut(sql, attempt, row);
-    await hold(deps, sql, attempt, call);
+    // An earlier, abandoned try of this grading may still be running.
+    await settleInterrupted(sql, attempt, row);
+    await reserve(deps, sql, attempt, call);
     const start = newId();
     const mark = { ...startMark(deps.workerId, deaths), start, model: modelName(model) };
     await sql.query(
@@ -107,7 +107,7 @@ async function lockJudge(sql: Sql, { evalRunId, k }: Place): Promise<JudgeRow> {
   return row ?? { isOpen: false, held: null, said: {}, call: null };
 }
 
-async function keepCall(sql: Sql, { evalRunId, k }: Place, call: OpenCall): Promise<void> {
+async function storeCall(sql: Sql, { evalRunId, k }: Place, call: OpenCall): Promise<void> {
   await sql.query('UPDATE eval_attempt SET judge_call = $3::jsonb WHERE eval_run_id = $1 AND k = $2', [
     evalRunId,
     k,
@@ -115,27 +115,27 @@ async function keepCall(sql: Sql, { evalRunId, k }: Place, call: OpenCall): Prom
   ]);
 }
 
-/** The call is made again, but not before its time. */
-export async function putOffJudge(deps: Deps, attempt: AttemptRow, call: OpenCall): Promise<void> {
-  await keepCall(deps.db, attempt, call);
+/** Schedules the call's next try at a later time. */
+export async function postponeJudgeCall(deps: Deps, attempt: AttemptRow, call: OpenCall): Promise<void> {
+  await storeCall(deps.db, attempt, call);
 }
 
-/** This worker lives and gives the call up, as it is told to end: that is not a death of the call. */
-export async function leaveJudge(deps: Deps, attempt: AttemptRow, left: OpenCall & Started): Promise<void> {
+/** A worker that shuts down abandons the call: this is not counted as a death. */
+export async function abandonJudgeCall(deps: Deps, attempt: AttemptRow, left: OpenCall & Started): Promise<void> {
   await deps.db.transaction(async (sql) => {
     const row = await lockJudge(sql, attempt);
-    if (!isOut(row, left)) return;
-    await settleCut(sql, attempt, row);
-    await keepCall(sql, attempt, left);
+    if (!isPending(row, left)) return;
+    await settleInterrupted(sql, attempt, row);
+    await storeCall(sql, attempt, left);
   });
 }
 
-/** False when the call was booked by what cut the eval run, or by a later try of the grading. */
-function isOut({ held, call }: JudgeRow, { start }: Started): boolean {
+/** False when the call was booked already, by the end of the eval run or by a later try of the grading. */
+function isPending({ held, call }: JudgeRow, { start }: Started): boolean {
   return held !== null && isRecord(call) && call.start === start;
 }
 
-async function hold(deps: Deps, sql: Sql, attempt: AttemptRow, { model, needNano }: JudgeCall): Promise<void> {
+async function reserve(deps: Deps, sql: Sql, attempt: AttemptRow, { model, needNano }: JudgeCall): Promise<void> {
   await assertMonths(sql, attempt.workspaceId, deps.clock.now());
   for (const { key, of, cap } of await capsOf(deps, sql, attempt)) {
     if (model.price === null) {
@@ -157,7 +157,7 @@ async function hold(deps: Deps, sql: Sql, attempt: AttemptRow, { model, needNano
   }
 }
 
-/** In the order of their keys, as everybody locks them. */
+/** Ordered by key, the order in which budgets are locked everywhere. */
 async function capsOf(deps: Deps, sql: Sql, { evalRunId, budgetNano, workspaceId }: AttemptRow): Promise<Cap[]> {
   const months = await readMonthBudgets(sql, workspaceId, deps.clock.now());
   const all = [{ key: evalKeyOf(evalRunId), of: 'the eval', cap: budgetNano }, ...months];
@@ -166,8 +166,8 @@ async function capsOf(deps: Deps, sql: Sql, { evalRunId, budgetNano, workspaceId
     .sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-/** Books what a call used, in one transaction with what it answered; or with how it stands when it gave no answer. */
-export async function endJudge(
+/** Books a call's usage in one transaction with its answer, or with its state when it gave none. */
+export async function endJudgeCall(
   deps: Deps,
   attempt: AttemptRow,
   end: Started & { readonly model: ResolvedModel; readonly used: CutUsage | null } & (
@@ -177,14 +177,14 @@ export async function endJudge(
 ): Promise<void> {
   const { model, used } = end;
   await deps.db.transaction(async (sql) => {
-    if (!isOut(await lockJudge(sql, attempt), end)) return;
-    await settle(sql, attempt, {
+    if (!isPending(await lockJudge(sql, attempt), end)) return;
+    await settleReservation(sql, attempt, {
       cost: used?.costNano ?? 0n,
       model: modelName(model),
       source: used?.costSource ?? 'none',
       used,
     });
-    if ('open' in end) return keepCall(sql, attempt, end.open);
+    if ('open' in end) return storeCall(sql, attempt, end.open);
     await sql.query(
       'UPDATE eval_attempt SET judge_said = judge_said || $3::jsonb, judge_call = NULL WHERE eval_run_id = $1 AND k = $2',
       [attempt.evalRunId, attempt.k, storableJson({ [end.number]: end.said })],
@@ -196,11 +196,15 @@ interface Settled {
   readonly cost: bigint;
   readonly model: string | null;
   readonly source: string;
-  /** Left out for a call of which nobody knows what it used; null for one that cost nothing. */
+  /** Left out when the usage is unknown; null when it cost nothing. */
   readonly used?: CutUsage | null;
 }
 
-async function settle(sql: Sql, { evalRunId, k }: Place, { cost, model, source, used }: Settled): Promise<void> {
+async function settleReservation(
+  sql: Sql,
+  { evalRunId, k }: Place,
+  { cost, model, source, used }: Settled,
+): Promise<void> {
   const lane = laneOf(k);
   const holds = await sql.query<{ key: string; nano: bigint }>(
     'SELECT key, nano FROM hold WHERE run_id = $1 AND lane = $2 ORDER BY key COLLATE "C"',

@@ -1,21 +1,21 @@
-import { type Deaths, deathsTold, storedWaited, type Waited, waitedTold } from '../../engine/index.js';
+import { type Deaths, deathFields, storedWaited, type Waited, waitFields } from '../../engine/index.js';
 import { isRecord, type Json } from '../../shared/json.js';
 
-/** A call of the judge that has no answer yet, and what became of it so far. */
+/** A call of the judge without an answer yet, and its failures so far. */
 export interface OpenCall {
   readonly number: number;
   readonly deaths: Deaths;
   readonly waited: Waited;
-  /** It is not made before that (epoch ms). */
+  /** It is not made before this time (epoch ms). */
   readonly notBefore?: number | undefined;
 }
 
-/** What the row of an attempt says of such a call. While the call is out, its start and its worker stand there too. */
+/** What the row of an attempt stores of such a call. While the call is running, also its start and its worker. */
 export function storedCall({ number, deaths, waited, notBefore }: OpenCall): object {
-  return { number, ...deathsTold(deaths), ...waitedTold(waited), ...(notBefore === undefined ? {} : { notBefore }) };
+  return { number, ...deathFields(deaths), ...waitFields(waited), ...(notBefore === undefined ? {} : { notBefore }) };
 }
 
-/** The row's text of call `number`; empty for another one, whose deaths and waits say nothing of this one. */
+/** The stored state of call `number`; empty for another call, whose deaths and waits do not apply. */
 export function callIn(stored: Json, number: number): Readonly<Record<string, Json>> {
   return isRecord(stored) && stored.number === number ? stored : {};
 }
@@ -25,7 +25,7 @@ export function waitsIn(stored: Readonly<Record<string, Json>>): Pick<OpenCall, 
   return { waited: storedWaited(stored), notBefore: typeof notBefore === 'number' ? notBefore : undefined };
 }
 
-/** The judge cannot be asked now: the grading goes on after that time, and no worker is held meanwhile. */
+/** The judge cannot be called now. The grading continues after that time, and holds no worker meanwhile. */
 export class PutOff extends Error {
   override readonly name = 'PutOff';
 

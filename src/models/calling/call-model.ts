@@ -24,7 +24,10 @@ export interface Caller {
   readonly totalMs: number;
 }
 
-/** One call of one model: guarded by its provider's circuit, watched for silence, paid for. Throws ModelError only. */
+/**
+ * Makes one call to one model, guarded by its provider's circuit, watched for silence, with its cost. Throws ModelError
+ * only.
+ */
 export async function callModel(caller: Caller, entry: ModelEntry, request: ModelRequest): Promise<ModelReply> {
   const quiet = { ...request, onDelta: quietDelta(caller.log, request) };
   const attempt = () => attemptCall(caller, entry, quiet);
@@ -54,12 +57,12 @@ async function attemptCall(caller: Caller, entry: ModelEntry, request: ModelRequ
   const key = entry.key ?? '';
   try {
     request.signal.throwIfAborted();
-    if (provider.remote) silence.heard();
+    if (provider.remote) silence.noteContent();
     return await provider.call(request, {
       baseUrl: (entry.baseUrl ?? provider.baseUrl ?? '').replace(/\/+$/, ''),
       key,
       signal: watchCall(AbortSignal.any([request.signal, silence.signal]), {
-        ear: silence,
+        silence,
         maxBytes: limits.wire,
         mend: MENDERS[entry.provider],
       }),
@@ -67,20 +70,20 @@ async function attemptCall(caller: Caller, entry: ModelEntry, request: ModelRequ
     });
   } catch (error) {
     const broken = error instanceof BrokenOff ? error : null;
-    const told = toModelError(broken === null ? error : broken.cause, {
+    const modelError = toModelError(broken === null ? error : broken.cause, {
       provider: endpointName(entry),
       key,
       nowMs: caller.clock.now(),
       stopped: request.signal.aborted,
       givenUp: silence.why(),
     });
-    throw broken === null ? told : withCut(told, entry, { request, broken });
+    throw broken === null ? modelError : withCut(modelError, entry, { request, broken });
   } finally {
     silence.end();
   }
 }
 
-/** The provider counts what it sent until it broke off, and all that it read: so do we. */
+/** The provider bills the input and the part of the answer that it sent, so the call is booked the same way. */
 function withCut(
   error: ModelError,
   entry: ModelEntry,
@@ -91,13 +94,13 @@ function withCut(
   return new ModelError(error.kind, error.message, { ...error, cut });
 }
 
-/** A listener that fails must not cost an answer that was paid for. */
+/** A failing listener must not lose an answer that was paid for. */
 function quietDelta(log: Log, { onDelta }: ModelRequest): (text: string) => void {
   return (text) => {
     try {
       onDelta?.(text);
     } catch (error) {
-      log.warn({ err: error }, 'a listener to a model stream failed');
+      log.warn({ err: error }, 'a listener of a model stream failed');
     }
   };
 }

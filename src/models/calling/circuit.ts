@@ -3,14 +3,14 @@ import { type EndpointHealth, ModelError } from '../contract.js';
 
 const FAILURES = 5;
 const WINDOW_MS = 60_000;
-/** How soon a call looks again while another one probes. */
+/** When a call may try again while another one probes. */
 const PROBE_MS = 5_000;
 const LONGEST_ERROR = 200;
 
 interface State {
   /** Times of the latest failures in a row. */
   failures: number[];
-  /** Of the first of them all. */
+  /** Time of the first failure in the row. */
   since: number;
   lastError: string;
   openUntil: number | null;
@@ -19,14 +19,14 @@ interface State {
 
 export interface Circuits {
   /**
-   * Makes the call unless the endpoint is known to be down: five failures in a row within a minute open its circuit
-   * for `openMs`, after which one call probes. Throws ModelError `overloaded` when open, else what the call throws.
+   * Makes the call unless the endpoint is known to be down: five failures in a row within a minute open its circuit for
+   * `openMs`, after which one call probes. Throws ModelError `overloaded` when open, else what the call throws.
    */
   guard<T>(endpoint: string, call: () => Promise<T>): Promise<T>;
   failing(): readonly EndpointHealth[];
 }
 
-/** Only failures that say the endpoint is down count; a refusal is an answer, and a stop says nothing. */
+/** Only failures that show the endpoint to be down count; a refusal is an answer, and a stop proves nothing. */
 export function createCircuits(clock: Clock, openMs: number): Circuits {
   const states = new Map<string, State>();
   return {

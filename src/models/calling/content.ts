@@ -6,8 +6,8 @@ import type { ModelRequest, ToolCall } from '../contract.js';
 import { createThoughtFilter, type Sorted, splitLoneClose } from './thought.js';
 
 /**
- * One part of an answer as the provider built it, with what it wants to see again. A `thought` is reasoning that came
- * within the text: it is kept for people, and not sent back.
+ * One part of an answer as the provider built it, with the metadata that it expects back. A `thought` is reasoning
+ * within the text: it is stored for people, and not sent back.
  */
 export type ReplyPart =
   | {
@@ -26,14 +26,14 @@ export interface ReplyContent {
 
 type Block = Extract<ReplyPart, { text: string }>;
 
-/** Puts an answer together from the parts of its stream. `onDelta` hears each piece of text that is not reasoning. */
+/** Assembles an answer from the parts of its stream. `onDelta` gets each piece of text that is not reasoning. */
 export function createContent(onDelta: ModelRequest['onDelta']) {
   const calls: ToolCall[] = [];
   const parts: ReplyPart[] = [];
   const open = new Map<string, Block>();
   const thoughts = createThoughtFilter();
   const thought: Block = { type: 'thought', text: '', metadata: undefined };
-  const begin = (type: Block['type'], id: string): Block => {
+  const openBlock = (type: Block['type'], id: string): Block => {
     const block: Block = { type, text: '', metadata: undefined };
     parts.push(block);
     open.set(`${type} ${id}`, block);
@@ -44,7 +44,7 @@ export function createContent(onDelta: ModelRequest['onDelta']) {
     block.text += sorted.text;
     if (sorted.text !== '') onDelta?.(sorted.text);
   };
-  const take = (part: LanguageModelV3StreamPart): void => {
+  const add = (part: LanguageModelV3StreamPart): void => {
     if (part.type === 'tool-call') {
       calls.push(toCall(part));
       parts.push({ type: 'call', id: part.toolCallId, metadata: part.providerMetadata });
@@ -52,8 +52,8 @@ export function createContent(onDelta: ModelRequest['onDelta']) {
     }
     const [type, stage] = part.type.split('-');
     if ((type !== 'text' && type !== 'reasoning') || !('id' in part)) return;
-    const block = (stage === 'start' ? undefined : open.get(`${type} ${part.id}`)) ?? begin(type, part.id);
-    // The newest word on it stands: signatures come at the end of a block.
+    const block = (stage === 'start' ? undefined : open.get(`${type} ${part.id}`)) ?? openBlock(type, part.id);
+    // Later metadata replaces earlier: signatures come at the end of a block.
     if ('providerMetadata' in part) block.metadata = part.providerMetadata ?? block.metadata;
     if (!('delta' in part)) return;
     if (type === 'text') addText(block, thoughts.push(part.delta));
@@ -72,10 +72,10 @@ export function createContent(onDelta: ModelRequest['onDelta']) {
     const all = thought.text === '' ? parts : [thought, ...parts];
     return { text: texts.map((block) => block.text).join(''), calls, parts: all };
   };
-  return { take, end };
+  return { add, end };
 }
 
-/** Arguments of this length are looked at before they are parsed, in characters. */
+/** Arguments of at least this many characters are checked before they are parsed. */
 const LARGE = 65_536;
 
 function toCall({ toolCallId, toolName, input }: Extract<LanguageModelV3StreamPart, { type: 'tool-call' }>): ToolCall {
@@ -85,7 +85,7 @@ function toCall({ toolCallId, toolName, input }: Extract<LanguageModelV3StreamPa
     const args: unknown = input.trim() === '' ? {} : isSafe && parseJson(input);
     if (isRecord(args)) return { ...named, args: args as JsonObject };
   } catch {
-    // Told to the model as what it is.
+    // Invalid JSON stays in `raw`: the model gets an error for this call.
   }
   return { ...named, args: null, raw: input };
 }

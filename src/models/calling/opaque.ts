@@ -9,8 +9,8 @@ type Said = Extract<ChatMessage, { role: 'assistant' }>;
 
 /**
  * What must go back to the provider with a turn besides its text and calls: reasoning and its signatures, in their
- * order among the parts. Text and calls are kept as lengths and ids only, so nothing is stored twice.
- * Undefined when the turn is plain. Reasoning that came within the text is kept to be shown, and not sent back.
+ * order among the parts. Text and calls are stored as lengths and ids, to avoid duplicates. Undefined when the turn has
+ * neither. Reasoning that came within the text is stored for display, and not sent back.
  */
 export function toOpaque(model: ResolvedModel, parts: readonly ReplyPart[]): JsonObject | undefined {
   const kept = parts.map((part) => keepPart(part));
@@ -35,8 +35,8 @@ function keepPart(part: ReplyPart): KeptPart {
 }
 
 /**
- * A turn as providers get it. What was kept joins again only for the same model, and only while the text is the one
- * it was kept with: a signature over anything else would be refused.
+ * A turn as providers get it. Stored reasoning is restored only for the same model, and only with unchanged text: a
+ * signature over other text would be refused.
  */
 export function fromOpaque(model: ResolvedModel, said: Said): Part[] {
   const kept = keptParts(model, said);
@@ -70,12 +70,13 @@ function textPart(text: string): Extract<Part, { type: 'text' }>[] {
   return text === '' ? [] : [{ type: 'text', text }];
 }
 
-// Arguments that were no JSON object go back as {}: providers refuse anything else, and the tool's result tells why.
+// Arguments that are not a JSON object go back as {}: providers refuse anything else, and the tool's result has the
+// reason.
 function callPart(call: ToolCall): Extract<Part, { type: 'tool-call' }> {
   return { type: 'tool-call', toolCallId: call.id, toolName: call.name, input: markIntegers(call.args ?? {}) };
 }
 
-/** Through JSON, so that what is stored is what comes back: no undefined, no shared references. */
+/** Through JSON, so that the stored value equals the one in memory: no undefined, no shared references. */
 function asJson(value: object): JsonObject {
   return parseJson(toJson(value)) as JsonObject;
 }

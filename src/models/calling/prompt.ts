@@ -3,7 +3,10 @@ import { markIntegers } from '../../shared/exact-json.js';
 import type { ChatMessage, ModelRequest, ResolvedModel, ToolSpec } from '../contract.js';
 import { fromOpaque } from './opaque.js';
 
-/** The request in the SDK's words. With `cacheMark`, the system prompt and the last message end a cached prefix. */
+/**
+ * Converts the request to the SDK's prompt. With `cacheMark`, the system prompt and the last message end a cached
+ * prefix.
+ */
 export function toPrompt(
   request: ModelRequest,
   cacheMark: SharedV3ProviderOptions | undefined,
@@ -33,7 +36,7 @@ function toMessage(model: ResolvedModel, message: ChatMessage): LanguageModelV3M
   return [{ role: 'tool', content }];
 }
 
-/** Tools are only told of: the engine runs them. */
+/** The tools' definitions only: the engine executes them. */
 export function toTools(specs: readonly ToolSpec[]): LanguageModelV3FunctionTool[] {
   return specs.map(({ name, description, parameters }) => ({
     type: 'function',

@@ -1,32 +1,32 @@
 import type { ModelErrorKind } from '../contract.js';
 
-/** Why a call was given up. */
+/** Why a call was abandoned. */
 export interface GivenUp {
-  /** A predicate of the provider. */
+  /** A predicate whose subject is the provider. */
   readonly brief: string;
   readonly kind: ModelErrorKind;
 }
 
 export interface Silence {
-  /** Aborts when nothing of an answer was heard for as long as was given, or the call took its whole time. */
+  /** Aborts after `idleMs` without a part of an answer, or after `totalMs`. */
   readonly signal: AbortSignal;
-  /** Null while all is well. */
+  /** Null while the call is alive. */
   readonly why: () => GivenUp | null;
-  /** A part of the answer was heard: the wait begins anew. */
-  readonly heard: () => void;
-  /** A sign of life without content, which lengthens no wait: a server can send those for ever. */
-  readonly alive: () => void;
+  /** Reports a part of the answer: the wait starts again. */
+  readonly noteContent: () => void;
+  /** Reports a sign of life without content. It extends no wait, since a server can send those for ever. */
+  readonly noteAlive: () => void;
   end(): void;
 }
 
 export interface Patience {
-  /** Between two events of an answer. */
+  /** Maximum time between two events of an answer. */
   readonly idleMs: number;
-  /** For the whole call. */
+  /** Maximum time for the whole call. */
   readonly totalMs: number;
 }
 
-/** Watches a call for silence, and for its whole time. Both begin with the first that is heard. */
+/** Watches a call for silence, and for its total time. Both timers start with the first event. */
 export function createSilence({ idleMs, totalMs }: Patience): Silence {
   const controller = new AbortController();
   let idle: NodeJS.Timeout | undefined;
@@ -41,7 +41,7 @@ export function createSilence({ idleMs, totalMs }: Patience): Silence {
   return {
     signal: controller.signal,
     why: () => why,
-    heard: () => {
+    noteContent: () => {
       isAlive = false;
       clearTimeout(idle);
       if (ended) return;
@@ -56,7 +56,7 @@ export function createSilence({ idleMs, totalMs }: Patience): Silence {
         giveUp({ kind: 'refused', brief: `did not finish its answer within ${totalMs / 1_000} s` });
       }, totalMs);
     },
-    alive: () => {
+    noteAlive: () => {
       isAlive = true;
     },
     end: () => {

@@ -7,7 +7,7 @@ import type {
 import { isRecord } from '../../shared/json.js';
 import { ModelError, type ModelReply, type ModelRequest, type ToolCall } from '../contract.js';
 import { BrokenOff } from '../failing/broken-off.js';
-import type { Connection, ProviderReply, ToldUsage } from '../providers/provider.js';
+import type { Connection, ProviderReply, ReportedUsage } from '../providers/provider.js';
 import { tooLarge } from '../wire/limits.js';
 import { createContent, type ReplyContent } from './content.js';
 import { toOpaque } from './opaque.js';
@@ -21,13 +21,13 @@ const CUT_BRIEF = { brief: 'cut its answer' };
 export interface SdkModel {
   readonly model: LanguageModelV3;
   readonly options?: SharedV3ProviderOptions;
-  /** Marks a message as the end of a cached prefix, where a provider wants to be told. */
+  /** Marks a message as the end of a cached prefix, for providers that need marks. */
   readonly cacheMark?: SharedV3ProviderOptions;
 }
 
 /**
- * One streamed call through a provider of the AI SDK, by its own interface: the SDK's `streamText` around it cost more
- * time than all the rest of a step. Throws what the provider throws: `toModelError` makes sense of it.
+ * Makes one streamed call through the AI SDK's provider interface: the SDK's `streamText` cost more time than the rest
+ * of a step. Throws what the provider throws; `toModelError` classifies it.
  */
 export async function streamReply(
   request: ModelRequest,
@@ -43,8 +43,8 @@ export async function streamReply(
     calls,
     finish: finishOf(finish, calls),
     thought: content.parts.map((part) => (part.type === 'thought' ? part.text : '')).join(''),
-    usage: toldUsage(finish),
-    costUsd: toldCost(finish.usage.raw),
+    usage: reportedUsage(finish),
+    costUsd: reportedCost(finish.usage.raw),
     ...(opaque === undefined ? {} : { opaque }),
   };
 }
@@ -67,44 +67,44 @@ async function collect(
   { onDelta, maxContentBytes }: { readonly onDelta: ModelRequest['onDelta']; readonly maxContentBytes: number },
 ): Promise<{ content: ReplyContent; finish: Finish }> {
   const content = createContent(onDelta);
-  const heard: Heard = { said: '', bytes: 0, maxBytes: maxContentBytes, finish: undefined };
+  const partial: PartialReply = { said: '', bytes: 0, maxBytes: maxContentBytes, finish: undefined };
   try {
-    const finish = await hear(stream, heard, content.take);
+    const finish = await readParts(stream, partial, content.add);
     return { content: content.end(), finish };
   } catch (error) {
-    if (heard.said === '') throw error;
-    throw new BrokenOff(error, heard.said, heard.finish ? toldUsage(heard.finish) : NOTHING_TOLD);
+    if (partial.said === '') throw error;
+    throw new BrokenOff(error, partial.said, partial.finish ? reportedUsage(partial.finish) : NO_USAGE);
   }
 }
 
-interface Heard {
+interface PartialReply {
   said: string;
   bytes: number;
   readonly maxBytes: number;
   finish: Finish | undefined;
 }
 
-const NOTHING_TOLD: ToldUsage = { input: undefined, output: undefined, cached: undefined, cacheWrite: undefined };
+const NO_USAGE: ReportedUsage = { input: undefined, output: undefined, cached: undefined, cacheWrite: undefined };
 
-async function hear(
+async function readParts(
   stream: ReadableStream<LanguageModelV3StreamPart>,
-  heard: Heard,
-  take: (part: LanguageModelV3StreamPart) => void,
+  partial: PartialReply,
+  addPart: (part: LanguageModelV3StreamPart) => void,
 ): Promise<Finish> {
   for await (const part of stream) {
     if (part.type === 'error') throw part.error;
-    if (part.type === 'finish') heard.finish = part;
+    if (part.type === 'finish') partial.finish = part;
     if ('delta' in part) {
-      heard.said += part.delta;
-      heard.bytes += Buffer.byteLength(part.delta);
-      if (heard.bytes > heard.maxBytes) throw tooLarge('an answer', heard.maxBytes);
+      partial.said += part.delta;
+      partial.bytes += Buffer.byteLength(part.delta);
+      if (partial.bytes > partial.maxBytes) throw tooLarge('an answer', partial.maxBytes);
     }
-    take(part);
+    addPart(part);
   }
-  const { finish } = heard;
+  const { finish } = partial;
   if (finish === undefined) throw new ModelError('transient', CUT, CUT_BRIEF);
   const { unified, raw } = finish.finishReason;
-  // A provider that did not tell why it stopped did not get that far.
+  // Without a finish reason the answer is incomplete.
   if (raw === undefined && (unified === 'other' || unified === 'error'))
     throw new ModelError('transient', CUT, CUT_BRIEF);
   if (unified === 'error') throw new ModelError('transient', `the answer ended with ${raw}`, CUT_BRIEF);
@@ -120,12 +120,12 @@ const FINISH = {
   other: 'other',
 } as const satisfies Record<Finish['finishReason']['unified'], ModelReply['finish']>;
 
-// Several compatible servers say `stop` though they call tools.
+// Several compatible servers send `stop` though they call tools.
 function finishOf({ finishReason: { unified } }: Finish, calls: readonly ToolCall[]): ModelReply['finish'] {
   return unified === 'stop' && calls.length > 0 ? 'tool-calls' : FINISH[unified];
 }
 
-function toldUsage({ usage: { inputTokens, outputTokens } }: Finish): ToldUsage {
+function reportedUsage({ usage: { inputTokens, outputTokens } }: Finish): ReportedUsage {
   return {
     input: inputTokens.total,
     output: outputTokens.total,
@@ -134,11 +134,11 @@ function toldUsage({ usage: { inputTokens, outputTokens } }: Finish): ToldUsage 
   };
 }
 
-/** No single call costs more: a broken meter must not empty a budget. */
+/** Maximum credible cost of a call: a broken meter must not empty a budget. */
 const MOST_USD = 10_000;
 
-/** `usage.cost` in USD, as OpenRouter and LiteLLM's proxy tell it. */
-function toldCost(raw: unknown): number | null {
+/** `usage.cost` in USD, as OpenRouter and LiteLLM's proxy report it. */
+function reportedCost(raw: unknown): number | null {
   const cost = isRecord(raw) ? raw.cost : undefined;
   return typeof cost === 'number' && cost >= 0 && cost <= MOST_USD ? cost : null;
 }

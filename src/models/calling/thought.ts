@@ -1,8 +1,8 @@
-/** What models that reason in their text begin an answer with. */
+/** The tags that begin an answer of models that put reasoning into their text. */
 const OPEN = /^\s*<(think|thinking|thought|reasoning)>/i;
-/** What may become an open tag with the next piece of text. */
+/** A text that more input may complete to an open tag. */
 const MAYBE_OPEN = /^\s*(<[a-z]{0,9})?$/i;
-/** White space that begins an answer is looked through up to here; a model may stream nothing else. */
+/** White space at the start of an answer is held back up to this length; a model may stream nothing else. */
 const MOST_BEFORE_OPEN = 1_024;
 const LONGEST_CLOSE = '</reasoning>'.length;
 /** A close tag alone on its line: some servers leave out the open tag, which is part of their prompt. */
@@ -13,7 +13,7 @@ export interface Sorted {
   readonly text: string;
 }
 
-/** Separates reasoning in tags at the beginning of an answer from the answer, as its text comes. */
+/** Separates reasoning in tags at the beginning of an answer from the answer, while its text streams. */
 export function createThoughtFilter() {
   let held = '';
   let state: 'start' | 'thought' | 'text' = 'start';
@@ -24,8 +24,8 @@ export function createThoughtFilter() {
     held = held.slice(length);
     return part;
   };
-  /** Finds out what begins here; false while it may still be either. */
-  const begin = (): boolean => {
+  /** Determines what begins here; false while it may still be either. */
+  const detectTag = (): boolean => {
     const beginning = held.slice(0, MOST_BEFORE_OPEN);
     const [tag, name] = OPEN.exec(beginning) ?? [];
     if (tag === undefined && held.length < MOST_BEFORE_OPEN && MAYBE_OPEN.test(beginning)) return false;
@@ -36,10 +36,10 @@ export function createThoughtFilter() {
     close = new RegExp(`</${name}>`, 'i');
     return true;
   };
-  /** Takes the next piece of reasoning. */
+  /** Consumes the next piece of reasoning. */
   const think = (): string => {
     const end = close.exec(held);
-    // The end of what is held may be the first part of the close tag.
+    // The end of the held text may be the first part of the close tag.
     if (!end) return cut(Math.max(0, held.length - LONGEST_CLOSE));
     const thought = cut(end.index);
     cut(end[0].length);
@@ -51,12 +51,12 @@ export function createThoughtFilter() {
       held += text;
       let thought = '';
       do {
-        if (state === 'start' && !begin()) break;
+        if (state === 'start' && !detectTag()) break;
         if (state === 'thought') thought += think();
       } while (state === 'start');
       return { thought, text: state === 'text' ? cut(held.length) : '' };
     },
-    /** What is left when the answer ends. Reasoning that was not closed is reasoning. */
+    /** The rest of the text when the answer ends. Unclosed reasoning is reasoning. */
     end(): Sorted {
       if (state === 'thought') return { thought: cut(held.length), text: '' };
       return { thought: '', text: hadThought ? cut(held.length).trimStart() : cut(held.length) };

@@ -9,21 +9,21 @@ import { readPage } from '../wire/read-page.js';
 const PEEK = 10_000;
 
 /**
- * `fetch` for a streamed call: reads the answer's events within its limits and notes each, so that silence is noticed;
- * follows no redirect, since the key would go along; and reads an answer that is not a stream for what it says.
+ * `fetch` for a streamed call. It limits the answer's size, reports each event to the silence watch, follows no
+ * redirect, since the key would go along, and turns an answer that is not a stream into an error.
  */
 function watchedFetch(watch: StreamWatch): typeof fetch {
   return async (input, init) => {
     const sent = typeof init?.body === 'string' ? { body: unmark(init.body) } : {};
     const response = await fetch(input, { ...init, ...sent, redirect: 'manual' });
-    watch.ear.heard();
+    watch.silence.noteContent();
     const { status, headers, body } = response;
     if (status >= 300 && status < 400) {
       const target = headers.get('location') ?? 'nowhere';
       await body?.cancel();
       throw new ModelError('refused', `it redirects to ${target}: set that as the base URL if you trust it`);
     }
-    // Only what is surely not a stream: several servers send events under a type of their own.
+    // Only types that are never a stream: several servers send events under a type of their own.
     const isPageType = /\/(json|html)/i.test(headers.get('content-type') ?? '');
     if (response.ok && !isPageType) return new Response(body && eventStream(body, watch), response);
     const page = await readPage(body, MAX_PAGE_BYTES);
@@ -33,7 +33,7 @@ function watchedFetch(watch: StreamWatch): typeof fetch {
   };
 }
 
-/** Each call has a signal of its own, and the SDK hands it on: so one model serves many calls, each watched for itself. */
+/** By the call's signal, which the SDK passes on: so one model serves many calls, each with its own watch. */
 const watched = new WeakMap<AbortSignal, typeof fetch>();
 
 export function watchCall(signal: AbortSignal, watch: StreamWatch): AbortSignal {
@@ -47,7 +47,7 @@ export const fetchOfCall: typeof fetch = (input, init) => {
   return own(input, init);
 };
 
-/** A 200 of another type than a stream of events: an error in JSON, a web page, or nothing. */
+/** A 200 with another type than an event stream: an error in JSON, a web page, or empty. */
 function refuseAnswer(body: string): never {
   if (body.trim() === '') throw new ModelError('transient', 'the answer was empty', { brief: 'answered nothing' });
   const words = providerWords(body);

@@ -7,7 +7,7 @@ import { type OperatorEntry, type OperatorModels, parseOperatorFile } from './op
 
 type ModelsConfig = Deps['config']['models'];
 
-/** All that the operator configured. */
+/** All configured models. */
 export interface Catalogue {
   readonly operator: OperatorModels | null;
   /** The model of `SERVICE_LLM_MODEL`. */
@@ -15,7 +15,9 @@ export interface Catalogue {
   readonly apiKeys: ModelsConfig['apiKeys'];
 }
 
-/** Reads `SERVICE_MODELS_FILE` and the `SERVICE_LLM_*` variables. Throws an Error that names every fault of the file. */
+/**
+ * Reads `SERVICE_MODELS_FILE` and the `SERVICE_LLM_*` variables. Throws an Error that names every fault of the file.
+ */
 export function readCatalogue(config: ModelsConfig): Catalogue {
   return {
     operator: config.file === null ? null : parseOperatorFile(readFile(config.file), config.file, config.env),
@@ -47,13 +49,13 @@ function singleEntry(single: NonNullable<ModelsConfig['single']>): ModelEntry {
   };
 }
 
-/** The entry that served a resolved model, found again by its `via`: a ResolvedModel is data and carries no key. */
+/** The entry of a resolved model, found by its `via`: a ResolvedModel is plain data without the key. */
 export function entryOf(catalogue: Catalogue, via: string): OperatorEntry | ModelEntry | undefined {
   if (via === SINGLE && catalogue.single) return catalogue.single;
   return catalogue.operator?.entries.get(via) ?? directEntry(catalogue, via);
 }
 
-/** The entry of `<provider>/<model>` at the provider's own address; undefined when the name is no such thing. */
+/** The entry of `<provider>/<model>` at the provider's own address; undefined when the name has another form. */
 export function directEntry({ apiKeys }: Catalogue, name: string): ModelEntry | undefined {
   const [, kind, id] = /^([a-z-]+)\/(.+)$/.exec(name) ?? [];
   if (id === undefined || (kind !== 'openai' && kind !== 'anthropic' && kind !== 'google' && kind !== 'scripted')) {

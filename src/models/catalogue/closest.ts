@@ -1,6 +1,6 @@
 import { editDistance } from '../../shared/edit-distance.js';
 
-/** The known name that a mistyped one most likely meant; undefined when none is near. */
+/** The known name closest to a mistyped one; undefined when none is near. */
 function closest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(name.length / 3)) + 1;
@@ -11,7 +11,7 @@ function closest(name: string, known: readonly string[]): string | undefined {
   return best;
 }
 
-/** ` Did you mean X?`, or nothing. */
+/** ` Did you mean X?`, or empty. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const near = closest(name, known);
   return near === undefined ? '' : ` Did you mean \`${near}\`?`;

@@ -22,7 +22,7 @@ const Entry = z
       .url({ protocol: /^https?$/, error: 'is an http or https URL' })
       .refine((url) => !/\/\/[^/]*@/.test(url), 'carries no credentials: name the variable of the key under `key`')
       .optional(),
-    // A key that was pasted here must not come back in the message.
+    // Do not repeat the value in the message: it may be a key.
     key: z
       .string()
       .regex(/^[A-Z_][A-Z0-9_]*$/, 'is the NAME of the environment variable that holds the key, not the key')
@@ -58,15 +58,16 @@ export interface OperatorModels {
   readonly default: readonly string[] | null;
 }
 
-/** An entry and the variable its key is read from, which may turn out to be unset. */
+/** An entry and the variable of its key, which may be unset. */
 export interface OperatorEntry extends ModelEntry {
   readonly keyVariable: string | null;
 }
 
 /**
- * Reads `SERVICE_MODELS_FILE` (JSON is YAML too). Throws one Error that names every fault, each with its path:
- * `{ default?: alias or list, models: { <alias>: { provider, model, baseUrl?, key?, contextTokens?, priceIn?,
- * priceOut?, priceCached?, idleSeconds?, totalSeconds? } } }`. `key` names an environment variable; prices are USD a million tokens.
+ * Reads `SERVICE_MODELS_FILE` (JSON is YAML too). Throws one Error that names every fault, each with its path: `{
+ * default?: alias or list, models: { <alias>: { provider, model, baseUrl?, key?, contextTokens?, priceIn?, priceOut?,
+ * priceCached?, idleSeconds?, totalSeconds? } } }`. `key` names an environment variable; prices are USD a million
+ * tokens.
  */
 export function parseOperatorFile(
   text: string,
@@ -75,7 +76,7 @@ export function parseOperatorFile(
 ): OperatorModels {
   const parsed = OperatorFile.safeParse(readYaml(text, path).value);
   const faults = parsed.success ? unknownDefaults(parsed.data) : parsed.error.issues.map(describe);
-  if (!parsed.success || faults.length > 0) throw new Error(`${path} is no valid models file: ${faults.join('; ')}`);
+  if (!parsed.success || faults.length > 0) throw new Error(`${path} is not a valid models file: ${faults.join('; ')}`);
   const { models, default: names } = parsed.data;
   return {
     entries: new Map(Object.entries(models).map(([alias, raw]) => [alias, toEntry(alias, raw, env)])),

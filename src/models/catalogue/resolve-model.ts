@@ -9,10 +9,10 @@ import { keyMissing, noDefault, noModel, unknownModel } from './unresolved.js';
 type Aliases = Readonly<Record<string, readonly string[]>>;
 
 /**
- * The models to try for a name, in order: the workspace's alias, the operator's, `<provider>/<model>`. Without a name
- * the default is meant: the workspace's alias `default`, the operator's, the model of `SERVICE_LLM_MODEL`; which also
- * serves every name while it is all that is configured. The scripted provider is used when it was named, never else.
- * Throws a Refusal `refused` that says what to set.
+ * The models to try for a name, in order: the workspace's alias, the operator's, `<provider>/<model>`. Without a name,
+ * the default: the workspace's alias `default`, the operator's default, the model of `SERVICE_LLM_MODEL`. That model
+ * also serves every name while nothing else is configured. The scripted provider is used only by name. Throws a Refusal
+ * `refused` that says what to set.
  */
 export function resolveModel(catalogue: Catalogue, name: string | null, aliases: Aliases): readonly ResolvedModel[] {
   const entries =
@@ -34,16 +34,17 @@ function defaultEntries(catalogue: Catalogue, aliases: Aliases): readonly ModelE
 
 interface Search {
   readonly aliases: Aliases;
-  /** The workspace's aliases that are being followed: within itself an alias means the operator's of that name. */
+  /** The workspace's aliases on the current path: inside an alias its own name means the operator's alias. */
   readonly within: readonly string[];
-  /** Those that were followed to their end. */
+  /** Aliases that are fully resolved. */
   readonly done: Set<string>;
 }
 
 function find(catalogue: Catalogue, name: string, { aliases, within, done }: Search): readonly ModelEntry[] {
   const named = Object.hasOwn(aliases, name) && !within.includes(name) ? aliases[name] : undefined;
   if (named && named.length > 0) {
-    // A second time it would lead to the same models: aliases that name one another twice each are 2^n ways.
+    // A second visit would lead to the same models. Without this, aliases that name each other twice would be 2^n
+    // paths.
     if (done.has(name)) return [];
     const found = named.flatMap((next) => find(catalogue, next, { aliases, within: [...within, name], done }));
     done.add(name);
@@ -51,7 +52,7 @@ function find(catalogue: Catalogue, name: string, { aliases, within, done }: Sea
   }
   const entry = catalogue.operator?.entries.get(name) ?? directEntry(catalogue, name);
   if (entry && isUsable(entry)) return [entry];
-  // With nothing but SERVICE_LLM_MODEL set, a workspace written for other models runs on it.
+  // With only SERVICE_LLM_MODEL set, a workspace written for other models runs on it.
   if (catalogue.operator === null && catalogue.single) return [catalogue.single];
   if (entry) throw keyMissing(name, variableOf(entry));
   throw isEmpty(catalogue) ? noModel(name) : unknownModel(name, Object.keys(aliases), catalogue);
@@ -61,7 +62,7 @@ function isEmpty({ operator, single, apiKeys }: Catalogue): boolean {
   return operator === null && single === null && Object.values(apiKeys).every((key) => !key);
 }
 
-/** A compatible endpoint may take no key at all, unless the operator named one. */
+/** A compatible endpoint may need no key, unless the operator named one. */
 function isUsable(entry: ModelEntry | OperatorEntry): boolean {
   return entry.key !== null || variableOf(entry) === '';
 }

@@ -3,16 +3,19 @@ import { tablePrice } from '../pricing/price-table.js';
 import { PROVIDERS } from '../providers/index.js';
 import type { ModelEntry } from './entry.js';
 
-/** Where neither the operator nor the table tells: what hosted models have, and what a small local server is started with. */
+/**
+ * Defaults where neither the operator nor the price table knows the context: that of hosted models, and that of small
+ * local servers.
+ */
 const CONTEXT = { hosted: 128_000, compatible: 32_768, scripted: 1_000_000 };
 
-/** The model's context as the operator or the table tells it; null when neither does. */
+/** The model's context by the operator or the price table; null when neither knows it. */
 export function knownContext(entry: ModelEntry): number | null {
   const table = PROVIDERS[entry.provider].remote ? tablePrice(entry) : null;
   return entry.contextTokens ?? table?.contextTokens ?? null;
 }
 
-/** An entry as the rest of the product sees it: no key, no address; prices in nano-USD a token. */
+/** An entry as other folders see it: no key, no address; prices in nano-USD a token. */
 export function toResolved(name: string, entry: ModelEntry): ResolvedModel {
   const table = PROVIDERS[entry.provider].remote ? tablePrice(entry) : null;
   return {

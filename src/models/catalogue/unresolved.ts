@@ -5,7 +5,7 @@ import { didYouMean } from './closest.js';
 
 const KEYS = 'OPENAI_API_KEY, ANTHROPIC_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY';
 
-/** Nothing is configured at all, or nothing that a default could be. Says exactly what to set. */
+/** No model is configured, or none that could be a default. Says what to set. */
 export function noModel(name: string | null): Refusal {
   const what = name === null ? 'no model is configured' : `no model is configured, so \`${name}\` cannot run`;
   return new Refusal(
@@ -17,7 +17,7 @@ export function noModel(name: string | null): Refusal {
   );
 }
 
-/** Models are configured, but none that is the default. */
+/** Models are configured, but no default. */
 export function noDefault(): Refusal {
   return new Refusal(
     'refused',
@@ -35,7 +35,7 @@ export function keyMissing(name: string, variable: string): Refusal {
   );
 }
 
-/** A name that is no alias and no `<provider>/<model>` of a known provider. */
+/** The name is neither an alias nor a `<provider>/<model>` of a known provider. */
 export function unknownModel(name: string, aliases: readonly string[], catalogue: Catalogue): Refusal {
   return new Refusal('refused', `model \`${name}\` ${whyUnknown(name, [...aliases, ...operatorAliases(catalogue)])}`, {
     code: 'ref/model',

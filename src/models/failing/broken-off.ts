@@ -1,6 +1,6 @@
-import type { ToldUsage } from '../providers/provider.js';
+import type { ReportedUsage } from '../providers/provider.js';
 
-/** A stream that broke off once something of an answer had come: that is paid for. `cause` is what broke it. */
+/** A stream broke off after a part of an answer, which has to be paid. `cause` is the original error. */
 export class BrokenOff extends Error {
   override readonly name = 'BrokenOff';
 
@@ -8,7 +8,7 @@ export class BrokenOff extends Error {
     cause: unknown,
     /** All that came: text, reasoning and the arguments of calls. */
     readonly said: string,
-    readonly usage: ToldUsage,
+    readonly usage: ReportedUsage,
   ) {
     super('the answer broke off', { cause });
   }

@@ -14,7 +14,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 };
 const TLS = /CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO_VERIFY/;
 
-/** Why there was no connection, or none to the end, after the provider's name; null when the error is of another kind. */
+/** Why the connection failed or broke, as a predicate of the provider; null for other errors. */
 export function noConnection(error: unknown): string | null {
   for (const cause of causes(error)) {
     const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
@@ -26,7 +26,7 @@ export function noConnection(error: unknown): string | null {
   return null;
 }
 
-/** An error and what caused it, the innermost first: it is the one that tells. */
+/** An error and its causes, innermost first, since that one is the most specific. */
 function causes(error: unknown): Error[] {
   const found: Error[] = [];
   for (let next = error; next instanceof Error && found.length < 10; next = next.cause) {

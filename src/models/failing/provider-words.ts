@@ -1,11 +1,11 @@
 import { isRecord } from '../../shared/json.js';
 
-/** What an error answer says: a sentence for people, and the provider's own labels for it. */
+/** The content of an error answer: a sentence for people, and the provider's own labels. */
 export interface ProviderWords {
   readonly text: string;
   /** `code`, `type` and `status` of the error, lower case, joined by spaces. */
   readonly labels: string;
-  /** An HTTP status told inside the body, as gateways do within an answer of 200. */
+  /** An HTTP status inside the body, as gateways send with an answer of 200. */
   readonly status: number | null;
 }
 

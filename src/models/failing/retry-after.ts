@@ -1,8 +1,8 @@
 const DAY_MS = 86_400_000;
 
 /**
- * What a provider asks to wait, in ms, at most a day; null when it names nothing. `Retry-After` is seconds or an HTTP
- * date (RFC 9110 10.2.3); OpenAI adds `retry-after-ms`; Google tells a `retryDelay` in the body.
+ * The wait that a provider asks for, in ms, at most a day; null when it names none. `Retry-After` is seconds or an HTTP
+ * date (RFC 9110 10.2.3); OpenAI adds `retry-after-ms`; Google puts a `retryDelay` into the body.
  */
 export function retryAfterMs(headers: Readonly<Record<string, string>>, body: string, nowMs: number): number | null {
   const asked = fromMs(headers['retry-after-ms']) ?? fromHeader(headers['retry-after'], nowMs) ?? fromBody(body);
@@ -17,7 +17,7 @@ function fromHeader(value: string | undefined, nowMs: number): number | null {
   if (value === undefined) return null;
   const seconds = fromMs(value);
   if (seconds !== null) return seconds * 1_000;
-  // `-5` and `soon` are no dates, though Date.parse takes the first for one.
+  // `-5` and `soon` are not dates, though Date.parse accepts the first.
   const at = /^[A-Za-z]{3,}/.test(value.trim()) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(at) ? null : at - nowMs;
 }

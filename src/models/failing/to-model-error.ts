@@ -8,18 +8,18 @@ import { providerWords } from './provider-words.js';
 import { retryAfterMs } from './retry-after.js';
 
 export interface FailedCall {
-  /** What people know the provider by, at the start of the sentence. */
+  /** The provider's display name, at the start of the sentence. */
   readonly provider: string;
-  /** The key, which no message may carry. */
+  /** The key, which no message may contain. */
   readonly key: string;
   readonly nowMs: number;
-  /** The caller's stop; anything thrown after it is that. */
+  /** True if the caller aborted the call: every later error has that cause. */
   readonly stopped: boolean;
-  /** Why the call was given up while it was on; null when it was not. */
+  /** Why the silence watch abandoned the call; null when it did not. */
   readonly givenUp: GivenUp | null;
 }
 
-/** Whatever a call threw, as a ModelError with the provider's words (design: runs.md 3.7). */
+/** Converts any error of a call to a ModelError with the provider's text (design: runs.md 3.7). */
 export function toModelError(error: unknown, call: FailedCall): ModelError {
   if (call.stopped) return new ModelError('aborted', 'the call was stopped');
   if (call.givenUp !== null) {
@@ -37,7 +37,7 @@ export function toModelError(error: unknown, call: FailedCall): ModelError {
 interface Reading {
   readonly kind: ModelErrorKind;
   readonly text: string;
-  /** The same without the provider's words, as a predicate. */
+  /** The same without the provider's text, as a predicate. */
   readonly brief: string;
   readonly ours?: boolean;
   readonly wait?: number | null;
@@ -52,7 +52,7 @@ function read(error: unknown, call: FailedCall): Reading {
   const disconnected = noConnection(error);
   if (disconnected !== null) return { kind: 'transient', text: `${provider} ${disconnected}`, brief: disconnected };
   if (APICallError.isInstance(error)) return readAnswer(error, call);
-  // An answer of another shape is likely to come again: it is not retried.
+  // An answer of an unknown shape is likely to come again: it is not retried.
   if (JSONParseError.isInstance(error)) {
     const brief = 'sent what is not JSON';
     return { kind: 'refused', text: `${provider} ${brief}: ${error.text.slice(0, 200)}`, brief };
@@ -80,7 +80,7 @@ function readAnswer(error: APICallError, call: FailedCall): Reading {
   };
 }
 
-/** A chunk of a shape the SDK does not know: an error in the provider's own way, or garbage. */
+/** A chunk of a shape that the SDK does not know: the provider's own form of an error, or garbage. */
 function readChunk(error: TypeValidationError, call: FailedCall): Reading {
   const words = providerWords(error.value);
   if (words.text !== '' || words.labels !== '') return readEvent(error.value, call);
@@ -89,7 +89,7 @@ function readChunk(error: TypeValidationError, call: FailedCall): Reading {
   return { kind: 'refused', text: `${call.provider} ${brief}: ${chunk}`, brief };
 }
 
-/** An error told within the stream. */
+/** An error event within the stream. */
 function readEvent(event: unknown, call: FailedCall): Reading {
   const words = providerWords(event);
   const body = typeof event === 'string' ? event : (JSON.stringify(event) ?? '');
@@ -102,7 +102,7 @@ function readEvent(event: unknown, call: FailedCall): Reading {
   };
 }
 
-/** Without the key, and without credentials that a base URL carried. */
+/** Removes the key, and the credentials of a base URL. */
 function redact(message: string, key: string): string {
   const text = message.replace(/\/\/[^/\s@]+@/g, '//');
   if (key.length < 4) return text;

@@ -9,8 +9,8 @@ export interface BelievedUsage {
 }
 
 /**
- * The usage to pay for. Counts that are missing, negative, broken or cannot be true (no input at all, output without
- * tokens) are reckoned from lengths and flagged; cached tokens never exceed the input they are part of.
+ * The usage to book. Counts that are missing, negative, broken or impossible (no input, or an answer without output
+ * tokens) are estimated from lengths and flagged. Cached tokens never exceed the input that they are part of.
  */
 export function believeUsage(
   request: ModelRequest,
@@ -30,12 +30,12 @@ export function believeUsage(
   };
 }
 
-/** The input of a request in tokens, from its length. */
+/** Estimated input tokens of a request, from its length. */
 function inputTokens({ system, messages, tools }: Pick<ModelRequest, 'system' | 'messages' | 'tools'>): number {
   return roughTokens(system + JSON.stringify(messages) + (tools.length === 0 ? '' : JSON.stringify(tools)));
 }
 
-/** No call of any model is that big; a broken counter must not empty a budget. */
+/** Maximum credible count: a broken counter must not empty a budget. */
 const MOST = 10_000_000;
 
 function count(value: number | undefined): number | null {

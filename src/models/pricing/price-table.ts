@@ -11,8 +11,8 @@ export interface TableUsage {
 }
 
 /**
- * The shipped table's cost of a call, in USD; null when it does not know the model. At a base URL of the operator's
- * own only the URL decides: a model of a known name may cost anything there.
+ * The shipped table's cost of a call, in USD; null when it does not know the model. At a base URL of the operator only
+ * the URL decides, since a known name may have any price there.
  */
 export function tableCost(entry: ModelEntry, usage: TableUsage): PriceCalculation | null {
   const { priceId, baseUrl } = PROVIDERS[entry.provider];
@@ -28,7 +28,7 @@ export function tableCost(entry: ModelEntry, usage: TableUsage): PriceCalculatio
   try {
     return calcPrice(counts, entry.id, options);
   } catch {
-    // It throws where a model has no price for one of the counts.
+    // The library throws where a model has no price for one of the counts.
     return null;
   }
 }
@@ -42,7 +42,7 @@ interface TablePrice {
   readonly contextTokens: number | null;
 }
 
-/** The table ships with the build, so what it says of a model stays; a search of it costs a millisecond. */
+/** The table ships with the build, so its answers never change; a search costs a millisecond. */
 const prices = new Lru<string, { readonly price: TablePrice | null }>(500);
 
 /** Nano-USD a token at a small prompt's rates, and the context window where the table knows it. */
@@ -63,7 +63,7 @@ function findPrice(entry: ModelEntry): TablePrice | null {
   };
 }
 
-/** Rounded to a millionth of a nano-dollar, which is where the sum of floats ends. */
+/** Rounds to a millionth of a nano-dollar, the precision of sums of floats. */
 function perToken(usd: number): number {
   return Math.round((usd / SAMPLE) * 1e15) / 1e6;
 }

@@ -1,4 +1,4 @@
-/** Tokens of a text, roughly: four characters each. Where a provider tells counts, theirs are used. */
+/** Estimates the tokens of a text: four characters each. Used where a provider reports no counts. */
 export function roughTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }

@@ -5,7 +5,9 @@ import { sdkModels } from './sdk-models.js';
 
 const models = sdkModels(({ baseURL, key, id, fetch }) => createAnthropic({ baseURL, apiKey: key, fetch })(id));
 
-/** Anthropic's Messages API. It caches a prompt only up to marks, so the system prompt and the last message carry one. */
+/**
+ * Anthropic's Messages API. It caches a prompt only up to marks, so the system prompt and the last message have one.
+ */
 export const anthropic: Provider = {
   baseUrl: 'https://api.anthropic.com/v1',
   keyVariable: 'ANTHROPIC_API_KEY',

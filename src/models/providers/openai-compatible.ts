@@ -13,7 +13,7 @@ const models = sdkModels(({ baseURL, key, id, fetch }) =>
   })(id),
 );
 
-/** Any server that speaks OpenAI's chat completions: vLLM, Ollama, llama.cpp, LiteLLM, OpenRouter and others. */
+/** Any server with OpenAI's chat completions API: vLLM, Ollama, llama.cpp, LiteLLM, OpenRouter and others. */
 export const openaiCompatible: Provider = {
   baseUrl: null,
   keyVariable: null,

@@ -1,7 +1,7 @@
 import { playTurn } from '../scripted/play-turn.js';
 import type { Provider } from './provider.js';
 
-/** No model at all: the turns of the agent's script.yaml, for demos and tests. */
+/** Plays the turns of the agent's script.yaml in place of a model, for demos and tests. */
 export const scripted: Provider = {
   baseUrl: null,
   keyVariable: null,

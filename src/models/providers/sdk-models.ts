@@ -10,7 +10,7 @@ interface SdkModelOptions {
   readonly fetch: typeof fetch;
 }
 
-/** The SDK's models of a provider, each made once: it builds the schemas of its wire anew for every one. */
+/** The SDK's models of a provider, each created once, since the SDK builds its schemas for every model object. */
 export function sdkModels(create: (options: SdkModelOptions) => LanguageModelV3) {
   const models = new Lru<string, LanguageModelV3>(100);
   return {

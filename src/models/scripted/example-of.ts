@@ -4,7 +4,7 @@ import { exampleNumber, exampleText } from './example-scalars.js';
 
 const DEEPEST = 24;
 
-// One for all: making one costs as much as a hundred schemas. It keeps none of them.
+// One instance for all: creating it costs as much as a hundred schemas. It caches none of them.
 const ajv = new Ajv({ strict: false, validateFormats: false, logger: false, addUsedSchema: false });
 
 /**
@@ -96,7 +96,7 @@ function firstBuilt(choices: readonly unknown[], rest: Record<string, unknown>, 
   return undefined;
 }
 
-/** Schemas that must all hold, as one: properties and required add up, of the rest the later wins. */
+/** Merges schemas that must all hold: properties and required add up, for other keywords the later wins. */
 function merge(base: Record<string, unknown>, parts: readonly unknown[], root: JsonObject): Record<string, unknown> {
   const wholes = parts.filter(isRecord).map((part) => resolveRef(part, root));
   const all = [base, ...wholes];
@@ -107,13 +107,15 @@ function merge(base: Record<string, unknown>, parts: readonly unknown[], root: J
   };
 }
 
-/** The schema with the target of its reference in it; what stands beside the reference wins. */
+/** Merges the schema with the target of its reference. Keywords beside the reference win. */
 function resolveRef(schema: Record<string, unknown>, root: JsonObject): Record<string, unknown> {
-  return typeof schema.$ref === 'string' ? { ...follow(schema.$ref, root), ...without(schema, '$ref') } : schema;
+  return typeof schema.$ref === 'string'
+    ? { ...resolvePointer(schema.$ref, root), ...without(schema, '$ref') }
+    : schema;
 }
 
 /** The target of a reference within the schema (RFC 6901). */
-function follow(ref: string, root: JsonObject): Record<string, unknown> {
+function resolvePointer(ref: string, root: JsonObject): Record<string, unknown> {
   if (!ref.startsWith('#')) return {};
   let target: unknown = root;
   for (const token of decodeURIComponent(ref.slice(1)).split('/').slice(1)) {

@@ -13,7 +13,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   duration: 'P1D',
 };
 
-/** A text that says what it is, where length and format allow. */
+/** A text that says that it is an example, where length and format allow. */
 export function exampleText(schema: JsonObject): string {
   const format = FORMATS[String(schema.format)];
   if (format !== undefined) return format;
@@ -23,7 +23,7 @@ export function exampleText(schema: JsonObject): string {
   return text.padEnd(Math.min(least, 100_000), '.').slice(0, most);
 }
 
-// A pattern is not solved, only tried: the whole instance is validated afterwards.
+// Patterns are not solved, only tried: the whole instance is validated afterwards.
 const TRIES = [
   '[scripted]',
   'scripted',
@@ -52,7 +52,7 @@ function matchOf(pattern: string): string {
   return TRIES.find(isMatch) ?? '[scripted]';
 }
 
-/** The number nearest to zero that the bounds allow. */
+/** The number nearest to zero within the bounds. */
 export function exampleNumber(schema: JsonObject): number {
   const step = typeof schema.multipleOf === 'number' && schema.multipleOf > 0 ? schema.multipleOf : null;
   const unit = step ?? (schema.type === 'integer' ? 1 : 0.5);

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../shared/json.js';
 import type { ModelRequest } from '../contract.js';
 
-/** Puts `{{last}}` and `{{input}}` into a text. Replaced text is not looked at again. */
+/** Puts `{{last}}` and `{{input}}` into a text. Inserted text is not expanded. */
 export function fillText(text: string, request: ModelRequest): string {
   return text.replace(/\{\{\s*(last|input)\s*\}\}/g, (_all, name: string) =>
     name === 'last' ? lastResult(request) : runInput(request),

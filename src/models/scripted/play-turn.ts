@@ -56,12 +56,12 @@ interface Listener {
   readonly say: ModelRequest['onDelta'];
 }
 
-/** Says a text word by word, over `delayMs` in all. */
+/** Streams a text word by word, over `delayMs` in all. */
 async function speak(text: string, delayMs: number, { signal, say }: Listener): Promise<void> {
   const words = text.match(/\s*\S+\s*$|\s*\S+/g) ?? [text];
   const startedMs = performance.now();
   for (const [index, word] of words.entries()) {
-    // Against the start, so that the timers' own slowness does not add up.
+    // Relative to the start, so that the delays of timers do not add up.
     const dueMs = startedMs + (delayMs * (index + 1)) / words.length - performance.now();
     if (dueMs > 1) await wait(dueMs, undefined, { signal });
     signal.throwIfAborted();

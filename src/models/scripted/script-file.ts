@@ -15,7 +15,7 @@ const When = z.strictObject({
   contains: z.string().min(1).optional(),
 });
 
-/** As `z.json()`, and large integers. */
+/** As `z.json()`, plus large integers. */
 const Value: z.ZodType<Json> = z.lazy(() =>
   z.union([z.string(), z.number(), z.bigint(), z.boolean(), z.null(), z.array(Value), z.record(z.string(), Value)]),
 );
@@ -66,7 +66,7 @@ export function parseScript(text: string, path: string): ScriptTurn[] {
   const parsed = z.array(Turn, { error: 'is a list of turns' }).safeParse(value ?? []);
   if (parsed.success) return parsed.data.map((turn, index) => ({ ...turn, line: lineOf([index]) }));
   const issues = parsed.error.issues.map((issue) => `line ${lineOf(issue.path)}: ${describe(issue)}`);
-  throw new Error(`${path} is no valid script: ${issues.join('; ')}`);
+  throw new Error(`${path} is not a valid script: ${issues.join('; ')}`);
 }
 
 function describe(issue: z.core.$ZodIssue): string {

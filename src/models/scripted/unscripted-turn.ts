@@ -4,7 +4,10 @@ import { exampleOf } from './example-of.js';
 import { instructionLine } from './fill.js';
 import type { ScriptTurn } from './script-file.js';
 
-/** The answer of an agent without a script: it says that no model wrote it, or it is the least JSON that was asked for. */
+/**
+ * The answer of an agent without a script: a text that says that no model wrote it, or the least JSON that fits the
+ * schema.
+ */
 export function unscriptedTurn(request: ModelRequest): ScriptTurn {
   const example = request.schema === undefined ? undefined : exampleOf(request.schema);
   const text = example === undefined ? plainText(request) : toJson(example);

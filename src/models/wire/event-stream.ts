@@ -6,20 +6,20 @@ import type { Mender } from './mend/mender.js';
 import { readEvent } from './read-event.js';
 import { createSplitter, type ServerEvent } from './split-events.js';
 
-/** Text handed on at once: what reads it parses and checks each event of it before others have a turn. */
+/** Text passed on at once: its reader parses and checks each event before it yields. */
 const BATCH_CHARACTERS = 4_096;
-/** As long as events are read without a turn for the rest of the process. */
+/** Maximum time for reading events without a yield to the rest of the process. */
 const TURN_MS = 10;
 
 export interface StreamWatch {
-  readonly ear: Pick<Silence, 'heard' | 'alive'>;
+  readonly silence: Pick<Silence, 'noteContent' | 'noteAlive'>;
   readonly maxBytes: number;
   readonly mend: Mender;
 }
 
 /**
  * A provider's stream of events as its SDK can read it: whole events only, in a known shape, limited in bytes, with
- * turns for the rest of the process in between. Only an event of an answer counts as heard.
+ * yields to the rest of the process. Only events of an answer count against silence.
  */
 export function eventStream(body: ReadableStream<Uint8Array>, watch: StreamWatch): ReadableStream<Uint8Array> {
   const reader = body.getReader();
@@ -42,10 +42,10 @@ export function eventStream(body: ReadableStream<Uint8Array>, watch: StreamWatch
 
 async function* readAll(
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  { ear, maxBytes, mend }: StreamWatch,
+  { silence, maxBytes, mend }: StreamWatch,
 ): AsyncGenerator<string, void> {
   const splitter = createSplitter();
-  const take = eventTaker(ear, mend);
+  const eventReader = createEventReader(silence, mend);
   const turns = createTurns();
   let size = 0;
   try {
@@ -55,17 +55,17 @@ async function* readAll(
       if (size > maxBytes) throw tooLarge('an answer', maxBytes);
       if (splitter.size() > MAX_EVENT_BYTES) throw tooLarge('an event', MAX_EVENT_BYTES);
       const events = done ? splitter.end() : splitter.push(value);
-      if (events.length === 0) ear.alive();
+      if (events.length === 0) silence.noteAlive();
       let held = '';
       for (const event of events) {
-        held += take.event(event);
+        held += eventReader.event(event);
         if (held.length < BATCH_CHARACTERS) continue;
         yield held;
         held = '';
         await turns.next();
       }
       if (held !== '') yield held;
-      if (done) return take.end();
+      if (done) return eventReader.end();
       await turns.next();
     }
   } catch (error) {
@@ -74,24 +74,24 @@ async function* readAll(
   }
 }
 
-/** Reads event by event, and judges what could not be read by what comes after it. */
-function eventTaker(ear: StreamWatch['ear'], mend: Mender) {
+/** Reads event by event, and judges unreadable ones by what comes after them. */
+function createEventReader(silence: StreamWatch['silence'], mend: Mender) {
   let hasParts = false;
   let unread: string | null = null;
   let cut: string | null = null;
   return {
     event(event: ServerEvent): string {
       const reading = readEvent(event, mend);
-      if (reading.kind === 'idle') ear.alive();
-      // A part of an answer that is lost would make another answer of the rest.
+      if (reading.kind === 'idle') silence.noteAlive();
+      // If a part of an answer is lost, the remaining parts would be another answer.
       else if (cut !== null) throw notReadable(cut);
       if (reading.kind === 'unreadable') {
-        ear.alive();
+        silence.noteAlive();
         unread ??= reading.text;
         if (reading.isCut) cut = reading.text;
       }
       if (reading.kind !== 'part') return '';
-      ear.heard();
+      silence.noteContent();
       hasParts = true;
       return reading.text;
     },
@@ -103,13 +103,13 @@ function eventTaker(ear: StreamWatch['ear'], mend: Mender) {
   };
 }
 
-/** The same call would bring the same again, so it is not retried. */
+/** Not retried: the same call would bring the same. */
 function notReadable(text: string): ModelError {
   const brief = 'sent what cannot be read as an answer';
   return new ModelError('refused', `${brief}: ${text}`, { brief });
 }
 
-/** Work on events comes in pieces of some milliseconds, however much has arrived. */
+/** Splits the work on events into pieces of some milliseconds, however much has arrived. */
 function createTurns() {
   let since = performance.now();
   return {

@@ -2,17 +2,17 @@ import { ModelError } from '../contract.js';
 
 const MIB = 1_048_576;
 
-/** What one answer may bring, in bytes after decompression. */
+/** Maximum size of one answer, in bytes after decompression. */
 export interface AnswerLimits {
-  /** Of the whole stream, with what the wire format adds to each token. */
+  /** Of the whole stream, with the overhead that the wire format adds to each token. */
   readonly wire: number;
   /** Of text, reasoning and arguments together. */
   readonly content: number;
 }
 
-/** Where neither the operator nor the price table knows the model's context. */
+/** Used where neither the operator nor the price table knows the model's context. */
 const UNKNOWN: AnswerLimits = { wire: 16 * MIB, content: 8 * MIB };
-/** A token is about 4 bytes of text, and a few hundred with the event that carries it. */
+/** A token is about 4 bytes of text, and a few hundred with its event. */
 const CONTENT_PER_TOKEN = 16;
 const WIRE_PER_TOKEN = 512;
 
@@ -21,7 +21,7 @@ export const MAX_EVENT_BYTES = 4 * MIB;
 /** Of an answer that is not a stream: an error, or a page. */
 export const MAX_PAGE_BYTES = MIB;
 
-/** An answer has no more tokens than the context of its model. */
+/** An answer has at most as many tokens as its model's context. */
 export function answerLimits(contextTokens: number | null): AnswerLimits {
   if (contextTokens === null) return UNKNOWN;
   return {
@@ -30,7 +30,7 @@ export function answerLimits(contextTokens: number | null): AnswerLimits {
   };
 }
 
-/** The same call would bring the same again, so it is not retried. */
+/** Not retried: the same call would bring the same. */
 export function tooLarge(what: string, bytes: number): ModelError {
   const size = bytes < MIB ? `${Math.round(bytes / 1_024)} KiB` : `${Math.round((bytes / MIB) * 10) / 10} MiB`;
   const brief = `sent ${what} larger than ${size}`;

@@ -7,13 +7,13 @@ import type { Mender } from './mend/mender.js';
 import type { ServerEvent } from './split-events.js';
 
 const SHOWN_CHARACTERS = 200;
-/** A shorter event is parsed in no time, whatever it is made of. */
+/** A shorter event is parsed quickly, whatever it contains. */
 const LARGE = 65_536;
 
 export type EventReading =
-  /** What the SDK is given for it. */
+  /** The event for the SDK. */
   | { readonly kind: 'part'; readonly text: string }
-  /** A ping, or an event without anything of an answer. */
+  /** A ping, or an event without content. */
   | { readonly kind: 'idle' }
   /** Text that is not an event of an answer; `isCut` when it may be the first part of one. */
   | { readonly kind: 'unreadable'; readonly text: string; readonly isCut: boolean };

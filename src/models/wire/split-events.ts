@@ -8,8 +8,8 @@ export interface ServerEvent {
 const LINE_END = /\r\n|\n|\r/;
 
 /**
- * Splits a stream of server-sent events (HTML standard, 9.2.6) into whole events, whatever pieces it comes in. An event
- * without data is left out. What is unfinished is kept in pieces, so a long line costs no more than its length.
+ * Splits a stream of server-sent events (HTML standard, 9.2.6) into whole events, however it is chunked. Leaves out
+ * events without data. Unfinished text is stored as pieces, so a long line costs no more than its length.
  */
 export function createSplitter() {
   const decoder = new TextDecoder();
@@ -26,7 +26,7 @@ export function createSplitter() {
     size = 0;
     return event.data.length === 0 ? [] : [event];
   };
-  const takeLine = (text: string): ServerEvent[] => {
+  const splitLine = (text: string): ServerEvent[] => {
     if (text === '') return finish();
     const colon = text.indexOf(':');
     const field = colon < 0 ? text : text.slice(0, colon);
@@ -35,7 +35,7 @@ export function createSplitter() {
     if (field === 'data') data.push(value);
     return [];
   };
-  const take = (given: string): ServerEvent[] => {
+  const split = (given: string): ServerEvent[] => {
     if (given === '') return [];
     // A CR that ended the last piece and an LF that begins this one are one line end.
     const text = endsWithCr && given.startsWith('\n') ? given.slice(1) : given;
@@ -44,7 +44,7 @@ export function createSplitter() {
     line.push(first);
     const events: ServerEvent[] = [];
     for (const next of rest) {
-      events.push(...takeLine(line.join('')));
+      events.push(...splitLine(line.join('')));
       line = [next];
     }
     return events;
@@ -52,11 +52,11 @@ export function createSplitter() {
   return {
     push(bytes: Uint8Array): ServerEvent[] {
       size += bytes.byteLength;
-      return take(decoder.decode(bytes, { stream: true }));
+      return split(decoder.decode(bytes, { stream: true }));
     },
     /** Some servers leave out the blank line after their last event. */
-    end: (): ServerEvent[] => [...take(decoder.decode()), ...takeLine(line.join('')), ...finish()],
-    /** Bytes of the event that is not finished, about. */
+    end: (): ServerEvent[] => [...split(decoder.decode()), ...splitLine(line.join('')), ...finish()],
+    /** Approximate bytes of the unfinished event. */
     size: (): number => size,
   };
 }

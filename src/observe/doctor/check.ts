@@ -1,32 +1,32 @@
 import type { InstallKeys } from '../../config/index.js';
 import type { Deps } from '../../deps.js';
 
-/** What the doctor looks at. */
+/** What the doctor examines. */
 export interface Scene {
   readonly deps: Pick<Deps, 'db' | 'workflows' | 'blobs'> & {
     readonly config: Pick<Deps['config'], 'dataDir'>;
-    /** Null when there are none. */
+    /** Null when there are no install keys. */
     readonly keys: InstallKeys | null;
   };
-  /** A run without a parent: only it and what runs under it is looked at, where a check is about runs. Null: all. */
+  /** Limits the checks about runs to this root run and its descendants; null examines all. */
   readonly root: string | null;
 }
 
 export interface Fault {
-  /** Null when it is about no run. */
+  /** Null when the fault does not concern a run. */
   readonly run: string | null;
-  /** The rest of the sentence that begins with the run's id, or a whole one when there is none. */
+  /** A predicate whose subject is the run's id, or a whole sentence when there is no run. */
   readonly says: string;
 }
 
-/** One promise of the engine, audited over the whole installation at once. */
+/** One invariant, checked over the whole installation. */
 export interface Check {
   find(scene: Scene): Promise<readonly Fault[]>;
-  /** What the reader is to do. */
+  /** What the operator should do. */
   readonly remedy: string;
 }
 
-/** A check by statements that answer a row for each fault. `$1` is the root run, or null for all. */
+/** A check by SQL statements that return a row per fault. `$1` is the root run, or null for all. */
 export function rowCheck(remedy: string, ...queries: readonly string[]): Check {
   return {
     remedy,
@@ -38,5 +38,5 @@ export function rowCheck(remedy: string, ...queries: readonly string[]): Check {
   };
 }
 
-/** The condition under which a run, by its alias `r`, belongs to what is looked at. */
+/** SQL: the run with alias `r` belongs to the examined scope. */
 export const IN_SCOPE = '($1::text IS NULL OR r.root_id = $1)';

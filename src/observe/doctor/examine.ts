@@ -20,7 +20,7 @@ import { steps } from './checks/steps.js';
 import { triggers } from './checks/triggers.js';
 import { workflows } from './checks/workflows.js';
 
-/** Everything that is audited, by the name under which it is reported. */
+/** All checks by the name under which they are reported. */
 const CHECKS = {
   workflows,
   sandboxes,
@@ -47,7 +47,7 @@ export type CheckName = keyof typeof CHECKS;
 
 export interface Finding {
   readonly check: CheckName;
-  /** Null when it is about no run. */
+  /** Null when the fault does not concern a run. */
   readonly run: string | null;
   /** A sentence. */
   readonly says: string;
@@ -55,12 +55,13 @@ export interface Finding {
   readonly remedy: string;
 }
 
-/** A stop reaches a sandbox within five seconds; what two looks see that lie further apart is no run in flight. */
+/** A stop reaches a sandbox within five seconds, so what both of two examinations this far apart see is a fault. */
 const SECOND_LOOK_MS = 6_000;
 
 /**
- * Audits the installation, or one run and those under it. What was seen is looked at again six seconds later, so that
- * a run in flight is never told as a fault. Throws when the database or Temporal does not answer.
+ * Examines the installation, or one root run with its descendants. Findings are confirmed by a second examination six
+ * seconds later, so that a run in flight is not reported as a fault. Throws when the database or Temporal does not
+ * answer.
  */
 export async function examine(scene: Scene, againAfterMs = SECOND_LOOK_MS): Promise<readonly Finding[]> {
   const names = Object.keys(CHECKS) as CheckName[];

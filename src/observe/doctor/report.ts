@@ -2,7 +2,7 @@ import type { Finding } from './examine.js';
 
 const SHOWN = 20;
 
-/** The findings as a person reads them: a paragraph a check, with what to do at its end. */
+/** The findings as text: one paragraph per check, with its remedy at the end. */
 export function reportOf(findings: readonly Finding[]): string {
   if (findings.length === 0) return 'Nothing is wrong: rows, workflows, sandboxes, revisions and files agree.\n';
   const checks = [...new Set(findings.map(({ check }) => check))];

@@ -1,52 +1,52 @@
-import type { Once } from '../../accounts/index.js';
+import type { RecordAnswer } from '../../accounts/index.js';
 import { applyTree, type DeployResult } from '../../deploys/index.js';
 import type { Deps } from '../../deps.js';
 import { adoptPack, isAncestor, mergeCommits, type Repository } from '../../git/index.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { Refusal } from '../../shared/refusal.js';
-import { alignRefs, dropPack, keepPack, liveRuns, readLiveTree, takePack } from '../../workspaces/index.js';
+import { alignRefs, dropPack, linkPack, liveRuns, readLiveTree, storePack } from '../../workspaces/index.js';
 import { createProposal, requireNewest } from '../receive/propose-commit.js';
 import { type PushedTree, readPushedTree } from '../receive/pushed-tree.js';
 import { raisePush } from '../receive/raise-push.js';
 import { endPending, PENDING, type PendingPush, readPending } from './pending-rows.js';
 import { refusePending } from './refuse-pending.js';
 
-/** What became of a push that waited; `none` when no push waits. */
+/** The outcome for a pending push; `none` when no push is pending. */
 export type Applied =
   | { readonly kind: 'applied'; readonly result: DeployResult }
   | { readonly kind: 'waiting' | 'none' }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
-/** For the workflow: applies the push that waits in a workspace, unless runs are live. Safe to repeat. */
+/** For the workflow: applies the pending push of a workspace, unless runs are live. Idempotent. */
 export async function applyPendingPush(deps: Deps, workspaceId: string): Promise<'waiting' | 'done'> {
   const { kind } = await applyPending(deps, workspaceId, { overLiveRuns: false });
   return kind === 'waiting' ? 'waiting' : 'done';
 }
 
 /**
- * Applies the push that waits: fast-forward while what is live comes before it, else as a merge with what came since.
- * One that conflicts, or whose tree no longer checks, is refused: it stays as the pending push, with the reason, until
- * somebody acts on it. `retry` tries such a push again.
+ * Applies the pending push: as a fast-forward if the live commit is its ancestor, else as a merge with the live commit.
+ * A push that conflicts, or whose tree no longer passes the checks, is refused: it stays pending, with the reason, until
+ * a member acts on it. `retry` tries such a push again.
  */
 export async function applyPending(
   deps: Deps,
   workspaceId: string,
-  { overLiveRuns, retry = false, once }: ApplyOptions,
+  { overLiveRuns, retry = false, recordAnswer }: ApplyOptions,
 ): Promise<Applied> {
   for (;;) {
     const pending = await readPending(deps.db, workspaceId);
     const repository = pending && (await alignRefs(deps, workspaceId));
     if (!pending || !repository || (pending.isRefused && !retry)) return { kind: 'none' };
     try {
-      return await apply(deps, repository, { pending, overLiveRuns, once });
+      return await apply(deps, repository, { pending, overLiveRuns, recordAnswer });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const { code } = error.details;
       if (code === 'deploy/live-runs') return { kind: 'waiting' };
-      // Somebody wrote in between, or pushed anew: with what is live now.
+      // Another deploy or push came first: try again with what is live now.
       if (code === 'push/fetch-first' || code === 'push/superseded') continue;
       if (error.kind !== 'refused') throw error;
-      // A newer push in its place is looked at instead.
+      // A newer push has replaced it: apply that one.
       if (!(await refusePending(deps, pending, error))) continue;
       return { kind: 'refused', refusal: error };
     }
@@ -56,24 +56,28 @@ export async function applyPending(
 interface ApplyOptions {
   readonly overLiveRuns: boolean;
   readonly retry?: boolean;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 interface Work {
   readonly pending: PendingPush;
   readonly overLiveRuns: boolean;
-  /** Keeps the answer with what was done. */
-  readonly once: Once | undefined;
+  /** Stores the answer for the Idempotency-Key, in the same transaction. */
+  readonly recordAnswer: RecordAnswer | undefined;
 }
 
-async function apply(deps: Deps, repository: Repository, { pending, overLiveRuns, once }: Work): Promise<Applied> {
+async function apply(
+  deps: Deps,
+  repository: Repository,
+  { pending, overLiveRuns, recordAnswer }: Work,
+): Promise<Applied> {
   const { workspaceId, oid, caller } = pending;
   const live = await readLiveTree(deps.db, workspaceId);
   if (live.gitCommit !== null && (await isAncestor(repository, oid, live.gitCommit))) {
     await deps.db.transaction((sql) => endPending(sql, pending));
     return { kind: 'none' };
   }
-  // Before anything can refuse it: while it waits it may still be mended, and what is live may move again.
+  // Checked first: a push that waits is not refused, since what is live may change until its turn.
   if (!overLiveRuns && (await liveRuns(deps.db, workspaceId)).count > 0) return { kind: 'waiting' };
   const ready = await readyCommit(deps, repository, { pending, live: live.gitCommit, at: new Date(deps.clock.now()) });
   failpoint('push-merged');
@@ -86,30 +90,30 @@ async function apply(deps: Deps, repository: Repository, { pending, overLiveRuns
         requireNewest(now, live.gitCommit);
         return propose(sql, id, now);
       },
-      ...{ id: null, via: 'push', base: null, overLiveRuns, dryRun: false, once },
+      ...{ id: null, via: 'push', base: null, overLiveRuns, dryRun: false, recordAnswer },
       message: () => ready.tree.message,
-      also: async (sql) => {
+      inTransaction: async (sql) => {
         if (!(await endPending(sql, pending)))
           throw new Refusal('conflict', 'another push waits in its place', { code: 'push/superseded' });
-        if (ready.pack) await takePack(sql, workspaceId, ready.pack.id);
+        if (ready.pack) await linkPack(sql, workspaceId, ready.pack.id);
         const moved = { ref: 'refs/heads/main', before: live.gitCommit, after: ready.tree.commit.id };
         await raisePush(sql, { id: workspaceId, caller }, moved);
       },
     });
     return { kind: 'applied', result };
   } finally {
-    // One that was taken stays.
+    // Deletes the pack only if no transaction has linked it.
     if (ready.pack) await dropPack(deps, ready.pack);
   }
 }
 
 interface Ready {
   readonly tree: PushedTree;
-  /** Of a merge: what it made. */
-  readonly pack: Awaited<ReturnType<typeof keepPack>> | null;
+  /** The pack of a merge; null for a fast-forward. */
+  readonly pack: Awaited<ReturnType<typeof storePack>> | null;
 }
 
-/** The commit itself while it comes after what is live, else its merge with that. */
+/** The pushed commit itself if it is a fast-forward, else its merge with the live commit. */
 async function readyCommit(
   deps: Deps,
   repository: Repository,
@@ -129,7 +133,7 @@ async function readyCommit(
     );
   }
   try {
-    const pack = await keepPack(deps, workspaceId, merge.pack);
+    const pack = await storePack(deps, workspaceId, merge.pack);
     await adoptPack(repository, merge.pack);
     return { tree: await readPushedTree(repository, merge.commit), pack };
   } finally {

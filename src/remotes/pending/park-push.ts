@@ -1,6 +1,6 @@
 import { audit } from '../../accounts/index.js';
 import type { Deps } from '../../deps.js';
-import { post, tellRuns } from '../../engine/index.js';
+import { announceRuns, enqueueOutbox } from '../../engine/index.js';
 import type { RefCommand } from '../../git/index.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { findWorkspace, liveRuns, readLiveCommit, setRef } from '../../workspaces/index.js';
@@ -9,18 +9,18 @@ import type { PushContext } from '../receive/push-context.js';
 import type { Outcome } from '../receive/report.js';
 import { PENDING, writePending } from './pending-rows.js';
 
-/** As many runs a push names as what it waits for. */
+/** How many live runs the message to the client names. */
 const NAMED = 5;
 
 /**
- * Keeps a checked push to `main` that came over live runs. `main` stays where it is, so that a clone is what is live; the
- * client is told that `refs/service/pending` moved in its place. A workflow applies it when the runs have ended. Null
- * when they ended in between: then it can go live at once.
+ * Stores a checked push to `main` while runs are live. `main` stays, so that a clone shows what is live; the report says
+ * that `refs/service/pending` moved in its place. A workflow applies the push when the runs have ended. Null when they
+ * ended in the meantime: then the push can go live at once.
  */
 export async function parkPush(deps: Deps, context: PushContext, command: RefCommand): Promise<Outcome | null> {
   const { remote, pack, say } = context;
   const oid = command.new ?? '';
-  await pack.keep();
+  await pack.store();
   const parked = await deps.db.transaction(async (sql) => {
     await findWorkspace(sql, remote.caller, remote.name, 'update');
     requireNewest({ gitCommit: await readLiveCommit(sql, remote.id) }, command.old);
@@ -31,16 +31,16 @@ export async function parkPush(deps: Deps, context: PushContext, command: RefCom
       PENDING,
     ]);
     const reason = `waits for ${countRuns(count)}`;
-    await pack.take(sql);
+    await pack.link(sql);
     await setRef(sql, { workspaceId: remote.id, name: PENDING, oid, by: remote.caller.actor });
     await writePending(sql, { workspaceId: remote.id, oid, caller: remote.caller, reason });
-    await post(sql, remote.id, 'apply-push');
+    await enqueueOutbox(sql, remote.id, 'apply-push');
     await audit(sql, remote.caller, 'git.push', remote.name, { ref: PENDING, before: command.old, after: oid });
     return { count, runs, before: before?.oid ?? null };
   });
   if (!parked) return null;
   failpoint('push-parked');
-  void tellRuns(deps, [remote.id]);
+  void announceRuns(deps, [remote.id]);
   say(
     `Accepted, and not live yet: it waits for the end of ${countRuns(parked.count)}:`,
     ...runLines(parked),
@@ -54,7 +54,7 @@ export function countRuns(count: number): string {
   return count === 1 ? 'a live run' : `${count} live runs`;
 }
 
-/** A line for each of the first runs that a push is held up by. */
+/** A line for each of the first runs that the push waits for. */
 export function runLines({ count, runs }: Awaited<ReturnType<typeof liveRuns>>): readonly string[] {
   const named = runs.slice(0, NAMED).map(({ id, flow, status }) => `  ${flow} ${id} (${status})`);
   const more = count - named.length;

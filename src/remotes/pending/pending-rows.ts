@@ -2,7 +2,7 @@ import type { Sql } from '../../db/contract.js';
 import type { Caller } from '../../shared/roles.js';
 import { deleteRef } from '../../workspaces/index.js';
 
-/** Where the commit of a push is that waits, or that was refused after it had waited. */
+/** The ref of a pending push: one that waits, or that was refused after it had waited. */
 export const PENDING = 'refs/service/pending';
 
 export interface PendingPush {
@@ -10,9 +10,9 @@ export interface PendingPush {
   /** The workspace's name now. */
   readonly workspace: string;
   readonly oid: string;
-  /** Who pushed. What they may was asked when they did. */
+  /** The pusher. Permissions were checked at the push. */
   readonly caller: Caller;
-  /** It was refused after it had waited, and stays until somebody acts on it. */
+  /** It was refused after it had waited, and stays until a member acts on it. */
   readonly isRefused: boolean;
 }
 
@@ -26,12 +26,12 @@ export async function readPending(sql: Sql, workspaceId: string): Promise<Pendin
     values: [workspaceId],
   });
   if (!row) return null;
-  // A workspace may be renamed while it waits.
+  // The workspace may have been renamed since, so the scope of the pusher is not applied by name.
   const { name, oid, isRefused } = row;
   return { workspaceId, workspace: name, oid, isRefused, caller: { ...row.caller, workspaces: null } };
 }
 
-/** Of two that wait the last wins. */
+/** Replaces an earlier pending push. */
 export async function writePending(
   sql: Sql,
   { workspaceId, oid, caller, reason }: PushOf & { readonly caller: Caller; readonly reason: string },
@@ -44,7 +44,7 @@ export async function writePending(
   });
 }
 
-/** Removes it, and its ref; false when another push is in its place. */
+/** Removes the pending push and its ref; false when another push has replaced it. */
 export async function endPending(sql: Sql, { workspaceId, oid }: PushOf): Promise<boolean> {
   const rows = await sql.query('DELETE FROM pending_push WHERE workspace_id = $1 AND oid = $2 RETURNING 1', [
     workspaceId,
@@ -54,7 +54,7 @@ export async function endPending(sql: Sql, { workspaceId, oid }: PushOf): Promis
   return rows.length > 0;
 }
 
-/** Keeps it as refused, with why; false when another push is in its place. */
+/** Marks the pending push as refused, with the reason; false when another push has replaced it. */
 export async function markRefused(sql: Sql, { workspaceId, oid }: PushOf, reason: string): Promise<boolean> {
   const rows = await sql.query({
     name: 'refuse-pending-push',
@@ -65,7 +65,7 @@ export async function markRefused(sql: Sql, { workspaceId, oid }: PushOf, reason
   return rows.length > 0;
 }
 
-/** Has Temporal told again of each push that waits for long: one that lost its workflow would wait for good. Harmless otherwise. */
+/** Enqueues the workflow of each push that has waited long, in case its workflow was lost. Harmless otherwise. */
 export async function repeatPending(sql: Sql): Promise<void> {
   await sql.query(
     `INSERT INTO outbox (run_id, kind) SELECT workspace_id, 'apply-push' FROM pending_push p

@@ -7,11 +7,11 @@ import type { Issue } from '../../workspace/index.js';
 import { writeChange } from '../../workspaces/index.js';
 import { markRefused, PENDING, type PendingPush } from './pending-rows.js';
 
-/** As many paths as a reason names. */
+/** How many paths a reason names. */
 const NAMED = 5;
 
 /**
- * Keeps a push that can no longer be applied as the pending one, with its reason: an entry in history and in the audit,
+ * Marks the pending push as refused, with its reason: an entry in history and in the audit,
  * and a notification to its pusher, all in one transaction. A retry by hand only updates the reason, since its caller
  * gets the refusal. False when another push took its place.
  */

@@ -1,14 +1,14 @@
 import { type RefCommand, type Repository, runGit } from '../../git/index.js';
 import { errorMessage } from '../../shared/refusal.js';
 
-/** What is wrong with the objects that these refs are to name: of the wrong kind, or not whole. */
+/** The faults of the objects that these refs will point to: of the wrong type, or incomplete. */
 export async function checkObjects(
   inside: Repository,
   commands: readonly RefCommand[],
 ): Promise<ReadonlyMap<RefCommand, string>> {
   const faults = new Map<RefCommand, string>();
   const wanted = commands.filter((command) => command.new !== null);
-  // Side by side: what is asked for wrong objects is thrown away, and such pushes are rare.
+  // In parallel: the result is wasted for faulty pushes only, which are rare.
   const [kinds, allWhole] = await Promise.all([kindsOf(inside, wanted), isWhole(inside, wanted)]);
   const sound = wanted.filter((command, index) => {
     const kind = kinds[index];
@@ -25,7 +25,7 @@ export async function checkObjects(
 
 async function kindsOf(inside: Repository, commands: readonly RefCommand[]): Promise<readonly string[]> {
   const known = commands.map(({ new: id }) => inside.objects?.get(id ?? '')?.type);
-  // A tag is as good as what it names in the end.
+  // An annotated tag counts as the object that it points to.
   if (known.every((type) => type !== undefined && type !== 'tag')) return known as string[];
   const names = commands.map(({ ref, new: id }) => (ref.startsWith('refs/tags/') ? `${id}^{}` : `${id}`));
   const { stdout } = await runGit(inside, ['cat-file', '--batch-check=%(objecttype)'], {
@@ -38,7 +38,7 @@ async function kindsOf(inside: Repository, commands: readonly RefCommand[]): Pro
     .map((line) => (line.endsWith(' missing') ? 'missing' : line));
 }
 
-/** As git's own receive-pack asks: is all there that these reach and no ref has? One by one only when it is not. */
+/** The commands with missing objects, found as git's own receive-pack does. Checks one by one only if something is missing. */
 async function notWhole(inside: Repository, commands: readonly RefCommand[]): Promise<readonly RefCommand[]> {
   if (commands.length === 0 || (await isWhole(inside, commands))) return [];
   if (commands.length === 1) return commands;

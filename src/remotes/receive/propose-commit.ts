@@ -8,8 +8,8 @@ import type { PushedTree } from './pushed-tree.js';
 import type { Outcome } from './report.js';
 
 /**
- * A pushed commit as the tree to make live. Of memory that agents wrote it mentions what it changes itself: the
- * revision's own copy, which every clone carries along, says nothing about it.
+ * A pushed commit as the tree to make live. Of the agents' memory it mentions only what the push changes: the copy in
+ * the revision, which every clone contains, is not a change.
  */
 export function createProposal(
   deps: Deps,
@@ -20,7 +20,7 @@ export function createProposal(
   let last: PreparedTree | undefined;
   return async (sql, workspaceId, live) => {
     const reach = await readInReach(sql, tenant, workspaceId);
-    // The same files are read once, and again only when another library came in between.
+    // The files are checked once, and again only if the library has changed.
     if (last?.librarySeq !== reach.library.seq) last = await prepareTree(deps, tree.files, reach);
     const { added, changed, removed } = diffTrees(live.source, shas);
     return {
@@ -31,19 +31,19 @@ export function createProposal(
   };
 }
 
-/** What the listing found comes beside what the checker finds, all at once. */
+/** Adds the issues of the tree's listing to those of the checker. */
 export function withIssues(prepared: PreparedTree, { issues }: Pick<PushedTree, 'issues'>): PreparedTree {
   if (issues.length === 0) return prepared;
   return { ...prepared, workspace: null, issues: [...issues, ...prepared.issues] };
 }
 
-/** Refuses `conflict` unless the push began from what is live. */
+/** Refuses `conflict` unless the push started from the live commit. */
 export function requireNewest(live: { readonly gitCommit: string | null }, old: string | null): void {
   if (live.gitCommit === old) return;
   throw new Refusal('conflict', 'fetch first: main has moved on since you fetched it', { code: 'push/fetch-first' });
 }
 
-/** Whether a commit comes after what was there: nearly always the one before it is its parent. */
+/** Whether the push is a fast-forward. Nearly always the old commit is a parent, which needs no git process. */
 export async function comesAfter(
   inside: Repository,
   { commit, parents }: PushedTree,

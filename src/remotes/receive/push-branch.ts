@@ -8,9 +8,9 @@ import { issueLines, type PlanRef, type PushContext, type RefPlan, type UpdateRe
 import { readPushedTree } from './pushed-tree.js';
 import { raisePush } from './raise-push.js';
 import type { Outcome } from './report.js';
-import { sayEvals } from './say-evals.js';
+import { reportEvals } from './report-evals.js';
 
-/** A push to another branch makes its preview, or brings it to the branch's tree; the branch's deletion deletes it. */
+/** A push to another branch creates its preview or updates it to the branch's tree; deleting the branch deletes the preview. */
 export const pushBranch: UpdateRef = async (deps, context, { new: oid, ...command }) => {
   if (oid === null) {
     const plan = planDrop(deps, context, command);
@@ -18,7 +18,7 @@ export const pushBranch: UpdateRef = async (deps, context, { new: oid, ...comman
     return plan.done();
   }
   const push = await readBranch(context, { ...command, new: oid });
-  await context.pack.keep();
+  await context.pack.store();
   const put = await putPreview(deps, context.remote.caller, push);
   return sayPreview(deps, context, { command: { ...command, new: oid }, put });
 };
@@ -56,7 +56,7 @@ async function readBranch({ remote, inside, pack }: PushContext, command: NewTip
     commit: oid,
     message: tree.message,
     moveRef: async (sql) => {
-      await pack.take(sql);
+      await pack.link(sql);
       const change = { workspaceId: remote.id, name, expect, oid, by: remote.caller.actor };
       if (!(await setRef(sql, change))) throw moved();
       await audit(sql, remote.caller, 'git.push', remote.name, { ref: name, before: expect, after: oid });
@@ -90,10 +90,10 @@ async function sayPreviewEvals(
       [remote.caller.tenant, put.name],
     )
     .catch((err: unknown) => {
-      deps.log.warn({ err }, 'what the evals of a push said could not be read');
+      deps.log.warn({ err }, 'failed to read the results of push evals');
       return [];
     });
-  if (row) await sayEvals(deps, { workspaceId: row.id, name: put.name, revision: row.revision, say });
+  if (row) await reportEvals(deps, { workspaceId: row.id, name: put.name, revision: row.revision, say });
 }
 
 function planDrop(
@@ -125,5 +125,5 @@ function branchOf(ref: string): string {
 }
 
 function moved(): Refusal {
-  return new Refusal('conflict', 'it was moved by somebody else; fetch, then push again');
+  return new Refusal('conflict', 'it has moved since you fetched it; fetch, then push again');
 }

@@ -3,18 +3,18 @@ import type { Deps } from '../../deps.js';
 import type { RefCommand } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import { type LiveRun, readLiveTree } from '../../workspaces/index.js';
+import { prepareEndOfRefused } from '../pending/end-refused.js';
 import { countRuns, parkPush, runLines } from '../pending/park-push.js';
-import { settleRefused } from '../pending/settle-refused.js';
 import { comesAfter, createProposal, NOT_FORWARD, requireNewest } from './propose-commit.js';
 import { issueLines, type PlanRef, type PushContext, type UpdateRef } from './push-context.js';
 import { readPushedChanges, readPushedTree } from './pushed-tree.js';
 import { raisePush } from './raise-push.js';
 import type { Outcome } from './report.js';
-import { sayEvals } from './say-evals.js';
+import { reportEvals } from './report-evals.js';
 
 /**
- * A push to `main` is a deploy of its newest commit: fast-forward from what is live, checked as any deploy, live whole or
- * not at all. Over live runs it is kept, and waits for their end.
+ * A push to `main` deploys its newest commit: a fast-forward from the live commit, checked like any deploy, all or
+ * nothing. While runs are live the push is stored and waits for their end.
  */
 export const pushMain: UpdateRef = async (deps, context, command) => {
   const request = await readMain(deps, context, command);
@@ -29,7 +29,7 @@ export const pushMain: UpdateRef = async (deps, context, command) => {
   }
 };
 
-/** The same for a transaction that moves other refs too: over live runs it is refused (`refuseMain`) and does not wait. */
+/** The same for a transaction that moves other refs too: while runs are live it is refused (`refuseMain`) and does not wait. */
 export const planMain: PlanRef = async (deps, context, command) => {
   const request = await readMain(deps, context, command);
   if ('kind' in request) return request;
@@ -46,7 +46,7 @@ export const planMain: PlanRef = async (deps, context, command) => {
   };
 };
 
-/** What refuses the `main` of an atomic push, once its transaction is over: noted as of any push, and told as of this one. */
+/** Records the refusal of `main` in an atomic push, after its transaction, and returns the error to report. */
 export async function refuseMain(deps: Deps, { remote, say }: PushContext, error: unknown): Promise<unknown> {
   if (!isOverLiveRuns(error)) {
     await noteRefused(deps, remote.caller, { workspace: remote.name, via: 'push' }, error);
@@ -61,7 +61,7 @@ export async function refuseMain(deps: Deps, { remote, say }: PushContext, error
   );
 }
 
-/** The deploy that a push is, unless it is refused at once. */
+/** The deploy request of a push, or the outcome if the push is refused. */
 async function readMain(
   deps: Deps,
   { remote, inside, pack, faultOf }: PushContext,
@@ -76,7 +76,7 @@ async function readMain(
   const tree = changes ?? (await readPushedTree(inside, id));
   if (!(await comesAfter(inside, tree, command.old))) return NOT_FORWARD;
   const propose = createProposal(deps, remote.caller.tenant, tree);
-  const endRefused = await settleRefused(deps, inside, {
+  const endRefused = await prepareEndOfRefused(deps, inside, {
     workspaceId: remote.id,
     commit: id,
     pusher: remote.caller.actor.id,
@@ -89,10 +89,10 @@ async function readMain(
     },
     ...{ id: null, via: 'push', base: null, overLiveRuns: false, dryRun: false },
     message: () => tree.message,
-    before: () => pack.keep(),
+    prepare: () => pack.store(),
     leavesMain: true,
-    also: async (sql) => {
-      await pack.take(sql);
+    inTransaction: async (sql) => {
+      await pack.link(sql);
       await endRefused?.(sql);
       await raisePush(sql, remote, { ref: command.ref, before: command.old, after: id });
     },
@@ -105,7 +105,7 @@ function sayMain(
   { issues, revision, gitCommit }: DeployResult,
 ): Outcome {
   say(...issueLines(issues), `${remote.name} is live at ${gitCommit?.slice(0, 12)}.`);
-  later.push(() => sayEvals(deps, { workspaceId: remote.id, name: remote.name, revision, say }));
+  later.push(() => reportEvals(deps, { workspaceId: remote.id, name: remote.name, revision, say }));
   return { kind: 'ok' };
 }
 

@@ -8,10 +8,10 @@ import type { PushContext, RefPlan, UpdateRef } from './push-context.js';
 import { readPushedTree } from './pushed-tree.js';
 import { raisePush } from './raise-push.js';
 
-/** A tag is kept as it is. Its tree need not deploy, but whoever checks it out must get no links and no strange names. */
+/** Stores a tag. Its tree need not pass the deploy checks, but must be safe to check out: no links, no invalid paths. */
 export const pushTag: UpdateRef = async (deps, context, command) => {
   const plan = await planTag(deps, context, command);
-  if (command.new !== null) await context.pack.keep();
+  if (command.new !== null) await context.pack.store();
   await deps.db.transaction((sql) => plan.apply(sql, 'check-again'));
   return plan.done();
 };
@@ -31,10 +31,10 @@ export async function planTag(
   return {
     apply: async (sql) => {
       await findWorkspace(sql, remote.caller, remote.name, 'share');
-      if (oid !== null) await pack.take(sql);
+      if (oid !== null) await pack.link(sql);
       const by = remote.caller.actor;
       const moved = oid === null ? await deleteRef(sql, change) : await setRef(sql, { ...change, oid, by });
-      if (!moved) throw new Refusal('conflict', 'it was moved by somebody else; fetch, then push again');
+      if (!moved) throw new Refusal('conflict', 'it has moved since you fetched it; fetch, then push again');
       await audit(sql, remote.caller, 'git.push', remote.name, { ref: name, before: expect, after: oid });
       await raisePush(sql, remote, { ref: name, before: expect, after: oid });
     },
@@ -47,7 +47,7 @@ function pathIssues(paths: readonly string[]): Issue[] {
   const seen = new Map<string, string>();
   for (const path of paths) {
     const twin = seen.get(foldPath(path));
-    // A disk that does not tell capitals apart has room for one of them.
+    // A case-insensitive file system can hold only one of them.
     if (twin !== undefined) faults.push(toIssue(path, 'tree/case-twin', `differs from ${twin} in case only`));
     else seen.set(foldPath(path), path);
   }

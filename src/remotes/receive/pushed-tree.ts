@@ -17,13 +17,13 @@ import type { LiveTree, ReadyCommit } from '../../workspaces/index.js';
 /** A file with the id of its bytes. */
 type PushedFile = SourceFile & { readonly sha: string };
 
-/** A commit's tree, as a deploy would bring it. */
+/** A commit's tree, ready to deploy. */
 export interface PushedTree {
   readonly commit: ReadyCommit;
   readonly parents: readonly string[];
   readonly message: string;
   readonly files: readonly PushedFile[];
-  /** What a deploy cannot even say: links, submodules, names that are no text. */
+  /** What a workspace cannot hold: links, submodules, names that are not UTF-8. */
   readonly issues: readonly Issue[];
 }
 
@@ -37,23 +37,23 @@ const CODES = {
 const MAX_MESSAGE = 10_000;
 const LFS = 'version https://git-lfs.github.com/spec/';
 
-/** Reads a commit's tree within the limits of a deploy. The commit is there, and whole. */
+/** Reads a commit's tree within the limits of a deploy. The commit and its objects must exist. */
 export async function readPushedTree(repository: Repository, id: string): Promise<PushedTree> {
   const commit = await readCommit(repository, id);
-  if (!commit) throw new Error(`there is no commit ${id}`);
+  if (!commit) throw new Error(`commit ${id} does not exist`);
   const listed = await listTree(repository, id, { maxFiles: MAX_FILES, maxBytes: MAX_TREE_BYTES });
   const issues = listed.faults.map(({ path, kind, message }) => toIssue(path, CODES[kind], message));
   const isTooLarge = listed.faults.some(({ kind }) => kind === 'too-large');
   const kept = isTooLarge ? [] : listed.files;
-  // What lists like these files and is another tree could not be made again from them. Bad paths are the checker's to tell.
+  // Refuses a tree that cannot be restored from its files. The checker reports invalid paths.
   const isSound = issues.length === 0 && unwritablePaths(kept.map(({ path }) => path)).size === 0;
   if (isSound && treeId(kept) !== commit.tree) issues.push(toIssue('', 'tree/not-files', NOT_FILES));
   return toPushed(commit, withContent(kept, await readBlobs(repository, kept)), issues);
 }
 
 /**
- * The same of a small push over a revision, without a process of git; then it is whole as well. Null when it has to be
- * checked and read by git.
+ * The same for a small push over a revision, without a git process; also proves that no object is missing. Null when git
+ * must check and read it.
  */
 export async function readPushedChanges(
   repository: Repository,
@@ -89,7 +89,7 @@ function withContent<T extends { readonly sha: string }>(
   return files.map((file) => ({ ...file, content: blobs.get(file.sha) ?? Buffer.alloc(0) }));
 }
 
-/** The blobs of the last tree that was read of a repository: the next one has nearly all of them. */
+/** The blobs of the last tree read from a repository: the next tree shares nearly all of them. */
 const lastRead = new Lru<string, ReadonlyMap<string, Uint8Array>>(4);
 
 async function readBlobs(
@@ -104,7 +104,7 @@ async function readBlobs(
     if (known) blobs.set(sha, known);
     else fresh.push(sha);
   }
-  // Copied, since each is a part of one large answer.
+  // Copied, so that the cache does not keep git's whole output in memory.
   for (const [sha, content] of await readObjects(repository, fresh, MAX_TREE_BYTES))
     blobs.set(sha, Buffer.from(content));
   return lastRead.set(repository.gitdir, blobs);

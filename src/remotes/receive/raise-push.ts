@@ -2,7 +2,7 @@ import type { Sql } from '../../db/contract.js';
 import { raiseEvent } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
 
-/** Raises `push` in the workspace, in the transaction that moves the ref; flows that listen are started by it. */
+/** Raises the event `push` in the workspace, in the transaction that moves the ref. */
 export async function raisePush(
   sql: Sql,
   remote: Pick<Remote, 'id' | 'caller'>,

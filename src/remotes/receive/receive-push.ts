@@ -9,7 +9,7 @@ import {
   type RefCommand,
   type Repository,
   readPushRequest,
-  takePushedPack,
+  receivePack,
   WireFault,
 } from '../../git/index.js';
 import { failpoint } from '../../shared/failpoint.js';
@@ -20,15 +20,15 @@ import { alignRefs, listStoredRefs } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
 import { checkObjects } from './check-objects.js';
 import type { PushContext } from './push-context.js';
-import { NOT_OF_LIBRARY } from './push-shelf.js';
+import { NOT_OF_LIBRARY } from './push-library-main.js';
+import { createPushPack, type PushPack } from './push-pack.js';
 import { refFaults } from './ref-rules.js';
 import { type Outcome, writeReport } from './report.js';
 import { type Answer, createAnswer } from './sideband.js';
-import { createPackTaker, type PackTaker } from './take-once.js';
 import { refuseTogether, updateAtomic } from './update-atomic.js';
 import { updateRef } from './update-ref.js';
 
-/** As many pushes one process takes in at once: each has a git that reads what a stranger sent. One account leaves one to others. */
+/** How many pushes one process receives at once, each with a git process for untrusted input. One account leaves one slot to others. */
 const slots = createSharedSlots(createSlots(4, 40), 3, 40);
 
 export interface PushInput {
@@ -37,15 +37,15 @@ export interface PushInput {
 }
 
 /**
- * Takes a push: its objects into a quarantine, checked by git; each ref by itself, or all together when the push is
- * atomic, by the rules of what it is; then the pack into the object store and the refs as rows. Answers the stream that git reads: words for the person as they come,
- * and the report of each ref. Refuses only before anything is read.
+ * Receives a push. git checks its objects in a quarantine; then the pack goes to the object store and each ref is
+ * updated by the rules of its kind, or all refs together when the push is atomic. Returns the stream that the client
+ * reads: messages as they come, then the report of each ref. Refuses only before anything is read.
  */
 export async function receivePush(deps: Deps, remote: Remote, { body, signal }: PushInput): Promise<Readable> {
   const release = await slots.take(remote.caller.tenant);
   let quarantine: Quarantine | undefined;
   const finish = async (): Promise<void> => {
-    await quarantine?.remove().catch((err: unknown) => deps.log.warn({ err }, 'a quarantine stayed'));
+    await quarantine?.remove().catch((err: unknown) => deps.log.warn({ err }, 'failed to remove a quarantine'));
     release();
   };
   try {
@@ -57,7 +57,7 @@ export async function receivePush(deps: Deps, remote: Remote, { body, signal }: 
       const { inside, fault } = await takeObjects(quarantine, request, signal);
       failpoint('push-received');
       const answer = createAnswer(request.capabilities.has('side-band-64k'));
-      // The client has sent all; from here on it is told, whatever happens.
+      // The client has sent everything, so from here on it gets a report in every case.
       answerPush(deps, { remote, repository, quarantine, inside, request, answer, fault, finish })
         .catch((err: unknown) => answer.stream.destroy(new Error(brokenOff(deps, remote, err))))
         .finally(finish);
@@ -73,7 +73,7 @@ export async function receivePush(deps: Deps, remote: Remote, { body, signal }: 
   }
 }
 
-/** A git that sends a push shows nothing of an answer but its report: each ref is told in one. */
+/** Refuses every ref in a report, since a git client shows nothing else of the answer to a push. */
 async function refuseAll(request: PushRequest, reason: string, finish: () => Promise<void>): Promise<Readable> {
   if (request.pack) await discardPack(request.pack);
   await finish();
@@ -88,7 +88,7 @@ async function refuseAll(request: PushRequest, reason: string, finish: () => Pro
   return answer.stream;
 }
 
-/** What a client that wants a report is told of each of its refs. */
+/** The report with the outcome of each ref; null when the client wants none. */
 function reportOf(
   { capabilities, commands }: PushRequest,
   outcomes: readonly (readonly [RefCommand, Outcome])[],
@@ -99,7 +99,7 @@ function reportOf(
   return writeReport(outcomes, { unpack: fault, v2: capabilities.has('report-status-v2') });
 }
 
-/** The repository with the pack; `fault` is null when it was taken, or none came. */
+/** The repository with the pack's objects; `fault` is null when the pack was accepted, or none was sent. */
 async function takeObjects(
   quarantine: Quarantine,
   { pack, fault }: PushRequest,
@@ -112,7 +112,7 @@ async function takeObjects(
       await discardPack(pack);
       return { inside, fault };
     }
-    return { inside: await takePushedPack(quarantine, pack, { signal }), fault: null };
+    return { inside: await receivePack(quarantine, pack, { signal }), fault: null };
   } catch (error) {
     if (!(error instanceof WireFault)) throw error;
     return { inside, fault: error.message };
@@ -128,7 +128,7 @@ interface Push {
   readonly request: PushRequest;
   readonly answer: Answer;
   readonly fault: string | null;
-  /** Gives its place in line to the next. */
+  /** Removes the quarantine and releases the slot. */
   readonly finish: () => Promise<void>;
 }
 
@@ -136,7 +136,7 @@ async function answerPush(deps: Deps, push: Push): Promise<void> {
   const { request, answer, fault } = push;
   const { commands } = request;
   const later: (() => Promise<void>)[] = [];
-  const pack = createPackTaker(deps, push);
+  const pack = createPushPack(deps, push);
   let outcomes: (readonly [RefCommand, Outcome])[];
   try {
     outcomes = await updateRefs(deps, push, { pack, later });
@@ -145,18 +145,18 @@ async function answerPush(deps: Deps, push: Push): Promise<void> {
     outcomes = commands.map((command) => [command, { kind: 'no', reason }]);
   }
   const tidied = tidy(deps, push, pack);
-  // What evals say is waited for by this client alone, and for all of its refs at once.
+  // Only this client waits for the evals' results, for all refs in parallel.
   await Promise.all(later.map((work) => work()));
   answer.end(reportOf(request, outcomes, fault));
   await tidied;
 }
 
-/** What no client waits for. Refs on the disk follow the rows, so that a git that looks there sees them. */
-async function tidy(deps: Deps, { remote, finish }: Push, pack: PackTaker): Promise<void> {
+/** Cleans up while the client waits for nothing: releases the pack, and moves the refs on disk to those of the rows. */
+async function tidy(deps: Deps, { remote, finish }: Push, pack: PushPack): Promise<void> {
   const warn = (what: string) => (err: unknown) => deps.log.warn({ err, workspaceId: remote.id }, what);
-  await pack.settle().catch(warn('the pack of a push was not given up'));
+  await pack.release().catch(warn('failed to release the pack of a push'));
   await finish();
-  await alignRefs(deps, remote.id).catch(warn('the refs of a push could not be moved yet'));
+  await alignRefs(deps, remote.id).catch(warn('failed to move the refs of a push, will retry'));
 }
 
 async function updateRefs(
@@ -166,9 +166,9 @@ async function updateRefs(
 ): Promise<(readonly [RefCommand, Outcome])[]> {
   const { remote, inside, request, answer, fault } = push;
   const { commands } = request;
-  if (fault !== null) return commands.map((command) => [command, { kind: 'no', reason: 'the pack was not taken' }]);
+  if (fault !== null) return commands.map((command) => [command, { kind: 'no', reason: 'the pack was not accepted' }]);
   const refs = new Map((await listStoredRefs(deps.db, remote.id)).map(({ name, oid }) => [name, oid]));
-  // Main is there, or comes: nothing else may have a name below it.
+  // Reserves the name of main even before the first deploy: no other ref may have a name below it.
   const faults = new Map(refFaults(commands, new Map([...refs, [MAIN, '']])));
   const left = commands.filter((command) => !faults.has(command));
   let checked: ReturnType<typeof checkObjects> | undefined;
@@ -177,7 +177,7 @@ async function updateRefs(
     return (await checked).get(command) ?? null;
   };
   const context: PushContext = { remote, inside, pack, say: answer.say, later, faultOf };
-  // The library has one branch, which is all or nothing by itself.
+  // A push of the library's one branch is atomic by itself.
   if (request.capabilities.has('atomic') && !(remote.isLibrary && commands.length === 1))
     return updateTogether(deps, context, { commands, faults });
   const outcomes: (readonly [RefCommand, Outcome])[] = [];
@@ -203,7 +203,7 @@ async function updateTogether(
   return refused.size > 0 ? refuseTogether(commands, refused) : updateAtomic(deps, context, commands);
 }
 
-/** What breaks off over one ref says nothing of those before it, which stand. */
+/** A failure at one ref does not undo the refs before it. */
 async function tryRef(deps: Deps, context: PushContext, command: RefCommand): Promise<Outcome> {
   try {
     return await updateRef(deps, context, command);
@@ -212,10 +212,10 @@ async function tryRef(deps: Deps, context: PushContext, command: RefCommand): Pr
   }
 }
 
-/** What its sender is told: more than that it broke off only of what they may wait for. */
+/** The reason for the client, with details only for a transient failure. */
 function brokenOff({ log }: Pick<Deps, 'log'>, remote: Remote, thrown: unknown): string {
   const err = toStorageError(thrown);
-  log.error({ err, workspaceId: remote.id }, 'a push broke off');
+  log.error({ err, workspaceId: remote.id }, 'push failed');
   return err instanceof Refusal && err.kind === 'unavailable'
     ? err.message.replace('try again', 'push again')
     : 'internal error; push again';

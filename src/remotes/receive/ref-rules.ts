@@ -2,10 +2,10 @@ import { MAIN, type RefCommand } from '../../git/index.js';
 
 const MAX_REFS = 1_000;
 const MAX_NAME_BYTES = 200;
-/** What `git check-ref-format` refuses, and what a terminal or another system would show as something else. */
+/** What `git check-ref-format` refuses, and characters that terminals or other systems display differently. */
 const REFUSED = /[\p{Cc}\p{Cf}\p{Zs}\p{Surrogate}\u2028\u2029~^:?*[\\]|\.\.|@\{|\/\/|\/$|\.$/u;
 
-/** What is wrong with updating these refs, whoever does it; null for those that may be looked at further. */
+/** The faults of these updates by the rules for all refs. A command that is missing in the result has none. */
 export function refFaults(
   commands: readonly RefCommand[],
   existing: ReadonlyMap<string, string>,
@@ -34,12 +34,12 @@ function nameFault({ ref, old, new: next }: RefCommand): string | null {
   )
     return 'its name is none that git takes everywhere';
   if (ref.normalize('NFC') !== ref) return 'its name is not in Unicode form NFC';
-  if (old === null && next === null) return 'there is no such ref';
+  if (old === null && next === null) return 'the ref does not exist';
   if (ref === MAIN && next === null) return 'main is what is live: it cannot be deleted';
   return null;
 }
 
-/** A name that is a folder of another one has no place on a disk. */
+/** A ref name cannot be a folder of another one, since refs are files. */
 function roomFault({ ref, new: next }: RefCommand, refs: ReadonlySet<string>): string | null {
   if (next === null || refs.has(ref)) return null;
   if (refs.size >= MAX_REFS) return `there are ${MAX_REFS} refs, the most there may be: delete some`;

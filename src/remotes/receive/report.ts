@@ -1,17 +1,17 @@
 import { FLUSH, pktLine, type RefCommand } from '../../git/index.js';
 import { plain } from './sideband.js';
 
-/** What became of one ref of a push. */
+/** The outcome of one ref of a push. */
 export type Outcome =
   | {
       readonly kind: 'ok';
-      /** What was moved in its place, told to clients that understand `report-status-v2`. */
+      /** The ref that moved in its place, reported to clients with `report-status-v2`. */
       readonly instead?: { readonly ref: string; readonly old: string | null };
       readonly forced?: boolean;
     }
   | { readonly kind: 'no'; readonly reason: string };
 
-/** The report of a push: `unpack` is null when the pack was taken, else what was wrong with it. */
+/** The report of a push: `unpack` is null when the pack was accepted, else its fault. */
 export function writeReport(
   commands: readonly (readonly [RefCommand, Outcome])[],
   { unpack, v2 }: { readonly unpack: string | null; readonly v2: boolean },

@@ -5,19 +5,19 @@ import { withErrorListener } from '../../shared/error-listener.js';
 const MAX_BAND = 65_515;
 const KEEP_ALIVE_MS = 5_000;
 
-/** What a push is answered while it is worked on (gitprotocol-pack, "Reporting Status" and the sideband). */
+/** The answer to a push, streamed during the work (gitprotocol-pack, "Reporting Status" and the sideband). */
 export interface Answer {
   readonly stream: Readable;
   /** Lines that git shows to the person, each behind `remote: `. */
   say(...lines: readonly string[]): void;
-  /** The report, and the end. */
+  /** Sends the report and ends the stream. */
   end(report: Buffer | null): void;
 }
 
-/** `sideband` is whether the client can tell words from the report; without it there are no words. */
+/** Without `sideband` the client cannot separate messages from the report, so it gets no messages. */
 export function createAnswer(sideband: boolean): Answer {
   const stream = withErrorListener(new PassThrough());
-  // Who waits through the checks of a large tree is told that somebody is there.
+  // Keeps the connection alive during the checks of a large tree.
   const pulse = setInterval(() => sideband && stream.write(pktLine(Buffer.from([2]))), KEEP_ALIVE_MS);
   stream.once('close', () => clearInterval(pulse));
   const send = (band: number, bytes: Buffer): void => {
@@ -38,7 +38,7 @@ export function createAnswer(sideband: boolean): Answer {
   };
 }
 
-/** A path or a message must not steer the terminal that shows it. */
+/** Escapes control characters, so that a path or a message cannot control the terminal. */
 export function plain(line: string): string {
   return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
 }

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.js';
 import { MAIN, type RefCommand } from '../../git/index.js';
 import { lockPreviews, previewTurn } from '../../previews/index.js';
 import { Refusal } from '../../shared/refusal.js';
-import { findWorkspace, inTurn, lockShelf, type OnStale, StalePlan } from '../../workspaces/index.js';
+import { findWorkspace, inTurn, lockLibrary, type OnStale, StalePlan } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
 import type { PushContext, RefPlan } from './push-context.js';
 import { refuseMain } from './push-main.js';
@@ -14,12 +14,12 @@ type Outcomes = (readonly [RefCommand, Outcome])[];
 type Plans = (readonly [RefCommand, RefPlan])[];
 type Refused = ReadonlyMap<RefCommand, Outcome>;
 
-/** As many times a push is checked because another writer came between its checks and its transaction. */
+/** How often a push is checked again because another writer came between its checks and its transaction. */
 const MAX_TRIES = 3;
 
 /**
- * Moves all refs of an atomic push, or none. Every check and all work of git comes first; then one short transaction
- * moves the refs and makes main live. What a refusal leaves (its notice) is written after that transaction has ended.
+ * Moves all refs of an atomic push, or none. All checks and git processes come first; then one short transaction moves
+ * the refs and makes main live. The notice of a refusal is written after that transaction has ended.
  */
 export async function updateAtomic(
   deps: Deps,
@@ -29,21 +29,21 @@ export async function updateAtomic(
   for (let tries = 1; ; tries += 1) {
     const { plans, refused } = await planAll(deps, context, commands);
     if (refused.size > 0) return refuseTogether(commands, refused);
-    if (commands.some((command) => command.new !== null)) await context.pack.keep();
-    // The last try checks under the locks, so that other writers cannot hold the push up for good.
+    if (commands.some((command) => command.new !== null)) await context.pack.store();
+    // The last attempt checks under the locks, so that other writers cannot starve the push.
     const outcomes = await moveAll(deps, context, { plans, onStale: tries < MAX_TRIES ? 'throw' : 'check-again' });
     if (outcomes) return outcomes;
   }
 }
 
-/** The outcomes of an atomic push of which some refs are refused: no other one moves. */
+/** The outcomes of an atomic push with refused refs: no ref moves. */
 export function refuseTogether(commands: readonly RefCommand[], refused: Refused): Outcomes {
   const [first] = [...refused.keys()];
   const reason = `not moved: the push is atomic, and ${first?.ref} was refused`;
   return commands.map((command) => [command, refused.get(command) ?? { kind: 'no', reason }]);
 }
 
-/** Every ref is read and checked, so that the person learns all that is wrong at once. */
+/** Checks every ref, so that the client gets all faults at once. */
 async function planAll(
   deps: Deps,
   context: PushContext,
@@ -63,7 +63,7 @@ async function planAll(
   return { plans, refused };
 }
 
-/** Null when another writer came before, and all is to be planned again. */
+/** Null when another writer came first and the push must be planned again. */
 async function moveAll(
   deps: Deps,
   context: PushContext,
@@ -72,7 +72,7 @@ async function moveAll(
   const { remote } = context;
   const commands = plans.map(([command]) => command);
   let [current] = commands;
-  // The turns come before the transaction: the database cannot see a deadlock of a turn and a row.
+  // Takes the turns before the transaction: the database cannot detect a deadlock between a turn and a row lock.
   const inTurns = (work: (sql: Sql) => Promise<void>) =>
     inTurn(remote.id, () => inTurn(previewTurn(remote.id), () => deps.db.transaction(work)));
   try {
@@ -94,26 +94,26 @@ async function moveAll(
   return outcomes;
 }
 
-/** The locks that the refs share, strongest first and in the order of all other writers, whatever the order of the refs. */
+/** Takes the locks that the refs share, strongest first and in the order of all other writers, to avoid deadlocks. */
 async function lockInOrder(sql: Sql, { id, name, caller }: Remote, commands: readonly RefCommand[]): Promise<void> {
   const hasMain = commands.some(({ ref }) => ref === MAIN);
-  await lockShelf(sql, caller.tenant, 'share');
+  await lockLibrary(sql, caller.tenant, 'share');
   const found = await findWorkspace(sql, caller, name, hasMain ? 'update' : 'share');
   if (found.id !== id) throw new Refusal('conflict', `another workspace is called ${name} now: push again`);
   if (commands.some(({ ref }) => ref.startsWith('refs/heads/') && ref !== MAIN)) await lockPreviews(sql, id);
 }
 
-/** Whatever breaks off now, the ref has moved. */
+/** Logs a failure after the commit and reports success, since the ref has moved. */
 async function finish({ log }: Pick<Deps, 'log'>, { id }: Remote, plan: RefPlan): Promise<Outcome> {
   try {
     return await plan.done();
   } catch (err) {
-    log.error({ err, workspaceId: id }, 'what follows a push broke off');
+    log.error({ err, workspaceId: id }, 'failed to finish a push after its commit');
     return { kind: 'ok' };
   }
 }
 
-/** Outside of any transaction, so that a notice stays. Throws what is not a refusal. */
+/** Runs outside of any transaction, so that the notice is not rolled back. Rethrows what is not a refusal. */
 async function refuse(
   deps: Deps,
   context: PushContext,

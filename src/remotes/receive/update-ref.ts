@@ -4,8 +4,8 @@ import { Refusal } from '../../shared/refusal.js';
 import type { Issue } from '../../workspace/index.js';
 import { planBranch, pushBranch } from './push-branch.js';
 import { issueLines, type PlanRef, type PushContext, type RefPlan, type UpdateRef } from './push-context.js';
+import { pushLibraryMain } from './push-library-main.js';
 import { planMain, pushMain } from './push-main.js';
-import { pushShelf } from './push-shelf.js';
 import { planTag, pushTag } from './push-tag.js';
 import type { Outcome } from './report.js';
 
@@ -20,34 +20,34 @@ const KINDS = {
   tag: { update: pushTag, plan: planTag },
 } as const satisfies Record<string, RefKind>;
 
-/** Moves one ref by the rules of what it is. A refusal is its outcome, with all issues as words for the person. */
+/** Moves one ref by the rules of its kind. A refusal becomes its outcome, and the issues are printed to the client. */
 export async function updateRef(deps: Deps, context: PushContext, command: RefCommand): Promise<Outcome> {
   try {
     const reason = await faultOf(context, command);
     if (reason !== null) return { kind: 'no', reason };
-    const update = context.remote.isLibrary ? pushShelf : kindOf(command.ref).update;
+    const update = context.remote.isLibrary ? pushLibraryMain : kindOf(command.ref).update;
     return await update(deps, context, command);
   } catch (error) {
     return refusedOutcome(context, error);
   }
 }
 
-/** Reads and checks what a ref of a workspace is to become, and moves nothing. Throws what refuses it. */
+/** Reads and checks the new commit of a workspace's ref without moving the ref. Throws a refusal. */
 export async function planRef(deps: Deps, context: PushContext, command: RefCommand): Promise<RefPlan | Outcome> {
   const reason = await faultOf(context, command);
   return reason === null ? kindOf(command.ref).plan(deps, context, command) : { kind: 'no', reason };
 }
 
-/** The outcome of a ref that was refused, with all issues as words for the person. Throws what is not a refusal. */
+/** The outcome of a refused ref; prints the issues to the client. Rethrows what is not a refusal. */
 export function refusedOutcome({ say }: Pick<PushContext, 'say'>, error: unknown): Outcome {
-  // What is away is told where what breaks off is.
+  // The caller reports an unavailable service like any other failure.
   if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error;
   const { issues } = error.details as { readonly issues?: readonly Issue[] };
   say(...issueLines(issues ?? []));
   return { kind: 'no', reason: shortReason(error, issues ?? []) };
 }
 
-/** A small push to main needs no process of git to know that. */
+/** `pushMain` checks the objects itself, since a small push needs no git process for it. */
 async function faultOf(context: PushContext, command: RefCommand): Promise<string | null> {
   const isMain = command.ref === MAIN && !context.remote.isLibrary;
   return isMain ? null : context.faultOf(command);

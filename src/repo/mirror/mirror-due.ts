@@ -5,17 +5,17 @@ import { CannotOpen, openSecret } from '../../secrets/index.js';
 import type { InFlight } from '../../shared/in-flight.js';
 import { redactor } from '../../shared/redact.js';
 import { alignRefs, listStoredRefs } from '../../workspaces/index.js';
-import { claimMirrors, type MirrorTask, putOffMirror, settleMirror } from './mirror-rows.js';
+import { claimMirrors, type MirrorTask, postponeMirror, recordMirrored } from './mirror-rows.js';
 
 const MIRROR_TOKEN = 'MIRROR_TOKEN';
 const PUSH_MS = 300_000;
-/** How long a try may take before another worker makes it. */
+/** How long an attempt may take before another worker retries. */
 const LEASE_MS = PUSH_MS + 60_000;
-/** Pauses after each failure in a row, in seconds; then always the last. */
+/** The backoff after consecutive failures, in seconds; the last one repeats. */
 const PAUSES = [5, 30, 120, 600, 1_800, 3_600] as const;
 const MAX_REASON = 500;
 
-/** Begins to push mirrors that are behind, each under a lease, as far as there is room. Answers how many it began. */
+/** Starts to push outdated mirrors, each under a lease, within the limits. Returns how many it started. */
 export async function beginMirrors(deps: Deps, at: InFlight, signal?: AbortSignal): Promise<number> {
   if (at.room <= 0) return 0;
   const tasks = await claimMirrors(deps.db, { batch: at.room, leaseMs: LEASE_MS, except: at.busy });
@@ -25,29 +25,29 @@ export async function beginMirrors(deps: Deps, at: InFlight, signal?: AbortSigna
 
 async function attempt(deps: Deps, task: MirrorTask, signal: AbortSignal | undefined): Promise<void> {
   const reason = await push(deps, task, signal).catch((error: unknown) => {
-    deps.log.error({ err: error, workspaceId: task.workspaceId }, 'a mirror could not be pushed');
+    deps.log.error({ err: error, workspaceId: task.workspaceId }, 'failed to push a mirror');
     return 'internal error';
   });
-  if (reason === null) return settleMirror(deps.db, task);
-  // Who is told to stop has not failed: whoever comes next goes on.
-  if (signal?.aborted) return putOffMirror(deps.db, task, { reason: null, afterMs: 0 });
+  if (reason === null) return recordMirrored(deps.db, task);
+  // A stopped attempt is not a failure: the next worker continues.
+  if (signal?.aborted) return postponeMirror(deps.db, task, { reason: null, afterMs: 0 });
   const pause = PAUSES[Math.min(task.tries, PAUSES.length - 1)] ?? 0;
-  // Up to a fifth more, so that what failed together does not come back together.
-  await putOffMirror(deps.db, task, { reason, afterMs: pause * 1_000 * (1 + Math.random() / 5) });
+  // With jitter, so that mirrors that failed together do not retry together.
+  await postponeMirror(deps.db, task, { reason, afterMs: pause * 1_000 * (1 + Math.random() / 5) });
 }
 
-/** Null when the mirror has everything; else why not, without a secret in it. */
+/** Null when the mirror is up to date; else the reason, with secrets redacted. */
 async function push(deps: Deps, task: MirrorTask, signal: AbortSignal | undefined): Promise<string | null> {
   const where = await deps.net.resolve(task.url, { httpsOnly: true });
   if (where.kind === 'fault') return where.message;
-  if (where.url.protocol === 'http:' && task.https) return 'the mirror is to be pushed to over https';
+  if (where.url.protocol === 'http:' && task.https) return 'the mirror requires https, and its URL is http';
   const secret = await openToken(deps, task);
   if (secret.kind === 'fault') return secret.message;
   const { text } = redactor(secret.token === null ? [] : [[MIRROR_TOKEN, secret.token]]);
   const repository = await alignRefs(deps, task.workspaceId);
   if (!repository) return null;
   const refs = await refsOf(deps, task.workspaceId);
-  // Nothing is live yet: an empty push would only take away what is there.
+  // Nothing is live yet: an empty push would only delete the refs of the mirror.
   if (refs.size === 0) return null;
   const pushed = await pushMirror(repository, {
     refs,
@@ -60,7 +60,7 @@ async function push(deps: Deps, task: MirrorTask, signal: AbortSignal | undefine
   return pushed.ok ? null : text(pushed.message).slice(0, MAX_REASON);
 }
 
-/** Main as it is live, branches and tags; what the service keeps for itself stays here. Read in one statement each, main last. */
+/** Main, branches and tags, without the refs of the service. A share lock keeps them consistent. */
 async function refsOf(deps: Deps, workspaceId: string): Promise<ReadonlyMap<string, string>> {
   return deps.db.transaction(async (sql) => {
     await sql.query('SELECT 1 FROM workspace WHERE id = $1 FOR SHARE', [workspaceId]);
@@ -75,14 +75,14 @@ async function refsOf(deps: Deps, workspaceId: string): Promise<ReadonlyMap<stri
   });
 }
 
-/** What is no branch and no tag. */
+/** The prefix of refs that are neither branches nor tags. */
 const SERVICE = 'refs/service/';
 
 type Token =
   | { readonly kind: 'token'; readonly token: string | null }
   | { readonly kind: 'fault'; readonly message: string };
 
-/** The workspace's own comes before the account's. */
+/** The workspace's token takes precedence over the account's. */
 async function openToken(deps: Deps, { tenant, workspaceId }: MirrorTask): Promise<Token> {
   const place = { tenant, workspace: workspaceId, name: MIRROR_TOKEN };
   const opened = await openSecret(deps.db, deps.keys, place).catch((error: unknown) => {
@@ -91,12 +91,12 @@ async function openToken(deps: Deps, { tenant, workspaceId }: MirrorTask): Promi
   });
   if (opened === null) return { kind: 'token', token: null };
   const token = opened instanceof CannotOpen ? null : secretText(opened)?.trim();
-  // A line's end would end the credential, and begin another field of it.
+  // A line break would end the credential and start another field.
   if (token && !/[\r\n\0]/.test(token)) return { kind: 'token', token };
   return { kind: 'fault', message: `${MIRROR_TOKEN} cannot be used: store it again, as a value of one line` };
 }
 
-/** Hosts ask for a token as the password, most of them under any name; `user:token` names one. */
+/** Hosts expect the token as the password, most of them with any user name; `user:token` gives one. */
 function credentialOf(token: string): MirrorCredential {
   const colon = token.indexOf(':');
   if (colon > 0) return { username: token.slice(0, colon), password: token.slice(colon + 1) };

@@ -4,13 +4,13 @@ import type { Sql } from '../../db/contract.js';
 export interface MirrorView {
   readonly url: string;
   readonly https: boolean;
-  /** When it last went well. */
+  /** The time of the last success. */
   readonly lastAt: Date | null;
-  /** Why it did not, the last time; null when it did. */
+  /** The error of the last attempt; null when it succeeded. */
   readonly lastError: string | null;
-  /** There is something that it has not got yet, or not for sure. */
+  /** True while changes are not confirmed in the mirror. */
   readonly pending: boolean;
-  /** When that is tried. */
+  /** The time of the next attempt. */
   readonly nextAt: Date | null;
 }
 
@@ -24,7 +24,7 @@ export async function readMirror(sql: Sql, workspaceId: string): Promise<MirrorV
   return row ?? null;
 }
 
-/** Sets where to, and begins anew: the other side may have nothing of it. */
+/** Sets the URL and starts a full push: the new repository may be empty. */
 export async function writeMirror(
   sql: Sql,
   { workspaceId, url, https }: { readonly workspaceId: string; readonly url: string; readonly https: boolean },
@@ -37,20 +37,20 @@ export async function writeMirror(
   );
 }
 
-/** A mirror that a worker has in hand. */
+/** A mirror that a worker has claimed. */
 export interface MirrorTask {
   readonly workspaceId: string;
   readonly tenant: string;
   readonly url: string;
   readonly https: boolean;
-  /** The changes that it will have when this goes well. */
+  /** The number of the newest change that a success confirms. */
   readonly wanted: number;
-  /** Failures before this try. */
+  /** Failures before this attempt. */
   readonly tries: number;
   readonly claim: number;
 }
 
-/** Times are kept in whole milliseconds: one that is now may be a little later. */
+/** Claims due mirrors. Adds 1 ms to now, since columns round times to whole milliseconds. */
 export async function claimMirrors(
   sql: Sql,
   { batch, leaseMs, except }: { readonly batch: number; readonly leaseMs: number; readonly except: readonly string[] },
@@ -67,8 +67,8 @@ export async function claimMirrors(
   });
 }
 
-/** A change that came meanwhile is sent at once; who was overtaken says nothing. */
-export async function settleMirror(sql: Sql, { workspaceId, claim, wanted }: MirrorTask): Promise<void> {
+/** Records the success, unless another worker has claimed the mirror. A change since the claim is sent at once. */
+export async function recordMirrored(sql: Sql, { workspaceId, claim, wanted }: MirrorTask): Promise<void> {
   await sql.query({
     name: 'settle-mirror',
     text: `UPDATE mirror SET done = $3, tries = 0, last_at = now(), last_error = NULL, due_at = now()
@@ -77,7 +77,7 @@ export async function settleMirror(sql: Sql, { workspaceId, claim, wanted }: Mir
   });
 }
 
-export async function putOffMirror(
+export async function postponeMirror(
   sql: Sql,
   { workspaceId, claim, wanted }: MirrorTask,
   { reason, afterMs }: { readonly reason: string | null; readonly afterMs: number },

@@ -1,4 +1,4 @@
-import { audit, type Once } from '../../accounts/index.js';
+import { audit, type RecordAnswer } from '../../accounts/index.js';
 import type { Deps } from '../../deps.js';
 import { Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller } from '../../shared/roles.js';
@@ -12,16 +12,16 @@ export interface MirrorSet {
 
 export interface SetMirrorInput {
   readonly workspace: string;
-  /** Null: there is none any more. */
+  /** Null removes the mirror. */
   readonly url: string | null;
-  /** False lets `http` through, to hosts that the operator opened. */
+  /** False allows `http`, to hosts that the operator opened. */
   readonly https: boolean;
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
-/** Says where the repository is pushed to after each change. For admins. */
+/** Sets or removes the repository that receives each change. Refuses `forbidden` below admin. */
 export async function setMirror(deps: Deps, caller: Caller, input: SetMirrorInput): Promise<MirrorSet> {
-  const { workspace, https, once } = input;
+  const { workspace, https, recordAnswer } = input;
   if (!atLeast(caller.role, 'admin'))
     throw new Refusal('forbidden', 'needs role admin to set a mirror', { need: 'admin' });
   const url = input.url === null ? null : checkUrl(deps, input.url, https);
@@ -32,16 +32,16 @@ export async function setMirror(deps: Deps, caller: Caller, input: SetMirrorInpu
     else await writeMirror(sql, { workspaceId, url, https });
     await audit(sql, caller, 'repo.mirror', workspace, { url });
     const answer: MirrorSet = { ok: true, mirror: await readMirror(sql, workspaceId) };
-    await once?.(sql, answer);
+    await recordAnswer?.(sql, answer);
     return answer;
   });
 }
 
-/** Brings the mirror up to date now, however often it has failed. */
+/** Updates the mirror now, without waiting for the backoff. */
 export async function mirrorNow(
   deps: Deps,
   caller: Caller,
-  { workspace, once }: { readonly workspace: string; readonly once?: Once | undefined },
+  { workspace, recordAnswer }: { readonly workspace: string; readonly recordAnswer?: RecordAnswer | undefined },
 ): Promise<MirrorSet> {
   return deps.db.transaction(async (sql) => {
     const { id } = await findWorkspace(sql, caller, workspace, 'share');
@@ -52,12 +52,12 @@ export async function mirrorNow(
     if (set.length === 0)
       throw new Refusal('conflict', 'the workspace has no mirror: set one first', { code: 'repo/no-mirror' });
     const answer: MirrorSet = { ok: true, mirror: await readMirror(sql, id) };
-    await once?.(sql, answer);
+    await recordAnswer?.(sql, answer);
     return answer;
   });
 }
 
-/** As git is given it. Without a user, a query or a fragment, and of a host that may be asked. */
+/** The URL for git. Refuses one with a user, a query or a fragment, or of a host that may not be called. */
 function checkUrl({ net }: Pick<Deps, 'net'>, text: string, https: boolean): string {
   const refused = (message: string) => new Refusal('refused', `url: ${message}`, { code: 'repo/mirror-url' });
   if (/^[\w.-]+@[\w.-]+:/.test(text) || /^ssh:/i.test(text))

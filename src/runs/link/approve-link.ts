@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.js';
 import { checkToken, deriveToken } from '../../shared/tokens.js';
 
-/** The gate that a link decides, and for whom it was made: an address, or `webhook`. */
+/** The gate that a link decides, and its recipient: an email address, or `webhook`. */
 export interface GateOf {
   readonly tenant: string;
   readonly runId: string;
@@ -9,17 +9,17 @@ export interface GateOf {
   readonly to: string;
 }
 
-/** With the workspace's name, which is in the address for people to read. */
+/** Includes the workspace's name, which makes the address readable. */
 export interface LinkOf extends GateOf {
   readonly workspace: string;
 }
 
-/** The recipient of a link in a POST to the account's own address, behind which there is no one person. */
+/** The recipient of a link in a POST to the account's webhook, which stands for no single person. */
 export const WEBHOOK = 'webhook';
 
 /**
- * The address of the page on which its recipient decides the gate; the other one comes with the rejection chosen. Null
- * without a public address: a link that only works on this machine is of no use in a mail.
+ * The address of the page on which the recipient decides the gate, and the same with the rejection preselected. Null
+ * without a public URL, since a mail cannot link to this machine.
  */
 export function approveLinks(
   deps: Pick<Deps, 'config' | 'keys'>,

@@ -15,12 +15,12 @@ export interface LinkVote {
   readonly form?: Json | undefined;
   readonly edits?: Readonly<Record<string, Json>> | undefined;
   readonly round?: number | undefined;
-  /** The page's form carries both; a POST with the token alone has neither. */
+  /** Both come with the page's form. A POST with the token alone has neither. */
   readonly digest?: string | undefined;
   readonly nonce?: string | undefined;
 }
 
-/** Decides the one gate that the link was made for, as its recipient, through the door that every decision takes. */
+/** Decides the gate of a link as its recipient, by the same path as every decision. */
 export async function decideLink(deps: Deps, input: OpenLinkInput, vote: LinkVote): Promise<Decided> {
   const gate = linkGate(await requireLink(deps, input));
   const caller = await linkDecider(deps, input, gate);
@@ -33,7 +33,7 @@ export async function decideLink(deps: Deps, input: OpenLinkInput, vote: LinkVot
   return decideRunIn(deps, caller, { workspaceId: gate.workspaceId, runId, park, ...said });
 }
 
-/** Refuses a decision by a link whose recipient may not decide. Comes before any fault of what is decided. */
+/** Refuses a link whose recipient may not decide, before the decision itself is validated. */
 export async function requireLinkDecider(deps: Deps, input: OpenLinkInput): Promise<void> {
   await linkDecider(deps, input, linkGate(await requireLink(deps, input)));
 }

@@ -3,12 +3,12 @@ import { Refusal } from '../../shared/refusal.js';
 import { checkToken, deriveToken } from '../../shared/tokens.js';
 import type { GateOf } from './approve-link.js';
 
-/** How long a page may lie open before it is read again. */
+/** How long an open page stays valid. */
 const GOOD_FOR_MS = 24 * 3_600_000;
 
 type Shown = GateOf & { readonly digest: string };
 
-/** What the page's form carries: that this page was made here, for this link and this content, and when. */
+/** The form's nonce: proves that this service rendered the page, for this link and content, and when. */
 export function formNonce({ keys, clock }: Pick<Deps, 'keys' | 'clock'>, shown: Shown): string {
   const at = String(clock.now());
   return `${at}.${deriveToken(keys.signing, 'approve-form', fieldsOf(shown, at))}`;

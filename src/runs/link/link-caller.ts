@@ -4,7 +4,7 @@ import { Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../../shared/roles.js';
 import { type DecidersOf, mayDecide } from '../may-decide.js';
 import { type GateOf, WEBHOOK } from './approve-link.js';
-import { readTargets } from './told-by.js';
+import { readTargets } from './notify-targets.js';
 
 interface MemberRow {
   readonly id: string;
@@ -12,20 +12,20 @@ interface MemberRow {
   readonly role: Role;
 }
 
-/** The gate of a link, as far as it says who takes part in the decision. */
+/** The part of a link's gate that says who may decide. */
 export interface LinkGate {
   readonly workspaceId: string;
   readonly gate: DecidersOf;
 }
 
-/** Of the roles only this one decides no gate by itself: it is an address alone. */
+/** The role of a recipient who is only an email address: it decides no gate by itself. */
 const NO_ROLE = 'viewer';
 
 /**
- * The person that a link acts for, as they are now: a link is as good as its recipient is when it is used. A member has
- * their role of now, and counts once, whichever door they take. Refused are removed members, members who no longer see
- * the workspace or may no longer decide, and recipients whom neither the gate nor `notify` names any more: they see
- * nothing of the work. An outsider whom `notify` names decides as an editor; any other one is their address alone.
+ * The caller that a link acts for, with their current rights. A member has their current role and counts once across
+ * all channels. Refuses removed members, members who can no longer access the workspace or decide, and recipients that
+ * neither the gate nor `notify` names any more. An outsider that `notify` names decides as an editor; any other
+ * outsider only where the gate names their address.
  */
 export async function linkCaller(
   sql: Sql,
@@ -36,35 +36,35 @@ export async function linkCaller(
   const common = { tenant, workspaces: null, signedIn: false, address };
   const targets = await readTargets(sql, link.runId);
   if (to === WEBHOOK) {
-    if (targets.url === null) throw noLonger(to);
+    if (targets.url === null) throw lostRight(to);
     const actor = { kind: 'link', id: WEBHOOK, label: WEBHOOK } as const;
     return { ...common, role: 'editor', actor, person: null };
   }
-  if ((await withoutAccess(sql, { tenant, workspaceId, emails: [to] })).size > 0) throw noLonger(to);
+  if ((await withoutAccess(sql, { tenant, workspaceId, emails: [to] })).size > 0) throw lostRight(to);
   const member = await findMember(sql, link);
-  const isTold = targets.emails.some((email) => email.toLowerCase() === to.toLowerCase());
-  const caller = { ...common, ...(member ? asMember(member) : asOutsider(to, isTold)) };
-  if (!isTold && !takesPart(gate, caller)) throw noLonger(to);
+  const isNotified = targets.emails.some((email) => email.toLowerCase() === to.toLowerCase());
+  const caller = { ...common, ...(member ? asMember(member) : asOutsider(to, isNotified)) };
+  if (!isNotified && !takesPart(gate, caller)) throw lostRight(to);
   return caller;
 }
 
 function asMember({ id, email, role }: MemberRow): Pick<Caller, 'role' | 'actor' | 'person'> {
-  // Signed in they could not decide either: that takes an editor, whomever the gate names.
-  if (!atLeast(role, 'editor')) throw noLonger(email);
+  // The route for signed-in people needs an editor too, whatever the gate says.
+  if (!atLeast(role, 'editor')) throw lostRight(email);
   return { role, actor: { kind: 'link', id, label: email }, person: { id, email } };
 }
 
-function asOutsider(to: string, isTold: boolean): Pick<Caller, 'role' | 'actor' | 'person'> {
+function asOutsider(to: string, isNotified: boolean): Pick<Caller, 'role' | 'actor' | 'person'> {
   const id = `link:${to.toLowerCase()}`;
-  return { role: isTold ? 'editor' : NO_ROLE, actor: { kind: 'link', id, label: to }, person: { id, email: to } };
+  return { role: isNotified ? 'editor' : NO_ROLE, actor: { kind: 'link', id, label: to }, person: { id, email: to } };
 }
 
-/** Whether the gate is for them, now or once it escalates, and though they may have started the run. */
+/** Whether the gate names them, now or once it escalates, even if they started the run. */
 function takesPart(gate: DecidersOf, caller: Caller): boolean {
   return mayDecide({ gate: { ...gate, self: true }, openedAtMs: 0, nowMs: Number.MAX_VALUE, starter: null }, caller);
 }
 
-function noLonger(to: string): Refusal {
+function lostRight(to: string): Refusal {
   return new Refusal(
     'forbidden',
     `this link was made for ${to}, who may not decide this gate: sign in to see the run`,
@@ -74,7 +74,7 @@ function noLonger(to: string): Refusal {
   );
 }
 
-/** With the role of the account's owner, whom the account's row names. */
+/** The member, with the role owner when the account's row names them. */
 async function findMember(sql: Sql, { tenant, to }: GateOf): Promise<MemberRow | undefined> {
   const [member] = await sql.query<MemberRow>({
     name: 'find-link-member',

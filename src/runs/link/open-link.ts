@@ -17,27 +17,27 @@ import { linkCaller } from './link-caller.js';
 import { type LinkedGate, linkGate, type OpenLinkInput, requireLink } from './require-link.js';
 import { wholeCalls } from './whole-calls.js';
 
-/** How a gate was decided: by whom, and when. */
+/** Who decided a gate, and when. */
 export interface LinkDecision {
-  /** approve, reject or timeout; void when the run ended, or went on, without a decision. */
+  /** approve, reject or timeout; void when the run ended or continued without a decision. */
   readonly decision: string;
   readonly by: string | null;
   readonly at: string;
   readonly note: string | null;
 }
 
-/** What a link shows: all that is to be decided, and how it stands. */
+/** The page of a link: everything to decide, and the gate's state. */
 export interface OpenedLink extends GateHead, GateView {
   readonly to: string;
-  /** Null while it waits. */
+  /** Null while the gate is open. */
   readonly decision: LinkDecision | null;
-  /** The recipient's own vote, when it was counted and others are needed besides. */
+  /** The recipient's own vote, when it is counted and the gate needs further ones. */
   readonly yours: { readonly decision: string; readonly at: string } | null;
   readonly digest: string;
   readonly nonce: string;
 }
 
-/** Reads what a link is about, and changes nothing. Whatever does not fit its token is refused alike. */
+/** Reads the gate of a link without changing anything. Every mismatch with the token gets the same refusal. */
 export async function openLink(deps: Deps, input: OpenLinkInput): Promise<OpenedLink> {
   return deps.db.transaction(async (sql) => {
     await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
@@ -73,7 +73,7 @@ async function viewOf(deps: Deps, { sql, row, caller }: At, link: GateOf): Promi
     decision: decisionOf(row),
     yours: voteOf(readVotes(row.votes), caller),
   };
-  // A page is forwarded and printed: a run's release address is none of its business, whoever reads it.
+  // The page may be forwarded or printed, so it hides the run's release address from every reader.
   const show = hideTokens(deps, { role: 'viewer' }, [row.runId, row.parentId, row.rootId]);
   return { ...show(shown), to: link.to, digest, nonce: formNonce(deps, { ...link, digest }) };
 }

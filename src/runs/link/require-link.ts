@@ -7,13 +7,13 @@ import { GATE_COLUMNS, GATES, type GateRow } from '../gate-rows.js';
 import { type GateOf, isApproveToken } from './approve-link.js';
 import { type LinkGate, linkCaller } from './link-caller.js';
 
-/** A link as its address gives it, without the workspace's name in its path: `requireOwnName` checks that. */
+/** A link's address, without the workspace's name in its path (`requireOwnName` checks that). */
 export interface OpenLinkInput extends GateOf {
   readonly token: string;
   readonly address: string | null;
 }
 
-/** The gate that a link was made for, and how it was decided. */
+/** The gate of a link, with its decision. */
 export interface LinkedGate extends GateRow {
   readonly note: string | null;
   readonly decision: string | null;
@@ -21,10 +21,7 @@ export interface LinkedGate extends GateRow {
   readonly decidedAt: Date | null;
 }
 
-/**
- * The gate of the link's token, which must be one of this run and account. Whatever is wrong with the address, the
- * refusal is one and the same.
- */
+/** The gate of a link whose token matches this run and account. Every mismatch gets the same refusal. */
 export async function requireLink(
   deps: Pick<Deps, 'db' | 'keys'>,
   input: OpenLinkInput,

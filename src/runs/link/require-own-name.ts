@@ -9,8 +9,8 @@ export interface RunAddress {
 }
 
 /**
- * Refuses `not_found` for an address that names another workspace. A name that no workspace has, or that another one has
- * got since the run began, may be an earlier name of the run's own. The run is found by its id, never by the name.
+ * Refuses with `not_found` an address that names another workspace. The run is found by its id, so an old name of its
+ * workspace is accepted: a name that no workspace has, or that another workspace got after the run was created.
  */
 export async function requireOwnName(
   { db }: Pick<Deps, 'db'>,

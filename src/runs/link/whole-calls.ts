@@ -3,14 +3,14 @@ import { callDigest, type GateCall } from '../../engine/index.js';
 import type { JsonObject } from '../../shared/json.js';
 import type { GateRow } from '../gate-rows.js';
 
-/** How much of a call a page shows, in characters. No model writes more in one answer. */
+/** The longest call that a page shows, in characters. No model writes more in one answer. */
 const MOST_CHARACTERS = 1_000_000;
-/** How many calls of the step are looked through, from the newest on. */
+/** How many calls of the step are searched, newest first. */
 const MOST_CALLS = 500;
 
 /**
- * A gate's calls with all of their arguments, where the gate itself keeps the beginning: who decides by a link has
- * nowhere else to read them. A call that is nowhere to be found stays as the gate has it.
+ * Completes a gate's calls, of which the gate stores only the beginning: the decider by link has no other place to read
+ * them. A call that is not found stays truncated.
  */
 export async function wholeCalls(
   sql: Sql,

@@ -6,7 +6,7 @@ interface Answer {
   readonly answer: Json;
 }
 
-/** One answer, and all of a case, in characters of JSON; and how many answers a case holds. */
+/** Limits of one answer and of all answers of a case, in characters of JSON, and of the number of answers. */
 const MAX_ANSWER = 16_000;
 const MAX_ALL = 96_000;
 const MAX_ANSWERS = 100;
@@ -17,8 +17,8 @@ export interface BoundAnswers {
 }
 
 /**
- * Tools' answers as a case may hold them. The last answer of a name repeats, so equal ones at its end are left out; what
- * is too long is cut in the middle, and what is too much is left out, both told.
+ * Reduces tools' answers to what a case may hold. The last answer of a tool repeats, so equal ones at the end are left
+ * out. Long answers are cut in the middle and surplus ones are dropped, each with a warning.
  */
 export function boundAnswers(answers: readonly Answer[]): BoundAnswers {
   const canned: Answer[] = [];

@@ -12,16 +12,16 @@ export interface PromotedRun {
   readonly workspaceId: string;
   readonly planId: string;
   readonly rerunOf: string | null;
-  /** The steps that were taken over from the run that this one is a rerun of, by their numbers. */
+  /** The numbers of the steps that were copied from the run that this one reruns. */
   readonly copied: readonly number[];
 }
 
 export interface CollectedCase {
   readonly decisions: readonly NewDecision[];
   readonly canned: readonly { readonly tool: string; readonly answer: Json }[];
-  /** What a case cannot say of this run, as sentences. */
+  /** What the case cannot reproduce of this run, as sentences. */
   readonly warnings: readonly string[];
-  /** Every run that it was read from. */
+  /** All runs that the case was read from. */
   readonly runs: readonly string[];
 }
 
@@ -39,8 +39,8 @@ interface Answer {
 }
 
 /**
- * What came into a run from outside: who decided what, which events came, and what its tools answered, in the order in
- * which they did; in its subflows too. Answers were rid of secrets as they were journalled.
+ * Collects a run's external inputs, in order, with those of its subflows: who decided what, which events came, and what
+ * its tools answered. The journal has already redacted secrets.
  */
 export async function collectCase(sql: Sql, run: PromotedRun): Promise<CollectedCase> {
   const found: Found = { runs: [], decisions: [], answers: [], warnings: [] };
@@ -53,7 +53,7 @@ export async function collectCase(sql: Sql, run: PromotedRun): Promise<Collected
 
 interface At {
   readonly run: PromotedRun;
-  /** `step/` of the subflows above it. */
+  /** `step/` prefixes of the parent steps of a subflow. */
   readonly path: string;
   readonly depth: number;
 }
@@ -73,7 +73,7 @@ async function collectRun(sql: Sql, at: At, found: Found): Promise<void> {
   }
 }
 
-/** What a rerun took over was answered in the run before it. */
+/** The tool answers of copied steps are in the journal of the earlier run. */
 async function collectTaken(sql: Sql, { run, path, depth }: At, found: Found): Promise<void> {
   if (run.rerunOf === null || run.copied.length === 0 || depth >= MAX_DEPTH) return;
   const before = await readRun(sql, run.rerunOf, run.workspaceId);
@@ -104,7 +104,7 @@ interface DecidedRow {
   readonly edited: boolean;
 }
 
-/** Every gate and every event of the run's steps, in the order in which they were settled; a copied gate's too. */
+/** Every gate and event of the run's steps in the order of their decision, including those of copied steps. */
 async function collectDecisions(
   sql: Sql,
   { run, plan, path }: { readonly run: PromotedRun; readonly plan: Plan; readonly path: string },
@@ -129,7 +129,7 @@ async function collectDecisions(
       found.decisions.push({ step: `${path}${id}`, decision: decision.decision, ...note });
       if (decision.form !== null && decision.form !== undefined)
         found.warnings.push(`the form that was filled in at step ${id} is not in the case`);
-    } else found.warnings.push(`nobody decided step ${id} in time; the case has no decision for it`);
+    } else found.warnings.push(`step ${id} was not decided in time; the case has no decision for it`);
   }
 }
 
@@ -140,7 +140,7 @@ interface CallRow {
   readonly at: Date;
 }
 
-/** What the tools of files and servers answered: built-ins work on the case's own files. */
+/** The answers of file tools and MCP servers. Built-in tools work on the case's own files. */
 async function collectAnswers(
   sql: Sql,
   { runId, plan, steps }: { readonly runId: string; readonly plan: Plan; readonly steps: readonly string[] | null },
@@ -171,7 +171,7 @@ function cannedName(name: string): string {
   return name.replace('__', '.');
 }
 
-/** An answer that is JSON is kept as what it is, so that people can read and change it. */
+/** Keeps an answer that is JSON as a value, so that people can read and edit it. */
 function parsed(text: string): Json {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
@@ -193,7 +193,7 @@ async function childrenOf(sql: Sql, runId: string): Promise<Child[]> {
   return rows.filter(({ step }) => step !== null);
 }
 
-/** The run with what it took over; undefined when it is gone. */
+/** The run with the steps that it copied; undefined when it was deleted. */
 export async function readRun(sql: Sql, runId: string, workspaceId: string): Promise<PromotedRun | undefined> {
   const [row] = await sql.query<PromotedRun>({
     name: 'promote-run',

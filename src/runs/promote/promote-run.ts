@@ -1,4 +1,4 @@
-import { audit, type Once } from '../../accounts/index.js';
+import { audit, type RecordAnswer } from '../../accounts/index.js';
 import type { Sql } from '../../db/contract.js';
 import { editTree } from '../../deploys/index.js';
 import type { Deps } from '../../deps.js';
@@ -18,27 +18,27 @@ export interface PromoteInput {
   /** Picks the file, `evals/<evalName>.md`; `<target>-regressions` when left out. */
   readonly evalName?: string | undefined;
   readonly caseName?: string | undefined;
-  /** Assertion lines; without one the default judge grades the case. */
+  /** Assertion lines; without any the default judge grades the case. */
   readonly expect: readonly string[];
-  readonly once?: Once | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 export interface Promoted {
   readonly ok: true;
   readonly file: string;
-  /** False when the case was appended to a file. */
+  /** False when the case was appended to an existing file. */
   readonly created: boolean;
   readonly caseName: string;
-  /** What starts the eval of that file: a new one is run by hand. */
+  /** How an eval run of that file may start. A new file is started manually. */
   readonly trigger: 'manual' | 'own';
   readonly warnings: readonly string[];
-  /** What a deploy of the file says of it. */
+  /** The issues of the deploy of this file. */
   readonly issues: readonly Issue[];
 }
 
 /**
- * Saves a completed run as a case of an eval: its input, what was decided in it and which events came, and what its
- * tools answered. The file is written as every edit is: checked, a commit of the caller's, and two at once both count.
+ * Saves a completed run as a case of an eval: its input, its decisions and events, and its tools' answers. The file is
+ * written like every edit: checked, committed in the caller's name, and safe against concurrent edits.
  */
 export async function promoteRun(deps: Deps, caller: Caller, input: PromoteInput): Promise<Promoted> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
@@ -75,10 +75,10 @@ export async function promoteRun(deps: Deps, caller: Caller, input: PromoteInput
       };
       return { remove: [], put: new Map([[file, new TextEncoder().encode(added.text)]]) };
     },
-    also: async (sql, { issues }) => {
+    inTransaction: async (sql, { issues }) => {
       if (answer) answer = { ...answer, issues: issues.filter(({ path }) => path === file) };
       await audit(sql, caller, 'run.promote', run.id, { file, case: answer?.caseName ?? null });
-      if (answer) await input.once?.(sql, answer);
+      if (answer) await input.recordAnswer?.(sql, answer);
     },
   });
   if (!answer) throw new Error(`no case was written for run ${run.id}`);
@@ -105,7 +105,7 @@ async function readCompleted(sql: Sql, workspaceId: string, runId: string): Prom
     values: [runId, workspaceId],
   });
   if (!run) throw notFound('run');
-  if (run.mode !== 'normal') throw new Refusal('conflict', 'a run of an eval is a case already');
+  if (run.mode !== 'normal') throw new Refusal('conflict', 'the run belongs to an eval, so it is a case already');
   if (run.status !== 'completed') {
     throw new Refusal('conflict', `the run is ${run.status}: only a completed run can be saved as a case`, {
       status: run.status,
@@ -121,7 +121,7 @@ async function readCase(deps: Deps, workspaceId: string, runId: string) {
 }
 
 function evalNameOf(target: string, wish: string | undefined): string {
-  // What is longer than a name may be gives way to the ending.
+  // Truncate the name, not its suffix.
   const name =
     wish ??
     `${target
@@ -138,7 +138,7 @@ function evalNameOf(target: string, wish: string | undefined): string {
 
 function titleOf(wish: string | undefined, { id, summary }: CompletedRun): string {
   if (wish !== undefined) return wish.trim().replace(/\s+/g, ' ');
-  // Whatever the summary says, a title of letters and figures reads back as it is written.
+  // A title of letters and digits only parses back unchanged, whatever the summary contains.
   const words = (summary ?? '')
     .replace(/[^\p{L}\p{N}.,;:!? '-]+/gu, ' ')
     .trim()
@@ -154,11 +154,11 @@ function warningsOf({ from, rerunOf, agent }: CompletedRun): string[] {
     ...(rerunOf === null && from > 1 ? [`the run began at step ${from}; a case runs every step`] : []),
     ...(agent === null
       ? []
-      : [`the run had another agent, ${agent}, at step ${from}; a case runs the flow as it stands`]),
+      : [`the run had another agent, ${agent}, at step ${from}; a case runs the flow in its current form`]),
   ];
 }
 
-/** An agent that was given its run's release address may have passed it on: the address is a credential. */
+/** An agent may have repeated its run's release address, which is a credential. */
 function hideTokens(deps: Pick<Deps, 'keys'>, runs: readonly string[], wanted: NewCase): NewCase {
   const tokens = runs.map((id) => deriveToken(deps.keys.signing, 'event', [id]));
   const text = tokens.reduce((hidden, token) => hidden.replaceAll(token, '…'), toJson(wanted));

@@ -4,8 +4,8 @@ import { Refusal } from '../../shared/refusal.js';
 import type { Plan, StepPlan } from '../../workspace/index.js';
 import { nodesOf, renamedIds, renameRow } from './renamed-ids.js';
 
-/** One time that a step or an item of it came to an end in the old run. */
-export interface TakenRow {
+/** One execution of a step or item that ended in the old run. */
+export interface EndedStepRow {
   /** The step's id in the new run's plan. */
   readonly id: string;
   /** Its id in the old run. */
@@ -19,17 +19,17 @@ export interface TakenRow {
 
 export interface ChosenSteps {
   readonly copied: readonly { readonly n: number; readonly id: string }[];
-  /** What is taken over, groups and items included. */
-  readonly rows: readonly TakenRow[];
-  /** Steps before the first that have no result in the new run, and why. */
+  /** The rows to copy, including groups and items. */
+  readonly rows: readonly EndedStepRow[];
+  /** Steps before the first one that have no result in the new run, and why. */
   readonly left: readonly { readonly n: number; readonly id: string; readonly why: string }[];
-  /** Of those, the ones that have to stand as skipped for the new run to go past them. */
+  /** The steps among them that are marked skipped, so that the new run passes them. */
   readonly skipped: readonly string[];
 }
 
-/** What has ended of the old run by now; what is still at work has no result. */
-export function readTakenSteps(sql: Sql, runId: string): Promise<TakenRow[]> {
-  return sql.query<TakenRow>({
+/** The executions that have ended so far; a step that still runs has no result. */
+export function readEndedSteps(sql: Sql, runId: string): Promise<EndedStepRow[]> {
+  return sql.query<EndedStepRow>({
     name: 'rerun-steps',
     text: `SELECT id, id AS "oldId", item, round, lane, status, error FROM step
       WHERE run_id = $1 AND status IN ('completed', 'failed', 'skipped') ORDER BY id, item, round`,
@@ -43,8 +43,8 @@ interface Asked {
   readonly step: number;
 }
 
-/** Decides for every step before N whether its result is taken over. Refuses when one of them has none to take. */
-export function chooseSteps({ plan, oldPlan, step }: Asked, taken: readonly TakenRow[]): ChosenSteps {
+/** Decides for each step before N whether its result is copied. Refuses when one of them has no result. */
+export function chooseSteps({ plan, oldPlan, step }: Asked, taken: readonly EndedStepRow[]): ChosenSteps {
   const ids = renamedIds(oldPlan, plan);
   const rows = taken.map((row) => renameRow(row, ids));
   const copied: { n: number; id: string }[] = [];
@@ -75,13 +75,13 @@ export function chooseSteps({ plan, oldPlan, step }: Asked, taken: readonly Take
   return { copied, rows: rows.filter(({ id }) => chosen.has(id)), left, skipped };
 }
 
-function newest(rows: readonly TakenRow[], id: string): TakenRow | undefined {
+function newest(rows: readonly EndedStepRow[], id: string): EndedStepRow | undefined {
   return rows.filter((row) => row.id === id && row.item === 0).at(-1);
 }
 
 interface Past {
-  readonly rows: readonly TakenRow[];
-  /** It stands in a group that was passed, whatever became of this branch. */
+  readonly rows: readonly EndedStepRow[];
+  /** The step's group has been passed, whatever the outcome of this branch. */
   readonly passed: boolean;
   readonly step: number;
 }

@@ -10,8 +10,8 @@ interface Copy {
 }
 
 /**
- * Writes into a new run what it takes over: the ended rounds and items of the chosen steps with what they made, and
- * the index of the files that they archived. They cost the new run nothing.
+ * Copies into a new run the ended rounds and items of the chosen steps, with the index of their archived files. They
+ * add no cost to the new run.
  */
 export async function copySteps(sql: Sql, { from, to, chosen }: Copy): Promise<void> {
   const { rows, copied, skipped } = chosen;
@@ -53,15 +53,15 @@ export async function copySteps(sql: Sql, { from, to, chosen }: Copy): Promise<v
     text: `INSERT INTO step (run_id, id, lane, status, finished_at) SELECT $1, id, 'main', 'skipped', now() FROM unnest($2::text[]) id`,
     values: [to, skipped],
   });
-  await tell(sql, to, [
+  await appendEvents(sql, to, [
     ...ids.map((step) => ({ type: 'step.copied', data: { step, of: from } })),
     ...skipped.map((step) => ({ type: 'step.skipped', data: { step, why: 'from' } })),
   ]);
 }
 
-async function tell(sql: Sql, runId: string, events: readonly { type: string; data: object }[]): Promise<void> {
+async function appendEvents(sql: Sql, runId: string, events: readonly { type: string; data: object }[]): Promise<void> {
   await sql.query({
-    name: 'tell-copied',
+    name: 'append-copied-events',
     text: `WITH r AS (UPDATE run SET last_seq = last_seq + jsonb_array_length($2::jsonb) WHERE id = $1 RETURNING last_seq)
       INSERT INTO run_event (run_id, seq, type, data)
       SELECT $1, r.last_seq - jsonb_array_length($2::jsonb) + x.n, x.v->>'type', x.v->'data'

@@ -17,16 +17,16 @@ export interface RerunPlan {
   readonly planId: string;
   readonly revision: string;
   readonly librarySeq: number;
-  /** What the old run went by: its steps' results are taken over by their ids. */
+  /** The plan of the old run; steps match by their ids. */
   readonly oldPlan: Plan;
 }
 
-/** What the new run goes by: the old run's plan or today's, with step N's agent swapped when another one was named. */
+/** The plan of the new run: the old run's or the live one, with another agent for step N when the caller names one. */
 export async function planOfRerun(sql: Sql, { workspace, old, input }: Asked): Promise<RerunPlan> {
   const oldPlan = await loadPlan({ db: sql }, workspace.id, old.planId);
   const target = old.flow.startsWith('agents/') ? old.flow : `flows/${old.flow}`;
   const live = await livePlan(sql, workspace, target);
-  // Switched off today is switched off for every revision.
+  // A disabled flow cannot run in any revision.
   if (live) checkEnabled(live.plan);
   if (input.current && !live) {
     throw new Refusal(
@@ -58,7 +58,7 @@ async function withAgent(
   agent: string,
 ): Promise<Plan> {
   if (step.agent === undefined) {
-    throw new Refusal('refused', `agent: step ${step.n} (${step.title}) is run by no agent, so there is none to swap`);
+    throw new Refusal('refused', `agent: step ${step.n} (${step.title}) has no agent that could be replaced`);
   }
   const other = await pinnedPlan(sql, at, `agents/${agent}`);
   if (!other) throw new Refusal('refused', `agent: there is no agent ${agent} in the revision of the rerun`);

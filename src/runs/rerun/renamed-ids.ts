@@ -1,6 +1,6 @@
 import { branchesOf } from '../../engine/index.js';
 import type { GroupPlan, Plan, StepPlan } from '../../workspace/index.js';
-import type { TakenRow } from './choose-steps.js';
+import type { EndedStepRow } from './choose-steps.js';
 
 /** Every step and group, each group before its branches. */
 export function nodesOf({ nodes }: Plan): (StepPlan | GroupPlan)[] {
@@ -18,7 +18,7 @@ export function renamedIds(oldPlan: Plan, plan: Plan): ReadonlyMap<string, strin
 }
 
 /** A row as the new run has it: its lane names the steps that it was forked at, too. */
-export function renameRow(row: TakenRow, ids: ReadonlyMap<string, string>): TakenRow {
+export function renameRow(row: EndedStepRow, ids: ReadonlyMap<string, string>): EndedStepRow {
   const lane = row.lane.replace(/\/([a-z_][a-z0-9_]*)@/g, (_fork, id: string) => `/${ids.get(id) ?? id}@`);
   return { ...row, id: ids.get(row.id) ?? row.id, lane };
 }

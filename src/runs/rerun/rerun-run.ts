@@ -1,4 +1,4 @@
-import { audit, type Once } from '../../accounts/index.js';
+import { audit, type RecordAnswer } from '../../accounts/index.js';
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import { branchesOf } from '../../engine/index.js';
@@ -6,23 +6,23 @@ import type { Json, JsonObject } from '../../shared/json.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { findWorkspace } from '../../workspaces/index.js';
-import { beginRun, tellBegun } from '../begin-run.js';
+import { announceStarted, beginRun } from '../begin-run.js';
 import { SKIPPED, type SkippedRun, type StartedRun } from '../start-run.js';
-import { chooseSteps, readTakenSteps } from './choose-steps.js';
+import { chooseSteps, readEndedSteps } from './choose-steps.js';
 import { copySteps } from './copy-steps.js';
 import { planOfRerun } from './plan-of-rerun.js';
 
 export interface RerunInput {
   readonly workspace: string;
   readonly runId: string;
-  /** Begin at step N, 1 for the whole flow. */
+  /** The first step, 1 for the whole flow. */
   readonly step: number;
-  /** Who runs step N instead. */
+  /** Another agent for step N. */
   readonly agent?: string | undefined;
-  /** On today's revision instead of the run's own. */
+  /** On the live revision instead of the run's own. */
   readonly current: boolean;
-  /** Keeps the answer with what was done. */
-  readonly once?: Once | undefined;
+  /** Records the answer under the caller's idempotency key, in the transaction of the rerun. */
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
 export interface OldRun {
@@ -38,9 +38,9 @@ export interface OldRun {
 }
 
 /**
- * A new run of what a run did, on its revision: what the steps before `step` made is taken over, that step and those
- * after it run anew, and ask anew. The old run, live or ended, is left as it is. Nothing that was paid, decided, parked
- * or written to memory is taken over.
+ * Starts a new run from a step of an existing run, on the same revision. Results before `step` are copied; that step
+ * and later ones run again and ask again. The old run stays as it is. Costs, decisions, parks and memory writes are not
+ * copied.
  */
 export async function rerunRun(deps: Deps, caller: Caller, input: RerunInput): Promise<StartedRun | SkippedRun> {
   const { step, agent } = input;
@@ -48,7 +48,7 @@ export async function rerunRun(deps: Deps, caller: Caller, input: RerunInput): P
     const workspace = await findWorkspace(sql, caller, input.workspace, 'share');
     const old = await readOld(sql, workspace.id, input.runId);
     const { plan, planId, revision, librarySeq, oldPlan } = await planOfRerun(sql, { workspace, old, input });
-    const chosen = chooseSteps({ plan, oldPlan, step }, await readTakenSteps(sql, old.id));
+    const chosen = chooseSteps({ plan, oldPlan, step }, await readEndedSteps(sql, old.id));
     const shown = {
       of: old.id,
       step,
@@ -79,11 +79,11 @@ export async function rerunRun(deps: Deps, caller: Caller, input: RerunInput): P
     if (!begun) return null;
     await audit(sql, caller, 'run.rerun', begun.runId, { of: old.id, step });
     const answer: StartedRun = { ok: true, runId: begun.runId, steps: plan.steps, from: step };
-    await input.once?.(sql, answer);
+    await input.recordAnswer?.(sql, answer);
     return { begun, answer };
   });
   if (!started) return SKIPPED;
-  tellBegun(deps, started.begun);
+  announceStarted(deps, started.begun);
   return started.answer;
 }
 
@@ -95,6 +95,6 @@ async function readOld(sql: Sql, workspaceId: string, runId: string): Promise<Ol
     values: [runId, workspaceId],
   });
   if (!old) throw notFound('run');
-  if (old.mode !== 'normal') throw new Refusal('conflict', 'a run of an eval is run again by running its eval');
+  if (old.mode !== 'normal') throw new Refusal('conflict', 'the run belongs to an eval: run the eval again instead');
   return old;
 }

@@ -11,21 +11,21 @@ import {
   type InReach,
   prepareTree,
   readInReach,
-  readLiveShelf,
+  readLiveLibrary,
   readLiveTree,
   type WorkspaceRow,
 } from '../../workspaces/index.js';
 
 export type FoundTool = Pick<ToolTestSpec, 'revision' | 'librarySeq' | 'plan' | 'agent'>;
 
-/** A path that names the tool's file, where the name alone does not say which is meant. */
+/** A path that names the tool's file, when the name alone is ambiguous. */
 export function isFile(path: string): boolean {
   return path.includes('/') && path.endsWith('.md');
 }
 
 /**
- * The tool with an agent that calls it: the first one that has it, or, for a tool that nobody has been granted, one that
- * is thought up for the test and exists nowhere else. Refuses `not_found` when there is no such tool.
+ * The tool with an agent that calls it: the first agent that has it, or, for a tool granted to no agent, an agent made
+ * up for the test. Refuses `not_found` for an unknown tool.
  */
 export async function findTool(
   deps: Deps,
@@ -36,15 +36,15 @@ export async function findTool(
   return granted ?? (await grantForTest(deps, caller, at));
 }
 
-/** Refuses as a missing one a tool that no agent has and no file is about. */
+/** Refuses a tool as missing when no agent has it and no file defines it. */
 export async function requireTool(deps: Deps, caller: Caller, name: string, tool: string): Promise<void> {
   const workspace = await findWorkspace(deps.db, caller, name);
   if (!isName(tool) && !/^[\w.-]{1,255}$/.test(tool)) throw notFound('tool');
   if (await findGranted(deps.db, { workspace, tool, file: null })) return;
   const { source } = await readLiveTree(deps.db, workspace.id);
-  const shelf = await readLiveShelf(deps.db, caller.tenant);
+  const library = await readLiveLibrary(deps.db, caller.tenant);
   const isIt = new RegExp(`^(agents/[^/]+/)?tools/${tool.replaceAll('.', '\\.')}(\\.md|/tool\\.md)$`);
-  if (![...source.keys(), ...shelf.source.keys()].some((path) => isIt.test(path))) throw notFound('tool');
+  if (![...source.keys(), ...library.source.keys()].some((path) => isIt.test(path))) throw notFound('tool');
 }
 
 interface At {
@@ -89,7 +89,7 @@ interface Sources {
   readonly read: (path: string) => Promise<string | null>;
 }
 
-/** The workspace's files, and those of the library behind them. */
+/** The workspace's files on top of the library's. */
 function withShared({ tree, read }: EditedTree, { library }: InReach): Sources {
   const shared = new Map(library.files.map(({ path, content }) => [path, content]));
   return {

@@ -16,7 +16,7 @@ export interface TestToolInput {
   readonly args: JsonObject;
   /** One of the tool's operations, or the path of its file. */
   readonly path: string | undefined;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the caller has gone. */
   readonly signal: AbortSignal;
 }
 
@@ -28,15 +28,15 @@ export interface ToolTested {
   readonly truncated: boolean;
 }
 
-/** Of one workspace at once: each holds a sandbox on a worker. */
+/** Per workspace at a time: each test holds a sandbox on a worker. */
 const MAX_AT_ONCE = 4;
-/** A worker takes a test up at once; then it has its time, and the rest is for the way there and back. */
+/** A worker starts a test at once; the test then has its own time limit, and the remainder is for transport. */
 const TAKEN_UP_MS = 20_000;
 const WAIT_MS = 100_000;
 
 /**
  * Calls a tool as a run would, on a worker and in its sandbox, without a model. The test may use the secrets that the
- * agent is granted and those that the tool's own file names: who may test may grant them, too.
+ * agent is granted and those that the tool's file names: a caller who may test may also grant them.
  */
 export async function testTool(deps: Deps, caller: Caller, input: TestToolInput): Promise<ToolTested> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
@@ -61,7 +61,7 @@ export async function testTool(deps: Deps, caller: Caller, input: TestToolInput)
   }
 }
 
-/** Without a worker nobody would say so before the test's time is over. */
+/** Fails early when no worker takes the test, instead of waiting for its whole time limit. */
 async function abortIdle(sql: Sql, id: string, idle: AbortController): Promise<void> {
   const rows = await sql
     .query('SELECT 1 FROM tool_test WHERE id = $1 AND started_at IS NOT NULL', [id])
@@ -76,7 +76,7 @@ interface NewTest {
   readonly spec: ToolTestSpec;
 }
 
-/** Counted under a lock of the workspace's tests alone. What an API that died left behind is swept along. */
+/** Counts the workspace's tests under a lock of their own. Also deletes the rows that a crashed API process left. */
 async function insertTest(sql: Sql, { id, tenant, workspaceId, spec }: NewTest): Promise<void> {
   await sql.query("SELECT pg_advisory_xact_lock(hashtextextended('tool-test/' || $1, 0))", [workspaceId]);
   await sweepRows(sql, 'tool_test', `created_at < now() - interval '10 minutes'`);
@@ -107,7 +107,7 @@ async function readAnswer(sql: Sql, id: string): Promise<ToolTested> {
     return { ok: !isError, ...(status === null ? {} : { status }), result: text, durationMs, truncated };
   }
   if (!row?.started) {
-    throw new Refusal('unavailable', 'no worker took the test up: see that one is running, then try again', {
+    throw new Refusal('unavailable', 'no worker started the test: check that a worker is running, then try again', {
       retryAfter: 10,
     });
   }

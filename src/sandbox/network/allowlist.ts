@@ -7,7 +7,7 @@ export interface Destination {
   readonly port: number;
 }
 
-/** A destination as it is compared; null for what is none. Whatever it was spelled as, one host has one spelling. */
+/** A destination in canonical form for comparison; null for an invalid one. */
 export function parseDestination(authority: string, defaultPort: number): Destination | null {
   if (authority.length > 300 || !/^[^\s/?#@\\]+$/.test(authority)) return null;
   const text = `http://${authority}`;

@@ -10,7 +10,7 @@ export interface NetworkGrant {
 export interface RefusedHost {
   /** `host:port`. */
   readonly host: string;
-  /** A sentence for whoever wrote the program. */
+  /** A sentence for the author of the program. */
   readonly why: string;
 }
 

@@ -47,7 +47,7 @@ class Egress {
   readonly #over = new AbortController();
   readonly #refused = new Map<string, RefusedHost>();
   #bytes = 0;
-  /** Connections that are being made: whoever asked may have left, and what looks a name up hears of no end. */
+  /** Connections that are being opened: a DNS lookup does not notice that the client has disconnected. */
   #connecting = 0;
 
   constructor(readonly input: EgressInput) {
@@ -99,9 +99,9 @@ class Egress {
     forward(request, response, { url, socket: connected, onBytes: (count) => this.#count(count) });
   }
 
-  /** A connection, or the sentence that says why there is none. */
+  /** A connection, or the reason why there is none. */
   async #connect(to: Destination | null): Promise<Socket | string> {
-    if (to === null) return 'this is no host';
+    if (to === null) return 'invalid host';
     const { grant, net, limits } = this.input;
     if (this.#bytes > limits.transfer)
       return this.#refuse(to, `the program has used up the ${limits.transfer} bytes that it may send and receive`);
@@ -140,7 +140,7 @@ class Egress {
     if (this.#over.signal.aborted) stream.destroy();
   }
 
-  /** What is over the limit ends all connections, and later ones are told why. */
+  /** Traffic over the limit closes all connections; later ones get the reason. */
   #count(bytes: number): void {
     this.#bytes += bytes;
     if (this.#bytes > this.input.limits.transfer) for (const stream of this.#open) stream.destroy();
@@ -151,7 +151,7 @@ function nameOf({ host, port }: Destination): string {
   return `${host}:${port}`;
 }
 
-/** Programs show the words behind the status and nothing else of such an answer. */
+/** Programs show only the reason phrase of such a response. */
 function answerAndEnd(client: Duplex, why: string): void {
   const words = why.replace(/[^\x20-\x7e]/g, '?');
   client.end(

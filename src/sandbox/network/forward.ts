@@ -14,7 +14,7 @@ export function forward(
   outgoing: ServerResponse,
   { url, socket, onBytes }: { readonly url: URL; readonly socket: Socket; readonly onBytes: (count: number) => void },
 ): void {
-  // Who asked has left meanwhile.
+  // The client has disconnected meanwhile.
   if (outgoing.destroyed) return void socket.destroy();
   const sent = request({
     method: incoming.method,
@@ -25,10 +25,10 @@ export function forward(
   });
   const fail = () => {
     if (outgoing.headersSent || outgoing.destroyed) outgoing.destroy();
-    else outgoing.writeHead(502).end(`${url.host} broke off, or answers what is no HTTP\n`);
+    else outgoing.writeHead(502).end(`${url.host} closed the connection or sent an invalid HTTP response\n`);
   };
   sent.on('error', fail);
-  // An answer that would make a tunnel of the connection ends it without a word.
+  // A response that would turn the connection into a tunnel closes it.
   sent.once('close', () => {
     if (!outgoing.headersSent) fail();
   });
@@ -37,7 +37,7 @@ export function forward(
     try {
       outgoing.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
     } catch {
-      // The parser lets pass what must not be said on: a status of 7, for one.
+      // The parser accepts what must not be forwarded, such as status 7.
       answer.destroy();
       return fail();
     }

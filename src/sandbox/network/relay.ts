@@ -8,8 +8,8 @@ const RELAY_NODE = '/run/node';
 const PORT = 3128;
 
 /**
- * Programs speak to a proxy over TCP: this is the other end of it, inside, on the namespace's own loopback. It knows
- * nothing and decides nothing; whoever is inside may end it or go to the socket directly.
+ * Programs expect a proxy on TCP. The relay listens on the namespace's loopback and forwards to the proxy's socket. It
+ * enforces nothing: a program may kill it or use the socket directly.
  */
 const RELAY = `const net=require('node:net');
 net.createServer({allowHalfOpen:true},(a)=>{const b=net.connect({path:'${PROXY_SOCKET}',allowHalfOpen:true});
@@ -19,7 +19,7 @@ for(const [x,y] of [[a,b],[b,a]]){x.on('error',()=>y.destroy());x.once('close',(
 const PROXY = `http://127.0.0.1:${PORT}`;
 const NONE = 'localhost,127.0.0.1,::1';
 
-/** What programs look for to find a proxy: curl, wget, Python, git and npm; and Node, which takes it when it is told to. */
+/** The proxy variables of curl, wget, Python, git and npm; and of Node, which reads them only when asked to. */
 export const PROXY_ENV: Readonly<Record<string, string>> = {
   ...{ HTTP_PROXY: PROXY, HTTPS_PROXY: PROXY, http_proxy: PROXY, https_proxy: PROXY },
   ...{ NO_PROXY: NONE, no_proxy: NONE, NODE_USE_ENV_PROXY: '1' },

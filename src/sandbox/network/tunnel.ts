@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 
-/** Joins two streams both ways until both have ended; what breaks on one side ends the other. */
+/** Pipes two streams both ways until both have ended; an error on one side ends the other. */
 export function join(near: Duplex, far: Duplex, onBytes: (count: number) => void): void {
   for (const [from, to] of [
     [near, far],

@@ -6,7 +6,7 @@ const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Where the bytes belong, and which of the values that stood there they are. */
+/** Where the bytes belong, and which version of the value they are. */
 export type SealedAt = SecretPlace & { readonly version: number };
 
 export interface Envelope {
@@ -76,12 +76,12 @@ function decrypt(key: Buffer, bytes: Buffer, at: SealedAt): Buffer {
     return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
   } catch {
     throw new CannotOpen(
-      `the secret ${at.name} does not open: its row is damaged, or the install key of its id is another one; store it anew`,
+      `the secret ${at.name} does not open: its row is damaged, or the install key of its id is another one; store it again`,
     );
   }
 }
 
-/** Each field with its length in front, so that no two places spell alike. */
+/** Each field with its length in front, so that different places never encode alike. */
 function additionalData({ tenant, workspace, name, version }: SealedAt): Buffer {
   const scope = workspace === null ? 'account' : `workspace:${workspace}`;
   return Buffer.concat(

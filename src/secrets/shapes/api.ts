@@ -16,5 +16,5 @@ export const api: ShapeRules<'api'> = {
 /** A header's name is a token (RFC 9110, 5.6.2). */
 function nameFault(name: string): string | null {
   if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(name)) return null;
-  return 'api.header is no name of a header: letters, digits and -, like X-Api-Key';
+  return 'api.header is not a valid header name: use letters, digits and -, like X-Api-Key';
 }

@@ -1,6 +1,6 @@
 /** What one secret may hold, in bytes. */
 export const MAX_BYTES = 64 * 1024;
-/** What is shorter stands in too many texts to be taken out of them. */
+/** Shorter values occur in too many texts to be redacted. */
 const MIN_CHARACTERS = 6;
 
 /** The first sentence of what is wrong; null when nothing is. */
@@ -27,7 +27,7 @@ function controlFault(what: string, text: string): string | null {
   return /[\u0000-\u001f\u007f]/.test(text) ? `${what} holds a control character: give its text without it` : null;
 }
 
-/** What is to be kept out of every text has to be long enough to be told from other text. */
+/** A value must be long enough that redacting it does not hit other text. */
 export function shortFault(what: string, text: string): string | null {
   if (text.trim().length >= MIN_CHARACTERS) return null;
   return `${what} has fewer than ${MIN_CHARACTERS} characters, too few to be kept out of what programs print: use a longer one`;
@@ -43,6 +43,6 @@ export function headerFault(what: string, text: string): string | null {
 export function urlFault(what: string, text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['https:', 'http:'].includes(url.protocol))
-    return `${what} is no address: give one with https://`;
+    return `${what} is not a valid URL: give one with https://`;
   return url.username === '' && url.password === '' ? null : `${what} holds a password: give the address without it`;
 }

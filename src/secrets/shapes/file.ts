@@ -18,7 +18,7 @@ function nameFault(name: string): string | null {
   return 'file.filename is a name without folders: letters, digits, dots, - and _, 100 characters at most, like client.pem';
 }
 
-/** What says that it is a PEM block must be one: a cut key would be found out only by the run that needs it. */
+/** A PEM header must have a complete block: otherwise only the run that needs it would find the truncated key. */
 function pemFault(content: string): string | null {
   const blocks = content.match(/-----BEGIN [A-Z0-9 ]+-----/g) ?? [];
   const ends = content.match(/-----END [A-Z0-9 ]+-----/g) ?? [];
@@ -33,7 +33,7 @@ function pemFault(content: string): string | null {
 }
 
 const READERS: readonly (readonly [RegExp, (pem: string) => unknown])[] = [
-  // What a passphrase locks and what OpenSSH writes cannot be looked into here.
+  // Keys with a passphrase and keys in OpenSSH's format cannot be checked here.
   [/^-----BEGIN (ENCRYPTED|OPENSSH) PRIVATE KEY|Proc-Type: 4,ENCRYPTED/, () => true],
   [/^-----BEGIN ([A-Z]+ )?PRIVATE KEY/, (pem) => createPrivateKey(pem)],
   [/^-----BEGIN CERTIFICATE-----/, (pem) => new X509Certificate(pem)],
@@ -55,19 +55,19 @@ const MAX_NAME = 100;
 const AFTER = new Set(['"', "'", '}', ',', ';', ' ', '\t']);
 const KINDS = [/[a-z]/, /[A-Z]/, /[0-9]/, /[^A-Za-z0-9./: -]/];
 
-/** Of a file of settings what stands behind each `=` or `:` by itself, when it looks like more than a word or an address. */
+/** In a settings file, each value after `=` or `:` that looks like more than a word or an address. */
 function valuesIn(content: string): string[] {
   return content.split(/\r?\n/).flatMap((line) => {
     const at = line.search(/[:=]/);
     const name = line.slice(0, Math.max(0, at)).trim();
     if (name.length > MAX_NAME || !NAME.test(name)) return [];
-    const text = bare(line.slice(at + 1).trim());
+    const text = unquoted(line.slice(at + 1).trim());
     return text.length >= 8 && KINDS.filter((kind) => kind.test(text)).length >= 2 ? [text] : [];
   });
 }
 
-/** Without the quotes around it, and what a list or a block goes on with behind it. */
-function bare(value: string): string {
+/** Without the quotes around it and the separator of a list or a block after it. */
+function unquoted(value: string): string {
   let end = value.length;
   while (end > 0 && AFTER.has(value[end - 1] ?? '')) end -= 1;
   return value.slice(/^["']/.test(value) ? 1 : 0, end);

@@ -1,11 +1,11 @@
 import type { Db } from '../../db/contract.js';
 
 const CHANNEL = 'secret_token';
-/** A word may be lost, and a process that was killed sends none. */
+/** A notification may be lost, and a killed process sends none. */
 const LOOK_AGAIN_MS = 1_000;
 
 export interface TokenChanges {
-  /** Resolves at the next word of this secret's token since the last look, at the latest after a second. */
+  /** Resolves at the next change of this secret's token since the last call, at the latest after a second. */
   next(): Promise<void>;
   close(): void;
 }
@@ -34,7 +34,7 @@ export function watchToken(db: Db, id: string): TokenChanges {
   };
 }
 
-/** Wakes those who wait, once it is committed. */
-export function tellToken(db: Db, id: string): Promise<void> {
+/** Wakes the waiters for this secret's token. Call it after the commit. */
+export function notifyTokenWaiters(db: Db, id: string): Promise<void> {
   return db.notify(CHANNEL, id);
 }

@@ -18,7 +18,7 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
   'api.notion.com': { auth: 'basic', json: true, noPkce: true },
   'zoom.us': { auth: 'basic' },
   'auth.atlassian.com': { auth: 'post', json: true },
-  // A user's token stands beside that of the app, which is at the top and is missing when only the user was asked.
+  // The user's token is nested; the app's is at the top level, and missing when only the user was asked.
   'slack.com': {
     auth: 'post',
     lift: (body) =>

@@ -2,7 +2,7 @@ import type { NetFault, NetFaultKind } from '../../net/index.js';
 import { GrantFault } from './grant.js';
 import type { TokenAnswer } from './read-answer.js';
 
-/** The words by which providers say that a refresh token is worth nothing any more. */
+/** Error codes by which providers say that a refresh token is invalid. */
 const GONE = new Set([
   'invalid_grant',
   'bad_refresh_token',
@@ -11,9 +11,9 @@ const GONE = new Set([
   'token_revoked',
   'token_expired',
 ]);
-/** What no other try mends: somebody has to correct an address or open a host. */
+/** Faults that a retry cannot fix: a person must correct a URL or allow a host. */
 const LASTING: ReadonlySet<NetFaultKind> = new Set(['bad-url', 'bad-request', 'denied', 'tls']);
-const MAX_TOLD = 300;
+const MAX_MESSAGE = 300;
 
 export function hostText(url: string): string {
   return new URL(url).host;
@@ -25,22 +25,22 @@ export function faultOfNet({ fault, message, sent }: NetFault): GrantFault {
 
 export function faultOfAnswer(host: string, { status, body }: TokenAnswer): GrantFault {
   const error = typeof body.error === 'string' ? body.error : null;
-  const told = [error, body.error_description ?? body.message]
+  const reason = [error, body.error_description ?? body.message]
     .filter((part) => typeof part === 'string')
     .map((part) => plainText(part))
     .join(': ');
   if (error !== null && GONE.has(error))
-    return new GrantFault('gone', `${host} takes the connection no longer (${told})`);
+    return new GrantFault('gone', `${host} no longer accepts the connection (${reason})`);
   if (status === 429 || status >= 500)
-    return new GrantFault('outage', `${host} answers ${status}${told && ` (${told})`}`, status >= 500);
-  if (error !== null) return new GrantFault('refused', `${host} refuses to give a token (${told})`);
+    return new GrantFault('outage', `${host} answers ${status}${reason && ` (${reason})`}`, status >= 500);
+  if (error !== null) return new GrantFault('refused', `${host} refuses to give a token (${reason})`);
   return new GrantFault('refused', `${host} answers ${status} and no token: check the token endpoint's address`);
 }
 
-/** Another's text as one short line. */
+/** A foreign text as one short line. */
 export function plainText(text: string): string {
   return text
     .replace(/[\p{C}\s]+/gu, ' ')
     .trim()
-    .slice(0, MAX_TOLD);
+    .slice(0, MAX_MESSAGE);
 }

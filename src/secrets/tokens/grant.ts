@@ -3,13 +3,13 @@ export interface Grant {
   readonly accessToken: string;
   /** Null when it does not say. */
   readonly expiresInSeconds: number | null;
-  /** Null when it gave none: then the one that was used goes on. */
+  /** Null when it gave none: then the current one stays valid. */
   readonly refreshToken: string | null;
 }
 
 /**
- * Why it gave none. `gone`: the grant itself is refused, and a person has to connect anew. `refused`: something about
- * the request is wrong, such as the client's secret. `outage`: another try may do.
+ * Why there is no token. `gone`: the grant itself is refused, and a person must reconnect. `refused`: the request is
+ * wrong, such as the client's secret. `outage`: a retry may succeed.
  */
 export type GrantFaultKind = 'gone' | 'refused' | 'outage';
 
@@ -19,7 +19,7 @@ export class GrantFault extends Error {
   constructor(
     readonly kind: GrantFaultKind,
     message: string,
-    /** True when the provider may have spent the refresh token although its answer is not known. */
+    /** True when the provider may have used up the refresh token although its answer is unknown. */
     readonly inDoubt = false,
   ) {
     super(message);

@@ -2,7 +2,7 @@ import { notFound } from '../../shared/refusal.js';
 import { watchToken } from './await-change.js';
 import { renewToken, type TokenDeps } from './renew-token.js';
 import { tokenRefusal } from './token-refusal.js';
-import { readTokenState, type TokenState, takeLease } from './token-rows.js';
+import { acquireLease, readTokenState, type TokenState } from './token-rows.js';
 import { isFresh, stillHolds } from './token-times.js';
 
 export interface LiveToken {
@@ -10,7 +10,7 @@ export interface LiveToken {
   readonly expiresAt: Date;
 }
 
-/** A person has to connect anew: told again without asking the provider again. */
+/** A person must reconnect: the stored failure is returned without another request to the provider. */
 const MARKED = { kind: 'gone', message: 'its provider took it no longer when it was asked last' } as const;
 
 /**
@@ -27,7 +27,7 @@ export async function liveToken(
     for (;;) {
       const state = await readTokenState(deps.db, deps.keys, id);
       if (state === null) throw notFound('secret');
-      const known = settle(name, state, { waitedFor, nowMs: deps.clock.now() });
+      const known = tokenFrom(name, state, { waitedFor, nowMs: deps.clock.now() });
       if (known) return known;
       waitedFor = await exchangeOrWait(deps, id, { state, changes });
     }
@@ -36,7 +36,7 @@ export async function liveToken(
   }
 }
 
-/** The exchange that is now over, by its number: its end is this caller's too. 0 when there was none. */
+/** The number of the exchange that has just ended, whose result this caller shares; 0 for none. */
 async function exchangeOrWait(
   deps: TokenDeps,
   id: string,
@@ -46,14 +46,14 @@ async function exchangeOrWait(
     await changes.next();
     return state.attempt;
   }
-  const lease = await takeLease(deps.db, id, state);
+  const lease = await acquireLease(deps.db, id, state);
   if (lease === null) return 0;
   const end = await renewToken(deps, lease, state);
   return end === 'stale' ? 0 : lease.attempt;
 }
 
-/** The token, when the state gives one; null when an exchange is due or under way. Throws what an ended one told. */
-function settle(
+/** The token, if the state has one; null when an exchange is due or running. Throws the failure of an ended one. */
+function tokenFrom(
   name: string,
   { cached, status, leased, attempt, failure }: TokenState,
   { waitedFor, nowMs }: { waitedFor: number; nowMs: number },
@@ -62,7 +62,7 @@ function settle(
   const ended = waitedFor > 0 && waitedFor === attempt && !leased ? failure : null;
   const why = ended ?? (status === 'reconnect' ? MARKED : null);
   if (why === null) return null;
-  // The old one serves to its end.
+  // The old one is used until it expires.
   if (cached && stillHolds(cached, nowMs)) return liveOf(cached);
   throw tokenRefusal(name, why);
 }

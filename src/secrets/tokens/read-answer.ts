@@ -2,13 +2,13 @@ import type { NetAnswer } from '../../net/index.js';
 import { isRecord, type JsonObject } from '../../shared/json.js';
 import type { Dialect } from './dialects.js';
 
-/** A token endpoint's answer in the words of RFC 6749, whatever the provider's own are. */
+/** A token endpoint's answer with the field names of RFC 6749, whatever names the provider uses. */
 export interface TokenAnswer {
   readonly status: number;
   readonly body: JsonObject;
 }
 
-/** Null when the answer is no object at all, such as a page of HTML. */
+/** Null when the answer is not a JSON object, such as an HTML page. */
 export function readAnswer(answer: NetAnswer, { lift = (body) => body }: Dialect): TokenAnswer | null {
   const text = Buffer.from(answer.body).toString('utf8');
   const parsed = parseJson(text) ?? parseForm(text, answer.headers.get('content-type'));
@@ -33,14 +33,14 @@ function parseForm(text: string, type: string | null): JsonObject | null {
   return type?.startsWith('application/x-www-form-urlencoded') ? Object.fromEntries(new URLSearchParams(text)) : null;
 }
 
-/** An error is one whatever its status: GitHub and Slack say it under 200, HubSpot by a word in `status`. */
+/** Errors do not depend on the HTTP status: GitHub and Slack send them with 200, HubSpot in a field `status`. */
 function errorOf(body: JsonObject, status: number): string | null {
   if (typeof body.error === 'string' && body.error !== '') return body.error;
   if (status < 400 && body.ok !== false) return null;
   return typeof body.status === 'string' && body.status !== '' ? body.status : null;
 }
 
-/** Every token is used as a bearer's, whatever kind the provider calls it; who the person is, is not asked. */
+/** Every token is used as a bearer token, whatever type the provider names; identity claims are not read. */
 function standard({ id_token: _identity, ...body }: JsonObject): JsonObject {
   const { expires_in: expiresIn, refresh_token: refreshToken, scope: _scope, ...rest } = body;
   const seconds = Number(expiresIn);

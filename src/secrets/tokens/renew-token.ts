@@ -8,7 +8,7 @@ import type { OpenedSecret } from '../model.js';
 import { lockSecret } from '../open-secret.js';
 import { hiddenTexts } from '../shapes/index.js';
 import { markReconnect, replaceSecret } from '../write-secret.js';
-import { tellToken } from './await-change.js';
+import { notifyTokenWaiters } from './await-change.js';
 import { type Grant, GrantFault } from './grant.js';
 import { RENEWALS } from './renewals.js';
 import { type Failure, type Lease, releaseLease, storeToken, type TokenState } from './token-rows.js';
@@ -18,7 +18,7 @@ export type TokenDeps = Pick<Deps, 'db' | 'keys' | 'net' | 'clock' | 'log'>;
 
 /**
  * One exchange, under the lease. `stored`: the token is in its row, and a rotated refresh token in the secret, both in
- * one transaction. `stale`: somebody stored another value meanwhile, so nothing was stored. `failed`: the row says how.
+ * one transaction. `stale`: another value was stored meanwhile, so nothing was stored. `failed`: the row has the reason.
  */
 export async function renewToken(
   deps: TokenDeps,
@@ -34,20 +34,22 @@ export async function renewToken(
   try {
     const grant = await grantOf(deps, secret);
     failpoint('refresh-answered');
-    return (await keepAtLast(() => keep(deps, lease, { secret, grant, askedAt }))) ? 'stored' : 'stale';
+    return (await retryLostConnection(() => storeGranted(deps, lease, { secret, grant, askedAt })))
+      ? 'stored'
+      : 'stale';
   } catch (error) {
     await fail(deps, lease, { secret, state, fault: toFault(deps, error) });
     return 'failed';
   } finally {
-    // Those who wait look again by themselves.
-    await tellToken(deps.db, lease.id).catch(() => undefined);
+    // Waiters poll as well.
+    await notifyTokenWaiters(deps.db, lease.id).catch(() => undefined);
   }
 }
 
-/** A database that is away for a moment must not cost a refresh token that the provider has already rotated. */
+/** A short database outage must not lose a refresh token that the provider has already rotated. */
 const STORE_AGAIN_MS = [100, 300, 1_000, 2_000, 4_000, 8_000];
 
-async function keepAtLast(work: () => Promise<boolean>): Promise<boolean> {
+async function retryLostConnection(work: () => Promise<boolean>): Promise<boolean> {
   for (const pauseMs of STORE_AGAIN_MS) {
     try {
       return await work();
@@ -62,11 +64,11 @@ async function keepAtLast(work: () => Promise<boolean>): Promise<boolean> {
 function grantOf(deps: TokenDeps, secret: OpenedSecret): Promise<Grant> {
   if (secret.shape === 'oauth2') return RENEWALS.oauth2(deps, secret.value);
   if (secret.shape === 'service_account') return RENEWALS.service_account(deps, secret.value);
-  throw new GrantFault('refused', `a secret of the shape ${secret.shape} is no recipe for a token`);
+  throw new GrantFault('refused', `a secret of the shape ${secret.shape} cannot be exchanged for a token`);
 }
 
 /** False when the secret's value changed meanwhile: then the token belongs to nothing. */
-async function keep(
+async function storeGranted(
   deps: TokenDeps,
   lease: Lease,
   { secret, grant, askedAt }: { secret: OpenedSecret; grant: Grant; askedAt: number },
@@ -112,7 +114,7 @@ async function fail(
   const clean = redactor(hidden).text(fault.message);
   const message = isGone && state.inDoubt ? `${clean}; ${MAYBE_SPENT}` : clean;
   const failure: Failure = { kind: fault.kind, message };
-  deps.log.warn({ secret: secret.id, kind: fault.kind, reason: message }, 'no live token was given');
+  deps.log.warn({ secret: secret.id, kind: fault.kind, reason: message }, 'failed to get a live token');
   await deps.db.transaction(async (tx) => {
     await releaseLease(tx, lease, { failure, inDoubt: fault.inDoubt });
     if (!isGone) return;
@@ -123,9 +125,9 @@ async function fail(
   });
 }
 
-/** What breaks here is no reason to wait for the lease's end, and whoever waits is to hear of it. */
+/** Records an unexpected error at once, so that waiters see it before the lease expires. */
 function toFault({ log }: TokenDeps, error: unknown): GrantFault {
   if (error instanceof GrantFault) return error;
-  log.error({ err: error }, 'a token exchange broke off');
+  log.error({ err: error }, 'token exchange failed');
   return new GrantFault('outage', 'the exchange broke off within the service, whose log says why', true);
 }

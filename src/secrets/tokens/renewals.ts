@@ -44,7 +44,7 @@ function assertionOf(
     .sign(createPrivateKey(private_key));
 }
 
-/** No token is spent by asking again, and a wrong clock is refused by the same word: it may be well next time. */
+/** A retry uses up no token, and a wrong clock gives the same error code, so the next attempt may succeed. */
 function neverGone(error: unknown): never {
   if (error instanceof GrantFault && error.kind === 'gone') throw new GrantFault('refused', error.message);
   throw error;

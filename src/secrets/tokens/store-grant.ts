@@ -4,7 +4,7 @@ import type { Grant } from './grant.js';
 import { storeToken } from './token-rows.js';
 import { timesOf } from './token-times.js';
 
-/** Keeps the token that came with a new connection, so that its first use need not ask for another. */
+/** Stores the token of a new connection, so that its first use needs no exchange. */
 export async function storeGrant(
   tx: Sql,
   keys: InstallKeys,

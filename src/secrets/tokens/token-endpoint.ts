@@ -55,8 +55,8 @@ function basic(secret: string): ClientAuth {
 }
 
 /**
- * Asks a token endpoint through the guarded client. Where nobody knows how it takes the client's secret, the body is
- * tried and then Basic (RFC 6749, 2.3.1): a client that is refused has spent nothing. Throws GrantFault.
+ * Calls a token endpoint through the guarded client. When its client authentication is unknown, it tries the body and
+ * then Basic (RFC 6749, 2.3.1): a refused client has used up nothing. Throws GrantFault.
  */
 export async function askTokenEndpoint(net: Deps['net'], endpoint: TokenEndpoint, ask: Ask): Promise<Grant> {
   const dialect = dialectOf(endpoint.tokenUrl);
@@ -73,7 +73,7 @@ export async function askTokenEndpoint(net: Deps['net'], endpoint: TokenEndpoint
   throw faultOf(endpoint, { fault: null, answer: null });
 }
 
-/** As `askTokenEndpoint`, for a grant that is its own proof, so that no client is named. */
+/** As `askTokenEndpoint`, for a grant that needs no client. */
 export async function askWithoutClient(net: Deps['net'], tokenUrl: string, ask: Ask): Promise<Grant> {
   const endpoint = { tokenUrl, clientId: 'none', clientSecret: '' };
   const seen: Seen = { fault: null, answer: null };
@@ -92,7 +92,7 @@ async function grantBy(config: Configuration, ask: Ask, seen: Seen): Promise<Gra
       refreshToken: refresh_token ?? null,
     };
   } catch (error) {
-    // Without a request it is a fault of ours or of what the browser brought, and not the endpoint's.
+    // Without a request the fault is ours or the browser's, not the endpoint's.
     if (seen.fault === null && seen.answer === null) throw error;
     return null;
   }

@@ -23,7 +23,7 @@ const REFUSALS = {
   { kind: RefusalKind; code: string; say: (name: string, why: string) => string }
 >;
 
-/** Why a step gets no token, by a `code` for each kind of failure. Only `secret/provider-down` is worth another try. */
+/** Why a step gets no token, by a `code` for each kind of failure. Only `secret/provider-down` may be retried. */
 export function tokenRefusal(name: string, { kind, message }: Failure): Refusal {
   const row = REFUSALS[kind];
   return new Refusal(row.kind, row.say(name, message), { code: row.code });

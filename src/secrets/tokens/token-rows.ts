@@ -5,7 +5,7 @@ import { tokenPlace } from '../envelope/places.js';
 import { CannotOpen, open, seal } from '../envelope/seal.js';
 import type { SecretStatus } from '../model.js';
 
-/** Longer than a request to a token endpoint may take: by then the process is gone, or stands still. */
+/** Longer than a request to a token endpoint may take: after that its process has died or hangs. */
 const LEASE = "interval '30 seconds'";
 
 export interface CachedToken {
@@ -18,16 +18,16 @@ const Failure = z.object({ kind: z.enum(['gone', 'refused', 'outage']), message:
 /** How an exchange failed, for those who waited for it. */
 export type Failure = z.infer<typeof Failure>;
 
-/** A secret and its live token, as both stand now. */
+/** The current state of a secret and its live token. */
 export interface TokenState {
   readonly tenant: string;
   readonly version: number;
   readonly status: SecretStatus;
   /** Counts the exchanges that were begun: 0 before the first. */
   readonly attempt: number;
-  /** True while a process is at one. */
+  /** True while a process runs one. */
   readonly leased: boolean;
-  /** True when an exchange with this very value was cut off, so that the provider may have spent it. */
+  /** True when an exchange with this value was interrupted, so that the provider may have used it up. */
   readonly inDoubt: boolean;
   /** The token of the secret's present value. */
   readonly cached: CachedToken | null;
@@ -59,11 +59,11 @@ export async function readTokenState(sql: Sql, keys: InstallKeys, id: string): P
   });
   if (row === undefined) return null;
   const { tenant, version, status, attempt, leased, inDoubt, failure } = row;
-  const told = { failure: Failure.nullable().parse(failure), cached: openToken(keys, id, row) };
-  return { tenant, version, status, attempt, leased, inDoubt, ...told };
+  const opened = { failure: Failure.nullable().parse(failure), cached: openToken(keys, id, row) };
+  return { tenant, version, status, attempt, leased, inDoubt, ...opened };
 }
 
-/** A token that no longer opens, since its install key was taken away, is one that is not there. */
+/** A token that cannot be decrypted, because its install key was removed, counts as missing. */
 function openToken(keys: InstallKeys, id: string, row: Row): CachedToken | null {
   const { keyId, wrappedKey, sealed, expiresAt, renewAt } = row;
   if (keyId === null) return null;
@@ -86,8 +86,8 @@ export interface Lease {
   readonly attempt: number;
 }
 
-/** Takes the lease unless another has begun an exchange since the state was read: then null. */
-export async function takeLease(
+/** Acquires the lease; null when another process began an exchange since the state was read. */
+export async function acquireLease(
   sql: Sql,
   id: string,
   { attempt, version }: Pick<TokenState, 'attempt' | 'version'>,
@@ -106,7 +106,7 @@ export async function takeLease(
   return row === undefined ? null : { id, version, attempt: row.attempt };
 }
 
-/** Gives the lease back without a token. */
+/** Releases the lease without a token. */
 export async function releaseLease(
   sql: Sql,
   { id, version, attempt }: Lease,
@@ -122,8 +122,8 @@ export async function releaseLease(
 }
 
 /**
- * Stores the token of this version of a secret, and ends the exchange of `attempt`, or none. One that is late is stored
- * too: it is the provider's newest word, and the version says whether it still counts.
+ * Stores the token of this version of a secret and, with `attempt`, ends that exchange. A late token is stored too: it is
+ * the provider's newest, and the version shows whether it still counts.
  */
 export async function storeToken(
   sql: Sql,

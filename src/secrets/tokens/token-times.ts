@@ -1,6 +1,6 @@
 import type { CachedToken } from './token-rows.js';
 
-/** Of a provider that does not say how long its token holds. */
+/** For a provider that does not send the token's lifetime. */
 const UNSAID_SECONDS = 600;
 const MAX_MARGIN_MS = 300_000;
 /** With less left, a token may end on its way. */
@@ -21,7 +21,7 @@ export function isFresh({ renewAt }: CachedToken, nowMs: number): boolean {
   return renewAt.getTime() > nowMs;
 }
 
-/** Good enough when no newer one can be had. */
+/** Whether the old token is still usable when there is no newer one. */
 export function stillHolds({ expiresAt }: CachedToken, nowMs: number): boolean {
   return expiresAt.getTime() > nowMs + LAST_MS;
 }

@@ -1,7 +1,7 @@
 /** The messages of an ssh agent (RFC 9987) that sign: all others are refused. */
 export const REQUEST = { identities: 11, sign: 13 } as const;
 const ANSWER = { failure: 5, identities: 12, signature: 14 } as const;
-/** A signature is asked over a session's or a commit's digest: what is longer than this is no honest request. */
+/** Signatures are made over a session's or a commit's digest: a longer request is not legitimate. */
 const MAX_MESSAGE = 256 * 1024;
 
 export class WireFault extends Error {

@@ -14,8 +14,8 @@ export interface RunningAgent {
 const MAX_CONNECTIONS = 16;
 
 /**
- * An ssh agent of our own, in this process: programs that are shown its socket have signatures made, and never see a
- * key. It takes no key and gives none up. `uid` is the user that programs run as, when it is another one.
+ * An ssh agent in this process: programs with access to its socket can request signatures but never see a key. It
+ * neither adds nor exports keys. `uid` is the user that programs run as, when it is another one.
  */
 export async function startSshAgent(keys: readonly AgentKey[], folder: string, uid?: number): Promise<RunningAgent> {
   const root = await mkdtemp(join(folder, 'agent-'));
@@ -34,7 +34,7 @@ export async function startSshAgent(keys: readonly AgentKey[], folder: string, u
   try {
     await listen(server, root);
     const socket = join(root, 'socket');
-    // The way to it may be gone by the programs' user, who lists nothing on it.
+    // The programs' user may traverse the folders to it, but not list them.
     await chmod(root, 0o711);
     await chmod(socket, 0o600);
     if (uid !== undefined) await chown(socket, uid, uid);

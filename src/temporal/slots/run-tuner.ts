@@ -5,7 +5,7 @@ import { workflowTaskRule } from './workflow-task-rule.js';
 
 const LOOK_EVERY_MS = 100;
 
-/** How many tasks a worker of runs takes at once, by what this process has of the CPU. */
+/** Limits the concurrent tasks of a worker of runs by the CPU that this process gets. */
 export function createRunTuner(): { readonly tuner: WorkerTuner; watchUntil(isOver: () => boolean): void } {
   const now = () => performance.now();
   const workflowTasks = createSlotLine<WorkflowSlotInfo>(workflowTaskRule(), now);

@@ -1,13 +1,13 @@
 import type { CustomSlotSupplier, SlotInfo, SlotPermit, SlotReserveContext } from '@temporalio/worker';
 
-/** A slot that was handed out. `usedAt` is null until a task uses it: pollers hold slots while they wait for tasks. */
+/** An assigned slot. `usedAt` is null until a task uses it: pollers hold slots while they wait for tasks. */
 export interface Slot {
   readonly isSticky: boolean;
   usedAt: number | null;
 }
 
 export interface SlotRule {
-  /** Whether one more slot may be handed out now; it may count that as done. */
+  /** True if one more slot may be assigned now. The rule may count that slot as assigned. */
   admits(slots: readonly Slot[], isSticky: boolean): boolean;
   /** A task ended after `ms`. */
   onEnd?(ms: number, isFull: boolean): void;
@@ -15,16 +15,16 @@ export interface SlotRule {
 
 interface Waiting {
   readonly isSticky: boolean;
-  readonly take: () => void;
+  readonly grant: () => void;
 }
 
 export interface SlotLine<SI extends SlotInfo> {
   readonly supplier: CustomSlotSupplier<SI>;
-  /** Hands out what the rule admits now: call it when the rule's answer may have changed. */
+  /** Assigns the slots that the rule admits now. Call it when the rule's answer may have changed. */
   serve(): void;
 }
 
-/** Hands out slots for Temporal's tasks in their order, as many as the rule admits. `now` is in ms. */
+/** Assigns slots for Temporal's tasks in order of arrival, as many as the rule admits. `now` is in ms. */
 export function createSlotLine<SI extends SlotInfo>(rule: SlotRule, now: () => number): SlotLine<SI> {
   const slots = new Map<number, Slot>();
   const line: Waiting[] = [];
@@ -36,7 +36,7 @@ export function createSlotLine<SI extends SlotInfo>(rule: SlotRule, now: () => n
     return { id: lastId };
   }
   function serve(): void {
-    for (const waiting of [...line]) if (admits(waiting.isSticky)) waiting.take();
+    for (const waiting of [...line]) if (admits(waiting.isSticky)) waiting.grant();
   }
   function reserve({ isSticky }: SlotReserveContext, signal: AbortSignal): Promise<SlotPermit> {
     return new Promise((resolve, reject) => {
@@ -48,11 +48,11 @@ export function createSlotLine<SI extends SlotInfo>(rule: SlotRule, now: () => n
         end();
         reject(signal.reason);
       };
-      const take = () => {
+      const grant = () => {
         end();
         resolve(give(isSticky));
       };
-      const waiting = { isSticky, take };
+      const waiting = { isSticky, grant };
       line.push(waiting);
       signal.addEventListener('abort', leave, { once: true });
       serve();

@@ -16,7 +16,7 @@ export function editTool(deps: WriteDeps): AgentTool {
       parameters: parameters(
         {
           path: text('The path.'),
-          old_string: text('The piece as it stands in the file, white space included.'),
+          old_string: text('The exact piece of the file, white space included.'),
           new_string: text('What takes its place.'),
           replace_all: flag('Replace every occurrence.'),
         },

@@ -1,6 +1,6 @@
 import { BadArgument } from '../arguments.js';
 
-/** Parts of a glob and what they are in RE2, which cannot backtrack: no pattern may hang the worker. */
+/** Parts of a glob and their RE2 source. RE2 does not backtrack, so no pattern hangs the worker. */
 const PARTS: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/^\*\*\//, () => '(?:[^/]+/)*'],
   [/^\*\*/, () => '.*'],

@@ -4,12 +4,12 @@ import { ok } from '../outcome.js';
 import { flag, parameters, text } from '../parameters.js';
 import { decodeText } from '../text-file.js';
 import { listView, readView, type ViewDeps } from '../view.js';
-import { compileOrTell, matchGlob } from './match-glob.js';
+import { compileForModel, matchGlob } from './match-glob.js';
 
 const MAX_HITS = 200;
 const MAX_LINE = 400;
 const MAX_FILE = 1_048_576;
-/** How much is read before a broad search over big files is cut off. */
+/** How much a search reads before it stops. */
 const MAX_TOTAL = 64 * 1_048_576;
 
 export function grepTool(deps: ViewDeps): AgentTool {
@@ -33,7 +33,7 @@ export function grepTool(deps: ViewDeps): AgentTool {
     program: false,
     run: async (args, context) => {
       const within = optionalString(args, 'path');
-      const line = compileOrTell(`${optionalFlag(args, 'ignore_case') ? '(?i)' : ''}${stringArg(args, 'pattern')}`);
+      const line = compileForModel(`${optionalFlag(args, 'ignore_case') ? '(?i)' : ''}${stringArg(args, 'pattern')}`);
       const hits: string[] = [];
       let total = 0;
       for (const [path, size] of await listView(deps, context)) {

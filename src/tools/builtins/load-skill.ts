@@ -38,11 +38,11 @@ async function load(deps: ViewDeps, context: ToolContext, { name, path }: SkillP
   const beside = [...(await listView(deps, context)).keys()].filter(
     (one) => one.startsWith(`${folder}/`) && one !== path,
   );
-  return ok([content.replace(/^\uFEFF/, '').trimEnd(), told(folder, beside)].join('\n\n'));
+  return ok([content.replace(/^\uFEFF/, '').trimEnd(), folderNotice(folder, beside)].join('\n\n'));
 }
 
 /** Paths in a skill are relative to its folder, here as in every client of the format. */
-function told(folder: string, files: readonly string[]): string {
+function folderNotice(folder: string, files: readonly string[]): string {
   const where = `[This skill's folder is ${folder}/; paths in it are relative to that folder.`;
   if (files.length === 0) return `${where} It has no other files.]`;
   const rest = files.length - MAX_LISTED;

@@ -16,10 +16,10 @@ interface Target {
   readonly content: Uint8Array;
 }
 
-/** What `seen` has for a file that was read, and of which the run was told that it is gone. */
+/** The `seen` entry of a file that was read and whose removal was reported to the run. */
 const GONE = '';
 
-/** An agent's write to its folder of memory: what it says, under frontmatter of the service's. */
+/** An agent's write to its memory folder: its text, under frontmatter that the service writes. */
 export async function writeToMemory(deps: ViewDeps, context: ToolContext, target: Target): Promise<ToolOutcome> {
   const { path } = target;
   if (!path.endsWith('.md')) return toolError(`${path}: a memory file is markdown, its name ends in .md`);
@@ -31,9 +31,9 @@ export async function writeToMemory(deps: ViewDeps, context: ToolContext, target
     return written.changed ? { ...outcome, memoryWrite: path } : outcome;
   }
   if (write.seen === null) return toolError(`${path} exists and you have not read it: Read it first, then change it`);
-  const told = toolError(await whatChanged(deps, context, { path, from: write.seen, to: written.sha }));
-  // Nobody can read what is gone: who was told may make it anew.
-  return written.sha === null ? { ...told, seen: [{ path, sha: GONE }] } : told;
+  const outcome = toolError(await whatChanged(deps, context, { path, from: write.seen, to: written.sha }));
+  // A removed file cannot be read again: once its removal was reported, the run may create it.
+  return written.sha === null ? { ...outcome, seen: [{ path, sha: GONE }] } : outcome;
 }
 
 type Write = Target & { readonly seen: string | null };
@@ -48,7 +48,7 @@ async function orRefused(write: () => Promise<MemoryOutcome>): Promise<MemoryOut
   }
 }
 
-/** What the file is to be, from what it is now; null when that says the same. */
+/** Makes the new content from the current one; null for no change. */
 function compose({ run, agent }: ToolContext, content: Uint8Array): (current: Uint8Array | null) => Uint8Array | null {
   const updated = new Date().toISOString();
   return (current) => {
@@ -75,7 +75,7 @@ function writeLive(deps: ViewDeps, context: ToolContext, { path, content, seen }
   );
 }
 
-/** An eval's run changes nothing that outlives it: the same rules, over a copy of its own. */
+/** An eval's run writes to its own copy under the same rules, so that nothing outlives the run. */
 async function writeOverlay(
   deps: ViewDeps,
   context: ToolContext,

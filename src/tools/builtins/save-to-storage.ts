@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.js';
-import { holdBlob, nameHeld } from '../../storage/index.js';
+import { holdBlob, withHeldBlobs } from '../../storage/index.js';
 import { raiseEvent } from '../../workspaces/index.js';
 import { BadArgument, optionalString, stringArg } from '../arguments.js';
 import type { AgentTool, ToolContext } from '../contract.js';
@@ -65,7 +65,7 @@ async function save(
 ): Promise<void> {
   const held = await holdBlob(deps, content);
   const { sha } = held;
-  await nameHeld(deps, [held], async (sql) => {
+  await withHeldBlobs(deps, [held], async (sql) => {
     await context.guard(sql);
     const { run, agent } = context;
     await indexStored(sql, context, [{ path, sha, size: content.byteLength }]);

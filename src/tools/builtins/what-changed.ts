@@ -4,7 +4,7 @@ import type { ToolContext } from '../contract.js';
 import { decodeText } from '../text-file.js';
 import type { ViewDeps } from '../view.js';
 
-/** As many lines of what changed are told, and as many characters. */
+/** The limits of a reported change: lines, and characters. */
 const MAX_LINES = 120;
 const MAX_CHARACTERS = 8_000;
 
@@ -16,17 +16,17 @@ interface Between {
   readonly to: string | null;
 }
 
-/** Tells a model that a memory file is not what it has read: who changed it, what changed, and what to do. */
+/** The message for a model whose memory file changed since it read it: by whom, what changed, and what to do. */
 export async function whatChanged(deps: ViewDeps, { run }: ToolContext, between: Between): Promise<string> {
   const { path, from, to } = between;
   const who = await lastWriter(deps, run, path);
-  if (to === null) return `${path} was removed${who} since you read it: Write it anew only if it should be there`;
+  if (to === null) return `${path} was removed${who} since you read it: Write it again only if it should be there`;
   const lines = await diffOf(deps, run.workspaceId, from, to);
   const what = lines === '' ? '' : ` What changed:\n${lines}\n`;
   return `${path} was changed${who} since you read it.${what} Read it again, then make your change on what it says now`;
 }
 
-/** What a memory file says, without when and by whom. */
+/** The text of a memory file, without its time and author. */
 function wordsOf(text: string): string {
   const parts = readMemory(text);
   if (typeof parts === 'string') return text;

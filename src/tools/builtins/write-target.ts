@@ -30,7 +30,7 @@ export async function writeTarget(deps: WriteDeps, context: ToolContext, target:
   return ok(`wrote ${path} (${content.byteLength} bytes)`);
 }
 
-/** What a program may have left in the way. */
+/** Errors when a program left another entry at the path. */
 const CANNOT: Readonly<Record<string, string>> = {
   EISDIR: 'there is a folder of this name',
   ENOTEMPTY: 'there is a folder of this name',

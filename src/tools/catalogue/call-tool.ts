@@ -5,7 +5,7 @@ import { parameters, text } from '../parameters.js';
 
 export const CALL_TOOL = 'call_tool';
 
-/** Stands for the tool that it names: see realCall. */
+/** Calls the tool that it names: see realCall. */
 export const callTool: AgentTool = {
   ref: CALL_TOOL,
   spec: {
@@ -13,7 +13,7 @@ export const callTool: AgentTool = {
     description: 'Calls a tool that find_tool has found, with the arguments that its parameters describe.',
     parameters: parameters(
       {
-        name: text('The name of the tool, as find_tool tells it.'),
+        name: text('The name of the tool, as find_tool shows it.'),
         arguments: { type: 'object', description: 'The arguments of that tool.' },
       },
       ['name'],
@@ -28,7 +28,7 @@ export const callTool: AgentTool = {
 
 /**
  * The call that is meant: of `call_tool` the one of the tool that it names, so that gates, the journal, the trace and
- * the watch for loops see that tool and its arguments. A `call_tool` of another form stays, and is told what is wrong.
+ * the loop detection see that tool and its arguments. A `call_tool` of another form stays and answers with an error.
  */
 export function realCall(call: ToolCall): ToolCall {
   const { id, name, args } = call;

@@ -10,7 +10,7 @@ const MAX_FOUND = 8;
 const MAX_NAMED = 40;
 const MAX_CHARACTERS = 24_000;
 
-/** Searches the tools that are not listed. What it tells of one is what a listed tool tells of itself. */
+/** Searches the tools that are not listed. Its results have the same fields as listed tools. */
 export function findTool(hidden: readonly AgentTool[]): AgentTool {
   const rank = rankTools(hidden);
   return {
@@ -36,7 +36,7 @@ function countsOf(hidden: readonly AgentTool[]): string {
   return [...counts].map(([tool, count]) => `${count} of ${tool}`).join(', ');
 }
 
-/** The best ones whole. One with very long parameters is told without them once there is no room. */
+/** The best matches in full. One with very long parameters is shown without them when the limit is reached. */
 function described(found: readonly AgentTool[]): string[] {
   let left = MAX_CHARACTERS;
   return found.slice(0, MAX_FOUND).map(({ spec }) => {

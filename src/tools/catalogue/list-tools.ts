@@ -4,13 +4,13 @@ import { toolOf } from '../names.js';
 import { callTool } from './call-tool.js';
 import { findTool } from './find-tool.js';
 
-/** How many tools a model is shown at once: with more it chooses worse, and pays for all of them with every call. */
+/** The maximum of listed tools: with more a model chooses worse and pays for all of them with every call. */
 export const MAX_LISTED = 40;
 
 export interface Catalogue {
   /** Every tool that may be called, by the name that the model has. */
   readonly tools: ReadonlyMap<string, AgentTool>;
-  /** What the model is shown. */
+  /** The tools that the model sees. */
   readonly listed: readonly ToolSpec[];
 }
 

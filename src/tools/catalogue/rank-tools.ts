@@ -1,7 +1,7 @@
 import { isRecord } from '../../shared/json.js';
 import type { AgentTool } from '../contract.js';
 
-/** How much a word counts by where it stands. */
+/** The weight of a word by the field it occurs in. */
 const WEIGHTS = { name: 4, description: 2, parameters: 1 } as const;
 
 interface Entry {

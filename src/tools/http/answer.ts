@@ -9,7 +9,7 @@ import type { HttpDeps } from './request.js';
 import { saveAnswer } from './save-answer.js';
 
 /** Headers that say something about the answer, and nothing about who asked. */
-const TOLD = ['location', 'link', 'retry-after', 'etag', 'x-total-count', 'x-request-id', 'content-range'];
+const SHOWN_HEADERS = ['location', 'link', 'retry-after', 'etag', 'x-total-count', 'x-request-id', 'content-range'];
 const SHOWN = 2_000;
 
 export interface AnswerOf {
@@ -21,14 +21,14 @@ export interface AnswerOf {
 }
 
 /** An answer as the model reads it: status, what matters of the headers, the text; bytes become a file. */
-export async function tellAnswer(deps: HttpDeps, answer: NetAnswer, of: AnswerOf): Promise<ToolOutcome> {
+export async function answerOutcome(deps: HttpDeps, answer: NetAnswer, of: AnswerOf): Promise<ToolOutcome> {
   const { status, headers, body } = answer;
   const isError = status >= 400 || (status >= 300 && status !== 304);
   const type = headers.get('content-type');
   const detail = { status };
   const head = [
     `${status} ${STATUS_CODES[status] ?? ''}`.trim(),
-    ...TOLD.flatMap((name) => (headers.has(name) ? [`${name}: ${headers.get(name)}`] : [])),
+    ...SHOWN_HEADERS.flatMap((name) => (headers.has(name) ? [`${name}: ${headers.get(name)}`] : [])),
   ].join('\n');
   if (body.byteLength === 0) return { text: head, isError, detail };
   const text = isText(type) || type === null ? decodeText(body, charsetOf(type ?? '')) : null;

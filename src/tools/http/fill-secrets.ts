@@ -16,7 +16,7 @@ export async function fillSecrets(
       const write = (name: string, secret: string) => {
         if (VALUE.test(secret)) return secret;
         throw new BadArgument(
-          `the secret ${name} has a line break or another character that the header ${header} cannot carry: store it anew without`,
+          `the secret ${name} has a line break or another character that the header ${header} cannot carry: store it again without`,
         );
       };
       const value = await fillText(text, { tool: tool.name, secrets, write });

@@ -4,7 +4,7 @@ import type { ApiBody } from '../../workspace/openapi/index.js';
 import { BadArgument, optionalString, stringArg } from '../arguments.js';
 import type { CallContext, Operation, ToolOutcome } from '../contract.js';
 import { parameters, text } from '../parameters.js';
-import { tellAnswer } from './answer.js';
+import { answerOutcome } from './answer.js';
 import { encodeBody } from './openapi/encode-body.js';
 import { queryPairs } from './openapi/encode-parameter.js';
 import { type HttpCall, type HttpDeps, isRead, sendCall } from './request.js';
@@ -22,7 +22,7 @@ export function genericTool(deps: HttpDeps, tool: HttpToolPlan & { readonly base
       const call = await callOf(deps, tool, { args, context });
       const answer = await sendCall(deps, { tool, base }, { call, context });
       if (!('kind' in answer)) return answer as ToolOutcome;
-      return tellAnswer(deps, answer, { name: tool.name, context, expected: [] });
+      return answerOutcome(deps, answer, { name: tool.name, context, expected: [] });
     },
   };
 }

@@ -41,7 +41,7 @@ function baseOf(
     return { fault: 'its document names no server: give the tool a `base:`' };
   }
   const url = new URL(server, from);
-  // Whoever writes a document elsewhere must not choose where the credentials go: neither this one, nor one that it refers to.
+  // The author of a fetched document must not choose where credentials go, nor may a document that it refers to.
   const isElsewhere = from !== undefined || URL.canParse(serversAt);
   const isOwn = from !== undefined && url.origin === new URL(from).origin;
   if (isElsewhere && !isOwn && mayHoldCredentials(tool)) {

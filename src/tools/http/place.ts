@@ -2,8 +2,8 @@ import { climbs } from '../../net/index.js';
 import { BadArgument } from '../arguments.js';
 
 /**
- * The address of a path below a base, whatever a model wrote: a path that would leave it, by itself or once the other
- * side has decoded it, is refused (security 19). `query` are pairs that are encoded already; those of the base stay.
+ * The URL of a path below a base. Refuses a path that leaves the base, as it is or once the server has decoded it
+ * (security 19). `query` holds encoded pairs; those of the base stay.
  */
 export function below(base: string, path: string, query: readonly string[]): string {
   const root = new URL(base);

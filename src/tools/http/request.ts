@@ -13,7 +13,7 @@ export type HttpDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox' | 'net' | 'log' | '
 /** What a call asks for, before secrets are put in. */
 export interface HttpCall {
   readonly method: string;
-  /** Below the base: written, not yet encoded anew. */
+  /** Below the base: as written, not yet normalized. */
   readonly path: string;
   /** Query pairs, encoded. */
   readonly query: readonly string[];
@@ -27,14 +27,14 @@ const TIMEOUT_MS = 60_000;
 const MAX_TEXT = 5 * 1_048_576;
 const MAX_BINARY = 32 * 1_048_576;
 
-/** True for a method whose repetition changes nothing (RFC 9110, 9.2.1). */
+/** True for an idempotent method (RFC 9110, 9.2.1). */
 export function isRead(method: string): boolean {
   return READS.has(method.toUpperCase());
 }
 
 /**
- * Sends one call of a tool: below its base alone, with its headers, whose secrets are put in here and nowhere before.
- * An outcome is what went wrong, as the model is told.
+ * Sends one call of a tool: only to URLs below its base, with its headers, into which only this function puts secrets. A
+ * returned outcome is an error for the model.
  */
 export async function sendCall(
   { net }: HttpDeps,
@@ -58,14 +58,14 @@ export async function sendCall(
     context.signal.throwIfAborted();
     return answer.kind === 'answer' ? answer : toolError(faultText(answer, call.method));
   } catch (error) {
-    // A token that cannot be had is told like a server that does not answer.
+    // Report a missing token like a server that does not answer.
     if (error instanceof Refusal && String(error.details.code).startsWith('secret/')) return toolError(error.message);
     if (error instanceof Refusal && error.kind === 'refused') return toolError(error.message);
     throw error;
   }
 }
 
-/** The tool's own headers stand above what a call brings: no argument takes a credential's place. */
+/** The tool's own headers override those of a call: no argument can replace a credential. */
 function headersOf(
   { method, headers, body, accept = 'application/json, text/*;q=0.9, */*;q=0.8' }: HttpCall,
   own: Readonly<Record<string, string>>,

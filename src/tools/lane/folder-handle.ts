@@ -3,7 +3,7 @@ import { constants, type FileHandle, mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-/** Names below an open folder cannot be turned elsewhere by a program that swaps a folder for a link meanwhile. */
+/** Paths below an open folder stay valid when a program replaces a folder by a link. */
 const HAS_PROC = existsSync('/proc/self/fd');
 
 /** An open folder of a lane. What is in it was left by programs: every name is opened without following links. */

@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
-import { blobSha, type HeldBlob, holdBlob, nameHeld } from '../../storage/index.js';
+import { type HeldBlob, holdBlob, sha256Hex, withHeldBlobs } from '../../storage/index.js';
 import type { KeptFile, ToolContext } from '../contract.js';
 import { isUnchanged, type KeptState, readKept, writeKept } from './kept-state.js';
 import { type LaneFile, readLaneFile } from './lane-files.js';
@@ -14,7 +14,7 @@ type KeepDeps = Pick<Deps, 'db' | 'blobs' | 'log'>;
 interface Kept extends KeptFile {
   /** Its path in the lane: `outputs/x` or `files/x`. */
   readonly local: string;
-  /** The same without what must not be told: under this one it is archived. */
+  /** The same path with secrets redacted, under which it is archived. */
   readonly shown: string;
   readonly ctimeMs: number;
   readonly laneSize: number;
@@ -35,14 +35,14 @@ export async function keepStep(
   const known = await readKept(folder.root);
   const listing = await listLaneFiles(folder.work, ['outputs', 'files']);
   const ignore = (path: string, why: string) => {
-    deps.log.warn({ runId: run.id, path, why }, 'a file that a program left was ignored');
+    deps.log.warn({ runId: run.id, path, why }, 'ignored a file of a program');
     onIgnored(path, why);
   };
   for (const { path, why } of listing.ignored) ignore(path, why);
   const changed = listing.files.filter(({ path, stat }) => !isUnchanged(known.get(path), stat));
   const kept = await storeChanged(deps, context, { paths: changed.map(({ path }) => path), known, ignore });
   if (kept.length === 0) return [];
-  await nameHeld(
+  await withHeldBlobs(
     deps,
     kept.map(({ held }) => held),
     (sql) => index(sql, context, kept),
@@ -83,7 +83,7 @@ async function storeFile(
 ): Promise<Kept | null> {
   const hide = secrets.hide();
   const content = hide.bytes(file.content);
-  const sha = blobSha(content);
+  const sha = sha256Hex(content);
   if (sha === knownSha) return null;
   const held = await holdBlob(deps, content, sha);
   // A file's name may be made of one, too.
@@ -122,7 +122,7 @@ async function index(sql: Sql, context: ToolContext, kept: readonly Kept[]): Pro
   if (run.mode !== 'eval') await indexStored(sql, context, kept);
 }
 
-/** Last writer wins: the lane's transactions order the writes. */
+/** The last writer wins: the lane's transactions order the writes. */
 export async function indexStored(sql: Sql, context: ToolContext, files: readonly KeptFile[]): Promise<void> {
   const { run, agent, step } = context;
   await sql.query({

@@ -4,7 +4,7 @@ import { constants, open, rename, rm } from 'node:fs/promises';
 import { inFolder } from './folder-handle.js';
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY, O_CREAT, O_EXCL } = constants;
-/** What stands for "no such file" when links are not followed and folders may be anything. */
+/** Error codes for "no such file" when links are not followed and folders may be anything. */
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 
 export interface LaneFile {
@@ -75,7 +75,7 @@ export async function writeLaneFile({ work, path, content, uid }: LaneWrite): Pr
   });
 }
 
-/** True for errors that say that something on the way is missing, or is no folder. */
+/** True for errors that say that a part of the path is missing or not a folder. */
 export function isAbsent(error: unknown): boolean {
   return ABSENT.has((error as NodeJS.ErrnoException).code ?? '');
 }

@@ -22,7 +22,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.zip': 'application/zip',
 };
 
-/** The media type that a file's name tells; what is not known is a stream of bytes. */
+/** The media type by a file's extension; `application/octet-stream` for unknown ones. */
 export function mediaType(path: string): string {
   return TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream';
 }

@@ -27,12 +27,12 @@ export function lanePlace(deps: Pick<Deps, 'config'>, runId: string, lane: strin
 
 /**
  * The lane's folder on this host, made when it is missing, with outputs/ and files/ as they are stored now: what this
- * lane has changed since its last kept step stays. `fresh` tells a lane that was cut in the middle of a step that its
- * scratch files are gone. Call it once a step, before its first tool.
+ * lane has changed since its last kept step stays. `fresh` says that the lane was interrupted in the middle of a step, so
+ * that its scratch files are gone. Call it once a step, before its first tool.
  */
 export async function openLane(deps: LaneDeps, run: ToolContext['run'], lane: string): Promise<LaneFolder> {
   const { root, work } = lanePlace(deps, run.id, lane);
-  // A worker that died while it made the folder left one that programs may not write in: only the mark says that it is whole.
+  // A worker that died while it made the folder left one that programs cannot write to: the mark says that it is complete.
   const mark = join(root, 'made');
   const isNew = (await lstat(mark).catch(() => null)) === null;
   if (isNew) {
@@ -49,7 +49,7 @@ async function makeLane({ driver, uid }: LaneDeps['sandbox'], root: string, work
   const shown = driver === 'none' ? shownFolder(root) : WORKSPACE_INSIDE;
   for (const folder of ['outputs', 'files', '.saved']) await mkdir(join(work, folder), { recursive: true });
   for (const name of SHOWN_FOLDERS) await symlink(join(shown, name), join(work, name)).catch(unlessThere);
-  // Whatever the umask: programs may run as another user, who enters the way to its folder but lists none of it.
+  // Set the mode whatever the umask: programs may run as another user, who may traverse the parent folders, not list them.
   for (const folder of [join(root, '..'), root]) await chmod(folder, 0o711);
   for (const folder of [work, ...['outputs', 'files', '.saved'].map((name) => join(work, name))]) {
     await chmod(folder, 0o755);

@@ -14,8 +14,8 @@ interface Stored {
 
 /**
  * Brings outputs/ and files/ of a lane's folder to what is stored, but for files that the lane changed itself. What is
- * about to be written is noted first: a copy that a killed worker left behind must never pass for the lane's own work,
- * or the next kept step would store it over what others have written since.
+ * about to be written is recorded first: otherwise a copy that a killed worker left would count as the lane's own change,
+ * and the next kept step would overwrite what others have written since.
  */
 export async function restoreFiles(deps: RestoreDeps, run: ToolContext['run'], folder: LaneFolder): Promise<void> {
   const kept = await readKept(folder.root);
@@ -35,7 +35,7 @@ export async function restoreFiles(deps: RestoreDeps, run: ToolContext['run'], f
   await writeKept(folder.root, kept);
 }
 
-/** Of a file that is being written: no file looks like this. */
+/** The state of a file that is being written, which matches no file. */
 const NOTED = { size: -1, ctimeMs: -1 } as const;
 
 function isNoted(kept: KeptState, path: string): boolean {
@@ -54,7 +54,7 @@ async function withoutOwn(deps: RestoreDeps, { run, folder, kept }: Lane, stale:
   for (const stored of stale) {
     total += Number(stored.size);
     if (Number(stored.size) > MAX_KEPT_FILE || total > MAX_KEPT_TOTAL) {
-      deps.log.warn({ runId: run.id, path: stored.path }, 'a stored file is too big for the lane; Read still finds it');
+      deps.log.warn({ runId: run.id, path: stored.path }, 'stored file is too big for the lane, only Read finds it');
       continue;
     }
     const local = await readLaneFile(folder.work, stored.path, MAX_KEPT_FILE);
@@ -73,7 +73,7 @@ async function restoreFile(deps: RestoreDeps, { work }: LaneFolder, stored: Stor
     (error: unknown) => unlessInTheWay(error),
   );
   if (!isThere) {
-    deps.log.warn({ path: stored.path }, 'a stored file is not in the lane: something else has its place');
+    deps.log.warn({ path: stored.path }, 'failed to restore a stored file, another entry has its path');
     return null;
   }
   const written = await readLaneFile(work, stored.path, MAX_KEPT_FILE);
@@ -81,7 +81,7 @@ async function restoreFile(deps: RestoreDeps, { work }: LaneFolder, stored: Stor
   return { sha: stored.sha, size: written.stat.size, ctimeMs: written.stat.ctimeMs };
 }
 
-/** What stands where a file or a folder of its way should: a folder, a file or a link. `files/a` and `files/a/b` may both be stored. */
+/** Errors when a folder, file or link is in the way of a stored file. `files/a` and `files/a/b` may both be stored. */
 const IN_THE_WAY = new Set(['EISDIR', 'ENOTDIR', 'ELOOP', 'EEXIST', 'ENOTEMPTY', 'EACCES', 'EPERM']);
 
 function unlessInTheWay(error: unknown): false {

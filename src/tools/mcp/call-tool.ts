@@ -2,11 +2,11 @@ import type { Client, Progress } from '@modelcontextprotocol/client';
 import { markIntegers } from '../../shared/exact-json.js';
 import type { McpToolPlan } from '../../workspace/model.js';
 import type { ToolContext } from '../contract.js';
-import { type Connection, sayFailure } from './connection.js';
+import { type Connection, failureText } from './connection.js';
 import { type ServerCall, ServerFault } from './contract.js';
 import { sdk } from './sdk.js';
 
-/** Of a server that declares none; progress then begins it anew, up to an hour. */
+/** The timeout for a server that declares none; progress restarts it, up to an hour. */
 const CALL_MS = 120_000;
 const LONGEST_MS = 3_600_000;
 const PROGRESS_SHOWN = 500;
@@ -27,7 +27,7 @@ export async function callServerTool(
         timeout: timeMs,
         resetTimeoutOnProgress: plan.timeoutMs === undefined,
         maxTotalTimeout: Math.max(timeMs, LONGEST_MS),
-        onprogress: tellProgress(context),
+        onprogress: reportProgress(context),
       },
     );
   } catch (error) {
@@ -39,14 +39,14 @@ export async function callServerTool(
     if (error instanceof sdk().SdkHttpError && error.status === 404) throw new SessionLost();
     if (error instanceof sdk().SdkError && error.code === sdk().SdkErrorCode.InvalidResult)
       throw new ServerFault(
-        'it answered with what is no result of the protocol, and may have done what was asked',
+        'its answer is not a valid result of the protocol, and it may have done what was asked',
         true,
       );
-    throw new ServerFault(sayFailure(error));
+    throw new ServerFault(failureText(error));
   }
 }
 
-/** The server does not know this session any more, and so has done nothing with the call. */
+/** The server no longer knows this session, so it has not executed the call. */
 export class SessionLost extends ServerFault {
   constructor() {
     super('it answers with status 404: it does not know this session');
@@ -65,7 +65,7 @@ function isTimeout(error: unknown): boolean {
   return error instanceof sdk().SdkError && error.code === sdk().SdkErrorCode.RequestTimeout;
 }
 
-function tellProgress({ onOutput, secrets }: ToolContext): (progress: Progress) => void {
+function reportProgress({ onOutput, secrets }: ToolContext): (progress: Progress) => void {
   return ({ progress, total, message }) => {
     const count = total === undefined ? `${progress}` : `${progress} of ${total}`;
     const line = message === undefined ? count : `${count}: ${message.slice(0, PROGRESS_SHOWN)}`;

@@ -9,7 +9,7 @@ const CONNECT_MS = 30_000;
 /** One way to reach a server; it is used once. */
 export interface Dial {
   readonly transport: Transport;
-  /** The newer protocol asks what a server speaks, the older says hello: what is served today answers hello. */
+  /** The newer protocol discovers versions, the older sends `initialize`, which current servers answer. */
   readonly mode: 'legacy' | 'auto';
   /** What went wrong with it, as a sentence; null when that is not known. */
   readonly why: () => string | null;
@@ -37,7 +37,7 @@ export interface Caller {
  */
 export async function connect(dials: readonly (() => Dial)[], caller: Caller): Promise<Connection> {
   const [first, ...rest] = dials;
-  if (first === undefined) throw new ServerFault('there is no way to reach it');
+  if (first === undefined) throw new ServerFault('no transport can reach it');
   const dial = first();
   try {
     return await open(dial, caller);
@@ -64,7 +64,7 @@ async function open(dial: Dial, { version, signal, onListChanged }: Caller): Pro
   client.onclose = () => {
     isOpen = false;
   };
-  // The library calls a handler that is set before it connects first, with the very message.
+  // The library calls a handler that was set before the connection first, with the same message.
   dial.transport.onmessage = normalizeResult;
   await client.connect(dial.transport, { timeout: CONNECT_MS, signal });
   return {
@@ -78,7 +78,7 @@ async function open(dial: Dial, { version, signal, onListChanged }: Caller): Pro
   };
 }
 
-/** The server answered, and would have none of it. */
+/** Whether the server answered with a refusal. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof sdk().SdkHttpError)
     return error.status >= 400 && error.status < 500 && ![401, 403, 429].includes(error.status);
@@ -86,22 +86,21 @@ function isRefusal(error: unknown): boolean {
 }
 
 function whyNot(error: unknown, why: string | null): string {
-  return why ?? sayFailure(error);
+  return why ?? failureText(error);
 }
 
 const MAX_SAID = 500;
 
 /** What the client library throws, as a sentence. */
-export function sayFailure(error: unknown): string {
-  if (error instanceof sdk().SdkHttpError) return sayStatus(error.status, error.data.text);
+export function failureText(error: unknown): string {
+  if (error instanceof sdk().SdkHttpError) return statusText(error.status, error.data.text);
   if (error instanceof sdk().ProtocolError) return `it answers with the error ${error.code}: ${cut(error.message)}`;
-  if (error instanceof SyntaxError) return 'it answers with what is no JSON';
-  if (error instanceof Error && error.name.endsWith('ZodError'))
-    return 'it answers with what is no message of the protocol';
+  if (error instanceof SyntaxError) return 'its answer is not valid JSON';
+  if (error instanceof Error && error.name.endsWith('ZodError')) return 'its answer is not a message of the protocol';
   return error instanceof Error ? cut(error.message) : cut(String(error));
 }
 
-function sayStatus(status: number, text: unknown): string {
+function statusText(status: number, text: unknown): string {
   const hint =
     status === 401 || status === 403 ? ': check the headers that the tool declares and the secret in them' : '';
   const said = typeof text === 'string' && text.trim() !== '' ? ` (${cut(text.trim())})` : '';

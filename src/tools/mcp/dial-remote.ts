@@ -9,7 +9,7 @@ import { sdk } from './sdk.js';
 /** A stream of messages that breaks is opened again, but not for ever and never at once. */
 const RECONNECTS = 5;
 const RECONNECT_MS = 1_000;
-/** How long a server may take to hear that its session is over. */
+/** The timeout for closing a server's session. */
 const FAREWELL_MS = 2_000;
 
 export interface RemoteServer {
@@ -70,7 +70,7 @@ const streamable: Speak = (url, fetch) => {
 
 const sse: Speak = (url, fetch) => {
   const transport = new (sdk().SSEClientTransport)(url, { fetch });
-  // It would go on with a stream of another session, where nobody has said hello.
+  // It would continue with a stream of another session, which was not initialized.
   transport.onerror = (error) => {
     if (error instanceof sdk().SseError) transport.close().catch(() => undefined);
   };

@@ -11,11 +11,11 @@ const WITHOUT_BODY = new Set([204, 205, 304]);
 
 export interface FetchRules {
   readonly base: URL;
-  /** What goes along with each request, as it is at that moment. */
+  /** The current headers of each request. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
-  /** Refuses an address without encryption, unless the operator opened it. */
+  /** Refuses plain http, unless the operator allowed the host. */
   readonly httpsOnly: boolean;
-  /** Aborted when the connection is given up. */
+  /** Aborted when the connection is closed. */
   readonly signal: AbortSignal;
 }
 
@@ -24,7 +24,7 @@ export function guardedFetch(net: Pick<Net, 'open'>, rules: FetchRules) {
   return async (input: string | URL, init: RequestInit = {}): Promise<Response> => {
     const url = new URL(input);
     if (url.origin !== rules.base.origin)
-      throw new ServerFault(`it sends us on to ${url.origin}, and nothing of ours goes to another origin`);
+      throw new ServerFault(`it redirects to ${url.origin}, and requests go to its own origin only`);
     const own = Object.fromEntries(new Headers(init.headers).entries());
     const signals = init.signal ? [init.signal, rules.signal] : [rules.signal];
     const answer = await net.open({
@@ -40,7 +40,7 @@ export function guardedFetch(net: Pick<Net, 'open'>, rules: FetchRules) {
     if (answer.kind === 'fault') throw new ServerFault(answer.message, answer.sent);
     const { status, headers, body } = answer;
     headers.delete('content-encoding');
-    if (status < 200) throw new ServerFault(`it answers with status ${status}, which is none`);
+    if (status < 200) throw new ServerFault(`it answers with the invalid status ${status}`);
     if (!WITHOUT_BODY.has(status))
       return new Response(markMessages(body, headers.get('content-type')), { status, headers });
     await body.cancel();

@@ -5,7 +5,7 @@ import { extensionOf } from '../lane/media-type.js';
 import type { McpDeps } from './contract.js';
 import { type ResultPart, readResult } from './read-result.js';
 
-/** What the model reads of a result: its texts, and where what is no text was put. */
+/** What the model reads of a result: its texts, and the paths of saved files. */
 export async function keepResult(
   deps: Pick<McpDeps, 'sandbox'>,
   result: Readonly<Record<string, unknown>>,
@@ -29,9 +29,9 @@ async function keepFile(
   const path = `files/${name.replace(/[^\w-]+/g, '_').slice(0, 64)}-${newId()}${extensionOf(mediaType)}`;
   const kept = await writeLaneFile({ work: folder.work, path, content, uid: sandbox.uid }).then(
     () => true,
-    // A program may have put something else in the folder's place.
+    // A program may have replaced the folder.
     () => false,
   );
   const size = `${what}, ${content.length} bytes`;
-  return kept ? `[${size}: ${path}]` : `[${size}: it could not be saved, since files/ is no folder any more]`;
+  return kept ? `[${size}: ${path}]` : `[${size}: it could not be saved, since files/ is not a folder any more]`;
 }

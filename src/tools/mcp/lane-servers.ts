@@ -12,7 +12,7 @@ import { McpServer, type ServerInput } from './server.js';
 interface Kept {
   readonly server: McpServer;
   readonly isLocal: boolean;
-  /** Of what it was started with: a secret that was renewed starts it anew. */
+  /** Hash of what it was started with: a renewed secret restarts it. */
   readonly digest: string;
 }
 
@@ -24,7 +24,7 @@ export function createLaneServers(deps: McpDeps, signal: AbortSignal): LaneServe
       await loadSdk();
       const isLocal = plan.command !== undefined;
       const key = digestOf([plan as never, isLocal ? [context.agent.network, context.agent.runtime] : null] as never);
-      const digest = digestOf(await given(plan, context));
+      const digest = digestOf(await fillConnection(plan, context));
       const known = kept.get(key);
       if (known && (known.digest === digest || !isLocal)) return known.server;
       await known?.server.leave();
@@ -33,7 +33,7 @@ export function createLaneServers(deps: McpDeps, signal: AbortSignal): LaneServe
       return server;
     },
     leaveStep: async () => {
-      // How long a server takes to hear that its session is over is nobody's time.
+      // Close the session in the background: the step does not wait for it.
       for (const { server, isLocal } of kept.values()) if (!isLocal) server.leave().catch(() => undefined);
     },
     close: async () => {
@@ -46,7 +46,7 @@ function digestOf(value: Parameters<typeof canonicalJson>[0]): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
-async function given(plan: McpToolPlan, context: ToolContext) {
+async function fillConnection(plan: McpToolPlan, context: ToolContext) {
   const { command = '', args, env, headers, url = '' } = plan;
   const list = Object.fromEntries([command, ...args].map((text, index) => [String(index), text]));
   return {
@@ -62,7 +62,7 @@ function program(deps: McpDeps, plan: McpToolPlan, signal: AbortSignal): ServerI
     plan,
     isLocal: true,
     dials: async (context) => {
-      const { argv, env } = await given(plan, context);
+      const { argv, env } = await fillConnection(plan, context);
       return dialsOfProgram(deps, { plan, context, argv, env, signal });
     },
   };
@@ -73,10 +73,10 @@ function remote(deps: McpDeps, plan: McpToolPlan): ServerInput {
     plan,
     isLocal: false,
     dials: async (context) => {
-      const { url } = await given(plan, context);
+      const { url } = await fillConnection(plan, context);
       const fault = deps.net.check(url, { httpsOnly: plan.secrets.length > 0 });
       if (fault !== null) throw new ServerFault(fault.message);
-      const headers = async () => (await given(plan, context)).headers;
+      const headers = async () => (await fillConnection(plan, context)).headers;
       return dialsOf({ net: deps.net, plan, url: new URL(url), headers });
     },
   };

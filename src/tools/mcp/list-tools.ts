@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ServerFault, type ServerTool } from './contract.js';
 import { readServerTool } from './read-tool.js';
 
-/** What one server may have, and how long the whole of its list may take. */
+/** Limits of one server's list of tools. */
 const MAX_TOOLS = 20_000;
 const MAX_PAGES = 1_000;
 /** Pages without a new tool, after which the list counts as ended. */
@@ -12,7 +12,7 @@ const MAX_IDLE_PAGES = 3;
 const MAX_LIST = 32 * 1_048_576;
 const LIST_MS = 60_000;
 
-/** Read here and not by the client library: one bad tool among many costs itself alone. */
+/** Parsed here and not by the client library, so that one invalid tool does not lose the others. */
 const Page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish() });
 
 /**

@@ -4,13 +4,13 @@ export const MAX_UNASKED = 64 * 1_048_576;
 
 export interface LineReader {
   push(chunk: Buffer): void;
-  /** Something that was asked has been answered: what is said is counted anew. */
+  /** A request was answered: restarts the count of received bytes. */
   answered(): void;
 }
 
 /**
- * Lines of bytes, handed on whole. What begins like no JSON object is passed over unread: programs print to standard
- * output. `onExcess` is told once why nothing is read any more.
+ * Splits bytes into lines. Skips lines that do not begin like a JSON object, since programs print to standard output.
+ * Calls `onExcess` once with the reason why it stops reading.
  */
 export function readLines({
   onLine,
@@ -28,7 +28,7 @@ export function readLines({
     pieces = [];
     onExcess(why);
   };
-  const take = (piece: Buffer) => {
+  const addPiece = (piece: Buffer) => {
     pieces.push(piece);
     held += piece.length;
     if (held > MAX_MESSAGE) stop(`it sent a message of more than ${MAX_MESSAGE / 1_048_576} MiB`);
@@ -49,11 +49,11 @@ export function readLines({
       if (unasked > MAX_UNASKED) return stop(`it sent more than ${MAX_UNASKED / 1_048_576} MiB without an answer`);
       let from = 0;
       for (let at = chunk.indexOf(NEWLINE); at >= 0 && !isOver; at = chunk.indexOf(NEWLINE, from)) {
-        take(chunk.subarray(from, at));
+        addPiece(chunk.subarray(from, at));
         if (!isOver) end();
         from = at + 1;
       }
-      if (!isOver && from < chunk.length) take(chunk.subarray(from));
+      if (!isOver && from < chunk.length) addPiece(chunk.subarray(from));
     },
   };
 }

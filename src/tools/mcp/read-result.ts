@@ -67,7 +67,7 @@ function repeats(texts: readonly string[], structured: Json): boolean {
   return [structured, ...(isWrapped ? [inner as Json] : [])].some((value) => {
     const whole = canonicalJson(value);
     if (values.includes(whole) || canonicalText(texts.join('\n')) === whole) return true;
-    // No item is no text: without one nothing is repeated.
+    // An empty list has no texts, so nothing is repeated.
     if (!Array.isArray(value) || value.length === 0 || value.length !== values.length) return false;
     return value.every((item, index) => canonicalJson(item) === values[index]);
   });

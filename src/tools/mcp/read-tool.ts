@@ -25,7 +25,7 @@ function describe(description: string, title: unknown): string {
   return clean.length <= MAX_DESCRIPTION ? clean : `${clean.slice(0, MAX_DESCRIPTION)} […]`;
 }
 
-/** What is no schema of an object, or too long a one, takes any arguments: the server judges them. */
+/** An invalid or too long schema is replaced by one that accepts any arguments: the server validates them. */
 function schemaOf(schema: unknown): JsonObject {
   const isUsable = isRecord(schema) && schema.type === 'object' && JSON.stringify(schema).length <= MAX_SCHEMA;
   return isUsable ? (schema as JsonObject) : { type: 'object' };

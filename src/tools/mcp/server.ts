@@ -1,18 +1,18 @@
 import type { McpToolPlan } from '../../workspace/model.js';
 import type { ToolContext, ToolOutcome } from '../contract.js';
 import { callServerTool, SessionLost } from './call-tool.js';
-import { type Connection, connect, type Dial, sayFailure } from './connection.js';
+import { type Connection, connect, type Dial, failureText } from './connection.js';
 import { type McpDeps, type Server, type ServerCall, ServerFault, type ServerTool } from './contract.js';
 import { keepResult } from './keep-result.js';
 import { listServerTools } from './list-tools.js';
 
-/** Of a program; a connection may be made anew as often as a step calls. */
+/** The maximum of starts of a program; a connection may be reopened at each call. */
 const RESTARTS = 1;
 const NAMES_TOLD = 20;
 
 export interface ServerInput {
   readonly plan: McpToolPlan;
-  /** The ways to it, made anew for each connection with what the step may use then. */
+  /** The transports to try, created for each connection with what the step may use then. */
   readonly dials: (context: ToolContext) => Promise<readonly (() => Dial)[]>;
   readonly isLocal: boolean;
 }
@@ -24,7 +24,7 @@ export class McpServer implements Server {
   #tools: readonly ServerTool[] | null = null;
   #deaths = 0;
   #lastWords = '';
-  /** What the model is told with the next answer. */
+  /** A notice that goes to the model with the next answer. */
   #news: string | null = null;
 
   constructor(
@@ -69,7 +69,7 @@ export class McpServer implements Server {
       return tools;
     } catch (error) {
       if (error instanceof ServerFault || context.signal.aborted) throw error;
-      throw new ServerFault(connection.isOpen() ? sayFailure(error) : (connection.why() ?? sayFailure(error)));
+      throw new ServerFault(connection.isOpen() ? failureText(error) : (connection.why() ?? failureText(error)));
     }
   }
 
@@ -112,7 +112,7 @@ export class McpServer implements Server {
     this.#lastWords = why;
     this.#news = this.input.isLocal
       ? `the MCP server ${this.input.plan.name} had ended (${why}) and was started again: what it had in memory is gone`
-      : `the connection to the MCP server ${this.input.plan.name} had ended (${why}) and was made anew`;
+      : `the connection to the MCP server ${this.input.plan.name} had ended (${why}) and was opened again`;
     connection.close().catch(() => undefined);
   }
 }

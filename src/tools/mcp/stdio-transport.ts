@@ -14,14 +14,14 @@ export type RunServer = (wiring: {
 }) => Promise<ProgramResult>;
 
 /**
- * A server in the sandbox, spoken to over its standard streams, a message a line. It is ended by killing its process
- * group: asking it to leave takes seconds, and one that does not want to stays.
+ * A server in the sandbox that communicates over its standard streams, a message a line. It is stopped by killing its
+ * process group: a graceful shutdown takes seconds and may fail.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: NonNullable<Transport['onmessage']>;
-  /** Why it was ended for what it did, or how it ended by itself; null while it lives, and when it was only left. */
+  /** Why it was killed, or how it exited; null while it lives, and after a regular close. */
   #why: string | null = null;
   #isOpen = true;
   #stdin: Writable | null = null;
@@ -57,7 +57,7 @@ export class StdioTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#stdin === null || !this.#isOpen) throw new Error('the server has ended');
-    // One that reads nothing holds up nobody: the call's own time decides.
+    // A server that does not read must not block: the call's own timeout decides.
     this.#stdin.write(unmark(sdk().serializeMessage(message)));
   }
 

@@ -97,7 +97,7 @@ async function runPrepared(
   }
 }
 
-/** A token that cannot be had is told to the model like a program that cannot be started. */
+/** A missing token becomes a result for the model, like a program that cannot be started. */
 async function secretsFor({ secrets, folder }: ToolContext): Promise<ProgramSecrets | string> {
   return secrets.forPrograms(folder.root).catch((error: unknown) => {
     if (error instanceof Refusal && String(error.details.code).startsWith('secret/')) return error.message;
@@ -117,15 +117,15 @@ function describe(context: ToolContext, result: ProgramResult): LaneResult {
   if (why !== null) faults.push(why);
   const network = faults.length === 0 ? [] : networkFaults(networkOf(context), result);
   const refused = result.network?.refused ?? [];
-  const told = { ...(network.length > 0 && refused.length === 0 && { network: 'none' }), ...refusedDetail(refused) };
-  return { result, faults: [...faults, ...network], detail: { exitCode, killed, why, durationMs, ...told } };
+  const denied = { ...(network.length > 0 && refused.length === 0 && { network: 'none' }), ...refusedDetail(refused) };
+  return { result, faults: [...faults, ...network], detail: { exitCode, killed, why, durationMs, ...denied } };
 }
 
 /** What a program that failed may have missed of a network. */
 function networkFaults(hosts: readonly string[], { network, stderr, stdout }: ProgramResult): string[] {
   if (network !== null && network.refused.length > 0) return network.refused.map(({ why }) => why);
   if (!NO_NETWORK.test(stderr + stdout)) return [];
-  if (hosts.length === 0) return ['programs have no network here: hosts that one may reach stand under "network:"'];
+  if (hosts.length === 0) return ['programs have no network here: list the hosts that they may reach under "network:"'];
   return [
     `programs reach ${hosts.join(', ')} by the proxy of HTTP_PROXY and HTTPS_PROXY alone: names are resolved there, and not in the program`,
   ];

@@ -8,7 +8,7 @@ export interface Client {
   readonly env: Readonly<Record<string, string>>;
   readonly files: readonly { readonly inside: string; readonly content: string }[];
   readonly readOnly: readonly { readonly host: string; readonly inside: string }[];
-  /** What its settings hold that nobody may read in what it says. */
+  /** Secrets in its settings, which are redacted from its output. */
   readonly hidden: readonly string[];
 }
 

@@ -26,8 +26,8 @@ export async function installRuntime(
 ): Promise<number> {
   const clients = await clientsFor(needs.node || wish.npm.length > 0, wish.pip.length > 0);
   const hide = redactor(clients.flatMap(({ hidden }) => hidden).map((word) => ['of the registry', word] as const));
-  const told = (text: string) => context.onOutput?.(text);
-  const output = { stdout: hide.stream(told), stderr: hide.stream(told) };
+  const report = (text: string) => context.onOutput?.(text);
+  const output = { stdout: hide.stream(report), stderr: hide.stream(report) };
   const result = await sandbox.run({
     argv: ['bash', '-c', installScript(wish, needs), 'prepare', here.python?.path ?? '', nodePackage(wish.node)],
     env: Object.assign({}, ...clients.map(({ env }) => env)),

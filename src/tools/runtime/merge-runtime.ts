@@ -11,20 +11,20 @@ export interface Runtime {
 
 /**
  * The runtimes of AGENTS.md, the agent and the tool as one: the nearest version of an interpreter wins, packages add
- * up. A sentence when it cannot be told what is meant.
+ * up. A sentence when a wish is ambiguous.
  */
 export function mergeRuntime(runtimes: readonly JsonObject[]): Runtime | string {
   const python = lastOf(runtimes, 'python');
   const node = lastOf(runtimes, 'node');
   const bad = [python, node].find((version) => version !== null && !isInterpreterVersion(version));
-  if (bad !== undefined) return `runtime: "${bad}" is no version; an example is "3.12"`;
+  if (bad !== undefined) return `runtime: invalid version "${bad}"; an example is "3.12"`;
   const packages: Record<PackageManager, Set<string>> = { pip: new Set(), npm: new Set() };
   for (const name of runtimes.flatMap(({ packages: list }) => (Array.isArray(list) ? list.map(String) : []))) {
     const wish = parsePackage(name);
-    if (wish === null) return `runtime: "${name}" is no package's name`;
+    if (wish === null) return `runtime: invalid package name "${name}"`;
     const manager = wish.manager ?? only(python, node);
     if (manager === null)
-      return `runtime: it cannot be told whose package "${name}" is: write pip:${wish.spec} or npm:${wish.spec}`;
+      return `runtime: the package "${name}" may be of pip or npm: write pip:${wish.spec} or npm:${wish.spec}`;
     packages[manager].add(wish.spec);
   }
   return { python, node, pip: [...packages.pip].sort(), npm: [...packages.npm].sort() };

@@ -32,14 +32,14 @@ export interface PreparedRuntime {
 
 const NOTHING: PreparedRuntime = { env: {}, readOnly: [], release: () => undefined };
 
-/** A preparation of this process that is under way, by its hash: whoever needs the same waits for it. */
+/** Running preparations of this process by hash: others that need the same environment wait for it. */
 const underWay = new Map<string, { readonly work: Promise<unknown>; readonly runId: string }>();
 const interpreters = new Map<string, InterpretersHere>();
 
 /**
- * The environment of a step: the `runtime` of AGENTS.md, of the agent and of `own` (a tool's) as one. It is prepared
- * in the sandbox when this machine has none with the same hash yet, and told in the run's trace. A sentence when it
- * cannot be had. For every program of the step: Bash, script tools, local MCP servers.
+ * The environment of a step: the `runtime` of AGENTS.md, of the agent and of `own` (a tool's) merged. It is prepared in
+ * the sandbox unless this machine has one with the same hash, and recorded in the run's trace. Returns a sentence when it
+ * is unavailable. For every program of the step: Bash, script tools, local MCP servers.
  */
 export async function prepareRuntime(
   deps: RuntimeDeps,
@@ -81,7 +81,7 @@ async function prepared(deps: RuntimeDeps, context: ToolContext, wish: Runtime):
     if (entry !== null) return shown(entry, holdEntry(cache, hash));
     context.signal.throwIfAborted();
     const other = underWay.get(hash);
-    // It may have been stopped with its own run: then it is for the next one to try.
+    // It may have been stopped with its own run: then the next one tries.
     if (other !== undefined) await waitForOther(other, context, { hash, wish });
     else await alone(hash, context.run.id, () => prepareOnce(deps, context, { cache, wish, here, needs, hash }));
   }
@@ -93,12 +93,12 @@ async function waitForOther(
   context: ToolContext,
   { hash, wish }: Pick<Preparation, 'hash' | 'wish'>,
 ): Promise<void> {
-  const told = { packages: packagesOf(wish), hash: hash.slice(0, 12), shared: true };
+  const details = { packages: packagesOf(wish), hash: hash.slice(0, 12), shared: true };
   const began = performance.now();
-  const tell = other.runId === context.run.id ? undefined : context.tell;
-  tell?.('sandbox.preparing', told);
+  const emit = other.runId === context.run.id ? undefined : context.emit;
+  emit?.('sandbox.preparing', details);
   await untilAborted(other.work, context.signal);
-  tell?.('sandbox.prepared', { ...told, ms: Math.round(performance.now() - began) });
+  emit?.('sandbox.prepared', { ...details, ms: Math.round(performance.now() - began) });
 }
 
 function packagesOf({ pip, npm }: Runtime): string {
@@ -138,21 +138,21 @@ async function prepareOnce(deps: RuntimeDeps, context: ToolContext, preparation:
   const { cache, hash, wish } = preparation;
   const wanted = packagesOf(wish);
   const began = performance.now();
-  context.tell?.('sandbox.preparing', { packages: wanted, hash: hash.slice(0, 12) });
+  context.emit?.('sandbox.preparing', { packages: wanted, hash: hash.slice(0, 12) });
   const folder = await newEntry(cache);
   try {
     const bytes = await installRuntime(deps, context, { ...preparation, folder });
     await placeEntry(cache, hash, folder, bytes);
-    context.tell?.('sandbox.prepared', { packages: wanted, bytes, ms: Math.round(performance.now() - began) });
+    context.emit?.('sandbox.prepared', { packages: wanted, bytes, ms: Math.round(performance.now() - began) });
   } catch (error) {
     await removeFolder(folder);
-    if (error instanceof Refusal) context.tell?.('sandbox.unprepared', { packages: wanted, error: error.message });
+    if (error instanceof Refusal) context.emit?.('sandbox.unprepared', { packages: wanted, error: error.message });
     throw error;
   }
   await makeRoom(cache);
 }
 
-/** Asked once in the life of this process, but when it was stopped. */
+/** Determined once per process, unless it was aborted. */
 async function interpretersHere(
   deps: RuntimeDeps,
   context: ToolContext,
@@ -177,7 +177,7 @@ async function interpretersHere(
   }
 }
 
-/** What is built for one interpreter does not run with another: a machine that was brought up to date prepares anew. */
+/** Packages are built for one interpreter version, so an updated machine prepares the environment again. */
 function hashOf(wish: Runtime, { python, node }: InterpretersHere): string {
   return createHash('sha256')
     .update(JSON.stringify([1, process.arch, wish, python, node]))

@@ -7,7 +7,7 @@ import { isRecord } from '../../shared/json.js';
 /** Prepared environments of one machine, by the hash of what they hold; what is used stays, the rest makes room. */
 const MOST_BYTES = 4 * 1_073_741_824;
 const MOST_ENTRIES = 64;
-/** Whoever uses one touches it each minute: what was not touched for this long has no user. */
+/** A user touches its environment each minute: one that was not touched for this long is unused. */
 const IDLE_MS = 600_000;
 const TOUCH_MS = 60_000;
 /** Longer than any preparation may take: what is older was left by a worker that died. */
@@ -41,7 +41,7 @@ export function holdEntry({ root }: RuntimeCache, hash: string): () => void {
   return () => clearInterval(timer);
 }
 
-/** A new folder in which one is prepared, by whoever: it is nobody's until it is placed. */
+/** A new folder for preparing one; it has its final name only once it is placed. */
 export async function newEntry({ root, uid }: RuntimeCache): Promise<string> {
   const folder = join(root, 'new', newId());
   const env = join(folder, 'env');
@@ -85,7 +85,7 @@ export async function makeRoom(
   }
 }
 
-/** Out of the way in one move, so that nobody finds half of it; back again when somebody took it up just then. */
+/** Moves it away at once, so that no process finds half of it; moves it back if a process has just started to use it. */
 async function takeOut(root: string, hash: string): Promise<boolean> {
   const folder = join(root, hash);
   const gone = join(root, 'new', newId());

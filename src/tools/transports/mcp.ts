@@ -15,7 +15,7 @@ export async function mcpTool(deps: McpDeps, plan: McpToolPlan, context: ToolCon
     if (tools.length === 0) return [unavailable(plan, 'it has no tools')];
     return tools.map((tool) => operationOf(deps, { plan, server, tool }));
   } catch (error) {
-    // The step's time is over, or the run has ended: whoever goes on with the step sees that for itself.
+    // The step timed out or the run ended: the caller checks both itself.
     if (context.signal.aborted) return [unavailable(plan, 'the time of the step was over')];
     return [unavailable(plan, sentenceOf(error))];
   }
@@ -60,7 +60,7 @@ function unavailable({ name }: McpToolPlan, why: string): Operation {
   return unusable(null, `the MCP server ${name} cannot be used in this step: ${why}`);
 }
 
-/** What is wrong with a server is told to the model; what is wrong with the house, or a stop, is thrown. */
+/** Server errors become results for the model; internal errors and stops are thrown. */
 function sentenceOf(error: unknown): string {
   if (error instanceof ServerFault || error instanceof BadArgument) return error.message;
   const isSecret = error instanceof Refusal && String(error.details.code).startsWith('secret/');

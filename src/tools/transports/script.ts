@@ -53,7 +53,7 @@ function answer(tool: ScriptToolPlan, { result, faults, detail }: LaneResult): T
   return { text: [`${tool.name} failed: ${faults.join('; ')}`, said].join('\n').trim(), isError: true, detail };
 }
 
-/** What the model reads: each argument with its meaning, or the JSON Schema that stands in its place. */
+/** What the model reads: each argument with its meaning, or the JSON Schema that replaces them. */
 function argsSchema({ args }: ScriptToolPlan): JsonObject {
   const properties = Object.entries(args).map(([name, meaning]: [string, unknown]) => {
     return [name, isRecord(meaning) ? (meaning as JsonObject) : text(String(meaning))] as const;

@@ -1,7 +1,7 @@
 import type { Operation } from '../contract.js';
 import { toolError } from '../outcome.js';
 
-/** What stands in the place of a tool that cannot be used now: the model is told why, and the step goes on. */
+/** Replaces a tool that is unavailable: its calls answer why, and the step continues. */
 export function unusable(operation: string | null, why: string): Operation {
   return {
     operation,

@@ -1,11 +1,11 @@
 import { isEmail } from '../../shared/email.js';
 
-/** No mail program writes a longer line of one address, and reading one takes the square of its length. */
+/** No mail program writes a longer line for one address, and parsing takes quadratic time. */
 const MAX_LINE = 2_000;
 
 /**
- * The one address of a From line, in lower case; null when there is none, or more than one. A display name may hold
- * anything, another address too, so what stands in the last angle brackets counts, and only at the very end.
+ * The one address of a From line, in lower case; null when there is none, or more than one. A display name may contain
+ * another address, so only the last angle brackets count, and only at the end of the line.
  */
 export function addressOf(from: string): string | null {
   const text = from.trim();
@@ -16,8 +16,8 @@ export function addressOf(from: string): string | null {
   return isEmail(address) ? address : null;
 }
 
-/** Whether mail of this address may start the flow: `from:` names addresses and `@domain`s, and none lets everybody. */
-export function isMeant(address: string | null, allowed: readonly string[]): boolean {
+/** Whether mail from this address may start the flow: `from:` lists addresses and `@domain`s; without it every address may. */
+export function isAllowedSender(address: string | null, allowed: readonly string[]): boolean {
   if (allowed.length === 0) return true;
   if (address === null) return false;
   const domain = address.slice(address.lastIndexOf('@'));

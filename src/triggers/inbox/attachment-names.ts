@@ -1,10 +1,10 @@
 import { checkPath, foldPath } from '../../workspace/index.js';
 
 const MAX_LENGTH = 120;
-/** How much of a name is looked at, in characters: its beginning, and its end for the ending's sake. */
+/** How many characters of a name are read: from its start, and from its end for the extension. */
 const [BEGINNING, END] = [400, 100];
 
-/** Names for files of one folder, in their order: each is plain, and no two are one where case does not count. */
+/** File names for one folder, in the given order: each is safe, and all differ even without case. */
 export function attachmentNames(given: readonly string[]): readonly string[] {
   const taken = new Set<string>();
   return given.map((name, index) => {
@@ -16,7 +16,7 @@ export function attachmentNames(given: readonly string[]): readonly string[] {
   });
 }
 
-/** Senders choose names: folders, tricks of direction and what file systems know go; null when nothing is left. */
+/** Removes folders, direction marks and characters that file systems reserve; null when nothing is left. */
 function plainName(name: string): string | null {
   const whole = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1);
   const last = (whole.length > BEGINNING + END ? whole.slice(0, BEGINNING) + whole.slice(-END) : whole).normalize(

@@ -18,8 +18,8 @@ export function textOf(value: unknown): string {
   const address = textOf(
     ['address', 'email', 'value', 'raw', 'data'].map((key) => all.get(key)).find((one) => one != null),
   );
-  const told = all.get('name');
-  const name = typeof told === 'string' ? told.replace(/["\\<>]/g, '') : '';
+  const given = all.get('name');
+  const name = typeof given === 'string' ? given.replace(/["\\<>]/g, '') : '';
   return name === '' || address === '' || Array.isArray(all.get('value')) ? address : `"${name}" <${address}>`;
 }
 

@@ -5,7 +5,7 @@ import type { Part } from './form-parts.js';
 import { jsonAttachments } from './json-attachments.js';
 import type { Attachment } from './mail.js';
 
-/** What providers tell of a mail, whatever they call it: names are compared without case, `-`, `_` and spaces. */
+/** The fields of a mail as a provider sends them. Names are compared without case, `-`, `_` and spaces. */
 export interface Fields {
   /** The names as they were sent. */
   readonly names: readonly string[];
@@ -17,7 +17,7 @@ export interface Fields {
   /** The field's bytes, as the sender wrote them. */
   readonly bytes: (name: string) => Uint8Array;
   readonly files: () => readonly Attachment[];
-  /** What was meant to be a file and is none, as sentences. */
+  /** Attachments that could not be read, as sentences. */
   readonly leftOut: () => readonly string[];
   readonly envelopeFrom: () => string | null;
 }
@@ -33,7 +33,7 @@ export function jsonFields(mail: Readonly<Record<string, unknown>>): Fields {
   };
 }
 
-/** A raw mail: the names that others give its parts are given to what was parsed. */
+/** The fields of a parsed raw mail. */
 export function parsedFields(mail: Readonly<Record<string, unknown>>, files: readonly Attachment[]): Fields {
   return { ...jsonFields(mail), files: () => files, leftOut: () => [] };
 }
@@ -73,12 +73,12 @@ function withNested(flat: ReadonlyMap<string, string>, parts: readonly Part[]): 
 
 /** `{"subject":"UTF-8","text":"iso-8859-2"}`. */
 function charsetsIn(text: string): ReadonlyMap<string, string> {
-  const told = tryJson(text);
-  const entries = isRecord(told) ? Object.entries(told) : [];
+  const parsed = tryJson(text);
+  const entries = isRecord(parsed) ? Object.entries(parsed) : [];
   return new Map(entries.flatMap(([name, value]) => (typeof value === 'string' ? [[foldKey(name), value]] : [])));
 }
 
-/** Null for what is no JSON, and for more of it than a provider tells in a field. */
+/** Null for invalid JSON, and for a text longer than any provider sends in a field. */
 function tryJson(text: string): unknown {
   try {
     return text.length < 10_000 ? JSON.parse(text) : null;
@@ -97,7 +97,7 @@ function fieldsOf(all: ReadonlyMap<string, unknown>): Omit<Fields, 'files' | 'le
   };
 }
 
-/** Inbound parsers tell the envelope as JSON in a text: `{"to":[…],"from":"…"}`. */
+/** Inbound parsers send the envelope as JSON text: `{"to":[…],"from":"…"}`. */
 function envelopeFrom(value: unknown): string | null {
   const envelope = typeof value === 'string' ? tryJson(value) : value;
   const from = isRecord(envelope) ? envelope.from : undefined;

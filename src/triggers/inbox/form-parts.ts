@@ -10,15 +10,15 @@ export interface Part {
 }
 
 /**
- * The parts of a form; null when the body is none. Providers send each field of a mail in the charset that the mail had,
- * and the platform reads all of them as UTF-8: so a multipart body is given to it as text of one byte a character, and
- * what comes back is turned into bytes again.
+ * The parts of a form; null when the body is not a form. Providers send each field in the charset of the mail, but the
+ * platform's parser reads all fields as UTF-8. So a multipart body is parsed as latin1, and the parts are turned into
+ * bytes again.
  */
 export async function readFormParts(type: string, body: Uint8Array): Promise<readonly Part[] | null> {
   const isParts = /^multipart\//i.test(type.trim());
   const charset = charsetOf(type);
   if (!isParts && charset !== null) {
-    // The field `charsets` tells of bytes that are a text by now.
+    // The field `charsets` describes bytes that are decoded already.
     const text = (bytes: Uint8Array): string => decodeIn(bytes, charset) ?? decodeLossy(bytes, charset);
     const fields = formBytes(body).map(([name, value]) => [text(name), text(value)] as const);
     const others = fields.filter(([name]) => name.toLowerCase() !== 'charsets');

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { TokenizerCallbacks } from 'htmlparser2';
 
-/** As much of an HTML body as is read for its text, in characters, and in how large pieces. */
+/** How many characters of an HTML body are read, and the size of a chunk. */
 const MAX_HTML = 1_000_000;
 const CHUNK = 64 * 1024;
 
@@ -13,9 +13,9 @@ const BLOCKS = new Set(
 );
 const BREAKS: Readonly<Record<string, string>> = { br: '\n', li: '\n- ', td: ' ', th: ' ' };
 
-/** The text of an HTML body, for a mail that has no other: paragraphs, list items and lines stand on lines of their own. */
+/** The text of an HTML body, for a mail without plain text: each paragraph and list item gets its own line. */
 export async function htmlText(html: string): Promise<string> {
-  // A module of which most mails have no use. The tokenizer alone: the parser's time grows with the square of the depth.
+  // Imported on demand, since most mails do not need it. Only the tokenizer: the parser takes quadratic time in the depth.
   const { Tokenizer } = await import('htmlparser2');
   const read = html.slice(0, MAX_HTML);
   const out = { text: '' };

@@ -8,8 +8,8 @@ type Read = Attachment | string;
 const LISTS = ['attachments', 'inlines', 'images', 'attachment'];
 
 /**
- * The files of a JSON mail; a sentence for one without bytes. The mail is taken all the same: a provider that is refused
- * sends it again as it is, and gives it up in the end. Nothing is fetched for a stranger.
+ * The files of a JSON mail; a sentence for each attachment without bytes. The mail is accepted without it: a provider
+ * that is refused only sends the same mail again. Links to files are not fetched, since the sender is not authenticated.
  */
 export function jsonAttachments(all: ReadonlyMap<string, unknown>): readonly Read[] {
   const listed = LISTS.flatMap((name) => {
@@ -63,10 +63,10 @@ function bytesOf(
   if (content === undefined) return 'it has no content, and no link is followed';
   if (typeof content !== 'string') return Uint8Array.from((content.data as readonly unknown[]).map(Number));
   if (isPlain) return new Uint8Array(Buffer.from(content));
-  return base64(content) ?? 'its content is no base64';
+  return base64(content) ?? 'its content is not base64';
 }
 
-/** Null for what is not base64: Buffer passes over whatever it does not know. */
+/** Null for invalid base64, which Buffer would accept by skipping characters. */
 function base64(text: string): Uint8Array | null {
   const compact = text.replace(/\s+/g, '');
   const digits = compact.slice(0, compact.length - (/={1,2}$/.exec(compact.slice(-2))?.[0].length ?? 0));

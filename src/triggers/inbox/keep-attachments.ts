@@ -1,11 +1,11 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import { newId } from '../../shared/ids.js';
-import { giveUpHeld, type HeldBlob, holdBlob, takeHeld } from '../../storage/index.js';
+import { endHolds, type HeldBlob, holdBlob, tryReleaseHolds } from '../../storage/index.js';
 import { attachmentNames } from './attachment-names.js';
 import type { Attachment } from './mail.js';
 
-/** As a run's input tells it: the file itself is read by its path. */
+/** An attachment in the run's input. The file is read by its path. */
 export interface KeptAttachment {
   readonly [key: string]: string | number;
   readonly name: string;
@@ -16,12 +16,12 @@ export interface KeptAttachment {
 
 export interface KeptAttachments {
   readonly list: readonly KeptAttachment[];
-  /** Stores the bytes: before the transaction of what they came for, which must not wait for the store. */
+  /** Stores the bytes, before the transaction of the delivery, which must not wait for the store. */
   readonly store: () => Promise<void>;
-  /** Makes them files of the workspace, in that transaction. */
+  /** Adds the files to the workspace, in that transaction. */
   readonly keep: (sql: Sql, workspaceId: string) => Promise<void>;
-  /** After it: a mail that was refused, or came twice, leaves nothing in the store. */
-  readonly settle: () => Promise<void>;
+  /** After the transaction: frees the bytes of a refused or duplicate mail. */
+  readonly release: () => Promise<void>;
 }
 
 /** The files of a mail, each under `files/inbox/<a new id>/`, so that no mail writes over another's. */
@@ -30,27 +30,27 @@ export function attachmentsOf(deps: Deps, attachments: readonly Attachment[]): K
   const names = attachmentNames(attachments.map(({ name }) => name));
   const files = attachments.map(({ type, content }, index) => {
     const name = names[index] ?? '';
-    return { told: { name, type: plainType(type), size: content.byteLength, path: `${folder}/${name}` }, content };
+    return { info: { name, type: plainType(type), size: content.byteLength, path: `${folder}/${name}` }, content };
   });
   const stored: (StoredFile & { readonly held: HeldBlob })[] = [];
   const holds = () => stored.map(({ held }) => held);
   return {
-    list: files.map(({ told }) => told),
+    list: files.map(({ info }) => info),
     store: async () => {
-      for (const { told, content } of files) {
+      for (const { info, content } of files) {
         const held = await holdBlob(deps, content);
-        stored.push({ ...told, sha: held.sha, held });
+        stored.push({ ...info, sha: held.sha, held });
       }
     },
     keep: async (sql, workspaceId) => {
       await indexFiles(sql, workspaceId, stored);
-      await takeHeld(sql, holds());
+      await endHolds(sql, holds());
     },
-    settle: () => giveUpHeld(deps, holds()),
+    release: () => tryReleaseHolds(deps, holds()),
   };
 }
 
-/** What a sender calls a file is shown to people and served by nobody: a type of another form is none. */
+/** The sender's media type is only displayed, never served; an invalid one becomes `application/octet-stream`. */
 function plainType(type: string): string {
   const plain = type.split(';')[0]?.trim().toLowerCase() ?? '';
   return /^[a-z]+\/[a-z0-9.+-]{1,80}$/.test(plain) ? plain : 'application/octet-stream';

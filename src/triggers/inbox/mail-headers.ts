@@ -7,11 +7,12 @@ const MAX_VALUE = 2_000;
 const PLACES = ['headers', 'messageheaders', 'headerlines', 'headerlist', 'internetmessageheaders'];
 
 /**
- * The mail's headers by lower-case name with hyphens, the first of each: told as a text of lines or of JSON, as an object,
- * or as a list of pairs, `{ name, value }`, `{ key, value }`, `{ key, line }` or `{ <name>: value }`. What a provider tells beside them (Message-Id, In-Reply-To) counts where they are silent.
+ * The mail's headers by lower-case name with hyphens, the first of each. Providers send them as lines of text, as JSON
+ * text, as an object, or as a list of pairs, `{ name, value }`, `{ key, value }`, `{ key, line }` or `{ <name>: value }`.
+ * A separate field of the provider, such as Message-Id, is used when the header is missing.
  */
 export function mailHeaders(fields: Fields): Record<string, string> {
-  const told = PLACES.flatMap((place) => entriesOf(fields.raw(place)));
+  const listed = PLACES.flatMap((place) => entriesOf(fields.raw(place)));
   const beside = [
     ['message-id', fields.text('messageid')],
     ['in-reply-to', fields.text('inreplyto')],
@@ -21,7 +22,7 @@ export function mailHeaders(fields: Fields): Record<string, string> {
     ['return-path', fields.text('returnpath')],
   ] as const;
   const headers = new Map<string, string>();
-  for (const [name, value] of [...told, ...beside.filter(([, value]) => value !== '')]) {
+  for (const [name, value] of [...listed, ...beside.filter(([, value]) => value !== '')]) {
     const key = name.trim().toLowerCase().replaceAll('_', '-');
     if (headers.size < MAX_HEADERS && /^[!-9;-~]{1,100}$/.test(key) && !headers.has(key)) {
       headers.set(key, value.slice(0, MAX_VALUE));

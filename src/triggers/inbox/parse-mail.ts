@@ -7,9 +7,9 @@ import { decodeMailText, MailTextDecoder } from './text-decoder.js';
 const CHUNK_BYTES = 64 * 1024;
 
 const OPTIONS = {
-  // Nothing is made of what is not there, and the text of an HTML body is made for every kind of mail alike.
+  // No conversion by the parser: `html-text.ts` makes the text of an HTML body for all kinds of mail.
   ...{ skipHtmlToText: true, skipTextToHtml: true, skipTextLinks: true, skipImageLinks: true },
-  // Of each part, in bytes, and parts in all.
+  // Bytes of a part's header, and the total number of parts.
   ...{ maxHeadSize: 64 * 1024, maxChildNodes: 64 },
   Iconv: MailTextDecoder,
 };
@@ -30,9 +30,9 @@ export interface ParsedMessage {
   readonly files: readonly ParsedFile[];
 }
 
-/** A mail as it came over the wire, its text and headers decoded by the Encoding Standard. Throws what the parser throws. */
+/** Parses a raw mail and decodes text and headers by the Encoding Standard. Throws what the parser throws. */
 export async function parseMail(raw: Uint8Array): Promise<ParsedMessage> {
-  // 30 MB, of which most installations have no use.
+  // Imported on demand: it takes 30 MB of memory, and most installations receive no raw mail.
   const { MailParser } = await import('mailparser');
   const parser = new MailParser(OPTIONS);
   useStandardDecoders(parser as unknown as Internals);
@@ -60,7 +60,7 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMessage> {
   };
 }
 
-/** What the parser does not expose. Its version is exact, and the tests of charsets fail when one of these moves. */
+/** Internals of the parser, whose version is pinned. The charset tests fail when one of them changes. */
 interface Internals {
   createNode(node: { charset?: string | false }): unknown;
   readonly libmime: { decodeWord(charset: string, encoding: string, text: string): string };
@@ -82,12 +82,12 @@ function useStandardDecoders(parser: Internals): void {
   libmime.decodeWord = (charset, encoding, text) => {
     // One character a byte.
     const bytes = Buffer.from(decodeWord('binary', encoding, text), 'latin1');
-    // RFC 2231: a language may stand behind the charset.
+    // RFC 2231: a language may follow the charset.
     return decodeMailText(bytes, charset.split('*', 1)[0] ?? '');
   };
 }
 
-/** In pieces, between which others have their turn. */
+/** In chunks, yielding to the event loop in between. */
 async function* chunksOf(raw: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < raw.byteLength; at += CHUNK_BYTES) {
     yield raw.subarray(at, at + CHUNK_BYTES);

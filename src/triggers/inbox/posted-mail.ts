@@ -5,13 +5,13 @@ import { errorMessage, Refusal } from '../../shared/refusal.js';
 
 type Dict = Readonly<Record<string, unknown>>;
 
-/** One mail of a posted JSON body: the fields that the provider gives, and the mail itself where it sends that. */
+/** One mail of a posted JSON body: the provider's fields, and the raw mail if the provider sends it. */
 export interface PostedMail {
   readonly fields: Dict;
   readonly raw: Uint8Array | null;
 }
 
-/** As many mails as one request may hold, and as deep as wrappers may nest. */
+/** The maximum number of mails in a request, and of nested wrappers. */
 const MAX_MAILS = 100;
 const MAX_DEPTH = 6;
 
@@ -19,7 +19,7 @@ export function parseJson(text: string): unknown {
   const fault = jsonShapeFault(text);
   if (fault !== null) throw new Refusal('refused', `the body ${fault}`);
   try {
-    // Fields are taken as texts, so an id of many digits stays the one that was sent.
+    // Numbers stay texts, so that an id with many digits is exact.
     return parseExact(text);
   } catch (error) {
     throw new Refusal('malformed', `the body is neither JSON nor a form: ${errorMessage(error)}`);

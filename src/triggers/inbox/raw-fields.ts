@@ -8,8 +8,8 @@ import { withoutControls } from './text-decoder.js';
 const MAX_LINES = 500_000;
 
 /**
- * A mail as it came over the wire (RFC 5322 and MIME), as the fields that providers tell of one. What has too many
- * lines, parts or headers is refused, since reading it would hold up others.
+ * The fields of a raw mail (RFC 5322 and MIME). Refuses a mail with too many lines, parts or headers, which would take
+ * too long to parse.
  */
 export async function rawFields(raw: Uint8Array): Promise<Fields> {
   if (hasMoreLines(raw, MAX_LINES)) throw new Refusal('refused', `the mail has more than ${MAX_LINES} lines`);
@@ -28,7 +28,7 @@ export async function rawFields(raw: Uint8Array): Promise<Fields> {
   return parsedFields({ from: fromOf(mail), to, subject, text, html, headers }, files);
 }
 
-/** Forwarded mails and invitations are often sent without a name: one with their ending, and the subject of a mail. */
+/** A file name for a forwarded mail or an invitation, which are often sent without one. */
 function nameOf(type: string, content: Uint8Array, at: number): string {
   const end = ENDINGS.get(type);
   if (end === undefined) return '';
@@ -58,7 +58,7 @@ function hasMoreLines(raw: Uint8Array, most: number): boolean {
   return true;
 }
 
-/** With more than one From line nobody can say who it is from: then all of them are told, and no address is found. */
+/** With several From lines the sender is unknown: all lines are kept, so that `addressOf` finds no single address. */
 function fromOf({ from, headerLines }: ParsedMessage): unknown {
   const lines = headerLines.filter(({ key }) => key === 'from');
   return lines.length === 1 ? from?.value.map(readable) : lines.map(({ line }) => headerText(line)).join(', ');

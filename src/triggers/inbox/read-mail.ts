@@ -15,7 +15,7 @@ const MAX_ATTACHMENTS = 50;
 /** How much of a text a run's input holds, in characters; all of a longer one is a file of the mail. */
 const MAX_TEXT = 1_000_000;
 
-/** Reads the mails that a provider posted, one after the other; each refuses by itself. */
+/** Reads one mail of a request. Throws the Refusal of that mail only. */
 export type ReadMail = () => Promise<InboundMail>;
 
 interface Posted {
@@ -55,22 +55,22 @@ async function readFields(fields: Fields): Promise<InboundMail> {
   return raw === null ? mailOf(fields) : readRaw(raw, fields);
 }
 
-/** The envelope is what only the provider knows. */
+/** Only the provider knows the envelope. */
 async function readRaw(raw: Uint8Array, { envelopeFrom }: Fields): Promise<InboundMail> {
   return mailOf({ ...(await rawFields(raw)), envelopeFrom });
 }
 
-/** Where inbound parsers put a mail that they were told not to parse. */
+/** The fields in which inbound parsers put an unparsed mail. */
 const RAW_FIELDS = ['email', 'bodymime', 'raw', 'rawemail', 'rawmsg', 'rawmime', 'emailrfc822', 'mime'];
 
-/** Where providers put the text and the HTML, the best first. */
+/** The fields in which providers put the text and the HTML, in order of preference. */
 const TEXTS = [
   ...['text', 'textbody', 'bodyplain', 'plain', 'textpart', 'rawtextbody', 'bodytext', 'plaintext', 'textplain'],
   ...['plainbody', 'textcontent', 'strippedtext', 'strippedtextreply', 'replyplain', 'extractedmarkdownmessage'],
 ];
 const HTMLS = ['html', 'htmlbody', 'bodyhtml', 'htmlpart', 'rawhtmlbody', 'texthtml', 'htmlcontent', 'strippedhtml'];
 
-/** Its bytes: each of its parts says its own charset. */
+/** The raw mail as bytes, since each of its parts has its own charset. */
 function rawIn({ text, bytes }: Fields): Uint8Array | null {
   if ([...TEXTS, ...HTMLS].some((name) => text(name) !== '')) return null;
   const isRaw = (value: string) => /^[!-9;-~]{1,100}:[^\n]*\r?\n/.test(value);
@@ -85,11 +85,11 @@ async function readForm(type: string, body: Uint8Array): Promise<Fields> {
 }
 
 function jsonText(type: string, body: Uint8Array): string {
-  // A provider that is refused gives the mail up in the end, so bytes of an unknown charset are read as the most common one.
+  // A refused mail would be lost, so an unknown charset is read as the most common one.
   return decodeIn(body, charsetOf(type)) ?? decodeLossy(body, 'windows-1252');
 }
 
-/** Mail servers take less as one header, in characters. */
+/** In characters; mail servers accept less than that in one header. */
 const MAX_LINE = 64 * 1024;
 
 async function mailOf(fields: Fields): Promise<InboundMail> {
@@ -143,7 +143,7 @@ function bodiesOf({ text, raw }: Fields): { readonly text: string; readonly html
   const first = (names: readonly string[]) => names.map(text).find((value) => value !== '') ?? '';
   const known = { text: first(TEXTS), html: first(HTMLS) };
   if (known.text !== '' || known.html !== '') return known;
-  // One body, and somewhere what it is: Microsoft Graph and Power Automate.
+  // Microsoft Graph and Power Automate send one body and its type.
   const body = raw('body');
   if (typeof body === 'string') return raw('ishtml') === true ? { text: '', html: body } : { text: body, html: '' };
   const { content, contentType } = isRecord(body) ? body : {};
@@ -151,14 +151,14 @@ function bodiesOf({ text, raw }: Fields): { readonly text: string; readonly html
   return String(contentType).toLowerCase().includes('html') ? { text: '', html: content } : { text: content, html: '' };
 }
 
-/** It has a body, even an empty one, or a file: a mail that has neither came in fields that nobody here knows. */
+/** True when the mail has a body, even an empty one, or a file. Without either, the provider uses unknown field names. */
 function isReadable(fields: Fields): boolean {
   return [...TEXTS, ...HTMLS, 'body'].some((name) => fields.has(name)) || fields.files().length > 0;
 }
 
 const shown = (text: string): string => (text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text);
 
-/** What is too long for the input, whole. */
+/** A text that is too long for the input, as an attachment. */
 function fileOf(kind: 'text' | 'html', text: string): readonly Attachment[] {
   if (text.length <= MAX_TEXT) return [];
   const [name, type] = kind === 'text' ? ['mail.txt', 'text/plain'] : ['mail.html', 'text/html'];

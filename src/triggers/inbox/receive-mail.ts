@@ -12,7 +12,7 @@ import { decodedBody, type HookDelivery } from '../receive-hook.js';
 import { settingsOf } from '../settings.js';
 import { requireTrigger } from '../start-delivered.js';
 import { triggerData } from '../trigger-data.js';
-import { addressOf, isMeant } from './address.js';
+import { addressOf, isAllowedSender } from './address.js';
 import { attachmentsOf } from './keep-attachments.js';
 import { loopOf } from './loop.js';
 import type { InboundMail } from './mail.js';
@@ -22,9 +22,9 @@ import { openMails, type ReadMail } from './read-mail.js';
 type DeliveredMail = Delivered | { readonly ok: true; readonly mails: readonly Delivered[] };
 
 /**
- * A mail, as a provider posts it, or several in one request. Who it says it is from is what it says: it may pick whether a flow starts, and decides
- * nothing. What must not be answered, and what is from somebody else, is taken and starts nothing, since a provider
- * that is refused sends it again.
+ * Receives a mail that a provider posts, or several in one request. The From address is not verified: it selects
+ * whether the flow starts, and gives no rights. Automatic mail and mail from other senders is accepted and starts
+ * nothing, since a provider sends a refused mail again.
  */
 export async function receiveMail(deps: Deps, sent: HookDelivery): Promise<DeliveredMail> {
   const hook = await findHook(deps, sent.path);
@@ -39,7 +39,7 @@ export async function receiveMail(deps: Deps, sent: HookDelivery): Promise<Deliv
   return receiveBatch(deps, hook, { reads, sent });
 }
 
-/** Of several mails one that cannot be read holds up none of the others; a failure that passes has all sent again. */
+/** An unreadable mail does not stop the others of its request. After a transient failure the provider sends all again. */
 async function receiveBatch(
   deps: Deps,
   hook: FoundHook,
@@ -68,19 +68,19 @@ async function receiveOne(
   const mail = await noteRefusal(deps, place, read);
   const from = addressOf(mail.from);
   const loop = loopOf(mail, deps.config.email.from);
-  if (loop !== null) return leave(deps, hook, { outcome: 'loop', detail: loop, sent, mail });
-  if (!isMeant(from, settingsOf(hook.live.plan).from)) {
-    const detail = `it is from ${from ?? 'nobody that can be read'}, which the flow’s from: does not name`;
-    return leave(deps, hook, { outcome: 'filtered', detail, sent, mail });
+  if (loop !== null) return recordUnstarted(deps, hook, { outcome: 'loop', detail: loop, sent, mail });
+  if (!isAllowedSender(from, settingsOf(hook.live.plan).from)) {
+    const detail = `it is from ${from ?? 'an unreadable address'}, which the flow’s from: does not name`;
+    return recordUnstarted(deps, hook, { outcome: 'filtered', detail, sent, mail });
   }
   await noteRefusal(deps, place, () => requireReadable(mail));
   return deliverMail(deps, hook, { mail, from, sent });
 }
 
-/** As many of an unknown mail's fields as the refusal names. */
+/** How many fields of an unreadable mail the refusal names. */
 const NAMED = 40;
 
-/** A run is never started with an empty text because its fields have other names. */
+/** Refuses a mail with unknown field names, so that no run starts with an empty text. */
 function requireReadable({ unread }: InboundMail): void {
   if (unread === null) return;
   const names = unread.slice(0, NAMED).map((name) => name.slice(0, 60));
@@ -106,13 +106,13 @@ async function deliverMail(deps: Deps, hook: FoundHook, { mail, from, sent }: Re
   const at = { header: (name: string) => mail.headers[name], body: () => input };
   const own =
     debounceMs === undefined && dedupe !== undefined ? deliveryId({ dedupe, signature: null }, at) : idOf(mail);
-  const told = triggerData('email', { headers: mail.headers, query: sent.query }, deps.clock.now());
+  const data = triggerData('email', { headers: mail.headers, query: sent.query }, deps.clock.now());
   const arrival: Arrival = {
     kind: 'email',
     workspace,
     flow,
     input,
-    trigger: storable({ ...told, from: from ?? '', ...(leftOut.length > 0 && { leftOut }) }) as JsonObject,
+    trigger: storable({ ...data, from: from ?? '', ...(leftOut.length > 0 && { leftOut }) }) as JsonObject,
     ...(leftOut.length > 0 && { detail: storable(leftOut.join('; ')) }),
     deliveryId: own,
     burstKey: dedupe === undefined ? null : dedupeKey(dedupe, at),
@@ -123,30 +123,30 @@ async function deliverMail(deps: Deps, hook: FoundHook, { mail, from, sent }: Re
     await attachments.store();
     return await deliver(deps, arrival);
   } finally {
-    await attachments.settle();
+    await attachments.release();
   }
 }
 
-/** A mail keeps its Message-ID however often it is posted. */
+/** The Message-ID is the same each time the mail is posted. */
 function idOf({ headers, providerId }: InboundMail): string | null {
   return headers['message-id']?.trim() || providerId;
 }
 
-interface Left {
+interface Unstarted {
   readonly outcome: 'loop' | 'filtered';
   readonly detail: string;
   readonly sent: HookDelivery;
   readonly mail: InboundMail;
 }
 
-async function leave(deps: Deps, { workspace, flow }: FoundHook, left: Left): Promise<Delivered> {
-  const { outcome, detail, sent, mail } = left;
+async function recordUnstarted(deps: Deps, { workspace, flow }: FoundHook, mailLeft: Unstarted): Promise<Delivered> {
+  const { outcome, detail, sent, mail } = mailLeft;
   const place = { workspaceId: workspace.id, flow, kind: 'email', address: sent.address } as const;
   await noteDelivery(deps.db, { ...place, outcome, detail: storable(detail), deliveryId: storable(idOf(mail)) });
   return { ok: true, filtered: true };
 }
 
-/** Without what Postgres cannot hold: a sender cannot be told to leave it out. */
+/** Removes what Postgres cannot store, since the sender cannot correct it. */
 function storable<T extends Json>(value: T): T {
   return parseJson(storableJson(value)) as T;
 }

@@ -2,8 +2,8 @@ import { Transform, type TransformCallback } from 'node:stream';
 import { charsetNamed, decodeIn, decodeLossy } from '../../shared/charset.js';
 
 /**
- * Decodes a text part of a mail by the tables of the Encoding Standard, as the mail parser asks for it: the parser's own
- * tables read the bytes 80–9F of ISO-8859-1 as control characters. A part without a charset is UTF-8 where it can be.
+ * Decodes a text part for the mail parser by the tables of the Encoding Standard: the parser's own tables decode the
+ * bytes 80–9F of ISO-8859-1 to control characters. A part without a charset is UTF-8 if it is valid UTF-8.
  */
 export class MailTextDecoder extends Transform {
   readonly #label: string;
@@ -24,16 +24,16 @@ export class MailTextDecoder extends Transform {
   }
 }
 
-/** Bytes of a mail as text of the charset with this label; ASCII and unknown charsets are UTF-8 where they can be. */
+/** Decodes bytes by the charset with this label. ASCII and unknown charsets are UTF-8 if the bytes are valid UTF-8. */
 export function decodeMailText(bytes: Uint8Array, written: string): string {
-  // Mail programs also write windows charsets in ways that the standard does not list.
+  // Mail programs also use labels of windows charsets that the standard does not list.
   const label = written.replace(/^win(?:dows)?[-_]?(?=\d{3,4}$)/i, 'windows-');
   const charset = /ascii|^ansi_x3/i.test(label) ? null : charsetNamed(label);
   if (charset !== null && charset !== 'utf-8') return decodeLossy(bytes, charset);
   return decodeIn(bytes, null) ?? decodeLossy(bytes, charset ?? 'windows-1252');
 }
 
-/** Control characters of ISO-8859-1, in the name of a file, as the characters that its sender meant. */
+/** Replaces ISO-8859-1 control characters by the windows-1252 characters that the sender meant. */
 export function withoutControls(text: string): string {
   return text.replace(/[\x80-\x9f]+/g, (found) => decodeLossy(Buffer.from(found, 'latin1'), 'windows-1252'));
 }

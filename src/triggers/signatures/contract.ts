@@ -1,4 +1,4 @@
-/** A delivery as it came, before anything of it is parsed. */
+/** A delivery before it is parsed. */
 export interface Signed {
   /** By lower-case name. */
   readonly header: (name: string) => string | undefined;
@@ -10,7 +10,7 @@ export interface Signed {
   readonly nowMs: number;
 }
 
-/** Whether whoever sent it has the secret. */
+/** True when the sender has the secret. */
 export type SignatureCheck = (signed: Signed) => boolean;
 
 export const SIGNATURE_KINDS = ['code_host', 'payment', 'chat', 'hmac'] as const;

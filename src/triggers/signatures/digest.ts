@@ -22,10 +22,10 @@ export function fromBase64(text: string): Buffer | null {
   return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : null;
 }
 
-/** How far a delivery's own time may be from ours, either way. */
+/** How far a delivery's timestamp may be from the clock, in either direction. */
 const TOLERANCE_S = 300;
 
-/** Whether a time in seconds since the epoch is as good as now. */
+/** Whether a time in seconds since the epoch is within the tolerance of now. */
 export function isFresh(seconds: string, nowMs: number): boolean {
   return /^\d{1,12}$/.test(seconds) && Math.abs(nowMs / 1000 - Number(seconds)) <= TOLERANCE_S;
 }

@@ -9,14 +9,14 @@ export type { SignatureKind } from './contract.js';
 
 const CHECKS = { code_host: codeHost, payment, chat, hmac } as const satisfies Record<SignatureKind, SignatureCheck>;
 
-/** Whether the delivery is signed in the flow's way, or by Standard Webhooks where it has the three headers of that. */
+/** Whether the delivery has a valid signature of the flow's kind, or of Standard Webhooks if it has those three headers. */
 export function isSigned(kind: SignatureKind, signed: Signed): boolean {
-  // With an empty secret anybody could sign.
+  // An empty secret proves nothing.
   if (signed.secret === '') return false;
   return CHECKS[kind](signed) || (isStandard(signed) && standardWebhooks(signed));
 }
 
-/** What a plan says as the kind that it is; null for none. */
+/** The signature kind of a plan's value; null for any other value. */
 export function asSignatureKind(value: unknown): SignatureKind | null {
   return SIGNATURE_KINDS.find((kind) => kind === value) ?? null;
 }

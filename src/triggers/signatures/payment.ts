@@ -1,7 +1,7 @@
 import type { SignatureCheck } from './contract.js';
 import { fromHex, isFresh, isMac, mac } from './digest.js';
 
-/** `Stripe-Signature: t=<seconds>,v1=<hex>[,v1=…]` over `<t>.<body>`; while a secret rolls there are two. */
+/** `Stripe-Signature: t=<seconds>,v1=<hex>[,v1=…]` over `<t>.<body>`; two of them while a secret is rotated. */
 export const payment: SignatureCheck = ({ header, body, secret, nowMs }) => {
   const parts = (header('stripe-signature') ?? '').split(',').map((part) => part.trim());
   const valuesOf = (name: string) =>

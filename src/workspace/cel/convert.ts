@@ -51,6 +51,6 @@ function keyText(key: unknown): string {
 }
 
 function finite(value: number): number {
-  if (!Number.isFinite(value)) throw new Error(`the result is ${value}, which is no JSON number`);
+  if (!Number.isFinite(value)) throw new Error(`the result is ${value}, which is not a JSON number`);
   return value;
 }

@@ -9,7 +9,7 @@ import { compile } from './program.js';
 
 export interface CelScope {
   readonly roots: readonly string[];
-  /** Whether a schema declares the field at this path; `[]` stands for any item of a list. */
+  /** Whether a schema declares the field at this path; `[]` means any item of a list. */
   readonly hasField?: (path: readonly string[]) => boolean;
 }
 

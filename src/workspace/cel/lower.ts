@@ -15,7 +15,7 @@ export interface Seen {
   readonly lengths: { readonly id: bigint; readonly path: DataPath | null }[];
 }
 
-/** Names from a root on; `[]` stands for any item of a list. */
+/** Names from a root on; `[]` means any item of a list. */
 export type DataPath = readonly string[];
 
 export class ExpressionError extends Error {
@@ -30,7 +30,7 @@ export class ExpressionError extends Error {
 const MAX_DEPTH = 250;
 
 interface Scope {
-  /** The names that loops bind, with the path of what they stand for. */
+  /** The names that loops bind, each with the path of its value. */
   readonly bound: ReadonlyMap<string, DataPath | null>;
   readonly seen: Seen;
   readonly depth: number;
@@ -39,7 +39,7 @@ interface Scope {
 /**
  * Rewrites a parsed expression so that our functions do what the evaluator does differently: paths
  * (`@get`, `@path` and their `has` twins name what is missing), loops (`@tick` bounds them, `@append`
- * collects in place of a chain of concatenations). User code cannot spell these names.
+ * collects in place of a chain of concatenations). User code cannot write these names.
  */
 export function lower(expr: Expr, seen: Seen): Expr {
   return lowerIn(expr, { bound: new Map(), seen, depth: 0 });
@@ -74,7 +74,7 @@ type ValueOf<C extends Kinds['case']> = Extract<Kinds, { case: C }>['value'];
 
 const SEARCHES: ReadonlySet<string> = new Set(['contains', 'startsWith', 'endsWith', 'matches']);
 
-/** A text with `{{…}}` is compared as it stands, and so never equal to anything. */
+/** A string with `{{…}}` is compared as it is written, so it equals nothing. */
 function checkText(expr: Expr, { constantKind: kind }: ValueOf<'constExpr'>, { seen }: Scope): Expr {
   const path = kind.case === 'stringValue' ? /\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}/.exec(kind.value)?.[1] : undefined;
   if (path === undefined) return expr;

@@ -115,12 +115,12 @@ function indexOf(key: CelValue): number {
 /** Names the whole path, and the first part of it that is not there. */
 function missing(name: string, parts: CelList, depth: number): string {
   const keys = [...parts];
-  const spell = (count: number) => keys.slice(0, count).reduce<string>((path, key) => path + spellPart(key), name);
-  const whole = spell(keys.length);
-  return depth === keys.length ? `${whole} is missing` : `${whole} is missing: there is no ${spell(depth)}`;
+  const pathTo = (count: number) => keys.slice(0, count).reduce<string>((path, key) => path + partText(key), name);
+  const whole = pathTo(keys.length);
+  return depth === keys.length ? `${whole} is missing` : `${whole} is missing: there is no ${pathTo(depth)}`;
 }
 
-function spellPart(key: CelValue): string {
+function partText(key: CelValue): string {
   if (typeof key !== 'string') return `[${isCelUint(key) ? key.value : String(key)}]`;
   return /^[A-Za-z_]\w*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }

@@ -47,7 +47,7 @@ function compileFresh(source: string): Program | Broken {
   }
 }
 
-/** What is no CEL at all may be another language, and then the parser's place and word say little. */
+/** Text that is not CEL may be another language; then the parser's message helps little. */
 function foreign(source: string): Broken | null {
   const found = foreignSpelling(source);
   return found && broken(found.message, found.offset);
@@ -88,7 +88,7 @@ function parseFailure(error: unknown): Broken {
   if (isRecord(error) && 'found' in error) {
     return broken(found === '' ? 'the expression ends too early' : `\`${found}\` does not belong here`, Number(start));
   }
-  return broken(error instanceof Error ? error.message : 'it is no CEL expression', Number(start));
+  return broken(error instanceof Error ? error.message : 'it is not a CEL expression', Number(start));
 }
 
 function broken(message: string, offset: number): Broken {

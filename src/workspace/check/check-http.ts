@@ -24,7 +24,7 @@ function baseFault(base: string): { readonly message: string; readonly hint: str
   const plain = base.replace(SECRET, 'x');
   const url = URL.canParse(plain) ? new URL(plain) : null;
   const say = (message: string, hint: string) => ({ message: `\`base\`: ${message}`, hint });
-  if (url === null) return say('This is no address.', 'Write it whole, such as `https://api.example.com/v1`.');
+  if (url === null) return say('This is not a valid URL.', 'Write it whole, such as `https://api.example.com/v1`.');
   if (url.username !== '' || url.password !== '')
     return say('It holds a user or a password.', 'Send them in `headers:`, as `${SECRET}`.');
   if (url.hash !== '') return say('It has a `#`, which no server sees.', 'Leave that part out.');

@@ -17,7 +17,7 @@ export function checkModels(catalog: Catalog, models: CheckContext['models'], re
   };
   const check = (file: ReadFile, { name, offset }: Ref, known: readonly string[]) => {
     if (known.includes(name) || resolves(name)) return;
-    const message = `The model \`${name}\` is no alias of this workspace or of the service, and no \`provider/model\` that it has a key for.`;
+    const message = `The model \`${name}\` is neither an alias of this workspace or of the service nor a \`provider/model\` that it has a key for.`;
     report(file, offset, { code: 'ref/model', severity: 'warning', message, hint: () => didYouMean(name, known) });
   };
   if (catalog.defaults) {

@@ -11,7 +11,7 @@ export function checkNames(files: readonly ReadFile[], report: Report): void {
     const { kind, name } = file.place;
     if (!NAMED.has(kind)) continue;
     if (!isName(name)) {
-      const message = `\`${name}\` is no name: names are words of a–z and 0–9 with single hyphens, 64 characters at most.`;
+      const message = `\`${name}\` is not a valid name: names are words of a–z and 0–9 with single hyphens, 64 characters at most.`;
       const folded = foldName(name);
       // The open format has skills of any name loaded, with a word about it.
       const severity = kind === 'skill' ? ({ severity: 'warning' } as const) : {};

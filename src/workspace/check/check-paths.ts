@@ -70,7 +70,7 @@ function* twins(files: readonly SourceFile[]): Iterable<[string, Fault]> {
     if (first === undefined) seen.set(fold, path);
     else {
       const message =
-        first === path ? `\`${path}\` stands twice in the tree.` : `This path and \`${first}\` differ in case only.`;
+        first === path ? `\`${path}\` occurs twice in the tree.` : `This path and \`${first}\` differ in case only.`;
       yield [path, { code: 'tree/case-twin', message, hint: 'Rename one of them.' }];
     }
   }

@@ -35,7 +35,7 @@ interface Sent {
 function reportPlain({ file, offset, address = '', secrets }: Sent, openHosts: OpenHosts, report: Report): void {
   const [secret] = secrets;
   if (openHosts === null || secret === undefined || !/^http:/i.test(address)) return;
-  // Where a secret is a part of the host, nobody knows which host it is.
+  // If a secret is a part of the host, the host is unknown.
   if (/^http:\/\/[^/?#]*\$\{/i.test(address) || !URL.canParse(address)) return;
   const { hostname, host, port } = new URL(address);
   const asked = port === '' ? 80 : Number(port);

@@ -36,7 +36,7 @@ export function checkGrants(catalog: Catalog, report: Report): void {
       const bare = used.filter(
         (use) => !use.isUnclear && !use.granted.has(need.secret) && (use.tools?.includes(need.tool) ?? true),
       );
-      const message = `The tool \`${need.tool}\` of \`@${agent.model.name}\` needs the secret \`${need.secret}\`, which nobody grants here.`;
+      const message = `The tool \`${need.tool}\` of \`@${agent.model.name}\` needs the secret \`${need.secret}\`, which nothing here grants.`;
       const hint = `Name it in \`secrets:\` of the agent, of the step or of the flow.`;
       const fault = { code: 'secret/not-granted', message, hint };
       // When no use of the agent grants it, the agent's own file is where to mend it.

@@ -7,7 +7,7 @@ import { checkPlainHttp, checkPlainServer, type OpenHosts } from './check-plain-
 import { checkLanguage, checkStart } from './check-program.js';
 import type { Report } from './report.js';
 
-/** The files that tools name, and secrets that stand in the open. */
+/** The files that tools name, and secrets in plain text. */
 export function checkTools(catalog: Catalog, openHosts: OpenHosts, report: Report): void {
   for (const tool of catalog.tools.values()) {
     checkProgram(catalog, tool, report);
@@ -72,7 +72,7 @@ function reportLiterals(report: Report, { file, offset, texts = {} }: Texts): vo
   for (const [name, value] of Object.entries(texts)) {
     const isCredential = CREDENTIAL.test(name) && value.length >= 8;
     if (value.includes('${') || !(isCredential || KNOWN_SHAPE.test(value))) continue;
-    const message = `\`${name}\` looks like a secret that stands in the open.`;
+    const message = `\`${name}\` looks like a secret in the open.`;
     const hint = 'Store it as a secret and write `${ITS_NAME}` here.';
     report(file, offset, { code: 'secret/literal', severity: 'warning', message, hint });
   }

@@ -18,7 +18,7 @@ export type ToolDocument =
   | {
       readonly kind: 'read';
       readonly operations: ReadonlyMap<string, string>;
-      /** A part of its paths is at an address, so that nobody knows all of its operations before a run. */
+      /** A part of its paths is at a URL, so not all of its operations are known before a run. */
       readonly isOpen: boolean;
       readonly hasServer: boolean;
     }
@@ -74,7 +74,7 @@ function treeOf(catalog: Catalog, path: string): DocumentRead {
   return read;
 }
 
-/** Why `tool.operation` names nothing, as the end of a sentence; null when it does, or nobody can say. */
+/** Why `tool.operation` does not exist, as the end of a sentence; null when it does, or that is unknown. */
 export function operationFault(
   catalog: Catalog,
   agent: string,

@@ -3,7 +3,7 @@ import { BUILTINS, BY_NAME } from '../parse/keys/agent-keys.js';
 import type { ReadAgent } from '../parse/read-agent.js';
 import { type Catalog, type Found, nearestIn, reachableIn } from '../resolve/catalog.js';
 import { findPinned } from '../resolve/documents.js';
-import { blobSha } from './blob-sha.js';
+import { gitBlobId } from './blob-sha.js';
 import { compileServer, compileTool } from './compile-tool.js';
 import { defined } from './defined.js';
 
@@ -48,7 +48,7 @@ export function builtinsOf({ keys }: ReadAgent): string[] {
   const granted = new Set((keys.values.tools ?? []).map(({ name }) => name));
   const disallowed = new Set((keys.values.disallowedTools ?? []).map(({ name }) => name));
   const named = BUILTINS.filter((builtin) => granted.has(builtin));
-  // Whoever may hand work to others has what it takes.
+  // An agent that may delegate gets the tool for it.
   if ((keys.values.agents ?? []).length > 0) granted.add('run_agent');
   const on = [...(named.length > 0 ? named : BUILTINS), ...BY_NAME.filter((builtin) => granted.has(builtin))];
   return on.filter((builtin) => !disallowed.has(builtin));
@@ -84,7 +84,9 @@ function compileSkills(catalog: Catalog, { name, keys }: ReadAgent): SkillPlan[]
     const skill = all.get(wantedName);
     const content = skill && catalog.files.get(skill.source.path)?.content;
     if (!skill || !content) return [];
-    return [{ name: wantedName, description: skill.model.description, path: skill.source.path, sha: blobSha(content) }];
+    return [
+      { name: wantedName, description: skill.model.description, path: skill.source.path, sha: gitBlobId(content) },
+    ];
   });
 }
 
@@ -95,5 +97,5 @@ function memoryOf({ name, keys }: ReadAgent): string | null {
 
 function scriptOf(catalog: Catalog, name: string): AgentPlan['script'] {
   const file = catalog.files.get(`agents/${name}/script.yaml`);
-  return file && { path: file.path, sha: blobSha(file.content) };
+  return file && { path: file.path, sha: gitBlobId(file.content) };
 }

@@ -3,7 +3,7 @@ import type { ReadServer } from '../parse/keys/server-keys.js';
 import type { Catalog, Found } from '../resolve/catalog.js';
 import { placeholdersIn, secretTexts, toolSecrets } from '../resolve/secrets-of.js';
 import { filesBeside, programPath, resolveBeside } from '../resolve/tool-files.js';
-import { blobSha } from './blob-sha.js';
+import { gitBlobId } from './blob-sha.js';
 import { defined } from './defined.js';
 
 type Compile = (catalog: Catalog, tool: Found<'tool'>) => ToolPlan;
@@ -66,7 +66,7 @@ function script(catalog: Catalog, tool: Found<'tool'>): ScriptToolPlan {
     program: path === undefined ? { kind: 'code', ...code } : { kind: 'file', path },
     args: args?.kind === 'map' ? args.meanings : {},
     runtime,
-    files: filesBeside(catalog, tool).map((file) => ({ path: file.path, sha: blobSha(file.content) })),
+    files: filesBeside(catalog, tool).map((file) => ({ path: file.path, sha: gitBlobId(file.content) })),
     ...defined({ timeoutSeconds: timeout }),
   };
 }

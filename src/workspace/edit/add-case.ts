@@ -90,11 +90,11 @@ function freeTitle(wish: string, { cases }: ReadEval): string {
 /** Faults of the file as it was are the deploy's to report; the new case must bring none. */
 function readsAs(text: string, old: ReadEval, wanted: NewCase): boolean {
   const now = readBack(text);
-  const expected = [...old.cases.map(saidBy), saidAs(wanted)];
-  return now !== null && canonicalJson(now.cases.map(saidBy)) === canonicalJson(expected);
+  const expected = [...old.cases.map(contentOfRead), contentOfCase(wanted)];
+  return now !== null && canonicalJson(now.cases.map(contentOfRead)) === canonicalJson(expected);
 }
 
-function saidBy({ title, options, input, decisions, canned, expect }: ReadCase): Json {
+function contentOfRead({ title, options, input, decisions, canned, expect }: ReadCase): Json {
   return {
     title,
     options: options.values as unknown as Json,
@@ -105,7 +105,7 @@ function saidBy({ title, options, input, decisions, canned, expect }: ReadCase):
   };
 }
 
-function saidAs({ title, input, decisions, canned, expect }: NewCase): Json {
+function contentOfCase({ title, input, decisions, canned, expect }: NewCase): Json {
   const assertions = expect.flatMap((line) => {
     const read = readAssertion(line.replace(/\s+/g, ' '));
     return read.ok ? [read.assertion] : [];

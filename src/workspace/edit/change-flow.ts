@@ -48,7 +48,7 @@ export function changeFlow(text: string, change: FlowChange): Edited {
   return (KINDS[change.kind] as (text: string, change: FlowChange) => Edited)(text, change);
 }
 
-/** A step has one doer: who gives it another takes the first away. */
+/** A step is done by an agent or a flow: setting one removes the other. */
 function editStepOf(text: string, { step, instruction, options = {}, target, subflow }: Change<'edit'>): Edited {
   const isSubflow = typeof subflow === 'string';
   const agent = target === undefined && isSubflow ? null : target;

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../shared/json.js';
-import { type FlowMap, mapFlow, partsOf, type Said, type StepPart, saidBy } from './flow-map.js';
+import { contentOf, type FlowMap, mapFlow, type PartContent, partsOf, type StepPart } from './flow-map.js';
 import { behindMark, type Change, type Edited, refuse, splice } from './splice.js';
 
 export const UNREADABLE = 'The flow cannot be read: mend the file first.';
@@ -7,12 +7,12 @@ export const UNREADABLE = 'The flow cannot be read: mend the file first.';
 /** What an edit of one step must come to, when the file is read again. */
 export interface StepEdit {
   readonly changes: readonly Change[];
-  readonly expect: (before: Said) => Said;
+  readonly expect: (before: PartContent) => PartContent;
   /** Said when the file would read otherwise. */
   readonly otherwise: string;
 }
 
-/** The step says what is wanted already. */
+/** The step already has the wanted content. */
 export const UNCHANGED: StepEdit = { changes: [], expect: (said) => said, otherwise: UNREADABLE };
 
 /**
@@ -29,14 +29,16 @@ export function editStep(text: string, n: number, edit: (step: StepPart, map: Fl
     if (typeof made === 'string') return refuse(made);
     const result = splice(plain, made.changes);
     const expected = partsOf(map).map((part) =>
-      part === step ? made.expect(saidBy(plain, part)) : saidBy(plain, part),
+      part === step ? made.expect(contentOf(plain, part)) : contentOf(plain, part),
     );
     return reads(result, expected) ? { ok: true, text: result } : refuse(made.otherwise);
   });
 }
 
 /** Whether a flow's text says just this. */
-export function reads(text: string, expected: readonly Said[]): boolean {
+export function reads(text: string, expected: readonly PartContent[]): boolean {
   const map = mapFlow(text);
-  return map !== undefined && canonicalJson(partsOf(map).map((part) => saidBy(text, part))) === canonicalJson(expected);
+  return (
+    map !== undefined && canonicalJson(partsOf(map).map((part) => contentOf(text, part))) === canonicalJson(expected)
+  );
 }

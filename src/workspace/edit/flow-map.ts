@@ -8,7 +8,7 @@ import { outline, type Section } from '../parse/sections.js';
 import { openSource } from '../parse/source.js';
 import { lineStart } from './splice.js';
 
-/** A heading with what stands under it, by place. */
+/** A heading with its content, by offset. */
 export interface Part {
   readonly heading: ReadHeading;
   readonly section: Section;
@@ -16,11 +16,11 @@ export interface Part {
   readonly end: number;
   readonly options: readonly OptionLine[];
   readonly list?: Block;
-  /** False when its list is only partly options: nobody can say what an edit would mean. */
+  /** False when only a part of its list is options: then the meaning of an edit is ambiguous. */
   readonly sound: boolean;
   readonly schemas: readonly Block[];
   readonly comments: readonly Block[];
-  /** The rest: what a model is told. */
+  /** The rest: instructions for the model. */
   readonly instruction: readonly Block[];
 }
 
@@ -43,7 +43,7 @@ export interface FlowMap {
   readonly bodyStart: number;
 }
 
-/** Where the parts of a flow stand; undefined when the file is not closed or not fit to be parsed. */
+/** The offsets of the parts of a flow; undefined when the frontmatter is not closed or the file cannot be parsed. */
 export function mapFlow(text: string): FlowMap | undefined {
   const file = openFile(openSource('', text));
   const blocks = file && parseBlocks(file);
@@ -95,7 +95,7 @@ function isSchema(block: Block): boolean {
 }
 
 /** What a part says, without its places: equal before and after an edit that did not mean it. */
-export interface Said {
+export interface PartContent {
   readonly depth: number;
   readonly title: string;
   readonly agent: string | null;
@@ -104,7 +104,7 @@ export interface Said {
   readonly instruction: Text;
 }
 
-export function saidBy(text: string, part: Part): Said {
+export function contentOf(text: string, part: Part): PartContent {
   const source = openSource('', text);
   const spans = part.instruction.map((block) => ({ start: lineStart(text, start(block)), end: end(block) }));
   return {
@@ -154,7 +154,7 @@ export function instructionRuns({ section, instruction }: StepPart): Run[] {
   return found;
 }
 
-/** What a step tells its agent, as it is written. */
+/** The instructions of a step, as written. */
 export function instructionOf(text: string, step: StepPart): string {
   return instructionRuns(step)
     .map(({ from, to }) => text.slice(lineStart(text, start(from)), end(to)))

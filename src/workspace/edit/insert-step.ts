@@ -2,7 +2,7 @@ import type { Json } from '../../shared/json.js';
 import { readProse } from '../parse/prose.js';
 import { openSource } from '../parse/source.js';
 import { reads, UNREADABLE } from './edit-flow.js';
-import { type FlowMap, mapFlow, partsOf, type Said, saidBy } from './flow-map.js';
+import { contentOf, type FlowMap, mapFlow, type PartContent, partsOf } from './flow-map.js';
 import { isClosed } from './is-closed.js';
 import { printOption } from './print-option.js';
 import { behindMark, type Edited, gapBehind, lineEndOf, refuse, splice, withLineEnds } from './splice.js';
@@ -33,7 +33,7 @@ export function insertStep(text: string, step: NewStep, before?: number): Edited
     const result = splice(plain, [{ start: at, end: at, text: written }]);
     const others = partsOf(map);
     const count = others.filter((part) => part.start < at).length;
-    const said = others.map((part) => saidBy(plain, part));
+    const said = others.map((part) => contentOf(plain, part));
     if (reads(result, [...said.slice(0, count), made.said, ...said.slice(count)])) return { ok: true, text: result };
     return refuse(OTHERWISE);
   });
@@ -50,11 +50,11 @@ function placeOf(map: FlowMap, before: number | undefined): { at: number; depth:
   return next.group.first === before ? { at: next.group.start, depth: 2 } : { at: next.start, depth: 3 };
 }
 
-function write(step: NewStep, depth: 2 | 3): { text: string; said: Said } | { reason: string } {
+function write(step: NewStep, depth: 2 | 3): { text: string; said: PartContent } | { reason: string } {
   const title = step.title.trim().replace(/\s+/g, ' ');
   if (title === '') return { reason: 'A step needs a title.' };
   if (step.agent !== undefined && !/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(step.agent)) {
-    return { reason: `\`${step.agent}\` is no name of an agent.` };
+    return { reason: `\`${step.agent}\` is not a valid agent name.` };
   }
   const options = new Map<string, string>();
   for (const [key, value] of Object.entries(step.options ?? {})) {

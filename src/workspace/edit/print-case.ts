@@ -2,7 +2,7 @@ import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import type { NewCase, NewDecision } from './add-case.js';
 
-/** A case as it stands in an eval's file. `asText` writes an input that is a text as one, JSON otherwise. */
+/** A case as text for an eval's file. `asText` writes a string input as text, otherwise as JSON. */
 export function printCase({ title, input, decisions, canned, expect }: NewCase, asText: boolean): string {
   const isText = asText && typeof input === 'string' && input !== '';
   const parts = [

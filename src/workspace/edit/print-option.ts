@@ -9,8 +9,8 @@ const READERS: ReadonlyMap<string, Reader<unknown>> = new Map(
 );
 
 /**
- * The value as it stands behind `key: `; undefined when it cannot stand there. A text is written as it is when it is how
- * a file spells such an option (`{ max: 3 }`, `[a, b]`, `2`), as readers of a flow are shown it.
+ * The value as text after `key: `; undefined when it cannot be written there. A string is written unquoted when it is a
+ * valid notation of such an option (`{ max: 3 }`, `[a, b]`, `2`), as readers of a flow see it.
  */
 export function printOption(key: string, value: Json): string | undefined {
   if (RAW_OPTIONS.has(key)) {

@@ -1,5 +1,5 @@
 import { reads, UNREADABLE } from './edit-flow.js';
-import { type FlowMap, type GroupPart, groupsOf, mapFlow, type Part, type Said, saidBy } from './flow-map.js';
+import { contentOf, type FlowMap, type GroupPart, groupsOf, mapFlow, type Part, type PartContent } from './flow-map.js';
 import { behindMark, type Edited, endsInBlankLine, lineEndOf, refuse, withoutBlankEnd } from './splice.js';
 
 type Groups = readonly (readonly number[])[];
@@ -60,7 +60,7 @@ function freshTitle(taken: Set<string>): string {
 
 interface Chunk {
   readonly text: string;
-  readonly said: Said;
+  readonly said: PartContent;
 }
 
 function chunksOf(map: FlowMap, group: readonly number[], head: GroupPart | string | undefined): Chunk[] {
@@ -68,13 +68,13 @@ function chunksOf(map: FlowMap, group: readonly number[], head: GroupPart | stri
   const steps = group.flatMap((n) => map.steps[n - 1] ?? []).map((step) => moved(map.text, step, depth));
   if (head === undefined) return steps;
   if (typeof head !== 'string') return [moved(map.text, head, 2), ...steps];
-  const said: Said = { depth: 2, title: head, agent: null, options: {}, schemas: [], instruction: [] };
+  const said: PartContent = { depth: 2, title: head, agent: null, options: {}, schemas: [], instruction: [] };
   return [{ text: `## ${head}`, said }, ...steps];
 }
 
 function moved(text: string, part: Part, depth: 2 | 3): Chunk {
   const source = text.slice(part.start, part.end).replace(/^( {0,3})#{2,3}(?=\s)/, `$1${'#'.repeat(depth)}`);
-  return { text: source, said: { ...saidBy(text, part), depth } };
+  return { text: source, said: { ...contentOf(text, part), depth } };
 }
 
 /** One blank line at least between chunks; the file ends as it did. */

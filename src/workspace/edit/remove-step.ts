@@ -1,8 +1,8 @@
 import { reads, UNREADABLE } from './edit-flow.js';
-import { type FlowMap, mapFlow, type Part, partsOf, type StepPart, saidBy } from './flow-map.js';
+import { contentOf, type FlowMap, mapFlow, type Part, partsOf, type StepPart } from './flow-map.js';
 import { behindMark, type Edited, lineEndOf, refuse, withoutBlankEnd } from './splice.js';
 
-/** Takes step `n` out, heading to heading; a group whose only branch it is goes with it. */
+/** Removes step `n`, heading to heading, and its group if it is the only branch. */
 export function removeStep(text: string, n: number): Edited {
   return behindMark(text, (plain) => {
     const map = mapFlow(plain);
@@ -17,7 +17,7 @@ export function removeStep(text: string, n: number): Edited {
     if (
       reads(
         result,
-        left.map((part) => saidBy(plain, part)),
+        left.map((part) => contentOf(plain, part)),
       )
     )
       return { ok: true, text: result };

@@ -7,7 +7,7 @@ const AGENT = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 /** Sets or, with null, removes the `@agent` at the end of step `n`'s heading. */
 export function setAgent(text: string, n: number, agent: string | null): Edited {
   return editStep(text, n, ({ heading, section }, { text: plain }) => {
-    if (agent !== null && !AGENT.test(agent)) return `\`${agent}\` is no name of an agent.`;
+    if (agent !== null && !AGENT.test(agent)) return `\`${agent}\` is not a valid agent name.`;
     if (agent === (heading.agent?.name ?? null)) return UNCHANGED;
     const head = { start: start(section.heading), end: end(section.heading) };
     const change = heading.agent

@@ -9,7 +9,7 @@ import { type Change, type Edited, gapBefore, lineEndOf, lineStart, nextLine, wi
 const OTHERWISE =
   'This text would change more than the instruction: it must hold no `##` or `###` heading, close its fences and comments, and not begin with a list.';
 
-/** Replaces what step `n` tells its agent. Heading, options, schemas and the comments between them stay. */
+/** Replaces the instructions of step `n`. Heading, options, schemas and the comments between them stay. */
 export function setInstruction(text: string, n: number, instruction: string): Edited {
   return editStep(text, n, (step, { text: plain }) => {
     const wanted = withLineEnds(instruction, lineEndOf(plain))
@@ -35,7 +35,7 @@ function changesOf(text: string, step: StepPart, wanted: string): Change[] {
   return [{ start: lineStart(text, start(first.from)), end: end(first.to), text: wanted }, ...removed];
 }
 
-/** Takes the lines out, with the blank ones behind them. */
+/** Removes the lines and the blank lines after them. */
 function removal(text: string, { from, to }: Run): Change {
   let stop = nextLine(text, end(to));
   const blank = /[ \t]*(?:\r\n|\n|\r)/y;
@@ -43,7 +43,7 @@ function removal(text: string, { from, to }: Run): Change {
   return { start: lineStart(text, start(from)), end: stop, text: '' };
 }
 
-/** A step that said nothing yet: the text goes under its options. */
+/** A step without instructions: the text goes under its options. */
 function added(text: string, step: StepPart, wanted: string): Change {
   const lineEnd = lineEndOf(text);
   const at = end(step.list ?? step.section.heading);

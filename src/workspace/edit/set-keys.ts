@@ -58,7 +58,7 @@ function changeOf({ yaml, pairs, lineEnd }: Block, key: string, value: Json): Ch
   if (!pair || keyEnd === undefined) return value === null ? [] : [appended({ yaml, pairs, lineEnd }, key, value)];
   const colon = yaml.indexOf(':', keyEnd) + 1;
   const [from, to] = rangeOf(pair.value) ?? [colon, colon];
-  // An empty value stands behind the comment of its line.
+  // The position of an empty value is after the comment of its line.
   const start = from === to ? colon : from;
   const end = Math.max(colon, start + yaml.slice(start, to).trimEnd().length);
   if (value === null) return [{ start: lineStart(yaml, keyEnd), end: nextLine(yaml, end), text: '' }];
@@ -99,7 +99,7 @@ function checked(before: string, keys: Keys, edited: Edited): Edited {
     return edited;
   const after = readFrontmatter(edited.text);
   const [fault] = after.kind === 'closed' ? after.faults : [];
-  if (fault) return refuse(`This value cannot stand in frontmatter: ${fault.message}`);
+  if (fault) return refuse(`This value is not possible in frontmatter: ${fault.message}`);
   return refuse('This key cannot be changed in place: edit the file by hand.');
 }
 

@@ -84,7 +84,7 @@ function behindList(text: string, step: StepPart, lines: Lines): Change {
   return { start: at, end: at, text: before + added.join('') };
 }
 
-/** Where there is no list yet it goes right under the heading, in a mark that the next list does not use. */
+/** A new list goes right under the heading, with a list mark that the next list does not use. */
 function newList(text: string, step: StepPart, lines: Lines): Change {
   const lineEnd = lineEndOf(text);
   const next = step.section.blocks.find((block) => !step.comments.includes(block));

@@ -11,8 +11,8 @@ const OWN = new Set(['trigger', 'timezone', ...Object.keys(TRIGGER_KEYS)]);
 /** Sets what starts a flow: a word, a list of words, or an object with `trigger` and keys that belong to triggers. */
 export function setTrigger(text: string, wanted: string | readonly string[] | Keys): Edited {
   const keys = typeof wanted === 'string' || isList(wanted) ? { trigger: wanted } : wanted;
-  const strange = Object.keys(keys).find((key) => !OWN.has(key));
-  if (strange !== undefined) return refuse(`\`${strange}\` is no key of a trigger.`);
+  const unknown = Object.keys(keys).find((key) => !OWN.has(key));
+  if (unknown !== undefined) return refuse(`\`${unknown}\` is not a key of a trigger.`);
   const { trigger, ...others } = keys;
   // Left out it is manual; beside keys of another trigger that has to be said.
   const unsaid = Object.keys(others).length === 0 ? 'manual' : null;
@@ -26,7 +26,7 @@ function isList(wanted: readonly string[] | Keys): wanted is readonly string[] {
   return Array.isArray(wanted);
 }
 
-/** A word is a list of one, as whoever reads the flow is shown it. */
+/** A single word is a list of one, as readers of the flow see it. */
 function words(trigger: Json): Json {
   return typeof trigger === 'string' ? trigger.split(/\s*,\s*/) : trigger;
 }

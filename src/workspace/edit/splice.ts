@@ -37,7 +37,7 @@ export function endsInBlankLine(text: string): boolean {
   return BLANK_AT_END.test(text);
 }
 
-/** What is missing between a text and a block that a blank line must stand before. */
+/** The line breaks that are missing between a text and a block that needs a blank line before it. */
 export function gapBehind(text: string, lineEnd: string): string {
   if (text === '' || endsInBlankLine(text)) return '';
   return /[\r\n]$/.test(text) ? lineEnd : lineEnd + lineEnd;

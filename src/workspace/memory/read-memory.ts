@@ -26,13 +26,14 @@ export function readMemory(text: string): MemoryParts | string {
   const body = source.slice(frontmatter.bodyStart).replace(BLANK_LINES, '');
   const { node } = frontmatter;
   if (node === null || node.value === null) return { description: null, body };
-  if (!node.entries) return 'its frontmatter is no list of keys: give `description: …`, or leave it out';
+  if (!node.entries) return 'its frontmatter is not a list of keys: give `description: …`, or leave it out';
   const unknown = [...node.entries.keys()].find((key) => !KEYS.includes(key));
   if (unknown !== undefined) {
     return `its frontmatter has the key \`${unknown}\`: a memory file has \`description\` alone, the rest is written for you`;
   }
   const description = node.entries.get('description')?.node.value ?? null;
-  if (description !== null && typeof description !== 'string') return 'its `description` is no text: put it in quotes';
+  if (description !== null && typeof description !== 'string')
+    return 'its `description` is not a text: put it in quotes';
   return { description: description === null ? null : oneLine(description, MAX_DESCRIPTION), body };
 }
 

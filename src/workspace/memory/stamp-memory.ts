@@ -12,7 +12,7 @@ export interface MemoryStamp {
 
 /**
  * A memory file as the service writes it: what an agent wrote, under frontmatter that says what it holds, when, by whom
- * and in which run. A description that was not given stays as it was; one that nobody gave is not made up, since an edit
+ * and in which run. Without a new description the old one stays; a missing one is not made up, since an edit
  * of the text would find it twice. Null when the file says all this already; `refused` is the sentence for the agent.
  */
 export function stampMemory(

@@ -48,6 +48,6 @@ export interface ApiOperation {
   readonly servers: readonly string[];
   /** The document that names them: a path may be described in another one. */
   readonly serversAt: string;
-  /** Media types of a good answer; empty when the document tells none. */
+  /** Media types of a successful answer; empty when the document names none. */
   readonly answers: readonly string[];
 }

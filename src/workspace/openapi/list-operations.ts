@@ -25,7 +25,7 @@ export function listOperations(document: Readonly<Record<string, unknown>>, refs
     for (const method of HTTP_METHODS) {
       const operation = item.value[method];
       if (!isRecord(operation)) continue;
-      const id = take(idOf(operation, method, path), taken);
+      const id = uniqueId(idOf(operation, method, path), taken);
       const place = { item: { value: item.value, at: item.at }, operation: { value: operation, at: item.at } };
       found.push({ id, method: method.toUpperCase(), path, ...place });
     }
@@ -39,7 +39,7 @@ function idOf({ operationId }: Readonly<Record<string, unknown>>, method: string
   return words === '' ? method : `${method}_${words}`;
 }
 
-function take(id: string, taken: Set<string>): string {
+function uniqueId(id: string, taken: Set<string>): string {
   let free = id;
   for (let nth = 2; taken.has(free); nth += 1) free = `${id}_${nth}`;
   taken.add(free);

@@ -1,9 +1,9 @@
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 import { isRecord } from '../../shared/json.js';
 
-/** In characters: what is fetched from an address is no longer, in JSON or YAML. */
+/** The limit for a fetched document, in characters, in JSON or YAML. */
 const MAX_TEXT = 24 * 1_048_576;
-/** Aliases share what they repeat until somebody writes it out: a document of a few lines can stand for billions of parts. */
+/** Aliases share their value until they are expanded: a document of a few lines can expand to billions of nodes. */
 const MAX_PARTS = 5_000_000;
 const BOM = /^\uFEFF/;
 const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
@@ -21,7 +21,7 @@ export function asOpenapi(read: DocumentRead): DocumentRead {
       `is Swagger ${show(swagger)}; only OpenAPI 3.0 and 3.1 are read: convert it, for example with swagger2openapi`,
     );
   }
-  if (typeof openapi !== 'string') return fail('is no OpenAPI document: it has no `openapi: 3.…`');
+  if (typeof openapi !== 'string') return fail('is not an OpenAPI document: it has no `openapi: 3.…`');
   if (!/^3\.[01](\.|$)/.test(openapi)) return fail(`is of version ${show(openapi)}: only 3.0 and 3.1 are read`);
   if (!isRecord(read.document.paths)) return fail('has no `paths`');
   return read;
@@ -44,7 +44,7 @@ export function readJsonTree(text: string): DocumentRead | null {
 }
 
 function asMap(document: unknown): DocumentRead {
-  return isRecord(document) ? { ok: true, document } : fail('is no map of JSON or YAML');
+  return isRecord(document) ? { ok: true, document } : fail('is not a JSON or YAML map');
 }
 
 function readYaml(text: string): DocumentRead {

@@ -7,7 +7,7 @@ import { cut, newRoom, type SchemaRoom, toSchema } from './to-schema.js';
 
 const MAX_DESCRIPTION = 1_000;
 
-/** Reads one operation whole. Parameters that cannot be read are left out: a call tells what the server misses. */
+/** Reads one operation. Unreadable parameters are left out: a call shows what the server misses. */
 export function readOperation(
   found: FoundOperation,
   refs: References,
@@ -65,7 +65,7 @@ function parametersOf({ operation, item, path }: FoundOperation, refs: Reference
       if (parameter) read.set(`${parameter.in} ${parameter.name}`, parameter);
     }
   }
-  // Documents forget some of those that stand in the path; without them no address can be made.
+  // Documents may omit parameters of the path; without them no URL can be built.
   for (const [, name = ''] of path.matchAll(/\{([^{}]+)\}/g)) {
     if (!read.has(`path ${name}`)) read.set(`path ${name}`, { ...PLAIN, name });
   }

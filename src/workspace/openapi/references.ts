@@ -44,7 +44,7 @@ export function nameOf(key: string): string {
   return decode(key.slice(key.lastIndexOf('/') + 1)).slice(0, 80);
 }
 
-/** Where the document of a reference is, seen from the one that it stands in. */
+/** Where the document of a reference is, relative to the one that contains it. */
 export function addressOf(ref: string, from: string): string {
   const [target = ''] = ref.split('#');
   if (target === '') return from;

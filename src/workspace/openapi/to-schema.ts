@@ -4,7 +4,7 @@ import { mergeAllOf } from './merge-all-of.js';
 import { originOf } from './origins.js';
 import { nameOf, type Part, type References } from './references.js';
 
-/** What a model is shown of one operation. Beyond it the form of a value is told by its type and its words alone. */
+/** The maximum size of an operation's schema for the model. Beyond it only type and description of a value are shown. */
 const MAX_NODES = 400;
 const MAX_DEPTH = 10;
 const MAX_WORDS = 600;
@@ -25,8 +25,8 @@ interface Place {
 }
 
 /**
- * A schema of OpenAPI 3.0 or 3.1 as a JSON Schema that stands alone, for the arguments of a call. References are put
- * in their place; where they go round in a circle, or there is no more room, any value of the type is taken. It
+ * A schema of OpenAPI 3.0 or 3.1 as a self-contained JSON Schema, for the arguments of a call. References are resolved;
+ * where they are circular, or the size limit is reached, any value of the type is accepted. It
  * never refuses what the document allows: `oneOf` is `anyOf`, and what cannot be checked here is left out.
  */
 export function toSchema(part: Part, place: Place): JsonObject {

@@ -44,12 +44,12 @@ export function readDecisions(file: OpenFile, section: Section): ReadDecision[] 
       report(file, offset, { code: 'eval/bad-value', message, hint });
       return [];
     };
-    if (step === undefined) return fail('This is no decision.');
+    if (step === undefined) return fail('This is not a decision.');
     if (decision === undefined) {
       const read = readJson(event ?? 'null');
       return read.ok
         ? [{ step, offset, decision: 'event' as const, event: read.value }]
-        : fail('The event is no JSON.');
+        : fail('The event is not valid JSON.');
     }
     const unquoted = note ? readJson(note) : undefined;
     const said = unquoted?.ok && typeof unquoted.value === 'string' ? unquoted.value : note;
@@ -72,7 +72,10 @@ export function readCanned(file: OpenFile, { blocks }: Section): ReadCanned[] {
     }
     const read = readJson(value);
     if (read.ok) return [{ tool, offset, answer: read.value }];
-    report(file, offset, { code: 'eval/bad-value', message: `The answer of \`${tool}\` is no JSON: ${read.message}.` });
+    report(file, offset, {
+      code: 'eval/bad-value',
+      message: `The answer of \`${tool}\` is not valid JSON: ${read.message}.`,
+    });
     return [];
   });
 }
@@ -92,7 +95,7 @@ export function readExpectations(file: OpenFile, section: Section): ReadExpectat
   });
 }
 
-/** The input of a case: a ```json block, a ```text block, or the text as it stands. Undefined when there is none. */
+/** The input of a case: a ```json block, a ```text block, or the text itself. Undefined when there is none. */
 export function readInput(
   file: OpenFile,
   blocks: readonly Block[],
@@ -107,7 +110,7 @@ export function readInput(
   if (lang === 'text') return unixLines(value);
   const read = readJson(value);
   if (read.ok) return read.value;
-  report(file, start(fenced), { code: 'eval/bad-value', message: `The input is no JSON: ${read.message}.` });
+  report(file, start(fenced), { code: 'eval/bad-value', message: `The input is not valid JSON: ${read.message}.` });
   return null;
 }
 

@@ -4,14 +4,14 @@ import type { Block } from './markdown.js';
 import { end, isHeading, start } from './markdown.js';
 import { type Findings, report } from './source.js';
 
-/** Reports what would swallow the headings after it, or is no heading though it looks like one. */
+/** Reports blocks that swallow the headings after them, and text that looks like a heading but is not. */
 export function checkBlocks(findings: Findings, blocks: readonly Block[], lateTitles: readonly Block[] = []): void {
   for (const block of blocks) {
     if (isHeading(block) && findings.source.text[start(block)] !== '#') reportSetext(findings, block);
     checkInside(findings, block);
   }
   for (const title of lateTitles) {
-    const message = 'A `#` title stands after another heading or title.';
+    const message = 'A `#` title is after another heading or title.';
     report(findings, start(title), { code: 'file/late-title', message, hint: 'A step or a case begins with `## `.' });
   }
 }
@@ -59,7 +59,7 @@ function checkParagraph(findings: Findings, block: Block): void {
     const isSpaced = /^[ \t]/.test(raw.slice(match.index + match[0].length));
     const message = isSpaced
       ? `\`${mark}\` behind other white space than three blanks is not a heading.`
-      : `\`${mark}\` without a space after it is no heading.`;
+      : `\`${mark}\` without a space after it is not a heading.`;
     const hint = `Begin the line with \`## \` or \`### \`, or put a backslash before it.`;
     const fault = { code: 'file/heading-without-space', message, hint };
     report(findings, from + match.index + before.length, fault);
@@ -80,7 +80,7 @@ function checkHtml(findings: Findings, block: Block): void {
   const seen = raw.replace(/<!--[\s\S]*?(?:-->|$)/g, (comment) => comment.replace(/[^\r\n]/g, ' '));
   const found = SWALLOWED.exec(seen);
   if (found === null) return;
-  const message = `\`${found[0].trim().slice(0, 60)}\` stands within HTML and is no heading.`;
+  const message = `\`${found[0].trim().slice(0, 60)}\` is inside HTML and is not a heading.`;
   const hint = 'Close the HTML and leave a blank line before the heading, or put the text in a code block.';
   report(findings, start(block) + found.index + found[0].search(/#/), { code: 'file/unclosed-comment', message, hint });
 }

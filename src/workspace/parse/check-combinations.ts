@@ -37,7 +37,7 @@ const EXCLUDES: readonly (readonly [Option, Option])[] = [
   ['back_to', 'each'],
 ];
 
-/** Options that need one another, or that cannot stand together. */
+/** Options that need one another, or exclude one another. */
 export function checkCombinations(file: OpenFile, step: ReadStep): void {
   const { options } = step;
   const has = (wanted: Wanted) => (wanted === '@agent' ? step.agent !== undefined : options.may(wanted));
@@ -51,7 +51,7 @@ export function checkCombinations(file: OpenFile, step: ReadStep): void {
   }
   for (const [option, other] of EXCLUDES) {
     if (!options.has(option) || !options.has(other)) continue;
-    const message = `\`${option}\` and \`${other}\` cannot stand in one step.`;
+    const message = `\`${option}\` and \`${other}\` cannot be in one step.`;
     report(file, options.at(option), { code: 'step/bad-value', message, hint: 'Make two steps of it.' });
   }
   checkSchemas(file, step);
@@ -79,7 +79,7 @@ function checkGate(file: OpenFile, { options }: ReadStep): void {
   const emails = approve.filter((name) => name.includes('@'));
   const onlyEmails = emails.length === approve.length;
   if (need === 'all' && !onlyEmails) {
-    const message = '`need: all` needs `approve` to be a list of email addresses: nobody knows who all the others are.';
+    const message = '`need: all` needs `approve` to be a list of email addresses: otherwise the full list is unknown.';
     report(file, options.at('need'), { code: 'step/bad-value', message });
   }
   if (typeof need === 'number' && onlyEmails && need > new Set(emails).size) {

@@ -66,7 +66,7 @@ const NEEDS: readonly Need[] = [
     at: 'trigger',
     code: 'flow/unsigned-webhook',
     severity: 'warning',
-    message: 'Whoever knows the address of this webhook can start the flow: deliveries are not signed.',
+    message: 'Anyone who knows the address of this webhook can start the flow: deliveries are not signed.',
     hint: 'Add `signature:` and `signing_secret:`.',
   },
   {

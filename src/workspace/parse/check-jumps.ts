@@ -14,7 +14,7 @@ function wordsOf(option: JumpOption, { options }: ReadStep): readonly string[] {
   return options.may('approve') ? ['reject', 'fail', 'continue'] : ['fail', 'continue'];
 }
 
-/** Words that mean something somewhere: here they are a bad value, and no step that is missing. */
+/** Words with a meaning elsewhere: here they are a bad value rather than a missing step. */
 const WORDS: ReadonlySet<string> = new Set([
   'stop',
   'continue',
@@ -100,7 +100,7 @@ function checkEdit(file: OpenFile, jump: Jump, scope: StepScope): void {
     const message = `\`edit\`: \`${target.name}\` runs beside this step and may have no result yet.`;
     report(file, target.offset, { code: 'step/forward-jump', message, hint: 'Put the gate after the group.' });
   } else if (to.node.agent === undefined && !to.node.options.may('subflow')) {
-    const message = `\`edit\`: nobody works in \`${target.name}\`, so it has no result to change.`;
+    const message = `\`edit\`: no agent or flow works in \`${target.name}\`, so it has no result to change.`;
     report(file, target.offset, { code: 'step/bad-value', message });
   }
 }

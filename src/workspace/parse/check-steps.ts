@@ -8,7 +8,7 @@ import { report } from './source.js';
 import { oldStepId } from './step-id.js';
 import { allNodes, scopeOf } from './step-scope.js';
 
-/** All that the steps of a flow must be, as far as the file itself tells. */
+/** Checks the steps of a flow, as far as the file alone allows. */
 export function checkSteps(file: OpenFile, flow: ReadFlow): void {
   const scope = scopeOf(flow);
   checkIds(file, flow);
@@ -58,6 +58,6 @@ function checkDoer(file: OpenFile, { agent, strayAgent, options, offset }: ReadS
   const hint = strayAgent
     ? `Make \`@${strayAgent.name}\` the last word of the heading.`
     : 'End the heading with `@agent`, or add `- subflow:`, `- wait:` or `- approve:`.';
-  const message = 'Nobody does this step.';
+  const message = 'No agent, flow or person does this step.';
   report(file, strayAgent?.offset ?? offset, { code: 'step/no-doer', message, hint });
 }

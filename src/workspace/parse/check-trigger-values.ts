@@ -15,7 +15,7 @@ interface Doubt {
   readonly hint: string;
 }
 
-/** What is well formed and yet starts nothing is told, and refuses no workspace that lives with it. */
+/** A well-formed trigger that never starts is a warning, so that existing workspaces still deploy. */
 export function checkTriggerValues(file: OpenFile, flow: ReadFlow): void {
   for (const { key, ...fault } of withoutEffect(flow)) {
     report(file, flow.keys.at(key), { code: 'flow/no-effect', severity: 'warning', ...fault });
@@ -42,7 +42,7 @@ function withoutEffect({ keys }: ReadFlow): Doubt[] {
 }
 
 const DAY_MS = 86_400_000;
-/** Nobody waits longer for the end of a burst. */
+/** The longest useful wait for the end of a burst. */
 const LONG_MS = 7 * DAY_MS;
 
 /** Values that nothing can ever meet. */

@@ -57,7 +57,7 @@ export function checkProse(file: OpenFile, { marks }: Prose, roots: Roots): void
       const hint = 'Use it in a tool file or in `mcpServers`, or write `\\${` to mean the text.';
       report(file, offset, { code: 'secret/in-prompt', message, hint });
     } else if (kind === 'bad-value') {
-      const message = `\`${text}\` is no path of data such as \`{{input.order}}\`.`;
+      const message = `\`${text}\` is not a path of data such as \`{{input.order}}\`.`;
       report(file, offset, { code: 'step/bad-variable', message, hint: 'Write `\\{{` to mean the text.' });
     } else if (kind === 'value') reportPath(file, { path: text, offset }, roots);
   }
@@ -72,7 +72,7 @@ function checkWith(file: OpenFile, { value, at }: { value: Json; at: number }, r
   for (const [mark, inner] of value.matchAll(/\\\{\{|\{\{([^{}]*)\}\}/g)) {
     if (inner === undefined) continue;
     if (PATH.test(inner.trim())) reportPath(file, { path: inner.trim(), offset: at }, roots);
-    else report(file, at, { code: 'step/bad-variable', message: `\`with\`: \`${mark}\` is no path of data.` });
+    else report(file, at, { code: 'step/bad-variable', message: `\`with\`: \`${mark}\` is not a path of data.` });
   }
 }
 

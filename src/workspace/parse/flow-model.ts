@@ -5,7 +5,7 @@ import type { KeyValues } from './read-keys.js';
 import type { Ref } from './reader.js';
 import type { GROUP_OPTIONS, STEP_OPTIONS } from './step-options.js';
 
-/** A step as it stands in its file; places are offsets. */
+/** A step as its file has it; places are offsets. */
 export interface ReadStep {
   readonly kind: 'step';
   readonly n: number;
@@ -15,12 +15,12 @@ export interface ReadStep {
   readonly title: string;
   readonly offset: number;
   readonly agent?: Ref;
-  /** An `@name` that is not the last word of the heading, and so is no agent. */
+  /** An `@name` that is not the last word of the heading and therefore not an agent. */
   readonly strayAgent?: Ref;
   readonly options: KeyValues<typeof STEP_OPTIONS>;
   readonly schema?: JsonObject;
   readonly form?: JsonObject;
-  /** Where they stand. */
+  /** Their offset. */
   readonly schemaAt: number;
   readonly formAt: number;
   readonly instruction: Prose;

@@ -1,4 +1,4 @@
-/** What people write stays far below these; beyond them the markdown parser takes more than its share of time. */
+/** Real files stay far below these limits; beyond them the markdown parser takes too long. */
 const MAX_LINES = 20_000;
 const MAX_BLOCKS = 4_000;
 const MAX_DEPTH = 10;
@@ -16,7 +16,7 @@ export interface Refused {
 
 /**
  * A cheap look at markdown before it is parsed: undefined when it is fit to be. Linear in the text. What a line counts
- * was measured: a quote costs four times a list item, each level as much again, and so does a line that goes on in one.
+ * was measured: a quote costs four times a list item, each level as much again, and so does a line that continues one.
  */
 export function guardMarkdown(text: string): Refused | undefined {
   const lines = text.split(/\r\n|\n|\r/);

@@ -5,7 +5,7 @@ import type { KeyTable, KeyValues } from './read-keys.js';
 import type { Fail } from './reader.js';
 import { show } from './reader.js';
 
-/** A map inside a value, by a table of its own; its faults are faults of the value. Undefined when it is no map. */
+/** A map inside a value, by a table of its own; its faults are faults of the value. Undefined when it is not a map. */
 export function nestedKeys<T extends KeyTable>(
   table: T,
   node: YamlNode,
@@ -26,12 +26,12 @@ export function nestedKeys<T extends KeyTable>(
     }
   }
   for (const [key, { required }] of Object.entries(table)) {
-    if (required && !standsIn(node, key)) fail(node.offset, `The key \`${key}\` is missing.`);
+    if (required && !mayHaveKey(node, key)) fail(node.offset, `The key \`${key}\` is missing.`);
   }
   return values as KeyValues<T>['values'];
 }
 
-/** Whether a map has the key, well spelt or not. */
-export function standsIn({ entries }: YamlNode, key: string): boolean {
+/** Whether a map has the key, misspelled or not. */
+export function mayHaveKey({ entries }: YamlNode, key: string): boolean {
   return [...(entries?.keys() ?? [])].some((name) => isNear(name, key));
 }

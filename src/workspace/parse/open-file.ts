@@ -2,7 +2,7 @@ import type { Issue } from '../model.js';
 import { readFrontmatter, type YamlNode } from '../yaml/index.js';
 import { type Findings, report, type Source } from './source.js';
 
-/** A file whose frontmatter is read; null when it is not closed, since nothing after it can be told apart. */
+/** A file whose frontmatter is read; null when it is not closed, since the body cannot be separated from it then. */
 export interface OpenFile extends Findings {
   readonly node: YamlNode | null;
   readonly bodyStart: number;

@@ -23,7 +23,7 @@ export function readOptionValues<T extends KeyTable, O extends KeyTable>(
   const entries = new Map<string, YamlEntry>();
   for (const line of lines) {
     if (entries.has(line.key)) {
-      const message = `The option \`${line.key}\` stands twice.`;
+      const message = `The option \`${line.key}\` occurs twice.`;
       report(file, line.offset, { code: 'yaml/duplicate-key', message, hint: 'Keep one of the two.' });
     } else if (elsewhere && !Object.hasOwn(table, line.key) && Object.hasOwn(elsewhere, line.key)) {
       const message = `\`${line.key}\` belongs to a step; this heading is a group of parallel branches.`;

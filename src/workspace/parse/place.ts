@@ -1,6 +1,6 @@
 export type FileKind = 'agent' | 'flow' | 'eval' | 'tool' | 'skill' | 'knowledge' | 'memory' | 'workspace' | 'other';
 
-/** What a path says of a file: its kind, its name, and the agent whose own it is. */
+/** What a path shows of a file: its kind, its name, and the agent that owns it. */
 export interface Place {
   readonly kind: FileKind | 'servers';
   readonly name: string;
@@ -13,7 +13,7 @@ type Rule = readonly [RegExp, Place['kind']];
 /** Some clients of the Agent Skills format write `skill.md`. */
 const SKILL_FILE = '[Ss][Kk][Ii][Ll][Ll]\\.md';
 
-/** Kinds that stand at the root, in an agent's folder and in the account's library alike. */
+/** Kinds that may occur at the root, in an agent's folder and in the account's library. */
 const SHARED: readonly Rule[] = [
   [/^tools\/([^/]+)\.md$/, 'tool'],
   [/^tools\/([^/]+)\/tool\.md$/, 'tool'],
@@ -33,7 +33,7 @@ const RULES: readonly Rule[] = [
   ...SHARED,
 ];
 
-const SHELF: readonly Rule[] = [[/^(AGENTS)\.md$/, 'workspace'], ...SHARED];
+const LIBRARY_RULES: readonly Rule[] = [[/^(AGENTS)\.md$/, 'workspace'], ...SHARED];
 
 /** What kind of file a path of a tree holds. */
 export function placeOf(path: string): Place {
@@ -45,8 +45,8 @@ export function placeOf(path: string): Place {
 }
 
 /** The same of a file of the account's library: its kinds, and no others. */
-export function shelfPlaceOf(path: string): Place {
-  return match(SHELF, path) ?? { kind: 'other', name: path };
+export function libraryPlaceOf(path: string): Place {
+  return match(LIBRARY_RULES, path) ?? { kind: 'other', name: path };
 }
 
 function match(rules: readonly Rule[], path: string): Place | undefined {

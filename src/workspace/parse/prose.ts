@@ -13,7 +13,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** Reads spans of a file as one text: blank lines around each go, one blank line stands between them. */
+/** Joins spans of a file into one text: trims blank lines around each and puts one blank line between them. */
 export function readProse(source: Source, spans: readonly Span[]): Prose {
   const pieces: Piece[] = [];
   const marks: Mark[] = [];

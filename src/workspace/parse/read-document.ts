@@ -19,7 +19,7 @@ const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$/;
 export function readDocument(file: OpenFile, name: string, kind: 'knowledge' | 'memory'): ReadDocument {
   const table = kind === 'knowledge' ? KNOWLEDGE_KEYS : MEMORY_KEYS;
   const { values } = readKeys(file, table, { node: file.node, kind: 'document' });
-  // Agents write memory, and nobody could mend it at a deploy.
+  // Agents write memory, so a deploy must not fail on it.
   if (kind === 'knowledge') checkIgnoredKeys(file, KNOWLEDGE_KEYS, 'document');
   const headings = headingsOf(file.source.text.slice(file.bodyStart));
   const title =

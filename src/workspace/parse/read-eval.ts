@@ -32,7 +32,7 @@ export function readEval(file: OpenFile, name: string): ReadEval | null {
   for (let at = 0; at < sections.length; at += 1) {
     const section = sections[at] as Section;
     if (section.depth === 3) {
-      const message = 'This `###` stands under no case.';
+      const message = 'This `###` is not under a case.';
       report(file, start(section.heading), { code: 'eval/bad-value', message, hint: 'A case begins with `## `.' });
       continue;
     }
@@ -91,7 +91,7 @@ function partsOf(file: OpenFile, sections: readonly Section[]): Map<Part, Sectio
       const hint = didYouMean(title, PARTS) ?? `The parts are ${PARTS.join(', ')}; \`####\` is text.`;
       report(file, at, { code: 'eval/unknown-key', message: `A case has no part \`${title}\`.`, hint });
     } else if (parts.has(part)) {
-      report(file, at, { code: 'yaml/duplicate-key', message: `The part \`${part}\` stands twice in this case.` });
+      report(file, at, { code: 'yaml/duplicate-key', message: `The part \`${part}\` occurs twice in this case.` });
     } else parts.set(part, section);
   }
   return parts;

@@ -23,12 +23,12 @@ export type FileModel =
   | ReadSkill
   | ReadTool;
 
-/** All that one file says by itself: a pure function of its path and its bytes, fit to be cached by them. */
+/** Everything that depends on one file alone: a pure function of its path and its bytes, which may be cached. */
 export interface ReadFile {
   readonly place: Place;
   readonly source: Source;
   readonly issues: readonly Issue[];
-  /** Null when its faults leave nothing to go on with, and for files that are not read. */
+  /** Null when its faults leave nothing usable, and for files that are not read. */
   readonly model: FileModel | null;
 }
 

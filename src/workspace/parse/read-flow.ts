@@ -55,7 +55,7 @@ function readNodes(file: OpenFile, sections: readonly Section[]): ReadNode[] {
     const after = sections.slice(at + 1).findIndex((next) => next.depth === 2);
     const branches = section.depth === 3 ? [] : sections.slice(at + 1, after < 0 ? undefined : at + 1 + after);
     if (section.depth === 3) {
-      const message = 'This `###` stands under no `##`.';
+      const message = 'This `###` is not under a `##`.';
       report(file, start(section.heading), {
         code: 'flow/orphan-branch',
         message,

@@ -13,15 +13,15 @@ export interface Key<T> {
 }
 export type KeyTable = Readonly<Record<string, Key<unknown>>>;
 
-/** What a table's readers made of a map: each value that was there and good, and where it stands. */
+/** The valid values of a map, read by a table's readers, with their offsets. */
 export interface KeyValues<T extends KeyTable> {
   readonly values: { readonly [K in keyof T]?: T[K] extends Key<infer V> ? V : never };
-  /** Where a key's value stands; 0 when the key is absent. */
+  /** The offset of a key's value; 0 when the key is absent. */
   at(key: keyof T & string): number;
   has(key: keyof T & string): boolean;
   /** The value under an unknown key that was probably meant to be this one, when this one is absent. */
   misspelt(key: keyof T & string): YamlNode | undefined;
-  /** Whether the key stands there, well spelt or not: that it is missing is not said beside that it is misspelt. */
+  /** Whether the key is there, misspelled or not: a misspelled key is not reported as missing too. */
   may(key: keyof T & string): boolean;
 }
 
@@ -54,14 +54,14 @@ export function readKeys<T extends KeyTable>(
 ): KeyValues<T> {
   const values: Record<string, unknown> = {};
   const offsets = new Map<string, number>();
-  const strangers: YamlEntry[] = [];
+  const unknown: YamlEntry[] = [];
   if (node !== null && node.entries === undefined && node.value !== null) {
     report(findings, node.offset, { code: `${options.kind}/bad-value`, message: 'This must be `key: value` lines.' });
   }
   for (const entry of node?.entries?.values() ?? []) {
     const known = Object.hasOwn(table, entry.key) ? table[entry.key] : undefined;
     if (known === undefined) {
-      strangers.push(entry);
+      unknown.push(entry);
       reportUnknown(findings, entry, { ...options, known: Object.keys(table) });
       continue;
     }
@@ -79,8 +79,7 @@ export function readKeys<T extends KeyTable>(
     if (value !== undefined) values[entry.key] = value;
   }
   const has = (name: string) => offsets.has(name);
-  const misspelt = (name: string) =>
-    has(name) ? undefined : strangers.find((stranger) => isNear(stranger.key, name))?.node;
+  const misspelt = (name: string) => (has(name) ? undefined : unknown.find(({ key }) => isNear(key, name))?.node);
   const may = (name: string) => has(name) || misspelt(name) !== undefined;
   if (options.sound !== false) reportMissing(findings, table, { ...options, may });
   return {

@@ -3,9 +3,9 @@ import type { Place } from './place.js';
 import { type ReadFile, readFile } from './read-file.js';
 import { decodeSource } from './source.js';
 
-/** Of all that is kept together. What a document is read to stays below thirty times its bytes. */
+/** The limit for all cached files. A parsed document takes less than thirty times its bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
-/** What so many trees did not have is forgotten. */
+/** A file that this many trees in a row did not have is evicted. */
 const TREES = 16;
 
 interface Kept {
@@ -31,7 +31,7 @@ export class Reader {
     for (const [path, { tree }] of this.#kept) if (tree < this.#tree - TREES) this.#forget(path);
   }
 
-  /** Null when the bytes are no UTF-8. */
+  /** Null when the bytes are not UTF-8. */
   read({ path, content }: SourceFile, place: Place): ReadFile | null {
     const kept = this.#kept.get(path);
     if (kept && Buffer.compare(kept.content, content) === 0) {
@@ -49,7 +49,7 @@ export class Reader {
     this.#forget(path);
     if (this.#bytes + content.byteLength > MAX_BYTES) return;
     this.#bytes += content.byteLength;
-    // A copy: the bytes may be a part of a larger whole.
+    // Copy the bytes: they may be a part of a larger buffer.
     this.#kept.set(path, { content: content.slice(), read, tree: this.#tree });
   }
 

@@ -1,7 +1,7 @@
 import { didYouMean } from '../did-you-mean.js';
 import { readYaml } from '../yaml/index.js';
 import { type ReadServer, servers } from './keys/server-keys.js';
-import { standsIn } from './nested-keys.js';
+import { mayHaveKey } from './nested-keys.js';
 import type { Fail } from './reader.js';
 import { type Findings, report } from './source.js';
 
@@ -11,11 +11,11 @@ export interface ReadMcpJson {
   readonly servers: readonly ReadServer[];
 }
 
-/** JSON is YAML, and read so it has places; but only JSON may stand here. */
+/** JSON is read as YAML, which gives offsets; but only JSON is allowed here. */
 export function readMcpJson(findings: Findings): ReadMcpJson {
   const fault = jsonFault(findings.source.text);
   if (fault !== undefined) {
-    report(findings, 0, { code: 'yaml/syntax', message: `The file is no JSON: ${fault}.` });
+    report(findings, 0, { code: 'yaml/syntax', message: `The file is not valid JSON: ${fault}.` });
     return { kind: 'servers', servers: [] };
   }
   const { node, faults } = readYaml(findings.source.text);
@@ -26,7 +26,7 @@ export function readMcpJson(findings: Findings): ReadMcpJson {
   };
   if (faults.length > 0) return { kind: 'servers', servers: [] };
   const entry = node?.entries?.get('mcpServers');
-  if (!entry && !(node && standsIn(node, 'mcpServers'))) fail(0, 'This must be `{ "mcpServers": { … } }`.');
+  if (!entry && !(node && mayHaveKey(node, 'mcpServers'))) fail(0, 'This must be `{ "mcpServers": { … } }`.');
   for (const { key, offset } of node?.entries?.values() ?? []) {
     if (key !== 'mcpServers')
       report(findings, offset, {

@@ -146,7 +146,7 @@ function readSchemas(file: OpenFile, blocks: readonly Block[]): SchemaBlock[] {
     if (read.ok) return [{ block, use, schema: read.schema }];
     // The schema's first line is the one below the fence.
     const at = file.source.lineStarts[positionAt(file.source, start(block)).line - 1 + read.line] ?? start(block);
-    report(file, at, { code: 'step/bad-schema', message: `This is no schema: ${read.message}.` });
+    report(file, at, { code: 'step/bad-schema', message: `This is not a valid schema: ${read.message}.` });
     return [{ block, use }];
   });
 }

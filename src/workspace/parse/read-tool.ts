@@ -20,7 +20,7 @@ export interface ReadTool {
 export function readTool(file: OpenFile, name: string): ReadTool {
   const keys = readKeys(file, TOOL_KEYS, { node: file.node, kind: 'tool', sound: file.sound });
   const transport = transportOf(keys);
-  // Where a key that decides it is misspelt nobody knows of what kind the tool is.
+  // If a key that decides the kind is misspelled, the tool's kind is unknown.
   const isClear = DECIDING.every((key) => keys.misspelt(key) === undefined);
   if (isClear) reportForeignKeys(file, keys, transport);
   // The tools of an MCP server describe themselves; any other tool is called by its description.

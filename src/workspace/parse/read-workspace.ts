@@ -6,7 +6,7 @@ import type { OpenFile } from './open-file.js';
 import { type Prose, readProse } from './prose.js';
 import { type KeyValues, readKeys } from './read-keys.js';
 
-/** AGENTS.md: the defaults, and what every agent is told. */
+/** AGENTS.md: the defaults, and the instructions for every agent. */
 export interface ReadDefaults {
   readonly kind: 'workspace';
   readonly keys: KeyValues<typeof WORKSPACE_KEYS>;

@@ -5,7 +5,7 @@ import { didYouMean } from '../did-you-mean.js';
 import { parseMoney } from '../values/index.js';
 import type { YamlNode } from '../yaml/index.js';
 
-/** Says what is wrong with a value, and answers undefined so that a reader can return it. */
+/** Reports a fault of a value, and returns undefined so that a reader can return it. */
 export type Fail = (offset: number, message: string, hint?: string) => undefined;
 
 /** Reads one value. The tables of keys are made of these, and `/vocabulary` is made of the tables. */
@@ -15,7 +15,7 @@ export interface Reader<T> {
   read(node: YamlNode, fail: Fail): T | undefined;
 }
 
-/** A name that stands in a file, with its place, to be looked up when the whole tree is known. */
+/** A name in a file, with its offset, to be resolved when the whole tree is known. */
 export interface Ref {
   readonly name: string;
   readonly offset: number;

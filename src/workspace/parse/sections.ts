@@ -1,7 +1,7 @@
 import type { Heading } from 'mdast';
 import { type Block, end, isHeading, start } from './markdown.js';
 
-/** A heading of depth 2 or 3 with all that stands under it, up to the next of these. */
+/** A heading of depth 2 or 3 with its content, up to the next of these. */
 export interface Section {
   readonly depth: 2 | 3;
   readonly heading: Block & Heading;

@@ -1,7 +1,7 @@
 import { readFrontmatter, type YamlEntry, type YamlNode } from '../yaml/index.js';
 import { type Findings, report } from './source.js';
 
-/** The keys of a SKILL.md; null when its frontmatter is not closed, so that nobody knows where it ends. */
+/** The keys of a SKILL.md; null when its frontmatter is not closed, so that its end is unknown. */
 export function readSkillEntries(findings: Findings): ReadonlyMap<string, YamlEntry> | null {
   const { text } = findings.source;
   const frontmatter = readFrontmatter(text);
@@ -17,7 +17,7 @@ export function readSkillEntries(findings: Findings): ReadonlyMap<string, YamlEn
     report(findings, [...lines.values()][0]?.offset ?? 0, {
       code: 'skill/bad-value',
       severity: 'warning',
-      message: 'The frontmatter is no YAML, so it was read line by line; other clients may not read it at all.',
+      message: 'The frontmatter is not valid YAML, so it was read line by line; other clients may not read it at all.',
       hint: 'Put a value that holds a colon, or begins with a sign, in quotes.',
     });
   }
@@ -28,7 +28,7 @@ const LINE = /^([A-Za-z][\w-]*):(?:[ \t]+|$)([^\r\n]*)$/;
 /** What YAML calls a block: the lines that follow are the value. */
 const BLOCK = /^[|>][+-]?$/;
 
-/** `key: rest of the line`, and the indented lines after it, for frontmatter that is no YAML. */
+/** `key: rest of the line`, and the indented lines after it, for frontmatter that is not valid YAML. */
 function byLines(frontmatter: string): ReadonlyMap<string, YamlEntry> {
   const found = new Map<string, { readonly offset: number; at: number; readonly parts: string[] }>();
   let open: string[] | undefined;

@@ -28,7 +28,7 @@ export function openSource(path: string, text: string): Source {
   return { path, text: plain, lineStarts };
 }
 
-/** Null when the bytes are no UTF-8. */
+/** Null when the bytes are not UTF-8. */
 export function decodeSource(path: string, content: Uint8Array): Source | null {
   try {
     return openSource(path, new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content));
@@ -49,7 +49,7 @@ export function positionAt(source: Source, offset: number): { line: number; colu
   return { line: low + 1, column: offset - (source.lineStarts[low] ?? 0) + 1 };
 }
 
-/** Of one severity in one list: nobody reads more, and a hostile file could have a fault in every byte. */
+/** The limit of issues per severity in one list: a hostile file could have a fault in every byte. */
 const MAX_ISSUES = 500;
 
 /** How many of each severity a list was given here: to count them at every fault would cost as much as to find them. */

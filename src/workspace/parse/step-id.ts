@@ -40,5 +40,5 @@ function fold(title: string): string {
 /** What is wrong with an id, or undefined. */
 export function stepIdFault(id: string): string | undefined {
   if (RESERVED.has(id)) return `\`${id}\` is a word of the expression language and no id.`;
-  return /^[a-z_][a-z0-9_]*$/.test(id) && id.length <= 100 ? undefined : `\`${id}\` is no id.`;
+  return /^[a-z_][a-z0-9_]*$/.test(id) && id.length <= 100 ? undefined : `\`${id}\` is not a valid id.`;
 }

@@ -74,7 +74,7 @@ const approvers: Reader<readonly string[]> = {
   type: '`human` or list of deciders',
   read: (node, fail) => {
     const list = refs.read(node, fail) ?? [];
-    if (list.length === 0) return node.items?.length === 0 ? fail(node.offset, 'Nobody could decide.') : undefined;
+    if (list.length === 0) return node.items?.length === 0 ? fail(node.offset, 'No one could decide.') : undefined;
     for (const { name, offset } of list) if (!isApprover(name)) fail(offset, notApprover(name));
     return list.map(({ name }) => name);
   },
@@ -109,7 +109,7 @@ const schema: Reader<JsonObject> = {
   type: 'schema',
   read: (node: YamlNode, fail: Fail) => {
     const read = picoschema(node.value);
-    return read.ok ? read.schema : fail(node.offset, `This is no schema: ${read.message}.`);
+    return read.ok ? read.schema : fail(node.offset, `This is not a valid schema: ${read.message}.`);
   },
 };
 

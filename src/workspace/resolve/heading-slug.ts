@@ -1,4 +1,4 @@
-/** A heading as an anchor, the way code hosts spell it: lower case, blanks to hyphens, other signs dropped. */
+/** A heading as an anchor, as code hosts write it: lower case, blanks to hyphens, other signs dropped. */
 export function headingSlug(heading: string): string {
   return heading
     .trim()

@@ -12,7 +12,7 @@ const MAX_PATTERNS_NAMED = 10;
 /** References that one validation may follow: two that meet the same data twice double it with every level. */
 const MAX_STEPS = 20_000;
 
-/** Stands beside each reference in the copy that is compiled. */
+/** A keyword that marks each reference in the compiled copy. */
 const STEP = 'x-signalbox-step';
 let steps = 0;
 

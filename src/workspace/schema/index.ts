@@ -37,7 +37,7 @@ export function picoschema(value: unknown): { ok: true; schema: JsonObject } | {
 }
 
 function checked(value: unknown): { ok: true; schema: JsonObject } | { ok: false; message: string } {
-  if (!isRecord(value)) return { ok: false, message: 'the schema is no mapping' };
+  if (!isRecord(value)) return { ok: false, message: 'the schema is not a mapping' };
   const { $schema: _dialect, ...schema } = value as JsonObject;
   const compiled = compileSchema(schema, { strict: true });
   if (!compiled.ok) return { ok: false, message: compiled.message };

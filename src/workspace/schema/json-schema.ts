@@ -10,7 +10,7 @@ const KEYWORDS = new Set(
 );
 const LISTS = ['allOf', 'anyOf', 'oneOf'];
 
-/** Keywords whose value maps names to schemas, and those whose value is no schema at all. */
+/** Keywords whose value maps names to schemas, and those whose value is not a schema. */
 export const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 export const VALUES = new Set(['enum', 'const', 'default', 'examples', 'required', 'dependentRequired', 'type']);
 

@@ -22,7 +22,7 @@ function parseYaml(source: string): Parsed {
   return { ok: true, value: toDoubles(node?.value ?? null), lineOf };
 }
 
-/** Where the last key of the path stands that is there. */
+/** The offset of the last key of the path that exists. */
 function keyOffset(root: YamlNode | null, path: readonly string[]): number {
   let node = root;
   let offset = 0;
@@ -41,7 +41,7 @@ function parseJson(source: string): Parsed {
   } catch (error) {
     const text = (error as Error).message;
     const at = Number(/at position (\d+)/.exec(text)?.[1] ?? (/end of JSON/.test(text) ? source.trimEnd().length : 0));
-    return { ok: false, message: `this is no valid JSON: ${text}`, line: lineAt(source, at) };
+    return { ok: false, message: `invalid JSON: ${text}`, line: lineAt(source, at) };
   }
 }
 

@@ -46,10 +46,10 @@ function scalar(text: string, at: readonly string[]): JsonObject {
   const hint = meant
     ? `did you mean \`${meant}\`?`
     : `use one of ${TYPES.join(', ')}, and a comma before a description`;
-  throw new Refused(`\`${name}\` is no type: ${hint}`, at);
+  throw new Refused(`\`${name}\` is not a type: ${hint}`, at);
 }
 
-/** What stands before the first comma, and the description after it. */
+/** The text before the first comma, and the description after it. */
 function splitComma(text: string): readonly [string, string] {
   const comma = text.indexOf(',');
   return comma < 0 ? [text.trim(), ''] : [text.slice(0, comma).trim(), text.slice(comma + 1).trim()];
@@ -87,11 +87,11 @@ function readKey(key: string, at: readonly string[]): Field {
   const name = before.trim();
   const [shape, description] = splitComma(inner ?? '');
   if (shape === '*' && name === '' && !optional) return { name: '*', optional: false, shape, description };
-  if (name === '') throw new Refused(`\`${key}\` is no field: write name, name? or name(array)`, at);
+  if (name === '') throw new Refused(`\`${key}\` is not a field: write name, name? or name(array)`, at);
   if (inner !== undefined && !(SHAPES as readonly string[]).includes(shape)) {
     const meant = nearest(shape, SHAPES);
     throw new Refused(
-      `\`(${shape})\` is no shape: ${meant ? `did you mean \`(${meant})\`?` : `use ${SHAPES.join(', ')}`}`,
+      `\`(${shape})\` is not a shape: ${meant ? `did you mean \`(${meant})\`?` : `use ${SHAPES.join(', ')}`}`,
       at,
     );
   }

@@ -31,12 +31,12 @@ const SAY: Readonly<Record<string, Say>> = {
 };
 
 function sentence(error: ErrorObject): string {
-  const where = spell(error.instancePath);
+  const where = pathText(error.instancePath);
   return SAY[error.keyword]?.(error.params, where) ?? `${named(where)} ${error.message ?? 'does not fit'}`;
 }
 
 /** A JSON pointer as people write it: `items[0].price`. */
-function spell(pointer: string): string {
+function pathText(pointer: string): string {
   return pointer
     .split('/')
     .slice(1)

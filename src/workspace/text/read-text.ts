@@ -77,7 +77,7 @@ class Reader {
     return { piece: { kind: 'value', path }, end: at + inner[0].length };
   }
 
-  /** A line break in a link is a blank: whoever wraps text may put one there. */
+  /** A line break in a link counts as a blank, since wrapped text may have one there. */
   #link(at: number, end: number): { piece: Piece; end: number } | undefined {
     if (end < 0) return undefined;
     const match = /^\[\[([^[\]|#]+)(?:#([^[\]|]*))?(?:\|([^[\]]*))?\]\]/.exec(

@@ -9,7 +9,7 @@ const FENCE = /^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*(`{3,}(?=[^`\n]*$)|~{3,}
 
 /**
  * Cuts markdown into prose, code (fences and spans) and HTML comments, in order and without gaps.
- * CommonMark's rules, but for indented code, which cannot be told from a list's text and counts as prose.
+ * CommonMark's rules, except for indented code, which looks like a list's text and counts as prose.
  */
 export function segments(source: string): readonly Segment[] {
   return new Scanner(source).scan();

@@ -2,7 +2,7 @@
 export type PackageManager = 'pip' | 'npm';
 
 export interface PackageWish {
-  /** Null where the spelling does not tell: then the runtime's one interpreter does. */
+  /** Null when the name does not show it: then the runtime's only interpreter decides. */
   readonly manager: PackageManager | null;
   /** As the client takes it; never an option, a path or an address. */
   readonly spec: string;
@@ -15,7 +15,7 @@ const PIP =
 const NPM = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*(?:@(?:[~^]|[<>]=?)?[A-Za-z0-9][A-Za-z0-9.+-]*)?$/;
 const MAX_LENGTH = 200;
 
-/** A package as `runtime: { packages: […] }` names it; null when it is no package's name. */
+/** A package as `runtime: { packages: […] }` names it; null for an invalid package name. */
 export function parsePackage(text: string): PackageWish | null {
   const [, prefix, rest = ''] = /^(?:(pip|npm):)?(.*)$/s.exec(text) ?? [];
   if (rest === '' || rest.length > MAX_LENGTH || rest.startsWith('-')) return null;

@@ -10,7 +10,7 @@ export interface Pattern {
   readonly size: number;
   /** Whether the pattern is found anywhere in the subject. */
   test(subject: string): boolean;
-  /** The source: ajv tells patterns apart by it. */
+  /** The source, by which ajv identifies patterns. */
   toString(): string;
 }
 

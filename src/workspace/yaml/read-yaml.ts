@@ -66,7 +66,7 @@ export function readYaml(source: string, base = 0): YamlRead {
   const faults: YamlFault[] = document.errors.slice(0, MAX_SYNTAX_FAULTS).map((error) => ({
     code: 'yaml/syntax',
     offset: base + error.pos[0],
-    message: `This is no valid YAML: ${error.message.replace(/\s+/g, ' ')}.`,
+    message: `This is not valid YAML: ${error.message.replace(/\s+/g, ' ')}.`,
     hint: 'Values with `: `, ` #` or a leading sign such as `@`, `{` or `[` need quotes.',
   }));
   if (faults.length > 0 || document.contents === null) return { node: null, faults };
@@ -122,7 +122,7 @@ function toMap(pairs: readonly Pair<ParsedNode, ParsedNode | null>[], place: Map
     const key = typeof keyNode.value === 'string' ? keyNode.value : (keyNode.source ?? '');
     if (key === '<<') faults.push({ code: 'yaml/alias', offset: at, message: 'The YAML merge key `<<` is not taken.' });
     if (entries.has(key)) {
-      const message = `The key \`${key}\` stands twice.`;
+      const message = `The key \`${key}\` occurs twice.`;
       faults.push({ code: 'yaml/duplicate-key', offset: at, message, hint: 'Keep one of the two.' });
       continue;
     }

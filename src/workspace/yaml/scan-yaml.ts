@@ -1,6 +1,6 @@
 import { CST, Lexer, Parser } from 'yaml';
 
-/** What a document of this depth means nobody can say; deeper ones would only exhaust the stack. */
+/** No real document is this deep; deeper ones would only exhaust the stack. */
 const MAX_DEPTH = 40;
 /** A line of `key: value` has eight. Each costs about as much to read as any other, whatever it is. */
 export const MAX_PARTS = 40_000;

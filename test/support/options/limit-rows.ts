@@ -116,7 +116,7 @@ export const LIMIT_ROWS: readonly OptionRow[] = [
         people: () => [],
         isShort: true,
         killedIn: 'wait',
-        shows: { status: 'failed', error: expect.stringContaining('nobody decided in time') },
+        shows: { status: 'failed', error: expect.stringContaining('no decision in time') },
       },
       'timeout of a wait': {
         flow: '## Delivery\n\n- wait: event\n- timeout: 2s\n- on_fail: continue\n\nWait for the van.',

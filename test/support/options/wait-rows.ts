@@ -15,9 +15,9 @@ export const WAIT_ROWS: readonly OptionRow[] = [
       { write: 'wait: tomorrow', code: 'step/bad-value', says: '`event` or a duration' },
       { write: 'wait: 0s', code: 'step/bad-value', says: '`event` or a duration' },
       { write: 'wait: -2h', code: 'step/bad-value', says: '`event` or a duration' },
-      { write: 'wait: event', beside: ['each: input.names'], code: 'step/bad-value', says: 'cannot stand in one step' },
+      { write: 'wait: event', beside: ['each: input.names'], code: 'step/bad-value', says: 'cannot be in one step' },
       { write: 'wait: 7', code: 'step/bad-value', says: '`event` or a duration' },
-      { write: 'approve: human', beside: ['wait: event'], code: 'step/bad-value', says: 'cannot stand in one step' },
+      { write: 'approve: human', beside: ['wait: event'], code: 'step/bad-value', says: 'cannot be in one step' },
     ],
     cases: {
       'wait: event': {
@@ -45,13 +45,13 @@ export const WAIT_ROWS: readonly OptionRow[] = [
     refused: [
       { write: 'approve: anybody', code: 'step/bad-value', says: 'cannot decide' },
       { write: 'approve: role:viewer', code: 'step/bad-value', says: 'cannot decide' },
-      { write: 'approve: []', code: 'step/bad-value', says: 'Nobody could decide' },
+      { write: 'approve: []', code: 'step/bad-value', says: 'No one could decide' },
       { write: 'approve: true', code: 'step/bad-value', says: 'list of names' },
       {
         write: 'approve: human',
         beside: ['each: input.names'],
         code: 'step/bad-value',
-        says: 'cannot stand in one step',
+        says: 'cannot be in one step',
       },
       { write: 'aprove: human', code: 'step/unknown-option', says: 'approve' },
       { write: 'aprove: human', doer: '', code: 'step/unknown-option', says: 'approve' },
@@ -164,7 +164,7 @@ export const WAIT_ROWS: readonly OptionRow[] = [
         people: () => [],
         isShort: true,
         killedIn: 'wait',
-        shows: { status: 'completed', steps: [{ status: 'failed', error: 'nobody decided in time' }] },
+        shows: { status: 'completed', steps: [{ status: 'failed', error: 'no decision in time' }] },
       },
       'on_timeout: a step': {
         flow: '## Remind @worker\n\nWrite to them.\n\n## Reply\n\n- wait: event\n- timeout: 2s\n- on_timeout: remind\n- max_rounds: 1\n- on_fail: continue\n\nWait for it.',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../src/shared/json.js';
 import { changeFlow, type FlowChange } from '../../../src/workspace/edit/change-flow.js';
-import { mapFlow, partsOf, saidBy } from '../../../src/workspace/edit/flow-map.js';
+import { contentOf, mapFlow, partsOf } from '../../../src/workspace/edit/flow-map.js';
 import {
   insertStep,
   regroup,
@@ -21,7 +21,7 @@ const done = (edited: Result) => {
 const reason = (edited: Result) => (edited.ok ? 'it was made' : edited.reason);
 const saidIn = (text: string) => {
   const map = mapFlow(text);
-  return map ? partsOf(map).map((part) => saidBy(text, part)) : [];
+  return map ? partsOf(map).map((part) => contentOf(text, part)) : [];
 };
 
 test('the sample has the steps that the cases below count on', () => {
@@ -119,7 +119,8 @@ describe('an agent is set at the end of the heading', () => {
     expect(done(setAgent(SAMPLE, n, agent))).toBe(SAMPLE.replace(from, to));
   });
 
-  test('a name that is none is refused', () => expect(reason(setAgent(SAMPLE, 1, 'A B'))).toContain('no name'));
+  test('a name that is none is refused', () =>
+    expect(reason(setAgent(SAMPLE, 1, 'A B'))).toContain('not a valid agent name'));
 });
 
 describe('a step is added', () => {
@@ -141,7 +142,7 @@ describe('a step is added', () => {
   });
   test.each<[Parameters<typeof insertStep>[1], string]>([
     [{ title: ' ' }, 'needs a title'],
-    [{ title: 'A', agent: 'Not One' }, 'no name'],
+    [{ title: 'A', agent: 'Not One' }, 'not a valid agent name'],
     [{ title: 'A `b` c' }, 'would not read back'],
     [{ title: 'A @b c' }, 'it was made'],
     [{ title: 'A', instruction: '## B' }, 'would not read back'],

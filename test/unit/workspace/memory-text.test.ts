@@ -31,8 +31,8 @@ test('what an agent claims of when, who and which run is not taken', () => {
 test.each([
   ['---\nText.\n', 'its first line `---` opens frontmatter that no later `---` closes'],
   ['---\ndescription: a\ntags: [x]\n---\n', 'its frontmatter has the key `tags`'],
-  ['---\ndescription: [a]\n---\n', 'its `description` is no text'],
-  ['---\n- a\n---\n', 'its frontmatter is no list of keys'],
+  ['---\ndescription: [a]\n---\n', 'its `description` is not a text'],
+  ['---\n- a\n---\n', 'its frontmatter is not a list of keys'],
   ['---\na: &x 1\n---\n', 'its frontmatter cannot be read'],
 ])('frontmatter that says anything else is refused with what to do: %j', (text, why) => {
   expect(stampMemory(text, null, STAMP)).toEqual({ refused: expect.stringContaining(why) });

@@ -82,13 +82,13 @@ describe('what is wrong is said with its line', () => {
   test.each<[string, Parameters<typeof readSchema>[1], number, string]>([
     ['a: strng', 'yaml schema', 1, 'did you mean `string`?'],
     ['a: string\nb:\n  c: [1]', 'yaml schema', 3, 'a type is missing'],
-    ['a: string\n\nb(lst): string', 'yaml schema', 3, 'is no shape'],
+    ['a: string\n\nb(lst): string', 'yaml schema', 3, 'is not a shape'],
     ['a(enum): red', 'yaml schema', 1, 'an enum takes a list'],
     ['a: string\na?: string', 'yaml schema', 2, 'there twice'],
     ['a: string\na: string', 'yaml schema', 2, ''],
     ['a: &x string\nb: *x', 'yaml schema', 1, ''],
     ['', 'yaml schema', 1, 'empty'],
-    ['{"a": "string"\n,}', 'json schema', 2, 'no valid JSON'],
+    ['{"a": "string"\n,}', 'json schema', 2, 'invalid JSON'],
     ['{"type":"object","propertis":{}}', 'json schema', 1, 'propertis'],
     ['{"type":"objct"}', 'json schema', 1, 'invalid'],
     ['{"$ref":"https://a.example/b#"}', 'json schema', 1, 'cannot be followed'],
@@ -107,7 +107,7 @@ test('an `input:` of a flow is read as a value', () => {
   });
   expect(picoschema({ order: 'strin' })).toEqual({
     ok: false,
-    message: 'order: `strin` is no type: did you mean `string`?',
+    message: 'order: `strin` is not a type: did you mean `string`?',
   });
   for (const value of [3, true, [], [1], 'nope', undefined]) expect(picoschema(value).ok).toBe(false);
 });

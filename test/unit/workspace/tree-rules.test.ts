@@ -5,7 +5,7 @@ import {
   foldPath,
   isProtectedPath,
   kindOfPath,
-  readShelf,
+  parseLibrary,
 } from '../../../src/workspace/index.js';
 import { readFrontmatter, readYaml } from '../../../src/workspace/yaml/index.js';
 import { fc } from '../../support/properties.js';
@@ -130,8 +130,8 @@ describe('nearest wins', () => {
   test('an agent’s own tools and documents, then the workspace’s, then the account’s', () => {
     const library = tree({ 'tools/t.md': TOOL('library'), 'knowledge/k.md': 'x' });
     const found = (files: Record<string, string>) => {
-      const agent = checkTree(tree({ 'agents/a/agent.md': AGENT, ...files }), NO_CONTEXT, readShelf(library)).workspace
-        ?.plans['agents/a']?.agents.a;
+      const agent = checkTree(tree({ 'agents/a/agent.md': AGENT, ...files }), NO_CONTEXT, parseLibrary(library))
+        .workspace?.plans['agents/a']?.agents.a;
       return [agent?.tools[0]?.description, agent?.knowledge[0]];
     };
     const shared = { 'tools/t.md': TOOL('workspace'), 'knowledge/k.md': 'x' };

@@ -6,14 +6,14 @@ import { formFields } from './form-fields.js';
 
 interface Shown {
   readonly preselected: 'approve' | 'reject';
-  /** It was decided just now, on this page. */
+  /** The decision was just made on this page. */
   readonly done?: true;
-  /** Why the decision was not taken, and what had been filled in. */
+  /** Why the decision was refused, with the submitted values. */
   readonly fault?: string;
   readonly given?: Readonly<Record<string, unknown>>;
 }
 
-/** What a mailed link opens: exactly what is to be decided, with two buttons, or who decided it and when. */
+/** The page of a mailed link: everything to decide with two buttons, or who decided it and when. */
 export function approvePage(link: OpenedLink, shown: Shown): Html {
   if (link.decision !== null) return endedPage(link, link.decision, shown);
   if (link.yours !== null) return countedPage(link, link.yours);
@@ -36,7 +36,7 @@ function whereabouts({ flow, workspace, since, due, need, decided, to, votes }: 
     </dl>`;
 }
 
-/** All that the decision is, or was, about. */
+/** The subject of the decision. */
 function content({ ask, calls = [], edit = [], mayDecide, votes, decision }: OpenedLink): Html {
   const others = votes.filter(({ edits }) => edits !== undefined);
   return html`${calls.length === 0 && html`<h2>What ${decision === null ? 'is' : 'was'} asked</h2><pre>${ask}</pre>`}
@@ -110,7 +110,7 @@ function workOf({ result, data }: NonNullable<OpenedLink['edit']>[number]): stri
   return data === undefined ? (result ?? '') : toJson(data, 2);
 }
 
-/** In UTC, which says so: the page knows nobody's zone. */
+/** Shows UTC, since the page does not know the reader's time zone. */
 function time(at: string): Html {
   return html`<time datetime="${at}">${at.slice(0, 16).replace('T', ' ')} UTC</time>`;
 }

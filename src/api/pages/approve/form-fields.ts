@@ -3,7 +3,7 @@ import { toJson } from '../../../shared/exact-json.js';
 import { isRecord, type Json, type JsonObject } from '../../../shared/json.js';
 import type { Html } from '../page.js';
 
-/** One field that a gate's form asks for. */
+/** One field of a gate's form. */
 export interface Field {
   readonly name: string;
   readonly kind: 'text' | 'long' | 'number' | 'yes' | 'choice' | 'json';
@@ -11,7 +11,7 @@ export interface Field {
   readonly schema: JsonObject;
 }
 
-/** The fields of a form's schema; null when it has none by name, and is filled in as JSON. */
+/** The fields of a form's schema; null when it has no named fields and is entered as JSON. */
 export function fieldsOf(form: Json | undefined): readonly Field[] | null {
   if (!isRecord(form) || !isRecord(form.properties)) return null;
   const required = Array.isArray(form.required) ? form.required : [];
@@ -21,7 +21,7 @@ export function fieldsOf(form: Json | undefined): readonly Field[] | null {
   });
 }
 
-/** The longest text that is written into one line. */
+/** Longer texts get a multi-line field. */
 const LINE = 200;
 
 const KINDS: Readonly<Record<string, Field['kind']>> = {
@@ -38,7 +38,7 @@ function kindOf({ type, enum: values, maxLength }: JsonObject): Field['kind'] {
   return kind === 'text' && typeof maxLength === 'number' && maxLength > LINE ? 'long' : kind;
 }
 
-/** `given` is what was filled in before, by the field's name. */
+/** `given` returns the submitted value of a field by its name. */
 export function formFields(form: Json, given: (name: string) => string | null): Html {
   const fields = fieldsOf(form);
   if (fields === null)
@@ -73,7 +73,7 @@ const INPUTS = {
   </select>`,
 } as const satisfies Record<Exclude<Field['kind'], 'yes'>, (field: Field, value: string) => Html>;
 
-/** As they stand in the form: a text as it is, anything else as JSON, and null as the empty choice. */
+/** The options in the form: texts unchanged, other values as JSON, and null as the empty option. */
 export function choicesOf({ enum: values }: JsonObject): readonly string[] {
   return Array.isArray(values) ? values.map((value) => (value === null ? '' : textOf(value))) : [];
 }

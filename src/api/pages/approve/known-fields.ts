@@ -4,12 +4,12 @@ import { unknownKey } from '../../closest.js';
 import { refusalOf, SENT_TWICE } from '../../faults.js';
 import { fieldsOf } from './form-fields.js';
 
-/** What a form has posted: each name with its texts, in their order. */
+/** A posted form: the values of each name, in order. */
 export type Posted = ReadonlyMap<string, readonly unknown[]>;
 
 const OWN_FIELDS = ['decision', 'note', 'reason', 'nonce', 'digest', 'round'];
 
-/** As many faults as an answer names. */
+/** The maximum number of faults in a response. */
 const MAX_NAMED = 20;
 
 export function readPosted(fields: Readonly<Record<string, unknown>>): Posted {
@@ -18,19 +18,16 @@ export function readPosted(fields: Readonly<Record<string, unknown>>): Posted {
   );
 }
 
-/** A browser posts line ends in its own way, those of a field's name too. */
+/** Browsers post CRLF line ends, in field names too. */
 export const unixLines = (text: string): string => text.replace(/\r\n?/g, '\n');
 
-/**
- * Refuses a field that the page does not have, and one that comes twice: who misspelt it would have decided otherwise
- * than they wrote.
- */
+/** Refuses unknown and repeated fields: a misspelt field would lead to another decision than the one intended. */
 export function assertKnownFields(posted: Posted, { edit = [], form }: OpenedLink): void {
   const known = [...OWN_FIELDS, ...edit.map(({ id }) => `edit.${id}`), ...namesOf(form)];
   const names = new Set(known.map(unixLines));
-  const strange = [...posted].filter(([name, values]) => !names.has(name) || values.length > 1);
-  if (strange.length === 0) return;
-  const faults = strange.map(([name]) => () => ({
+  const unknown = [...posted].filter(([name, values]) => !names.has(name) || values.length > 1);
+  if (unknown.length === 0) return;
+  const faults = unknown.map(([name]) => () => ({
     path: `body.${name}`,
     message: names.has(name) ? SENT_TWICE : unknownKey(name, known),
   }));

@@ -16,12 +16,12 @@ interface FormVote {
   readonly nonce?: string;
 }
 
-/** The longest note that a run keeps. */
+/** The longest note that a run stores. */
 const NOTE = 4_000;
 
 /**
- * Reads a posted form by what the gate asks for, and refuses what it does not have. A rejection takes neither a form nor
- * edits, though the page posts both. Of a gate that was decided nothing is refused here: that it was is what to tell.
+ * Reads a posted form by the gate's fields and refuses unknown ones. For a rejection the form and edits are ignored,
+ * although the page posts them. For a decided gate nothing is refused here, since the answer is that it was decided.
  */
 export function readApproveForm(fields: Readonly<Record<string, unknown>>, opened: OpenedLink): FormVote {
   const posted = readPosted(fields);
@@ -68,7 +68,7 @@ function readFields(form: Json, text: (name: string) => string | undefined): Jso
     const given = text('form');
     return given === undefined || given.trim() === '' ? undefined : parsed(given);
   }
-  // A box that is not ticked is not posted: without any field at all the form was left out.
+  // Unticked boxes are not posted. Without any field a program has left out the form.
   const isPage = text('nonce') !== undefined;
   if (!isPage && fields.every(({ name }) => text(`form.${name}`) === undefined)) return undefined;
   const entries = fields.flatMap((field): [string, Json][] => {
@@ -88,7 +88,7 @@ function readField({ kind, schema }: Field, given: string | undefined): Json | u
   return at >= 0 && Array.isArray(schema.enum) ? (schema.enum[at] as Json) : given;
 }
 
-/** The work that was changed on the page; what stands there as it was is no edit. */
+/** The work that was changed on the page; unchanged values are not edits. */
 function readEdits(
   { edit = [] }: OpenedLink,
   text: (name: string) => string | undefined,
@@ -106,10 +106,10 @@ function readEdits(
   return edits.length === 0 ? undefined : Object.fromEntries(edits);
 }
 
-/** A browser posts lines in its own way, and drops the first one where it is empty. */
+/** Normalizes line ends, and removes the line break that browsers add before the first line. */
 const plain = (text: string): string => unixLines(text).replace(/^\n/, '');
 
-/** JSON, or the text itself where it is none: what checks the value says what is wrong. */
+/** The value of JSON, else the text itself, which the schema check then reports. */
 function parsed(text: string): Json {
   try {
     const value: unknown = parseJson(text);

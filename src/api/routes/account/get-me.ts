@@ -14,7 +14,7 @@ export const getMe = defineRoute({
     responses: okResponse(Me, 'Who calls, and what they may do'),
   }),
   handle: async (c) => {
-    // It says who is signed in now.
+    // The response depends on the signed-in person.
     c.header('Cache-Control', 'no-store');
     return c.json(await whoAmI(c.var.deps, c.var.caller), 200);
   },

@@ -35,7 +35,7 @@ export const postAgents = defineRoute({
   }),
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
-    const input = { workspace, ...c.req.valid('json'), once: c.var.once?.(201) };
+    const input = { workspace, ...c.req.valid('json'), recordAnswer: c.var.recordAnswer?.(201) };
     return c.json((await createAgent(c.var.deps, c.var.caller, input)) as never, 201);
   },
 });
@@ -53,7 +53,7 @@ export const postAssets = defineRoute({
   }),
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
-    const input = { workspace, ...c.req.valid('json'), once: c.var.once?.(201) };
+    const input = { workspace, ...c.req.valid('json'), recordAnswer: c.var.recordAnswer?.(201) };
     return c.json((await createAsset(c.var.deps, c.var.caller, input)) as never, 201);
   },
 });

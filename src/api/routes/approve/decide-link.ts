@@ -10,7 +10,7 @@ import { setPageHeaders } from '../../pages/page.js';
 import { prefersJson } from '../../pages/paths.js';
 import { findLink, linkInput } from './link-input.js';
 
-/** What a person can mend on the page itself: it is shown again, with what they wrote. */
+/** Refusals that a person can fix on the page: it is shown again with their input. */
 const ON_THE_PAGE = { conflict: 409, refused: 422, forbidden: 403 } as const;
 
 export const postApprove = defineRoute({
@@ -49,7 +49,7 @@ export const postApprove = defineRoute({
     const type = c.req.header('content-type')?.toLowerCase() ?? '';
     if (type !== '' && !/^application\/(json|x-www-form-urlencoded)\b/.test(type))
       throw new Refusal('unsupported_type', 'send the decision as JSON or as a plain form');
-    // A body of the other type leaves each of them empty.
+    // Each of the two is empty when the body has the other type.
     const [fields, json] = [c.req.valid('form'), c.req.valid('json')];
     const isForm = type.startsWith('application/x-www-form-urlencoded');
     const vote: Partial<Vote> = isForm ? readApproveForm(fields, await openLink(deps, input)) : json;

@@ -3,7 +3,7 @@ import { type OpenLinkInput, requireLink, requireOwnName } from '../../../runs/i
 import { clientAddress } from '../../auth/client-address.js';
 import type { AppEnv, GuardedEnv, OpenEnv } from '../../env.js';
 
-/** The link as its address says it, whatever that is: a strange one is as wrong as a wrong token. */
+/** The link of the address, unchecked: invalid values get the same refusal as a wrong token. */
 export function linkInput(c: Context): OpenLinkInput {
   const asked = (name: string) => c.req.query(name) ?? '';
   return {
@@ -16,7 +16,7 @@ export function linkInput(c: Context): OpenLinkInput {
   };
 }
 
-/** Requires a link that is good, for the workspace in its path; comes before any fault of the request. */
+/** Requires a valid link for the workspace in its path, before the input is validated. */
 export async function findLink(c: Context<GuardedEnv> | Context<OpenEnv>): Promise<void> {
   const link = linkInput(c);
   await requireLink(c.var.deps, link);

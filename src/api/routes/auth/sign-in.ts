@@ -23,7 +23,7 @@ export const getSignIn = defineRoute({
   }),
   handle: async (c) => {
     const { next, error } = c.req.valid('query');
-    // A form of a page without a referrer says of itself that it comes from nowhere.
+    // With no-referrer the form's origin would be hidden.
     setPageHeaders(c, 'same-origin');
     return c.html(signInPage({ next: ownPath(next), error }));
   },

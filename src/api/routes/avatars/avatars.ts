@@ -14,7 +14,7 @@ const bytes = { schema: { type: 'string' as const, format: 'binary' } };
 const find = (c: Context<GuardedEnv>) =>
   findSubject(c.var.deps.db, c.var.caller, { kind: c.req.param('kind') ?? '', id: c.req.param('id') ?? '' });
 
-/** Who may set a picture hangs on whose it is, so that too comes before the body is judged. */
+/** The rights depend on the picture's owner, so they are checked before the body. */
 const findMine = async (c: Context<GuardedEnv>) => assertMaySet(c.var.caller, await find(c));
 
 export const getAvatar = defineRoute({

@@ -57,7 +57,7 @@ export const postCliAuthorize = defineRoute({
   }),
   handle: async (c) => {
     const { deps, caller, page } = c.var;
-    // Each is empty when the body is of the other type, or of none.
+    // Each is empty when the body has the other type or none.
     const [form, json] = [c.req.valid('form'), c.req.valid('json')];
     const isForm = form.code !== undefined;
     if (isForm) checkCliFormNonce(deps, caller, { code: form.code, nonce: form.nonce ?? '' });

@@ -34,13 +34,13 @@ export const getCliLogin = defineRoute({
     tags: ['Authentication'],
     request: { params: CliLoginParams },
     responses: {
-      ...okResponse(CliLoginPolled, 'How it stands'),
+      ...okResponse(CliLoginPolled, 'The state of the sign-in'),
       405: jsonResponse(ErrorBody, 'HEAD is refused: the key is in the body, and is given once'),
       ...limitedResponse,
     },
   }),
   handle: async (c) => {
-    // Its answer would be cut off, and with it the key, which is given once.
+    // HEAD would drop the body and with it the key, which is given only once.
     if (c.req.method === 'HEAD')
       throw new Refusal('method_not_allowed', 'ask with GET: the key is in the body', { allow: ['GET'] });
     c.header('Cache-Control', 'no-store');

@@ -16,7 +16,7 @@ export const deploy = defineRoute({
     description:
       'Deletes every live file that `files` does not hold, AGENTS.md included; only memory that agents wrote stays until a deploy or push mentions it. `dryRun: true` answers `removed`, `added` and `changed` first. A deploy without AGENTS.md that would empty the workspace (delete more than half of its live files) is 422 (`tree/would-empty`) unless `allowEmpty` is true. To change single files use PUT …/source.',
     tags: ['Deploy'],
-    // Closed: `?dryRun=true` passed over would go live.
+    // Strict, since an ignored `?dryRun=true` would deploy.
     request: { params: WorkspaceParams, query: z.strictObject({}), body: jsonBody(DeployBody) },
     responses: {
       ...okResponse(DeployResultBody, 'What changed'),
@@ -31,7 +31,7 @@ export const deploy = defineRoute({
       workspace,
       files: toSourceFiles(files),
       via: 'deploy' as const,
-      once: c.var.once?.(200),
+      recordAnswer: c.var.recordAnswer?.(200),
     };
     return c.json(await deployTree(c.var.deps, c.var.caller, input), 200);
   },

@@ -4,7 +4,7 @@ import { AnyQuery } from '../../closed-query.js';
 import { defineRoute } from '../../define-route.js';
 import { rawResponse } from '../../schemas.js';
 
-/** Nothing on the page can run, and nothing is fetched for it. */
+/** No scripts and no requests. */
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; form-action 'none'; base-uri 'none'";
 

@@ -54,7 +54,7 @@ export const postEvalRun = defineRoute({
   }),
   handle: async (c) => {
     const { ws: workspace, eval: name } = c.req.valid('param');
-    const input = { workspace, eval: name, ...c.req.valid('json'), once: c.var.once?.(202) };
+    const input = { workspace, eval: name, ...c.req.valid('json'), recordAnswer: c.var.recordAnswer?.(202) };
     return c.json(await runEval(c.var.deps, c.var.caller, input), 202);
   },
 });

@@ -32,7 +32,7 @@ export const postEvent = defineRoute({
     const { tenant, id: runId } = c.req.valid('param');
     const { token, step } = c.req.valid('query');
     const type = c.req.header('content-type') ?? '';
-    // An event is taken once: what cannot be read is refused, before it is spent.
+    // An event is accepted once, so refuse an unreadable body before the event is spent.
     const sent = new Uint8Array(await c.req.arrayBuffer());
     const body = await decodeContent(sent, { header: c.req.header('content-encoding'), maxBytes: EVENT_BYTES });
     const { value: payload } = await readDelivered({ type, body });
@@ -41,7 +41,7 @@ export const postEvent = defineRoute({
   },
 });
 
-/** Requires a token of this run, and its workspace in the path; comes before any fault of the request. */
+/** Requires a token of this run for the workspace in its path, before the input is validated. */
 async function findRunOfToken(c: Context<GuardedEnv> | Context<OpenEnv>): Promise<void> {
   const { tenant = '', ws: workspace = '', id: runId = '' } = c.req.param() as Readonly<Record<string, string>>;
   await requireEventToken(c.var.deps, { tenant, runId, token: c.req.query('token') ?? '' });

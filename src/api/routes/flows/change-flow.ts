@@ -45,7 +45,7 @@ export const postFlow = defineRoute({
   handle: async (c) => {
     const { ws: workspace, flow } = c.req.valid('param');
     const changes = changesOf(c.req.valid('json'));
-    const input = { workspace, flow, changes, expect: readPrecondition(c), once: c.var.once?.(200) };
+    const input = { workspace, flow, changes, expect: readPrecondition(c), recordAnswer: c.var.recordAnswer?.(200) };
     const now = await changeFlow(c.var.deps, c.var.caller, input);
     c.header('ETag', etagOf(now.sha));
     return c.json(now as never, 200);

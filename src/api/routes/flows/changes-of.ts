@@ -2,7 +2,7 @@ import type { ChangeFlow } from '../../../contract/flows.js';
 import type { FlowChange } from '../../../documents/index.js';
 import { Refusal } from '../../../shared/refusal.js';
 
-/** What a body asks for, as edits: one of steps or of their order, and any of the flow's own keys. */
+/** The edits that a body asks for: one edit of steps or their order, and any keys of the flow. */
 export function changesOf(body: ChangeFlow): readonly FlowChange[] {
   const { step, before, title, groups, trigger, enabled, description, ...wish } = body;
   const isStep = step !== undefined || before !== undefined || title !== undefined || Object.keys(wish).length > 0;

@@ -61,7 +61,7 @@ export const postFlows = defineRoute({
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
     const { pattern = 'blank', ...wish } = c.req.valid('json');
-    const input = { workspace, pattern, ...wish, once: c.var.once?.(201) };
+    const input = { workspace, pattern, ...wish, recordAnswer: c.var.recordAnswer?.(201) };
     return c.json((await createFlow(c.var.deps, c.var.caller, input)) as never, 201);
   },
 });

@@ -12,17 +12,17 @@ import type { AppEnv } from '../../env.js';
 import { STATUS } from '../../errors.js';
 import { type GitBody, receiveBody } from './receive-body.js';
 
-/** Longer than any key: what is longer is none, and is not hashed. */
+/** Longer than any key: a longer header is refused without hashing it. */
 const MAX_HEADER = 2_048;
 
-/** What caches must not keep, as git's own servers say it. */
+/** No caching, with the headers of git's own servers. */
 export const NO_CACHE = {
   'Cache-Control': 'no-cache, max-age=0, must-revalidate',
   Expires: 'Fri, 01 Jan 1980 00:00:00 GMT',
   Pragma: 'no-cache',
 };
 
-/** The remote that the path names, for whom the key may. A session's cookie is not looked at. */
+/** The remote that the path names, if the key may access it. Session cookies are ignored. */
 export async function remoteOf(c: Context<AppEnv>, service: GitService): Promise<Remote> {
   const who = await answerWithin(c.var.deps.db, authenticate(c));
   c.set('caller', who.caller);
@@ -44,7 +44,7 @@ async function authenticate(c: Context<AppEnv>): Promise<GitCaller> {
   return authenticateGitKey(c.var.deps, pair.slice(colon + 1), clientAddress(c));
 }
 
-/** A refusal as git shows it: its text, which the client prints behind `remote: `. */
+/** Sends a refusal as text, which the git client prints after `remote: `. */
 export async function forGit(c: Context<AppEnv>, work: () => Promise<Response>): Promise<Response> {
   try {
     return await work();
@@ -59,11 +59,11 @@ export async function forGit(c: Context<AppEnv>, work: () => Promise<Response>):
   }
 }
 
-/** As long as a push may take to be sent; what is fetched may take longer, and is watched by what the client takes. */
+/** The maximum duration of a push's upload. Fetches have no limit; their progress is watched instead. */
 const LONGEST_MS = 900_000;
 export const FETCH_LONGEST_MS = 14_400_000;
 
-/** The request's bytes as they come, unpacked where the client packed them. */
+/** The request's bytes as a stream, unpacked if gzipped. */
 export function bodyOf(c: Context<AppEnv>, longestMs: number = LONGEST_MS): GitBody {
   const encoding = c.req.header('content-encoding');
   if (encoding !== undefined && !/^(x-)?gzip$/i.test(encoding))
@@ -76,7 +76,7 @@ function rawBody(c: Context<AppEnv>): Readable {
   return c.req.raw.body ? Readable.fromWeb(c.req.raw.body as never) : Readable.from([]);
 }
 
-/** A stream of ours as an answer. */
+/** A Node stream as a response. */
 export function streamed(c: Context<AppEnv>, stream: Readable, type: string): Response {
   return c.body(bodyStream(c, stream), 200, { ...NO_CACHE, 'Content-Type': type });
 }

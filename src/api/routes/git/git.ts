@@ -27,7 +27,7 @@ export const getRefs = defineRoute({
   handle: (c) =>
     forGit(c, async () => {
       const { service } = c.req.valid('query');
-      // Without a service it is the dumb protocol, which is not served; who asks must still be somebody.
+      // A request without a service uses the dumb protocol, which is refused, but only after authentication.
       const isPush = service === 'git-receive-pack';
       const remote = await remoteOf(c, isPush ? service : 'git-upload-pack');
       if (service !== 'git-upload-pack' && !isPush) throw notFound('service: use a git that speaks smart HTTP');

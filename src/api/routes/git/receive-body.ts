@@ -12,18 +12,18 @@ export interface GitBody {
 
 interface BodyInput {
   readonly isGzip: boolean;
-  /** As long as all of it may take. */
+  /** The maximum duration of the whole body. */
   readonly longestMs: number;
   /** Aborted when the client leaves. */
   readonly left: AbortSignal;
 }
 
-/** A silent client must not hold a place in line for good. */
+/** A silent client must not keep its place in the queue for ever. */
 const IDLE_MS = 60_000;
 
 /**
- * The bytes of a request as they come. The body fails with `ClientLeft`, or with a `Refusal`: `timed_out` for a client
- * that is silent or too slow, `malformed` for bytes that are not gzip.
+ * Streams the bytes of a request. The body fails with `ClientLeft`, or with a `Refusal`: `timed_out` for a client that
+ * is silent or too slow, `malformed` for bytes that are not gzip.
  */
 export function receiveBody(source: Readable, { isGzip, longestMs, left }: BodyInput): GitBody {
   // The client may leave before a handler reads.
@@ -47,7 +47,7 @@ export function receiveBody(source: Readable, { isGzip, longestMs, left }: BodyI
   raw.once('close', stop);
   raw.pause();
   const signal = AbortSignal.any([left, late.signal]);
-  // Never the request itself: to destroy that one ends the connection, and a refusal with it.
+  // Not the request itself: destroying it closes the connection before a refusal is sent.
   const body = withErrorListener(new PassThrough());
   if (isGzip) unzip(raw, body);
   else raw.pipe(body);

@@ -43,7 +43,7 @@ export const postRedelivery = defineRoute({
   }),
   handle: async (c) => {
     const { ws: workspace, flow, id } = c.req.valid('param');
-    const answer = await redeliver(c.var.deps, c.var.caller, { workspace, flow, id, once: c.var.once });
+    const answer = await redeliver(c.var.deps, c.var.caller, { workspace, flow, id, recordAnswer: c.var.recordAnswer });
     return 'skipped' in answer ? c.json(answer, 200) : c.json(answer, 202);
   },
 });

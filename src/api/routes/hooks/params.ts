@@ -3,19 +3,19 @@ import { findTarget } from '../../../runs/index.js';
 import { findDelivery, findHook, type HookPath } from '../../../triggers/index.js';
 import type { GuardedEnv } from '../../env.js';
 
-/** Whether the flow of the path is there, before anybody is refused for a role. */
+/** Finds the flow of the path before a refusal for the role. */
 export async function findHookOfPath(c: Context<GuardedEnv>): Promise<void> {
   const { ws: workspace = '', flow = '' } = c.req.param() as Readonly<Record<string, string>>;
   await findTarget(c.var.deps.db, c.var.caller, { workspace, target: `flows/${flow}` });
 }
 
-/** Likewise the flow and its delivery. */
+/** Finds the flow and its delivery. */
 export async function findDeliveryOfPath(c: Context<GuardedEnv>): Promise<void> {
   const { ws: workspace = '', flow = '', id = '' } = c.req.param() as Readonly<Record<string, string>>;
   await findDelivery(c.var.deps, c.var.caller, { workspace, flow, id });
 }
 
-/** Before a fault of the request is told: is the token one of this flow? */
+/** Checks that the token belongs to this flow before the input is validated. */
 export async function findHookOfToken(c: Context<GuardedEnv>): Promise<void> {
   await findHook(c.var.deps, hookPathOf(c));
 }

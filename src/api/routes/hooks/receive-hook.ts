@@ -22,7 +22,7 @@ export const postHook = defineRoute({
     request: {
       params: HookParams,
       query: HookQuery,
-      // Of any type: the bytes are what is signed, so nothing parses them before the signature is checked.
+      // Any content type: the signature covers the bytes, so they are not parsed before it is checked.
       body: { content: { '*/*': { schema: z.unknown() } } },
     },
     responses: {
@@ -38,7 +38,7 @@ export const postHook = defineRoute({
   },
 });
 
-/** Mail brings its attachments along. */
+/** Mail includes its attachments. */
 const MAIL_BYTES = 25 * 1024 * 1024;
 
 export const postMail = defineRoute({

@@ -35,7 +35,7 @@ export const createInLibrary = defineRoute({
     const { content, contentBase64, ...body } = c.req.valid('json');
     const given = content !== undefined || contentBase64 !== undefined;
     const bytes = given ? toBytes({ content, contentBase64 }, 'body') : undefined;
-    const input = { kind, ...body, content: bytes, once: c.var.once?.(201) };
+    const input = { kind, ...body, content: bytes, recordAnswer: c.var.recordAnswer?.(201) };
     const edit = await createLibraryFile(c.var.deps, c.var.caller, input);
     c.header('ETag', etagOf(edit.sha));
     return c.json(edit, 201);

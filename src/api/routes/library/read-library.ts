@@ -8,7 +8,7 @@ import {
   readLibraryChange,
   readLibraryFile,
 } from '../../../library/index.js';
-import { spell } from '../../../shared/file-content.js';
+import { encodeContent } from '../../../shared/file-content.js';
 import { defineRoute } from '../../define-route.js';
 import { etagOf, isKnown } from '../../preconditions.js';
 import { okResponse } from '../../schemas.js';
@@ -43,7 +43,7 @@ export const readLibrary = defineRoute({
 });
 
 function toBody({ content, issues, ...file }: LibraryFile) {
-  return { ...file, ...spell(content), issues: [...issues] };
+  return { ...file, ...encodeContent(content), issues: [...issues] };
 }
 
 export const readLibraryHistory = defineRoute({

@@ -8,7 +8,7 @@ import { page, setPageHeaders } from '../../pages/page.js';
 import { jsonResponse, rawResponse } from '../../schemas.js';
 import { readNonce } from './nonce-cookie.js';
 
-/** A GET that changes state: the provider sends the browser back by a link. The state is what makes it safe. */
+/** A GET that changes state, since the provider redirects the browser to it. The `state` parameter makes it safe. */
 export const finishOAuth = defineRoute({
   access: { role: 'admin', person: true },
   page: true,

@@ -45,7 +45,7 @@ export const deleteOAuthClient = defineRoute({
   route: createRoute({
     method: 'delete',
     path,
-    summary: 'Forget an OAuth client; what was connected through it goes on',
+    summary: 'Forget an OAuth client; its connections stay',
     tags,
     request: { query: OAuthClientQuery },
     responses: okResponse(RemovedOAuthClient),

@@ -3,7 +3,7 @@ import { getCookie, setCookie } from 'hono/cookie';
 import { STATE_MINUTES } from '../../../oauth/index.js';
 import type { AppEnv } from '../../env.js';
 
-/** Binds connections that were begun here to this browser. Lax, since the provider sends the browser back by a link. */
+/** Binds connections to the browser that started them. Lax, since the provider redirects the browser by a link. */
 const NAME = 'service_oauth';
 
 export function readNonce(c: Context): string | undefined {

@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import type { Once } from '../../../accounts/index.js';
+import type { RecordAnswer } from '../../../accounts/index.js';
 import { RepoActed, RepoAction } from '../../../contract/repo.js';
 import type { Deps } from '../../../deps.js';
 import { deleteBranch, deployRef, dropPending, mergeBranch, mirrorNow, setMirror } from '../../../repo/index.js';
@@ -28,13 +28,16 @@ export const postRepo = defineRoute({
     const { ws: workspace } = c.req.valid('param');
     const { action, ...input } = c.req.valid('json');
     const act = ACTIONS[action] as Act;
-    return c.json(await act(c.var.deps, c.var.caller, { ...input, workspace, once: c.var.once?.(200) }), 200);
+    return c.json(
+      await act(c.var.deps, c.var.caller, { ...input, workspace, recordAnswer: c.var.recordAnswer?.(200) }),
+      200,
+    );
   },
 });
 
 type Input<A extends RepoAction['action']> = Omit<Extract<RepoAction, { action: A }>, 'action'> & {
   readonly workspace: string;
-  readonly once: Once | undefined;
+  readonly recordAnswer: RecordAnswer | undefined;
 };
 type Act = (deps: Deps, caller: Caller, input: object) => Promise<RepoActed>;
 

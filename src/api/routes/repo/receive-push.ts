@@ -8,17 +8,17 @@ import type { AppEnv, GuardedEnv } from '../../env.js';
 import { acceptedResponse, okResponse } from '../../schemas.js';
 import { invalid } from '../../validate.js';
 
-/** GitHub's own limit of a payload. */
+/** GitHub's limit of a payload. */
 const PAYLOAD_BYTES = 25 * 1024 * 1024;
 
-/** What can be refused by the headers alone, before the body is taken. */
+/** Refuses what the headers alone can refuse, before the body is read. */
 async function findProof(c: Context<GuardedEnv>): Promise<void> {
   const { tenant = '', ws: workspace = '' } = c.req.param() as Readonly<Record<string, string>>;
   const address = clientAddress(c as Context<AppEnv>);
   await requireProofHeader(c.var.deps, { tenant, workspace, headers: c.req.header(), address });
 }
 
-/** `?brnch=live` passed over would deploy main. */
+/** Strict, since `?brnch=live` would otherwise deploy main. */
 const KnownQuery = PushQuery.strict();
 
 export const postCodePush = defineRoute({
@@ -29,12 +29,12 @@ export const postCodePush = defineRoute({
   route: createRoute({
     method: 'post',
     path: '/api/git/{tenant}/{ws}',
-    summary: 'A code host tells of a push: the archive of its commit is fetched and deployed',
+    summary: 'A code host reports a push: the archive of its commit is fetched and deployed',
     tags: ['Triggers'],
     request: {
       params: PushParams,
       query: PushQuery,
-      // Of any type: the bytes are what is signed, so nothing parses them before the signature is checked.
+      // Any content type: the signature covers the bytes, so they are not parsed before it is checked.
       body: { content: { '*/*': { schema: z.unknown() } } },
     },
     responses: {

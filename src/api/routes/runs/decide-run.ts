@@ -21,7 +21,7 @@ export const approveRun = defineRoute({
   }),
   handle: async (c) => {
     const { ws: workspace, id: runId } = c.req.valid('param');
-    const input = { workspace, runId, ...c.req.valid('json'), once: c.var.once?.(200) };
+    const input = { workspace, runId, ...c.req.valid('json'), recordAnswer: c.var.recordAnswer?.(200) };
     return c.json(await decideRun(c.var.deps, c.var.caller, input), 200);
   },
 });

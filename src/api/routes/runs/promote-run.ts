@@ -21,7 +21,7 @@ export const promoteOneRun = defineRoute({
   handle: async (c) => {
     const { ws: workspace, id: runId } = c.req.valid('param');
     const { expect = [], ...names } = c.req.valid('json');
-    const promote = { workspace, runId, ...names, expect, once: c.var.once?.(200) };
+    const promote = { workspace, runId, ...names, expect, recordAnswer: c.var.recordAnswer?.(200) };
     return c.json(await promoteRun(c.var.deps, c.var.caller, promote), 200);
   },
 });

@@ -25,7 +25,7 @@ export const rerunOneRun = defineRoute({
   handle: async (c) => {
     const { ws: workspace, id: runId } = c.req.valid('param');
     const { step = 1, agent, with: on } = c.req.valid('json');
-    const rerun = { workspace, runId, step, agent, current: on === 'current', once: c.var.once?.(202) };
+    const rerun = { workspace, runId, step, agent, current: on === 'current', recordAnswer: c.var.recordAnswer?.(202) };
     const started = await rerunRun(c.var.deps, c.var.caller, rerun);
     return 'skipped' in started ? c.json(started, 200) : c.json(started, 202);
   },

@@ -33,7 +33,7 @@ export const startFlow = defineRoute({
       from,
       tags,
       trigger: { kind: 'manual' },
-      once: c.var.once?.(202),
+      recordAnswer: c.var.recordAnswer?.(202),
     });
     return 'skipped' in started ? c.json(started, 200) : c.json(started, 202);
   },
@@ -65,7 +65,7 @@ export const startAgent = defineRoute({
       from: 1,
       tags,
       trigger: { kind: 'manual' },
-      once: c.var.once?.(202),
+      recordAnswer: c.var.recordAnswer?.(202),
     });
     return 'skipped' in started ? c.json(started, 200) : c.json(started, 202);
   },

@@ -48,9 +48,9 @@ export const streamOneRun = defineRoute({
           await stream.writeSSE({ event, data: toJson(data), ...(id === undefined ? {} : { id }) });
         }
       } catch (err) {
-        // The framework would print it, or send its text. Without `end` a client connects again.
-        if (gone.signal.aborted) c.var.log.debug({ err, runId }, 'a stream ended, since its client has left');
-        else c.var.log.error({ err, runId }, 'the stream of a run broke off');
+        // The framework would print the error or send its text. Without `end` the client reconnects.
+        if (gone.signal.aborted) c.var.log.debug({ err, runId }, 'run stream ended: the client has left');
+        else c.var.log.error({ err, runId }, 'run stream failed');
       } finally {
         clearInterval(pulse);
         unwatch();

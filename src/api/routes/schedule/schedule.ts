@@ -32,7 +32,7 @@ export const postSchedule = defineRoute({
     responses: { ...okResponse(ScheduleChanged, 'The schedule as it is now'), ...spentResponse },
   }),
   handle: async (c) => {
-    const input = { ...c.req.valid('json'), once: c.var.once?.(200) };
+    const input = { ...c.req.valid('json'), recordAnswer: c.var.recordAnswer?.(200) };
     return c.json((await changeSchedule(c.var.deps, c.var.caller, input)) as never, 200);
   },
 });

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { ReadSourceQuery, SourceFileBody, SourceTreeBody } from '../../../contract/source.js';
 import { readSourceFile, readSourceTree, type SourceContent } from '../../../deploys/index.js';
-import { spell } from '../../../shared/file-content.js';
+import { encodeContent } from '../../../shared/file-content.js';
 import { defineRoute } from '../../define-route.js';
 import { etagOf, isKnown } from '../../preconditions.js';
 import { okResponse, WorkspaceParams } from '../../schemas.js';
@@ -34,5 +34,5 @@ export const readSource = defineRoute({
 });
 
 function toBody({ content, issues, ...entry }: SourceContent) {
-  return { ...entry, ...spell(content), issues: [...issues] };
+  return { ...entry, ...encodeContent(content), issues: [...issues] };
 }

@@ -9,7 +9,7 @@ import { sentBody } from '../../sent-body.js';
 
 const find = (c: Context<GuardedEnv>) => findMember(c.var.deps.db, c.var.caller, c.req.param('id') ?? '');
 
-/** Admins are the owner's matter. */
+/** Only the owner may act on admins. */
 const ofAdmin = async (c: Context<GuardedEnv>) => ((await find(c)).role === 'admin' ? 'owner' : null);
 
 export const patchMember = defineRoute({

@@ -23,7 +23,7 @@ export const getJoin = defineRoute({
   handle: async (c) => {
     const { token } = c.req.valid('query');
     const invite = await describeInvite(c.var.deps, token);
-    // Its address holds the token, which goes to our own pages only.
+    // The address holds the token, which only our own pages may receive as referrer.
     setPageHeaders(c, 'same-origin');
     return c.html(joinPage(invite, token));
   },

@@ -19,7 +19,7 @@ export const createWorkspace = defineRoute({
   }),
   handle: async (c) => {
     const { files, ...body } = c.req.valid('json');
-    const input = { ...body, ...(files && { files: toSourceFiles(files) }), once: c.var.once?.(201) };
+    const input = { ...body, ...(files && { files: toSourceFiles(files) }), recordAnswer: c.var.recordAnswer?.(201) };
     return c.json(await create(c.var.deps, c.var.caller, input), 201);
   },
 });

@@ -2,38 +2,38 @@ import type { ToolResult } from '../../../models/contract.js';
 import type { Entry } from '../session.js';
 import { guessTokens } from './size.js';
 
-/** Shorter results than this stay: their place would take as much. */
+/** Shorter results stay, since the path that replaces them is as long. */
 const WORTH_SAVING = 300;
 
-/** Results of the messages `from`–`to` that are shown at `tokens` each, since whole they do not fit. */
+/** Results of the messages `from`–`to` that are cut to `tokens` each, since they do not fit whole. */
 export interface Cut {
   readonly from: number;
   readonly to: number;
   readonly tokens: number;
 }
 
-/** How a transcript is shown from here on; the rows themselves stay as they are. */
+/** How a transcript is shown from here on; its rows do not change. */
 export interface Shown {
   /** Messages before this seq are in the summary. */
   readonly from: number;
-  /** Tool results of messages before this seq have given way to the path where Read finds them. */
+  /** Tool results of messages before this seq are replaced by the path to Read them. */
   readonly elide: number;
   readonly cuts: readonly Cut[];
 }
 
-/** The messages as the model gets them. Applied to its own answer it changes nothing. */
+/** The messages as the model gets them. Applying it twice changes nothing more. */
 export function showEntries(entries: readonly Entry[], shown: Shown): Entry[] {
   return entries.flatMap((entry): Entry[] => {
     const seq = entry.seq ?? 0;
     if (entry.why === 'compacted' || seq < shown.from) return [];
     if (entry.role !== 'tool') return [entry];
-    if (seq < shown.elide) return [withResults(entry, (result, path) => elided(result, path))];
+    if (seq < shown.elide) return [withResults(entry, (result, path) => elideResult(result, path))];
     const cut = shown.cuts.find(({ from, to }) => seq >= from && seq <= to);
     return [cut ? withResults(entry, (result, path) => cutTo(result, path, cut.tokens)) : entry];
   });
 }
 
-/** Where Read shows a whole result, by its place in the transcript of the attempt. */
+/** The path by which Read shows a whole result, from its place in the transcript of the attempt. */
 export function savedPath(seq: number, number: number): string {
   return `saved/result-${seq}-${number}.txt`;
 }
@@ -53,8 +53,8 @@ function withResults(entry: ToolEntry, change: (result: ToolResult, path: string
   return results.every((result, index) => result === entry.results[index]) ? entry : { ...entry, results };
 }
 
-/** One that was cut before is long, however short its rest: the whole of it is in the rows. */
-function elided({ text }: ToolResult, path: string): string {
+/** A result that was cut before is long, even if little is left: the rows have all of it. */
+function elideResult({ text }: ToolResult, path: string): string {
   return text.length <= WORTH_SAVING && !text.includes(path) ? text : `[saved: ${path}]`;
 }
 

@@ -2,22 +2,22 @@ import { failpoint } from '../../../shared/failpoint.js';
 import type { Stop } from '../../../workflows/contract.js';
 import { ContextOverflow } from '../../errors.js';
 import { callModel } from '../call-model.js';
-import { type Entry, type Session, say, turnsOf } from '../session.js';
+import { addMessage, type Entry, type Session, turnsOf } from '../session.js';
 import { newestSigns } from '../stuck.js';
 import { compacted, type MarkerEntry, markerText } from './marker.js';
 import { type CompactionPlan, planCompaction } from './plan.js';
 import { fixedTokens, guessContext, measureContext } from './size.js';
 import { plainSummary, summarySession, turnsIn } from './summary-session.js';
 
-/** Of a model's context, how full it may be before older turns give way. */
+/** Share of a model's context that may be full before older turns are compacted. */
 const FULL = 0.8;
-/** What a summary may read of the old turns, of the model's context. */
+/** Share of the model's context that a summary may read of the old turns. */
 const RECORD = 0.5;
 
 /**
- * Compacts the transcript when the next call would fill more than 80 % of the model's context, or when the provider
- * of one of them has said that it does not fit (`overflow`). `made` is false when there is nothing to gain. A stop is a wait: for the
- * provider that writes the summary, or for money that other lanes hold.
+ * Compacts the transcript when the next call would fill more than 80 % of the model's context, or when a provider has
+ * refused it as too long (`overflow`). `made` is false when there is nothing to gain. A stop is a wait for the provider
+ * that writes the summary, or for budget that other lanes have reserved.
  */
 export async function makeRoom(
   session: Session,
@@ -30,7 +30,7 @@ export async function makeRoom(
   const limit = limitOf(session, contextTokens);
   const measured = measureContext(session);
   if (!overflow && measured.tokens <= limit) return { made: false, stop: null };
-  // The provider knows better than the guess: what it refused is longer than its context.
+  // The provider's count wins over the estimate: what it refused is longer than its context.
   const least = overflow ? contextTokens / Math.max(1, guessContext(session)) : 0;
   const factor = Math.max(measured.factor, least);
   const plan = planCompaction({
@@ -45,11 +45,11 @@ export async function makeRoom(
   if ('stop' in summary) return { made: false, stop: summary.stop };
   failpoint('compaction-answered');
   const from = overflow ? Math.max(measured.tokens, contextTokens) : measured.tokens;
-  begin(session, plan, { text: summary.text, factor, from, overflowAt: overflow ? turn : null });
+  startEpoch(session, plan, { text: summary.text, factor, from, overflowAt: overflow ? turn : null });
   return { made: true, stop: null };
 }
 
-/** The answer has to fit too: an agent that asks for long ones leaves less for the transcript. */
+/** The answer has to fit too: an agent with long answers leaves less for the transcript. */
 function limitOf({ agent }: Session, context: number): number {
   const { maxOutputTokens } = agent.config;
   const answer = typeof maxOutputTokens === 'number' ? context - maxOutputTokens : context;
@@ -68,24 +68,29 @@ async function summaryOf(
     const stop = await callModel(asked);
     if (stop) return { stop };
   } catch (error) {
-    // A summary without a model is poorer, and better than a step that fails for what was to save it.
+    // A summary without a model is poorer, but better than a failed step.
     if (!(error instanceof ContextOverflow)) throw error;
   }
   const answer = asked.messages.at(-1);
   const text = answer?.role === 'assistant' && answer.filtered === undefined ? answer.text.trim() : '';
-  // Half its tokens in words were asked for; a model that writes on is cut, or the summary fills what it was to free.
+  // The prompt asks for half its tokens in words. A longer answer is cut, or the summary would fill the room that it
+  // should free.
   return { text: markerText((text || plainSummary(old)).slice(0, summaryTokens * 3)) };
 }
 
-interface Begun {
+interface EpochStart {
   readonly text: string;
   readonly factor: number;
   readonly from: number;
   readonly overflowAt: number | null;
 }
 
-/** Begins the next epoch: its first row goes out in the same write as the end of the summary's call. */
-function begin(session: Session, { shown, old }: CompactionPlan, { text, factor, from, overflowAt }: Begun): void {
+/** Starts the next epoch: its first row is in the same write as the end of the summary's call. */
+function startEpoch(
+  session: Session,
+  { shown, old }: CompactionPlan,
+  { text, factor, from, overflowAt }: EpochStart,
+): void {
   const { past, messages, lane, state } = session;
   const kept = old.length;
   const marker = {
@@ -101,7 +106,7 @@ function begin(session: Session, { shown, old }: CompactionPlan, { text, factor,
   };
   session.past = { ...marker, epoch: past.epoch + 1, since: session.nextSeq };
   const before = messages.slice();
-  say(session, { role: 'user', text, why: 'compacted', past: marker } as MarkerEntry);
+  addMessage(session, { role: 'user', text, why: 'compacted', past: marker } as MarkerEntry);
   const { past: _past, ...summary } = messages.at(-1) as MarkerEntry;
   messages.splice(0, messages.length, ...compacted(summary, before, shown));
   lane.writer.event('context.compacted', {

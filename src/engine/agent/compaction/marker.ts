@@ -3,11 +3,11 @@ import type { Entry } from '../session.js';
 import type { CallSign } from '../stuck.js';
 import { type Shown, showEntries } from './apply.js';
 
-/** What the transcript no longer shows and the rules of the loop still count. */
+/** What the transcript no longer shows, but the loop's rules still count. */
 export interface Past extends Shown {
-  /** Compactions so far. */
+  /** Number of compactions so far. */
   readonly epoch: number;
-  /** The seq of the newest compaction; -1 before the first. Usage that was reported before it says nothing. */
+  /** The seq of the newest compaction; -1 before the first. Usage reported before it does not apply. */
   readonly since: number;
   readonly turns: number;
   readonly counts: Readonly<Record<'repair' | 'nudge', number>>;
@@ -31,7 +31,7 @@ export const NO_PAST: Past = {
   overflowAt: null,
 };
 
-/** A row of a transcript, as far as the session needs it. */
+/** The fields of a transcript's row that the session needs. */
 export interface MessageRow {
   readonly seq: number;
   readonly epoch?: number;
@@ -39,7 +39,10 @@ export interface MessageRow {
   readonly content: Json;
 }
 
-/** The message that begins an epoch: the summary, and as `past` what a later attempt needs to show the rest alike. */
+/**
+ * The message that starts an epoch: the summary, and in `past` what a later attempt needs to show the transcript the
+ * same way.
+ */
 export type MarkerEntry = Extract<Entry, { role: 'user' }> & { readonly past: Omit<Past, 'epoch' | 'since'> };
 
 const HEAD = 'Your earlier turns are no longer shown. Your summary of them:';
@@ -48,7 +51,10 @@ export function markerText(summary: string): string {
   return summary === '' ? '' : `${HEAD}\n\n${summary}`;
 }
 
-/** The transcript as the model gets it, from its rows in order: what the newest compaction left, and what came since. */
+/**
+ * The transcript as the model gets it, from its rows in order: what the newest compaction left, and what was added
+ * since.
+ */
 export function readTranscript(rows: readonly MessageRow[]): { readonly messages: Entry[]; readonly past: Past } {
   const entries = rows.map((row) => ({ role: row.role, ...(row.content as object), seq: row.seq }) as Entry);
   const at = entries.findLastIndex((entry) => entry.why === 'compacted');

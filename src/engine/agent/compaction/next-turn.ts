@@ -4,7 +4,10 @@ import { callModel } from '../call-model.js';
 import { type Session, turnsOf } from '../session.js';
 import { makeRoom } from './make-room.js';
 
-/** The next model call, in a context that is made to fit first. What a provider refuses as too long is compacted once. */
+/**
+ * Makes the next model call, after the context is made to fit. A context that a provider refuses as too long is
+ * compacted once.
+ */
 export async function nextTurn(session: Session): Promise<Stop | null> {
   const { stop } = await makeRoom(session);
   if (stop) return stop;

@@ -2,10 +2,13 @@ import type { Entry } from '../session.js';
 import { type Cut, type Shown, showEntries } from './apply.js';
 import { sizeOf } from './size.js';
 
-/** Of the room for the transcript: what is filled after a compaction, and what of it the last turns may take whole. */
+/**
+ * Share of the transcript's room that is filled after a compaction, and the part of it that the last turns may fill
+ * whole.
+ */
 const FILL = 0.6;
 const LAST_TURNS = 0.3;
-/** A compaction that frees less than this is not worth a call: the same would come again at the next turn. */
+/** A compaction that frees less than this is not worth a call: it would be needed again at the next turn. */
 const LEAST_GAIN = 0.1;
 const MOST_SUMMARY_TOKENS = 2_000;
 
@@ -13,24 +16,24 @@ export interface PlanInput {
   readonly entries: readonly Entry[];
   /** How it is shown now. */
   readonly shown: Shown;
-  /** Tokens, by guess: what every call carries besides, and what of the context may be used. */
+  /** Estimated tokens: those that every call has besides, and those of the context that may be used. */
   readonly fixed: number;
   readonly limit: number;
-  /** How many real tokens a guessed one is. */
+  /** Real tokens per estimated token. */
   readonly factor: number;
 }
 
 export interface CompactionPlan {
   readonly shown: Shown;
-  /** What a summary has to stand for from here on, the summary before it among them; empty when it stays as it is. */
+  /** What a new summary has to cover, the summary before it included; empty when the summary stays. */
   readonly old: readonly Entry[];
   readonly summaryTokens: number;
 }
 
 /**
- * How to make room: old tool results give way to their path; if that is not enough, older turns to a summary; and
- * where the newest turn alone is too long, its results are cut. A turn goes or stays with all its results. Null when
- * nothing worth it can be gained.
+ * Plans how to make room: replaces old tool results by their paths; if that is not enough, summarizes older turns; and
+ * cuts the results of the newest turn if that alone is too long. A turn goes or stays with all its results. Null when
+ * not enough can be gained.
  */
 export function planCompaction(input: PlanInput): CompactionPlan | null {
   const { entries, shown, fixed, limit, factor } = input;
@@ -59,7 +62,7 @@ function gains(before: number, after: number, room: number, plan: CompactionPlan
   return before - after >= room * LEAST_GAIN ? plan : null;
 }
 
-/** The position where the turns begin that stay whole: the newest always, earlier ones while they fit. */
+/** The position of the first turn that stays whole: the newest always stays, earlier ones while they fit. */
 function lastTurns(entries: readonly Entry[], starts: readonly number[], most: number): number {
   let keep = starts.at(-1) ?? 0;
   for (const start of starts.slice(0, -1).reverse()) {
@@ -69,7 +72,7 @@ function lastTurns(entries: readonly Entry[], starts: readonly number[], most: n
   return keep;
 }
 
-/** Nothing while the newest turn fits; else its results share what its calls leave of the room. */
+/** Empty while the newest turn fits; else its results share what its calls leave of the room. */
 function cutNewest(turn: readonly Entry[], room: number): Cut[] {
   if (sizeSum(turn) <= room * FILL) return [];
   const results = turn.flatMap((entry) => (entry.role === 'tool' ? [entry] : []));
@@ -78,7 +81,7 @@ function cutNewest(turn: readonly Entry[], room: number): Cut[] {
   const last = results.at(-1);
   if (count === 0 || !first || !last) return [];
   const others = sizeSum(turn.filter((entry) => entry.role !== 'tool'));
-  // A result's frame, its id and its escapes take some of its share.
+  // A result's frame, its id and its escapes use some of its share.
   const tokens = Math.floor(Math.max(0, room * FILL * 0.6 - others) / count - 60);
   return [{ from: first.seq ?? 0, to: last.seq ?? 0, tokens: Math.max(0, tokens) }];
 }

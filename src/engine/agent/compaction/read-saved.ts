@@ -1,7 +1,7 @@
 import type { Lane, StepState } from '../../lane/lane.js';
 import { parseSavedPath } from './apply.js';
 
-/** The whole of a tool result of this attempt that has given way to its path; null when the path names none. */
+/** The whole text of a tool result of this attempt that was replaced by its path; null for an unknown path. */
 export async function readSaved(lane: Lane, state: StepState, path: string): Promise<string | null> {
   const place = parseSavedPath(path);
   if (!place) return null;

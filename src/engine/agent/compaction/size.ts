@@ -1,6 +1,9 @@
 import type { Session } from '../session.js';
 
-/** A cautious guess: few texts of ASCII have more tokens than a third of their characters; of others, each may be one. */
+/**
+ * A cautious estimate: few ASCII texts have more tokens than a third of their characters; of others, each character may
+ * be one.
+ */
 const ASCII_A_TOKEN = 3;
 
 export function guessTokens(text: string): number {
@@ -10,7 +13,7 @@ export function guessTokens(text: string): number {
 
 const sizes = new WeakMap<object, number>();
 
-/** What a message takes of the context, as sent. Reckoned once: a turn must not cost more the longer the transcript is. */
+/** A message's size in the context, as sent. Computed once: the cost of a turn must not grow with the transcript. */
 export function sizeOf(message: object): number {
   const known = sizes.get(message);
   if (known !== undefined) return known;
@@ -21,7 +24,7 @@ export function sizeOf(message: object): number {
 
 const fixed = new WeakMap<Session, number>();
 
-/** What every call carries besides the transcript: the system's text, the opening, the tools. */
+/** What every call has besides the transcript: the system prompt, the opening, the tools. */
 export function fixedTokens(session: Session): number {
   const known = fixed.get(session);
   if (known !== undefined) return known;
@@ -31,14 +34,14 @@ export function fixedTokens(session: Session): number {
   return size;
 }
 
-/** The guess for a whole call: cautious, so that what is set aside for it is enough. */
+/** The estimate for a whole call: cautious, so that the reservation is enough. */
 export function guessContext(session: Session): number {
   return fixedTokens(session) + session.messages.reduce((sum, message) => sum + sizeOf(message), 0);
 }
 
 /**
- * What the next call takes of the context: what the provider counted last, and a guess for what was said since.
- * `factor` is how far its counts are from the guesses.
+ * The size of the next call's context: the provider's last count, and an estimate for later messages. `factor` is the
+ * ratio of its counts to the estimates.
  */
 export function measureContext(session: Session): { readonly tokens: number; readonly factor: number } {
   const { messages, past } = session;

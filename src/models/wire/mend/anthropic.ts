@@ -27,7 +27,7 @@ export const mendAnthropic: Mender = (event) => {
   return [event];
 };
 
-/** Arguments may stand whole in the block's start. As text they keep each digit of their numbers. */
+/** Arguments may be complete in the block's start. As text they keep each digit of their numbers. */
 function withInput(event: object, block: Record<string, unknown>): object[] {
   const input = recordOf(block.input);
   if (block.type !== 'tool_use' || Object.keys(input).length === 0) return [event];

@@ -33,7 +33,7 @@ function mendChoice({ delta: given, finish_reason: reason }: Record<string, unkn
   };
 }
 
-/** Text, or parts of several kinds, of which the SDK takes those that it knows. */
+/** Text, or parts of several kinds, of which the SDK accepts those that it knows. */
 function mendContent(content: unknown): string | readonly object[] | null {
   if (typeof content !== 'object') return content === undefined ? null : String(content);
   const parts = listOf(content).flatMap((part) => {

@@ -18,7 +18,7 @@ export function wordOf(value: unknown): string | null {
   return typeof value === 'number' || typeof value === 'bigint' ? String(value) : textOf(value);
 }
 
-/** Token counts with each number as a number: some servers send them, or all of them, as text. */
+/** Token counts as numbers: some servers send them as text. */
 export function usageOf(given: unknown): Record<string, unknown> | null {
   const usage = typeof given === 'string' ? parsed(given) : given;
   if (!isRecord(usage)) return null;

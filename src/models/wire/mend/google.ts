@@ -26,7 +26,7 @@ function mendCandidate(candidate: Record<string, unknown>): object {
   return { ...candidate, content: { ...content, parts } };
 }
 
-/** Arguments as text: the SDK would write an object anew and round its large integers. */
+/** Arguments as text: the SDK would serialize an object again and round its large integers. */
 function mendPart(part: Record<string, unknown>): object {
   const { functionCall: call } = part;
   return isRecord(call) && isRecord(call.args) ? { ...part, functionCall: { ...call, args: toJson(call.args) } } : part;

@@ -1,5 +1,5 @@
 /**
- * Puts a provider's event into the shape that its SDK expects: known fields keep their meaning in whatever harmless
- * spelling they come, others are left out. One event may become several; none when it holds nothing of an answer.
+ * Converts a provider's event to the shape that its SDK expects. Known fields keep their meaning in any harmless
+ * variant; others are left out. One event may become several, or none when it has no content.
  */
 export type Mender = (event: Readonly<Record<string, unknown>>) => readonly object[];

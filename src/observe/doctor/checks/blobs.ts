@@ -1,16 +1,16 @@
 import { KEPT_MS, strayBlobs } from '../../../storage/index.js';
 import type { Check, Fault } from '../check.js';
 
-/** As many as are named; the rest is counted. */
+/** The number of blobs that are named; the others are counted. */
 const NAMED = 100;
 
-/** The blob store has nothing that no row names, but for what the sweep knows of and frees in its time. */
+/** The blob store has no unreferenced content, except what the sweep has yet to free. */
 export const blobs: Check = {
   remedy:
     'They cost room and no more. The API process frees them by its hourly sweep, within two days: see that one runs, and what its log says of blobs.',
   async find({ deps, root }) {
     if (root !== null) return [];
-    // A day to be freed in, and one more for the sweep.
+    // The sweep frees content within a day; allow one more.
     const late = await deps.db.query<{ sha: string }>(
       `SELECT sha FROM loose_blob WHERE at < now() - $1 * interval '1 ms'
         UNION SELECT sha FROM blob_hold WHERE at < now() - $1 * interval '1 ms' ORDER BY sha`,

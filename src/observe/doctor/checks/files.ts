@@ -8,7 +8,7 @@ interface FileRow {
   readonly run: string | null;
 }
 
-/** What files, outputs and storage name is in the blob store. */
+/** The content of files, outputs and storage is in the blob store. */
 export const files: Check = {
   remedy: 'Restore the blob store (the folder blobs, or the bucket) from a backup that has this file.',
   async find({ deps, root }) {

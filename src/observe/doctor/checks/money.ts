@@ -1,6 +1,9 @@
 import { IN_SCOPE, rowCheck } from '../check.js';
 
-/** Nothing is set aside for an ended run, and what a run spent is what it used. A child that nobody went on to read counted for itself in runs of before. */
+/**
+ * Ended runs hold no reservation, and a run's cost equals its usage. In runs of older builds a child whose parent did
+ * not resume counted its cost only for itself.
+ */
 export const money = rowCheck(
   'Budgets read these figures: correct the run’s row by its usage before you rely on them, and report it with the run’s events.',
   `SELECT r.id AS run, format('has ended, and still sets %s nano-dollars aside', r.reserved_nano) AS says

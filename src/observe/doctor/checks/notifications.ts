@@ -1,9 +1,9 @@
 import { rowCheck } from '../check.js';
 
-/** Whoever is to be told is told within moments, or at the next try that was promised. */
+/** Notices are expanded within moments, and notifications are sent or retried when they are due. */
 export const notifications = rowCheck(
-  'A worker’s loop sends what is due within seconds: see that one lives, and that what it sends through answers.',
-  `SELECT NULL::text AS run, format('%s times "%s" waits since %s to be told.', count(*), n.event,
+  'A worker’s loop sends what is due within seconds: check that a worker is alive and that the mail provider and the receivers answer.',
+  `SELECT NULL::text AS run, format('%s notices of "%s" have waited since %s to be sent.', count(*), n.event,
       to_char(min(n.at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')) AS says
     FROM notice n WHERE n.at < now() - interval '1 minute' AND $1::text IS NULL GROUP BY n.event`,
   `SELECT NULL::text AS run, format('The notification %s (%s) was due at %s, and is not tried.', n.id, n.event,

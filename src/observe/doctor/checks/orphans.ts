@@ -3,14 +3,14 @@ import { rowCheck } from '../check.js';
 
 const OF_RUN = [...RUN_TABLES, 'slot', 'slot_lane'];
 
-/** No row hangs on what is gone. */
+/** No row references a deleted run, workspace or plan. */
 export const orphans = rowCheck(
   'Rows of what is gone cost room and no more: delete them by this id, and report it.',
   ...OF_RUN.map(
     (table) => `SELECT x.run_id AS run, format('is gone, but has %s rows in ${table}', count(*)) AS says FROM ${table} x
       WHERE ($1::text IS NULL OR x.run_id = $1) AND NOT EXISTS (SELECT 1 FROM run WHERE id = x.run_id) GROUP BY x.run_id`,
   ),
-  // Other words are of evals and pushes; that a run is to be cancelled is told after it is gone.
+  // Outbox rows of other kinds belong to evals and pushes; a run's cancel outlives the run.
   `SELECT x.run_id AS run, format('is gone, but has %s rows in outbox', count(*)) AS says FROM outbox x
     WHERE ($1::text IS NULL OR x.run_id = $1) AND x.kind IN ('start', 'approval', 'event')
       AND NOT EXISTS (SELECT 1 FROM run WHERE id = x.run_id) GROUP BY x.run_id`,

@@ -1,8 +1,8 @@
 import { rowCheck } from '../check.js';
 
-/** A push that waits for live runs is applied when they have ended: its workflow looks every ten minutes at the latest. */
+/** A push that waits for live runs is applied when they have ended: its workflow checks at least every ten minutes. */
 export const pushes = rowCheck(
-  'See that a worker lives and that Temporal answers (GET /healthz tells both); Temporal is told again each hour. To apply it now: POST /api/workspaces/<ws>/repo {"action":"deploy","ref":"refs/service/pending"}.',
+  'Check that a worker is alive and that Temporal answers (GET /healthz shows both); the request is sent to Temporal again each hour. To apply it now: POST /api/workspaces/<ws>/repo {"action":"deploy","ref":"refs/service/pending"}.',
   `SELECT NULL::text AS run, format('The push %s of workspace %s (%s) waits since %s, and no run is live.', p.oid, w.name, w.id,
       to_char(p.at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')) AS says
     FROM pending_push p JOIN workspace w ON w.id = p.workspace_id

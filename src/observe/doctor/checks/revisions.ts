@@ -58,7 +58,7 @@ async function treeFaults(dataDir: string, row: RevisionRow): Promise<Fault[]> {
   if (treeId(files) !== row.tree)
     return [{ run: null, says: `${name} does not re-hash: its files are not those of its tree.` }];
   const gitdir = repositoryFolder(dataDir, row.workspace);
-  // A repository that was lost, or is another machine's, is written again from the rows at the next touch.
+  // A missing repository, or one on another machine, is rebuilt from the rows at its next use.
   if (!(await isThere(gitdir))) return [];
   const commit = await readCommit({ gitdir }, row.commit);
   if (commit === null || commit.tree === row.tree) return [];

@@ -1,7 +1,7 @@
 import { listPrograms } from '../../../sandbox/index.js';
 import { type Check, type Fault, IN_SCOPE, type Scene } from '../check.js';
 
-/** A program and its folder only for a run that works. */
+/** A program and its folder exist only for a run that is working. */
 export const sandboxes: Check = {
   remedy:
     'The worker of that machine ends and removes what is left within a minute: see that it lives; a process that stays can be killed.',

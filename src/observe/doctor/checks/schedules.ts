@@ -1,13 +1,16 @@
 import { auditSchedules } from '../../../schedules/index.js';
 import type { Check } from '../check.js';
 
-/** A schedule for each live flow that asks for one and none else, in rows and in Temporal; each time is settled, and fired once. */
+/**
+ * Each live flow with a schedule has exactly one, in rows and in Temporal; each of its times has one outcome and at
+ * most one run.
+ */
 export const schedules: Check = {
   remedy:
     'A worker’s loops mend this within ten minutes, but not what was started twice, nor a schedule that cannot be read: deploy the flow of such a one with another cron line. See that a worker lives, look again then, and report what stays.',
   async find({ deps, root }) {
     if (root !== null) return [];
-    // Times are the database's: this machine's clock may differ.
+    // Use the database's clock, which may differ from this machine's.
     const [clock] = await deps.db.query<{ ms: number }>(
       'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
     );

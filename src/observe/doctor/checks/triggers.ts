@@ -1,10 +1,10 @@
 import { IN_SCOPE, rowCheck } from '../check.js';
 
-/** `r` is of a delivery that came by itself, and not of one that a person made again. */
+/** SQL: `r` was started by a delivery itself, not by a person's redelivery. */
 const DELIVERED = (r: string) =>
   `${r}.trigger ? 'deliveryId' AND NOT ${r}.trigger ? 'redeliveryOf' AND ${r}.parent_id IS NULL AND ${r}.rerun_of IS NULL`;
 
-/** What was taken from outside, and what a workspace raised, starts its run once, and within moments. */
+/** Accepted deliveries and raised events start their runs once, within moments. */
 export const triggers = rowCheck(
   'A worker’s loops begin what waits within a second: see that one lives. A run that is doubled or lost cannot be mended: report it with its delivery (GET …/hooks/<flow>/deliveries).',
   `SELECT NULL::text AS run, format('The burst %s of flow %s (workspace %s) was due at %s, and its run is not begun.', b.key, b.flow,

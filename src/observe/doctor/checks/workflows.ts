@@ -8,7 +8,7 @@ interface LiveRun {
 
 const AT_ONCE = 20;
 
-/** An open workflow, or a word to Temporal on its way, for each live run and none else. */
+/** Each live run, and no other, has an open workflow or an outbox row that will start it. */
 export const workflows: Check = {
   remedy: 'A worker’s reconciler mends this within two minutes: see that one lives, and look again then.',
   async find(scene) {
@@ -17,7 +17,7 @@ export const workflows: Check = {
     for await (const { id } of temporal.openRuns()) open.add(id);
     const live = await liveRuns(scene);
     const missing = live.filter(({ id }) => !open.has(id));
-    // The list of open workflows comes from an index that lags: only the workflow itself is believed.
+    // The visibility index lags, so ask the workflow itself.
     const without = await differing(missing, async ({ id }) => (await temporal.describeRun(id)) !== 'running');
     const [known] = await db.query<{ ended: string[] }>(
       `SELECT coalesce(array_agg(i.id), '{}') AS ended FROM unnest($2::text[]) i(id) LEFT JOIN run r ON r.id = i.id
@@ -36,7 +36,9 @@ export const workflows: Check = {
   },
 };
 
-/** Live runs that must have a workflow by now: not those in line for a slot, nor a child that its parent has still to start. */
+/**
+ * Live runs that should have a workflow: not those that wait for a slot, nor a child that its parent has yet to start.
+ */
 function liveRuns({ deps, root }: Scene): Promise<LiveRun[]> {
   return deps.db.query<LiveRun>(
     `SELECT r.id, coalesce(p.finished_at IS NOT NULL, false) AS "parentEnded"

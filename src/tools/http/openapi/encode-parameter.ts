@@ -9,7 +9,7 @@ type Encode = (text: string) => string;
 export const strict: Encode = (text) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** What `allowReserved` lets stand, but for what would begin another part of the address. */
+/** What `allowReserved` leaves unencoded, except characters that would begin another part of the URL. */
 const reserved: Encode = (text) => encodeURI(text).replace(/[#&+]/g, strict);
 
 export function plain(value: Json): string {

@@ -26,7 +26,7 @@ export async function fetchText(
 ): Promise<{ readonly text: string } | string> {
   const known = kept.get(address);
   if (known && Date.now() - known.at < FRESH_MS) {
-    keep(address, known);
+    cacheText(address, known);
     return known;
   }
   const fetching = underWay.get(address) ?? fetchAnew(deps, address, known);
@@ -52,18 +52,18 @@ async function fetchAnew(
     },
   });
   const now = Date.now();
-  if (answer.kind === 'answer' && answer.status === 304 && known) return keep(address, { ...known, at: now });
+  if (answer.kind === 'answer' && answer.status === 304 && known) return cacheText(address, { ...known, at: now });
   const text = answer.kind === 'answer' && answer.status === 200 ? decodeText(answer.body) : null;
   if (answer.kind === 'answer' && text !== null) {
-    return keep(address, { text, etag: answer.headers.get('etag'), at: now });
+    return cacheText(address, { text, etag: answer.headers.get('etag'), at: now });
   }
   if (known && now - known.at < STALE_MS) return known;
   const { host } = URL.canParse(address) ? new URL(address) : { host: 'its address' };
   if (answer.kind === 'fault') return `the document cannot be fetched: ${answer.message}`;
-  return `the document cannot be fetched: ${host} answers ${answer.status === 200 ? 'what is no text' : answer.status}`;
+  return `the document cannot be fetched: ${host} answers ${answer.status === 200 ? 'without text' : answer.status}`;
 }
 
-function keep(address: string, one: Kept): Kept {
+function cacheText(address: string, one: Kept): Kept {
   kept.delete(address);
   kept.set(address, one);
   let total = [...kept.values()].reduce((sum, { text }) => sum + text.length, 0);
@@ -75,7 +75,7 @@ function keep(address: string, one: Kept): Kept {
   return one;
 }
 
-/** Who leaves does not take the document from those that wait for it too. */
+/** A caller that aborts does not cancel the fetch for the others that wait for it. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let leave: () => void = () => undefined;
   const aborted = new Promise<never>((_resolve, reject) => {

@@ -96,7 +96,7 @@ async function readText(
   if (/^https?:/.test(name)) return fetchText(deps, name, context.signal);
   const file = await readRunFile(deps, context.run, name);
   const text = file && decodeText(file.content);
-  return text === null ? `the document ${name} is not there, or is no text` : { text };
+  return text === null ? `the document ${name} does not exist or is not text` : { text };
 }
 
 async function readOperations(

@@ -5,7 +5,7 @@ import type { ApiOperation, ApiParameter } from '../../../workspace/openapi/inde
 import { BadArgument } from '../../arguments.js';
 import type { CallContext, Operation, ToolOutcome } from '../../contract.js';
 import { parameters } from '../../parameters.js';
-import { tellAnswer } from '../answer.js';
+import { answerOutcome } from '../answer.js';
 import { type HttpCall, type HttpDeps, isRead, lower, sendCall } from '../request.js';
 import { encodeBody } from './encode-body.js';
 import { headerValue, pathValue, queryPairs, strict } from './encode-parameter.js';
@@ -63,7 +63,7 @@ export function operationTool(
       const call = await callOf(deps, typed, { args, context });
       const answer = await sendCall(deps, { tool, base }, { call, context });
       if (!('kind' in answer)) return answer as ToolOutcome;
-      return tellAnswer(deps, answer, { name: tool.name, context, expected: api.answers });
+      return answerOutcome(deps, answer, { name: tool.name, context, expected: api.answers });
     },
   };
 }

@@ -21,20 +21,20 @@ function checkTopLevel(findings: Findings, block: Block, names: ReadonlySet<stri
   const raw = findings.source.text.slice(start(block), end(block));
   const depth = /^#*/.exec(raw)?.[0].length ?? 0;
   const { title, agent } = readHeading(raw, start(block));
-  if (names.has(lettersOf(title)) && depth !== 3) tell(findings, block, `A part of a case begins with \`###\``);
-  else if (names.size === 0 && agent && depth !== 2 && depth !== 3) tell(findings, block, 'A step begins with `##`');
+  if (names.has(lettersOf(title)) && depth !== 3) warn(findings, block, `A part of a case begins with \`###\``);
+  else if (names.size === 0 && agent && depth !== 2 && depth !== 3) warn(findings, block, 'A step begins with `##`');
 }
 
-/** Headings in lists, quotes and HTML, and lines of bold text that stand for one. */
+/** Headings in lists, quotes and HTML, and lines of bold text that look like headings. */
 function checkInside(findings: Findings, block: Block, names: ReadonlySet<string>): void {
   const waiting: Nodes[] = [block];
   for (let node = waiting.pop(); node; node = waiting.pop()) {
     const inner = node as Block;
     if (node.type === 'heading') {
-      if (node.depth === 2 || node.depth === 3) tell(findings, inner, 'A heading counts outside lists and quotes only');
+      if (node.depth === 2 || node.depth === 3) warn(findings, inner, 'A heading counts outside lists and quotes only');
     } else if ('children' in node && node.type !== 'paragraph') waiting.push(...node.children);
     else if (looksLikeHeading(findings.source.text.slice(start(inner), end(inner)), node.type, names))
-      tell(findings, inner, names.size > 0 ? 'A part of a case begins with `###`' : 'A step begins with `##`');
+      warn(findings, inner, names.size > 0 ? 'A part of a case begins with `###`' : 'A step begins with `##`');
   }
 }
 
@@ -49,7 +49,7 @@ function looksLikeHeading(raw: string, type: string, names: ReadonlySet<string>)
   return /^(?:\*\*|__).*\s@[A-Za-z0-9][\w.-]*(?:\*\*|__)$/.test(text) && raw.trim() === text;
 }
 
-function tell(findings: Findings, block: Block, rule: string): void {
+function warn(findings: Findings, block: Block, rule: string): void {
   const message = 'This looks like a heading of the format, but is read as text or as another heading.';
   report(findings, start(block), {
     code: 'file/heading-ignored',

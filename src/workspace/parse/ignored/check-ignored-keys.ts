@@ -14,7 +14,7 @@ const MAX_LINES = 200;
 const tables = new WeakMap<KeyTable, KnownKeys>();
 
 /**
- * Keys that stand where frontmatter is not read: behind an empty line, in a code block, without `---`, or behind the
+ * Keys where frontmatter is not read: after an empty line, in a code block, without `---`, or after the
  * frontmatter. True when there are such keys.
  */
 export function checkIgnoredKeys(file: OpenFile, table: KeyTable, kind: Kind): boolean {
@@ -36,11 +36,11 @@ export function checkIgnoredKeys(file: OpenFile, table: KeyTable, kind: Kind): b
 interface FirstBlock {
   readonly lines: readonly string[];
   readonly offset: number;
-  /** A line such as `---` or a code fence stands before it. */
+  /** A line such as `---` or a code fence is before it. */
   readonly isMarked: boolean;
 }
 
-/** What stands before the first blank line; comments and a title before it do not count. */
+/** The text before the first blank line; comments and a title before it do not count. */
 function firstBlock({ source, bodyStart }: OpenFile): FirstBlock | null {
   const skipped = /^(?:[\s\u200B\uFEFF]|<!--[\s\S]*?-->|#[ \t][^\r\n]*(?=[\r\n]))*/.exec(
     source.text.slice(bodyStart, bodyStart + 10_000),

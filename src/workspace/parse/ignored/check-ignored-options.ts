@@ -57,7 +57,7 @@ export function checkIgnoredOptions(findings: Findings, kind: keyof typeof HOMES
   }
 }
 
-/** Of one file; nobody writes so many lines that begin with an option's name. */
+/** The limit for one file; real files have fewer lines that begin with an option's name. */
 const MOST_LINES = 2_000;
 const looks = new WeakMap<Source, Map<KnownKeys, Look>>();
 

@@ -11,9 +11,9 @@ export interface OptionLike {
   readonly meant: string;
   /** Key and colon are as the format wants them. */
   readonly isExact: boolean;
-  /** A list mark of any kind stands before it. */
+  /** A list mark of any kind is before it. */
   readonly hasMark: boolean;
-  /** A colon or another sign stands between key and value. */
+  /** A colon or another sign is between key and value. */
   readonly hasSeparator: boolean;
   /** The value fits only in part, or nearly: `30s max`, `about $5`. */
   readonly isPart: boolean;
@@ -56,7 +56,7 @@ function withoutMarks(line: string): { text: string; hasMark: boolean } {
   let text = line;
   for (let times = 0; times < 4; times += 1) {
     const mark = MARK.exec(text)?.[0];
-    // `**bold**` and `*emphasis*` begin with a sign that is no list mark.
+    // `**bold**` and `*emphasis*` begin with a sign that is not a list mark.
     if (mark === undefined || (/^[*_]/.test(mark) && !/\s$/.test(mark))) break;
     text = text.slice(mark.length);
   }

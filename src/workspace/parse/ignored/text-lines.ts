@@ -3,11 +3,11 @@ import { type Block, end, start } from '../markdown.js';
 import { isComment } from '../options.js';
 import type { Source } from '../source.js';
 
-/** A line of text that stands where no option is read. */
+/** A line of text where no option is read. */
 export interface TextLine {
   readonly text: string;
   readonly offset: number;
-  /** Begins an item of a list, or stands in a code block. */
+  /** Begins an item of a list, or is in a code block. */
   readonly isItem: boolean;
 }
 

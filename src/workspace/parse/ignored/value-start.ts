@@ -27,8 +27,8 @@ export function startOf(known: KnownKey, value: string): ValueStart | null {
     if (fit === 'no') continue;
     // `true or false` and `what was used` begin with words that fit, too.
     const isName = known.isName && !known.key.includes('_');
-    const isTelling = fit === 'strong' || (!known.isName && /\d/.test(spelled)) || (start === cut && !isName);
-    if (isTelling) return { text: spelled, fit: 'weak' };
+    const isCertain = fit === 'strong' || (!known.isName && /\d/.test(spelled)) || (start === cut && !isName);
+    if (isCertain) return { text: spelled, fit: 'weak' };
   }
   const near = known.key === 'secrets' ? secretsIn(text) : nearAmount(known, text);
   return near === null ? null : { text: near, fit: 'weak' };

@@ -52,24 +52,24 @@ export const notify: Reader<JsonObject> = {
 };
 
 export const timezone = checked(text, (value) =>
-  isTimeZone(value) ? undefined : `${show(value)} is no time zone; an example is \`Europe/Warsaw\`.`,
+  isTimeZone(value) ? undefined : `${show(value)} is not a time zone; an example is \`Europe/Warsaw\`.`,
 );
 
 /** Host names, `*.` allowed in front, a port allowed behind. */
 export const network = checked(listOf(text), (hosts) => {
   const bad = hosts.find((host) => !/^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?$/i.test(host));
-  return bad === undefined ? undefined : `${show(bad)} is no host name; an example is \`api.example.com\`.`;
+  return bad === undefined ? undefined : `${show(bad)} is not a host name; an example is \`api.example.com\`.`;
 });
 
 const version = checked(word, (value) =>
-  isInterpreterVersion(value) ? undefined : `${show(value)} is no version; an example is \`"3.12"\`.`,
+  isInterpreterVersion(value) ? undefined : `${show(value)} is not a version; an example is \`"3.12"\`.`,
 );
 
 const packages = checked(listOf(text), (names) => {
   const bad = names.find((name) => parsePackage(name) === null);
   return bad === undefined
     ? undefined
-    : `${show(bad)} is no package's name: write \`requests==2.32.3\`, \`left-pad@1.3.0\`, or \`pip:\` or \`npm:\` before it.`;
+    : `${show(bad)} is not a package name: write \`requests==2.32.3\`, \`left-pad@1.3.0\`, or \`pip:\` or \`npm:\` before it.`;
 });
 
 const runtimeTable = {

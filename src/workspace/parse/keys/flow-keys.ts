@@ -48,7 +48,7 @@ const input: Reader<JsonObject> = {
   type: 'schema',
   read: (node, fail) => {
     const read = picoschema(node.value);
-    return read.ok ? read.schema : fail(node.offset, `This is no schema: ${read.message}.`);
+    return read.ok ? read.schema : fail(node.offset, `This is not a valid schema: ${read.message}.`);
   },
 };
 

@@ -1,5 +1,5 @@
 import { listOf, mapOf } from '../list-readers.js';
-import { nestedKeys, standsIn } from '../nested-keys.js';
+import { mayHaveKey, nestedKeys } from '../nested-keys.js';
 import { type KeyTable, key } from '../read-keys.js';
 import { oneOf, type Reader, seconds, word } from '../reader.js';
 import { httpUrl, serverCommand } from './common-keys.js';
@@ -41,7 +41,7 @@ const server: Reader<Omit<ReadServer, 'name'>> = {
     const values = nestedKeys(serverTable, node, fail);
     if (values === undefined) return undefined;
     const { type, url, command, headers = {}, args = [], env = {}, timeout } = values;
-    if (url === undefined && command === undefined && (standsIn(node, 'url') || standsIn(node, 'command'))) {
+    if (url === undefined && command === undefined && (mayHaveKey(node, 'url') || mayHaveKey(node, 'command'))) {
       return undefined;
     }
     if ((url === undefined) === (command === undefined)) {

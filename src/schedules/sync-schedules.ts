@@ -4,19 +4,19 @@ import type { FlowRef } from '../workflows/contract.js';
 import { cronTimes } from '../workspace/index.js';
 import { isOn, SCHEDULE_COLUMNS, type ScheduleRow, scheduleFault } from './schedule-row.js';
 
-/** How many moments Temporal is given at once; it is given more when half of them have passed. */
-const TOLD_TIMES = 64;
-/** Temporal's calendars end there. */
+/** Number of moments that Temporal gets at once; it gets more when half of them have passed. */
+const MOMENTS_AT_ONCE = 64;
+/** The last moment that Temporal's calendars accept. */
 const LAST_MOMENT = Date.UTC(2100, 0, 1);
-/** A time that is so late was not in Temporal's schedule, or its word has been lost. */
+/** A due time this late was missing in Temporal's schedule, or its wake-up was lost. */
 const LATE_MS = 30_000;
 const AT_ONCE = 10;
 
-/** The moments that Temporal is to know of a schedule at this one; none of a schedule that cannot be read. */
-export function toldTimes(
+/** The next moments that Temporal needs to know; empty for a schedule whose times cannot be computed. */
+export function nextMoments(
   { cron, timezone }: Pick<ScheduleRow, 'cron' | 'timezone'>,
   now: number,
-  count = TOLD_TIMES,
+  count = MOMENTS_AT_ONCE,
 ): number[] {
   const times: number[] = [];
   if (scheduleFault({ cron, timezone }) !== null) return times;
@@ -27,36 +27,36 @@ export function toldTimes(
   return times;
 }
 
-/** Less than half of the moments that Temporal was given are still to come, though there are more. */
-export function hasFewTold(schedule: ScheduleRow, now: number): boolean {
-  const last = toldTimes(schedule, now, TOLD_TIMES / 2).at(-1);
-  return last !== undefined && last > (schedule.toldUntil?.getTime() ?? 0);
+/** True if less than half of the moments that Temporal got are still ahead, and there are more. */
+export function needsMoreMoments(schedule: ScheduleRow, now: number): boolean {
+  const last = nextMoments(schedule, now, MOMENTS_AT_ONCE / 2).at(-1);
+  return last !== undefined && last > (schedule.syncedUntil?.getTime() ?? 0);
 }
 
-/** Makes Temporal's schedules equal to the rows that say they are not: of one flow, or of all. Answers how many it told. */
-export async function tellSchedules(deps: Deps, only: FlowRef | null = null): Promise<number> {
+/** Sends the schedules that are not synced to Temporal: of one flow, or of all. Returns how many were synced. */
+export async function syncSchedules(deps: Deps, only: FlowRef | null = null): Promise<number> {
   const rows = await deps.db.query<ScheduleRow>({
-    name: 'untold-schedules',
+    name: 'unsynced-schedules',
     text: `SELECT ${SCHEDULE_COLUMNS} FROM schedule s
       WHERE NOT told AND ($1::text IS NULL OR (workspace_id = $1 AND flow = $2)) ORDER BY version LIMIT 200`,
     values: [only?.workspace ?? null, only?.flow ?? null],
   });
-  let told = 0;
+  let synced = 0;
   const next = rows.values();
-  const tell = async (): Promise<void> => {
-    for (const row of next) if (await tellOne(deps, row)) told += 1;
+  const syncNext = async (): Promise<void> => {
+    for (const row of next) if (await syncOne(deps, row)) synced += 1;
   };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, rows.length) }, tell));
-  return told;
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, rows.length) }, syncNext));
+  return synced;
 }
 
-/** The state that a schedule in Temporal stands for, as its note. */
+/** Identifies the state that Temporal's schedule was made from. It is kept as the schedule's note. */
 export const noteOf = ({ version }: Pick<ScheduleRow, 'version'>): string => `signalbox ${version}`;
 
-async function tellOne(deps: Deps, row: ScheduleRow): Promise<boolean> {
+async function syncOne(deps: Deps, row: ScheduleRow): Promise<boolean> {
   try {
     const now = deps.clock.now();
-    const times = row.gone || !row.enabled ? [] : toldTimes(row, now);
+    const times = row.gone || !row.enabled ? [] : nextMoments(row, now);
     if (times.length === 0) await deps.workflows.deleteSchedule(row);
     else
       await deps.workflows.putSchedule({
@@ -67,16 +67,16 @@ async function tellOne(deps: Deps, row: ScheduleRow): Promise<boolean> {
         wake: isLate(row, now),
       });
     failpoint('schedule-told');
-    await markTold(deps, row, times.at(-1) ?? null);
+    await markSynced(deps, row, times.at(-1) ?? null);
     logFault(deps, row);
     return true;
   } catch (error) {
-    deps.log.warn({ workspace: row.workspace, flow: row.flow, err: error }, 'a schedule is told later');
+    deps.log.warn({ workspace: row.workspace, flow: row.flow, err: error }, 'schedule sync failed, will retry');
     return false;
   }
 }
 
-/** Once for each state of the row: the doctor and the list of schedules keep naming it. */
+/** Logs once for each version of the row. The doctor and the list of schedules keep showing the fault. */
 function logFault({ log }: Deps, row: ScheduleRow): void {
   const fault = isOn(row) ? scheduleFault(row) : null;
   if (fault === null) return;
@@ -90,12 +90,12 @@ const refOf = ({ workspace, flow }: FlowRef): FlowRef => ({ workspace, flow });
 
 function isLate(row: ScheduleRow, now: number): boolean {
   if (row.paused) return false;
-  const [due] = toldTimes(row, row.settledUntil.getTime(), 1);
+  const [due] = nextMoments(row, row.settledUntil.getTime(), 1);
   return due !== undefined && due < now - LATE_MS;
 }
 
-/** The row that was told is told; one that changed meanwhile is told again, since the older word may have come last. */
-async function markTold(deps: Deps, row: ScheduleRow, until: number | null): Promise<void> {
+/** Marks the row synced. If it changed during the sync, marks it unsynced, so that the newer state is sent again. */
+async function markSynced(deps: Deps, row: ScheduleRow, until: number | null): Promise<void> {
   const key = [row.workspace, row.flow, row.version];
   const marked = row.gone
     ? await deps.db.query(

@@ -21,9 +21,9 @@ interface PushRow extends Omit<NewPush, 'deliveryKey'> {
   readonly workspace: string;
   readonly tenant: string;
   readonly state: 'pending' | 'waiting';
-  /** Fetches that failed, this one not included. */
+  /** The number of earlier failed fetches. */
   readonly tries: number;
-  /** Grows with every claim: who was overtaken writes nothing. */
+  /** A fence: grows with every claim, so that an overtaken worker writes nothing. */
   readonly claim: number;
 }
 
@@ -32,33 +32,33 @@ type Outcome =
       readonly state: Exclude<PushState, 'pending' | 'waiting'>;
       readonly detail: string | null;
       readonly revision?: string | null;
-      /** False for what nobody was told yet: a deploy tells of its own refusals. */
-      readonly isTold?: false;
+      /** Set when a notification must be sent: a deploy has sent its own. */
+      readonly notify?: true;
     }
   | { readonly state: 'pending' | 'waiting'; readonly detail: string; readonly afterMs: number };
 
-/** How long an attempt may take before another worker makes it; longer than an archive's patience. */
+/** How long an attempt may take before another worker retries; longer than the timeout of an archive. */
 const LEASE_MS = 240_000;
-/** Pauses after each fetch that failed, in seconds: two hours in all. */
+/** The backoff after failed fetches, in seconds: two hours in total. */
 const PAUSES = [5, 30, 120, 600, 1_800, 3_600] as const;
-const LOOK_AGAIN_MS = 3_000;
+const POLL_RUNS_MS = 3_000;
 
-/** Begins to deploy the pushes that are due, one of a workspace at a time, each under a lease, as far as there is room. Answers how many it began. */
+/** Starts to deploy due pushes, one per workspace at a time, each under a lease, within the limits. Returns how many it started. */
 export async function beginPushes(deps: Deps, at: InFlight): Promise<number> {
   if (at.room <= 0) return 0;
   const rows = await claimDue(deps.db, at);
-  for (const row of rows) at.begin(row.tenant, () => take(deps, row));
+  for (const row of rows) at.begin(row.tenant, () => processPush(deps, row));
   return rows.length;
 }
 
-async function take(deps: Deps, row: PushRow): Promise<void> {
+async function processPush(deps: Deps, row: PushRow): Promise<void> {
   const outcome = await attempt(deps, row).catch((error: unknown) => afterError(deps, row, error));
-  if (outcome) await settle(deps, row, outcome);
+  if (outcome) await recordOutcome(deps, row, outcome);
 }
 
 /**
- * Under a lock of the workspaces, so that two workers never have two pushes of one in hand. Times are kept in whole
- * milliseconds: one that is now may be a little later.
+ * Locks the workspaces, so that two workers never process two pushes of one workspace. Adds 1 ms to now, since columns
+ * round times to whole milliseconds.
  */
 async function claimDue(sql: Sql, { room, busy }: Pick<InFlight, 'room' | 'busy'>): Promise<readonly PushRow[]> {
   return sql.query<PushRow>({
@@ -80,7 +80,7 @@ async function claimDue(sql: Sql, { room, busy }: Pick<InFlight, 'room' | 'busy'
 }
 
 async function attempt(deps: Deps, row: PushRow): Promise<Outcome> {
-  // Before anything is fetched: a workspace may be busy for days.
+  // Checked before the fetch, since a workspace may be busy for days.
   const { count } = await liveRuns(deps.db, row.workspaceId);
   if (count > 0) return waiting(count);
   const fetched = await fetchPushed(deps, row);
@@ -88,27 +88,27 @@ async function attempt(deps: Deps, row: PushRow): Promise<Outcome> {
   return deployPushed(deps, row, fetched);
 }
 
-/** What nobody foresaw is tried again as well; a database that is away is told by whoever asks it next. */
+/** Retries unexpected errors as well. Rethrows an unavailable database, since the outcome cannot be recorded. */
 function afterError({ log }: Pick<Deps, 'log'>, row: PushRow, error: unknown): Outcome | null {
   if (error instanceof Overtaken) return null;
   if (toStorageError(error) instanceof StorageUnavailable)
     return afterFault(row, { kind: 'fault', message: 'the storage does not answer', again: true });
   if (error instanceof Refusal && error.kind === 'unavailable') throw error;
-  log.error({ err: error, push: row.id, workspaceId: row.workspaceId }, 'a code host’s push could not be worked on');
+  log.error({ err: error, push: row.id, workspaceId: row.workspaceId }, 'failed to process a code host’s push');
   return afterFault(row, { kind: 'fault', message: 'internal error', again: true });
 }
 
 function waiting(count: number): Outcome {
   const what = count === 1 ? 'a run is' : `${count} runs are`;
-  return { state: 'waiting', detail: `${what} live: it is deployed when they have ended`, afterMs: LOOK_AGAIN_MS };
+  return { state: 'waiting', detail: `${what} live: it is deployed when they have ended`, afterMs: POLL_RUNS_MS };
 }
 
 function afterFault({ tries }: PushRow, { message, again }: Extract<Fetched, { kind: 'fault' }>): Outcome {
   const pause = again ? PAUSES[tries] : undefined;
-  // Up to a fifth more, so that what failed together does not come back together.
+  // With jitter, so that pushes that failed together do not retry together.
   if (pause !== undefined)
     return { state: 'pending', detail: message, afterMs: pause * 1_000 * (1 + Math.random() / 5) };
-  return { state: again ? 'failed' : 'refused', detail: message, isTold: false };
+  return { state: again ? 'failed' : 'refused', detail: message, notify: true };
 }
 
 async function fetchPushed(deps: Deps, row: PushRow): Promise<Fetched> {
@@ -126,14 +126,14 @@ async function fetchPushed(deps: Deps, row: PushRow): Promise<Fetched> {
   return elsewhere === null ? fetchTree(deps, { ...row, token }) : refused(elsewhere);
 }
 
-/** It was superseded, or another worker has it, while this one worked. */
+/** The push was superseded, or another worker claimed it, during the work. */
 class Overtaken extends Error {
   override readonly name = 'Overtaken';
 }
 
 type Tree = Extract<Fetched, { kind: 'files' }>;
 
-/** The row ends in the deploy's own transaction, so that a worker that dies leaves both or neither. */
+/** Records the outcome in the deploy's own transaction, so that a crash leaves both or neither. */
 async function deployPushed(deps: Deps, row: PushRow, { files, executable }: Tree): Promise<Outcome> {
   const { workspace, workspaceId, branch, commit, repository } = row;
   try {
@@ -145,7 +145,7 @@ async function deployPushed(deps: Deps, row: PushRow, { files, executable }: Tre
       message: row.message,
       via: 'push',
       mentions: 'changed',
-      also: async (sql, applied) => {
+      inTransaction: async (sql, applied) => {
         if (!(await write(sql, row, { state: 'applied', detail: null, revision: applied.revision })))
           throw new Overtaken();
         await raiseEvent(sql, {
@@ -169,7 +169,7 @@ async function deployPushed(deps: Deps, row: PushRow, { files, executable }: Tre
   }
 }
 
-/** Nobody of the account: whoever has the webhook's secret, so no more than a deploy. */
+/** The caller of the deploy: not a member, but a sender with the webhook's secret, used for this deploy only. */
 function pusher({ tenant, address, host, authors, repository }: PushRow): Caller {
   const [first, ...more] = authors;
   const others = more.length === 0 ? '' : more.length === 1 ? ' and another' : ` and ${more.length} others`;
@@ -188,17 +188,17 @@ function pusher({ tenant, address, host, authors, repository }: PushRow): Caller
   };
 }
 
-async function settle(deps: Deps, row: PushRow, outcome: Outcome): Promise<void> {
-  if (!(await write(deps.db, row, outcome)) || !('isTold' in outcome)) return;
+async function recordOutcome(deps: Deps, row: PushRow, outcome: Outcome): Promise<void> {
+  if (!(await write(deps.db, row, outcome)) || !('notify' in outcome)) return;
   deps.log.info(
     { workspaceId: row.workspaceId, push: row.id, reason: outcome.detail },
-    'a code host’s push was given up',
+    'gave up on a code host’s push',
   );
   const refusal = new Refusal('refused', outcome.detail ?? outcome.state);
   await noteRefused(deps, pusher(row), { workspace: row.workspace, via: 'push' }, refusal);
 }
 
-/** False when it was not this worker's any more. */
+/** False when another worker has claimed the push. */
 async function write(sql: Sql, row: PushRow, outcome: Outcome): Promise<boolean> {
   const isOpen = outcome.state === 'pending' || outcome.state === 'waiting';
   const written = await sql.query({

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { audit, type Once } from '../accounts/index.js';
+import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { blobId } from '../git/index.js';
@@ -7,20 +7,20 @@ import { failpoint } from '../shared/failpoint.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { storableJson } from '../shared/storable-json.js';
-import type { CheckedShelf, Issue, SourceFile, Workspace } from '../workspace/index.js';
+import type { CheckedLibrary, Issue, SourceFile, Workspace } from '../workspace/index.js';
 import {
   ACCOUNT_FILE,
   diffTrees,
   inTurn,
   isEmptyDiff,
-  type LiveShelf,
+  type LibraryIndex,
+  type LiveLibrary,
   libraryId,
-  lockShelf,
+  lockLibrary,
   type PreparedFile,
   type ReadyCommit,
   readBlobs,
-  readLiveShelf,
-  type ShelfIndex,
+  readLiveLibrary,
   storeRevision,
   type TreeDiff,
   writeChange,
@@ -31,78 +31,78 @@ import { storeChangedPlans } from './store-plans.js';
 
 type Put = Uint8Array | { readonly sha: string };
 
-/** What is live while a change is thought out. */
-export interface EditedShelf {
+/** The live library that a change starts from. */
+export interface EditedLibrary {
   readonly gitCommit: string | null;
   /** A file's text; null when there is none. */
   readonly read: (path: string) => Promise<string | null>;
 }
 
-export interface ShelfChange {
-  /** The files after the change. Called again when another change came first; throws what refuses it. */
+export interface LibraryChange {
+  /** Makes the files after the change. Called again when another change came first; throws a refusal. */
   readonly edit: (
     files: ReadonlyMap<string, { readonly sha: string }>,
-    live: EditedShelf,
+    live: EditedLibrary,
   ) => ReadonlyMap<string, Put> | Promise<ReadonlyMap<string, Put>>;
   readonly via: 'edit' | 'push';
-  /** Holds these files, and comes after what is live; without it a commit is made. Its pack is taken by `also`. */
+  /** An existing commit of these files, on top of the live one; without it a commit is created. `inTransaction` adopts its pack. */
   readonly commit?: ReadyCommit | undefined;
-  /** What is written with it, in its transaction. Not called when nothing had to be written. */
-  readonly also?: ((sql: Sql) => Promise<void>) | undefined;
+  /** Further writes in the transaction of the change. Not called when nothing changes. */
+  readonly inTransaction?: ((sql: Sql) => Promise<void>) | undefined;
   readonly message: string;
-  /** Of the audit's entry. */
+  /** The action of the audit entry. */
   readonly action: string;
   readonly target: string;
   readonly detail?: object | undefined;
-  /** Keeps the answer with what was done. */
-  readonly once?: Once | undefined;
+  /** Stores the answer for the Idempotency-Key, in the same transaction. */
+  readonly recordAnswer?: RecordAnswer | undefined;
 }
 
-export interface ShelfResult extends TreeDiff {
+export interface LibraryResult extends TreeDiff {
   readonly ok: true;
   readonly applied: boolean;
   readonly issues: readonly Issue[];
   readonly revision: string | null;
-  /** The workspaces whose new runs go by other plans than before. */
+  /** The workspaces whose plans the change replaced, for new runs. */
   readonly workspaces: readonly string[];
 }
 
 interface Draft {
-  readonly live: LiveShelf;
+  readonly live: LiveLibrary;
   readonly files: ReadonlyMap<string, PreparedFile>;
   readonly diff: TreeDiff;
-  readonly checked: CheckedShelf;
-  /** What the account's own file says now, where this changes it. */
+  readonly checked: CheckedLibrary;
+  /** The content of the account's own file; null when it does not change. */
   readonly account: Workspace | null;
-  /** Where the library goes, with what it would mean there. */
+  /** The account's workspaces, checked with the new library. */
   readonly workspaces: ReadonlyMap<string, CheckedWorkspace>;
 }
 
 /**
- * Changes the account's library, whole or not at all, as a deploy does a workspace: it is checked by itself and with
- * every workspace of the account, is a revision with a line in history, and counts for runs that begin from now on.
- * Refuses `refused` with its issues, or with those of each workspace that it would break, and `forbidden` for who may
- * not change the account's own AGENTS.md with it.
+ * Changes the account's library, all or nothing, as a deploy changes a workspace: it is checked by itself and with every
+ * workspace of the account, makes a revision and an entry in history, and applies to runs that start later. Refuses
+ * `refused` with its issues, or with those of each workspace that it would break, and `forbidden` when a caller below
+ * admin changes the account's AGENTS.md.
  */
-export async function changeShelf(deps: Deps, caller: Caller, change: ShelfChange): Promise<ShelfResult> {
+export async function changeLibrary(deps: Deps, caller: Caller, change: LibraryChange): Promise<LibraryResult> {
   requireWholeAccount(caller);
   const { tenant } = caller;
-  const draft = await draftShelf(deps, deps.db, { tenant, change });
+  const draft = await draftLibrary(deps, deps.db, { tenant, change });
   refuse(caller, draft);
   if (isLive(change, draft)) return answer(draft, { applied: false });
   const changed = await inTurn(libraryId(tenant), () =>
     deps.db.transaction(async (sql) => {
-      const seq = await lockShelf(sql, tenant, 'update');
+      const seq = await lockLibrary(sql, tenant, 'update');
       const isOld = seq !== draft.live.seq;
-      // Nobody deploys while the library is locked: what is read now stays until the commit.
+      // No deploy runs while the library is locked, so this check is valid until the commit.
       const current = isOld
-        ? await draftShelf(deps, sql, { tenant, change })
+        ? await draftLibrary(deps, sql, { tenant, change })
         : { ...draft, workspaces: await readAgain(deps, sql, { tenant, ...draft }) };
       refuse(caller, current);
       if (isLive(change, current)) return answer(current, { applied: false });
       const result = await makeLive(deps, sql, { caller, change, draft: current });
-      await change.also?.(sql);
-      await change.once?.(sql, result);
+      await change.inTransaction?.(sql);
+      await change.recordAnswer?.(sql, result);
       return result;
     }),
   );
@@ -110,37 +110,41 @@ export async function changeShelf(deps: Deps, caller: Caller, change: ShelfChang
   return changed;
 }
 
-/** Nothing would move: the same files, and no commit of its own that is to be the live one. */
-function isLive({ commit }: ShelfChange, { diff, live }: Draft): boolean {
+/** True when nothing would change: the same files, and no other commit. */
+function isLive({ commit }: LibraryChange, { diff, live }: Draft): boolean {
   return isEmptyDiff(diff) && (commit === undefined || commit.id === live.gitCommit);
 }
 
-/** What holds for every workspace is for those who see every workspace. */
+/** Refuses `forbidden` for a caller whose access is limited to some workspaces. */
 export function requireWholeAccount(caller: Caller): void {
   if (caller.workspaces === null) return;
-  throw new Refusal('forbidden', 'the library is every workspace’s, and you are narrowed to some', {
-    need: 'every workspace',
-  });
+  throw new Refusal(
+    'forbidden',
+    'the library belongs to every workspace, and your access is limited to some workspaces',
+    {
+      need: 'every workspace',
+    },
+  );
 }
 
-async function draftShelf(
+async function draftLibrary(
   deps: Deps,
   sql: Sql,
-  { tenant, change }: { readonly tenant: string; readonly change: ShelfChange },
+  { tenant, change }: { readonly tenant: string; readonly change: LibraryChange },
 ): Promise<Draft> {
-  const live = await readLiveShelf(sql, tenant);
-  const edited: EditedShelf = { gitCommit: live.gitCommit, read: (path) => readText(sql, live, path) };
+  const live = await readLiveLibrary(sql, tenant);
+  const edited: EditedLibrary = { gitCommit: live.gitCommit, read: (path) => readText(sql, live, path) };
   const files = await contentsOf(sql, live.id, await change.edit(live.source, edited));
   const diff = diffTrees(live.source, files);
   const none = new Map<string, CheckedWorkspace>();
   const draft = { live, files, diff, account: null, workspaces: none };
-  const known: CheckedShelf = { issues: live.index?.warnings ?? [], entries: live.index?.entries ?? [] };
+  const known: CheckedLibrary = { issues: live.index?.warnings ?? [], entries: live.index?.entries ?? [] };
   if (isEmptyDiff(diff)) return { ...draft, checked: known };
   const { says: account, issues } = touchesAccount(live.source, files)
     ? await checkAccountFile(deps, files)
     : { says: null, issues: [] };
-  // What is wrong with the account's own file is told once, and it has no part in what workspaces read.
-  const others = isAccountAlone(diff) ? known : await deps.checker.checkShelf(filesOf(files));
+  // Reports the faults of the account's own file once. Workspaces do not read that file.
+  const others = isAccountAlone(diff) ? known : await deps.checker.checkLibrary(filesOf(files));
   const checked = { ...others, issues: [...issues, ...others.issues.filter((one) => !isAmong(issues, one))] };
   if (checked.issues.some(isError) || isAccountAlone(diff)) return { ...draft, checked, account };
   return { ...draft, checked, account, workspaces: await readWorkspaces(deps, sql, { tenant, ...draft }) };
@@ -158,7 +162,7 @@ function filesOf(files: Draft['files']): SourceFile[] {
   return [...files].map(([path, { content }]) => ({ path, content }));
 }
 
-async function readText(sql: Sql, live: LiveShelf, path: string): Promise<string | null> {
+async function readText(sql: Sql, live: LiveLibrary, path: string): Promise<string | null> {
   const sha = live.source.get(path)?.sha;
   if (sha === undefined) return null;
   return new TextDecoder().decode((await readBlobs(sql, live.id, [sha])).get(sha));
@@ -225,12 +229,12 @@ function refuseFaults({ checked, diff, workspaces }: Draft): void {
 async function makeLive(
   deps: Deps,
   sql: Sql,
-  { caller, change, draft }: { readonly caller: Caller; readonly change: ShelfChange; readonly draft: Draft },
-): Promise<ShelfResult> {
+  { caller, change, draft }: { readonly caller: Caller; readonly change: LibraryChange; readonly draft: Draft },
+): Promise<LibraryResult> {
   const { live, files, checked } = draft;
   const at = new Date(deps.clock.now());
   const { message, via, commit } = change;
-  const index: ShelfIndex = { entries: checked.entries, warnings: checked.issues };
+  const index: LibraryIndex = { entries: checked.entries, warnings: checked.issues };
   const stored = await storeRevision(deps, sql, {
     workspaceId: live.id,
     live,
@@ -267,7 +271,7 @@ async function makeLive(
   return { ...answer(draft, { applied: true }), revision: stored.id, workspaces };
 }
 
-function answer({ live, diff, checked }: Draft, { applied }: { readonly applied: boolean }): ShelfResult {
+function answer({ live, diff, checked }: Draft, { applied }: { readonly applied: boolean }): LibraryResult {
   return { ok: true, applied, ...diff, issues: checked.issues, revision: live.revision, workspaces: [] };
 }
 

@@ -1,15 +1,15 @@
 import type { Deps } from '../deps.js';
-import { abortLive, endRuns, tellRuns } from '../engine/index.js';
+import { abortLive, announceRuns, endRuns } from '../engine/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import type { FlowRef } from '../workflows/contract.js';
 import { dueTimes } from './due-times.js';
 import { isFiring, liveScheduled, lockSchedule } from './schedule-row.js';
 
 /**
- * `overlap: cancel`: ends the runs that the schedule has at work when its next time has come. That is a transaction of
- * its own, before the new run's; a process that dies between them leaves that one due.
+ * `overlap: cancel`: ends the schedule's active runs when its next time is due. This is a transaction of its own,
+ * before the new run's: after a crash between them, the new run is still due.
  */
-export async function endLast(deps: Deps, ref: FlowRef, now: number): Promise<void> {
+export async function endPreviousRuns(deps: Deps, ref: FlowRef, now: number): Promise<void> {
   const ended = await deps.db.transaction(async (sql) => {
     const found = await lockSchedule(sql, ref);
     if (!found || !isFiring(found.schedule) || found.schedule.overlap !== 'cancel') return [];
@@ -24,5 +24,5 @@ export async function endLast(deps: Deps, ref: FlowRef, now: number): Promise<vo
   });
   if (ended.length > 0) failpoint('last-ended');
   for (const id of ended) abortLive(id);
-  void tellRuns(deps, ended);
+  void announceRuns(deps, ended);
 }

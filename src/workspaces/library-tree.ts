@@ -1,53 +1,52 @@
 import type { Sql } from '../db/contract.js';
 import { Lru } from '../shared/lru.js';
-import type { Issue, SharedFiles, ShelfEntry } from '../workspace/index.js';
+import type { Issue, LibraryEntry, SharedFiles } from '../workspace/index.js';
 import { type ManifestEntry, parseManifest, type Tree } from './manifest.js';
 import { readBlobs } from './read-blobs.js';
 
 /**
- * The account's library. Its revisions, blobs and changes are rows of the tables that workspaces have, under an id of
- * its own, so that it has history and can be a repository like them; but no row of `workspace` says that it is one, so
- * no list, look-up or count of workspaces can ever show it.
+ * The id of the account's library. Its revisions, blobs and changes are rows of the same tables as those of workspaces,
+ * so that it has a history and a repository. It has no row in `workspace`, so no list or count of workspaces includes it.
  */
 export function libraryId(tenant: string): string {
   return `library.${tenant}`;
 }
 
-/** The account's own file at the library's root: about the account, and nothing that workspaces and runs read. */
+/** The account's own file at the library's root. Workspaces and runs do not read it. */
 export const ACCOUNT_FILE = 'AGENTS.md';
 
-/** What the library is now. */
-export interface LiveShelf {
+/** The live state of the library. */
+export interface LiveLibrary {
   readonly id: string;
-  /** 0 when nothing was ever put there. */
+  /** 0 while the library is empty. */
   readonly seq: number;
   readonly revision: string | null;
   readonly gitCommit: string | null;
   readonly source: Tree;
-  readonly index: ShelfIndex | null;
+  readonly index: LibraryIndex | null;
 }
 
-/** What readers ask of a revision of the library, read off its files once. */
-export interface ShelfIndex {
-  readonly entries: readonly ShelfEntry[];
+/** Data that readers often need of a library's revision, computed once. */
+export interface LibraryIndex {
+  readonly entries: readonly LibraryEntry[];
   readonly warnings: readonly Issue[];
 }
 
-/** The live library as checks need it. */
+/** The live library for the checker. */
 export interface LiveShared extends SharedFiles {
   readonly seq: number;
 }
 
-export async function readLiveShelf(sql: Sql, tenant: string): Promise<LiveShelf> {
+export async function readLiveLibrary(sql: Sql, tenant: string): Promise<LiveLibrary> {
   const id = libraryId(tenant);
   const [row] = await sql.query<{
     seq: number;
     revision: string;
     gitCommit: string;
     manifest: Readonly<Record<string, ManifestEntry>>;
-    index: ShelfIndex;
+    index: LibraryIndex;
   }>({
-    name: 'read-live-shelf',
+    name: 'read-live-library',
     text: `SELECT r.seq, r.id AS revision, r.git_commit AS "gitCommit", r.manifest, r.index
       FROM library l JOIN revision r ON r.workspace_id = $2 AND r.seq = l.live_seq WHERE l.tenant_id = $1`,
     values: [tenant, id],
@@ -56,7 +55,7 @@ export async function readLiveShelf(sql: Sql, tenant: string): Promise<LiveShelf
   return { ...row, id, source: parseManifest(row.manifest) };
 }
 
-/** Whole libraries are at most 16 MiB; a few are kept, since every edit of a workspace is checked against its account's. */
+/** A cache of libraries, of at most 16 MiB each: every edit of a workspace is checked against its account's. */
 const shared = new Lru<string, LiveShared>(4);
 
 export async function readSharedFiles(sql: Sql, tenant: string): Promise<LiveShared> {
@@ -65,7 +64,7 @@ export async function readSharedFiles(sql: Sql, tenant: string): Promise<LiveSha
   if (seq === 0) return { seq, key: '', files: [] };
   const known = shared.get(key);
   if (known) return known;
-  const live = await readLiveShelf(sql, tenant);
+  const live = await readLiveLibrary(sql, tenant);
   if (live.seq !== seq) return readSharedFiles(sql, tenant);
   const source = [...live.source].filter(([path]) => path !== ACCOUNT_FILE);
   const blobs = await readBlobs(
@@ -79,7 +78,7 @@ export async function readSharedFiles(sql: Sql, tenant: string): Promise<LiveSha
 
 async function liveSeqOf(sql: Sql, tenant: string): Promise<number> {
   const [row] = await sql.query<{ seq: number }>({
-    name: 'live-shelf-seq',
+    name: 'live-library-seq',
     text: 'SELECT live_seq AS seq FROM library WHERE tenant_id = $1',
     values: [tenant],
   });
@@ -87,10 +86,10 @@ async function liveSeqOf(sql: Sql, tenant: string): Promise<number> {
 }
 
 /**
- * Locks the account's library, and answers which revision is live. Every deploy holds it `share`, a change of the
- * library `update`: so plans are always those of the live tree and the live library. It is the first lock of each.
+ * Locks the account's library and returns its live revision. Every deploy locks it `share`, a change of the library
+ * `update`, so that plans always match the live tree and the live library. It is the first lock of each transaction.
  */
-export async function lockShelf(sql: Sql, tenant: string, lock: 'share' | 'update'): Promise<number> {
+export async function lockLibrary(sql: Sql, tenant: string, lock: 'share' | 'update'): Promise<number> {
   await sql.query({
     name: 'make-library-row',
     text: 'INSERT INTO library (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING',

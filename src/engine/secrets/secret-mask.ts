@@ -2,15 +2,15 @@ import type { Log, LogFields } from '../../shared/log.js';
 import { type Redactor, redactor } from '../../shared/redact.js';
 
 /**
- * What must not be told, for one lane while one attempt advances it, and the one place through which everything passes
- * that the lane takes in or lets out: replies, results, rows, events, deltas, logs and failures. It grows as secrets are
- * opened and tokens fetched; with none it is no work at all.
+ * The secrets of one lane while one attempt advances it. Everything that the lane receives or emits passes through
+ * here: replies, results, rows, events, deltas, logs and failures. It grows as secrets are opened and tokens fetched;
+ * without secrets it does nothing.
  */
-export class Hidden {
+export class SecretMask {
   readonly #texts = new Map<string, string>();
   #redactor: Redactor | undefined;
 
-  /** From now on these texts are told as `[secret NAME]`. */
+  /** Masks these texts as `[secret NAME]` from now on. */
   add(name: string, texts: readonly string[]): void {
     for (const text of texts) {
       if (this.#texts.has(text)) continue;
@@ -32,12 +32,12 @@ export class Hidden {
     return this.isEmpty ? text : this.redactor.text(text);
   }
 
-  /** A value of plain parts with every text in it hidden, keys included. */
+  /** Masks every text in a plain value, keys included. */
   value<T>(value: T): T {
     return this.isEmpty ? value : (this.#walk(value) as T);
   }
 
-  /** The same error with its texts hidden: what is thrown on is read by Temporal and by logs. */
+  /** Masks an error's texts: thrown errors reach Temporal and logs. */
   error<T>(error: T): T {
     if (this.isEmpty) return error;
     for (let at: unknown = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
@@ -78,7 +78,7 @@ export class Hidden {
   }
 }
 
-/** Dates and bytes stay what they are. */
+/** Dates and bytes are left unchanged. */
 function isPlain(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

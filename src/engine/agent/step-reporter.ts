@@ -2,13 +2,13 @@ import type { ToolContext } from '../../tools/contract.js';
 import type { HeldUp } from '../journal/claim.js';
 import type { Lane, StepState } from '../lane/lane.js';
 
-type Tell = NonNullable<ToolContext['tell']>;
+type Report = NonNullable<ToolContext['emit']>;
 
 /**
- * Writes what is made ready for a step, and what it cannot use, as events of the step and at once: while a runtime is
- * prepared, the run shows that under `waiting`. A tool that cannot be used is told once for each reason.
+ * Writes preparations for a step, and tools that it cannot use, as events of the step at once: while a runtime is
+ * prepared, the run shows that under `waiting`. An unavailable tool is reported once for each reason.
  */
-export function stepTeller(lane: Lane, state: StepState): Tell {
+export function stepReporter(lane: Lane, state: StepState): Report {
   const place = { step: state.id, item: state.item, round: state.round };
   return (type, data) => {
     const { writer } = lane;
@@ -18,15 +18,15 @@ export function stepTeller(lane: Lane, state: StepState): Tell {
       if (unavailable[name] === error) return;
       writer.memory = { ...writer.memory, unavailable: { ...unavailable, [name]: error } };
     } else {
-      const { held: _before, ...memory } = writer.memory;
-      writer.memory = type === 'sandbox.preparing' ? { ...memory, held: preparing(lane, state, data) } : memory;
+      const { held: _held, ...memory } = writer.memory;
+      writer.memory = type === 'sandbox.preparing' ? { ...memory, held: preparingState(lane, state, data) } : memory;
     }
     writer.event(type, { ...place, ...data });
     writer.flushSoon();
   };
 }
 
-function preparing({ deps }: Lane, { id: step, item }: StepState, { packages }: Parameters<Tell>[1]): HeldUp {
+function preparingState({ deps }: Lane, { id: step, item }: StepState, { packages }: Parameters<Report>[1]): HeldUp {
   const since = deps.clock.now();
   return { kind: 'preparing', step, item, since, reason: `prepares the runtime: ${packages || 'interpreters'}` };
 }

@@ -2,18 +2,18 @@ import { type Readable, Transform } from 'node:stream';
 import { withErrorListener } from '../shared/error-listener.js';
 
 export interface Pace {
-  /** A reader that takes nothing of what lies there for so long is given up. */
+  /** A reader that reads none of the available bytes for this time is cut off. */
   readonly stalledMs: number;
-  /** One that reads on is asked about now and then; true gives it up too. */
+  /** Polled while the reader is active; true cuts it off too. */
   readonly isOver: () => boolean;
   readonly giveUp: () => void;
 }
 
 /**
- * Hands a stream on, and watches its reader by what they take and not by the clock: a slow line may take as long as it
- * needs, and one that is dead or held on purpose does not. Time that the source takes is nobody's.
+ * Passes a stream on and watches its reader's progress instead of the total time: a slow line may take as long as it
+ * needs, a dead or stalled one is cut off. Time that the source takes does not count.
  */
-export function whileTaken(source: Readable, { stalledMs, isOver, giveUp }: Pace): Readable {
+export function watchReader(source: Readable, { stalledMs, isOver, giveUp }: Pace): Readable {
   let given = 0;
   let seen = { taken: 0, at: Date.now() };
   const out = withErrorListener(

@@ -2,7 +2,7 @@ import { MAIN } from '../../git/index.js';
 import { pushLibrary } from '../../library/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Issue } from '../../workspace/index.js';
-import { readLiveShelf, refusedTree } from '../../workspaces/index.js';
+import { readLiveLibrary, refusedTree } from '../../workspaces/index.js';
 import { comesAfter, NOT_FORWARD, requireNewest } from './propose-commit.js';
 import { issueLines, type UpdateRef } from './push-context.js';
 import { readPushedTree } from './pushed-tree.js';
@@ -10,21 +10,21 @@ import type { Outcome } from './report.js';
 
 /**
  * A push to the library's `main` replaces the library by its newest commit, checked by itself and with every workspace.
- * There are no other branches and no tags: nothing previews a library.
+ * A library has no other branches and no tags, since it has no previews.
  */
-export const pushShelf: UpdateRef = async (deps, { remote, inside, pack, say }, command) => {
+export const pushLibraryMain: UpdateRef = async (deps, { remote, inside, pack, say }, command) => {
   if (command.ref !== MAIN) return NOT_OF_LIBRARY;
   const id = command.new ?? '';
   const { caller } = remote;
-  requireNewest(await readLiveShelf(deps.db, caller.tenant), command.old);
+  requireNewest(await readLiveLibrary(deps.db, caller.tenant), command.old);
   const tree = await readPushedTree(inside, id);
   if (!(await comesAfter(inside, tree, command.old))) return NOT_FORWARD;
   if (tree.issues.length > 0) throw refusedTree('the tree', tree.issues);
-  await pack.keep();
+  await pack.store();
   try {
     const { commit, files, message } = tree;
     const { issues, workspaces } = await pushLibrary(deps, caller, {
-      ...{ commit, files, message, also: pack.take },
+      ...{ commit, files, message, inTransaction: pack.link },
       requireNewest: (gitCommit) => requireNewest({ gitCommit }, command.old),
     });
     const where = workspaces.length === 0 ? '' : `; new runs go by it in ${workspaces.join(', ')}`;
@@ -41,7 +41,7 @@ export const NOT_OF_LIBRARY: Outcome = {
   reason: 'the library has one branch, main, and no tags: push to main',
 };
 
-/** What would be wrong in the workspaces that it would break, each line with the workspace in front. */
+/** The issues in the workspaces that the push would break, each line prefixed with the workspace. */
 function brokenLines({ details }: Refusal): readonly string[] {
   const { breaks = [] } = details as { breaks?: readonly { workspace: string; issues: readonly Issue[] }[] };
   return breaks.flatMap(({ workspace, issues }) => issueLines(issues).map((line) => `${workspace}: ${line}`));

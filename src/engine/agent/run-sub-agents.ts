@@ -12,44 +12,48 @@ import { finishCall, preview, refuseCall, startCall } from './record-call.js';
 import { RUN_AGENT } from './run-agent-tool.js';
 import { journalKey, type Session, type TurnCalls } from './session.js';
 
-/** How deep agents hand work on: the one that was handed to third hands nothing on. */
+/** Maximum depth of sub-agents: a third-level sub-agent cannot delegate. */
 const DEEPEST = 3;
-/** As many child runs of one turn are at work at once. */
+/** Maximum number of active child runs of a turn. */
 const AT_ONCE = 8;
 const MAX_FILES = 100;
 
-interface Handed {
+interface Delegated {
   readonly index: number;
   readonly call: ToolCall;
   readonly child: string;
 }
 
 /**
- * The `run_agent` calls of a turn, side by side. Each is a child run with a record of its own, like a subflow's; it is
- * written with the start of its call, so whatever dies in between, work is handed over once. A stop waits for them.
+ * Makes the `run_agent` calls of a turn in parallel. Each is a child run with its own record, like a subflow's. It is
+ * written with the start of its call, so the work is delegated once, whatever crashes. A stop waits for the child runs.
  */
-export async function handOver(session: Session, calls: TurnCalls, indexes: readonly number[]): Promise<Stop | null> {
+export async function runSubAgents(
+  session: Session,
+  calls: TurnCalls,
+  indexes: readonly number[],
+): Promise<Stop | null> {
   if (indexes.length === 0) return null;
   const open: string[] = [];
   const fresh: number[] = [];
   let longestMs = 0;
   for (const index of indexes) {
-    const handed = handedAt(session, calls, index);
+    const handed = delegatedAt(session, calls, index);
     if (handed === null) {
       fresh.push(index);
       continue;
     }
-    const end = await takeBack(session, calls, handed);
+    const end = await collectResult(session, calls, handed);
     if (end === null) open.push(handed.child);
     else longestMs = Math.max(longestMs, end.activeMs);
   }
   const { writer } = session.lane;
   const isCounted = countTime(session, longestMs);
-  // What waits for others of its turn is begun once those have ended.
-  if (open.length === 0) open.push(...(await begin(session, calls, fresh)));
+  // Start the next calls of the turn once the current ones have ended.
+  if (open.length === 0) open.push(...(await startChildren(session, calls, fresh)));
   const [first, ...also] = open;
   writer.state = first === undefined ? 'running' : 'child';
-  // With what is left of the step's time the next advance begins.
+  // The next advance applies what is left of the step's time.
   if (first === undefined && !isCounted) return null;
   await writer.flush();
   failpoint('handed-over');
@@ -57,19 +61,19 @@ export async function handOver(session: Session, calls: TurnCalls, indexes: read
   return { kind: 'subflow', runId: first, ...(also.length === 0 ? {} : { also }) };
 }
 
-/** The child run that a call began; null when it has not begun one. */
-function handedAt({ journal }: Session, { turn, calls }: TurnCalls, index: number): Handed | null {
+/** The child run that a call started; null when it has started none. */
+function delegatedAt({ journal }: Session, { turn, calls }: TurnCalls, index: number): Delegated | null {
   const call = calls[index];
   const result = journal.get(journalKey(turn, index + 1))?.result;
   const child = isRecord(result) ? result.child : undefined;
   return call && typeof child === 'string' ? { index, call, child } : null;
 }
 
-/** Makes the child's end the call's, in one write with its cost; null while it is at work. */
-async function takeBack(
+/** Makes the child's end the call's end, in one write with its cost; null while the child is active. */
+async function collectResult(
   session: Session,
   { turn, results }: TurnCalls,
-  { index, call, child }: Handed,
+  { index, call, child }: Delegated,
 ): Promise<{ readonly activeMs: number } | null> {
   const { lane, state } = session;
   const row = await readChildRow(lane, child);
@@ -96,9 +100,9 @@ async function outcomeOf(
   }
   const { result } = await childResult(lane, child, row.planId);
   const text = [result ?? '(no text)', await filesOf(lane, child)].filter((part) => part !== '').join('\n\n');
-  // A long one is cut for the model, and saved whole.
+  // A long result is cut for the model, and saved whole.
   await session.folder();
-  const outcome = { text: lane.hidden.text(text), isError: false };
+  const outcome = { text: lane.mask.text(text), isError: false };
   return limitResult(lane.deps, session.context, { tool: RUN_AGENT, outcome });
 }
 
@@ -106,7 +110,7 @@ function failed(text: string): ToolOutcome {
   return { text, isError: true };
 }
 
-/** Where the files are that the child's steps left, for Read. */
+/** The files of the child's steps, with paths for Read. */
 async function filesOf({ deps }: Session['lane'], child: string): Promise<string> {
   const rows = await deps.db.query<{ agent: string; path: string }>(
     'SELECT DISTINCT agent, path FROM run_file WHERE run_id = $1 ORDER BY agent, path LIMIT $2',
@@ -119,17 +123,17 @@ async function filesOf({ deps }: Session['lane'], child: string): Promise<string
   return `Files that it left:\n${paths.join('\n')}${rows.length > MAX_FILES ? '\n- …' : ''}`;
 }
 
-/** Begins the next of the calls, or answers those that cannot be: the ids of the child runs that are to be waited for. */
-async function begin(session: Session, calls: TurnCalls, fresh: readonly number[]): Promise<string[]> {
+/** Starts the next calls, or answers those that cannot start. Returns the ids of the child runs to wait for. */
+async function startChildren(session: Session, calls: TurnCalls, fresh: readonly number[]): Promise<string[]> {
   if (fresh.length === 0) return [];
   const { lane, step, agent } = session;
   const isDeepest = (await depthOf(session)) >= DEEPEST;
   const cap = stepCap(session);
   if (cap !== null && !isDeepest) await capStep(lane, step.id, cap);
-  const begun: string[] = [];
+  const started: string[] = [];
   for (const index of fresh) {
     const call = calls.calls[index];
-    if (!call || begun.length >= AT_ONCE) continue;
+    if (!call || started.length >= AT_ONCE) continue;
     const pinned = isDeepest ? null : await pinnedPlan(lane, `agents/${agentOf(call)}`);
     if (pinned === null) {
       const text = isDeepest
@@ -145,12 +149,12 @@ async function begin(session: Session, calls: TurnCalls, fresh: readonly number[
     const { handed = [] } = lane.writer.memory;
     lane.writer.memory = { ...lane.writer.memory, handed: [...handed, child] };
     startCall(session, calls.turn, index + 1, { call, acts: true, child });
-    begun.push(child);
+    started.push(child);
   }
-  return begun;
+  return started;
 }
 
-function finish(session: Session, turn: number, { index, call, child }: Handed, outcome: ToolOutcome): void {
+function finish(session: Session, turn: number, { index, call, child }: Delegated, outcome: ToolOutcome): void {
   const { lane, step, state } = session;
   finishCall(session, turn, index + 1, { call, acts: true, state: 'finished', outcome, child });
   lane.writer.event('tool.finished', {
@@ -165,7 +169,7 @@ function finish(session: Session, turn: number, { index, call, child }: Handed, 
   });
 }
 
-/** How many agents handed the work of this run on, one to the next. */
+/** The number of agents above this run that delegated its work. */
 async function depthOf({ lane }: Session): Promise<number> {
   const [row] = await lane.deps.db.query<{ depth: number }>({
     name: 'handed-depth',
@@ -178,13 +182,16 @@ async function depthOf({ lane }: Session): Promise<number> {
   return row?.depth ?? 0;
 }
 
-/** What all work under this step may cost, nano-USD: the step's budget and the agent's, the smaller; null for neither. */
+/**
+ * The maximum cost of all work under this step, nano-USD: the smaller of the step's and the agent's budget; null
+ * without either.
+ */
 function stepCap({ step, agent }: Session): bigint | null {
   const budgetUsd = least([step.budgetUsd, agent.budgetUsd]);
   return budgetUsd === undefined ? null : toNano(budgetUsd);
 }
 
-/** Time that others worked for this step is the step's: where its time is bounded, the longest of them counts. */
+/** Counts the child runs' time against the step's own time limit. The longest of parallel ones counts. */
 function countTime({ lane, endsAt }: Session, activeMs: number): boolean {
   if (activeMs === 0 || endsAt === null) return false;
   const { writer } = lane;

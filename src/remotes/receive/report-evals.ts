@@ -1,22 +1,22 @@
 import type { Deps } from '../../deps.js';
 import { awaitPushEvals, type EvalRunSummary } from '../../evals/index.js';
 
-/** As long as a push waits to tell what its evals said. */
+/** How long a push waits for the results of its evals. */
 const WITHIN_MS = 20_000;
 
-interface Said {
+interface EvalReport {
   readonly workspaceId: string;
-  /** Of the workspace in which they run. */
+  /** The name of the workspace in which the evals run. */
   readonly name: string;
   readonly revision: string | null;
   readonly say: (...lines: readonly string[]) => void;
 }
 
-/** Tells what the evals of a push said, or where to look while they go on. */
-export async function sayEvals(deps: Deps, { workspaceId, name, revision, say }: Said): Promise<void> {
+/** Prints the results of a push's evals, or where to look while they still run. */
+export async function reportEvals(deps: Deps, { workspaceId, name, revision, say }: EvalReport): Promise<void> {
   if (revision === null) return;
   const runs = await awaitPushEvals(deps, { workspaceId, revision, withinMs: WITHIN_MS }).catch((err: unknown) => {
-    deps.log.warn({ err, workspaceId }, 'what the evals of a push said could not be read');
+    deps.log.warn({ err, workspaceId }, 'failed to read the results of push evals');
     return [];
   });
   say(...runs.map((run) => lineOf(name, run)));

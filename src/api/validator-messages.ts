@@ -3,10 +3,10 @@ import { z } from 'zod';
 type RawIssue = Parameters<NonNullable<ReturnType<typeof z.config>['customError']>>[0];
 
 /**
- * What is wrong with a value that does not fit its schema, for the callers of the API. It replaces the library's own
- * messages, which name its types and not what to send; a schema's own message stays.
+ * Messages for values that do not match their schema. They replace the library's own, which name its types and do not
+ * say what to send; a schema's own message stays.
  */
-export function useValidatorWords(): void {
+export function useValidatorMessages(): void {
   z.config({ customError: (issue) => wordsFor(issue) });
 }
 
@@ -18,7 +18,7 @@ function wordsFor(issue: RawIssue): string {
 
 type Of<Code extends RawIssue['code']> = Extract<RawIssue, { readonly code: Code }>;
 
-/** What the value must be or have, after "must"; null where the issue does not say. */
+/** The requirement after "must"; null where the issue has none. */
 const MUST_BE: { readonly [Code in RawIssue['code']]?: (issue: Of<Code>) => string | null } = {
   invalid_type: ({ expected }) => `be ${TYPES[expected] ?? expected}`,
   invalid_value: ({ values }) => `be ${choice(values)}`,
@@ -69,7 +69,7 @@ function choice(values: readonly unknown[]): string {
   return words.length === 1 ? (words[0] ?? '') : `one of: ${words.join(', ')}`;
 }
 
-/** The types of a union's options, where each of them refuses the value for its type. */
+/** The types of a union's options, if each option refuses the value for its type. */
 function typesOf(errors: readonly (readonly { readonly code: string; readonly path: readonly PropertyKey[] }[])[]) {
   const types = errors.map(([first]) =>
     first?.code === 'invalid_type' && first.path.length === 0 && 'expected' in first

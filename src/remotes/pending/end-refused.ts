@@ -7,19 +7,19 @@ interface NewMain {
   readonly workspaceId: string;
   /** The commit that main moves to. */
   readonly commit: string;
-  /** Who pushes it; null where main moves otherwise. A pusher who pushes again has dealt with the refused push. */
+  /** The pusher; null when main moves in another way. A new push of the same person resolves their refused push. */
   readonly pusher: string | null;
 }
 
-/** What ends a refused push when main moves to a commit that settles it, for the transaction that moves main; null for none. */
-export async function settleRefused(
+/** Returns a write that ends the refused push, for the transaction that moves main to a commit that resolves it; else null. */
+export async function prepareEndOfRefused(
   deps: Pick<Deps, 'db'>,
   repository: Repository,
   { workspaceId, commit, pusher }: NewMain,
 ): Promise<((sql: Sql) => Promise<unknown>) | null> {
   const pending = await readPending(deps.db, workspaceId);
   if (!pending?.isRefused) return null;
-  const isSettled =
+  const isResolved =
     pending.caller.actor.id === pusher || (await isAncestor(repository, pending.oid, commit).catch(() => false));
-  return isSettled ? (sql) => endPending(sql, pending) : null;
+  return isResolved ? (sql) => endPending(sql, pending) : null;
 }

@@ -23,7 +23,7 @@ export const PUSH_LIMITS: PushLimits = { packBytes: 256 * MIB, objectBytes: 32 *
 /** A push of so little is read as a whole at once: what is asked of its objects later needs no process of git. */
 const SMALL = { packBytes: 256 * 1024, saidBytes: 4 * MIB };
 
-/** Memory and CPU of the git that reads what a stranger sent. */
+/** Limits of memory and CPU for a git process that reads untrusted input. */
 const CHILD = { memoryBytes: 1_024 * MIB, cpuSeconds: 90 };
 
 /**
@@ -31,7 +31,7 @@ const CHILD = { memoryBytes: 1_024 * MIB, cpuSeconds: 90 };
  * repository as it would be with it. Throws `WireFault` with what is wrong with it, and the `Refusal` that the body failed
  * with; then the quarantine is to be removed.
  */
-export async function takePushedPack(
+export async function receivePack(
   quarantine: Quarantine,
   pack: AsyncIterable<Buffer>,
   { limits = PUSH_LIMITS, signal }: { readonly limits?: PushLimits; readonly signal?: AbortSignal } = {},
@@ -69,10 +69,10 @@ function alone({ folder, inside: { gitdir } }: Quarantine): Repository {
   return { gitdir, env: { GIT_OBJECT_DIRECTORY: folder } };
 }
 
-/** As much is read, and thrown away, to tell its sender what is wrong with it. */
+/** How many bytes of a refused pack are read, so that the client gets to the answer. */
 const READ_ON = 1_024 * MIB;
 
-/** Reads what is not wanted to its end: who sends it comes to the answer by sending all of it. */
+/** Reads a refused pack to its end, since a git client reads the answer only after it has sent everything. */
 export async function discardPack(pack: AsyncIterable<Buffer>): Promise<void> {
   let size = 0;
   for await (const chunk of pack) {
@@ -82,8 +82,8 @@ export async function discardPack(pack: AsyncIterable<Buffer>): Promise<void> {
 }
 
 /**
- * Feeds git as fast as it reads. The body is read to its end, whatever git makes of it: a client that nobody listens to
- * is cut off while it sends, and never comes to the answer. Answers what was wrong with the body.
+ * Feeds git as fast as it reads. Reads the body to its end even when git fails, since a client that is cut off while it
+ * sends never reads the answer. Returns the fault of the body.
  */
 async function feed(pack: AsyncIterable<Buffer>, git: Writable, most: number): Promise<unknown> {
   let isOpen = true;
@@ -112,7 +112,7 @@ function drained(stream: Writable): Promise<void> {
   return new Promise((resolve) => stream.once('drain', resolve));
 }
 
-/** A git that was ended by a limit has said nothing; one that found a fault says it last. */
+/** git prints nothing when a limit ends it; after a fault its last line is the reason. */
 function reasonOf(said: string, code: number | null): string {
   const lines = said.split('\n').filter((line) => /^(fatal|error):/.test(line));
   if (lines.length > 0) return lines.map((line) => line.replace(/^(fatal|error): /, '')).join('; ');

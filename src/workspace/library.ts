@@ -4,32 +4,32 @@ import { checkTools } from './check/check-tools.js';
 import { reporter } from './check/report.js';
 import { inOrder } from './in-order.js';
 import type { Issue, SourceFile } from './model.js';
-import { shelfPlaceOf } from './parse/place.js';
+import { libraryPlaceOf } from './parse/place.js';
 import { type ReadFile, readFile } from './parse/read-file.js';
 import { decodeSource } from './parse/source.js';
 import { catalogOf, LIBRARY } from './resolve/catalog.js';
 
 /** The account's library, read: once for all the trees that are checked against it. Paths begin with `library/`. */
-export interface Shelf {
+export interface ParsedLibrary {
   readonly files: readonly SourceFile[];
   readonly read: readonly ReadFile[];
 }
 
-export const EMPTY_SHELF: Shelf = { files: [], read: [] };
+export const EMPTY_LIBRARY: ParsedLibrary = { files: [], read: [] };
 
-/** `files` have their paths without `library/` in front. What none of its kinds is there is not read. */
-export function readShelf(files: readonly SourceFile[]): Shelf {
-  const shelved = files.map((file) => ({ ...file, path: LIBRARY + file.path }));
-  const read = shelved.flatMap((file) => {
-    const place = shelfPlaceOf(file.path.slice(LIBRARY.length));
+/** The paths of `files` do not begin with `library/`. Files of other kinds than the library's are not read. */
+export function parseLibrary(files: readonly SourceFile[]): ParsedLibrary {
+  const placed = files.map((file) => ({ ...file, path: LIBRARY + file.path }));
+  const read = placed.flatMap((file) => {
+    const place = libraryPlaceOf(file.path.slice(LIBRARY.length));
     const source = place.kind === 'other' ? null : decodeSource(file.path, file.content);
     return source ? [readFile(source, place)] : [];
   });
-  return { files: shelved, read };
+  return { files: placed, read };
 }
 
-/** What a list of the library says of a file. */
-export interface ShelfEntry {
+/** The entry of a file in a list of the library. */
+export interface LibraryEntry {
   readonly path: string;
   readonly name: string;
   /** A document's; of others the name. */
@@ -37,26 +37,28 @@ export interface ShelfEntry {
   readonly description: string;
 }
 
-export interface CheckedShelf {
+export interface CheckedLibrary {
   /** Paths are those of the library: `tools/x.md`. */
   readonly issues: readonly Issue[];
-  readonly entries: readonly ShelfEntry[];
+  readonly entries: readonly LibraryEntry[];
 }
 
-/** Reports every fault that the library has by itself, as a deploy does of a tree. Never throws. */
-export function checkShelf(files: readonly SourceFile[]): CheckedShelf {
-  const issues = checkPaths(files, shelfPlaceOf).filter((issue) => !isScript(issue.path) || issue.severity === 'error');
+/** Reports every fault of the library alone, as a deploy does of a tree. Never throws. */
+export function checkLibrary(files: readonly SourceFile[]): CheckedLibrary {
+  const issues = checkPaths(files, libraryPlaceOf).filter(
+    (issue) => !isScript(issue.path) || issue.severity === 'error',
+  );
   if (issues.some(({ code }) => code === 'tree/too-large')) return { issues, entries: [] };
   const refused = new Set(issues.filter(({ severity }) => severity === 'error').map(({ path }) => path));
-  const shelf = readShelf(files.filter(({ path }) => !refused.has(path)));
+  const library = parseLibrary(files.filter(({ path }) => !refused.has(path)));
   const lists = new Map<string, Issue[]>();
   const report = reporter(lists);
-  checkNames(shelf.read, report);
-  checkTools(catalogOf(shelf.files, shelf.read), null, report);
-  for (const issue of [...shelf.read.flatMap((file) => file.issues), ...[...lists.values()].flat()])
+  checkNames(library.read, report);
+  checkTools(catalogOf(library.files, library.read), null, report);
+  for (const issue of [...library.read.flatMap((file) => file.issues), ...[...lists.values()].flat()])
     issues.push({ ...issue, path: issue.path.slice(LIBRARY.length) });
   for (const issue of notText(files, refused)) issues.push(issue);
-  return { issues: issues.sort(inOrder), entries: entriesOf(shelf, files) };
+  return { issues: issues.sort(inOrder), entries: entriesOf(library, files) };
 }
 
 function isScript(path: string): boolean {
@@ -65,15 +67,15 @@ function isScript(path: string): boolean {
 
 function notText(files: readonly SourceFile[], refused: ReadonlySet<string>): Issue[] {
   return files
-    .filter(({ path }) => !refused.has(path) && shelfPlaceOf(path).kind !== 'other')
+    .filter(({ path }) => !refused.has(path) && libraryPlaceOf(path).kind !== 'other')
     .filter(({ path, content }) => decodeSource(path, content) === null)
     .map(({ path }) => {
-      const message = 'The file is no UTF-8 text.';
+      const message = 'The file is not UTF-8 text.';
       return { path, line: 1, column: 1, code: 'file/not-utf8', severity: 'error', message, hint: 'Save it as UTF-8.' };
     });
 }
 
-function entriesOf({ read }: Shelf, files: readonly SourceFile[]): ShelfEntry[] {
+function entriesOf({ read }: ParsedLibrary, files: readonly SourceFile[]): LibraryEntry[] {
   const said = new Map(read.map((file) => [file.source.path.slice(LIBRARY.length), file]));
   return files.map(({ path }) => {
     const file = said.get(path);

@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/contract.js';
 import { isRecord, type Json } from '../../shared/json.js';
 
-/** Where a run's news go, and which; null where nobody said which. */
+/** The notification targets of a run; `events` is null when no level names any. */
 export interface Targets {
   readonly emails: readonly string[];
   readonly url: string | null;
@@ -9,8 +9,8 @@ export interface Targets {
 }
 
 /**
- * What `notify` says, the nearest first: the flow's, the workspace's, the account's. The nearest that names a target
- * names all of them; the events are the nearest ones up to there.
+ * Merges the `notify` settings of flow, workspace and account, nearest first. The nearest level with a target supplies
+ * all targets; the events come from the nearest level up to there.
  */
 export function targetsIn(levels: readonly Json[]): Targets {
   const said = levels.map((level) => {
@@ -30,7 +30,7 @@ function textsIn(value: Json | undefined): readonly string[] {
   return list.filter((entry): entry is string => typeof entry === 'string' && entry !== '');
 }
 
-/** As it stands now: a run's flow is pinned, its workspace's and its account's defaults are not. */
+/** The current targets: a run's flow is pinned, the defaults of its workspace and account are not. */
 export async function readTargets(sql: Sql, runId: string): Promise<Targets> {
   const [row] = await sql.query<{ flow: Json; workspace: Json; account: Json }>({
     name: 'read-targets',

@@ -5,16 +5,15 @@ import { raiseEvent } from '../workspaces/index.js';
 import type { CaseView } from './case-views.js';
 import { EVAL_RUNS, type EvalRunRow, viewOf } from './eval-run-rows.js';
 
-/** How many failed cases a word about an eval names, and how much it says of each. */
+/** Maximum number of failed cases in a notification, and characters for each. */
 const MOST_CASES = 20;
 const MOST_CHARACTERS = 300;
 
 /**
- * Tells of an eval run that has just ended, in the transaction of its end, when it did not end well: `eval.failed`
- * starts the flows that listen and is told to whom chose so. A run that a person stopped has failed nothing. A preview
- * tells nobody.
+ * Reports a failed eval run in the transaction of its end: raises `eval.failed`, which starts listening flows, and
+ * notifies subscribers. Runs that a person stopped have not failed. Previews send no notifications.
  */
-export async function tellFailed(sql: Sql, evalRunId: string): Promise<void> {
+export async function reportFailedEval(sql: Sql, evalRunId: string): Promise<void> {
   const [row] = await sql.query<EvalRunRow & { readonly workspaceId: string }>({
     name: 'ended-eval',
     text: `SELECT x.*, y.workspace_id AS "workspaceId" FROM (${EVAL_RUNS} WHERE e.id = $1) x
@@ -48,7 +47,7 @@ export async function tellFailed(sql: Sql, evalRunId: string): Promise<void> {
   });
 }
 
-/** Why it failed, for people: a line for each case that did not pass, with the assertion that tells most. */
+/** Why it failed, for people: a line for each case that did not pass, with its first failed assertion. */
 function reasonOf(error: string | null, bad: readonly CaseView[]): string {
   const more = bad.length - MOST_CASES;
   return [

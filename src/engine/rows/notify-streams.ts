@@ -9,31 +9,31 @@ interface Due {
   timer: NodeJS.Timeout | null;
 }
 
-const dues = new WeakMap<Db, Due>();
+const dueByDb = new WeakMap<Db, Due>();
 
 /**
- * Tells watchers that a run has new events. Not part of the write: NOTIFY takes a lock of the whole cluster at
- * commit, so the first word goes at once and those of the moment after it go together. A lost word costs a stream the
- * time to its next look. An end never waits: `now` tells all that is due.
+ * Notifies watchers that a run has new events. It is not part of the write: NOTIFY takes a lock of the whole cluster at
+ * commit. So the first notification goes at once and those of the next moment go together. After a lost one a stream
+ * waits until its next poll. An end never waits: `now` sends all that are due.
  */
-export function tellEvents({ db }: Pick<Deps, 'db'>, runId: string, now = false): void {
-  const due = dues.get(db) ?? { runs: new Set(), timer: null };
-  dues.set(db, due);
+export function notifyStreams({ db }: Pick<Deps, 'db'>, runId: string, now = false): void {
+  const due = dueByDb.get(db) ?? { runs: new Set(), timer: null };
+  dueByDb.set(db, due);
   due.runs.add(runId);
   if (due.timer !== null && !now) return;
   if (due.timer !== null) clearTimeout(due.timer);
   due.timer = setTimeout(() => {
     due.timer = null;
-    if (due.runs.size > 0) tell(db, due);
+    if (due.runs.size > 0) flush(db, due);
   }, GATHER_MS);
-  tell(db, due);
+  flush(db, due);
 }
 
-function tell(db: Db, due: Due): void {
+function flush(db: Db, due: Due): void {
   const runs = [...due.runs];
   due.runs.clear();
   db.query({
-    name: 'tell-events',
+    name: 'notify-streams',
     text: `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, id) FROM unnest($2::text[]) id`,
     values: [EVENT_CHANNEL, runs],
   }).catch(() => undefined);

@@ -1,0 +1,9 @@
+/**
+ * Does the work for each item in sequence. A failed item does not keep the others from theirs. Throws the first error
+ * after all items.
+ */
+export async function forEachIndependently<T>(items: Iterable<T>, work: (item: T) => Promise<unknown>): Promise<void> {
+  const errors: unknown[] = [];
+  for (const item of items) await work(item).catch((error: unknown) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
+}
