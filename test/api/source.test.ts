@@ -158,7 +158,10 @@ test('a move keeps the bytes and takes no place that is taken', async () => {
   expect((await move('knowledge/a.md', 'knowledge/b.md')).status).toBe(409);
   expect((await move('knowledge/no.md', 'knowledge/c.md')).status).toBe(404);
   const nowhere = await move('knowledge/a.md', 'knowledge/a.md');
-  expect([nowhere.status, (await bodyOf(nowhere)).error]).toEqual([422, expect.stringContaining('is there already')]);
+  expect([nowhere.status, (await bodyOf(nowhere)).error]).toEqual([
+    422,
+    expect.stringContaining('is the current path'),
+  ]);
   expect((await move('knowledge/a.md', 'storage/a.md')).status).toBe(422);
   expect((await move('knowledge/a.md', 'knowledge/../c.md')).status).toBe(422);
   const moved = await move('knowledge/a.md', 'knowledge/c.md');

@@ -305,7 +305,7 @@ test('security 13: what is no push is refused with a reason, cut, too long, or m
       Buffer.concat([Buffer.from(`${head}0000PACK\0\0\0\x02\0\0\0\x01`), long]),
       /unpack .*(pack|object|inflate)/,
     ],
-    ['a ref that is none', Buffer.from(`${line(`${NONE} ${'1'.repeat(40)} `)}0000`), /no ref/],
+    ['a ref that is none', Buffer.from(`${line(`${NONE} ${'1'.repeat(40)} `)}0000`), /not a ref update/],
   ];
   for (const [what, body, says] of cases) {
     const { status, text } = await post(body);
