@@ -97,7 +97,7 @@ try {
   const spread = (n: number) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`;
   await measure('one account, every caller another', service, (n) => ({ email: 'a@one.test', address: spread(n) }));
   await measure('every caller and every account another', service, (n) => ({
-    email: `nobody-${n}@else.test`,
+    email: `unknown-${n}@else.test`,
     address: spread(n + 65_536),
   }));
   process.stdout.write(

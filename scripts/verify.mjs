@@ -37,7 +37,7 @@ const PARTS = {
   'file length': () => checkFileLengths(files),
   'links in the docs': () => checkLinks(files),
   'unfinished words': () => checkUnfinished(files),
-  'plain words in the docs': () => checkPlainWords(files),
+  'plain words': () => checkPlainWords(files),
 };
 
 endChildrenOnSignal();

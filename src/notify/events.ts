@@ -25,7 +25,7 @@ const row = (says: EventRow['says'], more: Partial<EventRow> = {}): EventRow => 
 export const EVENTS = {
   'approval.waiting': row(() => 'waits for your decision', { byDefault: true, toDeciders: true }),
   'approval.reminder': row(() => 'still waits for your decision', { toDeciders: true }),
-  'approval.timeout': row(() => 'nobody decided in time'),
+  'approval.timeout': row(() => 'no decision in time'),
   'run.completed': row(() => 'the run is completed'),
   'run.failed': row(() => 'the run failed', { byDefault: true }),
   'budget.warning': row(({ percent, budgetUsd }) => `${percent} % of the budget of $${budgetUsd} is spent`),

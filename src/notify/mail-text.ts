@@ -28,7 +28,7 @@ export function mailText(content: NotificationContent, links: Links | null): Mai
   ];
   const choices = links === null ? [] : [['Approve', links.approveUrl] as const, ['Reject', links.rejectUrl] as const];
   const hint =
-    'Each link opens a page that shows what is decided; nothing is decided before you press a button there. The link is yours: whoever has it decides in your name.';
+    'Each link opens a page that shows what is decided; nothing is decided before you press a button there. The link is yours: a person who has it decides in your name.';
   const plain = [
     summary,
     ...(text === null ? [] : [text]),

@@ -25,7 +25,7 @@ export function assertEdits(
 }
 
 function notNamed(edit: readonly string[]): string {
-  if (edit.length === 0) return 'this gate lets nobody change a step; leave `edits` out';
+  if (edit.length === 0) return 'no step may be changed at this gate; leave `edits` out';
   return `this gate lets you change ${edit.join(', ')} and no other step`;
 }
 

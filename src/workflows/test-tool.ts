@@ -10,7 +10,7 @@ const activities = proxyActivities<ToolTestActivities>({
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
 
-/** One call of a tool that a person tries. Its end is in its row, and whoever waits for it reads that. */
+/** One call of a tool that a person tries. Its result is in its row, where a waiting request reads it. */
 export async function testTool({ id }: { readonly id: string }): Promise<void> {
   await activities.testTool(id);
 }

@@ -89,7 +89,7 @@ test('a failpoint that was left over in the environment is ignored, and said so;
     expect(await armed.exited).toBe(null);
     const unknown = host.start(folder, { ...env, SERVICE_FAILPOINT: 'everywhere' });
     const names = Object.keys(FAILPOINTS).join(', ');
-    await expect(unknown).rejects.toThrow(`everywhere is no failpoint: use one of ${names}`);
+    await expect(unknown).rejects.toThrow(`SERVICE_FAILPOINT: unknown failpoint everywhere: use one of ${names}`);
     expect(FAILPOINT_FLAG).toBe('--with-failpoints');
   } finally {
     await host.close();

@@ -119,13 +119,31 @@ test('links to missing files and headings are found, and those in code or into t
   ]);
 });
 
-test('a document with an odd word is refused with the plain one, and code and other files are left alone', () => {
+test('a document with an odd word is refused with the plain one, and other files are left alone', () => {
   const text = '# Told\n\n```\nnobody\n```\n\n`anew` and there is no gap. It is no gap.\n';
-  const faults = checkPlainWords(files({ 'docs/a.md': text, 'CHANGELOG.md': text, 'src/a.ts': text }));
+  const faults = checkPlainWords(files({ 'docs/a.md': text, 'CHANGELOG.md': text, 'test/a.ts': text }));
   expect(faults).toEqual([
     'docs/a.md:1: "Told" is not a plain word here: write notified, reported or recorded.',
     'docs/a.md:7: "is no" is not a plain word here: write "is not a …" or "invalid …".',
   ]);
+});
+
+test.each([
+  ['const x = resetTold();', 'Told'],
+  ['tellNow(deps);', 'tell'],
+  ["log.warn({ err }, 'nobody answers');", 'nobody'],
+  ["throw new Refusal('refused', 'url is no address');", 'is no'],
+  ['/** Whoever comes next. */', 'Whoever'],
+  ['const shelf = readShelf();', 'shelf'],
+])('code with an odd word is refused: %s', (line, word) => {
+  expect(checkPlainWords(files({ 'src/a.ts': `\n${line}\n` }))).toEqual([
+    expect.stringContaining(`src/a.ts:2: "${word}" is not a plain word here: write `),
+  ]);
+});
+
+test('a plain word that holds an odd one is code as good as any', () => {
+  const text = '// There is no intelligent threshold, and it is no longer in the storyteller.\n';
+  expect(checkPlainWords(files({ 'src/a.ts': text }))).toEqual([]);
 });
 
 // Spelled in halves, so that this file passes its own check.

@@ -95,7 +95,7 @@ test('security 2: edits that do not fit are refused with every fault, and nothin
 test('a gate that names no step and has no form refuses both with a sentence', async () => {
   const { decide } = await parked('- need: 1');
   expect((await decide({ decision: 'approve', edits: { draft: 'x' } })).body.error).toBe(
-    'edits.draft: this gate lets nobody change a step; leave `edits` out',
+    'edits.draft: no step may be changed at this gate; leave `edits` out',
   );
   expect((await decide({ decision: 'approve', form: { a: 1 } })).body.error).toBe(
     'form: this gate has no form; leave it out',

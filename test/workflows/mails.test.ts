@@ -110,7 +110,7 @@ test('a gate’s whole life in mails: asked, reminded, escalated to another with
   for (const says of [
     'f: waits for your decision',
     'f: still waits for your decision',
-    'f: nobody decided in time',
+    'f: no decision in time',
     'f: the run failed',
   ])
     expect(told).toContain(says);

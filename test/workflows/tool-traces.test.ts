@@ -41,7 +41,7 @@ test('a refused call is an event and a line of the trace with its reason, once, 
   const refused = run.steps[0]?.trace.filter(({ kind }) => kind === 'tool.refused');
   expect(refused?.map(({ text }) => text)).toEqual([
     expect.stringMatching(/^Nope was refused: there is no tool Nope\./),
-    expect.stringMatching(/^Glob was refused: the arguments are no JSON object/),
+    expect.stringMatching(/^Glob was refused: the arguments are not a JSON object/),
     expect.stringMatching(/^Read was refused: the arguments do not fit/),
     'Bash was refused: not approved: not today',
   ]);

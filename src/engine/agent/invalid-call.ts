@@ -13,7 +13,7 @@ export function checkCall(session: Session, call: ToolCall): string | null {
     const names = session.listed.map(({ name }) => name);
     return `there is no tool ${call.name}. ${hint ? `${hint} ` : ''}There are: ${names.join(', ') || 'none'}`;
   }
-  if (call.args === null) return `the arguments are no JSON object: ${(call.raw ?? '').slice(0, 200)}`;
+  if (call.args === null) return `the arguments are not a JSON object: ${(call.raw ?? '').slice(0, 200)}`;
   return argumentFault(tool.spec.parameters, call.args);
 }
 

@@ -15,7 +15,7 @@ export const postSignup = defineRoute({
     tags: ['Authentication'],
     request: { body: jsonBody(SignUpBody) },
     responses: {
-      ...acceptedResponse(SignedUp, 'The same whether or not the address was taken: only signing in tells'),
+      ...acceptedResponse(SignedUp, 'The same whether or not the address was taken: only a sign-in shows it'),
       ...limitedResponse,
     },
   }),

@@ -49,7 +49,7 @@ function page(version: string, me: string) {
     <h1>Signalbox is running</h1>
     <p>Version ${version}. Everything is done through its API; this version has no dashboard.</p>
     <p>The routes are described in <a href="/docs/openapi.json">/docs/openapi.json</a> (OpenAPI 3.1), and
-      <a href="/api/healthz">/api/healthz</a> tells how each part of the service is.</p>
+      <a href="/api/healthz">/api/healthz</a> shows how each part of the service is.</p>
     <p>Who has an account here signs in at <a href="/sign-in">/sign-in</a>, and gives a terminal its own key from there; the
       documentation describes it in docs/guides/accounts-and-team.md.</p>
     <p>The first start wrote an API key to <code>bootstrap.json</code> in the data folder
