@@ -72,7 +72,9 @@ test('what a server answers of every kind reaches the model, and what is no text
   expect(await ok('srv__exact', {}, { secrets })).toBe('{"id":2512292042121000001}');
   expect(await fails('srv__fail', {}, { secrets })).toBe('it went wrong');
   expect(await fails('srv__throw', {}, { secrets })).toBe('srv: it answers with the error -32603: thrown inside');
-  expect(await fails('srv__nonsense', {}, { secrets })).toContain('no result of the protocol, and may have done');
+  expect(await fails('srv__nonsense', {}, { secrets })).toContain(
+    'not a valid result of the protocol, and it may have done',
+  );
   expect(await ok('srv__print', {}, { secrets })).toBe('printed');
   const told: string[] = [];
   await ok('srv__progress', {}, { secrets, onOutput: (chunk) => told.push(chunk) });

@@ -143,7 +143,7 @@ test('a worker that cannot get its lock still writes its beats, and the log says
   await expect.poll(firstBeat).toBeGreaterThan(before);
   // Said once, however often it is tried.
   expect(lines).toHaveLength(1);
-  expect(JSON.stringify(lines)).toContain('cannot get its lock');
+  expect(JSON.stringify(lines)).toContain('failed to take the worker lock');
   // Without a lock its silence is all that says that it ended.
   await silentFor(id, 0);
   isFull = false;
@@ -158,7 +158,7 @@ test('a lock that another session holds is named, and health follows the beats',
   const lines: Record<string, unknown>[] = [];
   const stale = await startWorkerHeartbeat(db, entryOf(id), silentLog);
   const worker = await startWorkerHeartbeat(db, entryOf(id), recordingLog(lines));
-  expect(JSON.stringify(lines)).toContain('cannot get its lock');
+  expect(JSON.stringify(lines)).toContain('failed to take the worker lock');
   expect(await isAlive(id)).toBe(true);
   await worker.close();
   expect(await isAlive(id)).toBe(false);

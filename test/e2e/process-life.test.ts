@@ -153,7 +153,7 @@ test('one Ctrl-C of npm start in a terminal, which npm forwards once more, is an
     await expect.poll(() => shown).toContain('is ready at');
     terminal.stdin.write('\u0003');
     await ended;
-    expect(shown).toContain('Stopping; what runs now goes on at the next start.');
+    expect(shown).toContain('Stopping; active runs continue after the next start.');
     // Both are gone only where every part was closed.
     expect(existsSync(join(folder, 'lock'))).toBe(false);
     expect(existsSync(join(folder, 'postgres/postmaster.pid'))).toBe(false);

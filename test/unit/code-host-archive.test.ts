@@ -130,7 +130,7 @@ test.each<[string, readonly TarPart[], RegExp]>([
   ['a pax record of no length', [{ path: 'p', type: 'x', content: '-5 a=b\n' }, file('top/a')], /pax header/],
   ['a pax record over its end', [{ path: 'p', type: 'x', content: '999 a=b\n' }, file('top/a')], /pax header/],
   ['an impossible pax size', [{ path: 'p', type: 'x', content: pax('size', '-1') }, file('top/a')], /impossible size/],
-  ['a size that is no number', [{ ...file('top/a'), size: '00000000zzz\0' }], /size is no number/],
+  ['a size that is no number', [{ ...file('top/a'), size: '00000000zzz\0' }], /size is not a number/],
   ['a size over what there is', [{ ...file('top/a'), size: 9_000 }], /ends early/],
   ['a size over the limit', [{ ...file('top/a'), size: 2 * 1024 * 1024 }], /more than 100 files or 1 MiB/],
   [
@@ -155,7 +155,7 @@ test('security 17: entries are counted, and bytes as they are unpacked, wanted o
 
 test('security 17: what is packed twice is not unpacked twice', async () => {
   const inner = gzippedTar([{ path: 'top/a', content: noise(5_000) }]);
-  await expect(read(gzipSync(inner))).rejects.toThrow('no tar');
+  await expect(read(gzipSync(inner))).rejects.toThrow('not a tar');
 });
 
 test('an archive that ends early, wherever, is refused', async () => {
@@ -169,7 +169,7 @@ test('an archive that ends early, wherever, is refused', async () => {
 });
 
 test('what is no archive is refused', async () => {
-  await expect(read(Buffer.from('<html>Not found</html>'.padEnd(600)))).rejects.toThrow('no tar');
+  await expect(read(Buffer.from('<html>Not found</html>'.padEnd(600)))).rejects.toThrow('not a tar');
   await expect(read(noise(5_000))).rejects.toThrow();
 });
 

@@ -62,11 +62,11 @@ test('no key has more than its part, whoever waits is counted for it, and a full
   const slots = createSharedSlots(createSlots(3, 1), 2, 1);
   const held = [await slots.take('a'), await slots.take('a')];
   const third = slots.take('a');
-  await expect(slots.take('a')).rejects.toThrow('too many wait');
+  await expect(slots.take('a')).rejects.toThrow('too many requests are waiting');
   expect([slots.waiting('a'), slots.waiting('b')]).toEqual([1, 0]);
   const other = await slots.take('b');
   const late = slots.take('b');
-  await expect(slots.take('c')).rejects.toThrow('too many wait');
+  await expect(slots.take('c')).rejects.toThrow('too many requests are waiting');
   expect([slots.waiting('a'), slots.waiting('b')]).toEqual([2, 1]);
   held[0]?.();
   held[0]?.();
