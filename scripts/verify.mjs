@@ -1,9 +1,11 @@
 // npm run verify: every check that needs no running service, side by side; one line a part, then the faults.
+// `--figures` prints the size and the shape of the code instead.
 import { inRoot } from './lib/paths.mjs';
 import { say } from './lib/progress.mjs';
 import { endChildrenOnSignal, runChild } from './lib/run-child.mjs';
 import { prepareClient, setUp } from './lib/setup.mjs';
 import { checkFailpoints } from './verify/failpoints.mjs';
+import { figuresOf } from './verify/figures.mjs';
 import { checkFileLengths } from './verify/file-length.mjs';
 import { checkLayers } from './verify/layers.mjs';
 import { checkLinks } from './verify/links.mjs';
@@ -23,6 +25,10 @@ const tool =
 
 await setUp([prepareClient]);
 const files = await readTracked();
+if (process.argv.includes('--figures')) {
+  for (const [name, value] of Object.entries(figuresOf(files))) say(`${String(value).padStart(8)}  ${name}`);
+  process.exit(0);
+}
 
 /** Each answers its faults, one sentence each; none is a pass. @type {Record<string, () => Promise<string[]> | string[]>} */
 const PARTS = {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkFailpoints } from '../../scripts/verify/failpoints.mjs';
+import { figuresOf } from '../../scripts/verify/figures.mjs';
 import { checkFileLengths } from '../../scripts/verify/file-length.mjs';
 import { importsOf } from '../../scripts/verify/imports.mjs';
 import { checkLayers } from '../../scripts/verify/layers.mjs';
@@ -194,4 +195,32 @@ test('the service starts programs by spawnProcess alone', () => {
   ]);
   expect(checkSpawns(files({ 'src/shared/spawn-process.ts': spawning, 'bench/a.ts': spawning }))).toEqual([]);
   expect(checkSpawns(files({ 'src/a.ts': "import { execFile } from 'node:child_process';" }))).toEqual([]);
+});
+
+test('figures count what the sources hold, and what one route and a run load', () => {
+  const figures = figuresOf(
+    files({
+      'README.md': '# Ä\n',
+      'src/api/routes/workspaces/list-workspaces.ts':
+        "import { a } from './a.js';\nimport type { T } from './type.js';\n",
+      'src/api/routes/workspaces/a.ts': "import { b } from '../../../shared/index.js';\nexport const a = b as never;\n",
+      'src/api/routes/workspaces/type.ts': 'export type T = 1;\n',
+      'src/shared/index.ts': "export const b = setInterval(() => sql.query('SELECT 1'), 1);\n",
+      'src/activities/index.ts': 'await prisma.member.findMany();\n',
+      'src/db/generated/client.ts': 'x as never;\n',
+    }),
+  );
+  expect(figures).toMatchObject({
+    files: 5,
+    'doors (index.ts)': 2,
+    'files with one importer': 3,
+    'files that one route reaches': 3,
+    'files that a run reaches': 1,
+    'as never': 1,
+    setInterval: 1,
+    'statements by Prisma Client': 1,
+    'statements by SQL': 1,
+    'README, bytes': 5,
+    'ARCHITECTURE, bytes': 0,
+  });
 });
