@@ -45,7 +45,7 @@ export const DECIDER_ROWS: readonly OptionRow[] = [
     refused: [
       { write: 'form: { amount: number }', code: 'step/bad-value', says: 'no meaning without `approve`' },
       { write: 'form: { amount: nmber }', beside: ['approve: human'], code: 'step/bad-schema', says: 'nmber' },
-      { write: 'form: 7', beside: ['approve: human'], code: 'step/bad-schema', says: 'no schema' },
+      { write: 'form: 7', beside: ['approve: human'], code: 'step/bad-schema', says: 'not a valid schema' },
     ],
     cases: {
       form: {

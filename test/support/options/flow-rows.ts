@@ -104,8 +104,8 @@ export const FLOW_ROWS: readonly OptionRow[] = [
     values: 'Picoschema or JSON Schema',
     byDefault: 'a text',
     refused: [
-      { write: 'input: { order: strng }', code: 'flow/bad-value', says: 'no schema' },
-      { write: 'input: 7', code: 'flow/bad-value', says: 'no schema' },
+      { write: 'input: { order: strng }', code: 'flow/bad-value', says: 'not a valid schema' },
+      { write: 'input: 7', code: 'flow/bad-value', says: 'not a valid schema' },
     ],
     cases: {
       input: {

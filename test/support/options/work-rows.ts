@@ -64,7 +64,7 @@ export const WORK_ROWS: readonly OptionRow[] = [
     refused: [
       { write: 'schema: { score: integer }', code: 'step/schema-without-json', says: 'output: json' },
       { write: 'schema: { score: intger }', beside: ['output: json'], code: 'step/bad-schema', says: 'intger' },
-      { write: 'schema: 7', beside: ['output: json'], code: 'step/bad-schema', says: 'no schema' },
+      { write: 'schema: 7', beside: ['output: json'], code: 'step/bad-schema', says: 'not a valid schema' },
     ],
     cases: {
       schema: {
