@@ -74,10 +74,12 @@ async function moveAside(dataDir: string, gitdir: string): Promise<string | null
   }
 }
 
-/** As git knows one: by its HEAD, which is there from the beginning. */
+/** As git knows one: by its HEAD, which exists from the beginning. A disk that cannot say so is an error, not an absence. */
 async function isRepository(gitdir: string): Promise<boolean> {
-  return stat(join(gitdir, 'HEAD')).then(
-    (found) => found.isFile(),
-    () => false,
-  );
+  try {
+    return (await stat(join(gitdir, 'HEAD'))).isFile();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
 }
