@@ -10,9 +10,13 @@ setTimeout(() => {
 
 /**
  * Kills this process with SIGKILL after `ms`, unless it has exited by then. A thread of its own does it: a native call
- * that never returns blocks the event loop, and with it every timer and signal handler.
+ * that never returns blocks the event loop, and with it every timer and signal handler. Never throws.
  */
 export function killAfter(ms: number): void {
   const text = 'The process did not end in time and kills itself: its main thread is blocked.\n';
-  withErrorListener(new Worker(GUARD, { eval: true, workerData: { ms, text } })).unref();
+  try {
+    withErrorListener(new Worker(GUARD, { eval: true, workerData: { ms, text } })).unref();
+  } catch {
+    // Where the system gives no further thread, the timers of the main thread have to do.
+  }
 }
