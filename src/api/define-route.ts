@@ -39,6 +39,8 @@ export interface RouteDefinition<R extends RouteConfig, A extends Access> {
    * whose address carries a token and that detects repetitions itself.
    */
   readonly idempotent?: true | 'settled' | 'natural';
+  /** Each caller has idempotency keys of its own: two who send the same key and body make two requests. */
+  readonly keysByCaller?: boolean;
   /** Request headers that the handler reads, for the description. */
   readonly reads?: readonly RequestHeader[];
   /** Response headers besides the common ones, for the description. */
@@ -127,7 +129,7 @@ export function defineRoute<R extends RouteConfig, const A extends Access>(defin
       app.openapi(
         declared as RouteConfig,
         (isHonoured
-          ? withIdempotency(handle, isSettled)
+          ? withIdempotency(handle, { settled: isSettled, keysByCaller: definition.keysByCaller ?? false })
           : onKey === 'refuse'
             ? refuseIdempotencyKey(handle)
             : handle) as never,

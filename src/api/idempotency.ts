@@ -31,14 +31,17 @@ const KEPT_HEADERS = ['content-type', 'location', 'etag'];
  * claimed. `settled` handlers write their response with their effect, so their key is leased: when the process dies or
  * falls silent the same request may take over, and a late commit of the first one is rolled back.
  */
-export function withIdempotency(handle: (c: Context<AppEnv>) => Promise<Response>, settled: boolean): Handler<AppEnv> {
+export function withIdempotency(
+  handle: (c: Context<AppEnv>) => Promise<Response>,
+  { settled, keysByCaller }: { readonly settled: boolean; readonly keysByCaller: boolean },
+): Handler<AppEnv> {
   return async (c) => {
     const given = c.req.header('idempotency-key');
-    const tenant = c.var.caller?.tenant;
+    const { tenant, actor } = c.var.caller ?? {};
     if (given === undefined || tenant === undefined) return handle(c);
     // Keys belong to the account, so a stored response must not bypass this caller's access.
     await requireThing(c);
-    const key = checkKey(given);
+    const key = keysByCaller ? `${checkKey(given)} ${actor?.kind} ${actor?.id}` : checkKey(given);
     const { deps } = c.var;
     const held = { tenant, key, holder: newId() };
     const kept = await claimIdempotencyKey(deps, { ...held, bodyHash: await hashCall(c), leased: settled });

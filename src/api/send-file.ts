@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import { bodyStream } from './body-stream.js';
+import type { AppEnv } from './env.js';
 
 export interface SentFile {
   /** The last part of its path. */
@@ -42,7 +43,19 @@ export async function sendFile(c: Context, file: SentFile): Promise<Response> {
   if (c.req.method === 'HEAD') return new Response(null, { status, headers: sent });
   const content = await file.open();
   const part = range ? Readable.from(slice(content, start, end), { objectMode: false }) : content;
+  endWithAnswer(c, [part, content]);
   return new Response(bodyStream(c, part), { status, headers: sent });
+}
+
+/** Destroys the streams when the connection closes, even if nothing was read yet or the store is silent. */
+function endWithAnswer(c: Context<AppEnv>, streams: readonly Readable[]): void {
+  const { outgoing } = c.env ?? {};
+  if (!outgoing) return;
+  const end = () => {
+    for (const stream of streams) stream.destroy();
+  };
+  if (outgoing.destroyed) end();
+  else outgoing.once('close', end);
 }
 
 /** RFC 8187's ext-value: encodes any character, so that a name cannot break the header. */

@@ -58,7 +58,13 @@ async function clearRemains(dataDir: string, gitdir: string): Promise<void> {
   const aside = await moveAside(dataDir, gitdir);
   if (aside === null) return;
   // A twin may have made a new one just before.
-  if (await isRepository(aside)) await rename(aside, gitdir).catch(() => undefined);
+  if (await isRepository(aside)) {
+    try {
+      return await rename(aside, gitdir);
+    } catch (error) {
+      if (!(await isRepository(gitdir))) throw error;
+    }
+  }
   await rm(aside, { recursive: true, force: true });
 }
 

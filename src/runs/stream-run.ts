@@ -114,9 +114,13 @@ async function readNext(deps: Deps, runId: string, seq: number): Promise<NextEve
   return { run: rows[0], rows: rows.filter((row) => row.seq !== null) };
 }
 
-/** Drops unread text and sends a reset: deltas are not stored, and the step's result has the whole text. */
+/** Drops unread text and sends a reset for each step that had some: deltas are not stored, and the step's result has the whole text. */
 function keepDelta(deltas: Delta[], delta: Delta): void {
-  if (deltas.length >= MOST_DELTAS) deltas.splice(0, deltas.length, { ...delta, kind: 'reset', text: '' });
+  if (deltas.length >= MOST_DELTAS) {
+    const resets = [...deltas, delta].map((each) => ({ ...each, kind: 'reset' as const, text: '' }));
+    const byStep = new Map(resets.map((reset) => [`${reset.step} ${reset.item} ${reset.round}`, reset]));
+    deltas.splice(0, deltas.length, ...byStep.values());
+  }
   deltas.push(delta);
 }
 

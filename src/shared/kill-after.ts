@@ -4,8 +4,9 @@ import { withErrorListener } from './error-listener.js';
 const GUARD = `
 const { workerData } = require('node:worker_threads');
 setTimeout(() => {
-  require('node:fs').writeSync(2, workerData.text);
-  process.kill(process.pid, 'SIGKILL');
+  // Standard error may be closed or full, so the kill does not wait for it.
+  require('node:fs').write(2, workerData.text, () => undefined);
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), 500);
 }, workerData.ms);`;
 
 /**

@@ -58,13 +58,14 @@ export async function createRunWorker(options: RunWorkerOptions): Promise<RunWor
   watchUntil(() => worker.getState() === 'STOPPED' || worker.getState() === 'FAILED');
   const eagerStarts = EagerStarts.of(connection);
   eagerStarts.open();
-  return {
-    run: () => worker.run(),
-    async shutdown() {
-      await eagerStarts.close();
-      if (worker.getState() === 'RUNNING') worker.shutdown();
-    },
+  const shutdownNow = worker.shutdown.bind(worker);
+  const shutdown = async () => {
+    await eagerStarts.close();
+    if (worker.getState() === 'RUNNING') shutdownNow();
   };
+  // The worker calls its own method after an unexpected error.
+  worker.shutdown = () => void shutdown();
+  return { run: () => worker.run(), shutdown };
 }
 
 /** Identifies a build of the workflows. */

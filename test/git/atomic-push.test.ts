@@ -122,14 +122,17 @@ test('a main that is refused holds the other refs, and its refusal is noted; eve
   expect(await state()).toEqual(before);
 });
 
-test('over live runs nothing of an atomic push moves or waits, main alone included; later the same push is taken', async () => {
+test('over live runs nothing of an atomic push moves or waits, later the same push is taken', async () => {
   const { id, name, clone, push, state } = await start();
   put(clone, 'knowledge/a.md', 'one\n');
   const commit = await commitAll(clone);
   await git(clone, 'branch', 'next');
   const run = await insertRun(app, id);
   const before = await state();
-  for (const refs of [['main', 'next'], ['next', 'main'], ['main']]) {
+  for (const refs of [
+    ['main', 'next'],
+    ['next', 'main'],
+  ]) {
     const { code, err } = await push(...refs);
     expect([code, err]).toEqual([1, expect.stringMatching(/main -> main \(a live run must end first, and an atomic/)]);
     expect(err).toContain(run);
@@ -162,6 +165,25 @@ test('what is refused in the transaction itself takes main back, which was moved
   await expect.poll(state).toEqual(before);
   expect((await push('main')).code).toBe(0);
   expect(await bodyOf(app.get(`/api/workspaces/${name}`))).toMatchObject({ revision: commit });
+});
+
+test('main alone is pushed as without --atomic: over live runs it waits', async () => {
+  const { id, name, clone, push } = await start();
+  put(clone, 'knowledge/a.md', 'one\n');
+  const commit = await commitAll(clone);
+  const run = await insertRun(app, id);
+  expect((await push('main')).code).toBe(0);
+  expect(await bodyOf(app.get(`/api/workspaces/${name}`))).toMatchObject({ pending: { revision: commit } });
+  await app.deps.db.query('UPDATE run SET finished_at = now() WHERE id = $1', [run]);
+});
+
+test('more branches than there may be previews are refused before their trees are read', async () => {
+  const { push, state } = await start();
+  const before = await state();
+  const { code, err } = await push(...Array.from({ length: MAX_PREVIEWS + 1 }, (_, n) => `main:refs/heads/b${n}`));
+  expect([code, err]).toEqual([1, expect.stringContaining('an atomic push has at most 50 branches')]);
+  expect(err).toMatch(/main -> b0 \(not moved/);
+  expect(await state()).toEqual(before);
 });
 
 test('one ref too many holds all of an atomic push', async () => {

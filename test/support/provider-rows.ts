@@ -173,7 +173,7 @@ export const PROVIDER_ROWS: readonly ProviderRow[] = [
   passes(
     'malformed arguments once',
     { calls: [{ name: 'Glob', raw: '{"pattern": ' }] },
-    { secondCall: /no JSON object/ },
+    { secondCall: /not a JSON object/ },
   ),
   answered(
     'malformed arguments for ever',

@@ -70,6 +70,18 @@ test('a key of its own makes an unnamed approval another request, and the same k
   expect((await app.ended(workspace, id)).status).toBe('completed');
 });
 
+test('two deciders who send the same idempotency key are two votes, and each is answered as they were first', async () => {
+  goBack(0);
+  const { workspace, id, decide } = await parkedRun(app, loop('- need: 2\n\nRight?'));
+  const headers = { 'Idempotency-Key': `${id}-sign` };
+  const [one, two] = [await app.keyFor('editor'), await app.keyFor('editor')];
+  const first = [200, { ok: true, decided: 1, need: 2 }];
+  expect(await decide(approve, one, headers)).toEqual(first);
+  expect(await decide(approve, one, headers)).toEqual(first);
+  expect(await decide(approve, two, headers)).toEqual([200, { ok: true, decided: 2, need: 2 }]);
+  expect((await app.ended(workspace, id)).status).toBe('completed');
+});
+
 test('a key of its own is no way past a rejection', async () => {
   goBack(0);
   const { waiting, decide, next } = await parkedRun(app, loop('- on_reject: draft\n- max_rounds: 2\n\nRight?'));

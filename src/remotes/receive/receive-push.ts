@@ -177,8 +177,8 @@ async function updateRefs(
     return (await checked).get(command) ?? null;
   };
   const context: PushContext = { remote, inside, pack, say: answer.say, later, faultOf };
-  // A push of the library's one branch is atomic by itself.
-  if (request.capabilities.has('atomic') && !(remote.isLibrary && commands.length === 1))
+  // A push of one ref is atomic by itself.
+  if (request.capabilities.has('atomic') && commands.length > 1)
     return updateTogether(deps, context, { commands, faults });
   const outcomes: (readonly [RefCommand, Outcome])[] = [];
   for (const command of commands) {

@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import { MAIN, type RefCommand } from '../../git/index.js';
-import { lockPreviews, previewTurn } from '../../previews/index.js';
+import { lockPreviews, MAX_PREVIEWS, previewTurn } from '../../previews/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import { findWorkspace, inTurn, lockLibrary, type OnStale, StalePlan } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
@@ -14,6 +14,7 @@ type Outcomes = (readonly [RefCommand, Outcome])[];
 type Plans = (readonly [RefCommand, RefPlan])[];
 type Refused = ReadonlyMap<RefCommand, Outcome>;
 
+const BRANCHES = 'refs/heads/';
 /** How often a push is checked again because another writer came between its checks and its transaction. */
 const MAX_TRIES = 3;
 
@@ -26,6 +27,8 @@ export async function updateAtomic(
   context: PushContext,
   commands: readonly RefCommand[],
 ): Promise<Outcomes> {
+  const excess = refuseTooMany(commands);
+  if (excess.size > 0) return refuseTogether(commands, excess);
   for (let tries = 1; ; tries += 1) {
     const { plans, refused } = await planAll(deps, context, commands);
     if (refused.size > 0) return refuseTogether(commands, refused);
@@ -41,6 +44,13 @@ export function refuseTogether(commands: readonly RefCommand[], refused: Refused
   const [first] = [...refused.keys()];
   const reason = `not moved: the push is atomic, and ${first?.ref} was refused`;
   return commands.map((command) => [command, refused.get(command) ?? { kind: 'no', reason }]);
+}
+
+/** A push of more branches than there may be previews is refused before their trees are read. */
+function refuseTooMany(commands: readonly RefCommand[]): Refused {
+  const branches = commands.filter(({ ref, new: next }) => next !== null && ref !== MAIN && ref.startsWith(BRANCHES));
+  const reason = `an atomic push has at most ${MAX_PREVIEWS} branches, as many as there may be previews`;
+  return new Map(branches.slice(MAX_PREVIEWS).map((command) => [command, { kind: 'no', reason }]));
 }
 
 /** Checks every ref, so that the client gets all faults at once. */
@@ -84,7 +94,7 @@ async function moveAll(
       }
     });
   } catch (error) {
-    for (const [, plan] of plans) await plan.undo?.();
+    for (const [, plan] of plans) await undo(deps, remote, plan);
     if (error instanceof StalePlan) return null;
     if (!current) throw error;
     return refuseTogether(commands, new Map([[current, await refuse(deps, context, { command: current, error })]]));
@@ -100,7 +110,7 @@ async function lockInOrder(sql: Sql, { id, name, caller }: Remote, commands: rea
   await lockLibrary(sql, caller.tenant, 'share');
   const found = await findWorkspace(sql, caller, name, hasMain ? 'update' : 'share');
   if (found.id !== id) throw new Refusal('conflict', `another workspace is called ${name} now: push again`);
-  if (commands.some(({ ref }) => ref.startsWith('refs/heads/') && ref !== MAIN)) await lockPreviews(sql, id);
+  if (commands.some(({ ref }) => ref.startsWith(BRANCHES) && ref !== MAIN)) await lockPreviews(sql, id);
 }
 
 /** Logs a failure after the commit and reports success, since the ref has moved. */
@@ -110,6 +120,15 @@ async function finish({ log }: Pick<Deps, 'log'>, { id }: Remote, plan: RefPlan)
   } catch (err) {
     log.error({ err, workspaceId: id }, 'failed to finish a push after its commit');
     return { kind: 'ok' };
+  }
+}
+
+/** Removes what a plan has created. A failure is only logged: the sweep removes it later. */
+async function undo({ log }: Pick<Deps, 'log'>, { id }: Remote, plan: RefPlan): Promise<void> {
+  try {
+    await plan.undo?.();
+  } catch (err) {
+    log.warn({ err, workspaceId: id }, 'failed to clean up after a refused push');
   }
 }
 

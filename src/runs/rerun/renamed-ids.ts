@@ -1,5 +1,6 @@
 import { branchesOf } from '../../engine/index.js';
 import type { GroupPlan, Plan, StepPlan } from '../../workspace/index.js';
+import { foldStepId } from '../../workspace/parse/step-id.js';
 import type { EndedStepRow } from './choose-steps.js';
 
 /** Every step and group, each group before its branches. */
@@ -9,11 +10,14 @@ export function nodesOf({ nodes }: Plan): (StepPlan | GroupPlan)[] {
 
 /** Ids of steps in a plan of an earlier version, with those that the same steps have in a plan of today. */
 export function renamedIds(oldPlan: Plan, plan: Plan): ReadonlyMap<string, string> {
-  const known = new Set(nodesOf(oldPlan).map(({ id }) => id));
+  const titles = new Map(nodesOf(oldPlan).map(({ id, title }) => [id, title]));
   return new Map(
-    nodesOf(plan).flatMap(({ id, oldId }) =>
-      oldId === undefined || known.has(id) || !known.has(oldId) ? [] : [[oldId, id] as const],
-    ),
+    nodesOf(plan).flatMap(({ id, oldId }) => {
+      const title = oldId === undefined ? undefined : titles.get(oldId);
+      if (oldId === undefined || title === undefined || titles.has(id)) return [];
+      // An old step whose title gives another id today is another step.
+      return foldStepId(title) === id ? [[oldId, id] as const] : [];
+    }),
   );
 }
 

@@ -30,8 +30,13 @@ export function receiveBody(source: Readable, { isGzip, longestMs, left }: BodyI
   const raw = withErrorListener(source);
   const late = new AbortController();
   let bytes = 0;
+  let isPiped = false;
   const giveUp = (why: string) => late.abort(tooLate(bytes, why));
-  const onIdle = () => giveUp(`nothing came for ${IDLE_MS / 1_000} s`);
+  const onIdle = () => {
+    // While the reader is behind, the client waits for the service.
+    if (isPiped && raw.isPaused()) idle = setTimeout(onIdle, IDLE_MS);
+    else giveUp(`nothing came for ${IDLE_MS / 1_000} s`);
+  };
   let idle = setTimeout(onIdle, IDLE_MS);
   const whole = setTimeout(() => giveUp(`not all came within ${longestMs / 60_000} minutes`), longestMs);
   raw.on('data', (chunk: Buffer) => {
@@ -51,6 +56,7 @@ export function receiveBody(source: Readable, { isGzip, longestMs, left }: BodyI
   const body = withErrorListener(new PassThrough());
   if (isGzip) unzip(raw, body);
   else raw.pipe(body);
+  isPiped = true;
   const leave = () => body.destroy(signal.reason instanceof Refusal ? signal.reason : new ClientLeft());
   raw.once('close', () => {
     if (!raw.readableEnded) leave();

@@ -9,6 +9,7 @@ import { findRunOfPath } from './params.js';
 export const approveRun = defineRoute({
   access: { role: 'editor' },
   idempotent: 'settled',
+  keysByCaller: true,
   find: findRunOfPath,
   refused: (c, refusal) => auditRefusal(c.var.deps, c.var.caller, { runId: c.req.param('id') ?? '' }, refusal),
   route: createRoute({
