@@ -6,6 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { MAIN, openRepository, readRef, repositoryFolder } from '../../src/git/index.js';
 import { alignMain } from '../../src/workspaces/index.js';
 import { type GitProcess, stageGitProcesses } from '../support/git-processes.js';
+import { loseFolder } from '../support/lose-folder.js';
 import { bodyOf, createWorkspaceApp, SMALL, type Tree, type WorkspaceApp } from '../support/workspace-app.js';
 
 const start = stageGitProcesses();
@@ -147,12 +148,12 @@ test('a repository that was lost is written again from Postgres, commit for comm
     await app.deploy(name, files, { message: 'Next\n\nwith words' });
   const folder = repositoryFolder(app.deps.config.dataDir, id);
   const log = git('-C', folder, 'log', '--format=%H %T %an %aI %B', 'main');
-  rmSync(folder, { recursive: true });
+  loseFolder(folder);
   await alignMain(app.deps, id);
   expect(git('-C', folder, 'log', '--format=%H %T %an %aI %B', 'main')).toBe(log);
   expect(git('-C', folder, 'fsck', '--full', '--strict')).toBe('');
 
-  rmSync(folder, { recursive: true });
+  loseFolder(folder);
   const { gitCommit } = await bodyOf(app.deploy(name, OLD));
   expect(git('-C', folder, 'rev-list', '--count', 'main').trim()).toBe('5');
   expect(git('-C', folder, 'rev-parse', 'main').trim()).toBe(gitCommit);

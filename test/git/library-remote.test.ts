@@ -5,6 +5,7 @@ import { LIBRARY_KINDS } from '../../src/library/index.js';
 import { libraryId } from '../../src/workspaces/index.js';
 import { createKey, createTenant } from '../support/create-test-app.js';
 import { commitAll, createRemoteApp, git, type RemoteApp, readFolder, runGit } from '../support/git-remote.js';
+import { loseFolder } from '../support/lose-folder.js';
 import { bodyOf, SMALL } from '../support/workspace-app.js';
 
 const REPO = '_library';
@@ -143,11 +144,7 @@ test('five pushes at once: one line, each in it once, and the clone is what the 
 
 test('a library whose repository was lost is cloned as it was, commit for commit', async () => {
   const tip = await git(await stocked(), 'rev-parse', 'HEAD');
-  rmSync(join(app.deps.config.dataDir, 'git', `${libraryId(app.tenant)}.git`), {
-    recursive: true,
-    // What the push left there to be tidied may be on its way out.
-    maxRetries: 10,
-  });
+  loseFolder(join(app.deps.config.dataDir, 'git', `${libraryId(app.tenant)}.git`));
   const clone = await app.clone(REPO);
   expect(await git(clone, 'rev-parse', 'HEAD')).toBe(tip);
   expect(readFolder(clone)).toEqual(await listed());

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { repositoryFolder } from '../../src/git/index.js';
 import { alignRefs, MEMORY_REF } from '../../src/workspaces/index.js';
+import { loseFolder } from '../support/lose-folder.js';
 import { agentWrites, createWorkspaceApp, SMALL } from '../support/workspace-app.js';
 
 const home = mkdtempSync(join(tmpdir(), 'git-memory-'));
@@ -79,7 +80,7 @@ test('a repository that was lost, whole or in part, has the very same commits ag
     if (n === 2) await app.deploy(name, { ...SMALL, 'memory/f1.md': 'mine' });
   }
   const tip = git(folder, 'rev-parse', MEMORY_REF);
-  rmSync(folder, { recursive: true, force: true });
+  loseFolder(folder);
   await align();
   expect(git(folder, 'rev-parse', MEMORY_REF)).toBe(tip);
   git(folder, 'update-ref', '-d', MEMORY_REF);
@@ -101,7 +102,7 @@ test('sixty writes at once, while the ref is looked at: one line of commits, non
   expect(git(folder, 'rev-list', '--count', MEMORY_REF)).toBe('60');
   expect(git(folder, 'rev-list', '--merges', '--count', MEMORY_REF)).toBe('0');
   const tip = git(folder, 'rev-parse', MEMORY_REF);
-  rmSync(folder, { recursive: true, force: true });
+  loseFolder(folder);
   await alignRefs(app.deps, id);
   expect(git(folder, 'rev-parse', MEMORY_REF)).toBe(tip);
 });

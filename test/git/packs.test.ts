@@ -32,6 +32,7 @@ import {
   storePack,
   sweepPacks,
 } from '../../src/workspaces/index.js';
+import { loseFolder } from '../support/lose-folder.js';
 import { createWorkspaceApp, SMALL, type Tree, type WorkspaceApp } from '../support/workspace-app.js';
 
 const home = mkdtempSync(join(tmpdir(), 'git-packs-'));
@@ -135,7 +136,7 @@ test('a repository that was lost comes back from packs and rows, commit for comm
   const log = logOf(folder);
   expect(log.match(/By hand/g)).toHaveLength(2);
 
-  rmSync(folder, { recursive: true });
+  loseFolder(folder);
   await alignRefs(app.deps, id);
   expect(logOf(folder)).toBe(log);
   expect(git(folder, 'fsck', '--full', '--strict')).toBe('');
@@ -152,7 +153,7 @@ test('a filling that was cut goes on where it was, and then all is there', async
   await goLive(at, await commitBeside(at, (clone) => writeFileSync(join(clone, 'knowledge.md'), 'x\n')));
   await app.put(`/api/workspaces/${name}/source`, { path: 'AGENTS.md', content: '# Last\n' });
   const log = logOf(folder);
-  rmSync(folder, { recursive: true });
+  loseFolder(folder);
   // What a process leaves that dies after the packs and before the rows: commits without what is before them.
   const repository = await openRepository(app.deps.config.dataDir, id);
   writeFileSync(join(folder, 'filling'), '0');
@@ -194,7 +195,7 @@ test('refs on the disk are what the rows say, whatever stood there', async () =>
   await setRef(app.deps.db, { ...change, name: 'refs/heads/a/b', oid: commit });
   await Promise.all(Array.from({ length: 4 }, () => alignRefs(app.deps, id)));
   expect(refs()).toEqual(['refs/heads/a/b', 'refs/heads/main']);
-  rmSync(folder, { recursive: true });
+  loseFolder(folder);
   await alignRefs(app.deps, id);
   expect(git(folder, 'rev-parse', 'a/b')).toBe(commit);
 });
