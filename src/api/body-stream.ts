@@ -5,11 +5,19 @@ import { hasClientLeft } from './client-left.js';
 import type { AppEnv } from './env.js';
 
 /**
- * A Node stream as a response body; the stream ends when the client leaves. `Readable.toWeb` does not work here: after
+ * A Node stream as a response body; the stream is destroyed when the connection closes. `Readable.toWeb` does not work here: after
  * the client has left it enqueues what it still holds on a closed stream, and throws an uncaught exception.
  */
 export function bodyStream(c: Context<AppEnv>, stream: Readable): ReadableStream {
+  destroyOnClose(c, stream);
   return NodeReadableStream.from(cutWhenBroken(c, stream)) as ReadableStream;
+}
+
+/** Destroys a stream when the connection closes, even if nothing of it was read yet or its source is silent. */
+export function destroyOnClose({ env }: Context<AppEnv>, stream: Readable): void {
+  const { outgoing } = env ?? {};
+  if (outgoing?.destroyed) stream.destroy();
+  else outgoing?.once('close', () => stream.destroy());
 }
 
 /**

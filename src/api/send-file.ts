@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'hono';
-import { bodyStream } from './body-stream.js';
-import type { AppEnv } from './env.js';
+import { bodyStream, destroyOnClose } from './body-stream.js';
 
 export interface SentFile {
   /** The last part of its path. */
@@ -42,20 +41,10 @@ export async function sendFile(c: Context, file: SentFile): Promise<Response> {
   const status = range ? 206 : 200;
   if (c.req.method === 'HEAD') return new Response(null, { status, headers: sent });
   const content = await file.open();
+  // A part ends only after its content, which may be silent.
+  destroyOnClose(c, content);
   const part = range ? Readable.from(slice(content, start, end), { objectMode: false }) : content;
-  endWithAnswer(c, [part, content]);
   return new Response(bodyStream(c, part), { status, headers: sent });
-}
-
-/** Destroys the streams when the connection closes, even if nothing was read yet or the store is silent. */
-function endWithAnswer(c: Context<AppEnv>, streams: readonly Readable[]): void {
-  const { outgoing } = c.env ?? {};
-  if (!outgoing) return;
-  const end = () => {
-    for (const stream of streams) stream.destroy();
-  };
-  if (outgoing.destroyed) end();
-  else outgoing.once('close', end);
 }
 
 /** RFC 8187's ext-value: encodes any character, so that a name cannot break the header. */

@@ -58,7 +58,7 @@ export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApp
 /** The maximum number of attempts while other deploys go live first. */
 const TRIES = 10;
 
-/** Repeats the work when main has moved in the meantime. Runs one call at a time, so that two cannot overtake each other for ever. */
+/** Repeats the work when main has moved in the meantime. Runs one call at a time, so that two cannot overtake each other forever. */
 export async function retryWhileMainMoves<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
   return inTurn(`repo/${workspaceId}`, async () => {
     for (let left = TRIES; left > 0; left -= 1) {

@@ -115,7 +115,7 @@ async function readNext(deps: Deps, runId: string, seq: number): Promise<NextEve
 }
 
 /** Drops unread text and sends a reset for each step that had some: deltas are not stored, and the step's result has the whole text. */
-function keepDelta(deltas: Delta[], delta: Delta): void {
+export function keepDelta(deltas: Delta[], delta: Delta): void {
   if (deltas.length >= MOST_DELTAS) {
     const resets = [...deltas, delta].map((each) => ({ ...each, kind: 'reset' as const, text: '' }));
     const byStep = new Map(resets.map((reset) => [`${reset.step} ${reset.item} ${reset.round}`, reset]));

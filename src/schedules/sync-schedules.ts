@@ -66,7 +66,7 @@ async function syncOne(deps: Deps, row: ScheduleRow): Promise<boolean> {
         paused: row.paused,
         wake: isLate(row, now),
       });
-    failpoint('schedule-told');
+    failpoint('schedule-synced');
     await markSynced(deps, row, times.at(-1) ?? null);
     logFault(deps, row);
     return true;

@@ -34,7 +34,7 @@ export const FAILPOINTS = {
   'delivery-committed': 'a delivery: all of it is committed, and neither its sender nor Temporal is notified',
   'burst-taken': 'a burst that is quiet: it is taken up and its run is written, and nothing is committed',
   'event-taken': 'an event of a workspace: it is taken up and its runs are written, and nothing is committed',
-  'schedule-told': 'a schedule: Temporal has it, and its row is not marked synced',
+  'schedule-synced': 'a schedule: Temporal has it, and its row is not marked synced',
   'last-ended': 'a schedule with overlap: cancel: its last run is ended, and the next one is not begun',
   'firing-written': 'a schedule’s time: its run and what became of it are written, and nothing is committed',
   'firing-committed': 'a schedule’s time: all of it is committed, and Temporal knows of no run',

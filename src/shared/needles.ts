@@ -17,7 +17,7 @@ export interface Span {
   readonly mark: string;
 }
 
-/** A line break and some blank lines. More than that ends a match: a text could continue with blank lines for ever. */
+/** A line break and some blank lines. More than that ends a match: a text could continue with blank lines forever. */
 const BREAKS = /(?<![\r\n])[\r\n]{1,4}(?![\r\n])/g;
 
 /**

@@ -1,5 +1,6 @@
 import { type Connection, isGrpcServiceError } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
+import { settlesWithin } from '../shared/closers.js';
 import { Refusal } from '../shared/refusal.js';
 
 const CALL_TIMEOUT_MS = 10_000;
@@ -20,7 +21,7 @@ export interface BoundedCalls {
   readonly poll: (work: () => Promise<unknown>, isOver: () => boolean) => Promise<void>;
 }
 
-/** Gives each call on the connection a deadline. Otherwise a server that hangs would block the call for ever. */
+/** Gives each call on the connection a deadline. Otherwise a server that hangs would block the call forever. */
 export function boundCalls(connection: Connection | NativeConnection): BoundedCalls {
   const timed = <T>(work: () => Promise<T>) => connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, work);
   const call = async <T>(work: () => Promise<T>) => {
@@ -55,15 +56,10 @@ export function boundCalls(connection: Connection | NativeConnection): BoundedCa
  * signal (SDK 1.24).
  */
 export async function atMost(ms: number, work: () => Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  const ended = work().then(
-    () => undefined,
-    () => undefined,
+  await settlesWithin(
+    work().catch(() => undefined),
+    ms,
   );
-  await Promise.race([ended, over]).finally(() => clearTimeout(timer));
 }
 
 function codeOf(error: unknown): number | undefined {

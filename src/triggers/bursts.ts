@@ -23,7 +23,7 @@ export interface BurstDelivery {
   readonly quietMs: number;
 }
 
-/** A burst ends after at most this many quiet periods, so that its run is not postponed for ever. */
+/** A burst ends after at most this many quiet periods, so that its run is not postponed forever. */
 const LONGEST = 10;
 
 /** Adds the delivery to the burst of its key, or opens one. `startsAt` is when the run starts if no other delivery arrives. */

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { threadCpuMs } from '../../src/deploys/cpu-timer.js';
 import { type Crew, startCrew } from '../support/crew.js';
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
@@ -28,13 +28,6 @@ function thrownAway(timeouts: readonly unknown[]): number {
   return timeouts.filter((type) => Number(type) === START_TO_CLOSE).length;
 }
 
-/** The CPU time that all threads of a process have had, in ms (proc_pid_stat(5), utime and stime in hundredths of a second). */
-function cpuMs(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
 /** Gives the process a share of a core and no more, as a limit of a container does: also where other programs need the CPU. */
 function starve(pid: number): () => void {
   let timer: NodeJS.Timeout;
@@ -44,9 +37,9 @@ function starve(pid: number): () => void {
   };
   const work = (): void => {
     process.kill(pid, 'SIGCONT');
-    const allowed = cpuMs(pid) + PERIOD_MS * SHARE;
+    const allowed = threadCpuMs(`${pid}`) + PERIOD_MS * SHARE;
     const look = (): void => {
-      if (cpuMs(pid) >= allowed) rest();
+      if (threadCpuMs(`${pid}`) >= allowed) rest();
       else timer = setTimeout(look, LOOK_EVERY_MS);
     };
     look();

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
@@ -71,3 +72,19 @@ test('bytes that are not gzip are 400; a client that leaves is neither late nor 
   left.abort();
   await gone.toMatchObject({ name: 'ClientLeft' });
 });
+
+test.each([true, false])(
+  'a body that the service does not read yet is not silent, and arrives whole; packed: %s',
+  async (isGzip) => {
+    const source = new PassThrough();
+    const { body, signal } = receiveBody(source, { ...options, isGzip });
+    // More than all the buffers on its way hold.
+    const sent = randomBytes(2_000_000);
+    source.end(isGzip ? gzipSync(sent) : sent);
+    await new Promise((resolve) => setImmediate(resolve));
+    await vi.advanceTimersByTimeAsync(600 * SECOND);
+    expect(signal.aborted).toBe(false);
+    vi.useRealTimers();
+    expect((await buffer(body)).equals(sent)).toBe(true);
+  },
+);

@@ -166,7 +166,7 @@ function settleInterrupted(session: Session, turn: number): boolean {
 
 /**
  * After a crash the next call may differ (other models, other context window). Settle the interrupted calls at their
- * reservations, or those are held for ever.
+ * reservations, or those are held forever.
  */
 function settleOthers(session: Session, isNext: (row: CallRow) => boolean): void {
   const { journal, cut, lane } = session;

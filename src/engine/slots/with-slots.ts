@@ -68,7 +68,7 @@ async function acquireSlots(held: HeldLane): Promise<boolean> {
     const has = granted.some((one) => one.runId === place.runId && one.lane === place.lane);
     if (has) return { has, granted };
     if (fresh) await recordSlotEvent(sql, place.runId, 'slot.waiting', { lane: place.lane });
-    // Never hold one slot while waiting for another: two runs could wait for each other for ever.
+    // Never hold one slot while waiting for another: two runs could wait for each other forever.
     await freeSlots(sql, place.slots);
     return { has, granted: [...granted, ...(await grantSlots(sql, place.workspaceId))] };
   });

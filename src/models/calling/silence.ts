@@ -14,7 +14,7 @@ export interface Silence {
   readonly why: () => GivenUp | null;
   /** Reports a part of the answer: the wait starts again. */
   readonly noteContent: () => void;
-  /** Reports a sign of life without content. It extends no wait, since a server can send those for ever. */
+  /** Reports a sign of life without content. It extends no wait, since a server can send those forever. */
   readonly noteAlive: () => void;
   end(): void;
 }

@@ -6,7 +6,7 @@ import { ServerFault } from './contract.js';
 import { type FetchRules, guardedFetch } from './guarded-fetch.js';
 import { sdk } from './sdk.js';
 
-/** A stream of messages that breaks is opened again, but not for ever and never at once. */
+/** A stream of messages that breaks is opened again, but not forever and never at once. */
 const RECONNECTS = 5;
 const RECONNECT_MS = 1_000;
 /** The timeout for closing a server's session. */

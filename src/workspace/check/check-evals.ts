@@ -1,6 +1,7 @@
 import { didYouMean } from '../did-you-mean.js';
 import type { ReadCase } from '../parse/eval-model.js';
 import type { ReadFlow, ReadNode } from '../parse/flow-model.js';
+import { allNodes } from '../parse/step-scope.js';
 import type { Catalog, Found } from '../resolve/catalog.js';
 import { checkAgent } from './check-agents.js';
 import type { Report } from './report.js';
@@ -53,7 +54,7 @@ function checkCaseSteps(target: Target, { decisions, expect }: ReadCase): void {
 function checkStepPath({ catalog, evalFile, flow, report }: Target, path: string, offset: number): void {
   let at: ReadFlow | undefined = flow;
   for (const id of path.split('/')) {
-    const nodes: readonly ReadNode[] = at === undefined ? [] : idsOf(at.nodes);
+    const nodes: readonly ReadNode[] = at === undefined ? [] : allNodes(at);
     const found = nodes.find((node) => node.id === id);
     if (found === undefined) {
       const where = at === undefined ? 'a step without a subflow' : `flows/${at.name}`;
@@ -69,10 +70,6 @@ function checkStepPath({ catalog, evalFile, flow, report }: Target, path: string
     const subflow = found.kind === 'step' ? found.options.values.subflow : undefined;
     at = subflow && catalog.flows.get(subflow.name)?.model;
   }
-}
-
-function idsOf(nodes: readonly ReadNode[]): ReadNode[] {
-  return nodes.flatMap((node) => (node.kind === 'group' ? [node, ...node.branches] : [node]));
 }
 
 function checkCaseTools(

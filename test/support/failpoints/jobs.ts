@@ -282,7 +282,7 @@ export const JOBS = {
   'delivery-committed': { in: 'api', jobs: [hook, burst(1)] },
   'burst-taken': { in: 'worker', jobs: [burst(2)] },
   'event-taken': { in: 'worker', jobs: [event] },
-  'schedule-told': { in: 'worker', jobs: [tells] },
+  'schedule-synced': { in: 'worker', jobs: [tells] },
   'last-ended': { in: 'worker', jobs: [cancels] },
   'firing-written': { in: 'worker', jobs: [fires] },
   'firing-committed': { in: 'worker', jobs: [fires] },

@@ -18,7 +18,7 @@ interface BodyInput {
   readonly left: AbortSignal;
 }
 
-/** A silent client must not keep its place in the queue for ever. */
+/** A silent client must not keep its place in the queue forever. */
 const IDLE_MS = 60_000;
 
 /**
@@ -30,11 +30,10 @@ export function receiveBody(source: Readable, { isGzip, longestMs, left }: BodyI
   const raw = withErrorListener(source);
   const late = new AbortController();
   let bytes = 0;
-  let isPiped = false;
   const giveUp = (why: string) => late.abort(tooLate(bytes, why));
   const onIdle = () => {
     // While the reader is behind, the client waits for the service.
-    if (isPiped && raw.isPaused()) idle = setTimeout(onIdle, IDLE_MS);
+    if (raw.isPaused()) idle = setTimeout(onIdle, IDLE_MS);
     else giveUp(`nothing came for ${IDLE_MS / 1_000} s`);
   };
   let idle = setTimeout(onIdle, IDLE_MS);
@@ -56,7 +55,6 @@ export function receiveBody(source: Readable, { isGzip, longestMs, left }: BodyI
   const body = withErrorListener(new PassThrough());
   if (isGzip) unzip(raw, body);
   else raw.pipe(body);
-  isPiped = true;
   const leave = () => body.destroy(signal.reason instanceof Refusal ? signal.reason : new ClientLeft());
   raw.once('close', () => {
     if (!raw.readableEnded) leave();
