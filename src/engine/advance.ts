@@ -9,6 +9,7 @@ import { readLaneCase } from './cases/lane-case.js';
 import { withClocks } from './clocks/with-clocks.js';
 import { BudgetRefused, Ended, Fenced, isTransient, Poison, StaleTurn } from './errors.js';
 import { type ClaimedLane, claimLane, type LaneView, readLane } from './journal/claim.js';
+import { countFailure } from './journal/count-failure.js';
 import { LaneWriter } from './journal/lane-writer.js';
 import { endOf, indexSteps, type Lane } from './lane/lane.js';
 import { lanePlanOf } from './lane/lane-plan.js';
@@ -20,7 +21,7 @@ import { SecretMask } from './secrets/secret-mask.js';
 import { withSlots } from './slots/with-slots.js';
 import { watchLane } from './watch-lane.js';
 
-const LAST_ATTEMPT = 5;
+const MOST_FAILURES = 5;
 
 /** One attempt at a turn. */
 export interface Attempt {
@@ -145,8 +146,9 @@ async function afterError(deps: Deps, turn: Turn, attempt: number, { error, canc
   deps.log.error({ err: error, ...turn, attempt }, 'an advance failed');
   if (isTransient(error)) throw error;
   const isFinal = error instanceof Poison || error instanceof Refusal;
-  if (!isFinal && attempt < LAST_ATTEMPT) throw error;
-  const why = isFinal ? error.message : `the engine failed ${attempt} times here: ${errorMessage(error)}`;
+  const failures = isFinal ? 0 : await countFailure(deps.db, turn, attempt);
+  if (!isFinal && failures < MOST_FAILURES) throw error;
+  const why = isFinal ? error.message : `the engine failed ${failures} times here: ${errorMessage(error)}`;
   await closeRun(deps.db, turn.runId, why);
   notifyStreams(deps, turn.runId);
   return { kind: 'failed' };

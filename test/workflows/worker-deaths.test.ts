@@ -36,6 +36,27 @@ async function begin() {
 /** Each worker begins five seconds after the one before it was last seen, as a service does that is started again. */
 let lives = 0;
 
+const BROKEN = 'a part of the engine broke';
+
+/** Attempts that fail because of the engine, from number `from` on; what each of them rejects with, or its stop. */
+async function failAttempts(runId: string, { from, count, turn = 1 }: { from: number; count: number; turn?: number }) {
+  const deps = {
+    ...app.deps,
+    models: {
+      ...app.deps.models,
+      resolve: () => {
+        throw new Error(BROKEN);
+      },
+    },
+  };
+  const ends: unknown[] = [];
+  for (let attempt = from; attempt < from + count; attempt += 1)
+    ends.push(
+      await advanceLane(deps, { runId, lane: 'main', turn }, attemptOf(attempt)).catch((error: Error) => error.message),
+    );
+  return ends;
+}
+
 type How = 'died' | 'left' | 'alive' | 'with others' | 'at its end';
 
 /** One worker's attempt at the run that is cut while its call is out. */
@@ -98,6 +119,22 @@ test.each(['left', 'alive', 'with others', 'at its end'] as const)(
     expect(held).toEqual({ nano: 0 });
   },
 );
+
+test('attempts that a worker’s end cut are not failures of the engine: only its fifth failure ends the run', async () => {
+  const { workspace, runId, heal } = await begin();
+  for (let attempt = 1; attempt <= 6; attempt += 1) expect(await cut(runId, attempt, 'at its end')).toBeNull();
+  expect(await failAttempts(runId, { from: 7, count: 4 })).toEqual([BROKEN, BROKEN, BROKEN, BROKEN]);
+  heal();
+  expect((await finish(workspace, runId, 11)).run.status).toBe('completed');
+});
+
+test('the fifth failure of the engine at one turn ends the run, and failures at earlier turns do not count', async () => {
+  const { workspace, runId } = await begin();
+  expect(await failAttempts(runId, { from: 1, count: 4 })).toEqual([BROKEN, BROKEN, BROKEN, BROKEN]);
+  const ends = await failAttempts(runId, { from: 1, count: 5, turn: 2 });
+  expect(ends).toEqual([BROKEN, BROKEN, BROKEN, BROKEN, { kind: 'failed' }]);
+  expect((await app.run(workspace, runId)).error).toBe(`the engine failed 5 times here: ${BROKEN}`);
+});
 
 test('a call during which the worker died many times is made on its own, then given up, and its step can be rerun', async () => {
   const { workspace, runId, heal } = await begin();

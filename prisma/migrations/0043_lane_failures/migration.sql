@@ -1,0 +1,3 @@
+-- AlterTable
+ALTER TABLE "lane" ADD COLUMN     "failed_turn" INTEGER NOT NULL DEFAULT 0,
+ADD COLUMN     "failures" INTEGER NOT NULL DEFAULT 0;
