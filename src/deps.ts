@@ -1,5 +1,6 @@
 import type { Config, InstallKeys } from './config/index.js';
 import type { Db } from './db/contract.js';
+import type { StartPushEvals } from './deploys/contract.js';
 import type { Models } from './models/contract.js';
 import type { Net } from './net/contract.js';
 import type { Sandbox } from './sandbox/contract.js';
@@ -27,4 +28,6 @@ export interface Deps {
   readonly sandbox: Sandbox;
   /** Reads and checks trees off the event loop, within limits of size, depth and time. */
   readonly checker: Checker;
+  /** Starts the evals that a deploy triggers. */
+  readonly startPushEvals: StartPushEvals;
 }

@@ -20,7 +20,7 @@ import { createChecker } from './deploys/check-pool.js';
 import type { Deps } from './deps.js';
 import { freePort, makeDataFolder, StartError, startEmbedded } from './embedded/index.js';
 import { startEngineLoops } from './engine/index.js';
-import { startEvalLoop } from './evals/index.js';
+import { startEvalLoop, startPushEvals } from './evals/index.js';
 import { createModels } from './models/index.js';
 import { createNet } from './net/index.js';
 import { startNotifyLoop } from './notify/index.js';
@@ -156,6 +156,7 @@ async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: 
     net,
     sandbox,
     checker,
+    startPushEvals,
   };
   return { deps, switched, workerId };
 }

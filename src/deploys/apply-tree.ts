@@ -1,7 +1,6 @@
 import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { beginPushEvals } from '../evals/contract.js';
 import { failpoint } from '../shared/failpoint.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -245,7 +244,7 @@ async function makeLive(
   });
   if (request.via !== 'edit') {
     const at = { workspaceId, tenantId: caller.tenant, revision: written.id, by: caller.actor };
-    await beginPushEvals(sql, at, prepared.workspace?.evals ?? []);
+    await deps.startPushEvals(sql, at, prepared.workspace?.evals ?? []);
   }
   const result = { ...answer(current, { revision: written.id, gitCommit: written.gitCommit }), ...written.diff };
   const { added, changed, removed } = written.diff;

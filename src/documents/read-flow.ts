@@ -1,10 +1,10 @@
 import type { Sql } from '../db/contract.js';
 import { editedTree } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
-import { branchesOf } from '../engine/index.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import type { FlowText, Plan } from '../workspace/index.js';
+import { branchesOf } from '../workspace/model.js';
 import { findWorkspace, livePlan, readLiveTree } from '../workspaces/index.js';
 import { type FlowListed, withRuns } from './list-flows.js';
 

@@ -14,7 +14,7 @@ export { type FailedModel, IN_PLACE_TRIES, waitInPlace } from './agent/try-model
 export { evalKeyOf } from './cases/lane-case.js';
 export { isTransient, Poison } from './errors.js';
 export type { HeldUp } from './journal/claim.js';
-export { branchesOf, lanePlanOf, leavesOf } from './lane/lane-plan.js';
+export { lanePlanOf } from './lane/lane-plan.js';
 export { abortLive } from './live.js';
 export { type EngineLoops, startEngineLoops } from './loops/start-engine-loops.js';
 export { assertMonths } from './months/assert-months.js';

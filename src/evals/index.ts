@@ -7,5 +7,6 @@ export { type EvalSummary, listEvals } from './list-evals.js';
 export { listEvalRuns, readEvalRun, type WholeEvalRun } from './read-eval-runs.js';
 export { runEval, type StartedEval } from './run-eval.js';
 export { startEvalLoop } from './start-eval-loop.js';
+export { startPushEvals } from './start-push-evals.js';
 export { stopEvalRun } from './stop-eval-run.js';
 export { PutOff } from './work/judge-call.js';

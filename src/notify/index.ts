@@ -1,3 +1,4 @@
+export { inviteMember } from './invite-member.js';
 export { listNotifications } from './list-notifications.js';
 export { rotateSigningSecret } from './rotate-signing-secret.js';
 export { sendTest } from './send-test.js';

@@ -1,7 +1,6 @@
 import { audit } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { beginPushEvals } from '../evals/contract.js';
 import { removeRepository } from '../git/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
@@ -196,7 +195,7 @@ async function writePreview(
     executable,
   });
   const at = { workspaceId: id, tenantId: caller.tenant, revision: written.id, by: caller.actor };
-  return { applied: true, evals: await beginPushEvals(sql, at, prepared.workspace.evals) };
+  return { applied: true, evals: await deps.startPushEvals(sql, at, prepared.workspace.evals) };
 }
 
 /** Null when a revision has this id already, because the branch returned to an earlier commit. */

@@ -1,8 +1,9 @@
 import type { Sql } from '../db/contract.js';
-import { appendEvent, leavesOf } from '../engine/index.js';
+import { appendEvent } from '../engine/index.js';
 import { toJson } from '../shared/exact-json.js';
 import { canonicalJson, type Json } from '../shared/json.js';
 import type { Plan, StepPlan } from '../workspace/index.js';
+import { leavesOf } from '../workspace/model.js';
 import { isValue, readWork, type Work } from './step-work.js';
 import type { Vote } from './votes.js';
 

@@ -1,6 +1,7 @@
 import type { Sql } from '../db/contract.js';
-import { type HeldUp, leavesOf } from '../engine/index.js';
+import type { HeldUp } from '../engine/index.js';
 import type { Plan } from '../workspace/index.js';
+import { leavesOf } from '../workspace/model.js';
 import type { Waiting } from './waiting.js';
 
 /** Why running steps of a run are delayed: a transient failure of a provider, or a runtime that is being prepared. */

@@ -1,9 +1,9 @@
 import type { Deps } from '../deps.js';
-import { leavesOf } from '../engine/index.js';
 import { numberCursors } from '../shared/cursor.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
+import { leavesOf } from '../workspace/model.js';
 import { findWorkspace, loadPlan } from '../workspaces/index.js';
 import { hideTokens } from './hide-tokens.js';
 

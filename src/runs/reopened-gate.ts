@@ -1,7 +1,7 @@
 import type { Sql } from '../db/contract.js';
-import { leavesOf } from '../engine/index.js';
 import type { Json } from '../shared/json.js';
 import type { Plan } from '../workspace/index.js';
+import { leavesOf } from '../workspace/model.js';
 import { loadPlan } from '../workspaces/index.js';
 import type { LockedRun, OpenPark } from './run-rows.js';
 import { readVotes } from './votes.js';

@@ -1,6 +1,7 @@
 import type { Sql } from '../db/contract.js';
-import { branchesOf, lanePlanOf, leavesOf } from '../engine/index.js';
+import { lanePlanOf } from '../engine/index.js';
 import type { Plan } from '../workspace/index.js';
+import { branchesOf, leavesOf } from '../workspace/model.js';
 import type { Waiting } from './waiting.js';
 
 export interface SlotWaitRow {

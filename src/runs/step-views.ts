@@ -1,7 +1,7 @@
-import { leavesOf } from '../engine/index.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { toUsd } from '../shared/money.js';
 import type { Plan, StepPlan } from '../workspace/index.js';
+import { leavesOf } from '../workspace/model.js';
 import { type EventRow, stepOf, type TraceLine, traceLine } from './trace.js';
 
 export interface StepRow {

@@ -1,7 +1,8 @@
-import { type BudgetGate, type GateCall, type GateSpec, type HeldUp, leavesOf } from '../engine/index.js';
+import type { BudgetGate, GateCall, GateSpec, HeldUp } from '../engine/index.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { atLeast, type Caller } from '../shared/roles.js';
 import type { Plan, StepPlan } from '../workspace/index.js';
+import { leavesOf } from '../workspace/model.js';
 import { type GateMark, gateMark } from './gate-mark.js';
 import { type ParkHead, parkHead } from './gate-rows.js';
 import { heldWaiting } from './held-steps.js';

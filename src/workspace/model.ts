@@ -330,3 +330,12 @@ export interface CheckContext {
     readonly any: boolean;
   } | null;
 }
+
+/** A group's branches, or the step itself. */
+export function branchesOf(node: PlanNode): readonly StepPlan[] {
+  return node.kind === 'group' ? node.branches : [node];
+}
+
+export function leavesOf(plan: Plan): StepPlan[] {
+  return plan.nodes.flatMap(branchesOf);
+}

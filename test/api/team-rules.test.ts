@@ -1,16 +1,10 @@
 import { expect, test } from 'vitest';
 import { acceptInvite } from '../../src/accounts/index.js';
+import { inviteMember } from '../../src/notify/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { Refusal } from '../../src/shared/refusal.js';
 import type { Caller, Role } from '../../src/shared/roles.js';
-import {
-  changeMember,
-  inviteMember,
-  listTeam,
-  removeMember,
-  revokeInvite,
-  transferAccount,
-} from '../../src/team/index.js';
+import { changeMember, listTeam, removeMember, revokeInvite, transferAccount } from '../../src/team/index.js';
 import { deleteWorkspace } from '../../src/workspaces/index.js';
 import { createTenant, createTestDeps } from '../support/create-test-app.js';
 import { insertWorkspace } from '../support/workspace-row.js';

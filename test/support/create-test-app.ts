@@ -8,6 +8,7 @@ import type { Route } from '../../src/api/define-route.js';
 import { routes as allRoutes } from '../../src/api/routes/index.js';
 import { type Config, parseConfig } from '../../src/config/index.js';
 import type { Deps } from '../../src/deps.js';
+import { startPushEvals } from '../../src/evals/index.js';
 import { createNet } from '../../src/net/index.js';
 import { systemClock } from '../../src/shared/clock.js';
 import { newId } from '../../src/shared/ids.js';
@@ -116,6 +117,7 @@ export async function createTestDeps({
     net: createNet({ config: whole }),
     sandbox: untouched('sandbox'),
     checker: untouched('checker'),
+    startPushEvals,
     ...deps,
   };
 }

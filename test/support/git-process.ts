@@ -6,6 +6,7 @@ import { parseConfig } from '../../src/config/index.js';
 import { createDb } from '../../src/db/index.js';
 import { deployTree } from '../../src/deploys/index.js';
 import type { Deps } from '../../src/deps.js';
+import { startPushEvals } from '../../src/evals/index.js';
 import { createModels } from '../../src/models/index.js';
 import { applyPendingPush } from '../../src/remotes/index.js';
 import { systemClock } from '../../src/shared/clock.js';
@@ -42,6 +43,7 @@ const deps = {
   ...{ config, db, checker: directChecker, log: silentLog, clock: systemClock },
   blobs: createBlobStore({ dataDir, s3: null }),
   models: createModels({ config, log: silentLog, clock: systemClock }),
+  startPushEvals,
 } as Partial<Deps> as Deps;
 
 async function deploy({ tenant, workspace, files }: Extract<GitWork, { kind: 'deploy' }>): Promise<void> {

@@ -1,7 +1,7 @@
 import { toNano } from '../../shared/money.js';
+import { leavesOf } from '../../workspace/model.js';
 import { evalKeyOf } from '../cases/lane-case.js';
 import type { Lane } from '../lane/lane.js';
-import { leavesOf } from '../lane/lane-plan.js';
 import { type MonthBudget, monthBudgetsSoon, monthWords, readMonthBudgets } from '../months/month-budgets.js';
 import { hasAskedForBudget } from './budget-gates.js';
 import { agentKeyOf, leftOfPool, type MonthCap, type PlanCap, type Pool, readPools, stepKeyOf } from './pools.js';

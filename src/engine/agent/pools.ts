@@ -1,5 +1,5 @@
+import { leavesOf } from '../../workspace/model.js';
 import type { Lane } from '../lane/lane.js';
-import { leavesOf } from '../lane/lane-plan.js';
 import type { MonthBudget } from '../months/month-budgets.js';
 import { openMonth } from '../months/month-pools.js';
 

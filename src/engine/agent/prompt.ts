@@ -1,10 +1,9 @@
 import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { toolOf } from '../../tools/index.js';
-import type { AgentPlan, StepPlan } from '../../workspace/model.js';
+import { type AgentPlan, leavesOf, type StepPlan } from '../../workspace/model.js';
 import { type IndexEntry, listIndexed, readRunFile } from '../../workspaces/index.js';
 import type { Lane, StepState } from '../lane/lane.js';
-import { leavesOf } from '../lane/lane-plan.js';
 import { scopeOf } from '../lane/scope.js';
 import { releaseUrl } from '../rows/release-url.js';
 import { readLink, withoutFrontmatter } from '../text/document.js';

@@ -1,4 +1,4 @@
-import type { GroupPlan, Plan, PlanNode, StepPlan } from '../../workspace/model.js';
+import type { GroupPlan, Plan, PlanNode } from '../../workspace/model.js';
 
 /** What a lane executes: the whole flow, one branch of a group, or one item of an each. */
 export interface LanePlan {
@@ -36,13 +36,4 @@ function nestedPlan(node: PlanNode, number: number, group: GroupPlan | null): La
   const branch = node.branches[number - 1];
   if (!branch) throw new Error(`group ${node.id} has no branch ${number}`);
   return { nodes: [branch], item: 0, group: node };
-}
-
-/** A group's branches, or the step itself. */
-export function branchesOf(node: PlanNode): readonly StepPlan[] {
-  return node.kind === 'group' ? node.branches : [node];
-}
-
-export function leavesOf(plan: Plan): StepPlan[] {
-  return plan.nodes.flatMap(branchesOf);
 }

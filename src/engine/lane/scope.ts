@@ -2,10 +2,10 @@ import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { toUsd } from '../../shared/money.js';
 import { evaluateCel } from '../../workspace/index.js';
+import { leavesOf } from '../../workspace/model.js';
 import { StepFailure } from '../errors.js';
 import type { Lane, StepState } from './lane.js';
 import { shownWork, stepKey } from './lane.js';
-import { leavesOf } from './lane-plan.js';
 
 /** The roots of conditions and text: `input`, `steps`, `trigger`, `run`, and the item of an each. */
 export function scopeOf(lane: Lane, extra: Readonly<Record<string, Json>> = {}): Record<string, Json> {

@@ -1,10 +1,10 @@
 import type { Stop } from '../../workflows/contract.js';
+import { leavesOf } from '../../workspace/model.js';
 import { countChildren } from '../steps/child-run.js';
 import { runGroup } from '../steps/group.js';
 import { runStep } from '../steps/run-step.js';
 import { deadlineOf, isOverdue } from './deadline.js';
 import { endOf, type Lane, type Outcome, writeStep } from './lane.js';
-import { leavesOf } from './lane-plan.js';
 
 /** Executes the lane's nodes from its position to its next stop. */
 export async function walk(lane: Lane): Promise<Stop> {

@@ -7,10 +7,9 @@ import {
   SecretsForPrograms,
 } from '../../secrets/index.js';
 import type { StepSecrets } from '../../tools/contract.js';
-import type { AgentPlan, Plan, StepPlan } from '../../workspace/model.js';
+import { type AgentPlan, leavesOf, type Plan, type StepPlan } from '../../workspace/model.js';
 import { StepFailure } from '../errors.js';
 import type { Lane } from '../lane/lane.js';
-import { leavesOf } from '../lane/lane-plan.js';
 import { tokenFor } from './token-for.js';
 
 export interface OpenStepSecrets extends StepSecrets {

@@ -1,11 +1,10 @@
 import type { Json } from '../../shared/json.js';
 import { toNano } from '../../shared/money.js';
-import type { Plan } from '../../workspace/model.js';
+import { leavesOf, type Plan } from '../../workspace/model.js';
 import { loadPlan, pinnedPlan as readPinned } from '../../workspaces/index.js';
 import { openPool, stepKeyOf } from '../agent/pools.js';
 import { deadlineOf } from '../lane/deadline.js';
 import type { Lane, StepState } from '../lane/lane.js';
-import { leavesOf } from '../lane/lane-plan.js';
 import { childSlots } from '../slots/child-slots.js';
 
 export interface ChildRow {

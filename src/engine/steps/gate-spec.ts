@@ -1,7 +1,6 @@
 import { isRecord, type Json } from '../../shared/json.js';
-import type { GatePlan, StepPlan } from '../../workspace/model.js';
+import { type GatePlan, leavesOf, type StepPlan } from '../../workspace/model.js';
 import type { Lane, StepState } from '../lane/lane.js';
-import { leavesOf } from '../lane/lane-plan.js';
 import { scopeOf } from '../lane/scope.js';
 import { plainText } from '../text/plain-text.js';
 

@@ -1,8 +1,8 @@
 import type { Sql } from '../../db/contract.js';
-import { leavesOf } from '../../engine/index.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { toUsd } from '../../shared/money.js';
 import type { Plan } from '../../workspace/index.js';
+import { leavesOf } from '../../workspace/model.js';
 import type { CaseEvidence, Subject } from './evidence.js';
 
 interface RunRow {

@@ -1,8 +1,8 @@
 import type { Sql } from '../../db/contract.js';
-import { leavesOf } from '../../engine/index.js';
 import { parseJson } from '../../shared/exact-json.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import type { NewDecision, Plan } from '../../workspace/index.js';
+import { leavesOf } from '../../workspace/model.js';
 import { loadPlan } from '../../workspaces/index.js';
 import { renamedIds } from '../rerun/renamed-ids.js';
 import { boundAnswers } from './bound-answers.js';

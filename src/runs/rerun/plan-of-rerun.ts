@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/contract.js';
-import { leavesOf } from '../../engine/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Plan, StepPlan } from '../../workspace/index.js';
+import { leavesOf } from '../../workspace/model.js';
 import { livePlan, loadPlan, pinnedPlan, storePlan, type WorkspaceRow } from '../../workspaces/index.js';
 import { checkEnabled, checkInput } from '../start-run.js';
 import type { OldRun, RerunInput } from './rerun-run.js';

@@ -1,5 +1,5 @@
-import { branchesOf } from '../../engine/index.js';
 import type { GroupPlan, Plan, StepPlan } from '../../workspace/index.js';
+import { branchesOf } from '../../workspace/model.js';
 import { foldStepId } from '../../workspace/parse/step-id.js';
 import type { EndedStepRow } from './choose-steps.js';
 

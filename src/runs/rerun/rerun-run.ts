@@ -1,10 +1,10 @@
 import { audit, type RecordAnswer } from '../../accounts/index.js';
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
-import { branchesOf } from '../../engine/index.js';
 import type { Json, JsonObject } from '../../shared/json.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
+import { branchesOf } from '../../workspace/model.js';
 import { findWorkspace } from '../../workspaces/index.js';
 import { announceStarted, beginRun } from '../begin-run.js';
 import { SKIPPED, type SkippedRun, type StartedRun } from '../start-run.js';

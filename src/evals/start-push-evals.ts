@@ -1,17 +1,11 @@
-import type { Sql } from '../db/contract.js';
-import type { Actor } from '../shared/roles.js';
-import type { EvalPlan } from '../workspace/index.js';
+import type { StartPushEvals } from '../deploys/contract.js';
 import { insertEvalRun } from './insert-eval-run.js';
 
 /**
  * Starts the evals of a new live revision whose trigger is `push`, in the transaction that makes it live. The deploy
  * does not wait for them. Evals without cases are left out.
  */
-export async function beginPushEvals(
-  sql: Sql,
-  at: { readonly workspaceId: string; readonly tenantId: string; readonly revision: string; readonly by: Actor },
-  evals: readonly EvalPlan[],
-): Promise<readonly string[]> {
+export const startPushEvals: StartPushEvals = async (sql, at, evals) => {
   const pushed = evals.filter(({ trigger, cases }) => trigger === 'push' && cases.length > 0);
   if (pushed.length === 0) return [];
   const { workspaceId, tenantId, revision } = at;
@@ -20,14 +14,14 @@ export async function beginPushEvals(
       FROM revision r, library_of($3) AS l (seq) WHERE r.workspace_id = $1 AND r.id = $2`,
     [workspaceId, revision, tenantId],
   );
-  const begun: string[] = [];
+  const started: string[] = [];
   for (const spec of pushed) {
     const planId = row?.plans[spec.target];
     if (!row || planId === undefined) continue;
     const { librarySeq } = row;
     const startedBy = { ...at.by, person: null };
     const cases = spec.cases.map((_, index) => index);
-    begun.push(
+    started.push(
       await insertEvalRun(sql, {
         tenantId,
         workspaceId,
@@ -41,5 +35,5 @@ export async function beginPushEvals(
       }),
     );
   }
-  return begun;
-}
+  return started;
+};

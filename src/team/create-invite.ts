@@ -1,28 +1,29 @@
 import { audit, makeInvite } from '../accounts/index.js';
-import type { Invited } from '../contract/team.js';
+import type { InviteBody, Invited } from '../contract/team.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { baseUrlOf } from '../shared/base-url.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { openInviteTo } from './find-invite.js';
 import { lockTeam } from './find-member.js';
-import { mailInvite } from './mail-invite.js';
 import { assertMayEndInvite, assertMayGive, assertRightsUnchanged } from './rules.js';
 import { columnsOf, grantableScope, type Scope } from './scope.js';
 import { inviteView } from './views.js';
 
-export interface InviteMemberInput {
+export interface CreateInviteInput {
   readonly email: string;
   readonly role: Invited['role'];
   readonly workspaces: Scope;
-  readonly send: boolean;
 }
 
-const NOT_ASKED = { sent: false, reason: 'not asked for: pass the link on yourself' } as const;
+export interface CreatedInvite {
+  readonly invite: InviteBody;
+  /** Accepts the invite; the database has its hash only. */
+  readonly token: string;
+}
 
-/** Invites one address. The response has the link whether or not it was mailed; only that address can accept it. */
-export async function inviteMember(deps: Deps, caller: Caller, input: InviteMemberInput): Promise<Invited> {
+/** Creates an invite for one address; only that address can accept it. */
+export async function createInvite(deps: Deps, caller: Caller, input: CreateInviteInput): Promise<CreatedInvite> {
   const { role } = input;
   if (deps.config.signup === 'closed')
     throw new Refusal('conflict', 'an invite could not be accepted: sign-up is closed here (SERVICE_SIGNUP)', {
@@ -43,11 +44,7 @@ export async function inviteMember(deps: Deps, caller: Caller, input: InviteMemb
     return { ...invite, scope };
   });
   const row = { ...made, email, role, ...columnsOf(made.scope) };
-  const link = `${baseUrlOf(deps.config)}/join?token=${made.token}`;
-  const mail = { id: made.id, tenant: caller.tenant, to: email, from: caller.actor.label, role, link };
-  const outcome = input.send ? await mailInvite(deps, mail) : NOT_ASKED;
-  const reason = outcome.sent ? {} : { reason: outcome.reason };
-  return { ...inviteView(caller, row), link, sent: outcome.sent, ...reason };
+  return { invite: inviteView(caller, row), token: made.token };
 }
 
 /** An address can belong to one account only. */

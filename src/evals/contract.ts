@@ -1,2 +1,0 @@
-/** Evals themselves deploy, so deploys may import only this: the start of push evals. */
-export { beginPushEvals } from './begin-push-evals.js';
