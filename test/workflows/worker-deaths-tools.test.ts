@@ -18,11 +18,13 @@ let app: EngineApp;
 let provider: FakeProvider;
 let server: Awaited<ReturnType<typeof startLocalServer>>;
 let isWell = false;
+/** The operations that the model calls in its one turn with calls. */
+let asked: readonly string[] = ['get'];
 beforeAll(async () => {
   provider = await startFakeProvider(({ body }) =>
     (body.messages as { role: string }[]).some(({ role }) => role === 'tool')
       ? { text: 'after' }
-      : { calls: [{ name: 'shop__get', args: {} }] },
+      : { calls: asked.map((name) => ({ name: `shop__${name}`, args: {} })) },
   );
   const allowHosts = [{ host: '127.0.0.1', port: null }];
   const single = { baseUrl: provider.url, apiKey: 'k', model: 'fake', priceIn: 1, priceOut: 10 };
@@ -44,13 +46,16 @@ async function begin() {
     'agents/worker.md': '---\ndescription: Works.\ntools: [shop]\n---\n\nYou work.\n',
     'flows/f.md': flow('## One @worker\n\n- timeout: 30s\n\nGo.'),
     'tools/shop/tool.md': `---\ndescription: The shop.\nbase: ${server.url}\nmethods: [GET]\nopenapi: shop.json\n---\n\nIt sells.\n`,
-    'tools/shop/shop.json': JSON.stringify({ openapi: '3.1.0', paths: { '/x': { get: { operationId: 'get' } } } }),
+    'tools/shop/shop.json': JSON.stringify({
+      openapi: '3.1.0',
+      paths: Object.fromEntries(['get', 'list', 'count'].map((name) => [`/${name}`, { get: { operationId: name } }])),
+    }),
   });
   return { workspace, runId: await app.start(workspace, 'f') };
 }
 
-/** A worker's attempt at the run until its tool call is out; `cut` ends it there. */
-async function atWork(runId: string, attempt: number, workerId = newId()) {
+/** A worker's attempt at the run until its tool calls are out; `cut` ends it there. */
+async function atWork(runId: string, attempt: number, { workerId = newId(), requests = 1 } = {}) {
   const before = server.requests.length;
   const stop = new AbortController();
   const advancing = advanceLane(
@@ -58,7 +63,7 @@ async function atWork(runId: string, attempt: number, workerId = newId()) {
     { runId, lane: 'main', turn: 1 },
     { ...attemptOf(attempt), cancelled: stop.signal },
   ).catch((error: unknown) => error);
-  await expect.poll(() => server.requests.length, { timeout: 30_000 }).toBe(before + 1);
+  await expect.poll(() => server.requests.length, { timeout: 30_000 }).toBe(before + requests);
   return {
     async cut() {
       stop.abort(new Error('the worker ends'));
@@ -85,7 +90,7 @@ test(
       const workerId = newId();
       const entry = { id: workerId, version: '1', sandbox: 'none', models: () => [] };
       const worker = await startWorkerHeartbeat(app.deps.db, entry, silentLog);
-      const work = await atWork(runId, attempt, workerId);
+      const work = await atWork(runId, attempt, { workerId });
       await worker.leave();
       await work.cut();
       await worker.close();
@@ -125,3 +130,30 @@ test(
     expect(await app.run(second.workspace, second.runId)).toMatchObject({ status: 'completed', waiting: [] });
   },
 );
+
+test('suspect calls of one turn are made one at a time, so that none is blamed for another one', SLOW, async () => {
+  await openShop();
+  asked = ['get', 'list', 'count'];
+  const { workspace, runId } = await begin();
+  for (let attempt = 1; attempt <= MOST_IN_COMPANY; attempt += 1)
+    await (await atWork(runId, attempt, { requests: 3 })).cut();
+  const before = server.requests.length;
+  await (await atWork(runId, 4)).cut();
+  expect(server.requests.slice(before).map(({ path }) => path)).toEqual(['/get']);
+  const aloneMarks = async () => {
+    const rows = await app.deps.db.query<{ result: { deaths?: object; alone?: boolean } }>(
+      `SELECT result FROM call WHERE run_id = $1 AND kind = 'tool' ORDER BY call`,
+      [runId],
+    );
+    return rows.map(({ result }) => result.alone ?? false);
+  };
+  expect(await aloneMarks()).toEqual([true, false, false]);
+  // The one that has been alone during a death is now more suspect than the others.
+  await (await atWork(runId, 5)).cut();
+  expect(server.requests.slice(before).map(({ path }) => path)).toEqual(['/get', '/list']);
+  isWell = true;
+  await advanceLane(app.deps, { runId, lane: 'main', turn: 1 }, attemptOf(100));
+  const paths = server.requests.slice(before + 2).map(({ path }) => path);
+  expect(paths).toEqual(['/count', '/get', '/list']);
+  expect(await app.run(workspace, runId)).toMatchObject({ status: 'completed', steps: [{ result: 'after' }] });
+});

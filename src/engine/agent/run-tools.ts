@@ -4,7 +4,7 @@ import { isRecord } from '../../shared/json.js';
 import { type AgentTool, realCall } from '../../tools/index.js';
 import type { Stop } from '../../workflows/contract.js';
 import type { CallRow } from '../journal/claim.js';
-import { type Deaths, NO_DEATHS, readDeaths, startMark } from './deaths.js';
+import { type Deaths, isSuspect, NO_DEATHS, readDeaths, startMark } from './deaths.js';
 import { isGated, runGatedCalls } from './gated-calls.js';
 import { checkCall } from './invalid-call.js';
 import { limiter } from './limiter.js';
@@ -54,21 +54,27 @@ function withName(result: ToolResult | null, name: string): ToolResult[] {
   return result === null ? [] : [{ ...result, name }];
 }
 
-/** Makes the calls. Delegated ones start once the others have ended. */
+/** Makes the calls: the safe ones together, then each suspect one alone. Delegated ones start once the others have ended. */
 async function make(session: Session, calls: TurnCalls, indexes: readonly number[]): Promise<Stop | null> {
   const isHanded = (index: number): boolean => calls.calls[index]?.name === RUN_AGENT;
+  const deathsAt = (index: number): Deaths => calls.deaths[index] ?? NO_DEATHS;
   const fresh = indexes.filter((index) => !isHanded(index));
-  const [worst = NO_DEATHS] = fresh.map((index) => calls.deaths[index] ?? NO_DEATHS).sort(mostFirst);
-  const stop = await callInTurn(session, worst, async () => {
-    await runFresh(session, calls, fresh);
-    return null;
-  });
-  if (stop) return stop;
+  const safe = fresh.filter((index) => !isSuspect(deathsAt(index)));
+  // A suspect that ends the worker must not be started before others that may be innocent.
+  const suspects = fresh.filter((index) => isSuspect(deathsAt(index))).sort(byDeathsAlone(deathsAt));
+  await runFresh(session, calls, safe);
+  for (const index of suspects) {
+    const stop = await callInTurn(session, deathsAt(index), async () => {
+      await runFresh(session, calls, [index]);
+      return null;
+    });
+    if (stop) return stop;
+  }
   return runSubAgents(session, calls, indexes.filter(isHanded));
 }
 
-function mostFirst(a: Deaths, b: Deaths): number {
-  return b.inCompany - a.inCompany || b.alone - a.alone;
+function byDeathsAlone(deathsAt: (index: number) => Deaths): (a: number, b: number) => number {
+  return (a, b) => deathsAt(a).alone - deathsAt(b).alone;
 }
 
 /** Positions of the calls without a result: those that need approval, or the others. */
