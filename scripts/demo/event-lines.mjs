@@ -6,7 +6,7 @@ const ARGUMENT_CHARACTERS = 60;
 const SKIPPED = /** @type {Record<string, string>} */ ({ when: 'skipped, since its condition does not hold' });
 
 /**
- * @typedef {import('../../src/runs/index.js').RunView} RunView
+ * @typedef {import('../../src/contract/runs.js').RunView} RunView
  * @typedef {RunView['steps'][number]} StepView
  * @typedef {Readonly<Record<string, unknown>>} EventData
  * @typedef {{ screen: import('./screen.mjs').Screen, step: StepView, at: string, data: EventData, args: string }} EventOfStep

@@ -1,9 +1,6 @@
 import { z } from 'zod';
-import type { Json } from '../shared/json.js';
-import { Time } from './common.js';
+import { AnyJson, Time, type Wire } from './common.js';
 import { Gate } from './runs.js';
-
-const Anything = z.unknown() as unknown as z.ZodType<Json>;
 
 export const ApproveParams = z.object({
   tenant: z.string().max(255),
@@ -23,8 +20,8 @@ export const LinkVote = z.strictObject({
   decision: z.enum(['approve', 'reject']),
   note: z.string().max(4_000).optional(),
   reason: z.string().max(4_000).optional(),
-  form: z.record(z.string().max(200), Anything).optional().describe('What the gate’s form asks for'),
-  edits: z.record(z.string().max(200), Anything).optional().describe('New work of steps that the gate’s edit: names'),
+  form: z.record(z.string().max(200), AnyJson).optional().describe('What the gate’s form asks for'),
+  edits: z.record(z.string().max(200), AnyJson).optional().describe('New work of steps that the gate’s edit: names'),
   round: z.number().int().positive().optional().describe('gate.round as it was read: 409 when it is another one'),
   digest: z.string().max(200).optional().describe('Of what was read: when that has changed since, 409'),
   nonce: z.string().max(200).optional().describe('What the page’s form carries'),
@@ -32,6 +29,7 @@ export const LinkVote = z.strictObject({
 
 /** The page's form: its fields are `form.<name>` and `edit.<step>`, each a text. */
 export const LinkForm = z.record(z.string().max(300), z.unknown());
+export type LinkVote = Wire<typeof LinkVote>;
 
 export const OpenedLink = Gate.extend({
   workspace: z.string(),
@@ -51,3 +49,4 @@ export const OpenedLink = Gate.extend({
   digest: z.string().describe('Of all that is decided: send it with the decision, and what has changed since is not'),
   nonce: z.string(),
 }).meta({ id: 'OpenedLink' });
+export type OpenedLink = Wire<typeof OpenedLink>;

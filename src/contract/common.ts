@@ -1,4 +1,18 @@
 import { z } from 'zod';
+import type { Json } from '../shared/json.js';
+
+/** All parts of a value readonly, except JSON: that type is recursive and readonly already. */
+export type DeepReadonly<T> = [Json] extends [T]
+  ? T
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T;
+
+/** The value of an answer's schema, as services return it. */
+export type Wire<S extends z.ZodType> = DeepReadonly<z.infer<S>>;
+
+/** Any JSON value. */
+export const AnyJson = z.unknown() as unknown as z.ZodType<Json>;
 
 /** A name in a path. Its syntax is not checked here, so that an odd name is simply missing. */
 const PathName = z.string().min(1).max(255);

@@ -1,17 +1,14 @@
 import { z } from 'zod';
-import type { Json } from '../shared/json.js';
-import { Next, Page, Time } from './common.js';
+import { AnyJson, Next, Page, Time, type Wire } from './common.js';
 import { IssueBody } from './deploys.js';
 import { RunStatus } from './runs.js';
 import { CreatedAssetBody } from './workspaces.js';
 
-const AnyJson = z.unknown() as unknown as z.ZodType<Json>;
 const Name = z.string().min(1).max(200);
 const Options = z.record(z.string().max(100), AnyJson);
 
-export const LastRun = z
-  .object({ id: z.string(), status: RunStatus, createdAt: Time, finishedAt: Time.nullable() })
-  .nullable();
+const LastRun = z.object({ id: z.string(), status: RunStatus, createdAt: Time, finishedAt: Time.nullable() });
+export type LastRun = Wire<typeof LastRun>;
 
 const Listed = z.object({
   name: z.string(),
@@ -21,7 +18,7 @@ const Listed = z.object({
   enabled: z.boolean(),
   agents: z.array(z.string()),
   schedule: z.object({ cron: z.string(), timezone: z.string().optional() }).nullable(),
-  lastRun: LastRun,
+  lastRun: LastRun.nullable(),
   issues: z.array(IssueBody),
 });
 
@@ -31,6 +28,7 @@ export const NamedPage = Page;
 export const FlowList = z
   .object({ flows: z.array(Listed.extend({ steps: z.number().int() })), next: Next })
   .meta({ id: 'FlowList' });
+export type FlowList = Wire<typeof FlowList>;
 
 /** GET …/flows/<flow> */
 export const FlowBody = Listed.extend({
@@ -54,6 +52,7 @@ export const FlowBody = Listed.extend({
   hookUrl: z.string().optional().describe('Where a webhook is posted to; for editors, of a flow with trigger: webhook'),
   inboxUrl: z.string().optional().describe('Where mail is posted to; for editors, of a flow with trigger: email'),
 }).meta({ id: 'Flow' });
+export type FlowBody = Wire<typeof FlowBody>;
 
 /** POST …/flows */
 export const CreateFlow = z
@@ -97,6 +96,7 @@ export const StepQuery = z.object({
 export const StepBody = z.strictObject({ step: z.number().int().positive().optional() });
 
 export const Deleted = z.object({ ok: z.literal(true), name: z.string() }).meta({ id: 'Deleted' });
+export type Deleted = Wire<typeof Deleted>;
 
 const AgentBody = z.object({
   name: z.string(),
@@ -106,14 +106,18 @@ const AgentBody = z.object({
   tools: z.array(z.string()).describe('The built-ins that are on, and the tools that its file grants'),
   secrets: z.array(z.string()),
   flows: z.array(z.string()).describe('The flows of which it does a step'),
-  lastRun: LastRun.describe('Its newest run alone'),
+  lastRun: LastRun.nullable().describe('Its newest run alone'),
 });
+
+export type AgentBody = Wire<typeof AgentBody>;
 
 /** GET …/agents */
 export const AgentList = z.object({ agents: z.array(AgentBody), next: Next }).meta({ id: 'AgentList' });
+export type AgentList = Wire<typeof AgentList>;
 
 /** POST …/agents answers the agent, and its file. */
 export const CreatedAgentBody = CreatedAssetBody.extend(AgentBody.shape).meta({ id: 'CreatedAgent' });
+export type CreatedAgentBody = Wire<typeof CreatedAgentBody>;
 
 /** POST …/agents */
 export const CreateAgent = z

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { Next, Page, Time } from './common.js';
-
-const Anything = z.unknown();
+import { AnyJson, Next, Page, Time, type Wire } from './common.js';
 
 export const TranscriptQuery = Page.extend({
   step: z.string().min(1).max(200).describe('The step’s number or id'),
@@ -23,8 +21,8 @@ export const TranscriptPage = z
         epoch: z.number().int().describe('Compactions before it'),
         role: z.enum(['user', 'assistant', 'tool']),
         text: z.string(),
-        calls: z.array(Anything),
-        results: z.array(Anything),
+        calls: z.array(AnyJson),
+        results: z.array(AnyJson),
         reasoning: z
           .string()
           .optional()
@@ -38,6 +36,7 @@ export const TranscriptPage = z
     next: Next,
   })
   .meta({ id: 'Transcript' });
+export type TranscriptPage = Wire<typeof TranscriptPage>;
 
 export const EventsQuery = Page.extend({
   after: z.coerce.number().int().min(0).max(999_999_999).optional().describe('Only those after this seq'),
@@ -58,6 +57,7 @@ export const EventPage = z
     next: Next,
   })
   .meta({ id: 'RunEvents' });
+export type EventPage = Wire<typeof EventPage>;
 
 export const ArchiveQuery = z.object({
   agent: z.string().min(1).max(200).describe('The agent’s name'),

@@ -1,15 +1,12 @@
 import { z } from 'zod';
-import type { Json } from '../shared/json.js';
-import { Next, Page, Time, Usd } from './common.js';
+import { AnyJson, Next, Page, Time, Usd, type Wire } from './common.js';
 import { IssueBody } from './deploys.js';
 
-const Anything = z.unknown();
-const AnyJson = Anything as unknown as z.ZodType<Json>;
 const Tag = z.string().min(1).max(100);
 
 export const StartRun = z.strictObject({
   task: z
-    .union([z.string().max(256 * 1024), z.record(z.string(), Anything)])
+    .union([z.string().max(256 * 1024), z.record(z.string(), AnyJson)])
     .optional()
     .describe('The input: a text, or an object when the flow declares input:'),
   from: z.number().int().positive().optional().describe('Start at step N'),
@@ -32,11 +29,13 @@ export const Started = z
     from: z.number().int(),
   })
   .meta({ id: 'StartedRun' });
+export type Started = Wire<typeof Started>;
 
 export const Skipped = z
   .object({ ok: z.literal(true), skipped: z.literal(true) })
   .meta({ id: 'SkippedRun' })
   .describe('No run was made: the flow’s concurrency is full, and it says on_limit: skip');
+export type Skipped = Wire<typeof Skipped>;
 
 export const RerunRun = z.strictObject({
   step: z.number().int().positive().optional().describe('Begin at step N with the results of the steps before it'),
@@ -67,6 +66,7 @@ export const PromotedRun = z
     issues: z.array(IssueBody).describe('What a deploy says of the file, such as an assertion that is nearly a type'),
   })
   .meta({ id: 'PromotedRun' });
+export type PromotedRun = Wire<typeof PromotedRun>;
 
 const RerunView = z.object({
   of: z.string(),
@@ -78,6 +78,7 @@ const RerunView = z.object({
 });
 
 export const RunStatus = z.enum(['queued', 'running', 'awaiting-approval', 'completed', 'failed']);
+export type RunStatus = Wire<typeof RunStatus>;
 
 export const RunsQuery = Page.extend({
   flow: z.string().max(200).optional(),
@@ -113,19 +114,21 @@ export const RunSummary = z
     waitsForSlot: z.boolean().describe('The flow’s concurrency is full, and this run waits for a slot'),
   })
   .meta({ id: 'RunSummary' });
+export type RunSummary = Wire<typeof RunSummary>;
 
 export const RunList = z.object({ runs: z.array(RunSummary), next: Next }).meta({ id: 'RunList' });
+export type RunList = Wire<typeof RunList>;
 
 const Round = z.object({
   round: z.number().int(),
   status: z.enum(['pending', 'running', 'waiting', 'completed', 'failed', 'skipped']),
   attempts: z.number().int(),
   result: z.string().nullable(),
-  data: Anything.optional().describe('The parsed value; only when the step declared output: json'),
-  eventPayload: Anything.optional().describe('What released a wait: event step'),
-  decision: Anything.optional(),
+  data: AnyJson.optional().describe('The parsed value; only when the step declared output: json'),
+  eventPayload: AnyJson.optional().describe('What released a wait: event step'),
+  decision: AnyJson.optional(),
   edits: z
-    .array(z.object({ at: Time, by: z.string(), result: z.string().nullable(), data: Anything }))
+    .array(z.object({ at: Time, by: z.string(), result: z.string().nullable(), data: AnyJson }))
     .optional()
     .describe('What deciders replaced, oldest first'),
   error: z.string().optional(),
@@ -136,6 +139,8 @@ const Round = z.object({
   finishedAt: Time.nullable(),
   durationMs: z.number().nullable(),
 });
+/** One execution of a step. */
+export type RoundView = Wire<typeof Round>;
 
 const Step = Round.extend({
   n: z.number().int(),
@@ -158,10 +163,11 @@ const Step = Round.extend({
     .describe('The newest lines, oldest first; /events?step= lists them all'),
   traceTotal: z.number().int(),
 });
+export type StepView = Wire<typeof Step>;
 
 const GatedCall = z.object({
   name: z.string(),
-  args: Anything.describe('The arguments; of long ones the beginning, as text'),
+  args: AnyJson.describe('The arguments; of long ones the beginning, as text'),
   digest: z.string().describe('SHA-256 of the name and all of the arguments; what runs is what was approved'),
   characters: z.number().int().optional().describe('How long the arguments are, when only their beginning is shown'),
   question: z.string().optional().describe('What ask_human asks'),
@@ -172,8 +178,8 @@ const Editable = z.object({
   id: z.string(),
   title: z.string(),
   result: z.string().nullable(),
-  data: Anything.optional(),
-  schema: Anything.optional(),
+  data: AnyJson.optional(),
+  schema: AnyJson.optional(),
 });
 
 /** The part of a gate that a decision names. */
@@ -183,6 +189,7 @@ export const GateMark = z
     digest: z.string().describe('SHA-256 of all that is decided'),
   })
   .meta({ id: 'GateMark' });
+export type GateMark = Wire<typeof GateMark>;
 
 export const Gate = z.object({
   gate: GateMark.describe('Send it with the decision: what has changed since is not decided'),
@@ -196,14 +203,14 @@ export const Gate = z.object({
         at: Time,
         decision: z.string(),
         note: z.string().nullable(),
-        form: Anything.optional(),
-        edits: Anything.optional(),
+        form: AnyJson.optional(),
+        edits: AnyJson.optional(),
       }),
     )
     .describe('What was counted so far; edits are made once the gate is decided'),
   approvers: z.array(z.string()).describe('Who may decide now'),
   mayDecide: z.boolean().describe('Whether the caller may decide'),
-  form: Anything.optional().describe('JSON Schema of what an approval fills in'),
+  form: AnyJson.optional().describe('JSON Schema of what an approval fills in'),
   edit: z.array(Editable).optional().describe('Steps whose work an approval may change'),
   budget: z
     .object({
@@ -217,6 +224,8 @@ export const Gate = z.object({
   calls: z.array(GatedCall).optional().describe('The tool calls that wait, when the gate is about them'),
 });
 
+export type Gate = Wire<typeof Gate>;
+
 /** One gate of GET /api/approvals. */
 const Approval = Gate.extend({
   workspace: z.string(),
@@ -229,38 +238,41 @@ const Approval = Gate.extend({
   due: Time.nullable(),
   summary: z.string().describe('The run’s summary; before there is one the first line of its newest result'),
 }).meta({ id: 'Approval' });
+export type Approval = Wire<typeof Approval>;
 
 export const ApprovalList = z.object({ approvals: z.array(Approval), next: Next }).meta({ id: 'ApprovalList' });
+export type ApprovalList = Wire<typeof ApprovalList>;
+
+const Waiting = z.object({
+  step: z.number().int(),
+  id: z.string(),
+  title: z.string(),
+  kind: z
+    .string()
+    .describe(
+      'approval, event, timer, subflow, slot (in line), model (a provider that fails), preparing (a runtime), turn (a call that may end its worker)',
+    ),
+  item: z.number().int().optional().describe('Of an each, from 1'),
+  since: Time,
+  due: Time.nullable(),
+  ...Gate.partial().shape,
+  releaseUrl: z.string().optional(),
+  runId: z.string().optional(),
+  reason: z.string().optional().describe('Why it waits for a slot, or what delays the step'),
+});
+export type Waiting = Wire<typeof Waiting>;
 
 export const RunView = RunSummary.extend({
-  input: Anything,
-  trigger: Anything,
-  startedBy: Anything,
+  input: AnyJson,
+  trigger: AnyJson,
+  startedBy: AnyJson,
   from: z.number().int(),
   revision: z.string(),
   budgetUsd: Usd.optional().describe('The cap the run is held to; only for flows that declare budget:'),
   memoryWrites: z.array(z.string()),
   rerunOf: z.string().nullable(),
   rerun: RerunView.optional().describe('What a rerun took over, and what not'),
-  waiting: z.array(
-    z.object({
-      step: z.number().int(),
-      id: z.string(),
-      title: z.string(),
-      kind: z
-        .string()
-        .describe(
-          'approval, event, timer, subflow, slot (in line), model (a provider that fails), preparing (a runtime), turn (a call that may end its worker)',
-        ),
-      item: z.number().int().optional().describe('Of an each, from 1'),
-      since: Time,
-      due: Time.nullable(),
-      ...Gate.partial().shape,
-      releaseUrl: z.string().optional(),
-      runId: z.string().optional(),
-      reason: z.string().optional().describe('Why it waits for a slot, or what delays the step'),
-    }),
-  ),
+  waiting: z.array(Waiting),
   gate: GateMark.optional().describe('Of the open gate, when there is exactly one'),
   steps: z.array(Step),
   usage: z
@@ -276,6 +288,7 @@ export const RunView = RunSummary.extend({
     .describe('By the model that answered, `<provider>/<model>`, whatever alias named it'),
   lastSeq: z.number().int(),
 }).meta({ id: 'Run' });
+export type RunView = Wire<typeof RunView>;
 
 export const StreamQuery = z.object({
   after: z.coerce.number().int().min(0).optional().describe('Resume after this seq, as Last-Event-ID does'),
@@ -307,6 +320,7 @@ export const DecideRun = z.strictObject({
 });
 
 export const Decided = z.object({ ok: z.literal(true), decided: z.number().int(), need: z.number().int() });
+export type Decided = Wire<typeof Decided>;
 
 export const Stopped = z.object({
   ok: z.literal(true),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Next, Time } from './common.js';
+import { Next, Time, type Wire } from './common.js';
 import { RunStatus } from './runs.js';
 
 const Name = z.string().min(1).max(200);
@@ -41,8 +41,11 @@ const ScheduleBody = z
   })
   .meta({ id: 'Schedule' });
 
+export type ScheduleBody = Wire<typeof ScheduleBody>;
+
 /** GET /api/schedule */
 export const ScheduleList = z.object({ schedules: z.array(ScheduleBody), next: Next }).meta({ id: 'ScheduleList' });
+export type ScheduleList = Wire<typeof ScheduleList>;
 
 /** POST /api/schedule */
 export const ChangeSchedule = z
@@ -58,3 +61,4 @@ export const ChangeSchedule = z
 export const ScheduleChanged = z
   .object({ ok: z.literal(true), schedule: ScheduleBody, runId: z.string().nullable().describe('Of run-now') })
   .meta({ id: 'ScheduleChanged' });
+export type ScheduleChanged = Wire<typeof ScheduleChanged>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Notify } from './account.js';
-import { Next, Time } from './common.js';
+import { Next, Time, type Wire } from './common.js';
 import { FileBody } from './files.js';
 import { SourceFileBody } from './source.js';
 
@@ -88,6 +88,7 @@ export const VocabularyBody = z
       .describe('What [[ ]] resolves, folders among them'),
   })
   .meta({ id: 'Vocabulary' });
+export type VocabularyBody = Wire<typeof VocabularyBody>;
 
 /** POST …/assets */
 export const CreateAssetBody = z
@@ -107,6 +108,7 @@ export const CreatedAssetBody = SourceFileBody.extend({
   kind: z.string(),
   name: z.string(),
 }).meta({ id: 'CreatedAsset' });
+export type CreatedAssetBody = Wire<typeof CreatedAssetBody>;
 
 /** `?force=true` */
 export const ForceQuery = z.object({ force: z.enum(['true', 'false']).optional() });

@@ -1,11 +1,12 @@
 import { audit, type RecordAnswer } from '../accounts/index.js';
+import type { Deleted, FlowBody } from '../contract/flows.js';
 import { checkPrecondition, editTree, type Precondition } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { textBytes } from '../shared/text-bytes.js';
 import type { Edited, FlowChange } from '../workspace/index.js';
-import { type FlowView, readFlow } from './read-flow.js';
+import { readFlow } from './read-flow.js';
 
 export interface ChangeFlowInput {
   readonly workspace: string;
@@ -20,9 +21,9 @@ export interface ChangeFlowInput {
  * Edits a flow's file in place, as a commit of the caller: all other bytes stay. Refuses `refused` an edit that cannot
  * be made there, or after which the tree would have errors.
  */
-export async function changeFlow(deps: Deps, caller: Caller, input: ChangeFlowInput): Promise<FlowView> {
+export async function changeFlow(deps: Deps, caller: Caller, input: ChangeFlowInput): Promise<FlowBody> {
   const { workspace, flow, changes } = input;
-  let answer: FlowView | undefined;
+  let answer: FlowBody | undefined;
   await editTree(deps, caller, {
     workspace,
     message: `Edit flows/${flow}`,
@@ -54,7 +55,7 @@ export async function deleteFlow(
   deps: Deps,
   caller: Caller,
   { workspace, flow, expect }: Pick<ChangeFlowInput, 'workspace' | 'flow' | 'expect'>,
-): Promise<{ ok: true; name: string }> {
+): Promise<Deleted> {
   const path = `flows/${flow}.md`;
   await editTree(deps, caller, {
     workspace,

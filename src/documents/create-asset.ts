@@ -1,6 +1,8 @@
 import type { RecordAnswer } from '../accounts/index.js';
+import type { CreatedAgentBody } from '../contract/flows.js';
+import type { CreatedAssetBody } from '../contract/workspaces.js';
 import type { Sql } from '../db/contract.js';
-import { readSourceFile, type SourceContent } from '../deploys/index.js';
+import { readSourceFile } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { encodeContent } from '../shared/file-content.js';
 import { Refusal } from '../shared/refusal.js';
@@ -8,7 +10,7 @@ import type { Caller } from '../shared/roles.js';
 import { findWorkspace, readLiveTree } from '../workspaces/index.js';
 import { createFlow } from './create-flow.js';
 import { type DocumentKind, documentText } from './document-texts.js';
-import { type AgentListed, readAgent } from './list-agents.js';
+import { readAgent } from './list-agents.js';
 import { PATTERNS, type Pattern } from './patterns.js';
 import { createDocument, requireName } from './write-documents.js';
 
@@ -26,15 +28,7 @@ export interface CreateAssetInput {
   readonly recordAnswer?: RecordAnswer | undefined;
 }
 
-/** The document as a source file. */
-export interface CreatedAsset extends Omit<SourceContent, 'content' | 'kind'> {
-  readonly ok: true;
-  readonly kind: DocumentKind;
-  readonly name: string;
-  readonly content?: string;
-}
-
-type Extend<T extends CreatedAsset> = (sql: Sql, asset: CreatedAsset) => Promise<T>;
+type Extend<T extends CreatedAssetBody> = (sql: Sql, asset: CreatedAssetBody) => Promise<T>;
 
 const FILES = {
   agent: (name) => `agents/${name}.md`,
@@ -49,7 +43,7 @@ const FILES = {
 const OWNED: readonly DocumentKind[] = ['tool', 'skill', 'knowledge', 'memory'];
 
 /** Creates a document from a template, as a commit of the caller. Refuses what the deploy's checks refuse. */
-export function createAsset(deps: Deps, caller: Caller, input: CreateAssetInput): Promise<CreatedAsset> {
+export function createAsset(deps: Deps, caller: Caller, input: CreateAssetInput): Promise<CreatedAssetBody> {
   return create(deps, caller, { ...input, extend: async (_sql, asset) => asset });
 }
 
@@ -58,16 +52,16 @@ export function createAgent(
   deps: Deps,
   caller: Caller,
   input: Omit<CreateAssetInput, 'kind'>,
-): Promise<CreatedAsset & AgentListed> {
+): Promise<CreatedAgentBody> {
   const { workspace, name } = input;
-  const extend: Extend<CreatedAsset & AgentListed> = async (sql, asset) => ({
+  const extend: Extend<CreatedAgentBody> = async (sql, asset) => ({
     ...asset,
     ...(await readAgent(sql, caller, { workspace, name })),
   });
   return create(deps, caller, { ...input, kind: 'agent', extend });
 }
 
-async function create<T extends CreatedAsset>(
+async function create<T extends CreatedAssetBody>(
   deps: Deps,
   caller: Caller,
   { extend, ...input }: CreateAssetInput & { readonly extend: Extend<T> },
@@ -101,7 +95,7 @@ async function create<T extends CreatedAsset>(
   );
 }
 
-async function createFlowAsset(deps: Deps, caller: Caller, input: CreateAssetInput): Promise<CreatedAsset> {
+async function createFlowAsset(deps: Deps, caller: Caller, input: CreateAssetInput): Promise<CreatedAssetBody> {
   const { workspace, name, agent, description, recordAnswer } = input;
   const pattern = PATTERNS.find((one) => one === (input.template ?? 'blank')) as Pattern | undefined;
   if (pattern === undefined) throw unknownTemplate(PATTERNS);
@@ -139,8 +133,8 @@ async function readNames(sql: Sql, caller: Caller, workspace: string) {
 async function created(
   sql: Sql,
   caller: Caller,
-  made: Pick<CreatedAsset, 'kind' | 'name' | 'path'> & { readonly workspace: string },
-): Promise<CreatedAsset> {
+  made: Pick<CreatedAssetBody, 'kind' | 'name' | 'path'> & { readonly workspace: string },
+): Promise<CreatedAssetBody> {
   const { workspace, kind, name, path } = made;
   const { content, ...file } = await readSourceFile({ db: sql }, caller, { workspace, path });
   return { ok: true, ...file, ...encodeContent(content), kind, name };

@@ -1,10 +1,11 @@
 import type { RecordAnswer } from '../accounts/index.js';
+import type { FlowBody } from '../contract/flows.js';
 import type { Deps } from '../deps.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { DOCUMENT_TEXTS } from './document-texts.js';
 import { flowText, type Pattern } from './patterns.js';
-import { type FlowView, readFlow } from './read-flow.js';
+import { readFlow } from './read-flow.js';
 import { createDocument, requireName } from './write-documents.js';
 
 export interface CreateFlowInput {
@@ -20,7 +21,7 @@ export interface CreateFlowInput {
 const HELPER = 'assistant';
 
 /** Creates a flow from a pattern. A workspace without an agent gets one too, since each step needs an agent. */
-export async function createFlow(deps: Deps, caller: Caller, input: CreateFlowInput): Promise<FlowView> {
+export async function createFlow(deps: Deps, caller: Caller, input: CreateFlowInput): Promise<FlowBody> {
   const { workspace, name, pattern, description } = input;
   requireName(name);
   return createDocument(

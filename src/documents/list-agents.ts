@@ -1,33 +1,20 @@
+import type { AgentBody, AgentList } from '../contract/flows.js';
 import type { Sql } from '../db/contract.js';
 import { keyCursors, type PageInput } from '../shared/cursor.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import type { AgentPlan, FlowSummary } from '../workspace/index.js';
 import { findWorkspace, readLiveTree } from '../workspaces/index.js';
-import { type LastRun, lastRuns } from './list-flows.js';
+import { lastRuns } from './list-flows.js';
 
 const cursors = keyCursors('agents');
-
-export interface AgentListed {
-  readonly name: string;
-  readonly path: string;
-  readonly description: string;
-  readonly model: string | null;
-  /** As its file grants them, and the built-ins that are on. */
-  readonly tools: readonly string[];
-  readonly secrets: readonly string[];
-  /** The flows of which it does a step. */
-  readonly flows: readonly string[];
-  /** Its newest run alone. */
-  readonly lastRun: LastRun | null;
-}
 
 /** The agents of the live revision, by name. */
 export async function listAgents(
   deps: { readonly db: Sql },
   caller: Caller,
   input: PageInput & { readonly workspace: string },
-): Promise<{ readonly agents: readonly AgentListed[]; readonly next: string | null }> {
+): Promise<AgentList> {
   const { id } = await findWorkspace(deps.db, caller, input.workspace);
   const { index } = await readLiveTree(deps.db, id);
   const { page, next } = cursors.pageOfAll(index?.agents ?? [], input, ({ name }) => name);
@@ -39,7 +26,7 @@ export async function readAgent(
   sql: Sql,
   caller: Caller,
   { workspace, name }: { readonly workspace: string; readonly name: string },
-): Promise<AgentListed> {
+): Promise<AgentBody> {
   const { id } = await findWorkspace(sql, caller, workspace);
   const { index } = await readLiveTree(sql, id);
   const page = (index?.agents ?? []).filter((agent) => agent.name === name);
@@ -49,11 +36,11 @@ export async function readAgent(
 }
 
 interface Described {
-  readonly page: readonly Pick<AgentListed, 'name' | 'path' | 'description'>[];
+  readonly page: readonly Pick<AgentBody, 'name' | 'path' | 'description'>[];
   readonly flows: readonly Pick<FlowSummary, 'name' | 'agents'>[];
 }
 
-async function describe(sql: Sql, workspaceId: string, { page, flows: all }: Described): Promise<AgentListed[]> {
+async function describe(sql: Sql, workspaceId: string, { page, flows: all }: Described): Promise<AgentBody[]> {
   const names = page.map(({ name }) => name);
   const [plans, runs] = await Promise.all([
     plansOf(sql, workspaceId, names),
@@ -63,7 +50,7 @@ async function describe(sql: Sql, workspaceId: string, { page, flows: all }: Des
       names.map((name) => `agents/${name}`),
     ),
   ]);
-  return page.map(({ name, path, description }): AgentListed => {
+  return page.map(({ name, path, description }): AgentBody => {
     const plan = plans.get(name);
     const flows = all.filter((flow) => flow.agents.includes(name));
     return {

@@ -1,3 +1,5 @@
+import type { FlowList, LastRun } from '../contract/flows.js';
+import type { RunStatus } from '../contract/runs.js';
 import type { Sql } from '../db/contract.js';
 import { keyCursors, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
@@ -6,25 +8,12 @@ import { findWorkspace, readLiveTree } from '../workspaces/index.js';
 
 const cursors = keyCursors('flows');
 
-export interface LastRun {
-  readonly id: string;
-  readonly status: string;
-  readonly createdAt: Date;
-  readonly finishedAt: Date | null;
-}
-
-export interface FlowListed extends Omit<FlowSummary, 'triggers'> {
-  readonly trigger: readonly string[];
-  readonly lastRun: LastRun | null;
-  readonly issues: readonly Issue[];
-}
-
 /** The flows of the live revision by name, each with its newest run that is not a subflow. */
 export async function listFlows(
   deps: { readonly db: Sql },
   caller: Caller,
   input: PageInput & { readonly workspace: string },
-): Promise<{ readonly flows: readonly FlowListed[]; readonly next: string | null }> {
+): Promise<FlowList> {
   const { id } = await findWorkspace(deps.db, caller, input.workspace);
   const { index } = await readLiveTree(deps.db, id);
   const { page, next } = cursors.pageOfAll(index?.flows ?? [], input, ({ name }) => name);
@@ -35,7 +24,7 @@ export async function withRuns(
   sql: Sql,
   workspaceId: string,
   { flows, warnings }: { readonly flows: readonly FlowSummary[]; readonly warnings: readonly Issue[] },
-): Promise<readonly FlowListed[]> {
+): Promise<FlowList['flows']> {
   const runs = await lastRuns(
     sql,
     workspaceId,
@@ -49,13 +38,21 @@ export async function withRuns(
   }));
 }
 
+interface LastRunRow {
+  readonly flow: string;
+  readonly id: string;
+  readonly status: RunStatus;
+  readonly createdAt: Date;
+  readonly finishedAt: Date | null;
+}
+
 /** The newest run of each, by its flow's name: `agents/<name>` for an agent alone. */
 export async function lastRuns(
   sql: Sql,
   workspaceId: string,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, LastRun>> {
-  const rows = await sql.query<LastRun & { readonly flow: string }>({
+  const rows = await sql.query<LastRunRow>({
     name: 'last-runs',
     text: `SELECT n.flow, r.id, r.status, r.created_at AS "createdAt", r.finished_at AS "finishedAt"
       FROM unnest($2::text[]) n (flow) CROSS JOIN LATERAL (
@@ -64,5 +61,10 @@ export async function lastRuns(
         ORDER BY created_at DESC, id DESC LIMIT 1) r`,
     values: [workspaceId, names],
   });
-  return new Map(rows.map(({ flow, ...run }) => [flow, run]));
+  return new Map(
+    rows.map(({ flow, id, status, createdAt, finishedAt }) => [
+      flow,
+      { id, status, createdAt: createdAt.toISOString(), finishedAt: finishedAt?.toISOString() ?? null },
+    ]),
+  );
 }

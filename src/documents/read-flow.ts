@@ -1,3 +1,4 @@
+import type { FlowBody } from '../contract/flows.js';
 import type { Sql } from '../db/contract.js';
 import { editedTree } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
@@ -6,29 +7,7 @@ import type { Caller } from '../shared/roles.js';
 import type { FlowText, Plan } from '../workspace/index.js';
 import { branchesOf } from '../workspace/model.js';
 import { findWorkspace, livePlan, readLiveTree } from '../workspaces/index.js';
-import { type FlowListed, withRuns } from './list-flows.js';
-
-export interface FlowStep {
-  readonly n: number;
-  readonly id: string;
-  readonly title: string;
-  readonly agent: string | null;
-  readonly subflow: string | null;
-  /** The group that it runs in parallel in. */
-  readonly group: string | null;
-  /** As they are written behind their colons. */
-  readonly options: Readonly<Record<string, string>>;
-  readonly instruction: string;
-  readonly schemas: readonly string[];
-  readonly line: number;
-}
-
-export interface FlowView extends Omit<FlowListed, 'steps'> {
-  readonly sha: string;
-  readonly steps: readonly FlowStep[];
-  readonly groups: readonly (readonly number[])[];
-  readonly revision: string | null;
-}
+import { withRuns } from './list-flows.js';
 
 type FlowDeps = Pick<Deps, 'checker'> & { readonly db: Sql };
 
@@ -37,7 +16,7 @@ export async function readFlow(
   deps: FlowDeps,
   caller: Caller,
   input: { readonly workspace: string; readonly flow: string },
-): Promise<FlowView> {
+): Promise<FlowBody> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
   const live = await readLiveTree(deps.db, workspace.id);
   const summary = live.index?.flows.find(({ name }) => name === input.flow);
@@ -57,7 +36,7 @@ export async function readFlow(
   };
 }
 
-function stepsOf(plan: Plan, text: FlowText): FlowStep[] {
+function stepsOf(plan: Plan, text: FlowText): FlowBody['steps'] {
   return plan.nodes.flatMap((node) =>
     branchesOf(node).map((step) => {
       const said = text.steps[step.n - 1];

@@ -1,21 +1,8 @@
+import type { VocabularyBody } from '../contract/workspaces.js';
 import type { Sql } from '../db/contract.js';
 import type { Caller } from '../shared/roles.js';
-import {
-  kindOfPath,
-  OPTION_VOCABULARY,
-  VOCABULARY,
-  type VocabularyKey,
-  type VocabularyKind,
-} from '../workspace/index.js';
+import { kindOfPath, OPTION_VOCABULARY, VOCABULARY } from '../workspace/index.js';
 import { findWorkspace, readInReach, readLiveLibrary, readLiveTree } from '../workspaces/index.js';
-
-export interface Vocabulary {
-  readonly kinds: readonly VocabularyKind[];
-  /** Options under the headings of flows and evals. */
-  readonly options: Readonly<Record<'step' | 'group' | 'case', readonly VocabularyKey[]>>;
-  /** What `[[ ]]` resolves. */
-  readonly docs: readonly { readonly path: string; readonly title: string; readonly kind: string }[];
-}
 
 const DOCUMENT = /^(?:knowledge|memory)\/.+\.md$/;
 
@@ -24,7 +11,7 @@ export async function readVocabulary(
   deps: { readonly db: Sql },
   caller: Caller,
   { workspace }: { readonly workspace: string },
-): Promise<Vocabulary> {
+): Promise<VocabularyBody> {
   const { id } = await findWorkspace(deps.db, caller, workspace);
   const { index } = await readLiveTree(deps.db, id);
   const { livePaths } = await readInReach(deps.db, caller.tenant, id);

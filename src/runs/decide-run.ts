@@ -1,4 +1,5 @@
 import { audit, type RecordAnswer } from '../accounts/index.js';
+import type { Decided, GateMark } from '../contract/runs.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { announceRuns, appendEvent, enqueueOutbox, escalateGate, type GateSpec } from '../engine/index.js';
@@ -13,7 +14,6 @@ import { assertEdits } from './assert-edits.js';
 import { assertForm } from './assert-form.js';
 import { budgetOf, decideBudget } from './decide-budget.js';
 import { refuseFaults } from './faults.js';
-import type { GateMark } from './gate-mark.js';
 import { assertMayDecide, mayDecide } from './may-decide.js';
 import { gateNamedIn, pickGate } from './pick-gate.js';
 import { auditRefusal } from './refused-decision.js';
@@ -43,13 +43,6 @@ export interface Decision {
   readonly form?: Json | undefined;
   /** Records the answer under the caller's idempotency key, in the transaction of the decision. */
   readonly recordAnswer?: RecordAnswer | undefined;
-}
-
-export interface Decided {
-  readonly ok: true;
-  /** How many have approved so far, and how many approvals the gate needs. */
-  readonly decided: number;
-  readonly need: number;
 }
 
 /** The texts of a decision in the trace, verbatim from the contract (section 2). */

@@ -1,16 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { GateMark } from '../contract/runs.js';
 import type { Sql } from '../db/contract.js';
 import { canonicalJson, isRecord, type Json } from '../shared/json.js';
 import { readWork, type Work } from './step-work.js';
 import { readVotes } from './votes.js';
-
-/** What a decider saw. A decision that names another mark is refused. */
-export interface GateMark {
-  /** How often the run has opened a gate of this step (and item), including this one. */
-  readonly round: number;
-  /** SHA-256, hex, of everything that the decision is about. */
-  readonly digest: string;
-}
 
 export interface MarkedGate {
   readonly id: string;

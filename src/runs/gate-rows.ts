@@ -1,3 +1,4 @@
+import type { Approval } from '../contract/runs.js';
 import type { Json } from '../shared/json.js';
 import { GATE_ROUND } from './gate-mark.js';
 import { parkTitle } from './run-rows.js';
@@ -29,13 +30,7 @@ export const GATES = `workspace w JOIN run r ON r.workspace_id = w.id AND r.mode
   JOIN park p ON p.run_id = r.id AND p.kind = 'approval'`;
 
 /** A park's step and times: the first fields of every view of a park. */
-export interface ParkHead {
-  readonly step: number;
-  readonly id: string;
-  readonly title: string;
-  readonly since: string;
-  readonly due: string | null;
-}
+type ParkHead = Pick<Approval, 'step' | 'id' | 'title' | 'since' | 'due'>;
 
 export function parkHead(park: Pick<ParkRow, 'step' | 'spec' | 'openedAt' | 'dueAt'>): ParkHead {
   const { n, title } = parkTitle(park);
@@ -44,13 +39,7 @@ export function parkHead(park: Pick<ParkRow, 'step' | 'spec' | 'openedAt' | 'due
 }
 
 /** A park with its workspace, flow and run. */
-export interface GateHead extends ParkHead {
-  readonly workspace: string;
-  readonly runId: string;
-  readonly flow: string;
-}
-
-export function gateHead(row: GateRow): GateHead {
+export function gateHead(row: GateRow): ParkHead & Pick<Approval, 'workspace' | 'runId' | 'flow'> {
   const { workspace, runId, flow } = row;
   return { workspace, runId, flow, ...parkHead(row) };
 }

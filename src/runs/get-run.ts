@@ -1,42 +1,20 @@
+import type { GateMark, RunView, Waiting } from '../contract/runs.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { type HeldUp, releaseUrlOf } from '../engine/index.js';
-import type { Json } from '../shared/json.js';
 import { toUsd } from '../shared/money.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace, loadPlan } from '../workspaces/index.js';
-import type { GateMark } from './gate-mark.js';
 import { PARK_COLUMNS } from './gate-rows.js';
 import { readHeld } from './held-steps.js';
 import { hideTokens } from './hide-tokens.js';
-import { RUN_COLUMNS, type RunRow, type RunSummary, summaryOf } from './run-summary.js';
-import { type ModelUse, readUsage, type UsageRow, usageOf } from './run-usage.js';
+import { RUN_COLUMNS, type RunRow, summaryOf } from './run-summary.js';
+import { readUsage, type UsageRow, usageOf } from './run-usage.js';
 import { readSlotWaits, type SlotWaitRow } from './slot-waits.js';
-import { type StepRow, type StepView, stepViews } from './step-views.js';
+import { type StepRow, stepViews } from './step-views.js';
 import type { EventRow } from './trace.js';
-import { type ChildRow, type ParkRow, type Waiting, waitingOf } from './waiting.js';
-
-export interface RunView extends RunSummary {
-  readonly input: Json;
-  readonly trigger: Json;
-  readonly startedBy: Json;
-  readonly from: number;
-  readonly revision: string;
-  readonly budgetUsd?: number;
-  readonly memoryWrites: readonly string[];
-  readonly rerunOf: string | null;
-  readonly waiting: readonly Waiting[];
-  /** Present when exactly one gate is open. */
-  readonly gate?: GateMark;
-  /** The steps that a rerun copied. */
-  readonly rerun?: Json;
-  readonly steps: readonly StepView[];
-  /** Per model that answered. */
-  readonly usage: readonly ModelUse[];
-  /** The sequence number of the newest event, from which a stream can continue. */
-  readonly lastSeq: number;
-}
+import { type ChildRow, type ParkRow, waitingOf } from './waiting.js';
 
 /** The whole run: every step with its output, cost, timing and trace, and everything it waits for. */
 export async function getRun(
@@ -64,7 +42,7 @@ export async function getRun(
     rerunOf: run.rerunOf,
     waiting,
     ...onlyGate(waiting),
-    ...(run.rerun === null ? {} : { rerun: run.rerun }),
+    ...(run.rerun == null ? {} : { rerun: run.rerun }),
     steps: stepViews(plan, rows, releaseUrl),
     usage: usageOf(rows.usage),
     lastSeq: Number(run.lastSeq),

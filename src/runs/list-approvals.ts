@@ -1,18 +1,14 @@
+import type { Approval, ApprovalList } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { timeCursors } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import { loadPlan } from '../workspaces/index.js';
-import { GATE_COLUMNS, GATES, type GateHead, type GateRow, gateHead } from './gate-rows.js';
+import { GATE_COLUMNS, GATES, type GateRow, gateHead } from './gate-rows.js';
 import { hideTokens } from './hide-tokens.js';
 import type { StepRow } from './step-views.js';
-import { type GateView, gateView } from './waiting.js';
+import { gateView } from './waiting.js';
 
 const cursors = timeCursors('approvals');
-
-/** An open gate with its workspace, flow and run. */
-export interface Approval extends GateHead, GateView {
-  readonly summary: string;
-}
 
 interface Row extends GateRow {
   /** The first line of the newest result; null when there is none yet. */
@@ -37,7 +33,7 @@ export async function listApprovals(
   deps: Deps,
   caller: Caller,
   input: { readonly limit: number; readonly cursor?: string | undefined },
-): Promise<{ readonly approvals: readonly Approval[]; readonly next: string | null }> {
+): Promise<ApprovalList> {
   const after = cursors.read(input.cursor);
   const values = [caller.tenant, caller.workspaces, after?.at ?? null, after?.id ?? null, input.limit + 1];
   const rows = await deps.db.query<Row>({ name: 'list-approvals', text: OPEN_GATES, values });

@@ -1,3 +1,4 @@
+import type { EventPage } from '../contract/long-runs.js';
 import type { Deps } from '../deps.js';
 import { releaseUrlOf } from '../engine/index.js';
 import { numberCursors } from '../shared/cursor.js';
@@ -5,7 +6,7 @@ import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 import { hideTokens } from './hide-tokens.js';
-import { type EventRow, stepOf, type TraceLine, traceLine } from './trace.js';
+import { type EventRow, stepOf, traceLine } from './trace.js';
 
 const cursors = numberCursors('events', 9);
 
@@ -17,11 +18,6 @@ export interface ListEventsInput {
   readonly after?: number | undefined;
   readonly limit: number;
   readonly cursor?: string | undefined;
-}
-
-export interface EventPage {
-  readonly events: readonly (TraceLine & { readonly seq: number; readonly step: string | null })[];
-  readonly next: string | null;
 }
 
 /** All events of a run, oldest first, in pages. A step's trace in the run's view shows only the newest lines. */

@@ -1,8 +1,9 @@
+import type { RunList, RunStatus } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { timeCursors } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
-import { RUN_COLUMNS, type RunRow, type RunSummary, summaryOf } from './run-summary.js';
+import { RUN_COLUMNS, type RunRow, summaryOf } from './run-summary.js';
 
 const cursors = timeCursors('runs');
 
@@ -11,7 +12,7 @@ export interface ListRunsInput {
   readonly limit: number;
   readonly cursor?: string | undefined;
   readonly flow?: string | undefined;
-  readonly status?: string | undefined;
+  readonly status?: RunStatus | undefined;
   readonly tag?: string | undefined;
   /** `all` includes eval runs and child runs. The default is `normal`, and `all` when `parent` is given. */
   readonly mode?: 'normal' | 'eval' | 'all' | undefined;
@@ -25,11 +26,7 @@ const OF_PARENT = `root_id = (SELECT p.root_id FROM run p WHERE p.id = $8) AND p
 const OF_MODE = `$8::text IS NULL AND ($9 = 'all' OR (mode = $9 AND parent_id IS NULL))`;
 
 /** Runs, newest first, in pages. `mode` all includes child runs; `parent` lists those of one run. */
-export async function listRuns(
-  deps: Deps,
-  caller: Caller,
-  input: ListRunsInput,
-): Promise<{ readonly runs: readonly RunSummary[]; readonly next: string | null }> {
+export async function listRuns(deps: Deps, caller: Caller, input: ListRunsInput): Promise<RunList> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
   const after = cursors.read(input.cursor);
   const rows = await deps.db.query<RunRow>({

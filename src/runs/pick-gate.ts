@@ -1,8 +1,9 @@
+import type { GateMark } from '../contract/runs.js';
 import type { Sql } from '../db/contract.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { budgetOf } from './decide-budget.js';
-import { type GateMark, readGateMark } from './gate-mark.js';
+import { readGateMark } from './gate-mark.js';
 import { isReopened } from './reopened-gate.js';
 import { isRepetition } from './repeated-decision.js';
 import { type LockedRun, type OpenPark, openParks, parkTitle } from './run-rows.js';

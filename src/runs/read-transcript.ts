@@ -1,3 +1,4 @@
+import type { TranscriptPage } from '../contract/long-runs.js';
 import type { Deps } from '../deps.js';
 import { numberCursors } from '../shared/cursor.js';
 import { isRecord, type Json } from '../shared/json.js';
@@ -25,27 +26,6 @@ export interface ReadTranscriptInput {
   readonly epoch?: number | undefined;
   readonly limit: number;
   readonly cursor?: string | undefined;
-}
-
-export interface TranscriptMessage {
-  readonly seq: number;
-  readonly epoch: number;
-  readonly role: string;
-  readonly text: string;
-  readonly calls: readonly Json[];
-  readonly results: readonly Json[];
-  readonly why?: string;
-  /** The model's reasoning, where its provider exposes it. */
-  readonly reasoning?: string;
-}
-
-export interface TranscriptPage {
-  readonly step: string;
-  readonly item: number;
-  readonly round: number;
-  readonly attempt: number;
-  readonly messages: readonly TranscriptMessage[];
-  readonly next: string | null;
 }
 
 /**
@@ -95,10 +75,12 @@ async function placeOf(
   return row ?? { round: round ?? 1, attempt: attempt ?? 1 };
 }
 
+type TranscriptMessage = TranscriptPage['messages'][number];
+
 interface Row {
   readonly seq: number;
   readonly epoch: number;
-  readonly role: string;
+  readonly role: TranscriptMessage['role'];
   readonly content: Json;
   readonly more: boolean;
 }

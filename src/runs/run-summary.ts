@@ -1,3 +1,4 @@
+import type { RunStatus, RunSummary, RunView } from '../contract/runs.js';
 import type { Json } from '../shared/json.js';
 import { toUsd } from '../shared/money.js';
 
@@ -8,7 +9,7 @@ export interface RunRow {
   readonly revision: string;
   readonly parentId: string | null;
   readonly rootId: string;
-  readonly status: string;
+  readonly status: RunStatus;
   readonly stopped: boolean;
   readonly input: Json;
   readonly trigger: Json;
@@ -22,7 +23,7 @@ export interface RunRow {
   readonly spentNano: bigint;
   readonly memoryWrites: readonly string[];
   readonly rerunOf: string | null;
-  readonly rerun: Json;
+  readonly rerun: RunView['rerun'] | null;
   readonly slots: readonly string[] | null;
   readonly waitsForSlot: boolean;
   readonly createdAt: Date;
@@ -36,26 +37,6 @@ export const RUN_COLUMNS = `id, flow, plan_id AS "planId", revision, parent_id A
   started_at AS "startedAt", finished_at AS "finishedAt",
   (slots <> '{}' AND finished_at IS NULL AND EXISTS (SELECT 1 FROM slot_lane q
     WHERE q.run_id = run.id AND q.state = 'waiting')) IS TRUE AS "waitsForSlot"`;
-
-/** A run as lists show it. */
-export interface RunSummary {
-  readonly id: string;
-  readonly flow: string;
-  readonly status: string;
-  readonly stopped: boolean;
-  readonly createdAt: string;
-  readonly startedAt: string | null;
-  readonly finishedAt: string | null;
-  readonly durationMs: number | null;
-  readonly summary: string | null;
-  readonly error: string | null;
-  readonly costUsd: number;
-  readonly tags: readonly string[];
-  /** The run that started it as a subflow or a sub-agent. */
-  readonly parentId: string | null;
-  /** True while the run waits for a slot under its flow's `concurrency`. */
-  readonly waitsForSlot: boolean;
-}
 
 export function summaryOf(run: RunRow): RunSummary {
   const { startedAt, finishedAt } = run;

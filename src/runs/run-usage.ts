@@ -1,20 +1,6 @@
+import type { RunView } from '../contract/runs.js';
 import type { Sql } from '../db/contract.js';
 import { toUsd } from '../shared/money.js';
-
-/** The usage of a run's calls of one model. */
-export interface ModelUse {
-  /** The model that answered, `<provider>/<model>`, with aliases resolved. */
-  readonly model: string;
-  readonly calls: number;
-  readonly tokens: { readonly input: number; readonly output: number; readonly cached: number };
-  /** Null when no price is known. */
-  readonly costUsd: number | null;
-  /**
-   * True when part of the usage is estimated: the provider reported none or an implausible one, or the call was
-   * interrupted.
-   */
-  readonly estimated: boolean;
-}
 
 export interface UsageRow {
   readonly model: string | null;
@@ -35,7 +21,7 @@ export function readUsage(sql: Sql, runId: string): Promise<UsageRow[]> {
   );
 }
 
-export function usageOf(rows: readonly UsageRow[]): ModelUse[] {
+export function usageOf(rows: readonly UsageRow[]): RunView['usage'] {
   return rows.map(({ model, calls, input, output, cached, nano, estimated }) => ({
     model: model ?? 'unknown',
     calls,

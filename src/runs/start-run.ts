@@ -1,4 +1,5 @@
 import { audit, type RecordAnswer } from '../accounts/index.js';
+import type { Skipped, Started } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -21,26 +22,13 @@ export interface StartRunInput {
   readonly recordAnswer?: RecordAnswer | undefined;
 }
 
-export interface StartedRun {
-  readonly ok: true;
-  readonly runId: string;
-  readonly steps: number;
-  readonly from: number;
-}
-
-/** No run was made: the flow's `concurrency` is full and it says `on_limit: skip`. */
-export interface SkippedRun {
-  readonly ok: true;
-  readonly skipped: true;
-}
-
-export const SKIPPED: SkippedRun = { ok: true, skipped: true };
+export const SKIPPED: Skipped = { ok: true, skipped: true };
 
 /**
  * Starts a run of the live revision. The run, its lane and its outbox row are one transaction, so an accepted run is
  * never lost: while Temporal is down it stays `queued`.
  */
-export async function startRun(deps: Deps, caller: Caller, input: StartRunInput): Promise<StartedRun | SkippedRun> {
+export async function startRun(deps: Deps, caller: Caller, input: StartRunInput): Promise<Started | Skipped> {
   const { target, task, from, tags, trigger } = input;
   const started = await deps.db.transaction(async (sql) => {
     const { workspace, live } = await findTarget(sql, caller, { workspace: input.workspace, target, lock: 'share' });
@@ -48,7 +36,7 @@ export async function startRun(deps: Deps, caller: Caller, input: StartRunInput)
     const begun = await beginRun(deps, sql, { caller, workspace, ...live, input: task, from, tags, trigger });
     if (!begun) return null;
     await audit(sql, caller, 'run.start', begun.runId, { flow: live.plan.flow });
-    const answer: StartedRun = { ok: true, runId: begun.runId, steps: live.plan.steps, from };
+    const answer: Started = { ok: true, runId: begun.runId, steps: live.plan.steps, from };
     await input.recordAnswer?.(sql, answer);
     return { begun, answer };
   });

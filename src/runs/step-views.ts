@@ -1,20 +1,21 @@
+import type { RoundView, StepView } from '../contract/runs.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { toUsd } from '../shared/money.js';
 import type { Plan, StepPlan } from '../workspace/index.js';
 import { leavesOf } from '../workspace/model.js';
-import { type EventRow, stepOf, type TraceLine, traceLine } from './trace.js';
+import { type EventRow, stepOf, traceLine } from './trace.js';
 
 export interface StepRow {
   readonly id: string;
   readonly item: number;
   readonly round: number;
-  readonly status: string;
+  readonly status: RoundView['status'];
   readonly attempts: number;
   readonly result: string | null;
   readonly data: Json | null;
   readonly eventPayload: Json | null;
   readonly decision: Json | null;
-  readonly edits: Json | null;
+  readonly edits: RoundView['edits'] | null;
   readonly feedback: string | null;
   readonly error: string | null;
   readonly costNano: bigint;
@@ -24,41 +25,6 @@ export interface StepRow {
   readonly copied: boolean;
   readonly startedAt: Date;
   readonly finishedAt: Date | null;
-}
-
-/** One execution of a step. */
-export interface RoundView {
-  readonly round: number;
-  readonly status: string;
-  readonly attempts: number;
-  readonly result: string | null;
-  readonly data?: Json;
-  readonly eventPayload?: Json;
-  readonly decision?: Json;
-  /** The work that deciders replaced, oldest first. */
-  readonly edits?: Json;
-  readonly error?: string;
-  /** Copied from the run that this one reruns. */
-  readonly copied?: true;
-  readonly costUsd: number;
-  readonly tokens: { readonly input: number; readonly output: number; readonly cached: number };
-  readonly startedAt: string | null;
-  readonly finishedAt: string | null;
-  readonly durationMs: number | null;
-}
-
-export interface StepView extends RoundView {
-  readonly n: number;
-  readonly id: string;
-  readonly title: string;
-  readonly agent: string | null;
-  readonly group: string | null;
-  readonly rounds: readonly RoundView[];
-  readonly items?: readonly RoundView[];
-  readonly files: readonly { readonly agent: string; readonly path: string; readonly size: number }[];
-  /** The newest lines, oldest first; `traceTotal` says how many there are, and `…/events?step=` lists them all. */
-  readonly trace: readonly TraceLine[];
-  readonly traceTotal: number;
 }
 
 interface Rows {
@@ -183,7 +149,7 @@ function roundView(row: StepRow): RoundView {
     ...(row.data === null ? {} : { data: row.data }),
     ...(row.eventPayload === null ? {} : { eventPayload: row.eventPayload }),
     ...(row.decision === null ? {} : { decision: row.decision }),
-    ...(row.edits === null ? {} : { edits: row.edits }),
+    ...(row.edits == null ? {} : { edits: row.edits }),
     ...(row.error === null ? {} : { error: row.error }),
     ...(row.copied ? { copied: true as const } : {}),
     costUsd: toUsd(row.costNano),

@@ -1,10 +1,11 @@
-import type { BudgetGate, GateCall, GateSpec, HeldUp } from '../engine/index.js';
+import type { Gate, Waiting } from '../contract/runs.js';
+import type { BudgetGate, GateSpec, HeldUp } from '../engine/index.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { atLeast, type Caller } from '../shared/roles.js';
 import type { Plan, StepPlan } from '../workspace/index.js';
 import { leavesOf } from '../workspace/model.js';
-import { type GateMark, gateMark } from './gate-mark.js';
-import { type ParkHead, parkHead } from './gate-rows.js';
+import { gateMark } from './gate-mark.js';
+import { parkHead } from './gate-rows.js';
 import { heldWaiting } from './held-steps.js';
 import { decidersAt, mayDecide } from './may-decide.js';
 import { starterOf } from './run-rows.js';
@@ -12,60 +13,6 @@ import { type SlotWaitRow, slotWaiting } from './slot-waits.js';
 import type { StepRow } from './step-views.js';
 import type { Work } from './step-work.js';
 import { approvalsIn, readVotes } from './votes.js';
-
-/** What a gate waits for, and what the caller can do about it. */
-export interface GateView {
-  /** A decision that names it is refused when the gate has changed. */
-  readonly gate: GateMark;
-  /** The gate's question, or the result to decide about. */
-  readonly ask: string;
-  readonly need: number;
-  /** How many have approved. */
-  readonly decided: number;
-  readonly votes: readonly VoteView[];
-  readonly approvers: readonly string[];
-  readonly mayDecide: boolean;
-  /** JSON Schema of the form for the decider. */
-  readonly form?: Json;
-  readonly edit?: readonly EditView[];
-  /** The exhausted budget, when the gate is about money. */
-  readonly budget?: BudgetView;
-  /** The pending tool calls, when the gate is about them. */
-  readonly calls?: readonly GateCall[];
-}
-
-/** The figures of an exhausted budget. An approval adds `raiseUsd`; null means that it only checks again. */
-export type BudgetView = Pick<BudgetGate, 'of' | 'budgetUsd' | 'spentUsd' | 'raiseUsd'>;
-
-/** A counted vote; its edits apply when the gate is decided. */
-export interface VoteView {
-  readonly by: string;
-  readonly at: string;
-  readonly decision: string;
-  readonly note: string | null;
-  readonly form?: Json;
-  readonly edits?: Json;
-}
-
-/** A step that a decider may change, with its current work. */
-export interface EditView {
-  readonly step: number;
-  readonly id: string;
-  readonly title: string;
-  readonly result: string | null;
-  readonly data?: Json;
-  readonly schema?: Json;
-}
-
-export interface Waiting extends ParkHead, Partial<GateView> {
-  readonly kind: string;
-  readonly releaseUrl?: string;
-  readonly runId?: string;
-  /** Why a run waits for a slot, or what delays its step. */
-  readonly reason?: string;
-  /** Item of an each, from 1. */
-  readonly item?: number;
-}
 
 export interface ParkRow {
   readonly park: string;
@@ -129,7 +76,7 @@ type GateRows = Pick<Rows, 'steps'> & { readonly run: Pick<Rows['run'], 'started
 type GateViewer = Pick<Viewer, 'caller' | 'nowMs'>;
 
 /** What an open gate asks of the caller; `plan` is that of its run. */
-export function gateView(plan: Plan, rows: GateRows, park: ParkRow, { caller, nowMs }: GateViewer): GateView {
+export function gateView(plan: Plan, rows: GateRows, park: ParkRow, { caller, nowMs }: GateViewer): Gate {
   const gate = (isRecord(park.spec) ? park.spec : {}) as unknown as GateSpec;
   const votes = readVotes(park.votes);
   const moment = { gate, openedAtMs: park.openedAt.getTime(), nowMs, starter: starterOf(rows.run) };
@@ -160,11 +107,11 @@ function newestWork(steps: readonly Pick<StepRow, 'id' | 'item' | 'result' | 'da
   return new Map(steps.filter(({ item }) => item === 0).map((row) => [row.id, row]));
 }
 
-function budgetView({ of, budgetUsd, spentUsd, raiseUsd }: BudgetGate): BudgetView {
+function budgetView({ of, budgetUsd, spentUsd, raiseUsd }: BudgetGate): NonNullable<Gate['budget']> {
   return { of, budgetUsd, spentUsd, raiseUsd };
 }
 
-function editView(step: StepPlan, rows: readonly StepRow[]): EditView {
+function editView(step: StepPlan, rows: readonly StepRow[]): NonNullable<Gate['edit']>[number] {
   const row = rows.findLast((one) => one.id === step.id && one.item === 0);
   return {
     step: step.n,

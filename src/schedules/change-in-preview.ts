@@ -1,4 +1,5 @@
 import { audit } from '../accounts/index.js';
+import type { ScheduleBody, ScheduleChanged } from '../contract/schedules.js';
 import type { Deps } from '../deps.js';
 import { announceStarted } from '../runs/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
@@ -6,8 +7,7 @@ import type { Caller } from '../shared/roles.js';
 import type { Plan } from '../workspace/index.js';
 import { findWorkspace, livePlan, readPreview, type WorkspaceRow } from '../workspaces/index.js';
 import { beginScheduled } from './begin-firing.js';
-import type { ChangedSchedule, ChangeScheduleInput } from './change-schedule.js';
-import type { ScheduleView } from './list-schedules.js';
+import type { ChangeScheduleInput } from './change-schedule.js';
 
 /**
  * A preview's schedules never fire, but `run-now` can start a run of such a flow. Null when the workspace is not a
@@ -17,7 +17,7 @@ export async function changeInPreview(
   deps: Deps,
   caller: Caller,
   { workspace: name, flow, action, recordAnswer }: ChangeScheduleInput,
-): Promise<ChangedSchedule | null> {
+): Promise<ScheduleChanged | null> {
   const { id } = await findWorkspace(deps.db, caller, name);
   if (!(await readPreview(deps.db, id))) return null;
   const begun = await deps.db.transaction(async (sql) => {
@@ -35,7 +35,7 @@ export async function changeInPreview(
         `flow ${flow} has as many runs at work as its concurrency allows: wait for one to end`,
       );
     await audit(sql, caller, 'schedule.run-now', flow, { workspace: name, run: run.runId });
-    const answer: ChangedSchedule = { ok: true, schedule: neverFiring(workspace, flow, live.plan), runId: run.runId };
+    const answer: ScheduleChanged = { ok: true, schedule: neverFiring(workspace, flow, live.plan), runId: run.runId };
     await recordAnswer?.(sql, answer);
     return { run, answer };
   });
@@ -44,7 +44,7 @@ export async function changeInPreview(
 }
 
 /** The schedule as its file declares it, without times to fire at. */
-function neverFiring({ name }: WorkspaceRow, flow: string, { trigger, enabled }: Plan): ScheduleView {
+function neverFiring({ name }: WorkspaceRow, flow: string, { trigger, enabled }: Plan): ScheduleBody {
   const said = trigger as Partial<Record<'cron' | 'timezone' | 'catch_up' | 'overlap', string>>;
   return {
     workspace: name,
@@ -56,8 +56,8 @@ function neverFiring({ name }: WorkspaceRow, flow: string, { trigger, enabled }:
     lastRun: null,
     enabled,
     paused: false,
-    catchUp: (said.catch_up ?? 'last') as ScheduleView['catchUp'],
-    overlap: (said.overlap ?? 'skip') as ScheduleView['overlap'],
+    catchUp: (said.catch_up ?? 'last') as ScheduleBody['catchUp'],
+    overlap: (said.overlap ?? 'skip') as ScheduleBody['overlap'],
     firings: [],
   };
 }

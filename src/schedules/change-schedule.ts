@@ -1,4 +1,5 @@
 import { audit, type RecordAnswer } from '../accounts/index.js';
+import type { ScheduleBody, ScheduleChanged } from '../contract/schedules.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { changeFlow } from '../documents/index.js';
@@ -8,7 +9,7 @@ import type { Caller } from '../shared/roles.js';
 import { findWorkspace, type WorkspaceRow } from '../workspaces/index.js';
 import { beginScheduled } from './begin-firing.js';
 import { changeInPreview } from './change-in-preview.js';
-import { readSchedule, type ScheduleView } from './list-schedules.js';
+import { readSchedule } from './list-schedules.js';
 import { lockSchedule } from './schedule-row.js';
 
 export interface ChangeScheduleInput {
@@ -21,14 +22,7 @@ export interface ChangeScheduleInput {
   readonly recordAnswer?: RecordAnswer | undefined;
 }
 
-export interface ChangedSchedule {
-  readonly ok: true;
-  readonly schedule: ScheduleView;
-  /** The run that was started; null for actions that start none. */
-  readonly runId: string | null;
-}
-
-type Act = (deps: Deps, caller: Caller, input: ChangeScheduleInput) => Promise<ChangedSchedule>;
+type Act = (deps: Deps, caller: Caller, input: ChangeScheduleInput) => Promise<ScheduleChanged>;
 
 const ACTIONS = {
   pause: (deps, caller, input) => setPaused(deps, caller, input, true),
@@ -38,7 +32,7 @@ const ACTIONS = {
 } as const satisfies Record<ChangeScheduleInput['action'], Act>;
 
 /** Pauses, resumes, starts or sets the schedule of a flow. A schedule that the caller may not see is not found. */
-export async function changeSchedule(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ChangedSchedule> {
+export async function changeSchedule(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ScheduleChanged> {
   const { workspace, flow, action, cron, timezone } = input;
   if (!(await readSchedule(deps, caller, workspace, flow))) return changeWithoutRow(deps, caller, input);
   if (action !== 'set' && (cron !== undefined || timezone !== undefined))
@@ -49,7 +43,7 @@ export async function changeSchedule(deps: Deps, caller: Caller, input: ChangeSc
 }
 
 /** For flows without a schedule row: changes a preview's flow, or refuses with the reason. */
-async function changeWithoutRow(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ChangedSchedule> {
+async function changeWithoutRow(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ScheduleChanged> {
   const changed = await changeInPreview(deps, caller, input).catch((error: unknown) => {
     // If the workspace is not found, neither is its schedule.
     if (error instanceof Refusal && error.kind === 'not_found') return null;
@@ -78,7 +72,7 @@ async function viewOf(
   sql: Sql,
   caller: Caller,
   { workspace, flow }: Pick<ChangeScheduleInput, 'workspace' | 'flow'>,
-): Promise<ScheduleView> {
+): Promise<ScheduleBody> {
   const schedule = await readSchedule({ clock, db: sql }, caller, workspace, flow);
   if (!schedule) throw notFound('schedule');
   return schedule;
@@ -96,14 +90,14 @@ async function change(
   caller: Caller,
   input: ChangeScheduleInput,
   work: (at: Found) => Promise<BegunRun | null>,
-): Promise<ChangedSchedule> {
+): Promise<ScheduleChanged> {
   const { answer, begun } = await deps.db.transaction(async (sql) => {
     const { id } = await findWorkspace(sql, caller, input.workspace);
     const locked = await lockSchedule(sql, { workspace: id, flow: input.flow });
     if (!locked) throw notFound('schedule');
     const run = await work({ sql, workspace: locked.workspace, paused: locked.schedule.paused });
     const schedule = await viewOf(deps, sql, caller, input);
-    const changed: ChangedSchedule = { ok: true, schedule, runId: run?.runId ?? null };
+    const changed: ScheduleChanged = { ok: true, schedule, runId: run?.runId ?? null };
     await input.recordAnswer?.(sql, changed);
     return { answer: changed, begun: run };
   });
@@ -112,7 +106,7 @@ async function change(
 }
 
 /** Times that pass while the schedule is paused are not caught up. */
-function setPaused(deps: Deps, caller: Caller, input: ChangeScheduleInput, paused: boolean): Promise<ChangedSchedule> {
+function setPaused(deps: Deps, caller: Caller, input: ChangeScheduleInput, paused: boolean): Promise<ScheduleChanged> {
   return change(deps, caller, input, async ({ sql, ...at }) => {
     if (at.paused === paused) return null;
     await sql.query(
@@ -126,7 +120,7 @@ function setPaused(deps: Deps, caller: Caller, input: ChangeScheduleInput, pause
   });
 }
 
-function runNow(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ChangedSchedule> {
+function runNow(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ScheduleChanged> {
   return change(deps, caller, input, async ({ sql, workspace }) => {
     const begun = await beginScheduled(deps, sql, { caller, workspace, flow: input.flow, at: deps.clock.now() });
     if (!begun)
@@ -140,12 +134,12 @@ function runNow(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise
 }
 
 /** Edits the flow's own keys in place, as a deploy. Invalid values are refused with a deploy's issues. */
-async function setTimes(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ChangedSchedule> {
+async function setTimes(deps: Deps, caller: Caller, input: ChangeScheduleInput): Promise<ScheduleChanged> {
   const { workspace, flow, cron, timezone } = input;
   const trigger = { ...(cron === undefined ? {} : { cron }), ...(timezone === undefined ? {} : { timezone }) };
   if (Object.keys(trigger).length === 0)
     throw new Refusal('refused', 'action: set needs cron, timezone or both', { code: 'invalid' });
-  let answer: ChangedSchedule | undefined;
+  let answer: ScheduleChanged | undefined;
   await changeFlow(deps, caller, {
     workspace,
     flow,

@@ -1,7 +1,7 @@
 export { auditSchedules } from './audit-schedules.js';
-export { type ChangedSchedule, type ChangeScheduleInput, changeSchedule } from './change-schedule.js';
+export { type ChangeScheduleInput, changeSchedule } from './change-schedule.js';
 export { fireSchedule } from './fire-schedule.js';
-export { listSchedules, type ScheduleView } from './list-schedules.js';
+export { listSchedules } from './list-schedules.js';
 export { reconcileSchedules } from './reconcile-schedules.js';
 export { startScheduleLoops } from './start-schedule-loops.js';
 export { startWaiting } from './start-waiting.js';

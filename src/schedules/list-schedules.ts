@@ -1,45 +1,17 @@
+import type { ScheduleBody, ScheduleList } from '../contract/schedules.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { cursorsOf, KEY, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import { nextTimes } from '../workspace/index.js';
-import { isFiring, type Outcome, SCHEDULE_COLUMNS, type ScheduleRow, scheduleFault } from './schedule-row.js';
+import { isFiring, SCHEDULE_COLUMNS, type ScheduleRow, scheduleFault } from './schedule-row.js';
 
 const cursors = cursorsOf('schedules', [KEY, KEY]);
 
-export interface FiringView {
-  readonly scheduledFor: string;
-  /** The last of the times that were left out together; null for one time. */
-  readonly until: string | null;
-  readonly times: number;
-  readonly outcome: Outcome;
-  readonly reason: string | null;
-  readonly runId: string | null;
-}
-
-export interface ScheduleView
-  extends Pick<ScheduleRow, 'flow' | 'cron' | 'timezone' | 'enabled' | 'paused' | 'catchUp' | 'overlap'> {
-  /** The workspace's name. */
-  readonly workspace: string;
-  /** The next three times at which it fires; empty while it is paused or disabled. */
-  readonly next: readonly string[];
-  /** Why it never fires, as a predicate; null when nothing is wrong. */
-  readonly fault: string | null;
-  readonly lastRun: {
-    id: string;
-    status: string;
-    scheduledFor: string;
-    createdAt: string;
-    finishedAt: string | null;
-  } | null;
-  /** The outcomes of the latest times, newest first. */
-  readonly firings: readonly FiringView[];
-}
-
 interface Row extends Omit<ScheduleRow, 'workspace'> {
   readonly name: string;
-  readonly lastRun: ScheduleView['lastRun'];
-  readonly firings: readonly FiringView[];
+  readonly lastRun: ScheduleBody['lastRun'];
+  readonly firings: ScheduleBody['firings'];
 }
 
 const SHOWN = 3;
@@ -61,11 +33,7 @@ const LIST = `SELECT ${SCHEDULE_COLUMNS}, w.name,
 
 type Seen = Pick<Deps, 'clock'> & { readonly db: Sql };
 
-export async function listSchedules(
-  deps: Seen,
-  caller: Caller,
-  input: PageInput,
-): Promise<{ readonly schedules: readonly ScheduleView[]; readonly next: string | null }> {
+export async function listSchedules(deps: Seen, caller: Caller, input: PageInput): Promise<ScheduleList> {
   const [workspace = null, flow = null] = cursors.read(input.cursor) ?? [];
   const values = [caller.tenant, caller.workspaces, workspace, flow, null, null, input.limit + 1];
   const rows = await deps.db.query<Row>({ name: 'list-schedules', text: LIST, values });
@@ -79,13 +47,13 @@ export async function readSchedule(
   caller: Caller,
   workspace: string,
   flow: string,
-): Promise<ScheduleView | null> {
+): Promise<ScheduleBody | null> {
   const values = [caller.tenant, caller.workspaces, null, null, workspace, flow, 1];
   const [row] = await deps.db.query<Row>({ name: 'list-schedules', text: LIST, values });
   return row ? viewOf(row, deps.clock.now()) : null;
 }
 
-function viewOf(row: Row, now: number): ScheduleView {
+function viewOf(row: Row, now: number): ScheduleBody {
   const { name, flow, cron, timezone, enabled, paused, catchUp, overlap, lastRun, firings } = row;
   const next = isFiring(row) ? nextTimes(row, now, SHOWN).map((at) => new Date(at).toISOString()) : [];
   const fault = scheduleFault(row);

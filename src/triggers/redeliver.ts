@@ -1,7 +1,8 @@
 import { audit, type RecordAnswer } from '../accounts/index.js';
+import type { Skipped } from '../contract/runs.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
-import { announceStarted, beginRun, checkEnabled, findTarget, type SkippedRun } from '../runs/index.js';
+import { announceStarted, beginRun, checkEnabled, findTarget } from '../runs/index.js';
 import { isRecord, type Json, type JsonObject } from '../shared/json.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -25,7 +26,7 @@ export interface RedeliverInput extends OfFlow {
   readonly recordAnswer?: ((status: 200 | 202) => RecordAnswer) | undefined;
 }
 
-type Redelivered = { readonly ok: true; readonly runId: string } | SkippedRun;
+type Redelivered = { readonly ok: true; readonly runId: string } | Skipped;
 
 /**
  * Starts the flow's live version with the content of a delivery, whatever its outcome was and regardless of filter and

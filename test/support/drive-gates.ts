@@ -1,4 +1,4 @@
-import type { RunView } from '../../src/runs/index.js';
+import type { RunView } from '../../src/contract/runs.js';
 import type { EngineApp } from './create-engine-app.js';
 
 /** What is decided about the gate of a step in its n-th round, counted from 1; null leaves it. */

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { RunView } from '../../src/runs/index.js';
+import type { RunView } from '../../src/contract/runs.js';
 import type { EngineApp } from './create-engine-app.js';
 import { flow } from './flows.js';
 import { bodyOf, type Tree } from './workspace-app.js';

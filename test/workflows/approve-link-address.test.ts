@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { OpenedLink } from '../../src/runs/index.js';
+import type { OpenedLink } from '../../src/contract/approve.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
 import { linkPath } from '../support/links.js';

@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createApp } from '../../src/api/app.js';
 import { type ApiServer, serveApi } from '../../src/api/serve.js';
-import type { OpenedLink } from '../../src/runs/index.js';
+import type { OpenedLink } from '../../src/contract/approve.js';
 import { browserPath, startBrowser } from '../support/browser.js';
 import type { EngineApp } from '../support/create-engine-app.js';
 import type { FakeAnswer, FakeProvider } from '../support/fake-provider.js';

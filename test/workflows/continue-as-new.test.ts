@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { RunView } from '../../src/runs/index.js';
+import type { RunView } from '../../src/contract/runs.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { decideGates } from '../support/drive-gates.js';
 import { flow, scripted } from '../support/flows.js';

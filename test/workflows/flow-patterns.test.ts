@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { RunView } from '../../src/runs/index.js';
+import type { RunView } from '../../src/contract/runs.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { bodyOf } from '../support/workspace-app.js';
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
+import type { RunView } from '../../src/contract/runs.js';
 import { tickPark } from '../../src/engine/index.js';
-import type { RunView } from '../../src/runs/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
 import { createPerson } from '../support/sessions.js';

@@ -1,9 +1,9 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { RunView } from '../../src/contract/runs.js';
 import type { Deps } from '../../src/deps.js';
 import { signingSecret } from '../../src/notify/sign.js';
 import { notifyAll } from '../../src/notify/start-notify-loop.js';
-import type { RunView } from '../../src/runs/index.js';
 import type { EngineApp } from '../support/create-engine-app.js';
 import type { FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { RunView } from '../../src/contract/runs.js';
 import { examine } from '../../src/observe/index.js';
-import type { RunView } from '../../src/runs/index.js';
 import type { EngineApp } from '../support/create-engine-app.js';
 import type { FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';

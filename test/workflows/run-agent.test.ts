@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { RunView } from '../../src/runs/index.js';
+import type { RunView } from '../../src/contract/runs.js';
 import type { EngineApp } from '../support/create-engine-app.js';
 import type { FakeAnswer, FakeCall, FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';

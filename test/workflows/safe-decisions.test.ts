@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { OpenedLink, RunView } from '../../src/runs/index.js';
+import type { OpenedLink } from '../../src/contract/approve.js';
+import type { RunView } from '../../src/contract/runs.js';
 import type { EngineApp } from '../support/create-engine-app.js';
 import type { FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';

@@ -1,14 +1,9 @@
 import { Client, Connection } from '@temporalio/client';
 import { beforeAll, expect, test } from 'vitest';
 import { mintKey } from '../../src/accounts/index.js';
+import type { ScheduleBody } from '../../src/contract/schedules.js';
 import { examine } from '../../src/observe/index.js';
-import {
-  fireSchedule,
-  reconcileSchedules,
-  type ScheduleView,
-  startWaiting,
-  syncSchedules,
-} from '../../src/schedules/index.js';
+import { fireSchedule, reconcileSchedules, startWaiting, syncSchedules } from '../../src/schedules/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
 import { pushBranch } from '../support/previews.js';
@@ -36,8 +31,8 @@ const deploy = (workspace: string, own: Tree) =>
   app.post(`/api/workspaces/${workspace}/deploy`, { files: fileList(files(own)), force: true });
 const change = (workspace: string, body: object, more: object = {}) =>
   app.post('/api/schedule', { workspace, flow: 'f', ...body }, more);
-async function view(workspace: string, name = 'f'): Promise<ScheduleView | undefined> {
-  const { schedules } = (await bodyOf(app.get('/api/schedule?limit=200'))) as { schedules: ScheduleView[] };
+async function view(workspace: string, name = 'f'): Promise<ScheduleBody | undefined> {
+  const { schedules } = (await bodyOf(app.get('/api/schedule?limit=200'))) as { schedules: ScheduleBody[] };
   return schedules.find((one) => one.workspace === workspace && one.flow === name);
 }
 async function idOf(workspace: string): Promise<string> {

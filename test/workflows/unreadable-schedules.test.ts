@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
+import type { ScheduleBody } from '../../src/contract/schedules.js';
 import { examine } from '../../src/observe/index.js';
-import { fireSchedule, reconcileSchedules, type ScheduleView, syncSchedules } from '../../src/schedules/index.js';
+import { fireSchedule, reconcileSchedules, syncSchedules } from '../../src/schedules/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { scripted } from '../support/flows.js';
 import { bodyOf } from '../support/workspace-app.js';
@@ -34,7 +35,7 @@ async function live(flow: string, key: 'cron' | 'timezone', value: string): Prom
 }
 
 const listed = async () => {
-  const { schedules } = (await bodyOf(app.get('/api/schedule?limit=200'))) as { schedules: ScheduleView[] };
+  const { schedules } = (await bodyOf(app.get('/api/schedule?limit=200'))) as { schedules: ScheduleBody[] };
   return schedules.filter((one) => one.workspace === workspace);
 };
 

@@ -1,27 +1,20 @@
+import type { LinkVote } from '../../contract/approve.js';
+import type { Decided } from '../../contract/runs.js';
 import type { Deps } from '../../deps.js';
 import type { Json } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { type Decided, decideRunIn } from '../decide-run.js';
+import { decideRunIn } from '../decide-run.js';
 import { auditRefusal } from '../refused-decision.js';
 import { checkFormNonce } from './form-nonce.js';
 import { type LinkGate, linkCaller } from './link-caller.js';
 import { linkGate, type OpenLinkInput, requireLink } from './require-link.js';
 
-export interface LinkVote {
-  readonly decision: 'approve' | 'reject';
-  readonly note?: string | undefined;
-  readonly reason?: string | undefined;
-  readonly form?: Json | undefined;
-  readonly edits?: Readonly<Record<string, Json>> | undefined;
-  readonly round?: number | undefined;
-  /** Both come with the page's form. A POST with the token alone has neither. */
-  readonly digest?: string | undefined;
-  readonly nonce?: string | undefined;
-}
+/** A vote as it was sent. A page may post any JSON as `form`; the gate refuses what does not fit its schema. */
+export type SentVote = Omit<LinkVote, 'form'> & { readonly form?: Json | undefined };
 
 /** Decides the gate of a link as its recipient, by the same path as every decision. */
-export async function decideLink(deps: Deps, input: OpenLinkInput, vote: LinkVote): Promise<Decided> {
+export async function decideLink(deps: Deps, input: OpenLinkInput, vote: SentVote): Promise<Decided> {
   const gate = linkGate(await requireLink(deps, input));
   const caller = await linkDecider(deps, input, gate);
   const { runId, park } = input;

@@ -1,41 +1,22 @@
+import type { OpenedLink } from '../../contract/approve.js';
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import type { GateSpec } from '../../engine/index.js';
 import { isRecord } from '../../shared/json.js';
 import type { Caller } from '../../shared/roles.js';
 import { loadPlan } from '../../workspaces/index.js';
-import { type GateHead, gateHead } from '../gate-rows.js';
+import { gateHead } from '../gate-rows.js';
 import { hideTokens } from '../hide-tokens.js';
 import { decidersAt, mayDecide } from '../may-decide.js';
 import { starterOf } from '../run-rows.js';
 import type { StepRow } from '../step-views.js';
 import { readVotes, type Vote } from '../votes.js';
-import { type GateView, gateView } from '../waiting.js';
+import { gateView } from '../waiting.js';
 import type { GateOf } from './approve-link.js';
 import { formNonce } from './form-nonce.js';
 import { linkCaller } from './link-caller.js';
 import { type LinkedGate, linkGate, type OpenLinkInput, requireLink } from './require-link.js';
 import { wholeCalls } from './whole-calls.js';
-
-/** Who decided a gate, and when. */
-export interface LinkDecision {
-  /** approve, reject or timeout; void when the run ended or continued without a decision. */
-  readonly decision: string;
-  readonly by: string | null;
-  readonly at: string;
-  readonly note: string | null;
-}
-
-/** The page of a link: everything to decide, and the gate's state. */
-export interface OpenedLink extends GateHead, GateView {
-  readonly to: string;
-  /** Null while the gate is open. */
-  readonly decision: LinkDecision | null;
-  /** The recipient's own vote, when it is counted and the gate needs further ones. */
-  readonly yours: { readonly decision: string; readonly at: string } | null;
-  readonly digest: string;
-  readonly nonce: string;
-}
 
 /** Reads the gate of a link without changing anything. Every mismatch with the token gets the same refusal. */
 export async function openLink(deps: Deps, input: OpenLinkInput): Promise<OpenedLink> {
@@ -78,7 +59,7 @@ async function viewOf(deps: Deps, { sql, row, caller }: At, link: GateOf): Promi
   return { ...show(shown), to: link.to, digest, nonce: formNonce(deps, { ...link, digest }) };
 }
 
-function decisionOf({ decision, decidedBy, decidedAt, note }: LinkedGate): LinkDecision | null {
+function decisionOf({ decision, decidedBy, decidedAt, note }: LinkedGate): OpenedLink['decision'] {
   if (decidedAt === null) return null;
   const by = isRecord(decidedBy) ? String(decidedBy.label) : null;
   return { decision: decision ?? 'void', by, at: decidedAt.toISOString(), note };

@@ -1,5 +1,6 @@
+import type { Gate } from '../../contract/runs.js';
 import type { Sql } from '../../db/contract.js';
-import { callDigest, type GateCall } from '../../engine/index.js';
+import { callDigest } from '../../engine/index.js';
 import type { JsonObject } from '../../shared/json.js';
 import type { GateRow } from '../gate-rows.js';
 
@@ -15,8 +16,8 @@ const MOST_CALLS = 500;
 export async function wholeCalls(
   sql: Sql,
   { runId, step }: Pick<GateRow, 'runId' | 'step'>,
-  calls: readonly GateCall[],
-): Promise<readonly GateCall[]> {
+  calls: NonNullable<Gate['calls']>,
+): Promise<NonNullable<Gate['calls']>> {
   const cut = calls.filter(({ characters }) => characters !== undefined);
   if (cut.length === 0) return calls;
   const said = await sql.query<{ name: string; args: JsonObject | null }>({

@@ -1,4 +1,5 @@
 import { audit, type RecordAnswer } from '../../accounts/index.js';
+import type { PromotedRun } from '../../contract/runs.js';
 import type { Sql } from '../../db/contract.js';
 import { editTree } from '../../deploys/index.js';
 import type { Deps } from '../../deps.js';
@@ -8,7 +9,7 @@ import type { Json } from '../../shared/json.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { deriveToken } from '../../shared/tokens.js';
-import type { AddedCase, Issue, NewCase } from '../../workspace/index.js';
+import type { AddedCase, NewCase } from '../../workspace/index.js';
 import { findWorkspace } from '../../workspaces/index.js';
 import { collectCase, readRun } from './collect-case.js';
 
@@ -23,24 +24,11 @@ export interface PromoteInput {
   readonly recordAnswer?: RecordAnswer | undefined;
 }
 
-export interface Promoted {
-  readonly ok: true;
-  readonly file: string;
-  /** False when the case was appended to an existing file. */
-  readonly created: boolean;
-  readonly caseName: string;
-  /** How an eval run of that file may start. A new file is started manually. */
-  readonly trigger: 'manual' | 'own';
-  readonly warnings: readonly string[];
-  /** The issues of the deploy of this file. */
-  readonly issues: readonly Issue[];
-}
-
 /**
  * Saves a completed run as a case of an eval: its input, its decisions and events, and its tools' answers. The file is
  * written like every edit: checked, committed in the caller's name, and safe against concurrent edits.
  */
-export async function promoteRun(deps: Deps, caller: Caller, input: PromoteInput): Promise<Promoted> {
+export async function promoteRun(deps: Deps, caller: Caller, input: PromoteInput): Promise<PromotedRun> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
   const run = await readCompleted(deps.db, workspace.id, input.runId);
   const target = run.flow.startsWith('agents/') ? run.flow : `flows/${run.flow}`;
@@ -55,7 +43,7 @@ export async function promoteRun(deps: Deps, caller: Caller, input: PromoteInput
     expect: input.expect,
   });
   const warnings = [...warningsOf(run), ...collected.warnings];
-  let answer: Promoted | undefined;
+  let answer: PromotedRun | undefined;
   await editTree(deps, caller, {
     workspace: input.workspace,
     message: `Save a run of ${run.flow} as a case`,

@@ -1,4 +1,5 @@
 import { audit, type RecordAnswer } from '../../accounts/index.js';
+import type { Skipped, Started } from '../../contract/runs.js';
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import type { Json, JsonObject } from '../../shared/json.js';
@@ -7,7 +8,7 @@ import type { Caller } from '../../shared/roles.js';
 import { branchesOf } from '../../workspace/model.js';
 import { findWorkspace } from '../../workspaces/index.js';
 import { announceStarted, beginRun } from '../begin-run.js';
-import { SKIPPED, type SkippedRun, type StartedRun } from '../start-run.js';
+import { SKIPPED } from '../start-run.js';
 import { chooseSteps, readEndedSteps } from './choose-steps.js';
 import { copySteps } from './copy-steps.js';
 import { planOfRerun } from './plan-of-rerun.js';
@@ -42,7 +43,7 @@ export interface OldRun {
  * and later ones run again and ask again. The old run stays as it is. Costs, decisions, parks and memory writes are not
  * copied.
  */
-export async function rerunRun(deps: Deps, caller: Caller, input: RerunInput): Promise<StartedRun | SkippedRun> {
+export async function rerunRun(deps: Deps, caller: Caller, input: RerunInput): Promise<Started | Skipped> {
   const { step, agent } = input;
   const started = await deps.db.transaction(async (sql) => {
     const workspace = await findWorkspace(sql, caller, input.workspace, 'share');
@@ -78,7 +79,7 @@ export async function rerunRun(deps: Deps, caller: Caller, input: RerunInput): P
     );
     if (!begun) return null;
     await audit(sql, caller, 'run.rerun', begun.runId, { of: old.id, step });
-    const answer: StartedRun = { ok: true, runId: begun.runId, steps: plan.steps, from: step };
+    const answer: Started = { ok: true, runId: begun.runId, steps: plan.steps, from: step };
     await input.recordAnswer?.(sql, answer);
     return { begun, answer };
   });

@@ -1,4 +1,4 @@
-import type { RunView } from '../../../src/runs/index.js';
+import type { RunView } from '../../../src/contract/runs.js';
 import type { Tree } from '../workspace-app.js';
 
 /** Who asks: the account's owner, or a second person who may decide. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RunView } from '../../../src/contract/runs.js';
 import type { WholeEvalRun } from '../../../src/evals/index.js';
-import type { RunView } from '../../../src/runs/index.js';
 import { flow } from '../flows.js';
 import { lastEvent, untilNews } from '../run-news.js';
 import { sendWithRetry } from '../send-with-retry.js';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { RunView } from '../../../src/runs/index.js';
+import type { RunView } from '../../../src/contract/runs.js';
 import type { OptionRow } from './row.js';
 
 const told = (run: RunView, kind: string) =>

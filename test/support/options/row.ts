@@ -1,4 +1,4 @@
-import type { RunView } from '../../../src/runs/index.js';
+import type { RunView } from '../../../src/contract/runs.js';
 import type { Failpoint } from '../../../src/shared/failpoint.js';
 import type { FakeAnswer, FakeCall } from '../fake-provider.js';
 import type { Tree } from '../workspace-app.js';

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { RunView } from '../../../src/runs/index.js';
+import type { RunView } from '../../../src/contract/runs.js';
 import { newId } from '../../../src/shared/ids.js';
 import { audit } from '../doctor.js';
 import type { FakeCall } from '../fake-provider.js';

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { OpenedLink } from '../../../runs/index.js';
+import type { OpenedLink } from '../../../contract/approve.js';
 import { toJson } from '../../../shared/exact-json.js';
 import { type Html, page } from '../page.js';
 import { formFields } from './form-fields.js';

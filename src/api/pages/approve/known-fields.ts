@@ -1,4 +1,4 @@
-import type { OpenedLink } from '../../../runs/index.js';
+import type { OpenedLink } from '../../../contract/approve.js';
 import type { Json } from '../../../shared/json.js';
 import { unknownKey } from '../../closest.js';
 import { refusalOf, SENT_TWICE } from '../../faults.js';

@@ -1,20 +1,10 @@
-import type { OpenedLink } from '../../../runs/index.js';
+import type { OpenedLink } from '../../../contract/approve.js';
+import type { SentVote } from '../../../runs/index.js';
 import { parseJson } from '../../../shared/exact-json.js';
 import { canonicalJson, isRecord, type Json } from '../../../shared/json.js';
 import { Refusal } from '../../../shared/refusal.js';
 import { choicesOf, type Field, fieldsOf } from './form-fields.js';
 import { assertKnownFields, readPosted, unixLines } from './known-fields.js';
-
-interface FormVote {
-  readonly decision?: 'approve' | 'reject';
-  readonly note?: string;
-  readonly reason?: string;
-  readonly round?: number;
-  readonly form?: Json;
-  readonly edits?: Readonly<Record<string, Json>>;
-  readonly digest?: string;
-  readonly nonce?: string;
-}
 
 /** The longest note that a run stores. */
 const NOTE = 4_000;
@@ -23,7 +13,7 @@ const NOTE = 4_000;
  * Reads a posted form by the gate's fields and refuses unknown ones. For a rejection the form and edits are ignored,
  * although the page posts them. For a decided gate nothing is refused here, since the answer is that it was decided.
  */
-export function readApproveForm(fields: Readonly<Record<string, unknown>>, opened: OpenedLink): FormVote {
+export function readApproveForm(fields: Readonly<Record<string, unknown>>, opened: OpenedLink): Partial<SentVote> {
   const posted = readPosted(fields);
   if (opened.decision === null) assertKnownFields(posted, opened);
   const text = (name: string): string | undefined => {

@@ -18,7 +18,7 @@ export const getAgents = defineRoute({
   }),
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
-    return c.json((await listAgents(c.var.deps, c.var.caller, { workspace, ...c.req.valid('query') })) as never, 200);
+    return c.json(await listAgents(c.var.deps, c.var.caller, { workspace, ...c.req.valid('query') }), 200);
   },
 });
 
@@ -36,7 +36,7 @@ export const postAgents = defineRoute({
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
     const input = { workspace, ...c.req.valid('json'), recordAnswer: c.var.recordAnswer?.(201) };
-    return c.json((await createAgent(c.var.deps, c.var.caller, input)) as never, 201);
+    return c.json(await createAgent(c.var.deps, c.var.caller, input), 201);
   },
 });
 
@@ -54,7 +54,7 @@ export const postAssets = defineRoute({
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
     const input = { workspace, ...c.req.valid('json'), recordAnswer: c.var.recordAnswer?.(201) };
-    return c.json((await createAsset(c.var.deps, c.var.caller, input)) as never, 201);
+    return c.json(await createAsset(c.var.deps, c.var.caller, input), 201);
   },
 });
 
@@ -70,6 +70,6 @@ export const getVocabulary = defineRoute({
   }),
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
-    return c.json((await readVocabulary(c.var.deps, c.var.caller, { workspace })) as never, 200);
+    return c.json(await readVocabulary(c.var.deps, c.var.caller, { workspace }), 200);
   },
 });

@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { ApproveParams, ApproveQuery, LinkForm, LinkVote } from '../../../contract/approve.js';
 import { Decided } from '../../../contract/runs.js';
-import { decideLink, openLink, requireLinkDecider, type LinkVote as Vote } from '../../../runs/index.js';
+import { decideLink, openLink, requireLinkDecider, type SentVote } from '../../../runs/index.js';
 import { errorMessage, Refusal, type RefusalKind } from '../../../shared/refusal.js';
 import { defineRoute } from '../../define-route.js';
 import { approvePage } from '../../pages/approve/approve-page.js';
@@ -52,7 +52,7 @@ export const postApprove = defineRoute({
     // Each of the two is empty when the body has the other type.
     const [fields, json] = [c.req.valid('form'), c.req.valid('json')];
     const isForm = type.startsWith('application/x-www-form-urlencoded');
-    const vote: Partial<Vote> = isForm ? readApproveForm(fields, await openLink(deps, input)) : json;
+    const vote: Partial<SentVote> = isForm ? readApproveForm(fields, await openLink(deps, input)) : json;
     const { decision, ...said } = vote;
     if (decision === undefined)
       throw new Refusal('refused', 'decision: send approve or reject, in a form or as JSON', { code: 'invalid' });
@@ -65,7 +65,7 @@ export const postApprove = defineRoute({
       const status = isPage && error instanceof Refusal ? onThePage(error.kind) : undefined;
       if (status === undefined) throw error;
       const shown = { preselected: decision, fault: errorMessage(error), given: fields };
-      return c.html(approvePage(await openLink(deps, input), shown), status) as never;
+      return c.html(approvePage(await openLink(deps, input), shown), status);
     }
   },
 });

@@ -27,7 +27,7 @@ export const getEvalRuns = defineRoute({
   handle: async (c) => {
     const { ws: workspace, eval: name } = c.req.valid('param');
     const page = await listEvalRuns(c.var.deps, c.var.caller, { workspace, eval: name, ...c.req.valid('query') });
-    return c.json(page as never, 200);
+    return c.json(page, 200);
   },
 });
 
@@ -45,7 +45,7 @@ export const getEvalRun = defineRoute({
   handle: async (c) => {
     const { ws: workspace, eval: name, id } = c.req.valid('param');
     const input = { workspace, eval: name, id, ...c.req.valid('query') };
-    return c.json((await readEvalRun(c.var.deps, c.var.caller, input)) as never, 200);
+    return c.json(await readEvalRun(c.var.deps, c.var.caller, input), 200);
   },
 });
 

@@ -18,7 +18,7 @@ export const getEvals = defineRoute({
   }),
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
-    return c.json((await listEvals(c.var.deps, c.var.caller, { workspace, ...c.req.valid('query') })) as never, 200);
+    return c.json(await listEvals(c.var.deps, c.var.caller, { workspace, ...c.req.valid('query') }), 200);
   },
 });
 
@@ -36,7 +36,7 @@ export const postEval = defineRoute({
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
     const created = await createEval(c.var.deps, c.var.caller, { workspace, ...c.req.valid('json') });
-    return c.json(created as never, 201);
+    return c.json(created, 201);
   },
 });
 

@@ -31,7 +31,7 @@ export const patchFlow = defineRoute({
     const input = { workspace, flow, changes, expect: readPrecondition(c) };
     const now = await changeFlow(c.var.deps, c.var.caller, input);
     c.header('ETag', etagOf(now.sha));
-    return c.json(now as never, 200);
+    return c.json(now, 200);
   },
 });
 
@@ -48,7 +48,7 @@ export const postFlow = defineRoute({
     const input = { workspace, flow, changes, expect: readPrecondition(c), recordAnswer: c.var.recordAnswer?.(200) };
     const now = await changeFlow(c.var.deps, c.var.caller, input);
     c.header('ETag', etagOf(now.sha));
-    return c.json(now as never, 200);
+    return c.json(now, 200);
   },
 });
 
@@ -70,6 +70,6 @@ export const removeFlow = defineRoute({
     const at = { workspace, flow, expect: readPrecondition(c) };
     if (step === undefined) return c.json(await deleteFlow(c.var.deps, c.var.caller, at), 200);
     const changes = [{ kind: 'remove', step }] as const;
-    return c.json((await changeFlow(c.var.deps, c.var.caller, { ...at, changes })) as never, 200);
+    return c.json(await changeFlow(c.var.deps, c.var.caller, { ...at, changes }), 200);
   },
 });

@@ -22,7 +22,7 @@ export const getFlows = defineRoute({
   }),
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
-    return c.json((await listFlows(c.var.deps, c.var.caller, { workspace, ...c.req.valid('query') })) as never, 200);
+    return c.json(await listFlows(c.var.deps, c.var.caller, { workspace, ...c.req.valid('query') }), 200);
   },
 });
 
@@ -43,7 +43,7 @@ export const getFlow = defineRoute({
     const found = await readFlow(c.var.deps, c.var.caller, { workspace, flow });
     const addresses = await shownAddresses(c.var.deps, c.var.caller, { workspace, flow });
     c.header('ETag', etagOf(found.sha));
-    return c.json({ ...found, ...addresses } as never, 200);
+    return c.json({ ...found, ...addresses }, 200);
   },
 });
 
@@ -62,6 +62,6 @@ export const postFlows = defineRoute({
     const { ws: workspace } = c.req.valid('param');
     const { pattern = 'blank', ...wish } = c.req.valid('json');
     const input = { workspace, pattern, ...wish, recordAnswer: c.var.recordAnswer?.(201) };
-    return c.json((await createFlow(c.var.deps, c.var.caller, input)) as never, 201);
+    return c.json(await createFlow(c.var.deps, c.var.caller, input), 201);
   },
 });

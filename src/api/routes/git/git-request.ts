@@ -73,7 +73,7 @@ export function bodyOf(c: Context<AppEnv>, longestMs: number = LONGEST_MS): GitB
 
 function rawBody(c: Context<AppEnv>): Readable {
   if (c.env?.incoming) return c.env.incoming;
-  return c.req.raw.body ? Readable.fromWeb(c.req.raw.body as never) : Readable.from([]);
+  return c.req.raw.body ? Readable.fromWeb(c.req.raw.body) : Readable.from([]);
 }
 
 /** A Node stream as a response. */

@@ -15,5 +15,5 @@ export const getApprovals = defineRoute({
     request: { query: Page },
     responses: okResponse(ApprovalList),
   }),
-  handle: async (c) => c.json((await listApprovals(c.var.deps, c.var.caller, c.req.valid('query'))) as never, 200),
+  handle: async (c) => c.json(await listApprovals(c.var.deps, c.var.caller, c.req.valid('query')), 200),
 });

@@ -21,7 +21,7 @@ export const getTranscript = defineRoute({
   handle: async (c) => {
     const { ws: workspace, id: runId } = c.req.valid('param');
     const page = await readTranscript(c.var.deps, c.var.caller, { workspace, runId, ...c.req.valid('query') });
-    return c.json(page as never, 200);
+    return c.json(page, 200);
   },
 });
 
@@ -39,7 +39,7 @@ export const getEvents = defineRoute({
   handle: async (c) => {
     const { ws: workspace, id: runId } = c.req.valid('param');
     const page = await listEvents(c.var.deps, c.var.caller, { workspace, runId, ...c.req.valid('query') });
-    return c.json(page as never, 200);
+    return c.json(page, 200);
   },
 });
 

@@ -18,7 +18,7 @@ export const getRuns = defineRoute({
   }),
   handle: async (c) => {
     const { ws: workspace } = c.req.valid('param');
-    return c.json((await listRuns(c.var.deps, c.var.caller, { workspace, ...c.req.valid('query') })) as never, 200);
+    return c.json(await listRuns(c.var.deps, c.var.caller, { workspace, ...c.req.valid('query') }), 200);
   },
 });
 
@@ -34,7 +34,7 @@ export const getOneRun = defineRoute({
   }),
   handle: async (c) => {
     const { ws: workspace, id: runId } = c.req.valid('param');
-    return c.json((await getRun(c.var.deps, c.var.caller, { workspace, runId })) as never, 200);
+    return c.json(await getRun(c.var.deps, c.var.caller, { workspace, runId }), 200);
   },
 });
 
