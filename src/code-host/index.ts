@@ -1,4 +1,4 @@
 export { listPushes } from './list-pushes.js';
-export { receivePush, requireProofHeader } from './receive-push.js';
+export { receiveCodePush, requireProofHeader } from './receive-push.js';
 export { secretText } from './secret-text.js';
 export { startPushLoops } from './start-push-loops.js';

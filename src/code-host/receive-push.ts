@@ -40,7 +40,7 @@ export type Received =
  * Receives a push event of a code host: checks its signature over the raw bytes before it parses anything, stores the
  * push and answers at once, since code hosts wait ten seconds at most. `beginPushes` deploys it.
  */
-export async function receivePush(deps: Deps, sent: PushDelivery): Promise<Received> {
+export async function receiveCodePush(deps: Deps, sent: PushDelivery): Promise<Received> {
   const header = (name: string) => sent.headers[name];
   const workspaceId = await proveWorkspace(deps, sent);
   if (sent.fault) throw sent.fault;

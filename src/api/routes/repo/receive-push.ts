@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { receivePush, requireProofHeader } from '../../../code-host/index.js';
+import { receiveCodePush, requireProofHeader } from '../../../code-host/index.js';
 import { PushKept, PushParams, PushPassed, PushQuery } from '../../../contract/code-host.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { defineRoute } from '../../define-route.js';
@@ -47,7 +47,7 @@ export const postCodePush = defineRoute({
     const query = c.req.valid('query');
     const { branch, dir } = query;
     const read = KnownQuery.safeParse(query);
-    const answer = await receivePush(c.var.deps, {
+    const answer = await receiveCodePush(c.var.deps, {
       tenant,
       workspace,
       branch,
