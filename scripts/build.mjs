@@ -1,4 +1,4 @@
-// npm run build: src/ -> dist/main.js, dist/doctor.js, dist/rotate-keys.js, dist/check-worker.js, dist/workflows.js. Each file is put in its place whole.
+// npm run build: src/ -> dist/main.js, dist/doctor.js, dist/rotate-keys.js, dist/check-worker.js, dist/block-watch.js, dist/workflows.js. Each file is put in its place whole.
 import { build } from 'esbuild';
 import { inRoot } from './lib/paths.mjs';
 import { explain } from './lib/progress.mjs';
@@ -9,6 +9,7 @@ const ENTRIES = {
   doctor: 'src/doctor.ts',
   'rotate-keys': 'src/rotate-keys.ts',
   'check-worker': 'src/deploys/check-worker.ts',
+  'block-watch': 'src/db/block-watch-thread.ts',
 };
 
 /** Packages with native code or files of their own, which they find beside themselves. */

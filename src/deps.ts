@@ -18,6 +18,8 @@ export interface Deps {
   readonly log: Log;
   /** Identifies this process; a worker's id in `worker_seen`. */
   readonly workerId: string;
+  /** How often the main thread of this process was blocked so far. */
+  readonly workerBlocks: () => number;
   readonly clock: Clock;
   readonly db: Db;
   readonly workflows: Workflows;

@@ -14,6 +14,7 @@ import {
   keepDatabaseClock,
   NewerDatabase,
   packageRoot,
+  startBlockWatch,
   startWorkerHeartbeat,
 } from './db/index.js';
 import { createChecker } from './deploys/check-pool.js';
@@ -129,6 +130,10 @@ async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: 
   const clock = await keepDatabaseClock(db, log, systemClock);
   life.add({ name: 'clock', close: async () => clock.close(), withinMs: CLOSE_MS.other });
   const workerId = newId();
+  const threadPath = join(distDir, 'block-watch.js');
+  const watch =
+    config.role === 'api' ? null : startBlockWatch({ workerId, url: config.databaseUrl, ca, log, threadPath });
+  if (watch) life.add({ name: 'block watch', close: watch.close, withinMs: CLOSE_MS.other });
   const net = createNet({ config });
   const [keys, connection, sandbox] = await Promise.all([
     loadInstallKeys(config),
@@ -148,6 +153,7 @@ async function createDeps(config: Awaited<ReturnType<typeof withServers>>, log: 
     keys,
     log,
     workerId,
+    workerBlocks: () => watch?.blocks() ?? 0,
     clock,
     db,
     workflows: switched.workflows,

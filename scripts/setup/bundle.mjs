@@ -3,7 +3,7 @@ import { SetupError, withProgress } from '../lib/progress.mjs';
 import { runChild } from '../lib/run-child.mjs';
 import { hashOf, runOnce } from '../lib/stamp.mjs';
 
-const outputs = ['main', 'doctor', 'rotate-keys', 'check-worker']
+const outputs = ['main', 'doctor', 'rotate-keys', 'check-worker', 'block-watch']
   .flatMap((name) => [`${name}.js`, `${name}.cjs`])
   .concat('workflows.js')
   .map((name) => inRoot('dist', name));

@@ -1,3 +1,4 @@
+export { startBlockWatch } from './block-watch.js';
 export type { Db, Sql, SqlQuery } from './contract.js';
 export { createDb } from './create-db.js';
 export { keepDatabaseClock } from './database-clock.js';

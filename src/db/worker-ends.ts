@@ -12,14 +12,16 @@ function isAlive(row: 'w' | 'o'): string {
   return `(${row}.ended_at IS NULL AND (${row}.seen_at > now() - $2 * interval '1 ms' OR (${row}.locked AND ${lockIsHeld(`${row}.id`)})))`;
 }
 
+export type WorkerEnd = 'alive' | 'left' | 'blocked' | 'ended-with-others' | 'died';
+
 /**
- * How a worker ended: it lives, it shut down on request, it ended together with others that lived at the same time
+ * How a worker ended since its main thread had been blocked `blocks` times: it lives, it was blocked once more, it shut down on request, it ended together with others that lived at the same time
  * (the host or the network failed), or it died. An unknown worker counts as dead.
  */
-export async function lastOf(db: Sql, worker: string): Promise<'alive' | 'left' | 'ended-with-others' | 'died'> {
-  const [row] = await db.query<{ alive: boolean; left: boolean; others: number }>({
+export async function lastOf(db: Sql, worker: string, blocks = 0): Promise<WorkerEnd> {
+  const [row] = await db.query<{ alive: boolean; left: boolean; blocks: number; others: number }>({
     name: 'worker-last',
-    text: `SELECT ${isAlive('w')} AS alive, w.leaving_at IS NOT NULL AS left,
+    text: `SELECT ${isAlive('w')} AS alive, w.leaving_at IS NOT NULL AS left, w.blocks,
         (SELECT count(*)::int FROM worker_seen o WHERE o.id <> w.id AND o.leaving_at IS NULL
           AND o.started_at < w.seen_at AND w.started_at < o.seen_at
           AND o.seen_at BETWEEN w.seen_at - $3 * interval '1 ms' AND w.seen_at + $3 * interval '1 ms'
@@ -29,6 +31,7 @@ export async function lastOf(db: Sql, worker: string): Promise<'alive' | 'left' 
   });
   if (row === undefined) return 'died';
   if (row.left) return 'left';
+  if (row.blocks > blocks) return 'blocked';
   if (row.alive) return 'alive';
   return row.others > 0 ? 'ended-with-others' : 'died';
 }

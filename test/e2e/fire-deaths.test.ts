@@ -70,3 +70,43 @@ test('a worker that ends because of an error was not told to leave: its call cou
   expect(await deaths()).toEqual({ inCompany: 1, alone: 0 });
   await last.end('SIGKILL');
 });
+
+/** Makes the main thread of the process spin until its end. */
+const SPINS_AT_SIGNAL = {
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent("process.on('SIGUSR2', () => { for (;;); })")}`,
+};
+
+test('a call that blocks its worker counts as its death although the worker lives, and a worker that was stopped counts none', async () => {
+  provider.respond(() => ({ text: 'one two three', hangAfter: 1 }));
+  const { db } = crew.api;
+  const workspace = await crew.api.workspace({
+    'AGENTS.md': '# Shop\n\nBe brief.\n',
+    'agents/worker.md': '---\nname: worker\ndescription: Works.\n---\n\nYou work.\n',
+    'flows/one.md': flow('## One @worker\n\nDo it.'),
+  });
+  const id = await crew.api.start(workspace, 'one');
+  const call = async () => {
+    const [row] = await db.query<{ result: { deaths?: object; worker: string } }>(
+      'SELECT result FROM call WHERE run_id = $1',
+      [id],
+    );
+    return row?.result;
+  };
+  const asked = () => provider.calls.filter(({ idempotencyKey }) => idempotencyKey?.startsWith(id)).length;
+
+  const stopped = await crew.startWorker();
+  await expect.poll(asked).toBe(1);
+  process.kill(stopped.pid, 'SIGSTOP');
+  const spinning = await crew.startWorker(SPINS_AT_SIGNAL);
+  await expect.poll(asked).toBe(2);
+  const started = await call();
+  expect(started?.deaths).toBeUndefined();
+  process.kill(spinning.pid, 'SIGUSR2');
+  const blocks = async () =>
+    (await db.query<{ blocks: number }>('SELECT blocks FROM worker_seen WHERE id = $1', [started?.worker]))[0]?.blocks;
+  await expect.poll(blocks).toBe(1);
+  const last = await crew.startWorker();
+  await expect.poll(asked).toBe(3);
+  expect((await call())?.deaths).toEqual({ inCompany: 1, alone: 0 });
+  for (const worker of [stopped, spinning, last]) await worker.end('SIGKILL');
+});

@@ -109,6 +109,7 @@ export async function createTestDeps({
     keys: { signing, ring: [{ id: 'k1', key: signing }] },
     log: silentLog,
     workerId: newId(),
+    workerBlocks: () => 0,
     clock: systemClock,
     db: testDb(),
     workflows: untouched('workflows'),

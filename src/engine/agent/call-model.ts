@@ -134,7 +134,7 @@ async function reserveCall(session: Session, turn: number, deaths: Deaths): Prom
     result: {
       reserve: String(reserve.nano),
       ...waitFields(waitedOf(session, turn)),
-      ...startMark(session.lane.deps.workerId, deaths),
+      ...startMark(session.lane.deps, deaths),
     },
   });
   writer.batch.reserve += reserve.nano;

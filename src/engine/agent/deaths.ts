@@ -1,5 +1,6 @@
 import type { Sql } from '../../db/contract.js';
 import { lastOf } from '../../db/index.js';
+import type { Deps } from '../../deps.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { Poison } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';
@@ -24,13 +25,23 @@ export const MOST_ALONE = MOST_IN_COMPANY + 1;
 /** What a call's row stores at its start. */
 export type StartMark = {
   readonly worker: string;
+  /** How often the worker's main thread was blocked before; left out for never. */
+  readonly blocks?: number;
   readonly deaths?: Deaths;
   readonly alone?: true;
 };
 
-export function startMark(workerId: string, deaths: Deaths): StartMark {
-  const fields = deathFields(deaths);
-  return { worker: workerId, ...fields, ...(isSuspect(deaths) ? { alone: true } : {}) };
+export function startMark(
+  { workerId, workerBlocks }: Pick<Deps, 'workerId' | 'workerBlocks'>,
+  deaths: Deaths,
+): StartMark {
+  const blocks = workerBlocks();
+  return {
+    worker: workerId,
+    ...(blocks === 0 ? {} : { blocks }),
+    ...deathFields(deaths),
+    ...(isSuspect(deaths) ? { alone: true } : {}),
+  };
 }
 
 export function deathFields(deaths: Deaths): { readonly deaths?: Deaths } {
@@ -74,7 +85,8 @@ export async function readDeaths({ deps }: Lane, row: CallRow | undefined, call:
 }
 
 /**
- * The deaths during a call by its row. Does not count a worker that still lives, that shut down, or that ended together
+ * The deaths during a call by its row. A worker whose main thread was blocked during the call counts as dead: it lost
+ * its activities, and a retry may block the next worker. Does not count a worker that still lives, that shut down, or that ended together
  * with others.
  */
 export async function countDeaths(
@@ -84,9 +96,10 @@ export async function countDeaths(
   const result = isRecord(row.result) ? row.result : {};
   const before = storedDeaths(result.deaths);
   if (row.state !== 'started') return before;
-  const { worker } = result;
-  const died = typeof worker !== 'string' || (worker !== workerId && (await lastOf(db, worker)) === 'died');
-  return died ? withDeath(before, result.alone === true) : before;
+  const { worker, blocks } = result;
+  const end = typeof worker === 'string' ? await lastOf(db, worker, Number(blocks ?? 0)) : 'died';
+  const counts = end === 'blocked' || (end === 'died' && worker !== workerId);
+  return counts ? withDeath(before, result.alone === true) : before;
 }
 
 /** Throws Poison when a call ended its worker too often to be repeated. */

@@ -133,7 +133,7 @@ async function runFresh(
     const call = calls[index];
     const tool = call && session.tools.get(call.name);
     if (!call || !tool) continue;
-    const mark = startMark(lane.deps.workerId, deaths[index] ?? NO_DEATHS);
+    const mark = startMark(lane.deps, deaths[index] ?? NO_DEATHS);
     startCall(session, turn, index + 1, { call, acts: tool.acts(call.args ?? {}), names: namesOf(tool), mark });
   }
   await lane.writer.flush();

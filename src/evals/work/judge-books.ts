@@ -82,7 +82,7 @@ export async function startJudgeCall(
     await settleInterrupted(sql, attempt, row);
     await reserve(deps, sql, attempt, call);
     const start = newId();
-    const mark = { ...startMark(deps.workerId, deaths), start, model: modelName(model) };
+    const mark = { ...startMark(deps, deaths), start, model: modelName(model) };
     await sql.query(
       'UPDATE eval_attempt SET judge_held = $3, judge_call = $4::jsonb WHERE eval_run_id = $1 AND k = $2',
       [attempt.evalRunId, attempt.k, needNano, storableJson({ ...storedCall({ number, deaths, waited }), ...mark })],

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+
+/** Linux counts a thread's CPU time in hundredths of a second (proc_pid_stat(5), utime and stime). */
+const TICK_MS = 10;
+
+/**
+ * The CPU time that one thread has used, given what `/proc/thread-self` names in it; null when it cannot be read, as
+ * outside Linux.
+ */
+export function threadCpuMs(thread: string): number | null {
+  try {
+    const stat = readFileSync(`/proc/${thread}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  } catch {
+    return null;
+  }
+}
+
+export function processCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
