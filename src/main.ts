@@ -30,7 +30,7 @@ import { startMirrorLoop } from './repo/index.js';
 import { createSandbox } from './sandbox/index.js';
 import { startScheduleLoops } from './schedules/index.js';
 import { systemClock } from './shared/clock.js';
-import { settlesWithin, untilAborted } from './shared/closers.js';
+import { settlesWithin, untilAborted } from './shared/deadline.js';
 import { armFailpoint, FAILPOINT_FLAG } from './shared/failpoint.js';
 import { newId } from './shared/ids.js';
 import type { Log } from './shared/log.js';
@@ -239,7 +239,7 @@ async function startWorker(
   life.add({ name: 'worker', close: leave, withinMs: CLOSE_MS.worker });
   return {
     async firstPoll() {
-      if (await settlesWithin(Promise.race([worker.ready, untilAborted(life.signal)]), TEMPORAL_PATIENCE_MS)) return;
+      if (await settlesWithin(untilAborted(worker.ready, life.signal), TEMPORAL_PATIENCE_MS)) return;
       say(`Temporal at ${target.address} does not answer yet: runs are accepted, and begin when it does.`);
     },
   };

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { ALIVE_MS, DatabaseBusy, DatabaseUnavailable, type Db } from '../db/index.js';
+import { within } from '../shared/deadline.js';
 
 /** Under the 2 s within which a caller must learn that a part of the service does not answer. */
 const LIMIT_MS = 1_500;
@@ -26,17 +27,8 @@ export function refuseOverload(db: Db): void {
  * Returns the database's answer, or refuses with `unavailable` after the limit, so that a hanging database does not
  * hang callers. Refuses with `overloaded` when the database has answered other requests in the meantime.
  */
-export async function answerWithin<T>(db: Db, work: Promise<T>, limitMs: number = LIMIT_MS): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => void refuseLate(db).catch(reject), limitMs);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => undefined);
-  }
+export function answerWithin<T>(db: Db, work: Promise<T>, limitMs: number = LIMIT_MS): Promise<T> {
+  return within(work, limitMs, () => refuseLate(db));
 }
 
 async function refuseLate(db: Db): Promise<never> {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Db, SqlQuery } from '../db/contract.js';
 import type { Deps } from '../deps.js';
+import { sleep } from '../shared/deadline.js';
 import { Refusal } from '../shared/refusal.js';
 
 /** The number of attempts per period in seconds; each kind counts its own subjects. */

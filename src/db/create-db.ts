@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { within } from '../shared/deadline.js';
 import type { Db, SqlQuery } from './contract.js';
 import { createListener } from './listener.js';
 import { clientConfig, createPool, type DbOptions } from './pool.js';
@@ -41,13 +42,9 @@ export function createDb(options: DbOptions): Db {
 }
 
 async function ping(pool: pg.Pool): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), PING_TIMEOUT_MS);
-  });
   const answered = pool.query('SELECT 1').then(
     () => true,
     () => false,
   );
-  return Promise.race([answered, late]).finally(() => clearTimeout(timer));
+  return within(answered, PING_TIMEOUT_MS, () => false);
 }

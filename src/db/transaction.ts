@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { sleep } from '../shared/deadline.js';
 import type { Sql, SqlQuery } from './contract.js';
 import { isConnectionLost, isContention, OutcomeUnknown, toDatabaseError } from './errors.js';
 
@@ -26,7 +27,7 @@ export async function runTransaction<T>(pool: pg.Pool, work: (sql: Sql) => Promi
       return await attempt(pool, work);
     } catch (error) {
       if (!isContention(error) || tries === MAX_TRIES) throw toDatabaseError(error);
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * tries));
+      await sleep(Math.random() * 20 * tries);
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, openSync, statSync, truncateSync } from 'node:fs';
+import { sleep } from '../shared/deadline.js';
 import { spawnProcess } from '../shared/spawn-process.js';
 import { childrenOf, identify, isAlive, type ProcessIdentity } from './process-identity.js';
 import { explainFileError } from './start-error.js';
@@ -86,7 +87,7 @@ export async function endProcess(
     const pids = signal === 'SIGKILL' ? [identity.pid, ...childrenOf(identity.pid)] : [identity.pid];
     for (const pid of pids) send(pid, signal);
     const until = Date.now() + patienceMs;
-    while (isAlive(identity) && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (isAlive(identity) && Date.now() < until) await sleep(20);
   }
   return true;
 }

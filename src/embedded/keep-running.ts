@@ -1,3 +1,4 @@
+import { sleep } from '../shared/deadline.js';
 import type { Log } from '../shared/log.js';
 import type { Child } from './child.js';
 
@@ -22,15 +23,14 @@ const STEADY_MS = 60_000;
 /** Restarts a server on the same port whenever it exits; the wait grows each time that it exits soon. */
 export function superviseServer(name: string, first: Server, restart: () => Promise<Server>, log: Log): KeptServer {
   let server: Server = first;
-  let closing = false;
-  let wake: () => void = () => undefined;
+  const closing = new AbortController();
 
   async function watch(): Promise<void> {
     let wait = FIRST_WAIT_MS;
-    while (!closing) {
+    while (!closing.signal.aborted) {
       const began = Date.now();
       const how = await server.child.exited;
-      if (closing) return;
+      if (closing.signal.aborted) return;
       if (Date.now() - began > STEADY_MS) wait = FIRST_WAIT_MS;
       log.error({ server: name, how, restartInMs: wait }, `${name} ended by itself and is started again`);
       wait = await bringBack(wait);
@@ -39,14 +39,8 @@ export function superviseServer(name: string, first: Server, restart: () => Prom
 
   async function bringBack(wait: number): Promise<number> {
     for (let next = wait; ; next = Math.min(next * 2, LONGEST_WAIT_MS)) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, next);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-      if (closing) return next;
+      await sleep(next, closing.signal).catch(() => undefined);
+      if (closing.signal.aborted) return next;
       try {
         server = await restart();
         log.info({ server: name }, `${name} restarted`);
@@ -60,16 +54,14 @@ export function superviseServer(name: string, first: Server, restart: () => Prom
   const watching = watch();
   return {
     async close() {
-      closing = true;
-      wake();
+      closing.abort();
       await server.stop();
       // A restart that was under way when we were asked to close has made a new server.
       await watching;
       await server.stop();
     },
     async kill() {
-      closing = true;
-      wake();
+      closing.abort();
       await server.kill();
     },
   };

@@ -1,6 +1,7 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
+import { sleep } from '../shared/deadline.js';
 import { type Child, spawnChild } from './child.js';
 import type { DataFolder } from './data-folder.js';
 import { postgresBinaries } from './postgres-binaries.js';
@@ -113,7 +114,7 @@ async function waitUntilReady(folder: DataFolder, child: Child, signal?: AbortSi
     if (child.hasExited()) throw new Error(await child.exited);
     const lines = (await readFile(join(folder.postgres, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
     if (Number(lines[0]) === child.identity.pid && lines[7]?.trim() === 'ready') return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await sleep(20);
   }
   throw new Error(`it did not become ready within ${READY_TIMEOUT_MS / 1_000} s`);
 }

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/index.js';
-import { untilAborted } from '../shared/closers.js';
+import { settlesWithin, untilAborted } from '../shared/deadline.js';
 import type { Log } from '../shared/log.js';
 import { type DataFolder, dataFolder, prepareDataFolder } from './data-folder.js';
 import { freePort } from './free-port.js';
@@ -124,11 +123,11 @@ async function both<A, B>(
   signal?: AbortSignal,
 ): Promise<[Part<A>, Part<B>]> {
   try {
-    return await Promise.race([Promise.all([first, second]), untilAborted(signal)]);
+    return await untilAborted(Promise.all([first, second]), signal);
   } catch (error) {
     const ends = [first, second].map((part) => part.then(({ kept }) => kept?.close()).catch(() => undefined));
     // Do not wait for a program that is being built: that takes minutes, and it ends with the process.
-    await Promise.race([Promise.all(ends), sleep(FAIL_PATIENCE_MS, undefined, { ref: false })]);
+    await settlesWithin(Promise.all(ends), FAIL_PATIENCE_MS);
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { within } from '../shared/deadline.js';
 import type { Acquire } from './temporal-binary.js';
 
 const PATIENCE_MS = 180_000;
@@ -30,13 +31,6 @@ async function startOnce(downloadDir: string, version: string): Promise<void> {
   const starting = TestWorkflowEnvironment.createLocal({
     server: { executable: { type: 'cached-download', downloadDir, version: `v${version}` }, ip: '127.0.0.1' },
   });
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`it took longer than ${PATIENCE_MS / 1_000} s`)), PATIENCE_MS);
-  });
-  try {
-    await (await Promise.race([starting, late])).teardown();
-  } finally {
-    clearTimeout(timer);
-  }
+  const late = () => Promise.reject(new Error(`it took longer than ${PATIENCE_MS / 1_000} s`));
+  await (await within(starting, PATIENCE_MS, late)).teardown();
 }

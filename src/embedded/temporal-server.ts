@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
+import { sleep } from '../shared/deadline.js';
 import { errorMessage } from '../shared/refusal.js';
 import { DrainedConnection } from '../temporal/index.js';
 import { type Child, spawnChild } from './child.js';
@@ -79,7 +80,7 @@ async function waitUntilReady(address: string, { settings, signal }: TemporalSta
         return;
       } catch (error) {
         last = error;
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await sleep(50);
       }
     }
   } finally {

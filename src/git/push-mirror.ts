@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { startDeadline } from '../shared/deadline.js';
 import type { Repository } from './repository.js';
 import { endOf, spawnGit } from './run-git.js';
 
@@ -33,13 +34,14 @@ const CREDENTIAL_FD = 3;
  */
 export async function pushMirror(repository: Repository, push: MirrorPush): Promise<MirrorPushed> {
   const view = await makeView(repository, push.refs);
-  const late = AbortSignal.timeout(push.timeoutMs);
+  const deadline = startDeadline(push.timeoutMs, push.signal);
   try {
-    const { code, stdout, stderr } = await run(view, push, late);
-    if (late.aborted)
+    const { code, stdout, stderr } = await run(view, push, deadline.signal);
+    if (deadline.isOver())
       return { ok: false, message: `${push.url.host} did not take it all within ${push.timeoutMs / 1_000} s` };
     return code === 0 ? { ok: true } : { ok: false, message: reasonOf(stdout, stderr, push) };
   } finally {
+    deadline.end();
     await rm(view.gitdir, { recursive: true, force: true });
   }
 }
@@ -67,13 +69,13 @@ interface Run {
 
 const MAX_OUTPUT = 65_536;
 
-async function run(view: Repository, push: MirrorPush, late: AbortSignal): Promise<Run> {
+async function run(view: Repository, push: MirrorPush, signal: AbortSignal): Promise<Run> {
   const args = ['push', '--porcelain', '--prune', '--no-verify', '--signed=false', '--end-of-options', push.url.href];
   const child = spawnGit(view, [...args, '+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'], {
     config: settingsOf(push),
     isGroup: true,
     extraPipe: true,
-    signal: push.signal ? AbortSignal.any([push.signal, late]) : late,
+    signal,
   });
   child.stdin.end();
   const secret = child.stdio[CREDENTIAL_FD] as Writable;

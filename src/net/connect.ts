@@ -1,4 +1,5 @@
 import { connect as connectTcp, type Socket } from 'node:net';
+import { untilAborted, within } from '../shared/deadline.js';
 import { type AllowHosts, checkUrl } from './check-url.js';
 import { CONNECT_MS, checkedAddresses, pinned, type Resolve } from './connector.js';
 import type { NetFault, NetTarget } from './contract.js';
@@ -68,16 +69,8 @@ function open(url: URL, { port, addresses, signal }: Place): Promise<Socket> {
 
 /** A DNS lookup has neither cancellation nor a timeout: a late result is ignored. */
 function untilLate<T>(work: Promise<T>, host: string, signal: AbortSignal | undefined): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onStop = () => reject(new NetError('stopped', 'the connection was stopped'));
-    const late = () => reject(new NetError('unresolved', `the name ${host} was not resolved in time: try later`));
-    const timer = setTimeout(late, CONNECT_MS);
-    signal?.addEventListener('abort', onStop, { once: true });
-    if (signal?.aborted) onStop();
-    const done = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onStop);
-    };
-    work.then(resolve, reject).finally(done);
+  const late = () => Promise.reject(new NetError('unresolved', `the name ${host} was not resolved in time: try later`));
+  return untilAborted(within(work, CONNECT_MS, late), signal).catch((error: unknown) => {
+    throw signal?.aborted ? new NetError('stopped', 'the connection was stopped') : error;
   });
 }

@@ -1,4 +1,5 @@
 import type { Config } from '../config/index.js';
+import { startDeadline, untilAborted } from '../shared/deadline.js';
 import { type AllowHosts, checkUrl } from './check-url.js';
 import { connect } from './connect.js';
 import { checkedAddresses, type Resolve, systemResolve } from './connector.js';
@@ -83,9 +84,8 @@ async function inTime<T>(
   work: (bounds: Bounds) => Promise<T>,
 ): Promise<T | NetFault> {
   const { timeoutMs = TIMEOUT_MS, signal: stop } = request;
-  const over = new AbortController();
-  const timer = setTimeout(() => over.abort(), timeoutMs);
-  const signal = stop === undefined ? over.signal : AbortSignal.any([over.signal, stop]);
+  const deadline = startDeadline(timeoutMs, stop);
+  const { signal } = deadline;
   const track = { sent: false };
   try {
     signal.throwIfAborted();
@@ -93,23 +93,13 @@ async function inTime<T>(
   } catch (error) {
     const { sent } = track;
     if (stop?.aborted) return { kind: 'fault', fault: 'stopped', message: 'the request was stopped', sent };
-    if (!over.signal.aborted) return { ...faultOf(error), sent };
+    if (!deadline.isOver()) return { ...faultOf(error), sent };
     const host = URL.canParse(request.url) ? new URL(request.url).host : 'the address';
     const message = `${host} ${late} within ${timeoutMs / 1_000} s`;
     return { kind: 'fault', fault: 'timeout', message, sent };
   } finally {
-    clearTimeout(timer);
+    deadline.end();
   }
-}
-
-/** A DNS lookup cannot be cancelled: its result is ignored. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let leave: () => void = () => undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    leave = () => reject(signal.reason);
-  });
-  signal.addEventListener('abort', leave, { once: true });
-  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', leave));
 }
 
 async function follow(guard: Guard, request: NetRequest, { signal, track }: Bounds): Promise<NetAnswer> {

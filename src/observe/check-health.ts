@@ -2,6 +2,7 @@ import type { Health } from '../contract/health.js';
 import { WORKER_LIVES } from '../db/index.js';
 import type { Deps } from '../deps.js';
 import type { EndpointHealth } from '../models/contract.js';
+import { within } from '../shared/deadline.js';
 import { endpointViews, joinEndpoints } from './endpoints.js';
 
 /** The time limit of each probe. Probes run in parallel, so one that hangs delays no other. */
@@ -16,9 +17,9 @@ interface WorkerRow {
 /** The state of each part. Never throws. */
 export async function checkHealth(deps: Deps): Promise<Health> {
   const [database, temporal, workers] = await Promise.all([
-    within(deps.db.ping(), false),
-    within(deps.workflows.ping(), false),
-    within(aliveWorkers(deps), []),
+    probe(deps.db.ping(), false),
+    probe(deps.workflows.ping(), false),
+    probe(aliveWorkers(deps), []),
   ]);
   const { version, role } = deps.config;
   return {
@@ -54,14 +55,10 @@ function aliveWorkers(deps: Deps): Promise<WorkerRow[]> {
   });
 }
 
-async function within<T>(work: Promise<T>, otherwise: T): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<T>((resolve) => {
-    timer = setTimeout(resolve, LIMIT_MS, otherwise);
-  });
-  try {
-    return await Promise.race([work.catch(() => otherwise), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+function probe<T>(work: Promise<T>, otherwise: T): Promise<T> {
+  return within(
+    work.catch(() => otherwise),
+    LIMIT_MS,
+    () => otherwise,
+  );
 }

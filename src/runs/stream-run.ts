@@ -2,6 +2,7 @@ import type { Deps } from '../deps.js';
 import { isRecord } from '../shared/json.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
+import { createWakeup } from '../shared/wakeup.js';
 import { findWorkspace } from '../workspaces/index.js';
 import { getRun } from './get-run.js';
 import { hideTokens, type Show } from './hide-tokens.js';
@@ -126,32 +127,4 @@ export function keepDelta(deltas: Delta[], delta: Delta): void {
 
 function eventData(row: EventRow): object {
   return { ...(isRecord(row.data) ? row.data : {}), seq: Number(row.seq), type: row.type, at: row.at.toISOString() };
-}
-
-/** A signal that stays set until it is awaited, so that none is lost between two reads. */
-function createWakeup() {
-  let isSet = false;
-  let wake: (() => void) | null = null;
-  return {
-    set: () => {
-      isSet = true;
-      wake?.();
-    },
-    wait: async (ms: number, signal: AbortSignal): Promise<void> => {
-      if (!isSet && !signal.aborted) {
-        await new Promise<void>((resolve) => {
-          const done = () => {
-            clearTimeout(timer);
-            signal.removeEventListener('abort', done);
-            resolve();
-          };
-          const timer = setTimeout(done, ms);
-          wake = done;
-          signal.addEventListener('abort', done, { once: true });
-        });
-        wake = null;
-      }
-      isSet = false;
-    },
-  };
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
+import { sleep } from '../shared/deadline.js';
 
 /** USER_HZ, which Linux fixes at 100 towards programs (time(7)). */
 const TICKS_A_SECOND = 100n;
@@ -63,7 +63,7 @@ export async function waitUntilGone(processes: readonly ProcessId[], timeoutMs: 
   const end = performance.now() + timeoutMs;
   for (let pause = 1; processes.some(isAlive); pause = Math.min(pause * 2, 50)) {
     if (performance.now() > end) return false;
-    await delay(pause);
+    await sleep(pause);
   }
   return true;
 }

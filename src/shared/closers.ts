@@ -1,3 +1,4 @@
+import { settlesWithin } from './deadline.js';
 import type { Log } from './log.js';
 
 /** A part of the process to close before exit. */
@@ -51,23 +52,4 @@ async function closePart({ name, close, kill }: Part, ms: number, log: Log | nul
   const killed = kill?.().catch((err: unknown) => log?.error({ part: name, err }, 'failed to kill a part'));
   if (killed) await settlesWithin(killed, KILL_MS);
   return false;
-}
-
-/** Whether the work settles within the time. Rethrows an error that it throws in that time. */
-export async function settlesWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, ms, false);
-  });
-  // If it fails later, the caller has continued already.
-  work.catch(() => undefined);
-  return Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
-}
-
-/** Rejects with the signal's reason once it is aborted; without a signal never. */
-export function untilAborted(signal: AbortSignal | undefined): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
-    if (signal?.aborted) reject(signal.reason);
-  });
 }

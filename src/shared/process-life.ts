@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
-import { CLOSE_ALL_MS, Closers, type Part, settlesWithin } from './closers.js';
+import { CLOSE_ALL_MS, Closers, type Part } from './closers.js';
+import { settlesWithin } from './deadline.js';
 import { withErrorListener } from './error-listener.js';
 import { killAfter } from './kill-after.js';
 import type { Log } from './log.js';

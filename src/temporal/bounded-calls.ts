@@ -1,6 +1,6 @@
 import { type Connection, isGrpcServiceError } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
-import { settlesWithin } from '../shared/closers.js';
+import { settlesWithin } from '../shared/deadline.js';
 import { Refusal } from '../shared/refusal.js';
 
 const CALL_TIMEOUT_MS = 10_000;

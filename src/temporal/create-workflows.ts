@@ -6,6 +6,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
+import { untilAborted } from '../shared/deadline.js';
 import { atMost, type BoundedCalls, boundCalls } from './bounded-calls.js';
 import type { OpenRun, Workflows } from './contract.js';
 import { createSchedules } from './create-schedules.js';
@@ -107,12 +108,10 @@ async function testTool(client: Client, { id, taskQueue, signal, calls }: ToolTe
     }),
   );
   const cancel = (): void => void calls.call(() => handle.cancel()).catch(() => undefined);
-  const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  if (signal.aborted) return cancel();
   const endsAt = Date.now() + TOOL_TEST_MS;
   const isOver = () => signal.aborted || Date.now() >= endsAt;
   const ended = atMost(TOOL_TEST_MS, () => calls.poll(() => handle.result(), isOver));
-  await Promise.race([ended, aborted.then(cancel)]);
+  await untilAborted(ended, signal).catch(cancel);
 }
 
 async function* openRuns(client: Client, taskQueue: string, { each }: BoundedCalls): AsyncIterable<OpenRun> {

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
+import { sleep, untilAborted } from '../shared/deadline.js';
 import type { Log } from '../shared/log.js';
 import { connectWorker, type TemporalTarget } from './connect-temporal.js';
 import { createRunWorker, type RunWorker, type RunWorkerOptions } from './create-run-worker.js';
@@ -25,11 +25,8 @@ const LONGEST_WAIT_MS = 10_000;
  * A server that accepts connections and sends nothing blocks a connect for half a minute: a stop does not wait for it.
  */
 async function unlessStopped(connecting: Promise<NativeConnection>, stopping: AbortSignal): Promise<NativeConnection> {
-  const stopped = new Promise<never>((_resolve, reject) => {
-    stopping.addEventListener('abort', () => reject(new Error('the worker stops')), { once: true });
-  });
   try {
-    return await Promise.race([connecting, stopped]);
+    return await untilAborted(connecting, stopping);
   } catch (error) {
     connecting.then((late) => late.close()).catch(() => undefined);
     throw error;
@@ -66,7 +63,7 @@ export function keepWorker(options: KeepWorkerOptions): KeptWorker {
       } catch (error) {
         if (stopping.signal.aborted) return;
         options.log.warn({ err: error, retryInMs: wait }, 'worker failed, will retry');
-        await sleep(wait, undefined, { signal: stopping.signal }).catch(() => undefined);
+        await sleep(wait, stopping.signal).catch(() => undefined);
       }
     }
   }

@@ -1,3 +1,4 @@
+import { startDeadline } from '../../shared/deadline.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { AgentTool, LaneFolder, ToolContext } from '../../tools/contract.js';
@@ -185,17 +186,7 @@ function activeClock(lane: Lane, step: StepPlan, agent: AgentPlan) {
   const own = [parks ? undefined : step.timeoutMs, agent.timeoutMs].filter((ms) => ms !== undefined);
   const endsAt = own.length === 0 ? null : since + Math.min(...own);
   const ends = [endsAt, deadlineOf(lane)].filter((end) => end !== null);
-  const over = new AbortController();
-  const leftMs = Math.max(0, Math.min(...ends) - now);
-  if (leftMs === 0) over.abort();
-  // A timer holds 24 days at most; an advance near the end sets a longer one.
-  const timer = leftMs < 2 ** 31 ? setTimeout(() => over.abort(), leftMs) : null;
-  return {
-    signal: AbortSignal.any([lane.signal, over.signal]),
-    endsAt,
-    timedOut: () => over.signal.aborted && !lane.signal.aborted,
-    close: () => {
-      if (timer) clearTimeout(timer);
-    },
-  };
+  // An advance near the end of a very long time sets its timer.
+  const { signal, isOver, end } = startDeadline(Math.min(...ends) - now, lane.signal);
+  return { signal, endsAt, timedOut: isOver, close: end };
 }

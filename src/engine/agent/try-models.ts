@@ -1,4 +1,5 @@
 import { type CutUsage, ModelError, type ModelReply, type ResolvedModel } from '../../models/contract.js';
+import { sleep } from '../../shared/deadline.js';
 import type { Stop } from '../../workflows/contract.js';
 import { askModel } from './ask-model.js';
 import type { Reserve } from './reserve.js';
@@ -85,7 +86,7 @@ async function askInPlace(
       if (waitMs === null || (error.circuit && hasNext)) return { model, error };
       const data = { step: step.id, turn: call.turn, error: error.message, waitMs };
       lane.writer.event('model.retrying', { ...data, ...modelFields(model) });
-      await pause(waitMs, session.signal);
+      await sleep(waitMs, session.signal);
     }
   }
 }
@@ -95,19 +96,4 @@ export function waitInPlace({ kind, retryAfterMs }: ModelError, tries: number): 
   if ((kind !== 'overloaded' && kind !== 'transient') || tries === IN_PLACE_TRIES) return null;
   const wait = retryAfterMs ?? 500 * 2 ** (tries - 1);
   return wait > IN_PLACE_MS ? null : wait;
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', cut, { once: true });
-    function done() {
-      signal.removeEventListener('abort', cut);
-      resolve();
-    }
-    function cut() {
-      clearTimeout(timer);
-      reject(signal.reason);
-    }
-  });
 }

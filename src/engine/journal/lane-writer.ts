@@ -1,5 +1,6 @@
 import type { Db, Sql } from '../../db/contract.js';
 import { isContention } from '../../db/index.js';
+import { sleep } from '../../shared/deadline.js';
 import { Refusal } from '../../shared/refusal.js';
 import { storableJson } from '../../shared/storable-json.js';
 import { Ended, Fenced, OverBudget } from '../errors.js';
@@ -146,7 +147,7 @@ export class LaneWriter {
         // The loser of a deadlock certainly wrote nothing.
         unsure ||= !contended;
         spent += wait;
-        await pause(wait);
+        await sleep(wait);
       }
     }
     if (answer.mine === 0) {
@@ -190,8 +191,4 @@ function isOverCap(error: unknown): boolean {
 /** True for an error that leaves open whether the statement was executed. */
 function isConnectionLoss(error: unknown): boolean {
   return error instanceof Refusal && error.kind === 'unavailable';
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

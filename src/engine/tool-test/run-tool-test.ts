@@ -1,5 +1,6 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
+import { startDeadline } from '../../shared/deadline.js';
 import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { errorMessage } from '../../shared/refusal.js';
@@ -31,16 +32,16 @@ export async function runToolTest(deps: Deps, id: string, cancelled: AbortSignal
   if (!claimed) return;
   const mask = new SecretMask();
   const began = deps.clock.now();
-  const over = AbortSignal.timeout(TOOL_TEST_SECONDS * 1_000);
-  const signal = AbortSignal.any([cancelled, over]);
+  const deadline = startDeadline(TOOL_TEST_SECONDS * 1_000, cancelled);
   let outcome: ToolOutcome;
   try {
-    outcome = await callTool(deps, claimed, { mask, signal });
+    outcome = await callTool(deps, claimed, { mask, signal: deadline.signal });
   } catch (error) {
     if (cancelled.aborted) throw error;
-    const why = over.aborted ? `it took longer than ${TOOL_TEST_SECONDS} s and was ended` : errorMessage(error);
+    const why = deadline.isOver() ? `it took longer than ${TOOL_TEST_SECONDS} s and was ended` : errorMessage(error);
     outcome = { text: mask.text(why), isError: true };
   } finally {
+    deadline.end();
     await dropLane(deps, id).catch((error: unknown) =>
       deps.log.warn({ err: error, test: id }, 'failed to remove a scratch folder'),
     );

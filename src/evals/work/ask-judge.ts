@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deps } from '../../deps.js';
 import {
   assertNotPoison,
@@ -12,6 +11,7 @@ import {
   whenSafe,
 } from '../../engine/index.js';
 import { ModelError, type ModelReply, type ResolvedModel } from '../../models/contract.js';
+import { sleep } from '../../shared/deadline.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { errorMessage, Refusal } from '../../shared/refusal.js';
 import type { Plan } from '../../workspace/index.js';
@@ -156,7 +156,7 @@ async function askModel(deps: Deps, at: Case, asked: Asked): Promise<string | Mo
       await endJudgeCall(deps, attempt, { start, model, used: error.cut, open: { ...open, deaths: NO_DEATHS } });
       const waitMs = waitInPlace(error, tries);
       if (waitMs === null || (error.circuit && asked.hasNext)) return error;
-      await sleep(waitMs, undefined, { signal });
+      await sleep(waitMs, signal);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { sleep } from '../../shared/deadline.js';
 import { errorMessage } from '../../shared/refusal.js';
 import { ModelError, type ModelRequest } from '../contract.js';
 import type { ProviderReply } from '../providers/provider.js';
@@ -63,7 +63,7 @@ async function speak(text: string, delayMs: number, { signal, say }: Listener): 
   for (const [index, word] of words.entries()) {
     // Relative to the start, so that the delays of timers do not add up.
     const dueMs = startedMs + (delayMs * (index + 1)) / words.length - performance.now();
-    if (dueMs > 1) await wait(dueMs, undefined, { signal });
+    if (dueMs > 1) await sleep(dueMs, signal);
     signal.throwIfAborted();
     if (word !== '') say?.(word);
   }

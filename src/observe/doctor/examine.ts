@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../../shared/deadline.js';
 import type { Check, Scene } from './check.js';
 import { blobs } from './checks/blobs.js';
 import { events } from './checks/events.js';

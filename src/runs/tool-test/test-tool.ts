@@ -2,6 +2,7 @@ import { audit } from '../../accounts/index.js';
 import type { Sql } from '../../db/contract.js';
 import { sweepRows } from '../../db/index.js';
 import type { Deps } from '../../deps.js';
+import { startDeadline } from '../../shared/deadline.js';
 import type { ToolTestResult, ToolTestSpec } from '../../engine/index.js';
 import { newId } from '../../shared/ids.js';
 import type { JsonObject } from '../../shared/json.js';
@@ -51,12 +52,14 @@ export async function testTool(deps: Deps, caller: Caller, input: TestToolInput)
     await audit(sql, caller, 'tool.test', input.tool, { workspace: input.workspace, operation });
   });
   const idle = new AbortController();
+  const deadline = startDeadline(WAIT_MS, AbortSignal.any([input.signal, idle.signal]));
   const look = setTimeout(() => void abortIdle(deps.db, id, idle), TAKEN_UP_MS);
   try {
-    await deps.workflows.testTool(id, AbortSignal.any([input.signal, idle.signal, AbortSignal.timeout(WAIT_MS)]));
+    await deps.workflows.testTool(id, deadline.signal);
     return await readAnswer(deps.db, id);
   } finally {
     clearTimeout(look);
+    deadline.end();
     await deps.db.query('DELETE FROM tool_test WHERE id = $1', [id]).catch(() => undefined);
   }
 }

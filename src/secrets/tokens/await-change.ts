@@ -1,4 +1,5 @@
 import type { Db } from '../../db/contract.js';
+import { createWakeup } from '../../shared/wakeup.js';
 
 const CHANNEL = 'secret_token';
 /** A notification may be lost, and a killed process sends none. */
@@ -11,27 +12,11 @@ export interface TokenChanges {
 }
 
 export function watchToken(db: Db, id: string): TokenChanges {
-  let changed = false;
-  let wake: () => void = () => undefined;
-  const stop = db.listen(CHANNEL, (payload) => {
-    if (payload !== id) return;
-    changed = true;
-    wake();
+  const wakeup = createWakeup();
+  const close = db.listen(CHANNEL, (payload) => {
+    if (payload === id) wakeup.set();
   });
-  return {
-    async next() {
-      if (!changed) {
-        let timer: NodeJS.Timeout | undefined;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-          timer = setTimeout(resolve, LOOK_AGAIN_MS);
-        });
-        clearTimeout(timer);
-      }
-      changed = false;
-    },
-    close: stop,
-  };
+  return { next: () => wakeup.wait(LOOK_AGAIN_MS), close };
 }
 
 /** Wakes the waiters for this secret's token. Call it after the commit. */

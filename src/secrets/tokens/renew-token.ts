@@ -1,7 +1,7 @@
-import { setTimeout } from 'node:timers/promises';
 import { audit } from '../../accounts/index.js';
 import { isConnectionLost } from '../../db/index.js';
 import type { Deps } from '../../deps.js';
+import { sleep } from '../../shared/deadline.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { redactor } from '../../shared/redact.js';
 import type { OpenedSecret } from '../model.js';
@@ -55,7 +55,7 @@ async function retryLostConnection(work: () => Promise<boolean>): Promise<boolea
       return await work();
     } catch (error) {
       if (!isConnectionLost(error)) throw error;
-      await setTimeout(pauseMs);
+      await sleep(pauseMs);
     }
   }
   return work();

@@ -1,5 +1,6 @@
 import type { Transport } from '@modelcontextprotocol/client';
 import type { Net } from '../../net/index.js';
+import { settlesWithin } from '../../shared/deadline.js';
 import type { McpToolPlan } from '../../workspace/model.js';
 import type { Dial } from './connection.js';
 import { ServerFault } from './contract.js';
@@ -79,6 +80,8 @@ const sse: Speak = (url, fetch) => {
 
 async function farewell(transport: Transport): Promise<void> {
   if (!(transport instanceof sdk().StreamableHTTPClientTransport) || transport.sessionId === undefined) return;
-  const late = new Promise<void>((resolve) => setTimeout(resolve, FAREWELL_MS).unref());
-  await Promise.race([transport.terminateSession().catch(() => undefined), late]);
+  await settlesWithin(
+    transport.terminateSession().catch(() => undefined),
+    FAREWELL_MS,
+  );
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Deps } from '../../deps.js';
 import { PROGRAM_PATH, removeFolder } from '../../sandbox/index.js';
+import { untilAborted } from '../../shared/deadline.js';
 import type { JsonObject } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { ToolContext } from '../contract.js';
@@ -114,16 +115,6 @@ async function alone(hash: string, runId: string, work: () => Promise<void>): Pr
   } finally {
     underWay.delete(hash);
   }
-}
-
-async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  let leave = (): void => undefined;
-  const aborted = new Promise<void>((resolve) => {
-    leave = resolve;
-  });
-  signal.addEventListener('abort', leave, { once: true });
-  await Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', leave));
-  signal.throwIfAborted();
 }
 
 export interface Preparation {

@@ -1,3 +1,4 @@
+import { untilAborted } from '../../../shared/deadline.js';
 import { decodeText } from '../../text-file.js';
 import type { HttpDeps } from '../request.js';
 
@@ -34,6 +35,7 @@ export async function fetchText(
   const done = fetching.finally(() => {
     if (underWay.get(address) === fetching) underWay.delete(address);
   });
+  // A caller that aborts does not cancel the fetch for the others that wait for it.
   return untilAborted(done, signal);
 }
 
@@ -73,15 +75,4 @@ function cacheText(address: string, one: Kept): Kept {
     total -= text.length;
   }
   return one;
-}
-
-/** A caller that aborts does not cancel the fetch for the others that wait for it. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let leave: () => void = () => undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    leave = () => reject(signal.reason);
-    if (signal.aborted) leave();
-  });
-  signal.addEventListener('abort', leave, { once: true });
-  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', leave));
 }
