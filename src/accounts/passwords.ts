@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { createGate } from '../shared/gate.js';
 import { overloaded } from '../shared/refusal.js';
+import { createSemaphore } from '../shared/semaphore.js';
 import { argon2id, randomCode } from './primitives.js';
 
 /**
@@ -18,18 +18,20 @@ const LINE = 16 * WIDTH;
  */
 const REST = 2;
 
-const gate = createGate({
-  width: WIDTH,
-  line: LINE,
+const hashing = createSemaphore({
+  permits: WIDTH,
   rest: REST,
-  full: () => overloaded('too many people sign in at this moment: try again in a few seconds', 3),
+  queue: {
+    most: LINE,
+    full: () => overloaded('too many people sign in at this moment: try again in a few seconds', 3),
+  },
 });
 
 /** Refuses immediately when the queue is full. */
-export const assertRoomForPassword = (): void => gate.assertRoom();
+export const assertRoomForPassword = (): void => hashing.assertRoom();
 
 export function hashPassword(password: string): Promise<string> {
-  return gate.run(() => argon2id.hash(password));
+  return hashing.run(() => argon2id.hash(password));
 }
 
 let decoy: Promise<string> | undefined;
@@ -39,6 +41,6 @@ export async function verifyPassword(hash: string | null, password: string): Pro
   decoy ??= argon2id.hash(randomCode(32));
   const other = await decoy;
   const known = hash?.startsWith('$argon2id$') ? hash : null;
-  const right = await gate.run(() => argon2id.verify(known ?? other, password));
+  const right = await hashing.run(() => argon2id.verify(known ?? other, password));
   return right && known !== null;
 }

@@ -1,6 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
-import { createGate } from '../shared/gate.js';
 import { overloaded, Refusal } from '../shared/refusal.js';
+import { createSemaphore } from '../shared/semaphore.js';
 
 /** The stored format: a square at most, in the one format that we encode ourselves. */
 export const PICTURE_TYPE = 'image/webp';
@@ -16,10 +16,9 @@ sharp.cache(false);
 sharp.concurrency(1);
 
 /** The library uses libuv's thread pool, as name lookups and files do, so at most two threads work on pictures. */
-const gate = createGate({
-  width: 2,
-  line: 50,
-  full: () => overloaded('too many pictures at once; try again in a moment', 2),
+const semaphore = createSemaphore({
+  permits: 2,
+  queue: { most: 50, full: () => overloaded('too many pictures at once; try again in a moment', 2) },
 });
 
 /**
@@ -29,7 +28,7 @@ const gate = createGate({
 export async function encodePicture(bytes: Uint8Array): Promise<Uint8Array> {
   if (!isPicture(bytes))
     throw new Refusal('refused', 'the body is not a picture: send the bytes of a PNG, JPEG or WebP');
-  return gate.run(async () => {
+  return semaphore.run(async () => {
     try {
       return new Uint8Array(await encoder(bytes).toBuffer());
     } catch (error) {

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { deflate } from 'node:zlib';
 import { writeObject, writeTree as writeTreeObject } from 'isomorphic-git';
+import { forEachParallel } from '../shared/for-each-parallel.js';
 import { blobId } from './blob-id.js';
 import { type Folder, foldersOf, modeOf, type TreeFile } from './folders.js';
 import { gitFs } from './git-fs.js';
@@ -11,11 +12,7 @@ const zip = promisify(deflate);
 
 /** Writes blobs that the repository may not have. An object that is there is left alone. */
 export async function writeBlobs(repository: Repository, contents: readonly Uint8Array[]): Promise<void> {
-  const next = contents.values();
-  const worker = async (): Promise<void> => {
-    for (const content of next) await writeBlobObject(repository, content);
-  };
-  await Promise.all(Array.from({ length: Math.min(PARALLEL, contents.length) }, worker));
+  await forEachParallel(contents, PARALLEL, (content) => writeBlobObject(repository, content));
 }
 
 /** Deflated here: by the web streams that isomorphic-git uses it takes three times as long. */

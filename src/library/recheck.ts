@@ -1,5 +1,6 @@
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
+import { forEachParallel } from '../shared/for-each-parallel.js';
 import type { Issue, SharedFiles, Workspace } from '../workspace/index.js';
 import { type LiveShared, prepareTree, readBlobs, readInReach, readLiveTree } from '../workspaces/index.js';
 
@@ -39,17 +40,11 @@ export async function recheckWorkspaces(
     values: [tenant],
   });
   const checked = new Map<string, CheckedWorkspace>();
-  const waiting = candidates.values();
-  const work = async () => {
-    for (const candidate of waiting) {
-      const before = known.get(candidate.id);
-      checked.set(
-        candidate.id,
-        before?.seq === candidate.seq ? before : await recheck(deps, sql, { tenant, library, candidate }),
-      );
-    }
-  };
-  await Promise.all(Array.from({ length: sql === deps.db ? AT_ONCE : 1 }, work));
+  await forEachParallel(candidates, sql === deps.db ? AT_ONCE : 1, async (candidate) => {
+    const before = known.get(candidate.id);
+    const isCurrent = before?.seq === candidate.seq;
+    checked.set(candidate.id, isCurrent ? before : await recheck(deps, sql, { tenant, library, candidate }));
+  });
   return checked;
 }
 

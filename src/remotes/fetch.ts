@@ -4,13 +4,13 @@ import type { Deps } from '../deps.js';
 import { endOf, FLUSH, pktLine, type Repository, runGit, spawnGit } from '../git/index.js';
 import { bodyTooLarge } from '../shared/content-coding.js';
 import { notFound, Refusal } from '../shared/refusal.js';
-import { createSharedSlots, createSlots } from '../shared/slots.js';
 import { alignRefs } from '../workspaces/index.js';
 import type { Remote } from './remote.js';
+import { requestSlots } from './request-slots.js';
 import { watchReader } from './watch-reader.js';
 
 /** How many clones and fetches one process serves at once, each with its own git process. One account gets half at most. */
-const slots = createSharedSlots(createSlots(8, 100), 4, 100);
+const slots = requestSlots({ permits: 8, each: 4, waiting: 100 });
 /** Longer than the network's buffers take to empty over a slow line. */
 const STALLED_MS = 120_000;
 /** After this time a request gives its slot to a waiting one. */
@@ -44,7 +44,7 @@ export async function serveFetch(
   remote: Remote,
   { protocol, signal, body }: FetchRequest & { readonly body: Readable },
 ): Promise<Readable> {
-  const release = await slots.take(remote.caller.tenant);
+  const release = await slots.acquire(remote.caller.tenant);
   let upload: Upload;
   try {
     const repository = await alignedRepository(deps, remote);

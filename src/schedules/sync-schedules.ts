@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.js';
 import { failpoint } from '../shared/failpoint.js';
+import { forEachParallel } from '../shared/for-each-parallel.js';
 import type { FlowRef } from '../workflows/contract.js';
 import { cronTimes } from '../workspace/index.js';
 import { isOn, SCHEDULE_COLUMNS, type ScheduleRow, scheduleFault } from './schedule-row.js';
@@ -42,11 +43,9 @@ export async function syncSchedules(deps: Deps, only: FlowRef | null = null): Pr
     values: [only?.workspace ?? null, only?.flow ?? null],
   });
   let synced = 0;
-  const next = rows.values();
-  const syncNext = async (): Promise<void> => {
-    for (const row of next) if (await syncOne(deps, row)) synced += 1;
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, rows.length) }, syncNext));
+  await forEachParallel(rows, AT_ONCE, async (row) => {
+    if (await syncOne(deps, row)) synced += 1;
+  });
   return synced;
 }
 

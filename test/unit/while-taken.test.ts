@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { requestSlots } from '../../src/remotes/request-slots.js';
 import { watchReader } from '../../src/remotes/watch-reader.js';
-import { createSharedSlots, createSlots } from '../../src/shared/slots.js';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] }));
 afterEach(() => void vi.useRealTimers());
@@ -59,14 +59,14 @@ test('a reader that goes on is given up once its place is wanted', async () => {
 });
 
 test('no key has more than its part, whoever waits is counted for it, and a full line gives back what was taken', async () => {
-  const slots = createSharedSlots(createSlots(3, 1), 2, 1);
-  const held = [await slots.take('a'), await slots.take('a')];
-  const third = slots.take('a');
-  await expect(slots.take('a')).rejects.toThrow('too many requests are waiting');
+  const slots = requestSlots({ permits: 3, each: 2, waiting: 1 });
+  const held = [await slots.acquire('a'), await slots.acquire('a')];
+  const third = slots.acquire('a');
+  await expect(slots.acquire('a')).rejects.toThrow('too many requests are waiting');
   expect([slots.waiting('a'), slots.waiting('b')]).toEqual([1, 0]);
-  const other = await slots.take('b');
-  const late = slots.take('b');
-  await expect(slots.take('c')).rejects.toThrow('too many requests are waiting');
+  const other = await slots.acquire('b');
+  const late = slots.acquire('b');
+  await expect(slots.acquire('c')).rejects.toThrow('too many requests are waiting');
   expect([slots.waiting('a'), slots.waiting('b')]).toEqual([2, 1]);
   held[0]?.();
   held[0]?.();
@@ -74,7 +74,7 @@ test('no key has more than its part, whoever waits is counted for it, and a full
   other();
   const mine = await third;
   for (const give of [...held, got, mine]) give();
-  const all = [await slots.take('c'), await slots.take('c'), await slots.take('d')];
+  const all = [await slots.acquire('c'), await slots.acquire('c'), await slots.acquire('d')];
   expect(slots.waiting('c')).toBe(0);
   for (const give of all) give();
 });

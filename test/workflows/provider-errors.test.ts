@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunView } from '../../src/contract/runs.js';
-import { limiter } from '../../src/engine/agent/limiter.js';
+import { createSemaphore } from '../../src/shared/semaphore.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { type FakeCall, type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
@@ -58,8 +58,8 @@ beforeAll(async () => {
   );
   writeFileSync(join(folder, 'models.json'), JSON.stringify({ models }));
   app = await createEngineApp({ models: { ...noModels, waitMs: 0, file: join(folder, 'models.json') } });
-  const slot = limiter(8);
-  await Promise.all(ROWS.flatMap(({ n }) => VARIANTS.map((variant) => slot(() => play(n, variant)))));
+  const slots = createSemaphore({ permits: 8 });
+  await Promise.all(ROWS.flatMap(({ n }) => VARIANTS.map((variant) => slots.run(() => play(n, variant)))));
 }, 900_000);
 afterAll(async () => {
   await provider.close();

@@ -1,13 +1,13 @@
 import type { ToolCall, ToolResult } from '../../models/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { isRecord } from '../../shared/json.js';
+import { createSemaphore } from '../../shared/semaphore.js';
 import { type AgentTool, realCall } from '../../tools/index.js';
 import type { Stop } from '../../workflows/contract.js';
 import type { CallRow } from '../journal/claim.js';
 import { type Deaths, isSuspect, NO_DEATHS, readDeaths, startMark } from './deaths.js';
 import { isGated, runGatedCalls } from './gated-calls.js';
 import { checkCall } from './invalid-call.js';
-import { limiter } from './limiter.js';
 import { makeCall } from './make-call.js';
 import { type Finished, finishCall, preview, refuseCall, startCall } from './record-call.js';
 import { RUN_AGENT } from './run-agent-tool.js';
@@ -127,8 +127,8 @@ async function runFresh(
 ): Promise<void> {
   if (fresh.length === 0) return;
   const { lane, step } = session;
-  const slot = limiter(PARALLEL_CALLS);
-  const programSlot = limiter(PARALLEL_PROGRAMS);
+  const { run: slot } = createSemaphore({ permits: PARALLEL_CALLS });
+  const { run: programSlot } = createSemaphore({ permits: PARALLEL_PROGRAMS });
   for (const index of fresh) {
     const call = calls[index];
     const tool = call && session.tools.get(call.name);

@@ -14,10 +14,10 @@ import {
 } from '../../git/index.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
-import { createSharedSlots, createSlots } from '../../shared/slots.js';
 import { StorageUnavailable, toStorageError } from '../../shared/storage-unavailable.js';
 import { alignRefs, listStoredRefs } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
+import { requestSlots } from '../request-slots.js';
 import { checkObjects } from './check-objects.js';
 import type { PushContext } from './push-context.js';
 import { NOT_OF_LIBRARY } from './push-library-main.js';
@@ -29,7 +29,7 @@ import { refuseTogether, updateAtomic } from './update-atomic.js';
 import { updateRef } from './update-ref.js';
 
 /** How many pushes one process receives at once, each with a git process for untrusted input. One account leaves one slot to others. */
-const slots = createSharedSlots(createSlots(4, 40), 3, 40);
+const slots = requestSlots({ permits: 4, each: 3, waiting: 40 });
 
 export interface PushInput {
   readonly body: Readable;
@@ -42,7 +42,7 @@ export interface PushInput {
  * reads: messages as they come, then the report of each ref. Refuses only before anything is read.
  */
 export async function receivePush(deps: Deps, remote: Remote, { body, signal }: PushInput): Promise<Readable> {
-  const release = await slots.take(remote.caller.tenant);
+  const release = await slots.acquire(remote.caller.tenant);
   let quarantine: Quarantine | undefined;
   const finish = async (): Promise<void> => {
     await quarantine?.remove().catch((err: unknown) => deps.log.warn({ err }, 'failed to remove a quarantine'));

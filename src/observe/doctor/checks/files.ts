@@ -1,3 +1,4 @@
+import { forEachParallel } from '../../../shared/for-each-parallel.js';
 import type { Check, Fault } from '../check.js';
 
 const AT_ONCE = 32;
@@ -20,18 +21,14 @@ export const files: Check = {
       [root],
     );
     const faults: Fault[] = [];
-    const next = rows.values();
-    const look = async (): Promise<void> => {
-      for (const { sha, path, run } of next) {
-        if (await deps.blobs.has(sha)) continue;
-        const says =
-          run === null
-            ? `The bytes of ${path} (${sha}) are not in the blob store.`
-            : `has lost its file ${path} (${sha})`;
-        faults.push({ run, says });
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(AT_ONCE, rows.length) }, look));
+    await forEachParallel(rows, AT_ONCE, async ({ sha, path, run }) => {
+      if (await deps.blobs.has(sha)) return;
+      const says =
+        run === null
+          ? `The bytes of ${path} (${sha}) are not in the blob store.`
+          : `has lost its file ${path} (${sha})`;
+      faults.push({ run, says });
+    });
     return faults;
   },
 };

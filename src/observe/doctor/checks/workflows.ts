@@ -1,3 +1,4 @@
+import { forEachParallel } from '../../../shared/for-each-parallel.js';
 import type { Check, Fault, Scene } from '../check.js';
 import { IN_SCOPE } from '../check.js';
 
@@ -53,10 +54,8 @@ function liveRuns({ deps, root }: Scene): Promise<LiveRun[]> {
 
 async function differing<T>(all: readonly T[], differs: (one: T) => Promise<boolean>): Promise<T[]> {
   const found: T[] = [];
-  const next = all.values();
-  const look = async (): Promise<void> => {
-    for (const one of next) if (await differs(one)) found.push(one);
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, all.length) }, look));
+  await forEachParallel(all, AT_ONCE, async (one) => {
+    if (await differs(one)) found.push(one);
+  });
   return found;
 }
