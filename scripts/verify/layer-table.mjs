@@ -86,5 +86,5 @@ export const LAYERS = {
   },
 };
 
-/** Files of src itself. `main.ts`, `doctor.ts` and `rotate-keys.ts` construct, so they may import anything; `deps.ts` names types. */
-export const ROOT_FILES = new Set(['main.ts', 'doctor.ts', 'rotate-keys.ts', 'deps.ts']);
+/** Files of src itself. `main.ts`, `start-roles.ts`, `doctor.ts` and `rotate-keys.ts` construct, so they may import anything; `deps.ts` names types. */
+export const ROOT_FILES = new Set(['main.ts', 'start-roles.ts', 'doctor.ts', 'rotate-keys.ts', 'deps.ts']);

@@ -17,6 +17,7 @@ import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import { Refusal } from '../shared/refusal.js';
+import { type Loops, startLoops } from '../shared/repeat.js';
 import { CLIENT_LEFT } from './client-left.js';
 import type { AppEnv } from './env.js';
 import { onError } from './errors.js';
@@ -55,7 +56,7 @@ export function withIdempotency(
         unsure = isUnsure(error);
         return onError(error, c);
       })
-      .finally(() => clearInterval(lease));
+      .finally(() => lease?.close());
     if (unsure) return response;
     failpoint('answer-unsent');
     const isAnswer = response.status < 500 && response.status !== 429 && response.status !== CLIENT_LEFT;
@@ -81,8 +82,9 @@ export function refuseIdempotencyKey(handle: (c: Context<AppEnv>) => Promise<Res
 }
 
 /** A failed renewal is made up for by the next one; a late one finds that another request holds the key. */
-function renewLease(deps: Deps, held: HeldKey): NodeJS.Timeout {
-  return setInterval(() => void renewIdempotencyKey(deps, held).catch(() => undefined), (LEASE_SECONDS * 1_000) / 3);
+function renewLease(deps: Deps, held: HeldKey): Loops {
+  const work = () => renewIdempotencyKey(deps, held).catch(() => undefined);
+  return startLoops(deps.log, [{ name: 'lease of an idempotency key', everyMs: (LEASE_SECONDS * 1_000) / 3, work }]);
 }
 
 function answerRecorder(held: HeldKey, status: ContentfulStatusCode): RecordAnswer {

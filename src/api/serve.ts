@@ -4,6 +4,7 @@ import { createAdaptorServer, type Http2Bindings, type HttpBindings } from '@hon
 import { sweepAccounts } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { withErrorListener } from '../shared/error-listener.js';
+import { startLoops } from '../shared/repeat.js';
 import type { App } from './app.js';
 import { lingerAfterAnswers, permitBodiesWhenRead } from './linger.js';
 
@@ -48,11 +49,13 @@ export async function serveApi(
   lingerAfterAnswers(server);
   permitBodiesWhenRead(server);
   await listen(server, host, port);
-  const sweep = setInterval(() => {
-    sweepAccounts(deps).catch((err: unknown) => deps.log.warn({ err }, 'failed to delete expired rows'));
-  }, HOUR_MS);
-  server.once('close', () => clearInterval(sweep));
-  return { url: urlOf(server, host), close: () => close(server, streams, graceMs) };
+  const sweep = startLoops(deps.log, [{ name: 'expired rows', everyMs: HOUR_MS, work: () => sweepAccounts(deps) }]);
+  return {
+    url: urlOf(server, host),
+    close: async () => {
+      await Promise.all([close(server, streams, graceMs), sweep.close()]);
+    },
+  };
 }
 
 function urlOf(server: Server, host: string): string {

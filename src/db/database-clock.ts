@@ -1,14 +1,13 @@
 import type { Clock } from '../shared/clock.js';
 import type { Log } from '../shared/log.js';
+import { type Loops, startLoops } from '../shared/repeat.js';
 import type { Sql } from './contract.js';
 
 const EVERY_MS = 30_000;
 /** A difference that people notice is logged. */
 const NOTED_MS = 2_000;
 
-export interface DatabaseClock extends Clock {
-  close(): void;
-}
+export interface DatabaseClock extends Clock, Loops {}
 
 /**
  * The database's clock, for times that processes on several machines compare. Between two readings it is the local clock
@@ -30,9 +29,8 @@ export async function keepDatabaseClock(db: Sql, log: Log, local: Clock): Promis
     }
   }
   await read();
-  const timer = setInterval(() => void read(), EVERY_MS);
-  timer.unref();
-  return { now: () => local.now() + offsetMs, close: () => clearInterval(timer) };
+  const { close } = startLoops(log, [{ name: 'database clock', everyMs: EVERY_MS, work: read }]);
+  return { now: () => local.now() + offsetMs, close };
 }
 
 /** How far the database's clock is ahead of the local one, and how far that may be off. */

@@ -58,7 +58,7 @@ export async function advanceLane(deps: Deps, turn: Turn, { attempt, cancelled, 
       if (stop.kind === 'done' || stop.kind === 'failed') await removeFolder(deps, turn);
       return await endIdleEvalRun(deps, view, stop);
     } finally {
-      watch.end();
+      await watch.close();
       await lane.servers.close();
     }
   } catch (error) {

@@ -16,7 +16,7 @@ export { isTransient, Poison } from './errors.js';
 export type { HeldUp } from './journal/claim.js';
 export { lanePlanOf } from './lane/lane-plan.js';
 export { abortLive } from './live.js';
-export { type EngineLoops, startEngineLoops } from './loops/start-engine-loops.js';
+export { startEngineLoops } from './loops/start-engine-loops.js';
 export { assertMonths } from './months/assert-months.js';
 export { correctMonths } from './months/correct-months.js';
 export { type MonthBudget, readMonthBudgets } from './months/month-budgets.js';

@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.js';
+import { type Loops, startLoops } from '../shared/repeat.js';
 import type { Turn } from '../workflows/contract.js';
 import { Ended, Fenced } from './errors.js';
 
@@ -8,7 +9,7 @@ const LOOK_EVERY_MS = 1_000;
  * Checks the lane each second, as a fallback for a stop whose NOTIFY was lost and for a takeover while this attempt was
  * paused: a higher fence or an ended run aborts the lane.
  */
-export function watchLane(deps: Deps, turn: Turn, fence: bigint, controller: AbortController): { end(): void } {
+export function watchLane(deps: Deps, turn: Turn, fence: bigint, controller: AbortController): Loops {
   const look = async (): Promise<void> => {
     const [row] = await deps.db.query<{ fence: bigint; ended: boolean }>({
       name: 'watch-lane',
@@ -20,6 +21,6 @@ export function watchLane(deps: Deps, turn: Turn, fence: bigint, controller: Abo
     else if (row.fence !== fence) controller.abort(new Fenced());
   };
   // Ignore an unavailable database: the next write will report it.
-  const timer = setInterval(() => void look().catch(() => undefined), LOOK_EVERY_MS);
-  return { end: () => clearInterval(timer) };
+  const work = () => look().catch(() => undefined);
+  return startLoops(deps.log, [{ name: 'lane watch', everyMs: LOOK_EVERY_MS, work }]);
 }

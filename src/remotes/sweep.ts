@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Deps } from '../deps.js';
 import { looksUntidy, removeRepository, sweepQuarantine, tidyRepository } from '../git/index.js';
 import { forEachIndependently } from '../shared/for-each-independently.js';
+import { type Loops, startLoops } from '../shared/repeat.js';
 import { findGone, sweepPacks } from '../workspaces/index.js';
 import { repeatPending } from './pending/pending-rows.js';
 
@@ -14,28 +15,24 @@ const OLD_MS = 1_800_000;
 
 /**
  * Removes leftovers of dead processes, now and each hour, and packs repositories with many loose objects, each minute.
- * Returns the stop function, which also ends a running git.
+ * Closing it also ends a running git.
  */
-export function startGitSweep(deps: Pick<Deps, 'config' | 'db' | 'blobs' | 'log'>): () => void {
+export function startGitSweep(deps: Pick<Deps, 'config' | 'db' | 'blobs' | 'log'>): Loops {
   const ended = new AbortController();
-  const sweep = (): void => {
-    sweepGit(deps).catch((err: unknown) => deps.log.warn({ err }, 'failed to remove leftovers of pushes'));
-  };
-  let isAtIt = false;
-  const tidy = async (): Promise<void> => {
-    if (isAtIt) return;
-    isAtIt = true;
-    await tidyAll(deps.config.dataDir, ended.signal).catch((err: unknown) => {
-      if (!ended.signal.aborted) deps.log.warn({ err }, 'failed to pack repositories');
+  const { signal } = ended;
+  const tidy = () =>
+    tidyAll(deps.config.dataDir, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
     });
-    isAtIt = false;
-  };
-  const timers = [setInterval(sweep, HOUR_MS), setInterval(() => void tidy(), MINUTE_MS)];
-  for (const timer of timers) timer.unref();
-  sweep();
-  return () => {
-    for (const timer of timers) clearInterval(timer);
-    ended.abort();
+  const loops = startLoops(deps.log, [
+    { name: 'leftovers of pushes', everyMs: HOUR_MS, beginsNow: true, work: () => sweepGit(deps) },
+    { name: 'packing of repositories', everyMs: MINUTE_MS, work: tidy },
+  ]);
+  return {
+    close: () => {
+      ended.abort();
+      return loops.close();
+    },
   };
 }
 

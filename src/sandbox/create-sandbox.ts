@@ -6,6 +6,7 @@ import type { Net } from '../net/contract.js';
 import { newId } from '../shared/ids.js';
 import type { Log } from '../shared/log.js';
 import { Refusal } from '../shared/refusal.js';
+import { startLoops } from '../shared/repeat.js';
 import type { ProgramSpec, Sandbox } from './contract.js';
 import { DRIVERS, type DriverName } from './drivers.js';
 import type { Identity } from './launch.js';
@@ -49,11 +50,8 @@ export async function createSandbox(input: SandboxInput): Promise<Sandbox> {
     );
   }
   const reap = () => reapLeftovers(ready, join(config.dataDir, 'scratch'), live);
-  const reapOrLog = () =>
-    reap().catch((error: unknown) => log.warn({ err: error }, 'failed to reap leftover sandboxes, will retry'));
   await reap();
-  const timer = setInterval(() => void reapOrLog(), REAP_MS);
-  timer.unref();
+  const loops = startLoops(log, [{ name: 'leftover sandboxes', everyMs: REAP_MS, work: reap }]);
   return {
     driver: choice.driver ?? 'unavailable',
     reason: choice.reason,
@@ -66,8 +64,7 @@ export async function createSandbox(input: SandboxInput): Promise<Sandbox> {
       stopAll([...live.values()].filter(({ owner }) => owner.runId === runId && (lane ?? owner.lane) === owner.lane)),
     reap,
     close: async () => {
-      clearInterval(timer);
-      await stopAll([...live.values()]);
+      await Promise.all([loops.close(), stopAll([...live.values()])]);
     },
   };
 }

@@ -13,6 +13,8 @@ export interface Part {
 
 /** How long all closes may take together, in ms. */
 export const CLOSE_ALL_MS = 30_000;
+/** How long each part may take to close, in ms; all together have 30 s. The worker lets model calls end for 20 s. */
+export const CLOSE_MS = { api: 5_000, worker: 26_000, loops: 5_000, servers: 25_000, other: 3_000 } as const;
 /** The minimum time for each part, however long the parts before it took, in ms. */
 const LEAST_MS = 500;
 const KILL_MS = 2_000;

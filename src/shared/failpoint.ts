@@ -61,6 +61,17 @@ export function armFailpoint(text: string | null): void {
   armed = text === null ? null : readFailpoint(text);
 }
 
+/** Arms the failpoint of the environment if the process was started for it. Reports either way. */
+export function armIfAllowed(text: string | null, report: (text: string) => void): void {
+  if (text === null) return;
+  if (!process.argv.includes(FAILPOINT_FLAG)) {
+    report(`SERVICE_FAILPOINT=${text} is ignored: it is for tests, and works only with ${FAILPOINT_FLAG}. Unset it.`);
+    return;
+  }
+  armFailpoint(text);
+  report(`${FAILPOINT_FLAG}: THIS PROCESS KILLS ITSELF AT ${text}. It is for tests only.`);
+}
+
 function readFailpoint(text: string): { name: string; left: number } {
   const [, name = '', times = '1'] = /^([a-z-]+)(?:\*(\d{1,4}))?$/.exec(text) ?? [];
   if (Object.hasOwn(FAILPOINTS, name)) return { name, left: Number(times) };

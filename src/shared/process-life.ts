@@ -32,7 +32,7 @@ export class ProcessLife {
   #faults = 0;
 
   /** `say` is for the person who waits. */
-  constructor(private readonly say: (text: string) => void) {}
+  constructor(readonly say: (text: string) => void) {}
 
   /** Aborted once the process is to end, which also aborts a start that is under way. */
   get signal(): AbortSignal {

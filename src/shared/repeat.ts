@@ -8,6 +8,24 @@ export interface Pace {
   readonly everyMs: number;
   /** However long a round takes. */
   readonly atLeastMs?: number;
+  /** The first round begins at once instead of after `everyMs`. */
+  readonly beginsNow?: boolean;
+}
+
+/** Several loops, which end together. */
+export interface Loops {
+  /** Ends the loops; resolves when no round runs any more. */
+  close(): Promise<void>;
+}
+
+/** Repeats each work at its own pace until `close`. */
+export function startLoops(log: Log, all: readonly (Pace & { readonly work: () => Promise<unknown> })[]): Loops {
+  const loops = all.map(({ work, ...pace }) => repeat(log, pace, work));
+  return {
+    close: async () => {
+      await Promise.all(loops.map((loop) => loop.end()));
+    },
+  };
 }
 
 /** How long after a round that took so long the next one begins, in ms. */
@@ -38,7 +56,8 @@ export function repeat(log: Log, pace: Pace, work: () => Promise<unknown>): { en
   const next = (): void => {
     at = round();
   };
-  timer = setTimeout(next, pace.everyMs);
+  if (pace.beginsNow) next();
+  else timer = setTimeout(next, pace.everyMs);
   return {
     end: async () => {
       ended = true;

@@ -7,7 +7,7 @@ import type { Config } from '../../src/config/index.js';
 import type { RunView } from '../../src/contract/runs.js';
 import { createDb, type Db, distDir } from '../../src/db/index.js';
 import type { Deps } from '../../src/deps.js';
-import { type EngineLoops, startEngineLoops } from '../../src/engine/index.js';
+import { startEngineLoops } from '../../src/engine/index.js';
 import { startEvalLoop } from '../../src/evals/index.js';
 import { createModels } from '../../src/models/index.js';
 import { createNet } from '../../src/net/index.js';
@@ -153,7 +153,7 @@ async function startWorker(deps: Deps, at: At): Promise<() => Promise<void>> {
   let stopped = false;
   const activities = createActivities(deps, () => stopped);
   const worker = await createRunWorker({ ...at, activities, bundlePath });
-  const loops: EngineLoops = startEngineLoops(deps);
+  const loops = startEngineLoops(deps);
   const triggers = startTriggerLoops(deps);
   const evals = startEvalLoop(deps);
   const running = worker.run();
@@ -164,7 +164,7 @@ async function startWorker(deps: Deps, at: At): Promise<() => Promise<void>> {
     await running;
     await triggers.close();
     await loops.close();
-    await evals.end();
+    await evals.close();
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.js';
-import { repeat } from '../../shared/repeat.js';
+import { type Loops, startLoops } from '../../shared/repeat.js';
 import { abortLive, STOP_CHANNEL } from '../live.js';
 import { correctMonths } from '../months/correct-months.js';
 import { sweepOutbox } from '../outbox/outbox.js';
@@ -12,13 +12,8 @@ const CORRECT_MONTHS_EVERY_MS = 60_000;
 const RECONCILE_EVERY_MS = 60_000;
 const RECONCILE_AT_LEAST_MS = 600_000;
 
-export interface EngineLoops {
-  /** Ends the loops; resolves when none is active. */
-  close(): Promise<void>;
-}
-
 /** The loops beside the worker: the outbox sweep, the reconciler, and the LISTEN handler for stop requests. */
-export function startEngineLoops(deps: Deps): EngineLoops {
+export function startEngineLoops(deps: Deps): Loops {
   const unlisten = deps.db.listen(STOP_CHANNEL, (runId) => {
     abortLive(runId);
     deps.sandbox
@@ -26,24 +21,28 @@ export function startEngineLoops(deps: Deps): EngineLoops {
       .catch((error: unknown) => deps.log.error({ err: error, run: runId }, 'failed to kill a sandbox'));
   });
   let rowless: readonly string[] = [];
-  const loops = [
-    repeat(deps.log, { name: 'outbox', everyMs: SWEEP_EVERY_MS }, () => sweepOutbox(deps)),
-    repeat(
-      deps.log,
-      { name: 'reconciler', everyMs: RECONCILE_EVERY_MS, atLeastMs: RECONCILE_AT_LEAST_MS },
-      async () => {
+  const loops = startLoops(deps.log, [
+    { name: 'outbox', everyMs: SWEEP_EVERY_MS, work: () => sweepOutbox(deps) },
+    {
+      name: 'reconciler',
+      everyMs: RECONCILE_EVERY_MS,
+      atLeastMs: RECONCILE_AT_LEAST_MS,
+      work: async () => {
         ({ rowless } = await reconcile(deps, { rowless }));
       },
-    ),
-    repeat(deps.log, { name: 'months', everyMs: CORRECT_MONTHS_EVERY_MS, atLeastMs: RECONCILE_AT_LEAST_MS }, () =>
-      correctMonths(deps),
-    ),
-    repeat(deps.log, { name: 'slots', everyMs: SWEEP_SLOTS_EVERY_MS }, () => sweepSlots(deps)),
-  ];
+    },
+    {
+      name: 'months',
+      everyMs: CORRECT_MONTHS_EVERY_MS,
+      atLeastMs: RECONCILE_AT_LEAST_MS,
+      work: () => correctMonths(deps),
+    },
+    { name: 'slots', everyMs: SWEEP_SLOTS_EVERY_MS, work: () => sweepSlots(deps) },
+  ]);
   return {
-    close: async () => {
+    close: () => {
       unlisten();
-      await Promise.all(loops.map((loop) => loop.end()));
+      return loops.close();
     },
   };
 }
