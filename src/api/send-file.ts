@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import { bodyStream, destroyOnClose } from './body-stream.js';
+import { etagOf, isKnown } from './preconditions.js';
 
 export interface SentFile {
   /** The last part of its path. */
@@ -16,7 +17,7 @@ export interface SentFile {
  * (RFC 9110, sections 13 and 14); other ranges get the whole file.
  */
 export async function sendFile(c: Context, file: SentFile): Promise<Response> {
-  const etag = `"${file.sha}"`;
+  const etag = etagOf(file.sha);
   const headers = {
     'Content-Type': 'application/octet-stream',
     'Content-Disposition': `attachment; filename*=UTF-8''${extValue(file.name)}`,
@@ -26,8 +27,7 @@ export async function sendFile(c: Context, file: SentFile): Promise<Response> {
     'Accept-Ranges': 'bytes',
     ETag: etag,
   };
-  if (tagsOf(c.req.header('if-none-match')).some((tag) => tag === etag || tag === '*'))
-    return new Response(null, { status: 304, headers });
+  if (isKnown(c, file.sha)) return new Response(null, { status: 304, headers });
   const range = rangeOf(c, etag, file.size);
   if (range === 'beyond') {
     return new Response(null, { status: 416, headers: { ...headers, 'Content-Range': `bytes */${file.size}` } });
@@ -50,10 +50,6 @@ export async function sendFile(c: Context, file: SentFile): Promise<Response> {
 /** RFC 8187's ext-value: encodes any character, so that a name cannot break the header. */
 function extValue(name: string): string {
   return encodeURIComponent(name).replace(/['()*!]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
-}
-
-function tagsOf(header: string | undefined): string[] {
-  return (header ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
 }
 
 /** Null sends the whole file. `end` is exclusive. */

@@ -3,11 +3,11 @@ import type { Context } from 'hono';
 import type { ZodError } from 'zod';
 import { isRecord } from '../shared/json.js';
 import type { Refusal } from '../shared/refusal.js';
-import { unknownKey } from './closest.js';
 import type { AppEnv } from './env.js';
 import { type Fault, refusalOf, SENT_TWICE } from './faults.js';
 import { refuse } from './guard.js';
 import { keysAt } from './schema-keys.js';
+import { unknownKey } from './unknown-key.js';
 
 const WHERE = {
   json: 'body',

@@ -2,7 +2,7 @@ import type { PushState } from '../contract/code-host.js';
 import type { Sql } from '../db/contract.js';
 import { deployTree, noteRefused } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
-import { CannotOpen, openSecret } from '../secrets/index.js';
+import { readText } from '../secrets/index.js';
 import type { InFlight } from '../shared/in-flight.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -12,7 +12,6 @@ import { type Fetched, fetchTree } from './fetch-tree.js';
 import { HOSTS } from './hosts/index.js';
 import { pinSource } from './pin-source.js';
 import type { NewPush } from './push-rows.js';
-import { secretText } from './secret-text.js';
 
 export const FETCH_TOKEN = 'GIT_FETCH_TOKEN';
 
@@ -114,16 +113,11 @@ function afterFault({ tries }: PushRow, { message, again }: Extract<Fetched, { k
 async function fetchPushed(deps: Deps, row: PushRow): Promise<Fetched> {
   const place = { tenant: row.tenant, workspace: row.workspaceId, name: FETCH_TOKEN };
   const refused = (message: string): Fetched => ({ kind: 'fault', message, again: false });
-  const secret = await openSecret(deps.db, deps.keys, place).catch((error: unknown) => {
-    if (error instanceof CannotOpen) return error;
-    throw error;
-  });
-  if (secret === null) return fetchTree(deps, { ...row, token: null });
-  const token = secret instanceof CannotOpen ? null : secretText(secret);
-  if (secret instanceof CannotOpen || token === null)
-    return refused(`${FETCH_TOKEN} cannot be used: store it again, as a value`);
-  const elsewhere = await pinSource(deps.db, row.workspaceId, { token: secret, repository: row.repository });
-  return elsewhere === null ? fetchTree(deps, { ...row, token }) : refused(elsewhere);
+  const found = await readText(deps, place);
+  if (found.kind === 'missing') return fetchTree(deps, { ...row, token: null });
+  if (found.kind === 'unusable') return refused(`${FETCH_TOKEN} cannot be used: store it again, as a value`);
+  const elsewhere = await pinSource(deps.db, row.workspaceId, { token: found.secret, repository: row.repository });
+  return elsewhere === null ? fetchTree(deps, { ...row, token: found.text }) : refused(elsewhere);
 }
 
 /** The push was superseded, or another worker claimed it, during the work. */

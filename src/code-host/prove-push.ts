@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { fromHex, isMac, isStandard, mac, standardWebhooks } from '../triggers/index.js';
+import { hmacSha256, isSameMac } from '../shared/hmac.js';
+import { fromHex, isStandard, standardWebhooks } from '../triggers/index.js';
 
 export interface Unproven {
   /** By lower-case name. */
@@ -15,7 +16,9 @@ type Proof = (sent: Unproven, secret: string) => boolean;
 function hexHeader(name: string, prefix = ''): Proof {
   return ({ header, body }, secret) => {
     const given = header(name);
-    return given?.startsWith(prefix) === true && isMac(mac(secret, body), fromHex(given.slice(prefix.length)));
+    return (
+      given?.startsWith(prefix) === true && isSameMac(hmacSha256(secret, body), fromHex(given.slice(prefix.length)))
+    );
   };
 }
 
@@ -27,7 +30,7 @@ const PROOFS: readonly Proof[] = [
   // GitLab sends the secret itself. Both are hashed first, so that not even its length can be measured.
   ({ header }, secret) => {
     const key = randomBytes(32);
-    return isMac(mac(key, secret), mac(key, header('x-gitlab-token') ?? ''));
+    return isSameMac(hmacSha256(key, secret), hmacSha256(key, header('x-gitlab-token') ?? ''));
   },
   (sent, secret) => isStandard(sent) && standardWebhooks({ ...sent, secret }),
 ];

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Deps } from '../deps.js';
-import { openSecret } from '../secrets/index.js';
+import { readText } from '../secrets/index.js';
 import { decodeContent } from '../shared/content-coding.js';
 import type { Json } from '../shared/json.js';
 import { pathFault } from '../shared/path-fault.js';
@@ -9,7 +9,6 @@ import { deliveryId, readDelivered } from '../triggers/index.js';
 import { type CodePush, HOSTS, hostOf, PayloadFault } from './hosts/index.js';
 import { hasSignature, isProven } from './prove-push.js';
 import { noteUnsigned, storePush } from './push-rows.js';
-import { secretText } from './secret-text.js';
 
 const WEBHOOK_SECRET = 'GIT_WEBHOOK_SECRET';
 
@@ -144,14 +143,15 @@ async function openText(
   at: { readonly id: string; readonly tenant: string; readonly name: string },
 ): Promise<string | null> {
   const place = { tenant: at.tenant, workspace: at.id, name: at.name };
-  const opened = await openSecret(deps.db, deps.keys, place).catch((error: unknown) => {
-    deps.log.warn(
-      { err: error, workspaceId: at.id, secret: at.name },
-      'failed to open the secret of a code host’s push',
-    );
-    return null;
-  });
-  return opened === null ? null : secretText(opened);
+  try {
+    const found = await readText(deps, place);
+    if (found.kind === 'text') return found.text;
+    if (found.kind === 'unusable')
+      deps.log.warn({ workspaceId: at.id, secret: at.name }, `the secret of a code host’s push ${found.why}`);
+  } catch (err) {
+    deps.log.warn({ err, workspaceId: at.id, secret: at.name }, 'failed to read the secret of a code host’s push');
+  }
+  return null;
 }
 
 function readDir(dir: string): string {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readProcStat } from '../shared/proc-stat.js';
 
 /** The maximum wall time, as a multiple of the requested CPU time. */
 const LONGEST = 5;
@@ -29,13 +29,8 @@ const TICK_MS = 10;
  */
 export function threadCpuMs(thread: string | null): number {
   if (thread === null) return processCpuMs();
-  try {
-    const stat = readFileSync(`/proc/${thread}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-  } catch {
-    return processCpuMs();
-  }
+  const stat = readProcStat(thread);
+  return stat === null ? processCpuMs() : stat.cpuTicks * TICK_MS;
 }
 
 function processCpuMs(): number {

@@ -1,4 +1,5 @@
 import { type DiffLine, diffText } from '../shared/line-diff.js';
+import { decodeUtf8 } from '../shared/utf8.js';
 
 export interface FileChange {
   readonly path: string;
@@ -72,10 +73,6 @@ function shasOf({ before, after }: FileShas): string[] {
 
 function decode(sha: string | null, blobs: ReadonlyMap<string, Uint8Array>): string | null | typeof BINARY {
   if (sha === null) return null;
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(blobs.get(sha));
-    return text.includes('\0') ? BINARY : text;
-  } catch {
-    return BINARY;
-  }
+  const text = decodeUtf8(blobs.get(sha) ?? new Uint8Array());
+  return text === null || text.includes('\0') ? BINARY : text;
 }

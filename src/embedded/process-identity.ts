@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { isRunning, readProcStat } from '../shared/proc-stat.js';
 
 /** Identifies a process: a pid alone may be reused. */
 export interface ProcessIdentity {
@@ -46,14 +47,8 @@ export function childrenOf(pid: number): readonly number[] {
 }
 
 function listProc(parent: number): readonly number[] {
-  return readdirSync('/proc').flatMap((name) => {
-    try {
-      return /^\d+$/.test(name) && statFields(Number(name))[1] === String(parent) ? [Number(name)] : [];
-    } catch {
-      // It ended meanwhile.
-      return [];
-    }
-  });
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => readProcStat(pid)?.parent === parent);
 }
 
 function listPs(parent: number): readonly number[] {
@@ -63,18 +58,11 @@ function listPs(parent: number): readonly number[] {
     .flatMap(([pid, ppid]) => (pid !== undefined && ppid === parent ? [pid] : []));
 }
 
-/** proc(5): the command is in parentheses and may hold spaces. Field 3, the state, is the first one here. */
-function statFields(pid: number): readonly string[] {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-}
-
 function fromProc(pid: number): string | null {
-  // The start time is field 22.
-  const fields = statFields(pid);
-  if (fields[0] === 'Z' || fields[0] === 'X') return null;
+  const stat = readProcStat(pid);
+  if (!stat || !isRunning(stat)) return null;
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  return `${boot}/${fields[19]}`;
+  return `${boot}/${stat.startTicks}`;
 }
 
 function fromPs(pid: number): string | null {

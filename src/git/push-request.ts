@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { decodeUtf8 } from '../shared/utf8.js';
 import { PktReader, WireFault } from './pkt-line.js';
 
 /** One ref of a push (gitprotocol-pack, "Reference Update Request"). A null `old` creates the ref, a null `new` deletes it. */
@@ -62,11 +63,9 @@ function parseCommand(text: string): RefCommand {
 }
 
 function utf8(bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw new WireFault('the name of a ref is not UTF-8');
-  }
+  const text = decodeUtf8(bytes);
+  if (text === null) throw new WireFault('the name of a ref is not UTF-8');
+  return text;
 }
 
 /** `PACK`, the version and the number of objects come first (gitformat-pack). */

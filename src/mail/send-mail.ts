@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.js';
-import { openSecret } from '../secrets/index.js';
+import { readText } from '../secrets/index.js';
 import { MAIL_HEADERS, type Mail, type MailOutcome } from './mail.js';
 import { sendSmtp } from './send-smtp.js';
 
@@ -44,11 +44,10 @@ type Key = { readonly key: string } | { readonly none: true } | (MailOutcome & {
 
 async function keyOf(deps: Deps, tenant: string): Promise<Key> {
   try {
-    const secret = await openSecret(deps.db, deps.keys, { tenant, workspace: null, name: SECRET });
-    if (secret?.shape === 'value') return { key: secret.value };
-    if (secret?.shape === 'api') return { key: secret.value.key };
-    if (!secret) return { none: true };
-    return failed(`the secret ${SECRET} is of shape ${secret.shape}: store it as value or api`);
+    const found = await readText(deps, { tenant, workspace: null, name: SECRET });
+    if (found.kind === 'text') return { key: found.text };
+    if (found.kind === 'missing') return { none: true };
+    return failed(`the secret ${SECRET} ${found.why}: store it again, as value or api`);
   } catch {
     return failed(`the secret ${SECRET} cannot be decrypted: store it again`);
   }

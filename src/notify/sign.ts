@@ -1,21 +1,20 @@
-import { createHmac, hkdfSync } from 'node:crypto';
 import type { Deps } from '../deps.js';
+import { deriveKey, hmacSha256 } from '../shared/hmac.js';
 
 /**
  * The account's signing secret of one version in the format of receivers: `whsec_` and 32 bytes in base64. It is
  * derived from the install key and not stored.
  */
 export function signingSecret(installKey: Uint8Array, tenant: string, version: number): string {
-  const key = Buffer.from(hkdfSync('sha256', installKey, new Uint8Array(0), 'notify/v1', 32));
-  const mac = createHmac('sha256', key).update(`${tenant.length}:${tenant}:${version}`);
-  return `whsec_${mac.digest('base64')}`;
+  const mac = hmacSha256(deriveKey(installKey, 'notify/v1'), `${tenant.length}:${tenant}:${version}`);
+  return `whsec_${mac.toString('base64')}`;
 }
 
 /** Standard Webhooks (https://www.standardwebhooks.com), symmetric: HMAC-SHA256 over `id.timestamp.body`. */
 export function signature(secret: string, message: { id: string; seconds: number; body: string }): string {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
   const { id, seconds, body } = message;
-  return `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')}`;
+  return `v1,${hmacSha256(key, `${id}.${seconds}.${body}`).toString('base64')}`;
 }
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { sleep } from '../shared/deadline.js';
+import { isRunning, readProcStat } from '../shared/proc-stat.js';
 
 /** USER_HZ, which Linux fixes at 100 towards programs (time(7)). */
 const TICKS_A_SECOND = 100n;
@@ -12,20 +13,10 @@ export interface ProcessId {
   readonly ticks: bigint;
 }
 
-/** The process of this pid, from /proc/<pid>/stat (proc(5)); null when there is none, or only its zombie. */
+/** The process of this pid; null when there is none, or only its zombie. */
 export function lookUpProcess(pid: number): (ProcessId & { readonly group: number }) | null {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  } catch {
-    return null;
-  }
-  // The name, in brackets, may itself hold spaces and brackets: the fields begin after the last one.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const [state] = fields;
-  const ticks = fields[19];
-  if (ticks === undefined || state === 'Z' || state === 'X') return null;
-  return { pid, ticks: BigInt(ticks), group: Number(fields[2]) };
+  const stat = readProcStat(pid);
+  return stat && isRunning(stat) ? { pid, ticks: stat.startTicks, group: stat.group } : null;
 }
 
 /**

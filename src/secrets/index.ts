@@ -7,6 +7,7 @@ export type { OpenedSecret, SecretPlace, SecretValue, Shape, ShapeValues, Store 
 export { checkSecretName } from './names.js';
 export { lockSecret, openEach, openSecret } from './open-secret.js';
 export { putSecret } from './put-secret.js';
+export { readText, type SecretText } from './read-text.js';
 export { type Rotation, rotateKeys } from './rotate-keys.js';
 export { hiddenTexts } from './shapes/index.js';
 export { dialectOf } from './tokens/dialects.js';

@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { deriveKey, hmacSha256, isSameMac } from './hmac.js';
 
 /** One label for each purpose, so that a token of one can never serve another. */
 export type TokenPurpose = 'hook' | 'event' | 'approve' | 'approve-form' | 'cli-authorize';
@@ -8,15 +8,13 @@ export type TokenPurpose = 'hook' | 'event' | 'approve' | 'approve-form' | 'cli-
  * Never stored; a new install key invalidates all of them. RFC 5869 for HKDF, RFC 2104 for HMAC.
  */
 export function deriveToken(installKey: Uint8Array, purpose: TokenPurpose, fields: readonly string[]): string {
-  const key = Buffer.from(hkdfSync('sha256', installKey, new Uint8Array(0), `${purpose}/v1`, 32));
-  const mac = createHmac('sha256', key);
-  for (const field of fields) {
+  const parts = fields.flatMap((field) => {
     const bytes = Buffer.from(field, 'utf8');
     const length = Buffer.alloc(4);
     length.writeUInt32BE(bytes.length);
-    mac.update(length).update(bytes);
-  }
-  return mac.digest('base64url');
+    return [length, bytes];
+  });
+  return hmacSha256(deriveKey(installKey, `${purpose}/v1`), ...parts).toString('base64url');
 }
 
 /**
@@ -29,7 +27,5 @@ export function checkToken(
   fields: readonly string[],
   token: string,
 ): boolean {
-  const given = Buffer.from(token);
-  const wanted = Buffer.from(deriveToken(installKey, purpose, fields));
-  return given.length === wanted.length && timingSafeEqual(given, wanted);
+  return isSameMac(Buffer.from(deriveToken(installKey, purpose, fields)), Buffer.from(token));
 }

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.js';
-import { CannotOpen, openSecret } from '../secrets/index.js';
+import { readText } from '../secrets/index.js';
 import { Refusal } from '../shared/refusal.js';
 import { noteDelivery } from './delivery-rows.js';
 import type { FoundHook } from './find-hook.js';
@@ -34,23 +34,12 @@ async function openSigningSecret(deps: Deps, hook: FoundHook, { address }: Unpro
   const { workspace, live } = hook;
   const name = settingsOf(live.plan).signingSecret ?? '';
   const place = { tenant: workspace.tenantId, workspace: workspace.id, name };
-  const opened = await openSecret(deps.db, deps.keys, place).catch((error: unknown) => {
-    if (error instanceof CannotOpen) return error;
-    throw error;
-  });
-  const text = opened === null || opened instanceof CannotOpen ? null : textOf(opened);
-  if (text !== null && text !== '') return text;
-  const why =
-    opened === null ? 'is not in the vault' : opened instanceof CannotOpen ? 'cannot be opened' : 'is not a text';
+  const found = await readText(deps, place);
+  if (found.kind === 'text' && found.text !== '') return found.text;
+  const why = found.kind === 'missing' ? 'is not in the vault' : found.kind === 'text' ? 'is not a text' : found.why;
   await note(deps, hook, { outcome: 'refused', detail: `the signing secret ${name} ${why}`, address });
   // The sender is not authenticated yet, so the answer reveals nothing but that it may try again.
   throw new Refusal('unavailable', 'signatures cannot be checked here now: try again later', { retryAfter: 60 });
-}
-
-function textOf(secret: Exclude<Awaited<ReturnType<typeof openSecret>>, null>): string | null {
-  if (secret.shape === 'value') return secret.value;
-  if (secret.shape === 'file') return secret.value.content;
-  return secret.shape === 'api' ? secret.value.key : null;
 }
 
 async function note(

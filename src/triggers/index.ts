@@ -8,6 +8,6 @@ export { type HookDelivery, receiveHook } from './receive-hook.js';
 export { findDelivery, redeliver } from './redeliver.js';
 export { rotateHook } from './rotate-hook.js';
 export { shownAddresses } from './shown-addresses.js';
-export { fromHex, isMac, mac } from './signatures/digest.js';
+export { fromHex } from './signatures/read-digest.js';
 export { isStandard, standardWebhooks } from './signatures/standard-webhooks.js';
 export { startTriggerLoops, type TriggerLoops } from './trigger-loops.js';

@@ -1,10 +1,10 @@
+export { didYouMean } from '../shared/closest.js';
 export * from './assertions/index.js';
 export { evaluateCel } from './cel/index.js';
 export { MAX_FILES, MAX_TREE_BYTES } from './check/check-paths.js';
 export { checkTree } from './check-tree.js';
 export type { Checker, OtherJob, SharedFiles } from './checker.js';
 export { cronTimes, nextTimes } from './cron/index.js';
-export { didYouMean } from './did-you-mean.js';
 export * from './edit/index.js';
 export { type JobInput, type JobName, type JobOutput, MAX_LIBRARIES, runJob } from './jobs.js';
 export { type CheckedLibrary, checkLibrary, type LibraryEntry, type ParsedLibrary, parseLibrary } from './library.js';

@@ -30,7 +30,7 @@ test('loops keep a pace each, one may begin at once, and a failure is logged at 
   };
   const loops = startLoops(recordingLog(lines), [
     { name: 'first', everyMs: 1_000, beginsNow: true, work: first },
-    { name: 'second', everyMs: 2_000, work: async () => void (rounds.second += 1) },
+    { name: 'second', everyMs: 2_000, work: async () => void rounds.second++ },
   ]);
   await vi.advanceTimersByTimeAsync(0);
   expect(rounds).toEqual({ first: 1, second: 0 });

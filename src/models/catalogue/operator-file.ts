@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ProviderKind } from '../contract.js';
 import { readYaml } from '../read-yaml.js';
-import { didYouMean } from './closest.js';
 import type { ModelEntry } from './entry.js';
+import { suggestion } from './suggestion.js';
 
 const KINDS = [
   'openai-compatible',
@@ -16,7 +16,7 @@ const Usd = z.number().min(0, 'is USD a million tokens, 0 or more');
 const Entry = z
   .strictObject({
     provider: z.enum(KINDS, {
-      error: ({ input }) => `is one of ${KINDS.join(', ')}.${didYouMean(String(input), KINDS)}`,
+      error: ({ input }) => `is one of ${KINDS.join(', ')}.${suggestion(String(input), KINDS)}`,
     }),
     baseUrl: z
       .url({ protocol: /^https?$/, error: 'is an http or https URL' })
@@ -88,7 +88,7 @@ function describe(issue: z.core.$ZodIssue): string {
   const at = issue.path.length === 0 ? 'the file' : issue.path.join('.');
   if (issue.code === 'unrecognized_keys') {
     const known = issue.path.length === 0 ? Object.keys(OperatorFile.shape) : Object.keys(Entry.shape);
-    return issue.keys.map((key) => `${at} has no key \`${key}\`.${didYouMean(key, known)}`).join('; ');
+    return issue.keys.map((key) => `${at} has no key \`${key}\`.${suggestion(key, known)}`).join('; ');
   }
   if (issue.code === 'invalid_key') return `${at}: ${issue.issues.map((inner) => inner.message).join(', ')}`;
   if (issue.code === 'invalid_type') return `${at} is missing or no ${issue.expected}`;
@@ -100,7 +100,7 @@ function unknownDefaults(file: z.infer<typeof OperatorFile>): string[] {
   return [file.default ?? []]
     .flat()
     .filter((name) => !aliases.includes(name) && !name.includes('/'))
-    .map((name) => `default names \`${name}\`, which is not under models.${didYouMean(name, aliases)}`);
+    .map((name) => `default names \`${name}\`, which is not under models.${suggestion(name, aliases)}`);
 }
 
 function toEntry(via: string, raw: RawEntry, env: (name: string) => string | undefined): OperatorEntry {

@@ -1,7 +1,7 @@
 import { Refusal } from '../../shared/refusal.js';
 import { isProviderKind, PROVIDERS } from '../providers/index.js';
 import type { Catalogue } from './catalogue.js';
-import { didYouMean } from './closest.js';
+import { suggestion } from './suggestion.js';
 
 const KEYS = 'OPENAI_API_KEY, ANTHROPIC_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY';
 
@@ -47,9 +47,9 @@ function whyUnknown(name: string, aliases: readonly string[]): string {
   const kinds = Object.keys(PROVIDERS);
   if (kind === 'openai-compatible') return 'needs a base URL: give it an alias in SERVICE_MODELS_FILE';
   if (isProviderKind(kind)) return `names no model: write \`${kind}/<model>\``;
-  if (name.includes('/')) return `is of an unknown provider: known are ${kinds.join(', ')}.${didYouMean(kind, kinds)}`;
+  if (name.includes('/')) return `is of an unknown provider: known are ${kinds.join(', ')}.${suggestion(kind, kinds)}`;
   const known = aliases.length === 0 ? 'there are no aliases' : `aliases are ${aliases.join(', ')}`;
-  return `is unknown: ${known}; any other model is named \`<provider>/<model>\`.${didYouMean(name, aliases)}`;
+  return `is unknown: ${known}; any other model is named \`<provider>/<model>\`.${suggestion(name, aliases)}`;
 }
 
 function operatorAliases({ operator }: Catalogue): string[] {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Json } from '../../shared/json.js';
-import { didYouMean } from '../catalogue/closest.js';
+import { suggestion } from '../catalogue/suggestion.js';
 import { readYaml } from '../read-yaml.js';
 
 const LONGEST = 256 * 1_024;
@@ -74,5 +74,5 @@ function describe(issue: z.core.$ZodIssue): string {
   const where = index === undefined ? 'the file' : [`turn ${Number(index) + 1}`, ...keys.map(String)].join(' ');
   if (issue.code !== 'unrecognized_keys') return `${where}: ${issue.message}`;
   const known = KEYS[String(keys[0])] ?? Object.keys(Turn.shape);
-  return issue.keys.map((key) => `${where} has no key \`${key}\`.${didYouMean(key, known)}`).join('; ');
+  return issue.keys.map((key) => `${where} has no key \`${key}\`.${suggestion(key, known)}`).join('; ');
 }

@@ -1,7 +1,6 @@
-import { secretText } from '../../code-host/index.js';
 import type { Deps } from '../../deps.js';
 import { type MirrorCredential, pushMirror } from '../../git/index.js';
-import { CannotOpen, openSecret } from '../../secrets/index.js';
+import { readText } from '../../secrets/index.js';
 import type { InFlight } from '../../shared/in-flight.js';
 import { redactor } from '../../shared/redact.js';
 import { alignRefs, listStoredRefs } from '../../workspaces/index.js';
@@ -85,12 +84,9 @@ type Token =
 /** The workspace's token takes precedence over the account's. */
 async function openToken(deps: Deps, { tenant, workspaceId }: MirrorTask): Promise<Token> {
   const place = { tenant, workspace: workspaceId, name: MIRROR_TOKEN };
-  const opened = await openSecret(deps.db, deps.keys, place).catch((error: unknown) => {
-    if (error instanceof CannotOpen) return error;
-    throw error;
-  });
-  if (opened === null) return { kind: 'token', token: null };
-  const token = opened instanceof CannotOpen ? null : secretText(opened)?.trim();
+  const found = await readText(deps, place);
+  if (found.kind === 'missing') return { kind: 'token', token: null };
+  const token = found.kind === 'text' ? found.text.trim() : null;
   // A line break would end the credential and start another field.
   if (token && !/[\r\n\0]/.test(token)) return { kind: 'token', token };
   return { kind: 'fault', message: `${MIRROR_TOKEN} cannot be used: store it again, as a value of one line` };

@@ -1,5 +1,6 @@
+import { hmacSha256, isSameMac } from '../../shared/hmac.js';
 import type { SignatureCheck } from './contract.js';
-import { fromHex, isFresh, isMac, mac } from './digest.js';
+import { fromHex, isFresh } from './read-digest.js';
 
 /** `Stripe-Signature: t=<seconds>,v1=<hex>[,v1=…]` over `<t>.<body>`; two of them while a secret is rotated. */
 export const payment: SignatureCheck = ({ header, body, secret, nowMs }) => {
@@ -8,6 +9,6 @@ export const payment: SignatureCheck = ({ header, body, secret, nowMs }) => {
     parts.filter((part) => part.startsWith(`${name}=`)).map((part) => part.slice(name.length + 1));
   const [time, second] = valuesOf('t');
   if (time === undefined || second !== undefined || !isFresh(time, nowMs)) return false;
-  const wanted = mac(secret, `${time}.`, body);
-  return valuesOf('v1').some((hex) => isMac(wanted, fromHex(hex)));
+  const wanted = hmacSha256(secret, `${time}.`, body);
+  return valuesOf('v1').some((hex) => isSameMac(wanted, fromHex(hex)));
 };

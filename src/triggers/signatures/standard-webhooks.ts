@@ -1,5 +1,6 @@
+import { hmacSha256, isSameMac } from '../../shared/hmac.js';
 import type { SignatureCheck, Signed } from './contract.js';
-import { fromBase64, isFresh, isMac, mac } from './digest.js';
+import { fromBase64, isFresh } from './read-digest.js';
 
 /** The header prefixes of the standard, and of Svix, where it comes from. */
 const PREFIXES = ['webhook', 'svix'];
@@ -21,8 +22,8 @@ export const standardWebhooks: SignatureCheck = ({ header, body, secret, nowMs }
   if (!isFresh(time, nowMs)) return false;
   const given = list.split(' ').flatMap((one) => (one.startsWith('v1,') ? [fromBase64(one.slice(3))] : []));
   return keysOf(secret)
-    .map((key) => mac(key, `${id}.${time}.`, body))
-    .some((wanted) => given.some((one) => isMac(wanted, one)));
+    .map((key) => hmacSha256(key, `${id}.${time}.`, body))
+    .some((wanted) => given.some((one) => isSameMac(wanted, one)));
 };
 
 /** `whsec_` and base64, as the libraries make them; a secret of another form is its own bytes. */

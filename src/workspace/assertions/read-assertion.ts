@@ -1,4 +1,4 @@
-import { nearest } from '../values/nearest.js';
+import { closest } from '../../shared/closest.js';
 import { ASSERTION_TYPES, type Assertion, type AssertionResult, type AssertionType } from './assertion.js';
 import { checkValue } from './check-value.js';
 
@@ -46,7 +46,7 @@ function statement(text: string, step: string | undefined): AssertionResult {
   if (text === '') return { ok: false, message: 'an assertion is missing' };
   const assertion: Assertion = { type: 'judge', not: false, value: text, ...(step ? { step } : {}) };
   const [, not, word] = TYPE_LIKE.exec(text) ?? [];
-  const meant = word ? nearest(word.replaceAll('_', '-'), [...ASSERTION_TYPES, 'step']) : undefined;
+  const meant = word ? closest(word.replaceAll('_', '-'), [...ASSERTION_TYPES, 'step']) : undefined;
   if (!meant) return { ok: true, assertion };
   const spelled = `${not ? 'not-' : ''}${meant}`;
   return { ok: true, assertion, warning: `this goes to the judge as a statement: did you mean \`${spelled}:\`?` };

@@ -1,6 +1,6 @@
 import { isCelError } from '@bufbuild/cel';
+import { closest } from '../../shared/closest.js';
 import type { Json } from '../../shared/json.js';
-import { nearest } from '../values/nearest.js';
 import { toPlain } from './convert.js';
 import { nameHint } from './foreign.js';
 import { TOO_COSTLY, withMeter } from './meter.js';
@@ -87,7 +87,7 @@ function messageOf(error: unknown): string {
 }
 
 function unknownRoot(name: string, roots: readonly string[]): string {
-  const near = nearest(name, roots);
+  const near = closest(name, roots);
   const hint = near === undefined ? nameHint(name) : `did you mean \`${near}\`?`;
   return `there is no \`${name}\` here: an expression starts at ${roots.map((root) => `\`${root}\``).join(', ')}; ${hint}`;
 }

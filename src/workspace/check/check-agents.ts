@@ -1,4 +1,4 @@
-import { didYouMean } from '../did-you-mean.js';
+import { didYouMean } from '../../shared/closest.js';
 import type { Ref } from '../parse/reader.js';
 import { type Catalog, type Found, reachableIn } from '../resolve/catalog.js';
 import { findPinned } from '../resolve/documents.js';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../did-you-mean.js';
+import { didYouMean } from '../../shared/closest.js';
 import type { ReadCase } from '../parse/eval-model.js';
 import type { ReadFlow, ReadNode } from '../parse/flow-model.js';
 import { allNodes } from '../parse/step-scope.js';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../did-you-mean.js';
+import { didYouMean } from '../../shared/closest.js';
 import { type ReadStep, stepsOf } from '../parse/flow-model.js';
 import type { Catalog, Found } from '../resolve/catalog.js';
 import { checkAgent } from './check-agents.js';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../did-you-mean.js';
+import { didYouMean } from '../../shared/closest.js';
 import type { Prose } from '../parse/prose.js';
 import type { ReadFile } from '../parse/read-file.js';
 import { type Catalog, LIBRARY } from '../resolve/catalog.js';

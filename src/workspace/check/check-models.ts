@@ -1,4 +1,4 @@
-import { didYouMean } from '../did-you-mean.js';
+import { didYouMean } from '../../shared/closest.js';
 import type { CheckContext } from '../model.js';
 import { stepsOf } from '../parse/flow-model.js';
 import type { ReadFile } from '../parse/read-file.js';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../did-you-mean.js';
+import { didYouMean } from '../../shared/closest.js';
 import type { ReadFile } from '../parse/read-file.js';
 import type { Ref } from '../parse/reader.js';
 import type { Catalog } from '../resolve/catalog.js';

@@ -1,5 +1,5 @@
+import { didYouMean } from '../../shared/closest.js';
 import { checkCel } from '../cel/index.js';
-import { didYouMean } from '../did-you-mean.js';
 import { declares } from '../schema/index.js';
 import { forwardRead } from './check-forward-reads.js';
 import type { ReadFlow, ReadGroup, ReadStep } from './flow-model.js';

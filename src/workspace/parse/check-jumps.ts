@@ -1,4 +1,4 @@
-import { didYouMean } from '../did-you-mean.js';
+import { didYouMean } from '../../shared/closest.js';
 import type { ReadStep } from './flow-model.js';
 import type { OpenFile } from './open-file.js';
 import type { Ref } from './reader.js';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../did-you-mean.js';
+import { didYouMean } from '../../shared/closest.js';
 import { isNear } from '../values/index.js';
 import { readCanned, readDecisions, readExpectations, readInput } from './case-parts.js';
 import { checkBlocks } from './check-blocks.js';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../did-you-mean.js';
+import { didYouMean } from '../../shared/closest.js';
 import { isNear } from '../values/index.js';
 import type { YamlEntry, YamlNode } from '../yaml/index.js';
 import type { Fail, Reader } from './reader.js';

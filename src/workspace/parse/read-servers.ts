@@ -1,4 +1,4 @@
-import { didYouMean } from '../did-you-mean.js';
+import { didYouMean } from '../../shared/closest.js';
 import { readYaml } from '../yaml/index.js';
 import { type ReadServer, servers } from './keys/server-keys.js';
 import { mayHaveKey } from './nested-keys.js';

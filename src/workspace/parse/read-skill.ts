@@ -1,4 +1,4 @@
-import { didYouMean } from '../did-you-mean.js';
+import { didYouMean } from '../../shared/closest.js';
 import type { Issue } from '../model.js';
 import type { YamlEntry } from '../yaml/index.js';
 import { SKILL_KEYS } from './keys/skill-keys.js';

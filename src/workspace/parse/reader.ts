@@ -1,7 +1,7 @@
+import { didYouMean } from '../../shared/closest.js';
 import { parseDuration } from '../../shared/duration.js';
 import { toJson } from '../../shared/exact-json.js';
 import type { Json, JsonObject } from '../../shared/json.js';
-import { didYouMean } from '../did-you-mean.js';
 import { parseMoney } from '../values/index.js';
 import type { YamlNode } from '../yaml/index.js';
 

@@ -1,3 +1,4 @@
+import { decodeUtf8 } from '../../shared/utf8.js';
 import type { Issue } from '../model.js';
 
 /** One text file: its text without a BOM, and where its lines begin. Offsets everywhere are into `text`. */
@@ -30,11 +31,8 @@ export function openSource(path: string, text: string): Source {
 
 /** Null when the bytes are not UTF-8. */
 export function decodeSource(path: string, content: Uint8Array): Source | null {
-  try {
-    return openSource(path, new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content));
-  } catch {
-    return null;
-  }
+  const text = decodeUtf8(content);
+  return text === null ? null : openSource(path, text);
 }
 
 /** Line and column of an offset, both 1-based. */

@@ -1,5 +1,5 @@
+import { closest } from '../../shared/closest.js';
 import { isRecord, type Json, type JsonObject } from '../../shared/json.js';
-import { nearest } from '../values/nearest.js';
 
 /** `at` is the path of keys to what is wrong. */
 export type PicoResult = { ok: true; schema: JsonObject } | { ok: false; message: string; at: readonly string[] };
@@ -42,7 +42,7 @@ function scalar(text: string, at: readonly string[]): JsonObject {
   const about = description === '' ? {} : { description };
   if (name === 'any') return about;
   if ((TYPES as readonly string[]).includes(name)) return { type: name, ...about };
-  const meant = nearest(name, TYPES);
+  const meant = closest(name, TYPES);
   const hint = meant
     ? `did you mean \`${meant}\`?`
     : `use one of ${TYPES.join(', ')}, and a comma before a description`;
@@ -89,7 +89,7 @@ function readKey(key: string, at: readonly string[]): Field {
   if (shape === '*' && name === '' && !optional) return { name: '*', optional: false, shape, description };
   if (name === '') throw new Refused(`\`${key}\` is not a field: write name, name? or name(array)`, at);
   if (inner !== undefined && !(SHAPES as readonly string[]).includes(shape)) {
-    const meant = nearest(shape, SHAPES);
+    const meant = closest(shape, SHAPES);
     throw new Refused(
       `\`(${shape})\` is not a shape: ${meant ? `did you mean \`(${meant})\`?` : `use ${SHAPES.join(', ')}`}`,
       at,

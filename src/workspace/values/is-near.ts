@@ -1,6 +1,6 @@
-import { nearest } from './nearest.js';
+import { closest } from '../../shared/closest.js';
 
 /** True when `word` is probably a misspelling of `meant`. */
 export function isNear(word: string, meant: string): boolean {
-  return Math.abs(word.length - meant.length) <= 2 && nearest(word, [meant]) !== undefined;
+  return closest(word, [meant]) !== undefined;
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { compilePattern, isTimeZone, nearest, parseMoney, readCron } from '../../../src/workspace/values/index.js';
+import { closest } from '../../../src/shared/closest.js';
+import { compilePattern, isTimeZone, parseMoney, readCron } from '../../../src/workspace/values/index.js';
 
 test.each<[unknown, number | undefined]>([
   ['0.80', 0.8],
@@ -67,7 +68,7 @@ test.each([
   ['', undefined],
   ['something_else', undefined],
 ])('the nearest word to %j is %j', (word, expected) => {
-  expect(nearest(word, ['trigger', 'on_budget', 'tags'])).toBe(expected);
+  expect(closest(word, ['trigger', 'on_budget', 'tags'])).toBe(expected);
 });
 
 test('a pattern is RE2 and of bounded size', () => {

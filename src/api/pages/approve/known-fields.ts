@@ -1,7 +1,7 @@
 import type { OpenedLink } from '../../../contract/approve.js';
 import type { Json } from '../../../shared/json.js';
-import { unknownKey } from '../../closest.js';
 import { refusalOf, SENT_TWICE } from '../../faults.js';
+import { unknownKey } from '../../unknown-key.js';
 import { fieldsOf } from './form-fields.js';
 
 /** A posted form: the values of each name, in order. */

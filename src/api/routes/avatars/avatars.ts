@@ -5,6 +5,7 @@ import { AvatarParams, AvatarQuery, AvatarSet } from '../../../contract/avatars.
 import { Ok } from '../../../contract/runs.js';
 import { defineRoute } from '../../define-route.js';
 import type { GuardedEnv } from '../../env.js';
+import { etagOf, isKnown } from '../../preconditions.js';
 import { okResponse, rawResponse } from '../../schemas.js';
 
 const path = '/api/avatars/{kind}/{id}';
@@ -35,10 +36,10 @@ export const getAvatar = defineRoute({
   }),
   handle: async (c) => {
     const { content, type, digest } = await readAvatar(c.var.deps, c.var.caller, c.req.valid('param'));
-    const etag = `"${digest.slice(0, 32)}"`;
+    const version = digest.slice(0, 32);
     c.header('Cache-Control', 'private, max-age=31536000, immutable');
-    c.header('ETag', etag);
-    if (c.req.header('if-none-match')?.includes(etag)) return c.body(null, 304);
+    c.header('ETag', etagOf(version));
+    if (isKnown(c, version)) return c.body(null, 304);
     return c.body(new Uint8Array(content), 200, { 'Content-Type': type });
   },
 });

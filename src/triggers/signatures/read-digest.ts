@@ -1,17 +1,3 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
-
-/** HMAC-SHA256 over the parts, one after the other. */
-export function mac(secret: string | Uint8Array, ...parts: readonly (string | Uint8Array)[]): Buffer {
-  const hmac = createHmac('sha256', secret);
-  for (const part of parts) hmac.update(part);
-  return hmac.digest();
-}
-
-/** True for the same bytes; in constant time. */
-export function isMac(wanted: Buffer, given: Buffer | null): boolean {
-  return given !== null && given.length === wanted.length && timingSafeEqual(given, wanted);
-}
-
 /** 32 bytes as 64 hex digits of either case, or null. */
 export function fromHex(text: string): Buffer | null {
   return /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : null;
