@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
-import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
+import { type RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Db, SqlQuery } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { sleep } from '../shared/deadline.js';
 import { Refusal } from '../shared/refusal.js';
+import { Limiter } from './limiter.js';
 
 /** The number of attempts per period in seconds; each kind counts its own subjects. */
 const LIMITS = {
@@ -28,17 +29,6 @@ const PACE = { free: 10, duration: 900, mostMs: 4_000, longestWaitMs: 30_000 } a
 /** The subject of each limit; an unknown subject (null) is not counted. */
 export type Attempts = Readonly<Partial<Record<Limit, string | null>>>;
 
-/** The library has these two methods, but its types leave them out. */
-class Limiter extends RateLimiterPostgres {
-  declare readonly getInMemoryBlockMsBeforeExpire: (key: string) => number;
-  declare readonly _inMemoryBlockedKeys: { readonly delete: (key: string) => void };
-
-  /** Undoes one attempt; a caller who is below the limit then is unblocked. */
-  async giveBack(key: string): Promise<void> {
-    const { remainingPoints } = await this.reward(key, 1);
-    if (remainingPoints > 0) this._inMemoryBlockedKeys.delete(this.getKey(key));
-  }
-}
 type Limiters = Readonly<Record<Limit, Limiter>>;
 const made = new WeakMap<Db, Limiters>();
 const paces = new WeakMap<Db, Limiter>();
@@ -113,7 +103,7 @@ export async function countAttempt(
 ): Promise<void> {
   const counted = countersOf(db, attempts);
   for (const { limiter, key } of counted) {
-    const ms = limiter.getInMemoryBlockMsBeforeExpire(limiter.getKey(key));
+    const ms = limiter.blockedMs(key);
     if (ms > 0) throw tooMany(ms);
   }
   assertRoom();

@@ -1,10 +1,9 @@
-import type { EventEmitter } from 'node:events';
-import type { Socket } from 'node:net';
 import pg from 'pg';
 import { parseJson } from '../shared/exact-json.js';
 import type { Log } from '../shared/log.js';
 import type { DbPressure } from './contract.js';
 import { DatabaseBusy } from './errors.js';
+import { ALIVE_MS, CONNECT_TIMEOUT_MS, type Pulse, watchedClient } from './watched-client.js';
 
 export interface DbOptions {
   readonly url: string;
@@ -15,15 +14,6 @@ export interface DbOptions {
   readonly queueTimeoutMs?: number;
   readonly log: Log;
 }
-
-/** A dead Postgres must give an error within 2 s, so connecting may take no longer than this. */
-const CONNECT_TIMEOUT_MS = 1_500;
-
-/**
- * How often the connect timeout is checked. Each check comes after a turn of the event loop, so a busy process gets this
- * many turns for a connect, however long they are.
- */
-const LOOKS = 6;
 
 /** A full pool is not a dead server: under load, queries wait longer than a connect may take. */
 const QUEUE_TIMEOUT_MS = 15_000;
@@ -59,78 +49,6 @@ export function clientConfig({ url, ca }: Pick<DbOptions, 'url' | 'ca'>): pg.Cli
     options: '-c TimeZone=UTC -c idle_in_transaction_session_timeout=60000',
     types: types as pg.CustomTypesConfig,
     ...(ca === null ? {} : { ssl: { ca, rejectUnauthorized: true } }),
-  };
-}
-
-/** When the database last answered this pool, on any connection. */
-interface Pulse {
-  at: number;
-}
-
-/** How long the database may be silent before it counts as down. */
-export const ALIVE_MS = 1_500;
-
-/** Messages of Postgres itself. An accepted socket proves nothing: the kernel accepts for a hung server too. */
-const SIGNS = [
-  'sslconnect',
-  'authenticationSASL',
-  'authenticationSASLContinue',
-  'authenticationCleartextPassword',
-  'authenticationMD5Password',
-  'authenticationOk',
-  'readyForQuery',
-];
-
-/**
- * A client that gives up connecting once the database has answered none of the pool's connections for the connect
- * timeout. One connect may take longer than that while the database, or this process, is busy.
- */
-function clientOn(pulse: Pulse): typeof pg.Client {
-  return class extends pg.Client {
-    constructor(config: pg.ClientConfig) {
-      // pg-pool passes its queue timeout on as the connect timeout: disable it, watchConnectTimeout replaces it.
-      super({ ...config, connectionTimeoutMillis: 0 });
-      // @types/pg leaves out the wire, which is where the signs are.
-      const wire = (this as unknown as { readonly connection: Wire }).connection;
-      for (const sign of SIGNS) {
-        wire.on(sign, () => {
-          pulse.at = performance.now();
-        });
-      }
-      const stop = watchConnectTimeout(pulse, () => wire.stream.destroy(new Error('timeout expired')));
-      for (const end of ['readyForQuery', 'error', 'end']) wire.once(end, stop);
-    }
-  };
-}
-
-interface Wire extends EventEmitter {
-  readonly stream: Socket;
-}
-
-/** Calls `giveUp` when the database is silent for the connect timeout. Returns a function that cancels this. */
-function watchConnectTimeout(pulse: Pulse, giveUp: () => void): () => void {
-  let lastSeen = pulse.at;
-  let left = LOOKS;
-  let timer: NodeJS.Timeout;
-  let over = false;
-  const look = () => {
-    // First let the process read answers that arrived while it was busy.
-    setImmediate(() => {
-      if (over) return;
-      left = pulse.at > lastSeen ? LOOKS : left - 1;
-      lastSeen = pulse.at;
-      if (left === 0) giveUp();
-      else wait();
-    });
-  };
-  const wait = () => {
-    timer = setTimeout(look, CONNECT_TIMEOUT_MS / LOOKS);
-    timer.unref();
-  };
-  wait();
-  return () => {
-    over = true;
-    clearTimeout(timer);
   };
 }
 
@@ -188,7 +106,7 @@ export function createPool(options: DbOptions): MeasuredPool {
   const config: pg.PoolConfig = {
     ...clientConfig(options),
     // @types/pg leaves out that the pool hands its settings to the constructor.
-    Client: clientOn(pulse) as unknown as new () => pg.ClientBase,
+    Client: watchedClient(pulse) as unknown as new () => pg.ClientBase,
     connectionTimeoutMillis: options.queueTimeoutMs ?? QUEUE_TIMEOUT_MS,
     max: options.poolSize,
     idleTimeoutMillis: 30_000,

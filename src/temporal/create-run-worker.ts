@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { type NativeConnection, Worker } from '@temporalio/worker';
 import type { EvalActivities, RunActivities, ScheduleActivities, ToolTestActivities } from '../workflows/contract.js';
 import { EagerStarts } from './eager-starts.js';
+import { shutdownAfter } from './shutdown-after.js';
 import { createRunTuner } from './slots/run-tuner.js';
 
 export interface RunWorkerOptions {
@@ -58,13 +59,7 @@ export async function createRunWorker(options: RunWorkerOptions): Promise<RunWor
   watchUntil(() => worker.getState() === 'STOPPED' || worker.getState() === 'FAILED');
   const eagerStarts = EagerStarts.of(connection);
   eagerStarts.open();
-  const shutdownNow = worker.shutdown.bind(worker);
-  const shutdown = async () => {
-    await eagerStarts.close();
-    if (worker.getState() === 'RUNNING') shutdownNow();
-  };
-  // The worker calls its own method after an unexpected error.
-  worker.shutdown = () => void shutdown();
+  const shutdown = shutdownAfter(worker, () => eagerStarts.close());
   return { run: () => worker.run(), shutdown };
 }
 

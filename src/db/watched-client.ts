@@ -1,0 +1,88 @@
+import type { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import pg from 'pg';
+
+/** A dead Postgres must give an error within 2 s, so connecting may take no longer than this. */
+export const CONNECT_TIMEOUT_MS = 1_500;
+
+/**
+ * How often the connect timeout is checked. Each check comes after a turn of the event loop, so a busy process gets this
+ * many turns for a connect, however long they are.
+ */
+const LOOKS = 6;
+
+/** When the database last answered this pool, on any connection. */
+export interface Pulse {
+  at: number;
+}
+
+/** How long the database may be silent before it counts as down. */
+export const ALIVE_MS = 1_500;
+
+/** Messages of Postgres itself. An accepted socket proves nothing: the kernel accepts for a hung server too. */
+export const SIGNS = [
+  'sslconnect',
+  'authenticationSASL',
+  'authenticationSASLContinue',
+  'authenticationCleartextPassword',
+  'authenticationMD5Password',
+  'authenticationOk',
+  'readyForQuery',
+];
+
+/**
+ * A client that gives up connecting once the database has answered none of the pool's connections for the connect
+ * timeout. One connect may take longer than that while the database, or this process, is busy.
+ */
+export function watchedClient(pulse: Pulse): typeof pg.Client {
+  return class extends pg.Client {
+    constructor(config: pg.ClientConfig) {
+      // pg-pool passes its queue timeout on as the connect timeout: disable it, watchConnectTimeout replaces it.
+      super({ ...config, connectionTimeoutMillis: 0 });
+      const wire = wireOf(this);
+      for (const sign of SIGNS) {
+        wire.on(sign, () => {
+          pulse.at = performance.now();
+        });
+      }
+      const stop = watchConnectTimeout(pulse, () => wire.stream.destroy(new Error('timeout expired')));
+      for (const end of ['readyForQuery', 'error', 'end']) wire.once(end, stop);
+    }
+  };
+}
+
+interface Wire extends EventEmitter {
+  readonly stream: Socket;
+}
+
+/** The client's connection, which is no part of the library's documented interface. */
+export function wireOf(client: pg.Client): Wire {
+  return (client as unknown as { readonly connection: Wire }).connection;
+}
+
+/** Calls `giveUp` when the database is silent for the connect timeout. Returns a function that cancels this. */
+function watchConnectTimeout(pulse: Pulse, giveUp: () => void): () => void {
+  let lastSeen = pulse.at;
+  let left = LOOKS;
+  let timer: NodeJS.Timeout;
+  let over = false;
+  const look = () => {
+    // First let the process read answers that arrived while it was busy.
+    setImmediate(() => {
+      if (over) return;
+      left = pulse.at > lastSeen ? LOOKS : left - 1;
+      lastSeen = pulse.at;
+      if (left === 0) giveUp();
+      else wait();
+    });
+  };
+  const wait = () => {
+    timer = setTimeout(look, CONNECT_TIMEOUT_MS / LOOKS);
+    timer.unref();
+  };
+  wait();
+  return () => {
+    over = true;
+    clearTimeout(timer);
+  };
+}
