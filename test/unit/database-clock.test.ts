@@ -32,7 +32,7 @@ test.each([90_000, -90_000])('times are those of the database, whose clock is %d
   expect(clock.now()).toBe(Date.now() + aheadMs);
   vi.advanceTimersByTime(1_234);
   expect(clock.now()).toBe(Date.now() + aheadMs);
-  clock.close();
+  await clock.close();
 });
 
 test('a difference that the reading’s own duration explains is ignored', async () => {
@@ -42,7 +42,7 @@ test('a difference that the reading’s own duration explains is ignored', async
     local,
   );
   expect(clock.now()).toBe(Date.now());
-  clock.close();
+  await clock.close();
 });
 
 test('the difference is read again, and stays while the database does not answer', async () => {
@@ -61,7 +61,7 @@ test('the difference is read again, and stays while the database does not answer
   ahead = 0;
   await vi.advanceTimersByTimeAsync(30_000);
   expect(clock.now()).toBe(Date.now() + 60_000);
-  clock.close();
+  await clock.close();
 });
 
 test('a slow reading that agrees with what is known does not move the clock', async () => {
@@ -75,7 +75,7 @@ test('a slow reading that agrees with what is known does not move the clock', as
   takesMs = 1_000;
   await vi.advanceTimersByTimeAsync(32_000);
   expect(clock.now()).toBe(Date.now() + 400);
-  clock.close();
+  await clock.close();
 });
 
 test('a database that is away at the start leaves the local clock, and is followed once it answers', async () => {
@@ -90,5 +90,5 @@ test('a database that is away at the start leaves the local clock, and is follow
   away = false;
   await vi.advanceTimersByTimeAsync(30_000);
   expect(clock.now()).toBe(Date.now() + 5_000);
-  clock.close();
+  await clock.close();
 });
