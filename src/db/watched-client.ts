@@ -55,7 +55,7 @@ interface Wire extends EventEmitter {
   readonly stream: Socket;
 }
 
-/** The client's connection, which is no part of the library's documented interface. */
+/** The client's connection, which the library does not document. */
 export function wireOf(client: pg.Client): Wire {
   return (client as unknown as { readonly connection: Wire }).connection;
 }
