@@ -296,7 +296,12 @@ export const StreamQuery = z.object({
 
 export const DecideRun = z.strictObject({
   decision: z.enum(['approve', 'reject']),
-  step: z.number().int().positive().optional().describe('The step’s number, when more than one waits'),
+  step: z
+    .number()
+    .int()
+    .positive()
+    .optional()
+    .describe('The step’s number. Needed when more than one waits; a request without it decides whichever step waits'),
   round: z
     .number()
     .int()

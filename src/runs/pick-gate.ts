@@ -49,7 +49,7 @@ export async function pickGate(sql: Sql, run: LockedRun, { named, vote, isNew }:
   const [first] = fitting;
   if (!first || (fitting.length > 1 && !areOneBudget(fitting))) throw severalWait(fitting);
   const { park } = first;
-  if (vote.named === undefined && (await isReopened(sql, { run, park, decider: vote.who }))) throw reopened(first);
+  if (await isReopened(sql, { run, park, vote })) throw reopened(first);
   if (!isNew && (await isRepetition(sql, { run, park, vote, step: named.step }))) throw reopened(first);
   return first;
 }

@@ -1,47 +1,61 @@
 import type { Sql } from '../db/contract.js';
 import type { Json } from '../shared/json.js';
-import type { Plan } from '../workspace/index.js';
-import { leavesOf } from '../workspace/model.js';
+import { leavesOf, type Plan } from '../workspace/index.js';
 import { loadPlan } from '../workspaces/index.js';
 import type { LockedRun, OpenPark } from './run-rows.js';
-import { readVotes } from './votes.js';
+import { readVotes, type Vote } from './votes.js';
 
 interface PastGate {
   readonly step: string;
   readonly item: number;
-  readonly decision: string | null;
+  /** How many gates of its step and item were opened up to it. */
+  readonly round: number;
+  readonly decision: string;
   readonly votes: Json;
   readonly openedAt: Date;
-  readonly decidedAt: Date | null;
+  readonly decidedAt: Date;
+}
+
+interface Meant {
+  readonly run: LockedRun;
+  readonly park: OpenPark;
+  readonly vote: Vote;
 }
 
 /**
- * True when a decision without a round may have been meant for an earlier gate of the step: since that gate opened, a
- * rejection has sent the run back, or others have approved it without the caller.
+ * True when a decision that does not name this gate may have been meant for another gate of the step that is decided:
+ * an earlier one of this item, if the request names no round, or one of another item in the named round. That is the
+ * case when others or the clock decided that gate without the caller, or when a rejection has sent the run back since.
  */
-export async function isReopened(
-  sql: Sql,
-  { run, park, decider }: { readonly run: LockedRun; readonly park: OpenPark; readonly decider: string },
-): Promise<boolean> {
-  if (park.gateRound === 1) return false;
-  const past = await sql.query<PastGate>(
-    `SELECT step, item, decision, votes, opened_at AS "openedAt", decided_at AS "decidedAt" FROM park
-      WHERE run_id = $1 AND kind = 'approval' AND id <> $2 AND opened_at <= $3 ORDER BY opened_at`,
-    [run.id, park.id, park.openedAt],
-  );
-  const earlier = past.filter(({ step, item }) => step === park.step && item === park.item);
+export async function isReopened(sql: Sql, { run, park, vote }: Meant): Promise<boolean> {
+  if (vote.named === 'gate') return false;
+  const past = await readPastGates(sql, run.id);
+  const ofStep = past.filter(({ step }) => step === park.step);
+  const isUnread = ({ votes }: PastGate) => !readVotes(votes).some(({ who }) => who === vote.who);
+  const others = ofStep.filter(({ item, round }) => item !== park.item && (vote.named ?? round) === round);
+  if (others.some(isUnread)) return true;
+  const earlier = ofStep.filter(({ item }) => item === park.item);
   const [first] = earlier;
-  if (!first) return false;
+  if (!first || vote.named !== undefined) return false;
+  if (earlier.some((gate) => gate.decision !== 'reject' && isUnread(gate))) return true;
   const plan = await loadPlan({ db: sql }, run.workspaceId, run.planId);
-  const isSince = ({ decidedAt }: PastGate) => decidedAt !== null && decidedAt >= first.openedAt;
-  if (past.some((gate) => isRejected(plan, gate) && isSince(gate))) return true;
-  return earlier.some(
-    ({ decision, votes }) => decision === 'approve' && !readVotes(votes).some(({ who }) => who === decider),
-  );
+  return past.some((gate) => gate.decidedAt >= first.openedAt && isRejected(plan, gate));
 }
 
-/** Rejected by a person, or by a timeout where the flow rejects on timeout. */
+async function readPastGates(sql: Sql, runId: string): Promise<readonly PastGate[]> {
+  return sql.query<PastGate>({
+    name: 'past-gates',
+    text: `SELECT * FROM (
+        SELECT step, item, decision, votes, opened_at AS "openedAt", decided_at AS "decidedAt",
+          (row_number() OVER (PARTITION BY step, item ORDER BY opened_at, id))::int AS round
+        FROM park WHERE run_id = $1 AND kind = 'approval') gates
+      WHERE "decidedAt" IS NOT NULL AND decision <> 'void' ORDER BY "openedAt"`,
+    values: [runId],
+  });
+}
+
+/** Rejected by a person, or by a timeout after which the step counts as rejected or failed. */
 function isRejected(plan: Plan, { step, decision }: PastGate): boolean {
   if (decision !== 'timeout') return decision === 'reject';
-  return leavesOf(plan).find(({ id }) => id === step)?.gate?.onTimeout === 'reject';
+  return leavesOf(plan).find(({ id }) => id === step)?.gate?.onTimeout !== 'continue';
 }

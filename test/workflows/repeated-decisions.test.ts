@@ -112,7 +112,27 @@ test('one vote of several that the clock ended is not taken for the next gate wh
   await app.deps.db.query('UPDATE park SET due_at = NULL WHERE run_id = $1 AND decided_at IS NULL', [id]);
   expect(await decide(approve)).toEqual([409, changed(again.gate)]);
   const other = await app.keyFor('editor');
-  expect(await decide(approve, other)).toEqual([200, { ok: true, decided: 1, need: 2 }]);
+  expect(await decide(approve, other)).toEqual([409, changed(again.gate)]);
+  expect(await decide({ ...approve, ...again.gate }, other)).toEqual([200, { ok: true, decided: 1, need: 2 }]);
+});
+
+test('items: an approval that was meant for one item decides no other item, whoever sends it, with its round too', async () => {
+  provider.respond(({ body }) =>
+    body.messages.some((message: { role: string }) => message.role === 'tool')
+      ? { text: 'after' }
+      : { calls: [{ name: 'Bash', args: { command: 'echo' } }] },
+  );
+  const body = '## Work @worker\n\n- each: run.tags\n- as: tag\n\nITEM={{tag}}';
+  const { workspace, id, waiting, decide, next } = await parkedRun(app, body, { start: { tags: ['a', 'b'] } });
+  const other = await app.keyFor('editor');
+  expect((await decide(approve))[0]).toBe(200);
+  const second = await next(waiting);
+  expect(second.gate?.round).toBe(1);
+  for (const unnamed of [approve, { ...approve, step: 1 }, { ...approve, round: 1 }, { decision: 'reject' }])
+    expect(await decide(unnamed, other)).toEqual([409, changed(second.gate)]);
+  // Who decided the first item knows that it is decided.
+  expect((await decide(approve, undefined, { 'Idempotency-Key': `${id}-second` }))[0]).toBe(200);
+  expect((await app.ended(workspace, id)).status).toBe('completed');
 });
 
 test('a tool’s calls: an approval that comes twice does not release the next call, of this item or of another', async () => {

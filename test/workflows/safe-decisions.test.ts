@@ -83,19 +83,16 @@ test('a rejection further on reopens an earlier gate: its first approval is not 
   expect((await app.ended(workspace, id)).status).toBe('completed');
 });
 
-test('a gate that the clock rejected is open for another round, and one that the flow sends back by itself is not', async () => {
+test('a gate that the clock ended is open for another round, wherever the timeout leads', async () => {
   sayDone();
   const timed = (more: string) =>
     `${DRAFT}## Sign\n\n- approve: human\n- timeout: 2s\n${more}\n- max_rounds: 9\n\nRight?`;
-  for (const [more, answer] of [
-    ['- on_reject: draft', 409],
-    ['- on_timeout: draft', 200],
-  ] as const) {
+  for (const more of ['- on_reject: draft', '- on_timeout: draft', '- on_timeout: fail\n- on_fail: draft']) {
     const { workspace, id, waiting, decide, next } = await parked(timed(more));
     const again = await next(waiting);
     await app.deps.db.query('UPDATE park SET due_at = NULL WHERE run_id = $1 AND decided_at IS NULL', [id]);
-    expect([more, again.gate?.round, (await decide({ decision: 'approve' }))[0]]).toEqual([more, 2, answer]);
-    if (answer === 409) expect((await decide({ decision: 'approve', ...again.gate }))[0]).toBe(200);
+    expect([more, again.gate?.round, (await decide({ decision: 'approve' }))[0]]).toEqual([more, 2, 409]);
+    expect((await decide({ decision: 'approve', ...again.gate }))[0]).toBe(200);
     expect((await app.ended(workspace, id)).status).toBe('completed');
   }
 });

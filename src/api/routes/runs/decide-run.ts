@@ -16,6 +16,8 @@ export const approveRun = defineRoute({
     method: 'post',
     path: '/api/workspaces/{ws}/runs/{id}/approve',
     summary: 'Release a run that waits on a human',
+    description:
+      'A request that names nothing decides the one gate that is open when it arrives. If it is sent again after a lost answer or by a double click, it may decide the gate of the next step, which was not read. Send round and digest of the gate as read, or an Idempotency-Key, to prevent that.',
     tags: ['Runs'],
     request: { params: RunParams, body: jsonBody(DecideRun) },
     responses: okResponse(Decided, 'The decision is kept; the run goes on by itself'),
