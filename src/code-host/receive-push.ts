@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { PushKept, PushPassed } from '../contract/code-host.js';
 import type { Deps } from '../deps.js';
 import { readText } from '../secrets/index.js';
 import { decodeContent } from '../shared/content-coding.js';
@@ -30,16 +31,11 @@ export interface PushDelivery {
   readonly fault?: Refusal | null;
 }
 
-export type Received =
-  | { readonly ok: true; readonly id: string; readonly commit: string; readonly duplicate?: true }
-  | { readonly ok: true; readonly ping: true }
-  | { readonly ok: true; readonly skipped: string };
-
 /**
  * Receives a push event of a code host: checks its signature over the raw bytes before it parses anything, stores the
  * push and answers at once, since code hosts wait ten seconds at most. `beginPushes` deploys it.
  */
-export async function receiveCodePush(deps: Deps, sent: PushDelivery): Promise<Received> {
+export async function receiveCodePush(deps: Deps, sent: PushDelivery): Promise<PushKept | PushPassed> {
   const header = (name: string) => sent.headers[name];
   const workspaceId = await proveWorkspace(deps, sent);
   if (sent.fault) throw sent.fault;
@@ -82,7 +78,7 @@ async function keep(
   deps: Deps,
   sent: PushDelivery,
   { workspaceId, host, push, commit, id }: Accepted,
-): Promise<Received> {
+): Promise<PushKept | PushPassed> {
   const { message, authors, repository } = push;
   const kept = await deps.db.transaction(async (sql) => {
     await sql.query('SELECT 1 FROM workspace WHERE id = $1 FOR SHARE', [workspaceId]);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Usd } from './common.js';
+import { AnyJson, Usd, type Wire } from './common.js';
 
 export const Notify = z
   .strictObject({
@@ -19,11 +19,11 @@ export const AccountBody = z
     name: z.string().describe('Its name as people write it'),
     timezone: z.string().nullable(),
     budget: Usd.nullable().describe('The most that a calendar month may cost, USD'),
-    notify: z.unknown().describe('{ url?, email?, events }; null when there is none'),
+    notify: AnyJson.describe('{ url?, email?, events }; null when there is none'),
     avatar: z.string().nullable().describe('The path of the account’s picture'),
   })
   .meta({ id: 'Account' });
-export type AccountBody = z.infer<typeof AccountBody>;
+export type AccountBody = Wire<typeof AccountBody>;
 
 /** PATCH /api/account: sets the keys that are sent; null clears one. */
 export const ChangeAccount = z.strictObject({

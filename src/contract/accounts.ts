@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ROLES } from '../shared/roles.js';
+import type { Wire } from './common.js';
 
 const RoleName = z.enum(ROLES);
 
@@ -18,4 +19,4 @@ export const Me = z
     ]),
   })
   .meta({ id: 'Me' });
-export type Me = z.infer<typeof Me>;
+export type Me = Wire<typeof Me>;

@@ -29,7 +29,7 @@ export const LinkVote = z.strictObject({
 
 /** The page's form: its fields are `form.<name>` and `edit.<step>`, each a text. */
 export const LinkForm = z.record(z.string().max(300), z.unknown());
-export type LinkVote = Wire<typeof LinkVote>;
+export type LinkVote = z.infer<typeof LinkVote>;
 
 export const OpenedLink = Gate.extend({
   workspace: z.string(),

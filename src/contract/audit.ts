@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Next, Page, Time } from './common.js';
+import { Next, Page, Time, type Wire } from './common.js';
 
 /** GET /api/audit */
 export const AuditQuery = Page.extend({
@@ -24,4 +24,4 @@ const AuditEntry = z
   .meta({ id: 'AuditEntry' });
 
 export const AuditList = z.object({ entries: z.array(AuditEntry), next: Next }).meta({ id: 'AuditList' });
-export type AuditList = z.infer<typeof AuditList>;
+export type AuditList = Wire<typeof AuditList>;

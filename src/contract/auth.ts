@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { EMAIL, MAX_EMAIL } from '../shared/email.js';
 import { ROLES } from '../shared/roles.js';
 import { Me } from './accounts.js';
-import { Next, Time } from './common.js';
+import { Next, Time, type Wire } from './common.js';
 
 /** Folded, so that one address is one person whatever its case. */
 export const Email = z.string().trim().toLowerCase().max(MAX_EMAIL).regex(EMAIL, 'must be an e-mail address');
@@ -47,10 +47,10 @@ export const SessionView = Me.extend({
   timezone: z.string().nullable().describe('What a cron expression means where nothing else says it'),
   session: SessionFields.nullable().describe('Null for an API key'),
 }).meta({ id: 'Session' });
-export type SessionView = z.infer<typeof SessionView>;
+export type SessionView = Wire<typeof SessionView>;
 
 export const SessionEntry = SessionFields.extend({ current: z.boolean().describe('The one that asks') });
-export type SessionEntry = z.infer<typeof SessionEntry>;
+export type SessionEntry = Wire<typeof SessionEntry>;
 export const SessionList = z.object({ sessions: z.array(SessionEntry), next: Next }).meta({ id: 'SessionList' });
 
 export const EndSessions = z.strictObject({
@@ -82,7 +82,7 @@ export const CliLoginStarted = z
     interval: z.number().int().describe('Seconds between two polls'),
   })
   .meta({ id: 'CliLoginStarted' });
-export type CliLoginStarted = z.infer<typeof CliLoginStarted>;
+export type CliLoginStarted = Wire<typeof CliLoginStarted>;
 
 export const CliLoginParams = z.object({ id: z.string().min(1).max(255) });
 
@@ -98,7 +98,7 @@ export const CliLoginPolled = z
     }),
   ])
   .meta({ id: 'CliLoginPolled' });
-export type CliLoginPolled = z.infer<typeof CliLoginPolled>;
+export type CliLoginPolled = Wire<typeof CliLoginPolled>;
 
 const CliCode = z.string().min(1).max(32);
 export const CliCodeQuery = z.object({ code: CliCode });
@@ -120,7 +120,7 @@ export const CliLoginRequest = z
     role: z.enum(ROLES),
   })
   .meta({ id: 'CliLoginRequest' });
-export type CliLoginRequest = z.infer<typeof CliLoginRequest>;
+export type CliLoginRequest = Wire<typeof CliLoginRequest>;
 
 export const CliDecided = z
   .object({ ok: z.literal(true), status: z.enum(['approved', 'denied']) })

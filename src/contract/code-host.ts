@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Next, Time } from './common.js';
+import { Next, Time, type Wire } from './common.js';
 
 const Name = z.string().max(255);
 
@@ -15,12 +15,14 @@ const duplicate = z.literal(true).optional().describe('It came before');
 export const PushKept = z
   .object({ ok: z.literal(true), id: z.string(), commit: z.string(), duplicate })
   .meta({ id: 'CodePushKept' });
+export type PushKept = Wire<typeof PushKept>;
 export const PushPassed = z
   .union([
     z.object({ ok: z.literal(true), ping: z.literal(true) }),
     z.object({ ok: z.literal(true), skipped: z.string().describe('Why nothing is to be done') }),
   ])
   .meta({ id: 'CodePushPassed' });
+export type PushPassed = Wire<typeof PushPassed>;
 
 /**
  * `pending` and `waiting` (for live runs to end) are not final; `superseded` means that a newer push came first. The
@@ -36,7 +38,7 @@ const PushState = z.enum([
   'superseded',
   'invalid-signature',
 ]);
-export type PushState = z.infer<typeof PushState>;
+export type PushState = Wire<typeof PushState>;
 
 const CodePush = z
   .object({
@@ -58,4 +60,7 @@ const CodePush = z
   })
   .meta({ id: 'CodePush' });
 
+export type CodePush = Wire<typeof CodePush>;
+
 export const CodePushes = z.object({ pushes: z.array(CodePush), next: Next }).meta({ id: 'CodePushes' });
+export type CodePushes = Wire<typeof CodePushes>;

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { Json } from '../shared/json.js';
 
-/** All parts of a value readonly, except JSON: that type is recursive and readonly already. */
-export type DeepReadonly<T> = [Json] extends [T]
+/** The value of an answer's schema, as services return it: readonly, and without `undefined`, which JSON lacks. */
+export type Wire<S extends z.ZodType> = Sent<z.infer<S>>;
+
+/** JSON stays as it is: the type is recursive, and readonly already. */
+type Sent<T> = [Json] extends [T]
   ? T
   : T extends object
-    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    ? { readonly [K in keyof T]: Sent<Exclude<T[K], undefined>> }
     : T;
-
-/** The value of an answer's schema, as services return it. */
-export type Wire<S extends z.ZodType> = DeepReadonly<z.infer<S>>;
 
 /** Any JSON value. */
 export const AnyJson = z.unknown() as unknown as z.ZodType<Json>;

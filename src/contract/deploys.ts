@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Wire } from './common.js';
 import { FileBody } from './files.js';
 
 /** What is wrong with a file, and where: 1-based line and column. */
@@ -13,7 +14,7 @@ export const IssueBody = z
     hint: z.string().optional(),
   })
   .meta({ id: 'Issue' });
-export type IssueBody = z.infer<typeof IssueBody>;
+export type IssueBody = Wire<typeof IssueBody>;
 
 /** POST …/deploy */
 export const DeployBody = z
@@ -61,7 +62,7 @@ export const DeployResultBody = z
     gitCommit: z.string().nullable(),
   })
   .meta({ id: 'DeployResult' });
-export type DeployResultBody = z.infer<typeof DeployResultBody>;
+export type DeployResultBody = Wire<typeof DeployResultBody>;
 
 export const RefusedDeployBody = z
   .object({
@@ -74,4 +75,4 @@ export const RefusedDeployBody = z
     issues: z.array(IssueBody),
   })
   .meta({ id: 'RefusedDeploy' });
-export type RefusedDeployBody = z.infer<typeof RefusedDeployBody>;
+export type RefusedDeployBody = Wire<typeof RefusedDeployBody>;

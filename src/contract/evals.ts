@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Next, Page, Time, Usd, WorkspaceParams } from './common.js';
+import { AnyJson, Next, Page, Time, Usd, type Wire, WorkspaceParams } from './common.js';
+import { IssueBody } from './deploys.js';
 
 const Name = z.string().min(1).max(255);
 const Title = z.string().min(1).max(500);
@@ -33,6 +34,7 @@ export const StartedEval = z
     cases: z.number().int().describe('How many cases run'),
   })
   .meta({ id: 'StartedEval' });
+export type StartedEval = Wire<typeof StartedEval>;
 
 export const EvalRunSummary = z
   .object({
@@ -42,7 +44,7 @@ export const EvalRunSummary = z
     ok: z.boolean().nullable().describe('Whether every case passed; null until it has ended'),
     trigger: z.enum(['manual', 'push']),
     revision: z.string(),
-    startedBy: z.unknown(),
+    startedBy: AnyJson,
     error: z.string().nullable(),
     cases: z.number().int(),
     passed: z.number().int(),
@@ -54,6 +56,7 @@ export const EvalRunSummary = z
     finishedAt: Time.nullable(),
   })
   .meta({ id: 'EvalRunSummary' });
+export type EvalRunSummary = Wire<typeof EvalRunSummary>;
 
 const Eval = z.object({
   name: z.string(),
@@ -66,17 +69,22 @@ const Eval = z.object({
   lastRun: EvalRunSummary.nullable(),
 });
 
+export type Eval = Wire<typeof Eval>;
+
 export const EvalList = z.object({ evals: z.array(Eval), next: Next }).meta({ id: 'EvalList' });
+export type EvalList = Wire<typeof EvalList>;
 
 /** POST …/evals answers the eval, with what its deploy said. */
 export const CreatedEval = Eval.extend({
   ok: z.literal(true),
   revision: z.string().nullable(),
-  issues: z.array(z.unknown()).describe('Warnings, as a deploy gives them'),
+  issues: z.array(IssueBody).describe('Warnings'),
 }).meta({ id: 'CreatedEval' });
+export type CreatedEval = Wire<typeof CreatedEval>;
 
 export const EvalRunsQuery = Page;
 export const EvalRunList = z.object({ runs: z.array(EvalRunSummary), next: Next }).meta({ id: 'EvalRunList' });
+export type EvalRunList = Wire<typeof EvalRunList>;
 
 export const EvalRunQuery = z.object({
   compare: Name.optional().describe('Another run of the same eval: the answer shows what changed since that one'),
@@ -87,6 +95,7 @@ const Graded = z.object({
   passed: z.boolean(),
   evidence: z.string(),
 });
+export type GradedAssertion = Wire<typeof Graded>;
 
 const Attempt = z.object({
   repeat: z.number().int(),
@@ -98,6 +107,7 @@ const Attempt = z.object({
   runId: z.string().nullable(),
   costUsd: Usd,
 });
+export type AttemptView = Wire<typeof Attempt>;
 
 const Case = z.object({
   name: z.string(),
@@ -113,6 +123,7 @@ const Case = z.object({
   costUsd: Usd,
   repeats: z.array(Attempt).optional().describe('All of them, where the case runs more than once'),
 });
+export type CaseView = Wire<typeof Case>;
 
 const Result = z.object({
   passed: z.boolean().nullable(),
@@ -141,8 +152,10 @@ export const EvalRunView = EvalRunSummary.omit({ cases: true })
       .optional(),
   })
   .meta({ id: 'EvalRun' });
+export type EvalRunView = Wire<typeof EvalRunView>;
 
 export const StoppedEval = z.object({
   ok: z.literal(true),
   stopped: z.boolean().describe('False when it had ended already'),
 });
+export type StoppedEval = Wire<typeof StoppedEval>;

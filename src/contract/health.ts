@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Time } from './common.js';
+import { Time, type Wire } from './common.js';
 
 const UpOrDown = z.enum(['ok', 'down']);
 
@@ -31,4 +31,4 @@ export const Health = z
       .describe('What runs programs, or why nothing does'),
   })
   .meta({ id: 'Health' });
-export type Health = z.infer<typeof Health>;
+export type Health = Wire<typeof Health>;

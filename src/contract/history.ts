@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Next, Page, Time } from './common.js';
+import { Next, Page, Time, type Wire } from './common.js';
 
 /** GET …/history: a list, or with `id` one change. */
 export const HistoryQuery = Page.extend({
@@ -27,8 +27,10 @@ const Change = z
   })
   .meta({ id: 'Change' });
 
+export type Change = Wire<typeof Change>;
+
 export const ChangeListBody = z.object({ changes: z.array(Change), next: Next }).meta({ id: 'ChangeList' });
-export type ChangeListBody = z.infer<typeof ChangeListBody>;
+export type ChangeListBody = Wire<typeof ChangeListBody>;
 
 export const FileChangeBody = z.object({
   path: z.string(),
@@ -38,6 +40,7 @@ export const FileChangeBody = z.object({
   binary: z.boolean(),
   truncated: z.boolean().describe('The answer was full: ask for this file by path'),
 });
+export type FileChangeBody = Wire<typeof FileChangeBody>;
 
 export const ChangeDetailBody = Change.extend({ files: z.array(FileChangeBody) }).meta({ id: 'ChangeDetail' });
-export type ChangeDetailBody = z.infer<typeof ChangeDetailBody>;
+export type ChangeDetailBody = Wire<typeof ChangeDetailBody>;

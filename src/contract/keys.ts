@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Next, Page, Time } from './common.js';
+import { Next, Page, Time, type Wire } from './common.js';
 
 const KeyRole = z.enum(['viewer', 'editor', 'admin']);
 const DeployAccess = z.enum(['read', 'write']);
@@ -19,14 +19,14 @@ export const KeyBody = z
     access: DeployAccess.optional().describe('Of a deploy key: read is for clone, write for push too'),
   })
   .meta({ id: 'Key' });
-export type KeyBody = z.infer<typeof KeyBody>;
+export type KeyBody = Wire<typeof KeyBody>;
 
 const Tenant = z.string().min(1).max(255).describe('The account; that of the caller when left out, and no other');
 
 /** GET /api/keys */
 export const KeysQuery = Page.extend({ tenant: Tenant.optional() });
 export const KeyList = z.object({ keys: z.array(KeyBody), next: Next }).meta({ id: 'KeyList' });
-export type KeyList = z.infer<typeof KeyList>;
+export type KeyList = Wire<typeof KeyList>;
 
 /** POST /api/keys */
 export const MintKey = z.strictObject({
@@ -41,7 +41,7 @@ export const MintKey = z.strictObject({
 export const Minted = KeyBody.extend({ key: z.string().describe('The key itself; shown once') }).meta({
   id: 'MintedKey',
 });
-export type Minted = z.infer<typeof Minted>;
+export type Minted = Wire<typeof Minted>;
 
 const KeyId = z.string().min(1).max(255).describe('The key’s id');
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Next, Page, Time } from './common.js';
+import { Next, Page, Time, type Wire } from './common.js';
 import { IssueBody } from './deploys.js';
 
 export const LibraryParams = z.object({
@@ -31,10 +31,12 @@ const LibraryItem = z
   })
   .meta({ id: 'LibraryItem' });
 
+export type LibraryItem = Wire<typeof LibraryItem>;
+
 export const LibraryListBody = z
   .object({ items: z.array(LibraryItem), next: Next, revision: z.string().nullable() })
   .meta({ id: 'LibraryList' });
-export type LibraryListBody = z.infer<typeof LibraryListBody>;
+export type LibraryListBody = Wire<typeof LibraryListBody>;
 
 export const LibraryFileBody = z
   .object({
@@ -49,7 +51,7 @@ export const LibraryFileBody = z
     revision: z.string().nullable(),
   })
   .meta({ id: 'LibraryFile' });
-export type LibraryFileBody = z.infer<typeof LibraryFileBody>;
+export type LibraryFileBody = Wire<typeof LibraryFileBody>;
 
 /** POST /api/library/<kind> */
 export const CreateLibraryBody = z
@@ -85,9 +87,17 @@ export const LibraryEditBody = z
     workspaces: z.array(z.string()).describe('Those whose new runs go by it'),
   })
   .meta({ id: 'LibraryEdit' });
-export type LibraryEditBody = z.infer<typeof LibraryEditBody>;
+export type LibraryEditBody = Wire<typeof LibraryEditBody>;
 
 /** POST: the document, and what its commit changed. */
 export const LibraryCreatedBody = LibraryEditBody.extend({
-  ...LibraryFileBody.pick({ size: true, writtenBy: true, updatedAt: true, content: true, contentBase64: true }).shape,
+  ...LibraryFileBody.pick({
+    sha: true,
+    size: true,
+    writtenBy: true,
+    updatedAt: true,
+    content: true,
+    contentBase64: true,
+  }).shape,
 }).meta({ id: 'LibraryCreated' });
+export type LibraryCreatedBody = Wire<typeof LibraryCreatedBody>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Next, Time } from './common.js';
+import { Next, Time, type Wire } from './common.js';
 
 const Notification = z.object({
   id: z.string().describe('The same at every try: the header webhook-id, and the mail’s Message-ID'),
@@ -17,9 +17,12 @@ const Notification = z.object({
   lastError: z.string().nullable(),
 });
 
+export type Notification = Wire<typeof Notification>;
+
 export const NotificationList = z
   .object({ notifications: z.array(Notification), next: Next })
   .meta({ id: 'NotificationList' });
+export type NotificationList = Wire<typeof NotificationList>;
 
 export const TestNotification = z.strictObject({
   workspace: z.string().min(1).max(255).optional().describe('Whose targets; the account’s when left out'),
@@ -30,7 +33,9 @@ export const TestedNotification = z.object({
     z.object({ channel: z.string(), target: z.string(), sent: z.boolean(), reason: z.string().nullable() }),
   ),
 });
+export type TestedNotification = Wire<typeof TestedNotification>;
 
 export const SigningSecret = z.object({
   secret: z.string().describe('whsec_…, shown this once; POSTs are signed under the last one too for a day'),
 });
+export type SigningSecret = Wire<typeof SigningSecret>;

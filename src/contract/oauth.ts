@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Next, Time } from './common.js';
+import { Next, Time, type Wire } from './common.js';
 
 const Address = z.string().min(1).max(2_000);
 const Word = z.string().min(1).max(500);
@@ -52,7 +52,7 @@ export const OAuthClientBody = z
     createdAt: Time,
   })
   .meta({ id: 'OAuthClient' });
-export type OAuthClientBody = z.infer<typeof OAuthClientBody>;
+export type OAuthClientBody = Wire<typeof OAuthClientBody>;
 
 /** GET /api/oauth/clients */
 export const OAuthClientList = z
@@ -63,12 +63,12 @@ export const OAuthClientList = z
     redirectUri: z.string().describe('To be registered at each provider'),
   })
   .meta({ id: 'OAuthClientList' });
-export type OAuthClientList = z.infer<typeof OAuthClientList>;
+export type OAuthClientList = Wire<typeof OAuthClientList>;
 
 export const OAuthClientQuery = z.object({ name: z.string().min(1).max(500) });
 
 export const RemovedOAuthClient = z.object({ ok: z.literal(true), name: z.string() });
-export type RemovedOAuthClient = z.infer<typeof RemovedOAuthClient>;
+export type RemovedOAuthClient = Wire<typeof RemovedOAuthClient>;
 
 /** POST /api/oauth/start */
 export const StartConnectionBody = z
@@ -83,7 +83,7 @@ export type StartConnectionBody = z.infer<typeof StartConnectionBody>;
 export const StartedConnection = z
   .object({ url: z.string().describe('Where the person agrees, in this browser'), expiresAt: Time })
   .meta({ id: 'StartedConnection' });
-export type StartedConnection = z.infer<typeof StartedConnection>;
+export type StartedConnection = Wire<typeof StartedConnection>;
 
 const Param = z.string().max(8_192).optional();
 

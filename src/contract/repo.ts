@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Time } from './common.js';
+import { Time, type Wire } from './common.js';
 import { DeployResultBody } from './deploys.js';
 import { FileChangeBody } from './history.js';
 
@@ -24,6 +24,8 @@ const MirrorBody = z
   })
   .meta({ id: 'Mirror' });
 
+export type MirrorBody = Wire<typeof MirrorBody>;
+
 export const RepoBody = z
   .object({
     branches: z.array(
@@ -39,6 +41,7 @@ export const RepoBody = z
     mirror: MirrorBody.nullable(),
   })
   .meta({ id: 'Repo' });
+export type RepoBody = Wire<typeof RepoBody>;
 
 export const BranchChangeBody = z
   .object({
@@ -50,6 +53,7 @@ export const BranchChangeBody = z
     files: z.array(FileChangeBody),
   })
   .meta({ id: 'BranchChange' });
+export type BranchChangeBody = Wire<typeof BranchChangeBody>;
 
 const force = z.boolean().default(false).describe('Over live runs');
 
@@ -73,12 +77,19 @@ export const RepoAction = z
   .meta({ id: 'RepoAction' });
 export type RepoAction = z.infer<typeof RepoAction>;
 
+const BranchDeleted = z.object({ ok: z.literal(true), branch: z.string(), preview: z.string().nullable() });
+export type BranchDeleted = Wire<typeof BranchDeleted>;
+
+const MirrorSet = z.object({ ok: z.literal(true), mirror: MirrorBody.nullable() });
+export type MirrorSet = Wire<typeof MirrorSet>;
+
+const PendingDropped = z.object({
+  ok: z.literal(true),
+  dropped: z.string().describe('The commit of the push that was given up'),
+});
+export type PendingDropped = Wire<typeof PendingDropped>;
+
 export const RepoActed = z
-  .union([
-    DeployResultBody,
-    z.object({ ok: z.literal(true), branch: z.string(), preview: z.string().nullable() }),
-    z.object({ ok: z.literal(true), mirror: MirrorBody.nullable() }),
-    z.object({ ok: z.literal(true), dropped: z.string().describe('The commit of the push that was given up') }),
-  ])
+  .union([DeployResultBody, BranchDeleted, MirrorSet, PendingDropped])
   .meta({ id: 'RepoActed' });
-export type RepoActed = z.infer<typeof RepoActed>;
+export type RepoActed = Wire<typeof RepoActed>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Next, Page, Time } from './common.js';
+import { Next, Page, Time, type Wire } from './common.js';
 
 /** The six shapes of a secret, each under the key by which it is written. */
 export const SecretShapes = z.object({
@@ -77,13 +77,13 @@ const Secret = z
 
 /** GET /api/secrets: names, and never a value. */
 export const SecretList = z.object({ secrets: z.array(Secret), next: Next }).meta({ id: 'SecretList' });
-export type SecretList = z.infer<typeof SecretList>;
+export type SecretList = Wire<typeof SecretList>;
 
 export const PutSecretAnswer = Secret.extend({
   ok: z.literal(true),
   created: z.boolean().describe('False when it replaced one'),
 }).meta({ id: 'PutSecretAnswer' });
-export type PutSecretAnswer = z.infer<typeof PutSecretAnswer>;
+export type PutSecretAnswer = Wire<typeof PutSecretAnswer>;
 
 export const DeletedSecret = z.object({ ok: z.literal(true), name: z.string(), workspace: z.string().nullable() });
-export type DeletedSecret = z.infer<typeof DeletedSecret>;
+export type DeletedSecret = Wire<typeof DeletedSecret>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Next, Page, Time } from './common.js';
+import { Next, Page, Time, type Wire } from './common.js';
 import { DeployResultBody, IssueBody } from './deploys.js';
 import { FileBody } from './files.js';
 
@@ -16,11 +16,13 @@ const SourceEntryBody = z
   })
   .meta({ id: 'SourceEntry' });
 
+export type SourceEntryBody = Wire<typeof SourceEntryBody>;
+
 /** GET …/source */
 export const SourceTreeBody = z
   .object({ files: z.array(SourceEntryBody), next: Next, revision: z.string().nullable() })
   .meta({ id: 'SourceTree' });
-export type SourceTreeBody = z.infer<typeof SourceTreeBody>;
+export type SourceTreeBody = Wire<typeof SourceTreeBody>;
 
 /** GET …/source?path= */
 export const SourceFileBody = SourceEntryBody.extend({
@@ -29,7 +31,7 @@ export const SourceFileBody = SourceEntryBody.extend({
   issues: z.array(IssueBody),
   revision: z.string().nullable(),
 }).meta({ id: 'SourceFile' });
-export type SourceFileBody = z.infer<typeof SourceFileBody>;
+export type SourceFileBody = Wire<typeof SourceFileBody>;
 
 export const ReadSourceQuery = z.object({
   path: z.string().max(4_000).optional().describe('One file; the tree when left out'),
@@ -53,4 +55,4 @@ export const SourceEditBody = DeployResultBody.extend({
   path: z.string(),
   sha: z.string().nullable().describe('The file’s sha now; null when it was removed'),
 }).meta({ id: 'SourceEdit' });
-export type SourceEditBody = z.infer<typeof SourceEditBody>;
+export type SourceEditBody = Wire<typeof SourceEditBody>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Email } from './auth.js';
-import { Next, Time } from './common.js';
+import { Next, Time, type Wire } from './common.js';
 
 const MemberRole = z.enum(['viewer', 'editor', 'admin']);
 const Scope = z
@@ -22,7 +22,7 @@ export const MemberBody = z
     avatar: z.string().nullable().describe('The path of their picture; it changes with the picture'),
   })
   .meta({ id: 'Member' });
-export type MemberBody = z.infer<typeof MemberBody>;
+export type MemberBody = Wire<typeof MemberBody>;
 
 const InviteBody = z
   .object({
@@ -34,14 +34,14 @@ const InviteBody = z
     expiresAt: Time,
   })
   .meta({ id: 'Invite' });
-export type InviteBody = z.infer<typeof InviteBody>;
+export type InviteBody = Wire<typeof InviteBody>;
 
 /** GET /api/team */
 export const TeamBody = z
   .object({ members: z.array(MemberBody), invites: z.array(InviteBody), next: Next })
   .meta({ id: 'Team' })
   .describe('One list for `limit` and `cursor`: the members, then the invites');
-export type TeamBody = z.infer<typeof TeamBody>;
+export type TeamBody = Wire<typeof TeamBody>;
 
 /** POST /api/team */
 export const InviteMember = z.strictObject({
@@ -56,7 +56,7 @@ export const Invited = InviteBody.extend({
   sent: z.boolean().describe('Whether the mail provider took it'),
   reason: z.string().optional().describe('Why it was not sent'),
 }).meta({ id: 'Invited' });
-export type Invited = z.infer<typeof Invited>;
+export type Invited = Wire<typeof Invited>;
 
 /** PATCH /api/team/members/<id> */
 export const ChangeMember = z
@@ -69,12 +69,12 @@ export const ChangeMember = z
 export const ChangedMember = MemberBody.extend({
   invitesRevoked: z.number().int().describe('Open invites of theirs that ended, since they may do less now'),
 }).meta({ id: 'ChangedMember' });
-export type ChangedMember = z.infer<typeof ChangedMember>;
+export type ChangedMember = Wire<typeof ChangedMember>;
 
 export const RemovedMember = z
   .object({ ok: z.literal(true), id: z.string(), email: z.string(), keysRevoked: z.number().int() })
   .meta({ id: 'RemovedMember' });
-export type RemovedMember = z.infer<typeof RemovedMember>;
+export type RemovedMember = Wire<typeof RemovedMember>;
 
 /** POST /api/team/transfer */
 export const TransferAccount = z.strictObject({
@@ -84,7 +84,7 @@ export const TransferAccount = z.strictObject({
 export const Transferred = z
   .object({ ok: z.literal(true), owner: z.object({ id: z.string(), email: z.string() }) })
   .meta({ id: 'Transferred' });
-export type Transferred = z.infer<typeof Transferred>;
+export type Transferred = Wire<typeof Transferred>;
 
 export const MemberParams = z.object({ id: z.string().min(1).max(255).describe('The member’s id') });
 export const InviteParams = z.object({ id: z.string().min(1).max(255).describe('The invite’s id') });

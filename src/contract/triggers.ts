@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Next, WorkspaceParams } from './common.js';
+import { Next, type Wire, WorkspaceParams } from './common.js';
 
 const Name = z.string().max(255);
 const duplicate = z.literal(true).optional().describe('It came before, and this is the answer of the first time');
@@ -21,6 +21,7 @@ export const HookStarted = z
     }),
   ])
   .meta({ id: 'HookStarted' });
+export type HookStarted = Wire<typeof HookStarted>;
 
 export const HookPassed = z
   .union([
@@ -29,6 +30,7 @@ export const HookPassed = z
     z.object({ ok: z.literal(true), skipped: z.literal(true), duplicate }),
   ])
   .meta({ id: 'HookPassed' });
+export type HookPassed = Wire<typeof HookPassed>;
 
 export const MailStarted = z
   .union([
@@ -39,11 +41,14 @@ export const MailStarted = z
     }),
   ])
   .meta({ id: 'MailStarted' });
+export type MailStarted = Wire<typeof MailStarted>;
 
 export const HookUrls = z
   .object({ hookUrl: z.string(), inboxUrl: z.string() })
   .meta({ id: 'HookUrls' })
   .describe('The holder of an address may start the flow');
+
+export type HookUrls = Wire<typeof HookUrls>;
 
 export const Deliveries = z
   .object({
@@ -72,5 +77,7 @@ export const Deliveries = z
     next: Next,
   })
   .meta({ id: 'Deliveries' });
+export type Deliveries = Wire<typeof Deliveries>;
 
 export const Redelivered = z.object({ ok: z.literal(true), runId: z.string() }).meta({ id: 'Redelivered' });
+export type Redelivered = Wire<typeof Redelivered>;

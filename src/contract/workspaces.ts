@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Notify } from './account.js';
-import { Next, Time, type Wire } from './common.js';
+import { AnyJson, Next, Time, type Wire } from './common.js';
 import { FileBody } from './files.js';
 import { SourceFileBody } from './source.js';
 
@@ -18,7 +18,7 @@ export const WorkspaceBody = z
     description: z.string(),
     timezone: z.string().nullable(),
     budget: z.number().nullable().describe('A cap a calendar month, USD'),
-    notify: z.unknown().describe('{ url?, email?, events }; null when there is none'),
+    notify: AnyJson.describe('{ url?, email?, events }; null when there is none'),
     revision: z.string().nullable().describe('The live revision’s id'),
     createdAt: Time,
     updatedAt: Time,
@@ -32,11 +32,11 @@ export const WorkspaceBody = z
     avatar: z.string().nullable().describe('The path of its picture; it changes with the picture'),
   })
   .meta({ id: 'Workspace' });
-export type WorkspaceBody = z.infer<typeof WorkspaceBody>;
+export type WorkspaceBody = Wire<typeof WorkspaceBody>;
 
 /** GET /api/workspaces */
 export const WorkspaceList = z.object({ workspaces: z.array(WorkspaceBody), next: Next }).meta({ id: 'WorkspaceList' });
-export type WorkspaceList = z.infer<typeof WorkspaceList>;
+export type WorkspaceList = Wire<typeof WorkspaceList>;
 
 const TemplateName = z.enum(['blank', 'support', 'research', 'code-review']);
 
@@ -65,6 +65,7 @@ export const ChangeWorkspaceBody = z
 export const ChangedWorkspaceBody = WorkspaceBody.extend({
   renamed: z.object({ from: z.string(), note: z.string() }).optional(),
 }).meta({ id: 'ChangedWorkspace' });
+export type ChangedWorkspaceBody = Wire<typeof ChangedWorkspaceBody>;
 
 const VocabularyKey = z.object({
   key: z.string(),
@@ -118,4 +119,4 @@ export const DeletedWorkspaceBody = z.object({
   name: z.string(),
   stopped: z.number().int().describe('Runs that were live'),
 });
-export type DeletedWorkspaceBody = z.infer<typeof DeletedWorkspaceBody>;
+export type DeletedWorkspaceBody = Wire<typeof DeletedWorkspaceBody>;

@@ -1,10 +1,11 @@
 import { audit, type RecordAnswer } from '../accounts/index.js';
+import type { DeployResultBody } from '../contract/deploys.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { failpoint } from '../shared/failpoint.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import type { Issue, Workspace } from '../workspace/model.js';
+import type { Workspace } from '../workspace/model.js';
 import {
   alignMain,
   diffMarkedTrees,
@@ -67,18 +68,7 @@ export interface TreeRequest {
   /** The caller moves the ref of `main` itself, with others. */
   readonly leavesMain?: boolean | undefined;
   /** Further writes in the transaction of the change. Not called when nothing changes. */
-  readonly inTransaction?: ((sql: Sql, applied: DeployResult) => Promise<void>) | undefined;
-}
-
-export interface DeployResult extends TreeDiff {
-  readonly ok: true;
-  readonly applied: boolean;
-  readonly issues: readonly Issue[];
-  /** The revision's id in history; null for a dry run. */
-  readonly commit: string | null;
-  /** The same; for a dry run what is live. */
-  readonly revision: string | null;
-  readonly gitCommit: string | null;
+  readonly inTransaction?: ((sql: Sql, applied: DeployResultBody) => Promise<void>) | undefined;
 }
 
 interface Draft extends Proposal {
@@ -92,9 +82,9 @@ interface Draft extends Proposal {
 export interface TreePlan {
   readonly workspaceId: string;
   /** The answer of a request that writes nothing; null when the tree must go live. */
-  readonly early: DeployResult | null;
+  readonly early: DeployResultBody | null;
   /** Makes the tree live in the caller's transaction. The caller must be in the workspace's turn (`inTurn`). Safe to retry. */
-  readonly apply: (sql: Sql, onStale: OnStale) => Promise<DeployResult>;
+  readonly apply: (sql: Sql, onStale: OnStale) => Promise<DeployResultBody>;
 }
 
 /**
@@ -102,7 +92,7 @@ export interface TreePlan {
  * when another writer came first, in the workspace or in the account's library. Refuses `refused` with every issue, and
  * `conflict` while runs are live, on a stale `base`, for a preview, or when the id belongs to another tree.
  */
-export async function applyTree(deps: Deps, caller: Caller, request: TreeRequest): Promise<DeployResult> {
+export async function applyTree(deps: Deps, caller: Caller, request: TreeRequest): Promise<DeployResultBody> {
   const { workspaceId, early, apply } = await planTree(deps, caller, request);
   if (early) return early;
   await request.prepare?.();
@@ -122,7 +112,7 @@ export async function planTree(deps: Deps, caller: Caller, request: TreeRequest)
   if (!request.dryRun) await requireNoPreview(deps.db, workspaceId, 'files');
   const draft = await draftTree(deps.db, workspaceId, request);
   const early = await answerWithoutWrite(deps.db, workspaceId, request, draft);
-  const apply = async (sql: Sql, onStale: OnStale): Promise<DeployResult> => {
+  const apply = async (sql: Sql, onStale: OnStale): Promise<DeployResultBody> => {
     const librarySeq = await lockLibrary(sql, caller.tenant, 'share');
     await findWorkspace(sql, caller, request.workspace, 'update');
     const live = await readLiveTree(sql, workspaceId);
@@ -156,7 +146,7 @@ async function answerWithoutWrite(
   workspaceId: string,
   request: TreeRequest,
   draft: Draft,
-): Promise<DeployResult | null> {
+): Promise<DeployResultBody | null> {
   const { live, prepared, kept } = draft;
   const given = kept?.size ? new Map([...prepared.files].filter(([path]) => !kept.has(path))) : prepared.files;
   const repeat = await findRepeat(sql, workspaceId, { id: request.id, files: given });
@@ -177,7 +167,7 @@ async function answerWithoutWrite(
 function answer(
   { diff, prepared }: Draft,
   at: { readonly revision: string | null; readonly gitCommit: string | null } | null,
-): DeployResult {
+): DeployResultBody {
   const revision = at?.revision ?? null;
   return {
     ok: true,
@@ -222,7 +212,7 @@ async function makeLive(
     request,
     current,
   }: { caller: Caller; workspaceId: string; request: TreeRequest; current: Draft },
-): Promise<DeployResult> {
+): Promise<DeployResultBody> {
   const { live, prepared, mentions } = current;
   const written = await writeRevision(deps, sql, {
     workspaceId,
@@ -254,7 +244,7 @@ async function makeLive(
     body: { revision: written.id, via: request.via, by: caller.actor.label, added, changed, removed },
     runId: null,
   });
-  const applied: DeployResult = { ...result, applied: true };
+  const applied: DeployResultBody = { ...result, applied: true };
   await request.inTransaction?.(sql, applied);
   await request.recordAnswer?.(sql, applied);
   return applied;

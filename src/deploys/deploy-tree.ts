@@ -1,9 +1,10 @@
 import type { RecordAnswer } from '../accounts/index.js';
+import type { DeployResultBody } from '../contract/deploys.js';
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
 import type { SourceFile } from '../workspace/model.js';
 import type { TreeDiff } from '../workspaces/index.js';
-import { applyTree, type DeployResult, type TreeRequest } from './apply-tree.js';
+import { applyTree, type TreeRequest } from './apply-tree.js';
 import { noteRefused } from './note-refused.js';
 import { createTreeProposal } from './propose-tree.js';
 import { readCommit } from './read-commit.js';
@@ -32,7 +33,7 @@ export interface DeployInput {
 }
 
 /** Deploys a whole tree. Refuses as `applyTree` does. */
-export async function deployTree(deps: Deps, caller: Caller, input: DeployInput): Promise<DeployResult> {
+export async function deployTree(deps: Deps, caller: Caller, input: DeployInput): Promise<DeployResultBody> {
   const { message, ...ids } = readCommit(input);
   const propose = createTreeProposal(deps, caller.tenant, input);
   return applyTree(deps, caller, {

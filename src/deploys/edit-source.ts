@@ -1,17 +1,11 @@
+import type { SourceEditBody } from '../contract/source.js';
 import type { Deps } from '../deps.js';
 import { blobId } from '../git/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import type { DeployResult } from './apply-tree.js';
 import { editTree } from './edit-tree.js';
 import { checkPrecondition, type Precondition } from './preconditions.js';
 import { requirePath } from './require-path.js';
-
-export interface SourceEdit extends DeployResult {
-  readonly path: string;
-  /** The file's sha now; null when it was removed. */
-  readonly sha: string | null;
-}
 
 interface EditTarget {
   readonly workspace: string;
@@ -23,7 +17,7 @@ export async function writeSource(
   deps: Deps,
   caller: Caller,
   input: EditTarget & { readonly path: string; readonly content: Uint8Array },
-): Promise<SourceEdit> {
+): Promise<SourceEditBody> {
   const { path, content } = input;
   requirePath(path);
   const result = await editTree(deps, caller, {
@@ -42,7 +36,7 @@ export async function moveSource(
   deps: Deps,
   caller: Caller,
   input: EditTarget & { readonly from: string; readonly to: string },
-): Promise<SourceEdit> {
+): Promise<SourceEditBody> {
   const { from, to } = input;
   requirePath(from);
   requirePath(to);
@@ -69,7 +63,7 @@ export async function removeSource(
   deps: Deps,
   caller: Caller,
   input: EditTarget & { readonly path: string },
-): Promise<SourceEdit> {
+): Promise<SourceEditBody> {
   const { path } = input;
   requirePath(path);
   const result = await editTree(deps, caller, {

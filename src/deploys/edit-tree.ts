@@ -1,10 +1,11 @@
+import type { DeployResultBody } from '../contract/deploys.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import type { MarkedFile } from '../git/index.js';
 import type { Caller } from '../shared/roles.js';
 import type { SourceFile } from '../workspace/index.js';
 import { type LiveTree, prepareTree, readBlobs, readInReach, visibleTree } from '../workspaces/index.js';
-import { applyTree, type DeployResult, type TreeRequest } from './apply-tree.js';
+import { applyTree, type TreeRequest } from './apply-tree.js';
 
 /**
  * One change to the live tree: paths to remove, and files to put, with new bytes or as an existing blob. An existing
@@ -31,7 +32,7 @@ export interface TreeEditRequest extends Pick<TreeRequest, 'inTransaction'> {
 }
 
 /** Deploys the live tree with some changes, even while runs are live, and replaces an agent's memory. */
-export async function editTree(deps: Deps, caller: Caller, request: TreeEditRequest): Promise<DeployResult> {
+export async function editTree(deps: Deps, caller: Caller, request: TreeEditRequest): Promise<DeployResultBody> {
   const { workspace, message, edit, inTransaction } = request;
   return applyTree(deps, caller, {
     workspace,

@@ -1,16 +1,6 @@
-import { type DiffLine, diffText } from '../shared/line-diff.js';
+import type { FileChangeBody } from '../contract/history.js';
+import { diffText } from '../shared/line-diff.js';
 import { decodeUtf8 } from '../shared/utf8.js';
-
-export interface FileChange {
-  readonly path: string;
-  /** The text before; null when there was no file, or when it is not text (then `binary`). */
-  readonly before: string | null;
-  readonly after: string | null;
-  readonly diff: readonly DiffLine[];
-  readonly binary: boolean;
-  /** True when the answer was full before this file: request it by `path`. */
-  readonly truncated: boolean;
-}
 
 export interface FileShas {
   readonly path: string;
@@ -30,11 +20,11 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_LINES = 20_000;
 
 /** The files with their texts and line diffs, up to the limits of one answer. Further files are marked `truncated`. */
-export async function readFileChanges(files: readonly FileShas[], blobs: BlobSource): Promise<FileChange[]> {
+export async function readFileChanges(files: readonly FileShas[], blobs: BlobSource): Promise<FileChangeBody[]> {
   const fitting = await fittingFiles(files, blobs);
   const contents = await blobs.read([...new Set(fitting.flatMap(shasOf))]);
   const carried = new Set(fitting);
-  const changes: FileChange[] = [];
+  const changes: FileChangeBody[] = [];
   let lines = 0;
   for (const file of files) {
     const change =
@@ -47,7 +37,7 @@ export async function readFileChanges(files: readonly FileShas[], blobs: BlobSou
   return changes;
 }
 
-async function readFile(file: FileShas, blobs: ReadonlyMap<string, Uint8Array>): Promise<FileChange> {
+async function readFile(file: FileShas, blobs: ReadonlyMap<string, Uint8Array>): Promise<FileChangeBody> {
   const before = decode(file.before, blobs);
   const after = decode(file.after, blobs);
   if (before === BINARY || after === BINARY) return { path: file.path, ...NOTHING, binary: true };

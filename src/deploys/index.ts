@@ -1,8 +1,8 @@
-export { applyTree, type DeployResult, type Proposal, planTree, type TreeRequest } from './apply-tree.js';
+export { applyTree, type Proposal, planTree, type TreeRequest } from './apply-tree.js';
 export { deployTree } from './deploy-tree.js';
 export { moveSource, removeSource, writeSource } from './edit-source.js';
 export { type EditedTree, editedTree, editTree, filesWith } from './edit-tree.js';
-export { type FileChange, readFileChanges } from './file-changes.js';
+export { readFileChanges } from './file-changes.js';
 export { listChanges, listChangesOf } from './list-changes.js';
 export { insertRefusal, noteRefused } from './note-refused.js';
 export { checkPrecondition, type Precondition } from './preconditions.js';

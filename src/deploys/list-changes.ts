@@ -1,32 +1,16 @@
+import type { Change, ChangeListBody } from '../contract/history.js';
 import type { Deps } from '../deps.js';
 import { numberCursors } from '../shared/cursor.js';
-import type { Actor, Caller } from '../shared/roles.js';
-import { type ChangeInput, findWorkspace } from '../workspaces/index.js';
+import type { Caller } from '../shared/roles.js';
+import { findWorkspace } from '../workspaces/index.js';
 import { requirePath } from './require-path.js';
 
 const cursors = numberCursors('changes', 18);
 
-export interface ChangeSummary {
-  /** The revision's id, or the change's own when it is an agent's. */
-  readonly id: string;
+/** A change as its row has it. */
+export interface ChangeRow extends Omit<Change, 'at'> {
+  readonly seq: bigint;
   readonly at: Date;
-  readonly by: Actor;
-  readonly via: ChangeInput['via'];
-  readonly message: string;
-  readonly paths: readonly string[];
-  /** Null for an agent's memory write, which makes no revision. */
-  readonly gitCommit: string | null;
-  /** The run whose agent wrote. */
-  readonly runId: string | null;
-  /** The id that the deploy gave as its commit, or the commit of a refused push. */
-  readonly commit: string | null;
-  /** Why it was refused; null for a change that went live. */
-  readonly refused: string | null;
-}
-
-export interface ChangeList {
-  readonly changes: readonly ChangeSummary[];
-  readonly next: string | null;
 }
 
 export interface ListChangesInput {
@@ -45,15 +29,15 @@ export async function listChanges(
   deps: Deps,
   caller: Caller,
   input: ListChangesInput & { readonly workspace: string },
-): Promise<ChangeList> {
+): Promise<ChangeListBody> {
   const { id } = await findWorkspace(deps.db, caller, input.workspace);
   return listChangesOf(deps, id, input);
 }
 
 /** The history of a workspace or of an account's library, by its id. */
-export async function listChangesOf(deps: Deps, id: string, input: ListChangesInput): Promise<ChangeList> {
+export async function listChangesOf(deps: Deps, id: string, input: ListChangesInput): Promise<ChangeListBody> {
   if (input.path !== undefined) requirePath(input.path);
-  const rows = await deps.db.query<ChangeSummary & { readonly seq: bigint }>({
+  const rows = await deps.db.query<ChangeRow>({
     name: 'list-changes',
     text: `SELECT ${CHANGE_COLUMNS} FROM ${CHANGE_JOIN}
       WHERE c.workspace_id = $1 AND ($2::bigint IS NULL OR c.seq < $2) AND ($3::text IS NULL OR $3 = ANY(c.paths))
@@ -61,5 +45,9 @@ export async function listChangesOf(deps: Deps, id: string, input: ListChangesIn
     values: [id, cursors.read(input.cursor), input.path ?? null, input.limit + 1],
   });
   const { page, next } = cursors.page(rows, input.limit, ({ seq }) => seq);
-  return { changes: page.map(({ seq: _seq, ...change }) => change), next };
+  return { changes: page.map(toChange), next };
+}
+
+export function toChange({ seq: _seq, at, ...change }: ChangeRow): Change {
+  return { ...change, at: at.toISOString() };
 }

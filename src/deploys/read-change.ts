@@ -1,22 +1,19 @@
+import type { ChangeDetailBody } from '../contract/history.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace, readBlobs } from '../workspaces/index.js';
-import { type BlobSource, type FileChange, type FileShas, readFileChanges } from './file-changes.js';
-import { CHANGE_COLUMNS, CHANGE_JOIN, type ChangeSummary } from './list-changes.js';
+import { type BlobSource, type FileShas, readFileChanges } from './file-changes.js';
+import { CHANGE_COLUMNS, CHANGE_JOIN, type ChangeRow, toChange } from './list-changes.js';
 import { requirePath } from './require-path.js';
-
-export interface ChangeDetail extends ChangeSummary {
-  readonly files: readonly FileChange[];
-}
 
 /** One change with its files, by its id, its git commit or the id that its caller gave; `path` limits it to one file. */
 export async function readChange(
   deps: Deps,
   caller: Caller,
   input: { readonly workspace: string; readonly id: string; readonly path?: string | undefined },
-): Promise<ChangeDetail> {
+): Promise<ChangeDetailBody> {
   const { id } = await findWorkspace(deps.db, caller, input.workspace);
   return readChangeOf(deps, id, input);
 }
@@ -26,9 +23,9 @@ export async function readChangeOf(
   deps: Deps,
   workspaceId: string,
   input: { readonly id: string; readonly path?: string | undefined },
-): Promise<ChangeDetail> {
+): Promise<ChangeDetailBody> {
   if (input.path !== undefined) requirePath(input.path);
-  const [row] = await deps.db.query<ChangeSummary & { readonly seq: bigint; readonly files: readonly FileShas[] }>({
+  const [row] = await deps.db.query<ChangeRow & { readonly files: readonly FileShas[] }>({
     name: 'read-change',
     text: `SELECT ${CHANGE_COLUMNS}, c.files FROM ${CHANGE_JOIN}
       WHERE c.workspace_id = $1 AND (c.id = $2 OR r.git_commit = $2 OR c.commit = $2)
@@ -36,9 +33,9 @@ export async function readChangeOf(
     values: [workspaceId, input.id],
   });
   if (!row) throw notFound('change');
-  const { seq: _seq, files, ...change } = row;
+  const { files, ...change } = row;
   const wanted = files.filter(({ path }) => input.path === undefined || path === input.path);
-  return { ...change, files: await readFileChanges(wanted, blobsOf(deps.db, workspaceId)) };
+  return { ...toChange(change), files: await readFileChanges(wanted, blobsOf(deps.db, workspaceId)) };
 }
 
 /** The blobs of a workspace's revisions. */

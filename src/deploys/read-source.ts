@@ -1,42 +1,17 @@
+import type { SourceEntryBody, SourceFileBody, SourceTreeBody } from '../contract/source.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { keyCursors } from '../shared/cursor.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { type FileKind, type Issue, kindOfPath } from '../workspace/index.js';
-import {
-  findWorkspace,
-  type ManifestEntry,
-  readBlobs,
-  readLiveTree,
-  visibleTree,
-  type Writer,
-} from '../workspaces/index.js';
+import { kindOfPath } from '../workspace/index.js';
+import { findWorkspace, type ManifestEntry, readBlobs, readLiveTree, visibleTree } from '../workspaces/index.js';
 import { requirePath } from './require-path.js';
-
-export interface SourceEntry {
-  readonly path: string;
-  /** The git object id of its blob. */
-  readonly sha: string;
-  readonly size: number;
-  readonly kind: FileKind;
-  readonly writtenBy: Writer;
-  readonly updatedAt: string;
-}
 
 const cursors = keyCursors('source');
 
-export interface SourceTree {
-  readonly files: readonly SourceEntry[];
-  readonly next: string | null;
-  readonly revision: string | null;
-}
-
-export interface SourceContent extends SourceEntry {
-  readonly content: Uint8Array;
-  readonly issues: readonly Issue[];
-  readonly revision: string | null;
-}
+/** A file of the source with its bytes; the answer has them as text or base64. */
+export type SourceContent = Omit<SourceFileBody, 'content' | 'contentBase64'> & { readonly content: Uint8Array };
 
 export interface ReadTreeInput {
   readonly workspace: string;
@@ -50,7 +25,7 @@ export async function readSourceTree(
   deps: Deps,
   caller: Caller,
   { workspace, limit = Number.MAX_SAFE_INTEGER, cursor }: ReadTreeInput,
-): Promise<SourceTree> {
+): Promise<SourceTreeBody> {
   const { id } = await findWorkspace(deps.db, caller, workspace);
   const live = await readLiveTree(deps.db, id);
   const { page, next } = cursors.pageOfAll([...visibleTree(live)], { limit, cursor }, ([path]) => path);
@@ -78,6 +53,6 @@ export async function readSourceFile(
   };
 }
 
-function toEntry(path: string, { sha, size, by, at }: ManifestEntry): SourceEntry {
+function toEntry(path: string, { sha, size, by, at }: ManifestEntry): SourceEntryBody {
   return { path, sha, size, kind: kindOfPath(path), writtenBy: by, updatedAt: at };
 }

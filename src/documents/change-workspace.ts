@@ -1,4 +1,5 @@
 import { audit } from '../accounts/index.js';
+import type { ChangedWorkspaceBody } from '../contract/workspaces.js';
 import type { Sql } from '../db/contract.js';
 import { isUniqueViolation } from '../db/index.js';
 import { editTree } from '../deploys/index.js';
@@ -22,10 +23,6 @@ export interface ChangeWorkspaceInput {
   readonly keys: Readonly<Record<string, Json>>;
 }
 
-export type ChangedWorkspace = Awaited<ReturnType<typeof readWorkspace>> & {
-  readonly renamed?: { readonly from: string; readonly note: string };
-};
-
 const FILE = 'AGENTS.md';
 
 /**
@@ -36,7 +33,7 @@ export async function changeWorkspace(
   deps: Deps,
   caller: Caller,
   { workspace, name, keys }: ChangeWorkspaceInput,
-): Promise<ChangedWorkspace> {
+): Promise<ChangedWorkspaceBody> {
   // Before all else, since a change that changes nothing writes nothing, where it would be looked for.
   await findWorkspace(deps.db, caller, workspace);
   const to = name === undefined || name === workspace ? null : name;

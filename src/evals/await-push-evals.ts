@@ -1,6 +1,7 @@
+import type { EvalRunSummary } from '../contract/evals.js';
 import type { Deps } from '../deps.js';
 import { announceRuns } from '../engine/index.js';
-import { EVAL_RUNS, type EvalRunRow, type EvalRunSummary, summaryOf } from './eval-run-rows.js';
+import { EVAL_RUNS, type EvalRunRow, summaryOf } from './eval-run-rows.js';
 
 /**
  * Waits until the evals that a push started with this revision have ended, at most `withinMs`. Those still running have

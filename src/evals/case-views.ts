@@ -1,38 +1,7 @@
+import type { AttemptView, CaseView, EvalRunSummary, GradedAssertion } from '../contract/evals.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { toUsd } from '../shared/money.js';
 import type { EvalPlan } from '../workspace/index.js';
-import type { GradedAssertion } from './grade/evidence.js';
-
-export interface AttemptView {
-  readonly repeat: number;
-  readonly state: 'pending' | 'running' | 'graded' | 'error';
-  /** Null until the attempt is graded. */
-  readonly passed: boolean | null;
-  readonly score: number | null;
-  readonly assertions: readonly GradedAssertion[];
-  readonly error: string | null;
-  readonly runId: string | null;
-  readonly costUsd: number;
-}
-
-export interface CaseView {
-  readonly name: string;
-  readonly tags: readonly string[];
-  readonly state: 'pending' | 'running' | 'done' | 'skipped';
-  /** Null until all repeats are graded, and for a skipped case. */
-  readonly passed: boolean | null;
-  /** Mean share of assertions that hold. */
-  readonly score: number | null;
-  readonly passRate: number | null;
-  readonly threshold: number;
-  /** The assertions of the most informative repeat: the first that did not pass, else the first. */
-  readonly assertions: readonly GradedAssertion[];
-  readonly error: string | null;
-  readonly runId: string | null;
-  readonly costUsd: number;
-  /** All repeats of a case that runs more than once. */
-  readonly repeats?: readonly AttemptView[];
-}
 
 export interface AttemptRow {
   readonly caseNo: number;
@@ -91,12 +60,7 @@ function attemptView(row: Omit<AttemptRow, 'state'> & Pick<AttemptView, 'state'>
   };
 }
 
-export interface Tally {
-  readonly cases: number;
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
-}
+type Tally = Pick<EvalRunSummary, 'cases' | 'passed' | 'failed' | 'skipped'>;
 
 export function tallyOf(cases: readonly CaseView[]): Tally {
   return {

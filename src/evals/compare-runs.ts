@@ -1,21 +1,6 @@
-import type { CaseView } from './case-views.js';
+import type { CaseView, EvalRunView } from '../contract/evals.js';
 
-export type Change = 'broken' | 'fixed' | 'same' | 'added' | 'removed' | 'unknown';
-
-export interface CaseChange {
-  readonly name: string;
-  /** `broken` passed before and fails now; `unknown` has no result on one side. */
-  readonly change: Change;
-  readonly was: Result | null;
-  readonly now: Result | null;
-}
-
-interface Result {
-  readonly passed: boolean | null;
-  readonly score: number | null;
-  readonly costUsd: number;
-  readonly runId: string | null;
-}
+type CaseChange = NonNullable<EvalRunView['comparison']>['cases'][number];
 
 /** Compares two runs of an eval case by case. Cases are matched by title. */
 export function compareRuns(was: readonly CaseView[], now: readonly CaseView[]): CaseChange[] {
@@ -32,13 +17,13 @@ function changeOf(was: CaseView | undefined, now: CaseView | undefined): CaseCha
   return { name: (now ?? was)?.name ?? '', change, was: resultOf(was), now: resultOf(now) };
 }
 
-function changeBetween(was: boolean | null, now: boolean | null): Change {
+function changeBetween(was: boolean | null, now: boolean | null): CaseChange['change'] {
   if (was === null || now === null) return 'unknown';
   if (was === now) return 'same';
   return now ? 'fixed' : 'broken';
 }
 
-function resultOf(one: CaseView | undefined): Result | null {
+function resultOf(one: CaseView | undefined): CaseChange['was'] {
   if (!one) return null;
   const { passed, score, costUsd, runId } = one;
   return { passed, score, costUsd, runId };

@@ -1,10 +1,10 @@
+import type { CreatedEval } from '../contract/evals.js';
 import { writeSource } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import type { Issue } from '../workspace/index.js';
 import { readLiveEvals } from './find-eval.js';
-import { type EvalSummary, evalSummary } from './list-evals.js';
+import { evalSummary } from './list-evals.js';
 
 export interface CreateEvalInput {
   readonly workspace: string;
@@ -12,13 +12,6 @@ export interface CreateEvalInput {
   /** `flows/<name>` or `agents/<name>`. Defaults to the first flow, else the first agent. */
   readonly target?: string | undefined;
   readonly template?: 'blank' | 'gates' | undefined;
-}
-
-/** The eval as in the list, with the result of its deploy. */
-export interface CreatedEval extends EvalSummary {
-  readonly ok: true;
-  readonly revision: string | null;
-  readonly issues: readonly Issue[];
 }
 
 /**

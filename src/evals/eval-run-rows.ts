@@ -1,22 +1,7 @@
+import type { CaseView, EvalRunSummary } from '../contract/evals.js';
 import type { Json } from '../shared/json.js';
 import type { EvalPlan } from '../workspace/index.js';
-import { type AttemptRow, type CaseView, caseViews, type Tally, tallyOf } from './case-views.js';
-
-export interface EvalRunSummary extends Tally {
-  readonly id: string;
-  readonly eval: string;
-  readonly status: 'queued' | 'running' | 'completed' | 'stopped' | 'failed';
-  /** True if every case passed; null until the run has ended. */
-  readonly ok: boolean | null;
-  readonly trigger: 'manual' | 'push';
-  readonly revision: string;
-  readonly startedBy: Json;
-  readonly error: string | null;
-  readonly costUsd: number;
-  readonly createdAt: Date;
-  readonly startedAt: Date | null;
-  readonly finishedAt: Date | null;
-}
+import { type AttemptRow, caseViews, tallyOf } from './case-views.js';
 
 export interface EvalRunRow {
   readonly id: string;
@@ -43,27 +28,31 @@ export const EVAL_RUNS = `SELECT e.id, e.eval, e.status, e.trigger, e.revision, 
       FROM eval_attempt a WHERE a.eval_run_id = e.id) AS attempts
   FROM eval_run e`;
 
-export function viewOf(row: EvalRunRow): EvalRunView {
-  const { spec, attempts, ...run } = row;
+/** An eval run with its cases. */
+export interface EvalRunResults {
+  readonly summary: EvalRunSummary;
+  readonly cases: readonly CaseView[];
+}
+
+export function resultsOf(row: EvalRunRow): EvalRunResults {
+  const { spec, attempts, createdAt, startedAt, finishedAt, ...run } = row;
   const cases = caseViews(
     spec,
     (attempts ?? []).map((one) => ({ ...one, costNano: BigInt(one.costNano) })),
   );
   const tally = tallyOf(cases);
-  return {
+  const summary = {
     ...run,
     ...tally,
-    ok: run.finishedAt === null ? null : run.status === 'completed' && tally.failed === 0,
+    ok: finishedAt === null ? null : run.status === 'completed' && tally.failed === 0,
     costUsd: cases.reduce((sum, { costUsd }) => sum + costUsd, 0),
-    results: cases,
+    createdAt: createdAt.toISOString(),
+    startedAt: startedAt?.toISOString() ?? null,
+    finishedAt: finishedAt?.toISOString() ?? null,
   };
-}
-
-export interface EvalRunView extends EvalRunSummary {
-  readonly results: readonly CaseView[];
+  return { summary, cases };
 }
 
 export function summaryOf(row: EvalRunRow): EvalRunSummary {
-  const { results: _results, ...summary } = viewOf(row);
-  return summary;
+  return resultsOf(row).summary;
 }

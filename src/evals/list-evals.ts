@@ -1,30 +1,19 @@
+import type { Eval, EvalList, EvalRunSummary } from '../contract/evals.js';
 import type { Deps } from '../deps.js';
 import { keyCursors, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import type { EvalPlan } from '../workspace/index.js';
-import type { EvalRunSummary } from './eval-run-rows.js';
 import { readLiveEvals } from './find-eval.js';
 import { lastRuns } from './read-eval-runs.js';
 
 const cursors = keyCursors('evals');
-
-export interface EvalSummary {
-  readonly name: string;
-  readonly path: string;
-  readonly description: string;
-  readonly target: string;
-  readonly trigger: 'push' | 'manual';
-  readonly tags: readonly string[];
-  readonly cases: readonly { readonly name: string; readonly tags: readonly string[]; readonly skip: boolean }[];
-  readonly lastRun: EvalRunSummary | null;
-}
 
 /** The evals of the live revision, by name, each with its newest run. */
 export async function listEvals(
   deps: Deps,
   caller: Caller,
   input: PageInput & { readonly workspace: string },
-): Promise<{ readonly evals: readonly EvalSummary[]; readonly next: string | null }> {
+): Promise<EvalList> {
   const { workspace, evals } = await readLiveEvals(deps.db, caller, input.workspace);
   const { page, next } = cursors.pageOfAll(evals, input, ({ name }) => name);
   const last = await lastRuns(
@@ -38,7 +27,7 @@ export async function listEvals(
 export function evalSummary(
   { name, path, description, target, trigger, tags, cases }: EvalPlan,
   lastRun: EvalRunSummary | null,
-): EvalSummary {
+): Eval {
   const shown = cases.map((one) => ({ name: one.title, tags: one.tags, skip: one.skip }));
   return { name, path, description, target, trigger, tags, cases: shown, lastRun };
 }

@@ -1,18 +1,11 @@
+import type { EvalRunList, EvalRunSummary, EvalRunView } from '../contract/evals.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { timeCursors } from '../shared/cursor.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import type { CaseView } from './case-views.js';
-import { type CaseChange, compareRuns } from './compare-runs.js';
-import {
-  EVAL_RUNS,
-  type EvalRunRow,
-  type EvalRunSummary,
-  type EvalRunView,
-  summaryOf,
-  viewOf,
-} from './eval-run-rows.js';
+import { compareRuns } from './compare-runs.js';
+import { EVAL_RUNS, type EvalRunRow, resultsOf, summaryOf } from './eval-run-rows.js';
 import { findEval } from './find-eval.js';
 
 const cursors = timeCursors('eval-runs');
@@ -39,11 +32,7 @@ export interface ListEvalRunsInput {
 }
 
 /** The runs of an eval, newest first, in pages. */
-export async function listEvalRuns(
-  deps: Deps,
-  caller: Caller,
-  input: ListEvalRunsInput,
-): Promise<{ readonly runs: readonly EvalRunSummary[]; readonly next: string | null }> {
+export async function listEvalRuns(deps: Deps, caller: Caller, input: ListEvalRunsInput): Promise<EvalRunList> {
   const workspace = await findEval(deps.db, caller, input);
   const after = cursors.read(input.cursor);
   const rows = await deps.db.query<EvalRunRow>(
@@ -63,20 +52,13 @@ export interface ReadEvalRunInput {
   readonly compare?: string | undefined;
 }
 
-export interface WholeEvalRun extends Omit<EvalRunView, 'cases' | 'results'> {
-  /** In the order of the file. */
-  readonly cases: readonly CaseView[];
-  readonly comparison?: { readonly with: EvalRunSummary; readonly cases: readonly CaseChange[] };
-}
-
 /** One run of an eval with each case. `compare` adds the changes since another run. */
-export async function readEvalRun(deps: Deps, caller: Caller, input: ReadEvalRunInput): Promise<WholeEvalRun> {
+export async function readEvalRun(deps: Deps, caller: Caller, input: ReadEvalRunInput): Promise<EvalRunView> {
   const workspace = await findEval(deps.db, caller, input);
-  const { results, ...run } = viewOf(await readRow(deps.db, workspace.id, input));
-  if (input.compare === undefined) return { ...run, cases: results };
-  const other = viewOf(await readRow(deps.db, workspace.id, { ...input, id: input.compare }));
-  const { results: before, ...summary } = other;
-  return { ...run, cases: results, comparison: { with: summary, cases: compareRuns(before, results) } };
+  const { summary, cases } = resultsOf(await readRow(deps.db, workspace.id, input));
+  if (input.compare === undefined) return { ...summary, cases };
+  const other = resultsOf(await readRow(deps.db, workspace.id, { ...input, id: input.compare }));
+  return { ...summary, cases, comparison: { with: other.summary, cases: compareRuns(other.cases, cases) } };
 }
 
 async function readRow(

@@ -1,9 +1,9 @@
+import type { CaseView } from '../contract/evals.js';
 import type { Sql } from '../db/contract.js';
 import type { Json } from '../shared/json.js';
 import { storableJson } from '../shared/storable-json.js';
 import { raiseEvent } from '../workspaces/index.js';
-import type { CaseView } from './case-views.js';
-import { EVAL_RUNS, type EvalRunRow, viewOf } from './eval-run-rows.js';
+import { EVAL_RUNS, type EvalRunRow, resultsOf } from './eval-run-rows.js';
 
 /** Maximum number of failed cases in a notification, and characters for each. */
 const MOST_CASES = 20;
@@ -22,9 +22,9 @@ export async function reportFailedEval(sql: Sql, evalRunId: string): Promise<voi
   });
   if (!row) return;
   const { workspaceId, ...ended } = row;
-  const { results, ok, ...run } = viewOf(ended);
-  if (ok !== false) return;
-  const bad = results.filter(({ passed }) => passed === false);
+  const { summary: run, cases } = resultsOf(ended);
+  if (run.ok !== false) return;
+  const bad = cases.filter(({ passed }) => passed === false);
   const body = {
     eval: run.eval,
     evalRunId,

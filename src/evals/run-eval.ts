@@ -1,4 +1,5 @@
 import { audit, type RecordAnswer } from '../accounts/index.js';
+import type { StartedEval } from '../contract/evals.js';
 import type { Deps } from '../deps.js';
 import { announceRuns, assertMonths } from '../engine/index.js';
 import { failpoint } from '../shared/failpoint.js';
@@ -17,13 +18,6 @@ export interface RunEvalInput {
   readonly tags?: readonly string[] | undefined;
   /** Records the answer in the transaction of the change. */
   readonly recordAnswer?: RecordAnswer | undefined;
-}
-
-export interface StartedEval {
-  readonly ok: true;
-  readonly evalRunId: string;
-  /** Number of cases that run, without skipped ones. */
-  readonly cases: number;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { audit } from '../accounts/index.js';
+import type { StoppedEval } from '../contract/evals.js';
 import type { Deps } from '../deps.js';
 import { abortLive, announceRuns } from '../engine/index.js';
 import { notFound } from '../shared/refusal.js';
@@ -11,7 +12,7 @@ export async function stopEvalRun(
   deps: Deps,
   caller: Caller,
   input: { readonly workspace: string; readonly eval: string; readonly id: string },
-): Promise<{ ok: true; stopped: boolean }> {
+): Promise<StoppedEval> {
   const ended = await deps.db.transaction(async (sql) => {
     const workspace = await findEval(sql, caller, input);
     const isId = /^[0-9a-z]{1,40}$/.test(input.id);

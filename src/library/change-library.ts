@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { audit, type RecordAnswer } from '../accounts/index.js';
+import type { LibraryEditBody } from '../contract/library.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { blobId } from '../git/index.js';
@@ -58,14 +59,8 @@ export interface LibraryChange {
   readonly recordAnswer?: RecordAnswer | undefined;
 }
 
-export interface LibraryResult extends TreeDiff {
-  readonly ok: true;
-  readonly applied: boolean;
-  readonly issues: readonly Issue[];
-  readonly revision: string | null;
-  /** The workspaces whose plans the change replaced, for new runs. */
-  readonly workspaces: readonly string[];
-}
+/** What a change of the library did; an edit of one file adds its path and sha. */
+export type LibraryResult = Omit<LibraryEditBody, 'path' | 'sha'>;
 
 interface Draft {
   readonly live: LiveLibrary;

@@ -1,4 +1,5 @@
 import type { RecordAnswer } from '../accounts/index.js';
+import type { LibraryCreatedBody, LibraryEditBody } from '../contract/library.js';
 import { checkPrecondition, type Precondition } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { blobId } from '../git/index.js';
@@ -7,22 +8,8 @@ import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { changeLibrary, type LibraryResult } from './change-library.js';
 import { fileOf, type LibraryKind, pathIn } from './kinds.js';
-import { type LibraryFile, readLibraryFile } from './read-library-file.js';
+import { readLibraryFile } from './read-library-file.js';
 import { fromTemplate } from './templates.js';
-
-export interface LibraryEdit extends LibraryResult {
-  readonly path: string;
-  /** The file's sha now; null when it was removed. */
-  readonly sha: string | null;
-}
-
-/** The created document, with the changes of its commit. */
-export interface CreatedDocument extends LibraryEdit, Pick<LibraryFile, 'size' | 'writtenBy' | 'updatedAt'> {
-  readonly sha: string;
-  /** The content as text, or as base64 if it is not text. */
-  readonly content?: string;
-  readonly contentBase64?: string;
-}
 
 export interface NewDocument {
   readonly kind: LibraryKind;
@@ -36,13 +23,13 @@ export interface NewDocument {
 }
 
 /** Creates a document in the library. Refuses `conflict` when the path is taken. */
-export async function createLibraryFile(deps: Deps, caller: Caller, input: NewDocument): Promise<CreatedDocument> {
+export async function createLibraryFile(deps: Deps, caller: Caller, input: NewDocument): Promise<LibraryCreatedBody> {
   const { kind, name, template, recordAnswer } = input;
   const path = placeOf(input);
   if (input.content !== undefined && template !== undefined)
     throw new Refusal('refused', 'give content or a template, not both', { code: 'invalid' });
   const content = input.content ?? fromTemplate(kind, name ?? nameIn(path), template);
-  let made: Omit<CreatedDocument, keyof LibraryResult> | undefined;
+  let made: Omit<LibraryCreatedBody, keyof LibraryResult> | undefined;
   const result = await changeLibrary(deps, caller, {
     action: 'library.create',
     target: path,
@@ -90,7 +77,7 @@ export async function writeLibraryFile(
   deps: Deps,
   caller: Caller,
   { kind, path: given, content, expect }: Target & { readonly content: Uint8Array },
-): Promise<LibraryEdit> {
+): Promise<LibraryEditBody> {
   const path = pathIn(kind, given);
   const result = await changeLibrary(deps, caller, {
     action: 'library.write',
@@ -110,7 +97,7 @@ export async function removeLibraryFile(
   deps: Deps,
   caller: Caller,
   { kind, path: given, expect }: Target,
-): Promise<LibraryEdit> {
+): Promise<LibraryEditBody> {
   const path = pathIn(kind, given);
   const result = await changeLibrary(deps, caller, {
     action: 'library.remove',

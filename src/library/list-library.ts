@@ -1,3 +1,4 @@
+import type { LibraryListBody } from '../contract/library.js';
 import type { Deps } from '../deps.js';
 import { keyCursors, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
@@ -6,31 +7,12 @@ import { type LibraryKind, nearerPaths } from './kinds.js';
 
 const cursors = keyCursors('library');
 
-export interface LibraryItem {
-  readonly path: string;
-  readonly name: string;
-  readonly description: string;
-  readonly sha: string;
-  readonly size: number;
-  readonly updatedAt: string;
-  /** The agents that use it, in the workspaces that the caller may see. */
-  readonly grantedBy: readonly { readonly workspace: string; readonly agent: string }[];
-  /** Copies that take precedence over it in their workspaces. */
-  readonly shadowedIn: readonly { readonly workspace: string; readonly path: string }[];
-}
-
-export interface LibraryList {
-  readonly items: readonly LibraryItem[];
-  readonly next: string | null;
-  readonly revision: string | null;
-}
-
 /** The files of one kind, with the agents that use them and the copies that take precedence over them. */
 export async function listLibrary(
   deps: Pick<Deps, 'db'>,
   caller: Caller,
   { kind, ...input }: PageInput & { readonly kind: LibraryKind },
-): Promise<LibraryList> {
+): Promise<LibraryListBody> {
   const live = await readLiveLibrary(deps.db, caller.tenant);
   const entries = new Map((live.index?.entries ?? []).map((entry) => [entry.path, entry]));
   const all = [...live.source.keys()].filter((path) => path.startsWith(`${kind}/`));

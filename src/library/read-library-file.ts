@@ -1,20 +1,12 @@
+import type { LibraryFileBody } from '../contract/library.js';
 import type { Sql } from '../db/contract.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import type { Issue } from '../workspace/index.js';
-import { type ManifestEntry, readBlobs, readLiveLibrary } from '../workspaces/index.js';
+import { readBlobs, readLiveLibrary } from '../workspaces/index.js';
 import { type LibraryKind, pathIn } from './kinds.js';
 
-export interface LibraryFile {
-  readonly path: string;
-  readonly sha: string;
-  readonly size: number;
-  readonly writtenBy: ManifestEntry['by'];
-  readonly updatedAt: string;
-  readonly content: Uint8Array;
-  readonly issues: readonly Issue[];
-  readonly revision: string | null;
-}
+/** A file of the library with its bytes; the answer has them as text or base64. */
+export type LibraryFile = Omit<LibraryFileBody, 'content' | 'contentBase64'> & { readonly content: Uint8Array };
 
 export async function readLibraryFile(
   deps: { readonly db: Sql },

@@ -1,3 +1,4 @@
+import type { Notification, NotificationList } from '../contract/notifications.js';
 import type { Deps } from '../deps.js';
 import { type PageInput, timeCursors } from '../shared/cursor.js';
 import { isRecord, type Json } from '../shared/json.js';
@@ -5,23 +6,6 @@ import type { Caller } from '../shared/roles.js';
 import { requireFullAccess } from './require-full-access.js';
 
 const cursors = timeCursors('notifications');
-
-export interface NotificationView {
-  readonly id: string;
-  readonly event: string;
-  readonly channel: string;
-  readonly target: string;
-  readonly subject: string;
-  readonly workspace: string | null;
-  readonly run: string | null;
-  readonly state: string;
-  readonly tries: number;
-  readonly createdAt: string;
-  /** The time of the next try; null after the last. */
-  readonly nextAt: string | null;
-  readonly endedAt: string | null;
-  readonly lastError: string | null;
-}
 
 interface Row {
   readonly id: string;
@@ -43,7 +27,7 @@ export async function listNotifications(
   { db }: Pick<Deps, 'db'>,
   caller: Caller,
   { limit, cursor }: PageInput,
-): Promise<{ readonly notifications: readonly NotificationView[]; readonly next: string | null }> {
+): Promise<NotificationList> {
   requireFullAccess(caller);
   const after = cursors.read(cursor);
   const rows = await db.query<Row>({
@@ -58,7 +42,7 @@ export async function listNotifications(
   return { notifications: page.map(viewOf), next };
 }
 
-function viewOf({ content, dueAt, createdAt, endedAt, runId: run, ...row }: Row): NotificationView {
+function viewOf({ content, dueAt, createdAt, endedAt, runId: run, ...row }: Row): Notification {
   const said = isRecord(content) ? content : {};
   return {
     ...row,

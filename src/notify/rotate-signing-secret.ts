@@ -1,4 +1,5 @@
 import { audit } from '../accounts/index.js';
+import type { SigningSecret } from '../contract/notifications.js';
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
 import { requireFullAccess } from './require-full-access.js';
@@ -8,7 +9,7 @@ import { signingSecret } from './sign.js';
  * Creates the account's next signing secret; the response is the only place where it appears. POSTs carry a signature
  * by the previous secret too for one day.
  */
-export async function rotateSigningSecret(deps: Deps, caller: Caller): Promise<{ readonly secret: string }> {
+export async function rotateSigningSecret(deps: Deps, caller: Caller): Promise<SigningSecret> {
   requireFullAccess(caller);
   const version = await deps.db.transaction(async (sql) => {
     const [row] = await sql.query<{ version: number }>(

@@ -1,4 +1,5 @@
 import { audit, withoutAccess } from '../accounts/index.js';
+import type { TestedNotification } from '../contract/notifications.js';
 import type { Deps } from '../deps.js';
 import { targetsIn } from '../runs/index.js';
 import { newId } from '../shared/ids.js';
@@ -9,14 +10,6 @@ import { contentOf } from './content.js';
 import { LOST_ACCESS, send } from './deliver.js';
 import { recipientsOf } from './recipients.js';
 import { requireFullAccess } from './require-full-access.js';
-
-export interface TestOutcome {
-  readonly channel: string;
-  readonly target: string;
-  readonly sent: boolean;
-  /** Why it was not sent. */
-  readonly reason: string | null;
-}
 
 interface Row {
   readonly account: string;
@@ -33,7 +26,7 @@ export async function sendTest(
   deps: Deps,
   caller: Caller,
   { workspace }: { readonly workspace?: string | undefined },
-): Promise<{ readonly results: readonly TestOutcome[] }> {
+): Promise<TestedNotification> {
   requireFullAccess(caller);
   const [row] = await deps.db.query<Row>(
     `SELECT t.name AS account, t.notify AS "accountNotify", v.index->'notify' AS "workspaceNotify", w.id AS "workspaceId"
@@ -60,7 +53,7 @@ export async function sendTest(
   const lost = await withoutAccess(deps.db, { tenant: caller.tenant, workspaceId, emails: targets.emails });
   const common = { tenantId: caller.tenant, runId: null, park: null, content: content as unknown as Json };
   const results = await Promise.all(
-    recipients.map(async ({ channel, target }): Promise<TestOutcome> => {
+    recipients.map(async ({ channel, target }): Promise<TestedNotification['results'][number]> => {
       if (channel === 'mail' && lost.has(target.toLowerCase()))
         return { channel, target, sent: false, reason: LOST_ACCESS };
       const outcome = await send(deps, { ...common, id: newId(), channel, target });

@@ -1,5 +1,6 @@
 import type { RecordAnswer } from '../accounts/index.js';
-import { applyTree, type DeployResult, type TreeRequest } from '../deploys/index.js';
+import type { DeployResultBody } from '../contract/deploys.js';
+import { applyTree, type TreeRequest } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import type { Repository } from '../git/index.js';
 import { createProposal, type PushedTree, prepareEndOfRefused } from '../remotes/index.js';
@@ -27,7 +28,7 @@ export interface CommitToApply {
 }
 
 /** Makes an existing commit the live one of main. Throws MainMoved, and refuses as a deploy does. */
-export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApply): Promise<DeployResult> {
+export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApply): Promise<DeployResultBody> {
   const { tree, onto, workspaceId: id, repository, inTransaction } = input;
   const endRefused = await prepareEndOfRefused(deps, repository, {
     workspaceId: id,

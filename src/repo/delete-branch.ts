@@ -1,4 +1,5 @@
 import { audit, type RecordAnswer } from '../accounts/index.js';
+import type { BranchDeleted } from '../contract/repo.js';
 import type { Deps } from '../deps.js';
 import { dropPreview } from '../previews/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
@@ -6,13 +7,6 @@ import type { Caller } from '../shared/roles.js';
 import { clearErased, deleteRef, findWorkspace } from '../workspaces/index.js';
 import { branchRef } from './branch-refs.js';
 import { openAligned } from './read-repo.js';
-
-export interface DeletedBranch {
-  readonly ok: true;
-  readonly branch: string;
-  /** The name of the preview that was deleted with it. */
-  readonly preview: string | null;
-}
 
 export interface DeleteBranchInput {
   readonly workspace: string;
@@ -25,7 +19,7 @@ export async function deleteBranch(
   deps: Deps,
   caller: Caller,
   { workspace, branch, recordAnswer }: DeleteBranchInput,
-): Promise<DeletedBranch> {
+): Promise<BranchDeleted> {
   if (branch === 'main')
     throw new Refusal('refused', 'branch: main is the live branch and cannot be deleted', { code: 'repo/main' });
   const { id, answer, erased } = await deps.db.transaction(async (sql) => {
@@ -33,7 +27,7 @@ export async function deleteBranch(
     const gone = await dropPreview(sql, caller, { workspace, branch });
     if (!(await deleteRef(sql, { workspaceId, name: branchRef(branch) }))) throw notFound('branch');
     await audit(sql, caller, 'repo.delete-branch', workspace, { branch });
-    const deleted: DeletedBranch = { ok: true, branch, preview: gone?.name ?? null };
+    const deleted: BranchDeleted = { ok: true, branch, preview: gone?.name ?? null };
     await recordAnswer?.(sql, deleted);
     return { id: workspaceId, answer: deleted, erased: gone };
   });

@@ -1,5 +1,5 @@
 import { audit } from '../accounts/index.js';
-import type { DeployResult } from '../deploys/index.js';
+import type { DeployResultBody } from '../contract/deploys.js';
 import type { Deps } from '../deps.js';
 import { applyPending } from '../remotes/index.js';
 import { Refusal } from '../shared/refusal.js';
@@ -15,7 +15,7 @@ export async function deployPending(
   deps: Deps,
   caller: Caller,
   { workspaceId, workspace, force, recordAnswer }: DeployRefInput & { readonly workspaceId: string },
-): Promise<DeployResult> {
+): Promise<DeployResultBody> {
   await audit(deps.db, caller, 'repo.deploy-pending', workspace, { force });
   const applied = await applyPending(deps, workspaceId, { overLiveRuns: force, retry: true, recordAnswer });
   if (applied.kind === 'applied') return applied.result;

@@ -1,5 +1,6 @@
 import type { RecordAnswer } from '../accounts/index.js';
-import { type DeployResult, deployTree } from '../deploys/index.js';
+import type { DeployResultBody } from '../contract/deploys.js';
+import { deployTree } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { isAncestor, MAIN, type Repository, readRef } from '../git/index.js';
 import type { PushedTree } from '../remotes/index.js';
@@ -22,7 +23,7 @@ export interface DeployRefInput {
  * Makes the tree of a ref live as a new commit on main, also for a rollback. The pending push is the exception, since
  * its commit goes on main itself. Refuses as a deploy does.
  */
-export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInput): Promise<DeployResult> {
+export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInput): Promise<DeployResultBody> {
   const { workspace, force, recordAnswer } = input;
   const { id } = await findWorkspace(deps.db, caller, workspace);
   const repository = await openAligned(deps, id);

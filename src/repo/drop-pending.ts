@@ -1,4 +1,5 @@
 import { audit, type RecordAnswer } from '../accounts/index.js';
+import type { PendingDropped } from '../contract/repo.js';
 import type { Deps } from '../deps.js';
 import { endPending, PENDING, readPending } from '../remotes/index.js';
 import type { Caller } from '../shared/roles.js';
@@ -6,24 +7,18 @@ import { findWorkspace } from '../workspaces/index.js';
 import { noPendingPush } from './deploy-pending.js';
 import { openAligned } from './read-repo.js';
 
-export interface DroppedPending {
-  readonly ok: true;
-  /** The commit of the push, which no ref points to any more. */
-  readonly dropped: string;
-}
-
 /** Discards the pending push, whether it waits for runs or was refused. Refuses `conflict` when no push is pending. */
 export async function dropPending(
   deps: Deps,
   caller: Caller,
   { workspace, recordAnswer }: { readonly workspace: string; readonly recordAnswer?: RecordAnswer | undefined },
-): Promise<DroppedPending> {
+): Promise<PendingDropped> {
   const { id, answer } = await deps.db.transaction(async (sql) => {
     const { id: workspaceId } = await findWorkspace(sql, caller, workspace, 'update');
     const pending = await readPending(sql, workspaceId);
     if (!pending || !(await endPending(sql, pending))) throw noPendingPush();
     await audit(sql, caller, 'repo.drop-pending', workspace, { ref: PENDING, commit: pending.oid });
-    const dropped: DroppedPending = { ok: true, dropped: pending.oid };
+    const dropped: PendingDropped = { ok: true, dropped: pending.oid };
     await recordAnswer?.(sql, dropped);
     return { id: workspaceId, answer: dropped };
   });

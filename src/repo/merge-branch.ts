@@ -1,5 +1,6 @@
 import type { RecordAnswer } from '../accounts/index.js';
-import { type DeployResult, deployTree } from '../deploys/index.js';
+import type { DeployResultBody } from '../contract/deploys.js';
+import { deployTree } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { adoptPack, isAncestor, MAIN, mergeCommits, type Repository, readRef } from '../git/index.js';
 import { Refusal } from '../shared/refusal.js';
@@ -37,7 +38,7 @@ interface Place extends MergeBranchInput {
  * Merges a branch into main and makes it live: as a fast-forward if possible, else by a merge commit. Refuses `conflict`
  * with the paths that both sides changed, and as a deploy does; then no ref has moved.
  */
-export async function mergeBranch(deps: Deps, caller: Caller, input: MergeBranchInput): Promise<DeployResult> {
+export async function mergeBranch(deps: Deps, caller: Caller, input: MergeBranchInput): Promise<DeployResultBody> {
   if (input.branch === 'main')
     throw new Refusal('refused', 'branch: main cannot be merged into itself; name another branch');
   const { id: workspaceId } = await findWorkspace(deps.db, caller, input.workspace);
@@ -52,7 +53,7 @@ export async function mergeBranch(deps: Deps, caller: Caller, input: MergeBranch
   });
 }
 
-async function fastForward(deps: Deps, caller: Caller, place: Place): Promise<DeployResult> {
+async function fastForward(deps: Deps, caller: Caller, place: Place): Promise<DeployResultBody> {
   const tree = await treeOfCommit(place.repository, place.commit);
   return applyCommit(deps, caller, {
     ...place,
@@ -68,7 +69,7 @@ async function answerMerged(
   deps: Deps,
   caller: Caller,
   place: Place & { readonly main: string },
-): Promise<DeployResult> {
+): Promise<DeployResultBody> {
   const { files, commit } = await treeOfCommit(place.repository, place.main);
   const { workspace, force, recordAnswer, main } = place;
   const message = subjectOf(place.branch);
@@ -85,7 +86,11 @@ async function answerMerged(
   });
 }
 
-async function mergeBoth(deps: Deps, caller: Caller, place: Place & { readonly main: string }): Promise<DeployResult> {
+async function mergeBoth(
+  deps: Deps,
+  caller: Caller,
+  place: Place & { readonly main: string },
+): Promise<DeployResultBody> {
   const { repository, workspaceId, main, commit, branch } = place;
   const message = subjectOf(branch);
   const at = new Date(deps.clock.now());
@@ -105,7 +110,7 @@ async function applyPacked(
   deps: Deps,
   caller: Caller,
   place: Place & { readonly message: string; readonly pack: StoredPack },
-): Promise<DeployResult> {
+): Promise<DeployResultBody> {
   const { workspaceId, repository, pack, main: onto } = place;
   try {
     const tree = await treeOfCommit(repository, place.commit);

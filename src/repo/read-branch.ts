@@ -1,4 +1,5 @@
-import { type FileChange, readFileChanges, requirePath } from '../deploys/index.js';
+import type { BranchChangeBody } from '../contract/repo.js';
+import { readFileChanges, requirePath } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { diffCommits, MAIN, mergeBase, objectSizes, type Repository, readObjects, readRef } from '../git/index.js';
 import { Refusal } from '../shared/refusal.js';
@@ -6,17 +7,6 @@ import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
 import { needBranch } from './branch-refs.js';
 import { apartOf, openAligned } from './read-repo.js';
-
-export interface BranchChange {
-  readonly branch: string;
-  readonly commit: string;
-  /** The merge base with main; null when the two have none. */
-  readonly base: string | null;
-  readonly ahead: number;
-  readonly behind: number;
-  /** The changes of the branch since the merge base. */
-  readonly files: readonly FileChange[];
-}
 
 /** A branch's net change against main, with line diffs; `path` limits it to one file. */
 export async function readBranch(
@@ -27,7 +17,7 @@ export async function readBranch(
     branch,
     path,
   }: { readonly workspace: string; readonly branch: string; readonly path?: string | undefined },
-): Promise<BranchChange> {
+): Promise<BranchChangeBody> {
   if (path !== undefined) requirePath(path);
   const { id } = await findWorkspace(deps.db, caller, workspace);
   const repository = await openAligned(deps, id);
@@ -42,7 +32,7 @@ export async function readBranch(
 async function changesOf(
   repository: Repository,
   { base, commit, path }: { base: string | null; commit: string; path: string | undefined },
-): Promise<readonly FileChange[]> {
+): Promise<BranchChangeBody['files']> {
   const changed = await diffCommits(repository, base, commit);
   if (!changed)
     throw new Refusal('too_large', 'the branch changed more files than one answer can hold: fetch it with git');

@@ -1,3 +1,4 @@
+import type { RepoBody } from '../contract/repo.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { type Apart, countApart, GitFailed, MAIN, type Repository, readRef, readTags } from '../git/index.js';
@@ -6,33 +7,17 @@ import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { alignRefs, findWorkspace, listStoredRefs } from '../workspaces/index.js';
 import { branchOf } from './branch-refs.js';
-import { type MirrorView, readMirror } from './mirror/mirror-rows.js';
+import { readMirror } from './mirror/mirror-rows.js';
 
-export interface BranchView {
-  readonly name: string;
-  /** Null when the commits between are too many to count. */
-  readonly ahead: number | null;
-  readonly behind: number | null;
-  /** Null for main before the first deploy. */
-  readonly commit: string | null;
-  /** The name of its preview. */
-  readonly preview: string | null;
-}
-
-export interface RepoView {
-  /** Main first, then by name. */
-  readonly branches: readonly BranchView[];
-  readonly tags: readonly { readonly name: string; readonly commit: string | null }[];
-  readonly mirror: MirrorView | null;
-}
+type Branch = RepoBody['branches'][number];
 
 /** The branches and tags of a workspace's repository, how far each branch is from main, and the mirror. */
-export async function readRepo(deps: Deps, caller: Caller, input: { readonly workspace: string }): Promise<RepoView> {
+export async function readRepo(deps: Deps, caller: Caller, input: { readonly workspace: string }): Promise<RepoBody> {
   const { id } = await findWorkspace(deps.db, caller, input.workspace);
   const repository = await openAligned(deps, id);
   const main = await readRef(repository, MAIN);
   const previews = await previewsOf(deps.db, id);
-  const branches: BranchView[] = [{ name: 'main', commit: main, ahead: 0, behind: 0, preview: null }];
+  const branches: Branch[] = [{ name: 'main', commit: main, ahead: 0, behind: 0, preview: null }];
   for (const { name: ref, oid } of await listStoredRefs(deps.db, id)) {
     const name = branchOf(ref);
     if (name === null) continue;
@@ -63,7 +48,7 @@ async function apartIfKnown(
   deps: Pick<Deps, 'log'>,
   repository: Repository,
   { main, oid }: { readonly main: string; readonly oid: string },
-): Promise<Pick<BranchView, 'ahead' | 'behind'>> {
+): Promise<Pick<Branch, 'ahead' | 'behind'>> {
   try {
     return await apartOf(repository, main, oid);
   } catch (err) {

@@ -1,3 +1,4 @@
+import type { HookPassed, HookStarted } from '../contract/triggers.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { announceStarted, type BegunRun } from '../runs/index.js';
@@ -35,11 +36,11 @@ export interface Arrival {
   readonly fill?: (sql: Sql) => Promise<void>;
 }
 
-export type Delivered =
-  | { readonly ok: true; readonly runId: string; readonly duplicate?: true }
-  | { readonly ok: true; readonly debounced: true; readonly startsAt: string; readonly duplicate?: true }
-  | { readonly ok: true; readonly skipped: true; readonly duplicate?: true }
-  | { readonly ok: true; readonly filtered: true };
+/** The challenge by which a chat provider verifies the URL. */
+export type Challenge = Extract<HookPassed, { readonly challenge: string }>;
+
+/** The answer to a delivery; a challenge is answered before anything is delivered. */
+export type Delivered = Exclude<HookStarted | HookPassed, Challenge>;
 
 interface AcceptedDelivery {
   readonly answer: Delivered;

@@ -1,11 +1,7 @@
+import type { HookUrls } from '../contract/triggers.js';
 import type { Deps } from '../deps.js';
 import { baseUrlOf } from '../shared/base-url.js';
 import { deriveToken } from '../shared/tokens.js';
-
-export interface HookAddresses {
-  readonly hookUrl: string;
-  readonly inboxUrl: string;
-}
 
 export interface HookPlace {
   readonly tenant: string;
@@ -19,7 +15,7 @@ export function hookFields({ workspace, flow }: Pick<HookPlace, 'workspace' | 'f
 }
 
 /** The URLs that external systems post to for this flow. A URL is enough to start the flow. */
-export function addressesOf(deps: Pick<Deps, 'keys' | 'config'>, place: HookPlace, generation: number): HookAddresses {
+export function addressesOf(deps: Pick<Deps, 'keys' | 'config'>, place: HookPlace, generation: number): HookUrls {
   const token = deriveToken(deps.keys.signing, 'hook', hookFields(place, generation));
   const path = `${place.tenant}/${place.workspace.name}/${place.flow}?token=${token}`;
   const base = baseUrlOf(deps.config);

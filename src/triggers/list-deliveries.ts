@@ -1,21 +1,8 @@
+import type { Deliveries } from '../contract/triggers.js';
 import type { Deps } from '../deps.js';
 import { findTarget } from '../runs/index.js';
 import { keyCursors, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
-import type { DeliveryOutcome } from './delivery-rows.js';
-import type { TriggerKind } from './outside.js';
-
-export interface DeliveryView {
-  readonly id: string;
-  readonly at: string;
-  readonly kind: TriggerKind;
-  readonly outcome: DeliveryOutcome;
-  readonly detail: string | null;
-  readonly runId: string | null;
-  readonly deliveryId: string | null;
-  readonly address: string | null;
-  readonly redeliveryOf: string | null;
-}
 
 export interface OfFlow {
   readonly workspace: string;
@@ -29,9 +16,9 @@ export async function listDeliveries(
   deps: Deps,
   caller: Caller,
   { workspace: name, flow, limit, cursor }: OfFlow & PageInput,
-): Promise<{ readonly deliveries: readonly DeliveryView[]; readonly next: string | null }> {
+): Promise<Deliveries> {
   const { workspace } = await findTarget(deps.db, caller, { workspace: name, target: `flows/${flow}` });
-  const rows = await deps.db.query<Omit<DeliveryView, 'at'> & { readonly at: Date }>(
+  const rows = await deps.db.query<Omit<Deliveries['deliveries'][number], 'at'> & { readonly at: Date }>(
     `SELECT id, at, kind, outcome, detail, run_id AS "runId", delivery_id AS "deliveryId", address,
         redelivery_of AS "redeliveryOf"
       FROM delivery WHERE workspace_id = $1 AND flow = $2 AND ($3::text IS NULL OR id < $3) ORDER BY id DESC LIMIT $4`,

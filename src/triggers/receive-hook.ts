@@ -2,7 +2,7 @@ import type { Deps } from '../deps.js';
 import { decodeContent } from '../shared/content-coding.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { checkSignature } from './check-signature.js';
-import { type Delivered, deliver } from './deliver.js';
+import { type Challenge, type Delivered, deliver } from './deliver.js';
 import { dedupeKey, deliveryId } from './delivery-id.js';
 import { findHook, type HookPath } from './find-hook.js';
 import { noteRefusal } from './note-refusal.js';
@@ -21,11 +21,6 @@ export interface HookDelivery {
   /** Of the body, as received and decoded. */
   readonly maxBytes: number;
   readonly address: string | null;
-}
-
-/** The challenge by which a chat provider verifies the URL. */
-export interface Challenge {
-  readonly challenge: string;
 }
 
 /** The body without its content coding. */

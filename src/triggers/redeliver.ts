@@ -1,5 +1,6 @@
 import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Skipped } from '../contract/runs.js';
+import type { Redelivered } from '../contract/triggers.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { announceStarted, beginRun, checkEnabled, findTarget } from '../runs/index.js';
@@ -26,8 +27,6 @@ export interface RedeliverInput extends OfFlow {
   readonly recordAnswer?: ((status: 200 | 202) => RecordAnswer) | undefined;
 }
 
-type Redelivered = { readonly ok: true; readonly runId: string } | Skipped;
-
 /**
  * Starts the flow's live version with the content of a delivery, whatever its outcome was and regardless of filter and
  * dedupe key. Refuses an unauthenticated delivery, and one whose content is no longer stored.
@@ -36,7 +35,7 @@ export async function redeliver(
   deps: Deps,
   caller: Caller,
   { workspace: name, flow, id, recordAnswer }: RedeliverInput,
-): Promise<Redelivered> {
+): Promise<Redelivered | Skipped> {
   const { begun, answer } = await deps.db.transaction(async (sql) => {
     const { workspace, live } = await findTarget(sql, caller, {
       workspace: name,
@@ -59,7 +58,7 @@ export async function redeliver(
       ...(!run && { content: { input, trigger } }),
     });
     await audit(sql, caller, 'hook.redeliver', flow, { workspace: name, delivery: id, run: run?.runId ?? null });
-    const result: Redelivered = run ? { ok: true, runId: run.runId } : { ok: true, skipped: true };
+    const result: Redelivered | Skipped = run ? { ok: true, runId: run.runId } : { ok: true, skipped: true };
     await recordAnswer?.(run ? 202 : 200)(sql, result);
     return { begun: run, answer: result };
   });

@@ -1,15 +1,16 @@
 import { audit } from '../accounts/index.js';
+import type { HookUrls } from '../contract/triggers.js';
 import type { Deps } from '../deps.js';
 import { findTarget } from '../runs/index.js';
 import type { Caller } from '../shared/roles.js';
-import { addressesOf, type HookAddresses } from './hook-address.js';
+import { addressesOf } from './hook-address.js';
 
 /** Gives the flow a new token. The old URLs stop working with the commit. */
 export async function rotateHook(
   deps: Deps,
   caller: Caller,
   { workspace: name, flow }: { readonly workspace: string; readonly flow: string },
-): Promise<HookAddresses> {
+): Promise<HookUrls> {
   return deps.db.transaction(async (sql) => {
     const { workspace } = await findTarget(sql, caller, { workspace: name, target: `flows/${flow}`, lock: 'share' });
     const [row] = await sql.query<{ generation: number }>(

@@ -1,4 +1,5 @@
 import { audit, type RecordAnswer } from '../accounts/index.js';
+import type { WorkspaceBody } from '../contract/workspaces.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { removeRepository } from '../git/index.js';
@@ -10,7 +11,7 @@ import { alignMain } from './align-refs.js';
 import { lockLibrary } from './library-tree.js';
 import { readLiveTree } from './live-tree.js';
 import { type PreparedTree, prepareTree, readInReach } from './prepare-tree.js';
-import { readWorkspace, type WorkspaceSummary } from './read-workspace.js';
+import { readWorkspace } from './read-workspace.js';
 import { readTemplate, type Template } from './templates.js';
 import { writeRevision } from './write-revision.js';
 
@@ -26,11 +27,7 @@ export interface CreateWorkspaceInput {
 }
 
 /** Creates a workspace with its first revision. Creates nothing when the files are refused. */
-export async function createWorkspace(
-  deps: Deps,
-  caller: Caller,
-  input: CreateWorkspaceInput,
-): Promise<WorkspaceSummary> {
+export async function createWorkspace(deps: Deps, caller: Caller, input: CreateWorkspaceInput): Promise<WorkspaceBody> {
   checkWorkspaceName(input.name);
   if (caller.workspaces !== null) {
     throw new Refusal('forbidden', 'your access is limited to some workspaces, and a new one would not be among them', {

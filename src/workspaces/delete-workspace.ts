@@ -1,4 +1,5 @@
 import { audit } from '../accounts/index.js';
+import type { DeletedWorkspaceBody } from '../contract/workspaces.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { Refusal } from '../shared/refusal.js';
@@ -8,13 +9,6 @@ import { findWorkspace } from './find-workspace.js';
 import { liveRuns } from './live-runs.js';
 import { requireNoPreview } from './of-preview.js';
 
-export interface DeletedWorkspace {
-  readonly ok: true;
-  readonly name: string;
-  /** The number of live runs that the deletion stops. */
-  readonly stopped: number;
-}
-
 /**
  * Deletes a workspace with all its data. With live runs only if `force` is set: without their rows the workers stop
  * within a second, and the outbox cancels their workflows.
@@ -23,7 +17,7 @@ export async function deleteWorkspace(
   deps: Deps,
   caller: Caller,
   input: { readonly workspace: string; readonly force: boolean },
-): Promise<DeletedWorkspace> {
+): Promise<DeletedWorkspaceBody> {
   const deleted = await deps.db.transaction(async (sql) => {
     const { id, name } = await findWorkspace(sql, caller, input.workspace, 'update');
     await requireNoPreview(sql, id, 'itself');

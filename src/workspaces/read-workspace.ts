@@ -1,38 +1,18 @@
 import { avatarPath } from '../accounts/index.js';
+import type { WorkspaceBody, WorkspaceList } from '../contract/workspaces.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { keyCursors, type PageInput } from '../shared/cursor.js';
 import type { Json } from '../shared/json.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import type { Workspace } from '../workspace/model.js';
 
-export interface WorkspaceSummary {
-  readonly name: string;
-  readonly description: string;
-  readonly timezone: string | null;
-  /** USD a calendar month. */
-  readonly budget: number | null;
-  readonly notify: Json;
-  /** The live revision's id. */
-  readonly revision: string | null;
+interface Row extends Pick<WorkspaceBody, 'name' | 'timezone' | 'budget' | 'revision'> {
   readonly createdAt: Date;
   readonly updatedAt: Date;
-  readonly preview: { readonly of: string; readonly branch: string } | null;
-  /** A push that waits for live runs, or was refused after it had waited and stays until a member acts on it. */
-  readonly pending: { readonly revision: string; readonly reason: string } | null;
-  readonly counts: Workspace['counts'];
-  /** How many runs are live. */
-  readonly live: number;
-  /** The path of its picture. */
-  readonly avatar: string | null;
-}
-
-interface Row
-  extends Omit<WorkspaceSummary, 'preview' | 'pending' | 'live' | 'avatar' | 'counts' | 'description' | 'notify'> {
   readonly description: string | null;
   readonly notify: Json | null;
-  readonly counts: Workspace['counts'] | null;
+  readonly counts: WorkspaceBody['counts'] | null;
   readonly of: string | null;
   readonly branch: string | null;
   readonly live: bigint;
@@ -54,11 +34,6 @@ const COLUMNS = `
   LEFT JOIN workspace o ON o.id = w.preview_of
   LEFT JOIN pending_push p ON p.workspace_id = w.id`;
 
-export interface WorkspaceList {
-  readonly workspaces: readonly WorkspaceSummary[];
-  readonly next: string | null;
-}
-
 const cursors = keyCursors('workspaces');
 
 /** The workspaces in the caller's reach, by name. */
@@ -74,7 +49,7 @@ export async function listWorkspaces(
     values: [caller.tenant, caller.workspaces, cursors.read(cursor), limit + 1],
   });
   const { page, next } = cursors.page(rows, limit, ({ name }) => name);
-  return { workspaces: page.map(toSummary), next };
+  return { workspaces: page.map(toBody), next };
 }
 
 /** One workspace. Refuses `not_found` alike for another account's, a missing one and one outside the caller's scope. */
@@ -82,7 +57,7 @@ export async function readWorkspace(
   deps: { readonly db: Sql },
   caller: Pick<Caller, 'tenant' | 'workspaces'>,
   { workspace }: { readonly workspace: string },
-): Promise<WorkspaceSummary> {
+): Promise<WorkspaceBody> {
   if (caller.workspaces !== null && !caller.workspaces.includes(workspace)) throw notFound('workspace');
   const [row] = await deps.db.query<Row>({
     name: 'read-workspace',
@@ -90,31 +65,26 @@ export async function readWorkspace(
     values: [caller.tenant, workspace],
   });
   if (!row) throw notFound('workspace');
-  return toSummary(row);
+  return toBody(row);
 }
 
 const NO_COUNTS = { agents: 0, flows: 0, evals: 0, tools: 0, skills: 0 };
 
-function toSummary({
-  of,
-  branch,
-  live,
-  waits,
-  reason,
-  picture,
-  counts,
-  description,
-  notify,
-  ...row
-}: Row): WorkspaceSummary {
+function toBody(row: Row): WorkspaceBody {
+  const { name, timezone, budget, revision, of, waits } = row;
   return {
-    ...row,
-    description: description ?? '',
-    notify: notify ?? null,
-    preview: of === null ? null : { of, branch: branch ?? '' },
-    pending: waits === null ? null : { revision: waits, reason: reason ?? '' },
-    counts: counts ?? NO_COUNTS,
-    live: Number(live),
-    avatar: avatarPath('workspace', row.name, picture),
+    name,
+    description: row.description ?? '',
+    timezone,
+    budget,
+    notify: row.notify ?? null,
+    revision,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+    preview: of === null ? null : { of, branch: row.branch ?? '' },
+    pending: waits === null ? null : { revision: waits, reason: row.reason ?? '' },
+    counts: row.counts ?? NO_COUNTS,
+    live: Number(row.live),
+    avatar: avatarPath('workspace', name, row.picture),
   };
 }

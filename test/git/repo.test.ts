@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { FileChange } from '../../src/deploys/index.js';
+import type { FileChangeBody } from '../../src/contract/history.js';
 import { putPreview } from '../../src/previews/index.js';
 import { setRef } from '../../src/workspaces/index.js';
 import { commitTo, git } from '../support/branches.js';
@@ -88,7 +88,7 @@ describe('a branch’s net change', () => {
     const big = `${'x'.repeat(100)}\n`.repeat(25_000);
     await branch('next', { 'knowledge/a.md': big, 'knowledge/b.md': big, 'files.bin': 'a\0b' });
     const { files } = await repo('?branch=next');
-    expect(files.map((file: FileChange) => [file.path, file.binary, file.truncated])).toEqual([
+    expect(files.map((file: FileChangeBody) => [file.path, file.binary, file.truncated])).toEqual([
       ['files.bin', true, false],
       ['knowledge/a.md', false, false],
       ['knowledge/b.md', false, true],

@@ -1,4 +1,4 @@
-import type { EvalRunSummary, StartedEval, WholeEvalRun } from '../../src/evals/index.js';
+import type { EvalRunSummary, EvalRunView, StartedEval } from '../../src/contract/evals.js';
 import type { EngineApp } from './create-engine-app.js';
 
 /** What tests do with evals, over HTTP. */
@@ -9,16 +9,16 @@ export function evalVerbs(app: Pick<EngineApp, 'get' | 'post'>) {
     if (response.status !== 202) throw new Error(`no eval run: ${response.status} ${await response.text()}`);
     return (await response.json()) as StartedEval;
   }
-  async function read(workspace: string, name: string, id: string, query = ''): Promise<WholeEvalRun> {
+  async function read(workspace: string, name: string, id: string, query = ''): Promise<EvalRunView> {
     const response = await app.get(`${at(workspace, name)}/runs/${id}${query}`);
     if (response.status !== 200) throw new Error(`eval run: ${response.status} ${await response.text()}`);
-    return (await response.json()) as WholeEvalRun;
+    return (await response.json()) as EvalRunView;
   }
   async function until(
     workspace: string,
     name: string,
-    { id, holds, timeoutMs = 60_000 }: { id: string; holds: (run: WholeEvalRun) => boolean; timeoutMs?: number },
-  ): Promise<WholeEvalRun> {
+    { id, holds, timeoutMs = 60_000 }: { id: string; holds: (run: EvalRunView) => boolean; timeoutMs?: number },
+  ): Promise<EvalRunView> {
     for (const end = Date.now() + timeoutMs; ; ) {
       const run = await read(workspace, name, id);
       if (holds(run)) return run;

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { WholeEvalRun } from '../../src/evals/index.js';
+import type { EvalRunView } from '../../src/contract/evals.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { evalVerbs } from '../support/evals.js';
 import { flow, scripted } from '../support/flows.js';
@@ -72,7 +72,7 @@ const MAIL = '### Tools\n\n```json send-email\n{ "id": 7 }\n```\n';
 const input = (title: string, more: string, options = '') =>
   `## ${title}\n\n${options}### Input\n\nWrite.\n\n${more}\n`;
 const expects = (...lines: string[]) => `### Expect\n\n${lines.map((line) => `- ${line}`).join('\n')}\n`;
-const verdicts = (run: WholeEvalRun, at = 0) => run.cases[at]?.assertions.map(({ text, passed }) => [text, passed]);
+const verdicts = (run: EvalRunView, at = 0) => run.cases[at]?.assertions.map(({ text, passed }) => [text, passed]);
 
 test('a case decides its gates and events, tools answer from it, no time is waited for, and the judge grades it', async () => {
   const lines = [

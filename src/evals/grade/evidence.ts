@@ -39,9 +39,3 @@ export interface Finding {
   readonly holds: boolean | null;
   readonly evidence: string;
 }
-
-export interface GradedAssertion {
-  readonly text: string;
-  readonly passed: boolean;
-  readonly evidence: string;
-}

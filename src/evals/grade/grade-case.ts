@@ -1,7 +1,8 @@
+import type { GradedAssertion } from '../../contract/evals.js';
 import { errorMessage } from '../../shared/refusal.js';
 import type { Assertion } from '../../workspace/index.js';
 import { assertionText } from './assertion-text.js';
-import type { CaseEvidence, Finding, GradedAssertion, Subject } from './evidence.js';
+import type { CaseEvidence, Finding, Subject } from './evidence.js';
 import { TESTS, type TestedType } from './tests.js';
 
 /** The assertion of a case that has none. */

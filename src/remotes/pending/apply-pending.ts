@@ -1,5 +1,6 @@
 import type { RecordAnswer } from '../../accounts/index.js';
-import { applyTree, type DeployResult } from '../../deploys/index.js';
+import type { DeployResultBody } from '../../contract/deploys.js';
+import { applyTree } from '../../deploys/index.js';
 import type { Deps } from '../../deps.js';
 import { adoptPack, isAncestor, mergeCommits, type Repository } from '../../git/index.js';
 import { failpoint } from '../../shared/failpoint.js';
@@ -13,7 +14,7 @@ import { refusePending } from './refuse-pending.js';
 
 /** The outcome for a pending push; `none` when no push is pending. */
 export type Applied =
-  | { readonly kind: 'applied'; readonly result: DeployResult }
+  | { readonly kind: 'applied'; readonly result: DeployResultBody }
   | { readonly kind: 'waiting' | 'none' }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 

@@ -1,4 +1,5 @@
-import { applyTree, type DeployResult, noteRefused, planTree, type TreeRequest } from '../../deploys/index.js';
+import type { DeployResultBody } from '../../contract/deploys.js';
+import { applyTree, noteRefused, planTree, type TreeRequest } from '../../deploys/index.js';
 import type { Deps } from '../../deps.js';
 import type { RefCommand } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';
@@ -34,7 +35,7 @@ export const planMain: PlanRef = async (deps, context, command) => {
   const request = await readMain(deps, context, command);
   if ('kind' in request) return request;
   const plan = await planTree(deps, context.remote.caller, request);
-  let result: DeployResult | undefined;
+  let result: DeployResultBody | undefined;
   return {
     apply: async (sql, onStale) => {
       result = await plan.apply(sql, onStale);
@@ -102,7 +103,7 @@ async function readMain(
 function sayMain(
   deps: Deps,
   { remote, say, later }: PushContext,
-  { issues, revision, gitCommit }: DeployResult,
+  { issues, revision, gitCommit }: DeployResultBody,
 ): Outcome {
   say(...issueLines(issues), `${remote.name} is live at ${gitCommit?.slice(0, 12)}.`);
   later.push(() => reportEvals(deps, { workspaceId: remote.id, name: remote.name, revision, say }));

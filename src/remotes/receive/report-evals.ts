@@ -1,5 +1,6 @@
+import type { EvalRunSummary } from '../../contract/evals.js';
 import type { Deps } from '../../deps.js';
-import { awaitPushEvals, type EvalRunSummary } from '../../evals/index.js';
+import { awaitPushEvals } from '../../evals/index.js';
 
 /** How long a push waits for the results of its evals. */
 const WITHIN_MS = 20_000;

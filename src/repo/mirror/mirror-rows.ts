@@ -1,27 +1,21 @@
+import type { MirrorBody } from '../../contract/repo.js';
 import type { Sql } from '../../db/contract.js';
 
-/** A mirror as readers see it. */
-export interface MirrorView {
-  readonly url: string;
-  readonly https: boolean;
-  /** The time of the last success. */
+interface Row extends Omit<MirrorBody, 'lastAt' | 'nextAt'> {
   readonly lastAt: Date | null;
-  /** The error of the last attempt; null when it succeeded. */
-  readonly lastError: string | null;
-  /** True while changes are not confirmed in the mirror. */
-  readonly pending: boolean;
-  /** The time of the next attempt. */
   readonly nextAt: Date | null;
 }
 
-export async function readMirror(sql: Sql, workspaceId: string): Promise<MirrorView | null> {
-  const [row] = await sql.query<MirrorView>({
+export async function readMirror(sql: Sql, workspaceId: string): Promise<MirrorBody | null> {
+  const [row] = await sql.query<Row>({
     name: 'read-mirror',
     text: `SELECT url, https, last_at AS "lastAt", last_error AS "lastError", done < wanted AS pending,
         CASE WHEN done < wanted THEN due_at END AS "nextAt" FROM mirror WHERE workspace_id = $1`,
     values: [workspaceId],
   });
-  return row ?? null;
+  return row === undefined
+    ? null
+    : { ...row, lastAt: row.lastAt?.toISOString() ?? null, nextAt: row.nextAt?.toISOString() ?? null };
 }
 
 /** Sets the URL and starts a full push: the new repository may be empty. */

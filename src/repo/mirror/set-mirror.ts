@@ -1,14 +1,10 @@
 import { audit, type RecordAnswer } from '../../accounts/index.js';
+import type { MirrorSet } from '../../contract/repo.js';
 import type { Deps } from '../../deps.js';
 import { Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller } from '../../shared/roles.js';
 import { findWorkspace, requireNoPreview } from '../../workspaces/index.js';
-import { type MirrorView, readMirror, writeMirror } from './mirror-rows.js';
-
-export interface MirrorSet {
-  readonly ok: true;
-  readonly mirror: MirrorView | null;
-}
+import { readMirror, writeMirror } from './mirror-rows.js';
 
 export interface SetMirrorInput {
   readonly workspace: string;

@@ -1,3 +1,4 @@
+import type { MailStarted } from '../../contract/triggers.js';
 import type { Deps } from '../../deps.js';
 import { parseJson } from '../../shared/exact-json.js';
 import type { Json, JsonObject } from '../../shared/json.js';
@@ -18,15 +19,12 @@ import { loopOf } from './loop.js';
 import type { InboundMail } from './mail.js';
 import { openMails, type ReadMail } from './read-mail.js';
 
-/** What is answered to one mail, or to each of several that came in one request. */
-type DeliveredMail = Delivered | { readonly ok: true; readonly mails: readonly Delivered[] };
-
 /**
  * Receives a mail that a provider posts, or several in one request. The From address is not verified: it selects
  * whether the flow starts, and gives no rights. Automatic mail and mail from other senders is accepted and starts
  * nothing, since a provider sends a refused mail again.
  */
-export async function receiveMail(deps: Deps, sent: HookDelivery): Promise<DeliveredMail> {
+export async function receiveMail(deps: Deps, sent: HookDelivery): Promise<MailStarted | Delivered> {
   const hook = await findHook(deps, sent.path);
   const place = { ...hook, kind: 'email', address: sent.address } as const;
   const reads = await noteRefusal(deps, place, async () => {
@@ -44,7 +42,7 @@ async function receiveBatch(
   deps: Deps,
   hook: FoundHook,
   { reads, sent }: { readonly reads: readonly ReadMail[]; readonly sent: HookDelivery },
-): Promise<DeliveredMail> {
+): Promise<MailStarted | Delivered> {
   const mails: Delivered[] = [];
   let refused: unknown;
   for (const read of reads) {

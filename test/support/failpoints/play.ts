@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { EvalRunView } from '../../../src/contract/evals.js';
 import type { RunView } from '../../../src/contract/runs.js';
-import type { WholeEvalRun } from '../../../src/evals/index.js';
 import { flow } from '../flows.js';
 import { lastEvent, untilNews } from '../run-news.js';
 import { sendWithRetry } from '../send-with-retry.js';
@@ -60,7 +60,7 @@ export async function play(
     for (const end = Date.now() + ENDS_WITHIN_MS; ; await sleep(100)) {
       const headers = { authorization: `Bearer ${keys.owner}` };
       const response = await fetch(`${service.url}/api/workspaces/${workspace}/evals/it/runs/${id}`, { headers });
-      const run = (await response.json()) as WholeEvalRun;
+      const run = (await response.json()) as EvalRunView;
       if (run.finishedAt !== null && run.ok) return run.cases.flatMap(({ runId }) => runId ?? []);
       const stayed = run.finishedAt !== null || Date.now() > end;
       if (stayed) throw new Error(`the eval run stayed: ${JSON.stringify(run, null, 1).slice(0, 4_000)}`);

@@ -43,7 +43,7 @@ export const readLibrary = defineRoute({
 });
 
 function toBody({ content, issues, ...file }: LibraryFile) {
-  return { ...file, ...encodeContent(content), issues: [...issues] };
+  return { ...file, ...encodeContent(content), issues };
 }
 
 export const readLibraryHistory = defineRoute({

@@ -49,5 +49,5 @@ const ACTIONS = {
   mirror: setMirror,
   'mirror-now': mirrorNow,
 } as const satisfies {
-  readonly [A in RepoAction['action']]: (deps: Deps, caller: Caller, input: Input<A>) => Promise<object>;
+  readonly [A in RepoAction['action']]: (deps: Deps, caller: Caller, input: Input<A>) => Promise<RepoActed>;
 };

@@ -34,5 +34,5 @@ export const readSource = defineRoute({
 });
 
 function toBody({ content, issues, ...entry }: SourceContent) {
-  return { ...entry, ...encodeContent(content), issues: [...issues] };
+  return { ...entry, ...encodeContent(content), issues };
 }
