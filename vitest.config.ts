@@ -1,14 +1,20 @@
+import { totalmem } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { TIMES } from './test/support/exploring.js';
 import { LongestFirst } from './test/support/longest-first.js';
 import { PATIENCE_MS } from './test/support/patience.js';
 import { NEED_POSTGRES, PROJECTS } from './test/support/projects.js';
 
+/**
+ * A worker and what it starts use 0.35 of a core on average, since they wait for timers, databases, and processes: six
+ * fill two cores. Each may take 2 GB.
+ */
+const WORKERS = Math.min(5, Math.max(3, Math.floor(totalmem() / 2 ** 31)));
+
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
-    // One more than the cores of the smallest machine: most files wait for a database, a timer or a process half the time.
-    maxWorkers: 3,
+    maxWorkers: WORKERS,
     sequence: { sequencer: LongestFirst },
     // Each project has a transformer of its own: what one has made of a source the next ones need not make again.
     experimental: { fsModuleCache: true },

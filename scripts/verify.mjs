@@ -12,6 +12,7 @@ import { checkLinks } from './verify/links.mjs';
 import { checkLogErrors } from './verify/log-errors.mjs';
 import { checkPlainWords } from './verify/plain-words.mjs';
 import { checkSpawns } from './verify/spawns.mjs';
+import { checkTestLimits } from './verify/test-limits.mjs';
 import { readTracked } from './verify/tracked.mjs';
 import { checkUnfinished } from './verify/unfinished.mjs';
 
@@ -44,6 +45,7 @@ const PARTS = {
   'links in the docs': () => checkLinks(files),
   'unfinished words': () => checkUnfinished(files),
   'plain words': () => checkPlainWords(files),
+  'time limits in tests': () => checkTestLimits(files),
 };
 
 endChildrenOnSignal();

@@ -12,13 +12,6 @@ beforeAll(async () => {
 });
 afterAll(() => host.close());
 
-/** A folder that was used once and ended well. */
-async function usedFolder(): Promise<string> {
-  const folder = await host.folder();
-  await (await host.start(folder)).end('SIGTERM');
-  return folder;
-}
-
 const damages = [
   ['postgres/PG_VERSION is gone', (folder: string) => rm(join(folder, 'postgres/PG_VERSION'))],
   ['postgres/global/pg_control is cut', (folder: string) => truncate(join(folder, 'postgres/global/pg_control'), 100)],
@@ -33,7 +26,7 @@ async function overwriteSqlite(folder: string): Promise<void> {
 }
 
 test.each(damages)('a damaged data folder is said to be one, and nothing keeps running: %s', async (_name, damage) => {
-  const folder = await usedFolder();
+  const folder = await host.usedFolder();
   await damage(folder);
   await expect(host.start(folder)).rejects.toThrow(
     /StartError: .*(restore (it|the folder|the data folder) from a backup|move it away)/,
@@ -42,7 +35,7 @@ test.each(damages)('a damaged data folder is said to be one, and nothing keeps r
 });
 
 test('a lost password file is named, with what it is for', async () => {
-  const folder = await usedFolder();
+  const folder = await host.usedFolder();
   await rm(join(folder, 'postgres-password'));
   await expect(host.start(folder)).rejects.toThrow(
     `StartError: ${folder}/postgres-password cannot be read, and the database needs the password in it`,

@@ -52,7 +52,7 @@ test('a first start makes the account, its key and an owner who can sign in, and
 });
 
 test('a terminal that hangs up ends it whole, its files are nobody else’s, and a damaged bootstrap.json stops no start', async () => {
-  const folder = await host.folder();
+  const folder = await host.usedFolder();
   const first = await host.start(folder);
   for (const name of ['temporal.sqlite', 'temporal.sqlite-wal']) {
     expect([name, (await stat(join(folder, name))).mode & 0o077]).toEqual([name, 0]);
@@ -67,7 +67,7 @@ test('a terminal that hangs up ends it whole, its files are nobody else’s, and
 });
 
 test('a service that was killed starts again, and its orphans are gone when it ends', async () => {
-  const folder = await host.folder();
+  const folder = await host.usedFolder();
   await (await host.start(folder)).end('SIGKILL');
   const again = await host.start(folder);
   expect((await again.request('/api/healthz')).status).toBe(200);
@@ -76,7 +76,7 @@ test('a service that was killed starts again, and its orphans are gone when it e
 });
 
 test('a second signal that comes with the first, as npm sends it, leaves its end an orderly one', async () => {
-  const folder = await host.folder();
+  const folder = await host.usedFolder();
   const service = await host.start(folder);
   const ended = service.end('SIGINT');
   await expect.poll(() => service.stderr(), { interval: 5 }).toContain('Stopping');
@@ -99,7 +99,7 @@ test('an interrupted start leaves no process and no lock that sticks', async () 
 });
 
 test('a port that is taken is a sentence and exit code 1, and leaves no process', async () => {
-  const folder = await host.folder();
+  const folder = await host.usedFolder();
   const blocker = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => blocker.once('listening', resolve));
   const address = blocker.address();

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => host.close());
 
 test('what was stored is there after a clean end and after a kill -9, and a clean end leaves no process', async () => {
-  const folder = await host.folder();
+  const folder = await host.usedFolder();
   const first = await host.start(folder);
   await store(first, 'one');
   expect(await first.end('SIGTERM')).toBe(0);
@@ -39,7 +39,7 @@ test('what was stored is there after a clean end and after a kill -9, and a clea
 });
 
 test('a second instance on the folder is told who runs and where, and the first goes on', async () => {
-  const folder = await host.folder();
+  const folder = await host.usedFolder();
   const first = await host.start(folder, { env: { SERVICE_PORT: '4999' } });
   await expect(host.start(folder)).rejects.toThrow(
     new RegExp(
@@ -51,7 +51,7 @@ test('a second instance on the folder is told who runs and where, and the first 
 });
 
 test('a Postgres or a Temporal that dies comes back on its port', async () => {
-  const folder = await host.folder();
+  const folder = await host.usedFolder();
   const service = await host.start(folder);
   await store(service, 'before');
   const recorded = JSON.parse(await readFile(join(folder, 'processes.json'), 'utf8'));
@@ -82,7 +82,7 @@ test('the database keeps its word over a power cut, and only its owner can read 
 });
 
 test("Temporal runs with temporal-dev.yaml's namespace and retention", async () => {
-  const service = await host.start(await host.folder());
+  const service = await host.start(await host.usedFolder());
   const connection = await Connection.connect({ address: service.temporal.address });
   const { config } = await connection.workflowService.describeNamespace({ namespace: 'signalbox' });
   expect(Number(config?.workflowExecutionRetentionTtl?.seconds)).toBe(72 * 3_600);
@@ -130,7 +130,7 @@ async function withTemporal<T>({ temporal }: HostProcess, work: (client: Client)
 }
 
 test('a copy of a folder that is in use starts beside the original, and neither ends or finds the other’s servers', async () => {
-  const folder = await host.folder();
+  const folder = await host.usedFolder();
   const original = await host.start(folder);
   await store(original, 'original');
   const copied = await host.folder();
@@ -154,7 +154,7 @@ test('a copy of a folder that is in use starts beside the original, and neither 
 });
 
 test('a Postgres that has ended, and that its parent does not collect, does not keep the next one from starting', async () => {
-  const folder = await host.folder();
+  const folder = await host.usedFolder();
   const first = await host.start(folder);
   await store(first, 'kept');
   await first.end('SIGKILL');

@@ -67,6 +67,7 @@ test('security 31: killed at every write that is about money, what was spent add
     const service = await services.startService({ dataDir, env }).catch(unlessKilled);
     if (service === null) {
       killed += 1;
+      await servers.reportDeaths();
       continue;
     }
     if (workspace === '') workspace = await service.workspace(FILES);
@@ -78,6 +79,7 @@ test('security 31: killed at every write that is about money, what was spent add
         throw new Error(`a whole run never came by ${point}`);
     }
     await service.exited;
+    await servers.reportDeaths();
     killed += 1;
   }
   const last = await services.startService({ dataDir, env: servers.env });

@@ -58,8 +58,10 @@ test('security 4: a service that is killed in the midst of a compaction goes on 
   const workspace = await first.workspace(FILES);
   const id = await first.start(workspace, 'long');
   expect(await driveRun(first, { workspace, id })).toBe('died');
+  await servers.reportDeaths();
   const second = await start('compaction-answered');
   expect(await driveRun(second, { workspace, id })).toBe('died');
+  await servers.reportDeaths();
   const last = await start();
   const run = await driveRun(last, { workspace, id });
   expect(run).toMatchObject({ status: 'completed', error: null, summary: 'done' });

@@ -36,6 +36,7 @@ test('security 4: what a worker that was killed had streamed is taken back when 
   const stream = readStream((init) => crew.api.request(`${at}/stream`, init));
   await expect.poll(() => stream.text()).toContain('half of');
   await killed.end('SIGKILL');
+  await crew.reportDeaths();
   const next = await crew.startWorker();
   await expect.poll(ended).toBe('completed');
   await expect.poll(() => stream.items.at(-1)?.event).toBe('end');
@@ -58,6 +59,7 @@ test('security 4: how often a call waited for its provider is known to the worke
   };
   await expect.poll(waits).toBe(1);
   await killed.end('SIGKILL');
+  await crew.reportDeaths();
   const next = await crew.startWorker();
   await expect.poll(waits).toBe(2);
   await expect.poll(ended).toBe('completed');

@@ -125,6 +125,7 @@ async function killedAfterWrites(stage: Stage, points: readonly Failpoint[]): Pr
     );
     keep(cut, stage, runs);
     await untilDead(service, mortal, runs);
+    await service.reportDeaths();
     const next = await service.startWorker();
     await untilEnded(service, runs);
     await next.end('SIGTERM');

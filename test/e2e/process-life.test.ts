@@ -35,7 +35,7 @@ function logOf(service: Service): readonly Readonly<Record<string, unknown>>[] {
 }
 
 test('a deploy without a file descriptor left does not end the service: what needs a program is 503 meanwhile', async () => {
-  const service = await host.start(await host.folder());
+  const service = await host.start(await host.usedFolder());
   expect((await ask(service, '/api/workspaces', { name: 'shop' }))[0]).toBe(201);
   const limit = (soft: string) => execFileSync('prlimit', ['--pid', String(service.pid), `--nofile=${soft}:`]);
   const before = execFileSync('prlimit', ['--pid', String(service.pid), '--nofile', '-o', 'SOFT', '--noheadings']);
@@ -54,7 +54,7 @@ test('a deploy without a file descriptor left does not end the service: what nee
 });
 
 test('a service that is probed all the while lives on when its Temporal is killed and comes back', async () => {
-  const folder = await host.folder();
+  const folder = await host.usedFolder();
   const service = await host.start(folder);
   const first = await serverPid(folder, 'temporal');
   let isOver = false;
@@ -81,7 +81,7 @@ const PLANTED = {
 test.each(['error', 'rejection'] as const)(
   'what no part handles (%s) is logged whole, and ends the service in order with exit code 1',
   async (kind) => {
-    const folder = await host.folder();
+    const folder = await host.usedFolder();
     const code = encodeURIComponent(`process.on('SIGUSR2', () => { ${PLANTED[kind]} })`);
     const service = await host.start(folder, { NODE_OPTIONS: `--import=data:text/javascript,${code}` });
     expect(await service.end('SIGUSR2')).toBe(1);
@@ -104,7 +104,7 @@ test.each(['error', 'rejection'] as const)(
 );
 
 test('a Postgres that hangs does not hold up the end: what does not close in time is ended, and the next start is whole', async () => {
-  const folder = await host.folder();
+  const folder = await host.usedFolder();
   const service = await host.start(folder);
   const frozen = await freezePostgres(folder);
   onTestFinished(() => frozen.end());
@@ -120,7 +120,7 @@ test('a Postgres that hangs does not hold up the end: what does not close in tim
 });
 
 test('a third signal ends it at once, and so does a second one after two seconds', async () => {
-  const folders = await Promise.all([host.folder(), host.folder()]);
+  const folders = await Promise.all([host.usedFolder(), host.usedFolder()]);
   const services = await Promise.all(folders.map((folder) => host.start(folder)));
   const [three, late] = services;
   if (!three || !late) throw new Error('two services were started');
@@ -137,7 +137,7 @@ test('a third signal ends it at once, and so does a second one after two seconds
 });
 
 test('one Ctrl-C of npm start in a terminal, which npm forwards once more, is an orderly end', async () => {
-  const folder = await host.folder();
+  const folder = await host.usedFolder();
   const { PATH = '', HOME = '' } = readEnvironment();
   for (let round = 0; round < 3; round += 1) {
     // `script` gives it a terminal of its own and passes on what is typed.

@@ -17,7 +17,8 @@ export async function startCrew(provider: FakeProvider, more: Env = {}) {
     const dataDir = await services.folder();
     const api = await services.startService({ dataDir, env: { ...env, SERVICE_ROLE: 'api' } });
     const startWorker = (own: Env = {}) => services.startWorker(dataDir, { ...env, ...own });
-    return { api, temporal: servers.temporal, startWorker, close };
+    const { temporal, reportDeaths } = servers;
+    return { api, temporal, reportDeaths, startWorker, close };
   } catch (error) {
     await close();
     throw error;

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { readEnvironment } from '../../src/config/index.js';
+import { copiesOf } from './copied-folder.js';
 
 export interface HostProcess {
   readonly child: ChildProcess;
@@ -32,28 +33,40 @@ export async function createHost() {
   });
   const started: ChildProcess[] = [];
   const folders: string[] = [];
+  async function folder(): Promise<string> {
+    const path = await mkdtemp(join(tmpdir(), 'signalbox-embedded-'));
+    folders.push(path);
+    return path;
+  }
+  async function start(
+    dataDir: string,
+    options: { env?: Record<string, string>; uid?: number } = {},
+  ): Promise<HostProcess> {
+    const child = spawn(process.execPath, [outfile], {
+      env: {
+        ...readEnvironment(),
+        DATABASE_URL: '',
+        TEMPORAL_ADDRESS: '',
+        SERVICE_DATA_DIR: dataDir,
+        ...options.env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
+    });
+    started.push(child);
+    return connectTo(child);
+  }
+  const copy = copiesOf(async () => {
+    const path = await folder();
+    await (await start(path)).end('SIGTERM');
+    return path;
+  });
   return {
-    async folder(): Promise<string> {
-      const path = await mkdtemp(join(tmpdir(), 'signalbox-embedded-'));
-      folders.push(path);
-      return path;
-    },
+    folder,
+    /** One that was used once and ended well. */
+    usedFolder: async () => copy(await folder()),
     /** Resolves when its servers answer; rejects with what it wrote when it exits instead. */
-    async start(dataDir: string, options: { env?: Record<string, string>; uid?: number } = {}): Promise<HostProcess> {
-      const child = spawn(process.execPath, [outfile], {
-        env: {
-          ...readEnvironment(),
-          DATABASE_URL: '',
-          TEMPORAL_ADDRESS: '',
-          SERVICE_DATA_DIR: dataDir,
-          ...options.env,
-        },
-        stdio: ['ignore', 'pipe', 'pipe'],
-        ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
-      });
-      started.push(child);
-      return connectTo(child);
-    },
+    start,
     async close(): Promise<void> {
       for (const child of started) {
         if (child.exitCode === null && child.signalCode === null) {

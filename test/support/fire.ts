@@ -28,6 +28,7 @@ export async function createFire(servers: 'shared' | 'own', delayMs = 0) {
     env: { ...shared?.env, SERVICE_DATA_DIR: dataDir },
     workspace: () => workspace,
     start,
+    reportDeaths: async () => shared?.reportDeaths(),
     /** What the doctor finds wrong with a completed run. */
     audit: async (service: DrivenService, runId: string) =>
       audit({
@@ -53,7 +54,10 @@ export async function createFire(servers: 'shared' | 'own', delayMs = 0) {
       for (const [index, point] of points.entries()) {
         const service = await start({ SERVICE_FAILPOINT: point }).catch(unlessKilled);
         // What was left undone may bring it to the point before it is ready.
-        if (service === null) continue;
+        if (service === null) {
+          await shared?.reportDeaths();
+          continue;
+        }
         let id = index === 0 ? await begin(service) : await newestRun(service).catch(() => null);
         if (id !== null && (await driveRun(service, { workspace, id })) !== 'died') {
           id = await begin(service);
@@ -61,6 +65,7 @@ export async function createFire(servers: 'shared' | 'own', delayMs = 0) {
             throw new Error(`a whole run never came by ${point}`);
         }
         await service.exited;
+        await shared?.reportDeaths();
       }
       const service = await start();
       runs.push(await newestRun(service));

@@ -8,6 +8,7 @@ import { packageRoot } from '../../src/db/index.js';
 import { FAILPOINT_FLAG } from '../../src/shared/failpoint.js';
 import { buildService, MAIN, NODE_FLAGS } from './build-service.js';
 import { type AnswerCheck, createAnswerCheck, type Description } from './checked-answers.js';
+import { copiesOf } from './copied-folder.js';
 import { serversOf } from './embedded-host.js';
 
 export interface Service {
@@ -32,18 +33,27 @@ export async function createServiceHost() {
   const children: ChildProcess[] = [];
   const folders: string[] = [];
 
+  async function folder(): Promise<string> {
+    const path = await mkdtemp(join(tmpdir(), 'signalbox-service-'));
+    folders.push(path);
+    return path;
+  }
+  function start(dataDir: string, env: Env = {}, flags = flagsFor(env)): Promise<Service> {
+    const child = spawnService(dataDir, env, flags);
+    children.push(child);
+    return untilReady(child, dataDir);
+  }
+  const copy = copiesOf(async () => {
+    const path = await folder();
+    await (await start(path)).end('SIGTERM');
+    return path;
+  });
   return {
-    async folder(): Promise<string> {
-      const path = await mkdtemp(join(tmpdir(), 'signalbox-service-'));
-      folders.push(path);
-      return path;
-    },
+    folder,
+    /** Of an installation with servers of its own that was used once and ended well. */
+    usedFolder: async () => copy(await folder()),
     /** Resolves when it says that it is ready; rejects with all that it wrote when it ends before. */
-    start(dataDir: string, env: Env = {}, flags = flagsFor(env)): Promise<Service> {
-      const child = spawnService(dataDir, env, flags);
-      children.push(child);
-      return untilReady(child, dataDir);
-    },
+    start,
     async close(): Promise<void> {
       for (const child of children) {
         if (child.exitCode !== null || child.signalCode !== null) continue;

@@ -118,7 +118,7 @@ export async function release(service: DrivenService, workspace: string, run: Ru
     if (wait.runId) await release(service, workspace, await service.run(workspace, wait.runId));
     const json = { method: 'POST', headers: { 'content-type': 'application/json' } };
     if (wait.kind === 'approval') {
-      const body = JSON.stringify({ decision: 'approve', step: wait.step, round: wait.gate?.round });
+      const body = JSON.stringify({ decision: 'approve', step: wait.step, ...wait.gate });
       await service.request(`/api/workspaces/${workspace}/runs/${run.id}/approve`, { ...json, body });
     }
     if (wait.kind === 'event' && run.steps[wait.step - 1]?.status === 'waiting') {

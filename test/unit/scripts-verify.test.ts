@@ -8,6 +8,7 @@ import { checkLinks } from '../../scripts/verify/links.mjs';
 import { checkLogErrors } from '../../scripts/verify/log-errors.mjs';
 import { checkPlainWords } from '../../scripts/verify/plain-words.mjs';
 import { checkSpawns } from '../../scripts/verify/spawns.mjs';
+import { checkTestLimits } from '../../scripts/verify/test-limits.mjs';
 import { checkUnfinished } from '../../scripts/verify/unfinished.mjs';
 
 const files = (entries: Record<string, string>) => new Map(Object.entries(entries));
@@ -195,6 +196,19 @@ test('the service starts programs by spawnProcess alone', () => {
   ]);
   expect(checkSpawns(files({ 'src/shared/spawn-process.ts': spawning, 'bench/a.ts': spawning }))).toEqual([]);
   expect(checkSpawns(files({ 'src/a.ts': "import { execFile } from 'node:child_process';" }))).toEqual([]);
+});
+
+test('a test that a busy machine would fail is refused: a short limit, and an assertion of how long work took', () => {
+  const path = 'test/api/a.test.ts';
+  const short = 'await expect.poll(ask, { timeout: 30_000 }).toBe(1);';
+  const timed = 'expect(Date.now() - began).toBeLessThan(500);';
+  expect(checkTestLimits(files({ [path]: `${short}\n${timed}\n` }))).toEqual([
+    expect.stringContaining(`${path}: timeout: 30_000: remove it`),
+    expect.stringContaining(`${path}: expect(Date.now() - began).toBeLessThan: compare CPU time`),
+  ]);
+  const others =
+    "{ timeout: 240_000 } { command: 'true', timeout: 1 } '- timeout: 300s' expect(list.length).toBeLessThan(5_000)";
+  expect(checkTestLimits(files({ [path]: others, 'src/a.ts': short }))).toEqual([]);
 });
 
 test('figures count what the sources hold, and what one route and a run load', () => {

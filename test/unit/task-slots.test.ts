@@ -4,7 +4,8 @@ import { activityRule } from '../../src/temporal/slots/activity-rule.js';
 import { createSlotLine, type SlotLine, type SlotRule } from '../../src/temporal/slots/slot-line.js';
 import { workflowTaskRule } from '../../src/temporal/slots/workflow-task-rule.js';
 
-const never = new AbortController().signal;
+/** One of its own each, as the SDK gives them. */
+const never = () => new AbortController().signal;
 const context = (isSticky: boolean): SlotReserveContext => ({
   slotType: 'workflow',
   taskQueue: 'q',
@@ -23,7 +24,7 @@ function flood(rule: SlotRule) {
   const ask = async (isSticky = false) => {
     asked += 1;
     const id = asked;
-    const permit = await line.supplier.reserveSlot(context(isSticky), never);
+    const permit = await line.supplier.reserveSlot(context(isSticky), never());
     line.supplier.markSlotUsed({ slotInfo: info, permit });
     open.push({ id, permit });
   };
@@ -107,10 +108,10 @@ test('a starved worker without activities takes some', async () => {
 test('a reservation that is called off leaves the line, and its slot goes to the next one', async () => {
   const rule: SlotRule = { admits: (slots) => slots.length < 1 };
   const { line } = flood(rule);
-  const first = await line.supplier.reserveSlot(context(false), never);
+  const first = await line.supplier.reserveSlot(context(false), never());
   const off = new AbortController();
   const second = line.supplier.reserveSlot(context(false), off.signal);
-  const third = line.supplier.reserveSlot(context(false), never);
+  const third = line.supplier.reserveSlot(context(false), never());
   off.abort(new Error('called off'));
   await expect(second).rejects.toThrow('called off');
   expect(line.supplier.tryReserveSlot(context(false))).toBeNull();

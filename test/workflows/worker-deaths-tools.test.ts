@@ -12,8 +12,6 @@ import { startLocalServer } from '../support/local-server.js';
 import { silentLog } from '../support/silent-log.js';
 import { noModels } from '../support/workspace-app.js';
 
-const SLOW = { timeout: 120_000 };
-
 let app: EngineApp;
 let provider: FakeProvider;
 let server: Awaited<ReturnType<typeof startLocalServer>>;
@@ -63,7 +61,7 @@ async function atWork(runId: string, attempt: number, { workerId = newId(), requ
     { runId, lane: 'main', turn: 1 },
     { ...attemptOf(attempt), cancelled: stop.signal },
   ).catch((error: unknown) => error);
-  await expect.poll(() => server.requests.length, { timeout: 30_000 }).toBe(before + requests);
+  await expect.poll(() => server.requests.length).toBe(before + requests);
   return {
     async cut() {
       stop.abort(new Error('the worker ends'));
@@ -80,58 +78,50 @@ async function callOf(runId: string) {
   return row?.result;
 }
 
-test(
-  'a tool call that an orderly end of its worker cut counts no death, however long ago that worker ended',
-  SLOW,
-  async () => {
-    await openShop();
-    const { workspace, runId } = await begin();
-    for (let attempt = 1; attempt <= MOST_IN_COMPANY + 2; attempt += 1) {
-      const workerId = newId();
-      const entry = { id: workerId, version: '1', sandbox: 'none', models: () => [] };
-      const worker = await startWorkerHeartbeat(app.deps.db, entry, silentLog);
-      const work = await atWork(runId, attempt, { workerId });
-      await worker.leave();
-      await work.cut();
-      await worker.close();
-      await app.deps.db.query(`UPDATE worker_seen SET seen_at = now() - interval '2 days' WHERE id = $1`, [workerId]);
-      expect((await callOf(runId))?.deaths).toBeUndefined();
-    }
-    isWell = true;
-    await advanceLane(app.deps, { runId, lane: 'main', turn: 1 }, attemptOf(100));
-    expect(await app.run(workspace, runId)).toMatchObject({ status: 'completed', steps: [{ result: 'after' }] });
-  },
-);
+test('a tool call that an orderly end of its worker cut counts no death, however long ago that worker ended', async () => {
+  await openShop();
+  const { workspace, runId } = await begin();
+  for (let attempt = 1; attempt <= MOST_IN_COMPANY + 2; attempt += 1) {
+    const workerId = newId();
+    const entry = { id: workerId, version: '1', sandbox: 'none', models: () => [] };
+    const worker = await startWorkerHeartbeat(app.deps.db, entry, silentLog);
+    const work = await atWork(runId, attempt, { workerId });
+    await worker.leave();
+    await work.cut();
+    await worker.close();
+    await app.deps.db.query(`UPDATE worker_seen SET seen_at = now() - interval '2 days' WHERE id = $1`, [workerId]);
+    expect((await callOf(runId))?.deaths).toBeUndefined();
+  }
+  isWell = true;
+  await advanceLane(app.deps, { runId, lane: 'main', turn: 1 }, attemptOf(100));
+  expect(await app.run(workspace, runId)).toMatchObject({ status: 'completed', steps: [{ result: 'after' }] });
+});
 
-test(
-  'a tool call under suspicion waits for its turn without a worker and off the clock of its step',
-  SLOW,
-  async () => {
-    await openShop();
-    const [first, second] = [await begin(), await begin()];
-    for (const { runId } of [first, second])
-      for (let attempt = 1; attempt <= MOST_IN_COMPANY; attempt += 1) await (await atWork(runId, attempt)).cut();
-    const busy = await atWork(first.runId, 4);
-    expect(await callOf(first.runId)).toMatchObject({ alone: true });
-    const before = server.requests.length;
-    let laterMs = 0;
-    const deps = { ...app.deps, clock: { now: () => Date.now() + laterMs } };
-    const turn = { runId: second.runId, lane: 'main', turn: 1 };
-    for (let attempt = 4; laterMs < 60_000; attempt += 1) {
-      const waits = await advanceLane(deps, turn, attemptOf(attempt));
-      expect(waits.kind).toBe('later');
-      if (waits.kind === 'later') laterMs = waits.at - Date.now();
-      expect((await app.run(second.workspace, second.runId)).waiting).toMatchObject([{ kind: 'turn', id: 'one' }]);
-    }
-    expect(server.requests.length).toBe(before);
-    await busy.cut();
-    isWell = true;
-    expect(await advanceLane(deps, turn, attemptOf(100))).toEqual({ kind: 'done' });
-    expect(await app.run(second.workspace, second.runId)).toMatchObject({ status: 'completed', waiting: [] });
-  },
-);
+test('a tool call under suspicion waits for its turn without a worker and off the clock of its step', async () => {
+  await openShop();
+  const [first, second] = [await begin(), await begin()];
+  for (const { runId } of [first, second])
+    for (let attempt = 1; attempt <= MOST_IN_COMPANY; attempt += 1) await (await atWork(runId, attempt)).cut();
+  const busy = await atWork(first.runId, 4);
+  expect(await callOf(first.runId)).toMatchObject({ alone: true });
+  const before = server.requests.length;
+  let laterMs = 0;
+  const deps = { ...app.deps, clock: { now: () => Date.now() + laterMs } };
+  const turn = { runId: second.runId, lane: 'main', turn: 1 };
+  for (let attempt = 4; laterMs < 60_000; attempt += 1) {
+    const waits = await advanceLane(deps, turn, attemptOf(attempt));
+    expect(waits.kind).toBe('later');
+    if (waits.kind === 'later') laterMs = waits.at - Date.now();
+    expect((await app.run(second.workspace, second.runId)).waiting).toMatchObject([{ kind: 'turn', id: 'one' }]);
+  }
+  expect(server.requests.length).toBe(before);
+  await busy.cut();
+  isWell = true;
+  expect(await advanceLane(deps, turn, attemptOf(100))).toEqual({ kind: 'done' });
+  expect(await app.run(second.workspace, second.runId)).toMatchObject({ status: 'completed', waiting: [] });
+});
 
-test('suspect calls of one turn are made one at a time, so that none is blamed for another one', SLOW, async () => {
+test('suspect calls of one turn are made one at a time, so that none is blamed for another one', async () => {
   await openShop();
   asked = ['get', 'list', 'count'];
   const { workspace, runId } = await begin();

@@ -13,8 +13,8 @@ import { audit } from '../doctor.js';
 import type { FakeProvider } from '../fake-provider.js';
 import { PATIENCE_MS } from '../patience.js';
 import { freshDatabase } from '../postgres.js';
+import { reportDeaths } from '../report-deaths.js';
 import { createServices, type DrivenService } from '../service.js';
-import type { Service } from '../service-host.js';
 import { testTemporal } from '../temporal.js';
 import type { Job } from './job.js';
 import { type Keys, play } from './play.js';
@@ -58,6 +58,7 @@ async function createStage(provider: FakeProvider) {
     receiver,
     start,
     startWorker: (more: Readonly<Record<string, string>> = {}) => services.startWorker(dataDir, { ...env, ...more }),
+    reportDeaths: () => reportDeaths({ ...temporal, taskQueue }),
     keys: (db: Db) => keysOf(db, dataDir),
     async judge(service: DrivenService, { workspace }: Row, ids: readonly string[]): Promise<Outcome> {
       await untilTold(service.db, ids);
@@ -113,7 +114,7 @@ export async function killWorkers(provider: FakeProvider, rows: readonly Row[], 
     const { receiver } = stage;
     const begun: Begun[] = [];
     for (const row of rows) {
-      await endOld(begun, () => stage.startWorker());
+      await endOld(begun, stage);
       const armed = await stage.startWorker(armedWith(row));
       const one: Begun = { row, playing: play(row, { service, keys, receiver }), kills: 0, ended: false };
       const end = () => {
@@ -126,6 +127,7 @@ export async function killWorkers(provider: FakeProvider, rows: readonly Row[], 
     }
     // The leases of dead workers end by themselves; the last worker need not wait for that.
     await service.db.query(`UPDATE notification SET due_at = now() - interval '1 s' WHERE state = 'pending'`);
+    await stage.reportDeaths();
     await stage.startWorker();
     await Promise.all(
       begun.map(async ({ row, playing }) => {
@@ -139,6 +141,8 @@ export async function killWorkers(provider: FakeProvider, rows: readonly Row[], 
   }
 }
 
+type Stage = Awaited<ReturnType<typeof createStage>>;
+
 interface Begun {
   readonly row: Row;
   readonly playing: Promise<readonly string[]>;
@@ -148,10 +152,11 @@ interface Begun {
 }
 
 /** A call that three workers leave is given up: what may have been left by that many but one is finished in peace. */
-async function endOld(begun: readonly Begun[], startWorker: () => Promise<Service>): Promise<void> {
+async function endOld(begun: readonly Begun[], stage: Pick<Stage, 'reportDeaths' | 'startWorker'>): Promise<void> {
   const old = begun.filter(({ row, kills, ended }) => !ended && kills >= (row.job.cases ? 1 : MOST_KILLS));
   if (old.length === 0) return;
-  const worker = await startWorker();
+  await stage.reportDeaths();
+  const worker = await stage.startWorker();
   await Promise.all(old.map(({ playing }) => playing.catch(() => null)));
   await worker.end('SIGTERM');
 }
@@ -197,7 +202,7 @@ async function untilKilled(
   );
   const first = await Promise.race([killed, lived]);
   // Whatever the job met is the kill's doing, when there was one.
-  const why = first && (await Promise.race([killed, sleep(5_000, first)]));
+  const why = first && (await Promise.race([killed, sleep(PATIENCE_MS.poll, first, { ref: false })]));
   if (why) throw why;
 }
 

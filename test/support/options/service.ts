@@ -5,10 +5,9 @@ import { newId } from '../../../src/shared/ids.js';
 import { audit } from '../doctor.js';
 import type { FakeCall } from '../fake-provider.js';
 import { flow } from '../flows.js';
-import { freshDatabase } from '../postgres.js';
 import { sendWithRetry } from '../send-with-retry.js';
 import { createServices } from '../service.js';
-import { testTemporal } from '../temporal.js';
+import { sharedServers } from '../shared-servers.js';
 import type { Tree } from '../workspace-app.js';
 import { CASES } from './index.js';
 import { markOf, type OptionModel } from './model.js';
@@ -28,21 +27,14 @@ export interface CaseRun {
 
 /** An API process over one workspace a case, and workers in processes of their own that come and go. */
 export async function startOptionService(model: OptionModel) {
-  const database = await freshDatabase();
+  const servers = await sharedServers();
   const services = await createServices(model);
   const dataDir = await services.folder();
-  const temporal = testTemporal();
   const models = join(dataDir, 'models.yaml');
   const entry = (name: string) =>
     `{ provider: openai-compatible, baseUrl: "${model.url}", model: ${name}, priceIn: 1, priceOut: 10 }`;
   await writeFile(models, `default: usual\nmodels:\n  usual: ${entry('fake')}\n  strong: ${entry('fake-strong')}\n`);
-  const env = {
-    DATABASE_URL: database.url,
-    TEMPORAL_ADDRESS: temporal.address,
-    TEMPORAL_NAMESPACE: temporal.namespace,
-    TEMPORAL_TASK_QUEUE: `options-${newId()}`,
-    SERVICE_MODELS_FILE: models,
-  };
+  const env = { ...servers.env, SERVICE_MODELS_FILE: models };
   const api = await services.startService({ dataDir, env: { ...env, SERVICE_ROLE: 'api' } });
   const { key } = JSON.parse(await readFile(join(dataDir, 'bootstrap.json'), 'utf8')) as { key: string };
   const people = await credentialsOf(api.db, api.url, key);
@@ -62,6 +54,7 @@ export async function startOptionService(model: OptionModel) {
     api,
     startWorker: (more: Readonly<Record<string, string>> = {}) => services.startWorker(dataDir, { ...env, ...more }),
     workspaceOf,
+    reportDeaths: servers.reportDeaths,
     /** The run of a case, and the second one of a case that has two. */
     async start(named: NamedCase): Promise<CaseRun[]> {
       const { option } = named;
@@ -102,7 +95,7 @@ export async function startOptionService(model: OptionModel) {
     },
     /** What the doctor finds; that a run which is to fail has failed is no fault. */
     async faults({ door, shows }: CaseRun): Promise<string[]> {
-      const input = { db: api.db, dataDir, temporal: temporal.address, runId: door.run, calls: model.byKey() };
+      const input = { db: api.db, dataDir, temporal: servers.temporal, runId: door.run, calls: model.byKey() };
       const found = await audit(input);
       const { status, steps = [] } = shows as { status?: string; steps?: readonly { status?: string }[] };
       const own = `a run did not complete: ${door.run} failed`;
@@ -115,7 +108,7 @@ export async function startOptionService(model: OptionModel) {
     },
     async close() {
       await services.close();
-      await database.drop();
+      await servers.drop();
     },
   };
 }
