@@ -4,9 +4,10 @@
 // otherwise, and then compiles it.
 import { readFileSync } from 'node:fs';
 import Module from 'node:module';
-import { dirname } from 'node:path';
+import { dirname, relative } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { constants, Script } from 'node:vm';
+import { root } from '../../scripts/lib/paths.mjs';
 import { writeWhole } from '../../scripts/lib/stamp.mjs';
 import { codeCacheFile } from './code-cache-file.mjs';
 
@@ -26,7 +27,10 @@ const compile = internals.prototype._compile;
 const made = new Map();
 const known = isMaker ? new Map() : readCache();
 
-/** @returns {Map<string, Buffer>} by the module's path */
+/** A checkout may be copied with its dist/, so paths are those below its root. @param {string} filename */
+const keyOf = (filename) => relative(root, filename);
+
+/** @returns {Map<string, Buffer>} by the module's key */
 function readCache() {
   try {
     return deserialize(readFileSync(file));
@@ -37,7 +41,7 @@ function readCache() {
 
 /** @param {string} content @param {string} filename */
 function scriptOf(content, filename) {
-  const cachedData = known.get(filename);
+  const cachedData = known.get(keyOf(filename));
   return new Script(Module.wrap(content.replace(/^#!.*/, '')), {
     filename,
     ...(cachedData && { cachedData }),
@@ -58,7 +62,8 @@ function requireOf(module) {
 
 /** @this {Compiled} @type {Compile} */
 internals.prototype._compile = function (content, filename, format) {
-  if (format === 'module' || !(isMaker || known.has(filename))) return compile.call(this, content, filename, format);
+  if (format === 'module' || !(isMaker || known.has(keyOf(filename))))
+    return compile.call(this, content, filename, format);
   let script;
   try {
     script = scriptOf(content, filename);
@@ -66,12 +71,12 @@ internals.prototype._compile = function (content, filename, format) {
     // A module of the other kind, or a fault that Node shows better.
     return compile.call(this, content, filename, format);
   }
-  if (isMaker) made.set(filename, script);
+  if (isMaker) made.set(keyOf(filename), script);
   const run = script.runInThisContext();
   return run.call(this.exports, this.exports, requireOf(this), this, filename, dirname(filename));
 };
 
 if (isMaker)
   process.once('exit', () => {
-    writeWhole(file, serialize(new Map([...made].map(([path, script]) => [path, script.createCachedData()]))));
+    writeWhole(file, serialize(new Map([...made].map(([key, script]) => [key, script.createCachedData()]))));
   });
