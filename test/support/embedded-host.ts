@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { readEnvironment } from '../../src/config/index.js';
@@ -74,10 +75,7 @@ export async function createHost() {
           await once(child, 'exit');
         }
       }
-      for (const path of folders) {
-        for (const pid of await serversOf(path)) process.kill(pid, 'SIGKILL');
-        await rm(path, { recursive: true, force: true, maxRetries: 5 });
-      }
+      for (const path of folders) await removeWithServers(path);
       await rm(outfile, { force: true });
     },
   };
@@ -104,6 +102,24 @@ async function connectTo(child: ChildProcess): Promise<HostProcess> {
       return exited;
     },
   };
+}
+
+/** Kills what still runs on the folder, and removes it once that has ended. */
+export async function removeWithServers(folder: string): Promise<void> {
+  for (let left = await serversOf(folder); left.length > 0; left = await serversOf(folder)) {
+    for (const pid of left) endNow(pid);
+    await sleep(20);
+  }
+  // A Postgres whose first process was killed ends its others by itself, and they still write.
+  await rm(folder, { recursive: true, force: true, maxRetries: 20 });
+}
+
+function endNow(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
 }
 
 /** The processes whose command line names the folder: what a service that ended must not leave. Linux only. */

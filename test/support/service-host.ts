@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readEnvironment } from '../../src/config/index.js';
@@ -9,7 +9,7 @@ import { FAILPOINT_FLAG } from '../../src/shared/failpoint.js';
 import { buildService, MAIN, NODE_FLAGS } from './build-service.js';
 import { type AnswerCheck, createAnswerCheck, type Description } from './checked-answers.js';
 import { copiesOf } from './copied-folder.js';
-import { serversOf } from './embedded-host.js';
+import { removeWithServers } from './embedded-host.js';
 
 export interface Service {
   readonly pid: number;
@@ -60,10 +60,7 @@ export async function createServiceHost() {
         child.kill('SIGKILL');
         await once(child, 'exit');
       }
-      for (const path of folders) {
-        for (const pid of await serversOf(path)) process.kill(pid, 'SIGKILL');
-        await rm(path, { recursive: true, force: true, maxRetries: 5 });
-      }
+      for (const path of folders) await removeWithServers(path);
     },
   };
 }
