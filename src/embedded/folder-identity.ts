@@ -20,6 +20,20 @@ export function isOfFolder(
   return [root, join(root, 'postgres')].map(idOf).includes(idOf(`/proc/${pid}/cwd`));
 }
 
+/**
+ * Whether a living process has another working folder than this. A Postgres always works in its data folder. False
+ * where the system does not show the process's folder.
+ */
+export function worksElsewhere(folder: string, pid: number): boolean {
+  if (process.platform !== 'linux' || !Number.isSafeInteger(pid) || pid <= 0) return false;
+  try {
+    const at = idOf(`/proc/${pid}/cwd`);
+    return at !== '' && at !== idOf(folder);
+  } catch {
+    return false;
+  }
+}
+
 function idOf(path: string): string {
   const entry = statSync(path, { bigint: true, throwIfNoEntry: false });
   return entry === undefined ? '' : `${entry.dev}:${entry.ino}`;

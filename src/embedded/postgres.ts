@@ -1,14 +1,15 @@
-import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chown, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { sleep } from '../shared/deadline.js';
 import { type Child, spawnChild } from './child.js';
 import type { DataFolder } from './data-folder.js';
+import { worksElsewhere } from './folder-identity.js';
 import { postgresBinaries } from './postgres-binaries.js';
 import { ensureCluster } from './postgres-cluster.js';
 import { postgresUser } from './postgres-user.js';
 import { isZombie } from './process-identity.js';
-import { copiedRecord, endServer, killServer, recordServer } from './process-records.js';
+import { copiedRecord, endServer, isOtherThanRecorded, killServer, recordServer } from './process-records.js';
 import { explainStart } from './server-log.js';
 
 export interface PostgresServer {
@@ -55,7 +56,7 @@ export async function startPostgres(
   const binaries = postgresBinaries();
   const user = postgresUser([binaries.postgres, folder.postgres]);
   await forgetOriginal(folder);
-  await passOverZombie(folder);
+  await passOverEnded(folder);
   const password = await ensureCluster(folder, { initdb: binaries.initdb, user, signal });
   const logFile = join(folder.logs, 'postgres.log');
   const logStart = (await stat(logFile).catch(() => ({ size: 0 }))).size;
@@ -92,14 +93,27 @@ async function forgetOriginal(folder: DataFolder): Promise<void> {
 }
 
 /**
- * A process that has ended stays in the process table until its parent collects it. After a crash of the service the
- * parent is init, which may be slow, or in a container never do it. Postgres refuses a lock file that names such a
- * process. It accepts one that names its own parent, and still checks the shared memory that the file names.
+ * Postgres refuses a lock file that names a process in the process table. After a crash that process may be another one
+ * by now: in a container that starts again, pids are soon reused. Or it has ended, and its parent does not collect it:
+ * that is init, which may be slow, or in a container never do it. Postgres accepts a lock file that names its own
+ * parent, and still checks the shared memory that the file names.
  */
-async function passOverZombie(folder: DataFolder): Promise<void> {
+async function passOverEnded(folder: DataFolder): Promise<void> {
   const file = join(folder.postgres, 'postmaster.pid');
-  const [pid, ...others] = (await readFile(file, 'utf8').catch(() => '')).split('\n');
-  if (isZombie(Number(pid))) await writeFile(file, [process.pid, ...others].join('\n'));
+  const [first, ...others] = (await readFile(file, 'utf8').catch(() => '')).split('\n');
+  const pid = Number(first);
+  if (!isZombie(pid) && !isReused(folder, pid)) return;
+  // Replaced whole: half a lock file is one that Postgres cannot read.
+  const draft = `${file}.new`;
+  const { mode, uid, gid } = await stat(file);
+  await writeFile(draft, [process.pid, ...others].join('\n'), { mode });
+  if (process.getuid?.() === 0) await chown(draft, uid, gid);
+  await rename(draft, file);
+}
+
+/** Whether the pid of this folder's last Postgres is another process now. False in doubt. */
+function isReused(folder: DataFolder, pid: number): boolean {
+  return isOtherThanRecorded(folder.processes, 'postgres', pid) || worksElsewhere(folder.postgres, pid);
 }
 
 export function postgresUrl(password: string, port: number): string {

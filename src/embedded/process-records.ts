@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Child, endProcess } from './child.js';
 import type { DataFolder } from './data-folder.js';
 import { folderOf, isOfFolder } from './folder-identity.js';
-import { isAlive, type ProcessIdentity } from './process-identity.js';
+import { isAlive, type ProcessIdentity, startedAt } from './process-identity.js';
 
 const SERVERS = ['postgres', 'temporal'] as const;
 export type ServerName = (typeof SERVERS)[number];
@@ -78,6 +78,13 @@ export async function endOrphans(file: string): Promise<readonly ServerName[]> {
 export function copiedRecord(file: string, name: ServerName): RecordedServer | null {
   const { [name]: record } = readRecords(file);
   return record && isAlive(record) && !isOfFolder(file, record) ? record : null;
+}
+
+/** Whether a process lives under the pid of the recorded server, and started at another time. */
+export function isOtherThanRecorded(file: string, name: ServerName, pid: number): boolean {
+  const { [name]: record } = readRecords(file);
+  const started = startedAt(pid);
+  return record?.pid === pid && record.started !== '' && started !== null && started !== record.started;
 }
 
 /** The servers of this folder that live, as they were recorded. */

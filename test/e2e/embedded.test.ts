@@ -176,3 +176,33 @@ test('a Postgres that has ended, and that its parent does not collect, does not 
   expect((await stored(next)).rows).toEqual(['kept']);
   expect(await next.end('SIGTERM')).toBe(0);
 });
+
+test('a lock file of Postgres whose pid is another process by now does not keep the next one from starting', async () => {
+  const folder = await host.folder();
+  const first = await host.start(folder);
+  await store(first, 'kept');
+  await first.end('SIGKILL');
+  process.kill(await serverPid(folder, 'postgres'), 'SIGKILL');
+  const data = join(folder, 'postgres');
+  const file = join(data, 'postmaster.pid');
+  // One user's Postgres sees the processes of that user.
+  const { uid, gid } = await stat(file);
+  const [, ...others] = (await readFile(file, 'utf8')).split('\n');
+  const sleeper = async (cwd: string) => {
+    const child = spawn('/bin/sleep', ['600'], { cwd, uid, gid });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    await expect.poll(() => readFile(`/proc/${child.pid}/comm`, 'utf8')).toBe('sleep\n');
+    await writeFile(file, [child.pid, ...others].join('\n'));
+    return child;
+  };
+  // A process that works in the data folder may be its Postgres: it is left alone.
+  const possible = await sleeper(data);
+  await expect(host.start(folder)).rejects.toThrow(/Another Postgres still uses/);
+  possible.kill('SIGKILL');
+  await once(possible, 'exit');
+
+  await sleeper('/');
+  const next = await host.start(folder);
+  expect((await stored(next)).rows).toEqual(['kept']);
+  expect(await next.end('SIGTERM')).toBe(0);
+});
