@@ -6,7 +6,7 @@ import { audit } from './audit.js';
 import { createAccount, type NewAccount } from './create-account.js';
 import { acceptInvite, isOpenInvite } from './invites.js';
 import { callerOf, countAttempt } from './limits.js';
-import { hashPassword } from './passwords.js';
+import { assertRoomForPassword, hashPassword } from './passwords.js';
 
 export interface SignUpInput {
   readonly email: string;
@@ -26,7 +26,7 @@ export interface SignUpInput {
  */
 export async function signUp(deps: Deps, input: SignUpInput): Promise<void> {
   const { invite, email } = input;
-  await countAttempt(deps, { 'signup-caller': callerOf(input.address) });
+  await countAttempt(deps, { 'signup-caller': callerOf(input.address) }, assertRoomForPassword);
   // Attempts on the address by strangers must not keep the invited person from joining.
   if (invite === null || !(await isOpenInvite(deps.db, { token: invite, email })))
     await countAttempt(deps, { 'signup-address': email });

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { changePassword } from '../../src/accounts/change-password.js';
 import { callerOf, slowDown, slowDownMs } from '../../src/accounts/limits.js';
 import { logIn as signInAs } from '../../src/accounts/log-in.js';
-import { hashPassword } from '../../src/accounts/passwords.js';
 import { createDb, type Db } from '../../src/db/index.js';
 import { newId } from '../../src/shared/ids.js';
 import type { Caller } from '../../src/shared/roles.js';
 import { cpuUnit, expectCpu } from '../support/cpu-cost.js';
 import { createTestApp, type TestApp, type TestRequest } from '../support/create-test-app.js';
+import { fillLine } from '../support/password-line.js';
 import { testDatabase } from '../support/postgres.js';
 import { createPerson, logIn, PASSWORD, signIn, someAddress } from '../support/sessions.js';
 import { silentLog } from '../support/silent-log.js';
@@ -273,21 +273,6 @@ test.each([
 ])('%s counts as %s', (address, caller) => {
   expect(callerOf(address)).toBe(caller);
 });
-
-/** Takes all places in the line of passwords, and ends when its work is done. */
-async function fillLine(): Promise<{ readonly done: Promise<unknown> }> {
-  const works: Promise<string>[] = [];
-  for (;;) {
-    const work = hashPassword('fills the line');
-    const isRefused = work.then(
-      () => false,
-      () => true,
-    );
-    if (await Promise.race([isRefused, new Promise((go) => setImmediate(go, false))]))
-      return { done: Promise.all(works) };
-    works.push(work);
-  }
-}
 
 /** The line is full once the person's row has been read: after the attempt was counted, and its slot has come. */
 function crowded(app: TestApp) {

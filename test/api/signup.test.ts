@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { makeInvite } from '../../src/accounts/index.js';
+import { makeInvite, signUp as signUpDirectly } from '../../src/accounts/index.js';
 import { foldName, newId } from '../../src/shared/ids.js';
 import { createTestApp, type TestApp } from '../support/create-test-app.js';
+import { fillLine } from '../support/password-line.js';
 import { createPerson, logIn, PASSWORD, someAddress } from '../support/sessions.js';
 
 const fresh = () => `new-${newId()}@somewhere.test`;
@@ -176,6 +177,20 @@ test('a sign-up that could not be made is refused with what to change', async ()
     { email: `${'x'.repeat(250)}@y.test`, account: name() },
   ])
     expect((await signUp(app, body)).status).toBe(422);
+});
+
+test('a sign-up that is refused because too many passwords wait uses up no attempt', async () => {
+  const app = await createTestApp({ config: open });
+  const person = { email: fresh(), account: name(), password: PASSWORD, invite: null, address: someAddress() };
+  const count = async () =>
+    (await app.deps.db.query<{ points: number }>('SELECT sum(points)::int AS points FROM rate_limit'))[0]?.points ?? 0;
+  const before = await count();
+  const line = await fillLine();
+  await expect(signUpDirectly(app.deps, person)).rejects.toMatchObject({ details: { code: 'overloaded' } });
+  expect(await count()).toBe(before);
+  await line.done;
+  await signUpDirectly(app.deps, person);
+  expect(await count()).toBe(before + 2);
 });
 
 test('an address signs up five times an hour, a caller twenty, and then 429 says when', async () => {
