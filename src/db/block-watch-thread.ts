@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
 import pg from 'pg';
-import { processCpuMs, threadCpuMs } from '../shared/thread-cpu.js';
+import { threadCpuMs } from '../shared/thread-cpu.js';
 import { BEATS, BLOCKS, type BlockWatchData } from './block-watch.js';
 import { clientConfig } from './pool.js';
 
@@ -14,13 +14,8 @@ let beats = -1;
 let cpuAtBeat = 0;
 let isBlocked = false;
 
-/** Outside Linux the CPU time of the whole process has to do. */
-function cpuMs(): number | null {
-  return thread === null ? processCpuMs() : threadCpuMs(thread);
-}
-
 function look(): void {
-  const cpu = cpuMs();
+  const cpu = threadCpuMs(thread);
   if (cpu === null) return;
   const now = Atomics.load(counters, BEATS);
   if (now !== beats) {

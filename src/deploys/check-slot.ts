@@ -1,8 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import { Lru } from '../shared/lru.js';
+import { threadCpuMs } from '../shared/thread-cpu.js';
 import { type JobName, type JobOutput, MAX_LIBRARIES, type SharedFiles } from '../workspace/index.js';
 import type { WorkReply, WorkRequest } from './check-worker.js';
-import { afterCpuTime, threadCpuMs } from './cpu-timer.js';
+import { afterCpuTime } from './cpu-timer.js';
 
 /** A check that exceeded its limit of time or memory. */
 export class CheckCut extends Error {
@@ -106,7 +107,7 @@ export class CheckSlot {
 }
 
 /** The worker's next message; rejects when it takes too long, runs out of memory or ends. */
-function within(worker: Worker, ms: number, cpuMs: () => number): Promise<WorkReply> {
+function within(worker: Worker, ms: number, cpuMs: () => number | null): Promise<WorkReply> {
   return new Promise((resolve, reject) => {
     // Measures CPU time, since a busy machine may give the worker little of the wall time.
     const stopTimer = afterCpuTime(ms, () => end(() => reject(new CheckCut('time'))), cpuMs);

@@ -4,10 +4,11 @@ import { readFileSync } from 'node:fs';
 const TICK_MS = 10;
 
 /**
- * The CPU time that one thread has used, given what `/proc/thread-self` names in it; null when it cannot be read, as
- * outside Linux.
+ * The CPU time that one thread has used, given what `/proc/thread-self` names in it; null when it cannot be read.
+ * Outside Linux, where the name is null, that of the whole process, which is more.
  */
-export function threadCpuMs(thread: string): number | null {
+export function threadCpuMs(thread: string | null): number | null {
+  if (thread === null) return processCpuMs();
   try {
     const stat = readFileSync(`/proc/${thread}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -17,7 +18,7 @@ export function threadCpuMs(thread: string): number | null {
   }
 }
 
-export function processCpuMs(): number {
+function processCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }

@@ -1,6 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { threadCpuMs } from '../../src/deploys/cpu-timer.js';
+import { threadCpuMs } from '../../src/shared/thread-cpu.js';
 import { type Crew, startCrew } from '../support/crew.js';
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
@@ -37,9 +37,9 @@ function starve(pid: number): () => void {
   };
   const work = (): void => {
     process.kill(pid, 'SIGCONT');
-    const allowed = threadCpuMs(`${pid}`) + PERIOD_MS * SHARE;
+    const allowed = (threadCpuMs(`${pid}`) ?? 0) + PERIOD_MS * SHARE;
     const look = (): void => {
-      if (threadCpuMs(`${pid}`) >= allowed) rest();
+      if ((threadCpuMs(`${pid}`) ?? 0) >= allowed) rest();
       else timer = setTimeout(look, LOOK_EVERY_MS);
     };
     look();
