@@ -2,21 +2,21 @@ import { join } from 'node:path';
 import { bootstrapAccount, renewBootstrapFile, writeBootstrapFile } from './accounts/index.js';
 import { createActivities } from './activities/index.js';
 import { createApp, serveApi } from './api/index.js';
-import { startPushLoops } from './code-host/index.js';
-import { distDir, startWorkerHeartbeat } from './db/index.js';
+import { pushQueue } from './code-host/index.js';
+import { distDir, type Queue, type QueueName, startQueues, startWorkerHeartbeat } from './db/index.js';
 import type { Deps } from './deps.js';
-import { startEngineLoops } from './engine/index.js';
+import { outboxQueue, startEngineLoops } from './engine/index.js';
 import { startEvalLoop } from './evals/index.js';
-import { startNotifyLoop } from './notify/index.js';
+import { notifyQueues } from './notify/index.js';
 import { startGitSweep } from './remotes/index.js';
-import { startMirrorLoop } from './repo/index.js';
+import { mirrorQueue } from './repo/index.js';
 import { startScheduleLoops } from './schedules/index.js';
 import { CLOSE_MS } from './shared/closers.js';
 import { settlesWithin, untilAborted } from './shared/deadline.js';
 import type { ProcessLife } from './shared/process-life.js';
 import { startBlobSweep } from './storage/index.js';
 import { buildOf, createWorkflows, keepWorker, type SwitchedWorkflows } from './temporal/index.js';
-import { startTriggerLoops } from './triggers/index.js';
+import { triggerQueues } from './triggers/index.js';
 
 const TEMPORAL_PATIENCE_MS = 5_000;
 
@@ -29,15 +29,14 @@ export async function startWorker(
   const { config, db, log, models, sandbox, workerId } = deps;
   const { namespace, taskQueue } = config.temporal;
   const target = { address: config.temporal.address ?? '', tls: config.temporal.tls };
-  const loops = [
-    startEngineLoops(deps),
-    startNotifyLoop(deps),
-    startScheduleLoops(deps),
-    startMirrorLoop(deps),
-    startPushLoops(deps),
-    startTriggerLoops(deps),
-    startEvalLoop(deps),
-  ];
+  const queues = {
+    outbox: outboxQueue(deps),
+    ...notifyQueues(deps),
+    ...triggerQueues(deps),
+    push: pushQueue(deps),
+    mirror: mirrorQueue(deps),
+  } satisfies Record<QueueName, Queue>;
+  const loops = [startEngineLoops(deps), startScheduleLoops(deps), startQueues(deps, queues), startEvalLoop(deps)];
   const closeLoops = () => Promise.all(loops.map((loop) => loop.close()));
   life.add({ name: 'loops', close: closeLoops, withinMs: CLOSE_MS.loops });
   const bundlePath = join(distDir, 'workflows.js');

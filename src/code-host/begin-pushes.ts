@@ -3,6 +3,7 @@ import type { Sql } from '../db/contract.js';
 import { deployTree, noteRefused } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { readText } from '../secrets/index.js';
+import { backoffMs } from '../shared/backoff.js';
 import type { InFlight } from '../shared/in-flight.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -38,8 +39,6 @@ type Outcome =
 
 /** How long an attempt may take before another worker retries; longer than the timeout of an archive. */
 const LEASE_MS = 240_000;
-/** The backoff after failed fetches, in seconds: two hours in total. */
-const PAUSES = [5, 30, 120, 600, 1_800, 3_600] as const;
 const POLL_RUNS_MS = 3_000;
 
 /** Starts to deploy due pushes, one per workspace at a time, each under a lease, within the limits. Returns how many it started. */
@@ -103,10 +102,8 @@ function waiting(count: number): Outcome {
 }
 
 function afterFault({ tries }: PushRow, { message, again }: Extract<Fetched, { kind: 'fault' }>): Outcome {
-  const pause = again ? PAUSES[tries] : undefined;
-  // With jitter, so that pushes that failed together do not retry together.
-  if (pause !== undefined)
-    return { state: 'pending', detail: message, afterMs: pause * 1_000 * (1 + Math.random() / 5) };
+  const afterMs = again ? backoffMs('push', tries + 1) : null;
+  if (afterMs !== null) return { state: 'pending', detail: message, afterMs };
   return { state: again ? 'failed' : 'refused', detail: message, notify: true };
 }
 

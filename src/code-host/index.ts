@@ -1,3 +1,3 @@
 export { listPushes } from './list-pushes.js';
+export { pushQueue } from './push-queue.js';
 export { receiveCodePush, requireProofHeader } from './receive-push.js';
-export { startPushLoops } from './start-push-loops.js';

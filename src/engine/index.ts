@@ -21,7 +21,7 @@ export { assertMonths } from './months/assert-months.js';
 export { correctMonths } from './months/correct-months.js';
 export { type MonthBudget, readMonthBudgets } from './months/month-budgets.js';
 export { announceRuns } from './outbox/announce-runs.js';
-export { enqueueOutbox, sweepOutbox } from './outbox/outbox.js';
+export { enqueueOutbox, outboxQueue, sweepOutbox } from './outbox/outbox.js';
 export { reconcile } from './outbox/reconcile.js';
 export { appendEvent } from './rows/append-event.js';
 export { closeRun } from './rows/close-run.js';

@@ -2,6 +2,7 @@ import { withoutAccess } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
 import { sendMail } from '../mail/index.js';
 import { approveLinks, type LinkOf, opensGate, WEBHOOK } from '../runs/index.js';
+import { backoffMs } from '../shared/backoff.js';
 import { failpoint } from '../shared/failpoint.js';
 import type { Json } from '../shared/json.js';
 import { errorMessage } from '../shared/refusal.js';
@@ -26,8 +27,6 @@ export interface NotificationRow {
 export const LOST_ACCESS = 'the recipient has lost access to the workspace';
 /** How long a try may take before another worker may retry; longer than both channels' timeouts. */
 const LEASE_MS = 120_000;
-/** Pauses in seconds after each failed try: a day in all. */
-const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800] as const;
 
 /** The accounts and targets that have reached their limit of concurrent deliveries. */
 export interface Full {
@@ -65,16 +64,14 @@ export async function deliver(deps: Deps, row: NotificationRow): Promise<void> {
     failpoint('notification-sent');
     return recordOutcome(deps, row, 'sent', null);
   }
-  const pause = outcome.final ? undefined : PAUSES[row.tries - 1];
-  if (pause === undefined) {
+  const pauseMs = outcome.final ? null : backoffMs('notification', row.tries);
+  if (pauseMs === null) {
     deps.log.warn(
       { notification: row.id, tenant: row.tenantId, reason: outcome.reason },
       'notification failed permanently',
     );
     return recordOutcome(deps, row, 'failed', outcome.reason);
   }
-  // Up to 20 % jitter, so that notifications that failed together do not retry together.
-  const pauseMs = pause * 1_000 * (1 + Math.random() / 5);
   await deps.db.query({
     name: 'put-off-notification',
     text: `UPDATE notification SET due_at = now() + $3 * interval '1 ms', last_error = $4 WHERE id = $1 AND tries = $2 AND state = 'pending'`,

@@ -1,9 +1,9 @@
 import { withoutAccess } from '../accounts/index.js';
 import type { Sql } from '../db/contract.js';
+import { type DueRow, forEachDue } from '../db/index.js';
 import type { Deps } from '../deps.js';
 import type { GateSpec } from '../engine/index.js';
 import { decidersAt, hideTokens, targetsIn } from '../runs/index.js';
-import { forEachIndependently } from '../shared/for-each-independently.js';
 import { newId } from '../shared/ids.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -13,6 +13,8 @@ import { eventOf, type NoticeData } from './events.js';
 import { type MemberOf, type Recipient, recipientsOf } from './recipients.js';
 
 const BATCH = 50;
+/** SQL. Columns round times to whole milliseconds. */
+const DUE = `due_at <= now() + interval '1 ms'`;
 
 type ExpandDeps = Pick<Deps, 'db' | 'keys'>;
 
@@ -36,9 +38,12 @@ export async function expandNotices(deps: ExpandDeps): Promise<number> {
   } catch (error) {
     if (error instanceof Refusal && error.kind === 'unavailable') throw error;
     // One notice cannot be expanded: expand each on its own, so that it does not block the others.
-    const due = await deps.db.query<Pick<NoticeRow, 'id'>>('SELECT id FROM notice ORDER BY id LIMIT $1', [BATCH]);
-    await forEachIndependently(due, ({ id }) => expandBatch(deps, id));
-    return due.length;
+    const rows = await deps.db.query<DueRow & Pick<NoticeRow, 'id'>>(
+      `SELECT id, tries FROM notice WHERE ${DUE} ORDER BY id LIMIT $1`,
+      [BATCH],
+    );
+    await forEachDue(deps.db, 'notice', { rows, work: ({ id }) => expandBatch(deps, id) });
+    return rows.length;
   }
 }
 
@@ -48,7 +53,7 @@ async function expandBatch(deps: ExpandDeps, only: bigint | null): Promise<numbe
     const notices = await sql.query<NoticeRow>({
       name: 'take-notices',
       text: `DELETE FROM notice WHERE id IN (
-          SELECT id FROM notice WHERE $2::bigint IS NULL OR id = $2 ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
+          SELECT id FROM notice WHERE CASE WHEN $2::bigint IS NULL THEN ${DUE} ELSE id = $2 END ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
         RETURNING id, tenant_id AS "tenantId", workspace_id AS "workspaceId", run_id AS "runId", event, data, at`,
       values: [BATCH, only],
     });

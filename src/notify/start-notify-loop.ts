@@ -1,29 +1,26 @@
-import { sweepRows } from '../db/index.js';
+import { type Queue, sweepRows } from '../db/index.js';
 import type { Deps } from '../deps.js';
-import { repeat } from '../shared/repeat.js';
 import { expandNotices } from './expand.js';
 import { createSender } from './sender.js';
 
-const EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 3_600_000;
 const KEPT_DAYS = 30;
 /** The maximum number of consecutive batches. */
 const ROUNDS = 20;
 
-/** Expands notices and delivers notifications in the background of a worker. */
-export function startNotifyLoop(deps: Deps): { close(): Promise<void> } {
+/** Expands notices and delivers notifications. */
+export function notifyQueues(deps: Deps): { readonly notice: Queue; readonly notification: Queue } {
   const sender = createSender(deps);
-  const loops = [
-    repeat(deps.log, { name: 'notifications', everyMs: EVERY_MS, atLeastMs: EVERY_MS }, async () => {
-      await expandAll(deps);
-      await sender.start();
-    }),
-    repeat(deps.log, { name: 'old notifications', everyMs: SWEEP_EVERY_MS }, () => sweep(deps)),
-  ];
   return {
-    close: async () => {
-      await Promise.all(loops.map((loop) => loop.end()));
-      await sender.end();
+    notice: {
+      nextDue: 'SELECT min(due_at) FROM notice',
+      work: () => expandAll(deps),
+    },
+    notification: {
+      nextDue: `SELECT min(due_at) FROM notification WHERE state = 'pending'`,
+      work: () => sender.start(),
+      end: () => sender.end(),
+      sweep: { everyMs: SWEEP_EVERY_MS, run: () => sweep(deps) },
     },
   };
 }

@@ -1,9 +1,9 @@
 import type { Sql } from '../db/contract.js';
+import { type DueRow, forEachDue } from '../db/index.js';
 import type { Deps } from '../deps.js';
 import { announceStarted } from '../runs/index.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
-import { forEachIndependently } from '../shared/for-each-independently.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -60,7 +60,7 @@ interface DueBurst extends Omit<BurstDelivery, 'quietMs'> {
   readonly count: number;
 }
 
-interface Place {
+interface Place extends DueRow {
   readonly id: string;
   readonly workspaceId: string;
   readonly flow: string;
@@ -68,13 +68,13 @@ interface Place {
 
 /** Starts the runs of quiet bursts and returns how many were due. Safe to run in several processes at once. */
 export async function sweepBursts(deps: Deps): Promise<number> {
-  const due = await deps.db.query<Place>({
+  const rows = await deps.db.query<Place>({
     name: 'due-bursts',
-    text: `SELECT id, workspace_id AS "workspaceId", flow FROM burst
+    text: `SELECT id, workspace_id AS "workspaceId", flow, tries FROM burst
       WHERE due_at <= clock_timestamp() ORDER BY due_at LIMIT 100`,
   });
-  await forEachIndependently(due, (place) => endBurst(deps, place));
-  return due.length;
+  await forEachDue(deps.db, 'burst', { rows, work: (place) => endBurst(deps, place) });
+  return rows.length;
 }
 
 async function endBurst(deps: Deps, place: Place): Promise<void> {

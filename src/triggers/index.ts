@@ -10,4 +10,4 @@ export { rotateHook } from './rotate-hook.js';
 export { shownAddresses } from './shown-addresses.js';
 export { fromHex } from './signatures/read-digest.js';
 export { isStandard, standardWebhooks } from './signatures/standard-webhooks.js';
-export { startTriggerLoops, type TriggerLoops } from './trigger-loops.js';
+export { triggerQueues } from './trigger-queues.js';

@@ -1,8 +1,8 @@
 import type { Sql } from '../db/contract.js';
+import { type DueRow, forEachDue } from '../db/index.js';
 import type { Deps } from '../deps.js';
 import { announceStarted, type BegunRun } from '../runs/index.js';
 import { failpoint } from '../shared/failpoint.js';
-import { forEachIndependently } from '../shared/for-each-independently.js';
 import type { JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { livePlan, lockWorkspace, readLiveTree, type WorkspaceRow } from '../workspaces/index.js';
@@ -24,15 +24,17 @@ const MAX_CHAIN = 8;
 
 /** Starts the flows that listen to raised events and returns the number of events. Safe to run in several processes at once. */
 export async function sweepEvents(deps: Deps): Promise<number> {
-  const due = await deps.db.query<Pick<Event, 'id' | 'workspaceId'>>({
+  const rows = await deps.db.query<DueRow & Pick<Event, 'id' | 'workspaceId'>>({
     name: 'due-events',
-    text: 'SELECT id, workspace_id AS "workspaceId" FROM raised_event ORDER BY id LIMIT 100',
+    text: `SELECT id, workspace_id AS "workspaceId", tries FROM raised_event
+      WHERE due_at <= now() + interval '1 ms' ORDER BY id LIMIT 100`,
   });
-  await forEachIndependently(due, async (event) => {
+  const work = async (event: (typeof rows)[number]) => {
     const begun = await deps.db.transaction((sql) => startListeners(deps, sql, event));
     for (const run of begun) announceStarted(deps, run);
-  });
-  return due.length;
+  };
+  await forEachDue(deps.db, 'raised_event', { rows, work });
+  return rows.length;
 }
 
 /** Deletes the event's row in the transaction that starts all of its runs. */

@@ -5,9 +5,9 @@ import { NativeConnection } from '@temporalio/worker';
 import { createActivities } from '../../src/activities/index.js';
 import type { Config } from '../../src/config/index.js';
 import type { RunView } from '../../src/contract/runs.js';
-import { createDb, type Db, distDir } from '../../src/db/index.js';
+import { createDb, type Db, distDir, startQueues } from '../../src/db/index.js';
 import type { Deps } from '../../src/deps.js';
-import { startEngineLoops } from '../../src/engine/index.js';
+import { outboxQueue, startEngineLoops } from '../../src/engine/index.js';
 import { startEvalLoop } from '../../src/evals/index.js';
 import { createModels } from '../../src/models/index.js';
 import { createNet } from '../../src/net/index.js';
@@ -17,7 +17,7 @@ import { newId } from '../../src/shared/ids.js';
 import type { Role } from '../../src/shared/roles.js';
 import { createBlobStore } from '../../src/storage/index.js';
 import { createRunWorker, createWorkflows, installRuntime, type RunWorkerOptions } from '../../src/temporal/index.js';
-import { startTriggerLoops } from '../../src/triggers/index.js';
+import { triggerQueues } from '../../src/triggers/index.js';
 import { createKey, createTestApp, createTestDeps, type TestApp } from './create-test-app.js';
 import { directChecker } from './direct-checker.js';
 import { atFileEnd } from './file-end.js';
@@ -154,7 +154,7 @@ async function startWorker(deps: Deps, at: At): Promise<() => Promise<void>> {
   const activities = createActivities(deps, () => stopped);
   const worker = await createRunWorker({ ...at, activities, bundlePath });
   const loops = startEngineLoops(deps);
-  const triggers = startTriggerLoops(deps);
+  const queues = startQueues(deps, { outbox: outboxQueue(deps), ...triggerQueues(deps) });
   const evals = startEvalLoop(deps);
   const running = worker.run();
   return async () => {
@@ -162,7 +162,7 @@ async function startWorker(deps: Deps, at: At): Promise<() => Promise<void>> {
     stopped = true;
     await worker.shutdown();
     await running;
-    await triggers.close();
+    await queues.close();
     await loops.close();
     await evals.close();
   };

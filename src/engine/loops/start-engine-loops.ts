@@ -2,17 +2,15 @@ import type { Deps } from '../../deps.js';
 import { type Loops, startLoops } from '../../shared/repeat.js';
 import { abortLive, STOP_CHANNEL } from '../live.js';
 import { correctMonths } from '../months/correct-months.js';
-import { sweepOutbox } from '../outbox/outbox.js';
 import { reconcile } from '../outbox/reconcile.js';
 import { sweepSlots } from '../slots/sweep-slots.js';
 
-const SWEEP_EVERY_MS = 500;
 const SWEEP_SLOTS_EVERY_MS = 1_000;
 const CORRECT_MONTHS_EVERY_MS = 60_000;
 const RECONCILE_EVERY_MS = 60_000;
 const RECONCILE_AT_LEAST_MS = 600_000;
 
-/** The loops beside the worker: the outbox sweep, the reconciler, and the LISTEN handler for stop requests. */
+/** The loops beside the worker: the reconciler, and the LISTEN handler for stop requests. */
 export function startEngineLoops(deps: Deps): Loops {
   const unlisten = deps.db.listen(STOP_CHANNEL, (runId) => {
     abortLive(runId);
@@ -22,7 +20,6 @@ export function startEngineLoops(deps: Deps): Loops {
   });
   let rowless: readonly string[] = [];
   const loops = startLoops(deps.log, [
-    { name: 'outbox', everyMs: SWEEP_EVERY_MS, work: () => sweepOutbox(deps) },
     {
       name: 'reconciler',
       everyMs: RECONCILE_EVERY_MS,

@@ -1,4 +1,5 @@
 import type { Sql } from '../../db/contract.js';
+import type { Queue } from '../../db/index.js';
 import type { Deps } from '../../deps.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { errorMessage } from '../../shared/refusal.js';
@@ -46,6 +47,14 @@ export async function dispatchOutbox(deps: Deps, runId: string): Promise<void> {
   } catch (error) {
     deps.log.warn({ err: error, run: runId }, 'outbox dispatch failed, will retry');
   }
+}
+
+/** Sends the rows that no caller has sent: its process died, or Temporal did not answer. */
+export function outboxQueue(deps: Deps): Queue {
+  return {
+    nextDue: `SELECT min(created_at) + interval '1 s' FROM outbox`,
+    work: () => sweepOutbox(deps),
+  };
 }
 
 /** Sends all rows older than a second; returns how many were sent. */

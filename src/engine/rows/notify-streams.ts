@@ -1,4 +1,5 @@
 import type { Db } from '../../db/contract.js';
+import { QUEUE_CHANNEL } from '../../db/index.js';
 import type { Deps } from '../../deps.js';
 
 export const EVENT_CHANNEL = 'run_event';
@@ -12,8 +13,8 @@ interface Due {
 const dueByDb = new WeakMap<Db, Due>();
 
 /**
- * Notifies watchers that a run has new events. It is not part of the write: NOTIFY takes a lock of the whole cluster at
- * commit. So the first notification goes at once and those of the next moment go together. After a lost one a stream
+ * Notifies watchers that a run has new events, and the queues of what those have caused. It is not part of the write:
+ * NOTIFY takes a lock of the whole cluster at commit. So the first notification goes at once and those of the next moment go together. After a lost one a stream
  * waits until its next poll. An end never waits: `now` sends all that are due.
  */
 export function notifyStreams({ db }: Pick<Deps, 'db'>, runId: string, now = false): void {
@@ -34,7 +35,10 @@ function flush(db: Db, due: Due): void {
   due.runs.clear();
   db.query({
     name: 'notify-streams',
-    text: `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, id) FROM unnest($2::text[]) id`,
-    values: [EVENT_CHANNEL, runs],
+    text: `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, id),
+        (SELECT pg_notify($3, 'notice') WHERE EXISTS (SELECT 1 FROM notice)),
+        (SELECT pg_notify($3, 'event') WHERE EXISTS (SELECT 1 FROM raised_event))
+      FROM unnest($2::text[]) id`,
+    values: [EVENT_CHANNEL, runs, QUEUE_CHANNEL],
   }).catch(() => undefined);
 }

@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.js';
 import { type MirrorCredential, pushMirror } from '../../git/index.js';
 import { readText } from '../../secrets/index.js';
+import { backoffMs } from '../../shared/backoff.js';
 import type { InFlight } from '../../shared/in-flight.js';
 import { redactor } from '../../shared/redact.js';
 import { alignRefs, listStoredRefs } from '../../workspaces/index.js';
@@ -10,8 +11,6 @@ const MIRROR_TOKEN = 'MIRROR_TOKEN';
 const PUSH_MS = 300_000;
 /** How long an attempt may take before another worker retries. */
 const LEASE_MS = PUSH_MS + 60_000;
-/** The backoff after consecutive failures, in seconds; the last one repeats. */
-const PAUSES = [5, 30, 120, 600, 1_800, 3_600] as const;
 const MAX_REASON = 500;
 
 /** Starts to push outdated mirrors, each under a lease, within the limits. Returns how many it started. */
@@ -30,9 +29,7 @@ async function attempt(deps: Deps, task: MirrorTask, signal: AbortSignal | undef
   if (reason === null) return recordMirrored(deps.db, task);
   // A stopped attempt is not a failure: the next worker continues.
   if (signal?.aborted) return postponeMirror(deps.db, task, { reason: null, afterMs: 0 });
-  const pause = PAUSES[Math.min(task.tries, PAUSES.length - 1)] ?? 0;
-  // With jitter, so that mirrors that failed together do not retry together.
-  await postponeMirror(deps.db, task, { reason, afterMs: pause * 1_000 * (1 + Math.random() / 5) });
+  await postponeMirror(deps.db, task, { reason, afterMs: backoffMs('mirror', task.tries + 1) ?? 0 });
 }
 
 /** Null when the mirror is up to date; else the reason, with secrets redacted. */

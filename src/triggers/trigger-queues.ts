@@ -1,0 +1,19 @@
+import type { Queue } from '../db/index.js';
+import type { Deps } from '../deps.js';
+import { sweepBursts } from './bursts.js';
+import { sweepDeliveries } from './delivery-rows.js';
+import { sweepEvents } from './sweep-events.js';
+
+const SWEEP_EVERY_MS = 60_000;
+
+/** Starts the runs of quiet bursts and of raised events. */
+export function triggerQueues(deps: Deps): { readonly burst: Queue; readonly event: Queue } {
+  return {
+    burst: {
+      nextDue: 'SELECT min(due_at) FROM burst',
+      work: () => sweepBursts(deps),
+      sweep: { everyMs: SWEEP_EVERY_MS, run: () => sweepDeliveries(deps.db) },
+    },
+    event: { nextDue: 'SELECT min(due_at) FROM raised_event', work: () => sweepEvents(deps) },
+  };
+}
