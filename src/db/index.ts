@@ -4,7 +4,7 @@ export { createDb } from './create-db.js';
 export { keepDatabaseClock } from './database-clock.js';
 export { type DueRow, forEachDue } from './each-due.js';
 export { DatabaseBusy, DatabaseUnavailable, isConnectionLost, isContention, isUniqueViolation } from './errors.js';
-export { applyMigrations, NewerDatabase } from './migrate.js';
+export { applyMigrations, FailedMigration, NewerDatabase } from './migrate.js';
 export { distDir, packageRoot } from './package-root.js';
 export type { DbOptions } from './pool.js';
 export { QUEUE_CHANNEL, type Queue, type QueueName, startQueues } from './queues.js';

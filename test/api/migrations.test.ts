@@ -1,7 +1,9 @@
 import pg from 'pg';
-import { expect, test } from 'vitest';
-import { applyMigrations, NewerDatabase } from '../../src/db/index.js';
-import { diffToSchema } from '../../src/db/migrate.js';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { applyMigrations, FailedMigration, NewerDatabase } from '../../src/db/index.js';
+import { readMigrations } from '../../src/db/migrations-folder.js';
+import { withSchemaEngine } from '../../src/db/schema-engine.js';
+import { diffToSchema, migrationList, NO_FILTER } from '../../src/db/write-migration.js';
 import { freshDatabase, testDatabase } from '../support/postgres.js';
 
 test('a migrated database differs from the schema in nothing', async () => {
@@ -59,11 +61,11 @@ test('the migrations table is the one that `prisma migrate deploy` reads', async
 
 test('an older build on a database that a newer one has migrated refuses to start, and names both versions', async () => {
   const { url, drop } = await freshDatabase('template0');
-  await applyMigrations(url, null, '1.2.0');
+  await applyMigrations(url, { version: '1.2.0' });
   const newer = `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at)
     VALUES ('x', 'x', '9999_of_tomorrow', now(), now())`;
   await onDatabase(url, newer);
-  const start = () => applyMigrations(url, null, '1.2.0');
+  const start = () => applyMigrations(url, { version: '1.2.0' });
   await expect(start()).rejects.toBeInstanceOf(NewerDatabase);
   await expect(start()).rejects.toThrow(/migrated by Signalbox of a newer version \(to 9999_of_tomorrow\)/);
   await onDatabase(url, `INSERT INTO schema_version (migration, version) VALUES ('9999_of_tomorrow', '2.0.0')`);
@@ -80,8 +82,92 @@ test('an older build on a database that a newer one has migrated refuses to star
 
 test('each migration says which version applied it', async () => {
   const { url, drop } = await freshDatabase('template0');
-  const applied = await applyMigrations(url, null, '1.2.0');
+  const applied = await applyMigrations(url, { version: '1.2.0' });
   const rows = await onDatabase(url, `SELECT migration || ' ' || version AS relname FROM schema_version ORDER BY 1`);
   expect(rows.map(({ relname }) => relname)).toEqual(applied.map((name) => `${name} 1.2.0`).sort());
   await drop();
+});
+
+describe('a database of its own', () => {
+  let url: string;
+  let drop: () => Promise<void>;
+  beforeEach(async () => {
+    ({ url, drop } = await freshDatabase('template0'));
+  });
+  afterEach(() => drop());
+
+  const first = {
+    name: '0001_first',
+    script: 'CREATE TABLE schema_version (migration text PRIMARY KEY, version text);',
+  };
+  const tables = async () =>
+    (
+      await onDatabase(
+        url,
+        `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'`,
+      )
+    )
+      .map(({ relname }) => relname)
+      .sort();
+
+  test('Prisma and we accept what the other has migrated, with the same checksums', async () => {
+    const migrationsList = await migrationList();
+    const byPrisma = () =>
+      withSchemaEngine({ url, ca: null }, (engine) => engine.applyMigrations({ migrationsList, filters: NO_FILTER }));
+    const all = (await readMigrations()).map(({ name }) => name);
+    expect((await byPrisma()).appliedMigrationNames).toEqual(all);
+    const warnings: string[] = [];
+    expect(await applyMigrations(url, { warn: (text) => warnings.push(text) })).toEqual([]);
+    expect(warnings).toEqual([]);
+    await onDatabase(url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+    expect(await applyMigrations(url)).toEqual(all);
+    expect((await byPrisma()).appliedMigrationNames).toEqual([]);
+    const diagnosed = await withSchemaEngine({ url, ca: null }, (engine) =>
+      engine.diagnoseMigrationHistory({ migrationsList, filters: NO_FILTER, optInToShadowDatabase: false }),
+    );
+    expect(diagnosed).toMatchObject({ history: null, failedMigrationNames: [], editedMigrationNames: [] });
+  });
+
+  test('a migration that fails leaves nothing, says why and what to do, and is tried again', async () => {
+    const broken = { name: '0002_broken', script: 'CREATE TABLE half (id int);\nSELECT 1 / 0;' };
+    const failing = applyMigrations(url, { migrations: [first, broken] });
+    await expect(failing).rejects.toBeInstanceOf(FailedMigration);
+    await expect(failing).rejects.toThrow(
+      'is as before the migration 0002_broken, which failed (division by zero): correct what this names and start again',
+    );
+    expect(await tables()).toEqual(['_prisma_migrations', 'schema_version']);
+    const mended = { ...broken, script: 'CREATE TABLE whole (id int); -- a comment at the end' };
+    expect(await applyMigrations(url, { migrations: [first, mended] })).toEqual(['0002_broken']);
+    expect(await tables()).toEqual(['_prisma_migrations', 'schema_version', 'whole']);
+  });
+
+  test('what cannot run inside a transaction runs outside of one, and left half done it refuses the start', async () => {
+    const at = (script: string) => ({ migrations: [first, { name: '0002_index', script }], version: '2' });
+    await applyMigrations(url, { migrations: [first], version: '1' });
+    await onDatabase(url, `INSERT INTO schema_version VALUES ('a', 'same'), ('b', 'same')`);
+    const unique = 'CREATE UNIQUE INDEX CONCURRENTLY by_version ON schema_version (version);';
+    await expect(applyMigrations(url, at(unique))).rejects.toThrow(
+      /^has the migration 0002_index half done \(could not create unique index/,
+    );
+    await expect(applyMigrations(url, at(unique))).rejects.toThrow(
+      /set rolled_back_at = now\(\) in its row of _prisma_migrations/,
+    );
+    await onDatabase(url, 'DROP INDEX by_version');
+    await onDatabase(url, `UPDATE _prisma_migrations SET rolled_back_at = now() WHERE finished_at IS NULL`);
+    await onDatabase(url, `DELETE FROM schema_version WHERE migration = 'b'`);
+    expect(await applyMigrations(url, at(unique))).toEqual(['0002_index']);
+    expect(await applyMigrations(url, at(unique))).toEqual([]);
+  });
+
+  test('a migration that was edited since is named, unless only its line ends differ', async () => {
+    const warned = async (script: string) => {
+      const warnings: string[] = [];
+      await applyMigrations(url, { migrations: [{ ...first, script }], warn: (text) => warnings.push(text) });
+      return warnings;
+    };
+    const script = `${first.script}\n-- end\n`;
+    expect(await warned(script)).toEqual([]);
+    expect(await warned(script.replaceAll('\n', '\r\n'))).toEqual([]);
+    expect(await warned(`${script}-- more`)).toEqual(['The migration 0001_first is not as it was when applied.']);
+  });
 });
