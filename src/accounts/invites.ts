@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Sql } from '../db/contract.js';
+import type { Deps } from '../deps.js';
 import { newId } from '../shared/ids.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Role } from '../shared/roles.js';
@@ -85,16 +86,20 @@ export async function acceptInvite(
 
 /** Whether the token belongs to an open invite for this address. */
 export async function isOpenInvite(
-  sql: Sql,
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
   { token, email }: { readonly token: string; readonly email: string },
 ): Promise<boolean> {
-  const rows = await sql.query({
-    name: 'is-open-invite',
-    text: `SELECT 1 FROM invite
-           WHERE token_hash = $1 AND email = $2 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now()`,
-    values: [hashInviteToken(token), normalEmail(email)],
+  const invite = await db.prisma.invite.findFirst({
+    select: { id: true },
+    where: {
+      tokenHash: hashInviteToken(token),
+      email: normalEmail(email),
+      acceptedAt: null,
+      revokedAt: null,
+      expiresAt: { gt: new Date(clock.now()) },
+    },
   });
-  return rows.length > 0;
+  return invite !== null;
 }
 
 /** The token has 192 random bits, so a slow hash would add nothing. */

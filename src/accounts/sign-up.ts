@@ -28,7 +28,7 @@ export async function signUp(deps: Deps, input: SignUpInput): Promise<void> {
   const { invite, email } = input;
   await countAttempt(deps, { 'signup-caller': callerOf(input.address) }, assertRoomForPassword);
   // Attempts on the address by strangers must not keep the invited person from joining.
-  if (invite === null || !(await isOpenInvite(deps.db, { token: invite, email })))
+  if (invite === null || !(await isOpenInvite(deps, { token: invite, email })))
     await countAttempt(deps, { 'signup-address': email });
   const { signup } = deps.config;
   if (signup === 'closed') throw new Refusal('forbidden', CLOSED, { code: 'signup-closed' });

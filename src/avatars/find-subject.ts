@@ -1,4 +1,4 @@
-import type { Sql } from '../db/contract.js';
+import type { Db } from '../db/contract.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
@@ -14,25 +14,25 @@ export interface AvatarName {
   readonly id: string;
 }
 
-type Find = (sql: Sql, caller: Caller, id: string) => Promise<string>;
+type Find = (db: Db, caller: Caller, id: string) => Promise<string>;
 
 const FINDERS: Readonly<Record<Subject['kind'], Find>> = {
-  user: async (sql, caller, id) => {
-    const [row] = await sql.query('SELECT 1 FROM member WHERE tenant_id = $1 AND id = $2', [caller.tenant, id]);
-    if (!row) throw notFound('member');
+  user: async (db, caller, id) => {
+    const member = await db.prisma.member.findFirst({ select: { id: true }, where: { tenantId: caller.tenant, id } });
+    if (!member) throw notFound('member');
     return id;
   },
-  workspace: async (sql, caller, name) => (await findWorkspace(sql, caller, name)).id,
-  account: async (_sql, caller, id) => {
+  workspace: async (db, caller, name) => (await findWorkspace(db, caller, name)).id,
+  account: async (_db, caller, id) => {
     if (id !== caller.tenant) throw notFound('account');
     return id;
   },
 };
 
 /** The subject of a picture that the caller may see; a subject of another account is refused as missing. */
-export async function findSubject(sql: Sql, caller: Caller, { kind, id }: AvatarName): Promise<Subject> {
+export async function findSubject(db: Db, caller: Caller, { kind, id }: AvatarName): Promise<Subject> {
   if (!isKind(kind)) throw notFound('kind of picture: it is user, workspace or account');
-  return { kind, id: await FINDERS[kind](sql, caller, id) };
+  return { kind, id: await FINDERS[kind](db, caller, id) };
 }
 
 /** A person sets their own picture, an admin that of a workspace or of the account. */

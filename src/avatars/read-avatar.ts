@@ -12,10 +12,9 @@ export interface Avatar {
 
 export async function readAvatar(deps: Pick<Deps, 'db'>, caller: Caller, name: AvatarName): Promise<Avatar> {
   const { kind, id } = await findSubject(deps.db, caller, name);
-  const [row] = await deps.db.query<{ sha: string; content: Uint8Array }>({
-    name: 'read-avatar',
-    text: 'SELECT sha, content FROM avatar WHERE tenant_id = $1 AND kind = $2 AND id = $3',
-    values: [caller.tenant, kind, id],
+  const row = await deps.db.prisma.avatar.findUnique({
+    select: { sha: true, content: true },
+    where: { tenantId_kind_id: { tenantId: caller.tenant, kind, id } },
   });
   if (!row) throw notFound('picture');
   return { content: row.content, type: PICTURE_TYPE, digest: row.sha };

@@ -1,5 +1,8 @@
 import type { PrismaClient } from './generated/client.js';
 
+/** Rows of these tables, as Prisma's schema has them: a view picks what it shows. */
+export type { CliLogin, Delivery, OauthClient, Session } from './generated/client.js';
+
 /** A statement with its values; `name` makes it a prepared one. */
 export interface SqlQuery {
   readonly name?: string;
@@ -28,7 +31,8 @@ export interface DbPressure {
 }
 
 /**
- * Postgres. Verbs that lock or compare-and-set speak SQL on one transaction; plain reads and writes use Prisma.
+ * Postgres. Plain reads and writes of one table, off hot paths, use Prisma; everything else is named SQL, and a
+ * transaction is SQL as a whole (docs/decisions/2026-11-30-prisma.md).
  */
 export interface Db extends Sql {
   readonly prisma: PrismaClient;

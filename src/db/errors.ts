@@ -1,3 +1,4 @@
+import type { PrismaClientKnownRequestError } from '@prisma/client/runtime/client';
 import { Refusal } from '../shared/refusal.js';
 
 /** Postgres cannot be reached, or went away before it answered: the caller may try again. */
@@ -69,6 +70,15 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && (codeOf(error) === '53300' || error.message.includes(BUSY));
 }
 
+/** The SQLSTATE, also of an error that Prisma wraps; else the code of the socket or of Prisma. */
 function codeOf(error: Error): string | undefined {
+  const meta = (error as Partial<PrismaClientKnownRequestError>).meta as PrismaMeta | undefined;
+  const wrapped = meta?.driverAdapterError?.cause?.originalCode;
+  if (typeof wrapped === 'string') return wrapped;
   return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** Where Prisma keeps what the driver said. */
+interface PrismaMeta {
+  readonly driverAdapterError?: { readonly cause?: { readonly originalCode?: unknown } };
 }

@@ -8,11 +8,8 @@ import { changeLibrary } from './change-library.js';
  * the file is read or changed. Safe to call concurrently.
  */
 export async function adoptAccountFile(deps: Deps, tenant: string): Promise<void> {
-  const [file] = await deps.db.query<{ content: Uint8Array }>({
-    name: 'account-file-beside',
-    text: 'SELECT content FROM library_file WHERE tenant_id = $1 AND path = $2',
-    values: [tenant, ACCOUNT_FILE],
-  });
+  const at = { tenantId: tenant, path: ACCOUNT_FILE };
+  const file = await deps.db.prisma.libraryFile.findUnique({ select: { content: true }, where: { tenantId_path: at } });
   if (!file) return;
   await changeLibrary(deps, serviceOf(tenant), {
     action: 'library.adopt',
@@ -25,7 +22,7 @@ export async function adoptAccountFile(deps: Deps, tenant: string): Promise<void
       return files.has(ACCOUNT_FILE) ? all : all.set(ACCOUNT_FILE, file.content);
     },
   });
-  await deps.db.query('DELETE FROM library_file WHERE tenant_id = $1 AND path = $2', [tenant, ACCOUNT_FILE]);
+  await deps.db.prisma.libraryFile.deleteMany({ where: at });
 }
 
 function serviceOf(tenant: string): Caller {

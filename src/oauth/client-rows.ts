@@ -1,20 +1,14 @@
 import type { InstallKeys } from '../config/index.js';
 import { OAuthClientConfig } from '../contract/oauth.js';
-import type { Sql } from '../db/contract.js';
+import type { OauthClient, Sql } from '../db/contract.js';
 import { clientPlace, open } from '../secrets/index.js';
 import { PROVIDERS } from './providers.js';
 
-export interface ClientRow {
-  readonly id: string;
+/** Its key and what that seals are null for a client without a secret. */
+export interface ClientRow
+  extends Pick<OauthClient, 'id' | 'name' | 'client' | 'config'>,
+    Pick<OauthClient, 'keyId' | 'wrappedKey' | 'sealed' | 'createdAt'> {
   readonly tenant: string;
-  readonly name: string;
-  readonly client: string;
-  readonly config: unknown;
-  /** Null for a client without a secret. */
-  readonly keyId: string | null;
-  readonly wrappedKey: Buffer | null;
-  readonly sealed: Buffer | null;
-  readonly createdAt: Date;
 }
 
 export const CLIENT_COLUMNS = `id, tenant_id AS tenant, name, client, config, key_id AS "keyId",

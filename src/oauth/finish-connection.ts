@@ -5,7 +5,7 @@ import type { Deps } from '../deps.js';
 import { askTokenEndpoint, type Grant, GrantFault, storeGrant, vaultToWrite, writeSecret } from '../secrets/index.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { CLIENT_COLUMNS, type ClientRow, clientSecretOf, type ProviderClient, resolveRow } from './client-rows.js';
+import { type ClientRow, clientSecretOf, type ProviderClient, resolveRow } from './client-rows.js';
 import { providerError } from './provider-errors.js';
 import { claimState, type PendingConnection, whyNoState } from './state-rows.js';
 
@@ -46,7 +46,7 @@ export async function finishConnection(
 }
 
 async function claim(
-  { db, keys }: Deps,
+  { db, keys, clock }: Deps,
   { tenant, person }: Caller,
   { state, nonce }: { state: string | undefined; nonce: string | undefined },
 ): Promise<PendingConnection> {
@@ -54,14 +54,14 @@ async function claim(
   const owner = { state, tenant, member: person.id };
   const pending = nonce === undefined ? null : await claimState(db, keys, { ...owner, nonce });
   if (pending) return pending;
-  const why = await whyNoState(db, owner);
+  const why = await whyNoState({ db, clock }, owner);
   throw new Refusal(why === 'unknown' || why === 'browser' ? 'forbidden' : 'conflict', UNUSABLE[why]);
 }
 
 /** Deleting a client ends what was begun with it, so it is there. */
 async function readClient({ db }: Deps, id: string): Promise<ClientRow> {
-  const [row] = await db.query<ClientRow>(`SELECT ${CLIENT_COLUMNS} FROM oauth_client WHERE id = $1`, [id]);
-  if (row) return row;
+  const row = await db.prisma.oauthClient.findUnique({ where: { id } });
+  if (row) return { ...row, tenant: row.tenantId };
   throw new Refusal('conflict', 'The OAuth client was deleted meanwhile. Register it again, and start again.');
 }
 

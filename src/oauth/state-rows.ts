@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { InstallKeys } from '../config/index.js';
 import type { Sql } from '../db/contract.js';
 import { sweepRows } from '../db/index.js';
+import type { Deps } from '../deps.js';
 import { open, seal, statePlace } from '../secrets/index.js';
 
 export const STATE_MINUTES = 10;
@@ -78,18 +79,16 @@ export async function claimState(
 
 /** Why a state could not be redeemed, for the person who started it. Anyone else learns only that it is unknown. */
 export async function whyNoState(
-  sql: Sql,
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
   { state, tenant, member }: Pick<BrowserProof, 'state'> & Pick<PendingConnection, 'tenant' | 'member'>,
 ): Promise<'unknown' | 'used' | 'expired' | 'browser'> {
-  const [row] = await sql.query<{ used: boolean; expired: boolean }>({
-    name: 'oauth-state-why',
-    text: `SELECT used_at IS NOT NULL AS used, expires_at <= now() AS expired FROM oauth_state
-      WHERE hash = $1 AND tenant_id = $2 AND member_id = $3`,
-    values: [hashOf(state), tenant, member],
+  const row = await db.prisma.oauthState.findFirst({
+    select: { usedAt: true, expiresAt: true },
+    where: { hash: hashOf(state), tenantId: tenant, memberId: member },
   });
-  if (row === undefined) return 'unknown';
-  if (row.used) return 'used';
-  return row.expired ? 'expired' : 'browser';
+  if (row === null) return 'unknown';
+  if (row.usedAt !== null) return 'used';
+  return row.expiresAt.getTime() <= clock.now() ? 'expired' : 'browser';
 }
 
 function hashOf(text: string): string {

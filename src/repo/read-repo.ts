@@ -1,5 +1,5 @@
 import type { RepoBody } from '../contract/repo.js';
-import type { Sql } from '../db/contract.js';
+import type { Db } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { type Apart, countApart, GitFailed, MAIN, type Repository, readRef, readTags } from '../git/index.js';
 import { Lru } from '../shared/lru.js';
@@ -58,11 +58,10 @@ async function apartIfKnown(
   }
 }
 
-async function previewsOf(sql: Sql, workspaceId: string): Promise<ReadonlyMap<string, string>> {
-  const rows = await sql.query<{ branch: string; name: string }>({
-    name: 'previews-of',
-    text: 'SELECT preview_branch AS branch, name FROM workspace WHERE preview_of = $1',
-    values: [workspaceId],
+async function previewsOf({ prisma }: Db, workspaceId: string): Promise<ReadonlyMap<string, string>> {
+  const rows = await prisma.workspace.findMany({
+    select: { previewBranch: true, name: true },
+    where: { previewOf: workspaceId },
   });
-  return new Map(rows.map(({ branch, name }) => [branch, name]));
+  return new Map(rows.map(({ previewBranch, name }) => [previewBranch ?? '', name]));
 }

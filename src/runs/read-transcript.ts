@@ -35,10 +35,9 @@ export interface ReadTranscriptInput {
  */
 export async function readTranscript(deps: Deps, caller: Caller, input: ReadTranscriptInput): Promise<TranscriptPage> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
-  const [run] = await deps.db.query<{ planId: string; parentId: string | null; rootId: string }>({
-    name: 'transcript-run',
-    text: 'SELECT plan_id AS "planId", parent_id AS "parentId", root_id AS "rootId" FROM run WHERE id = $1 AND workspace_id = $2',
-    values: [input.runId, workspace.id],
+  const run = await deps.db.prisma.run.findUnique({
+    select: { planId: true, parentId: true, rootId: true },
+    where: { id: input.runId, workspaceId: workspace.id },
   });
   if (!run) throw notFound('run');
   const steps = leavesOf(await loadPlan(deps, workspace.id, run.planId));
@@ -66,11 +65,10 @@ async function placeOf(
   { runId, item, round, attempt }: ReadTranscriptInput,
   step: string,
 ): Promise<Place> {
-  const [row] = await db.query<Place>({
-    name: 'transcript-place',
-    text: `SELECT round, attempt FROM message WHERE run_id = $1 AND step = $2 AND item = $3
-      AND ($4::int IS NULL OR round = $4) AND ($5::int IS NULL OR attempt = $5) ORDER BY round DESC, attempt DESC LIMIT 1`,
-    values: [runId, step, item, round ?? null, attempt ?? null],
+  const row = await db.prisma.message.findFirst({
+    select: { round: true, attempt: true },
+    where: { runId, step, item, ...(round !== undefined && { round }), ...(attempt !== undefined && { attempt }) },
+    orderBy: [{ round: 'desc' }, { attempt: 'desc' }],
   });
   return row ?? { round: round ?? 1, attempt: attempt ?? 1 };
 }

@@ -18,7 +18,7 @@ interface After {
 }
 
 /** The members of the account, oldest first, then the open invites, as one list for `limit` and `cursor`. */
-export async function listTeam(deps: Pick<Deps, 'db'>, caller: Caller, page: PageInput): Promise<TeamBody> {
+export async function listTeam(deps: Pick<Deps, 'db' | 'clock'>, caller: Caller, page: PageInput): Promise<TeamBody> {
   const [kind, at, id = ''] = cursors.read(page.cursor) ?? [];
   const after = kind === undefined ? null : { at: new Date(Number(at)), id };
   const most = page.limit + 1;
@@ -50,14 +50,23 @@ async function readMembers({ db }: Pick<Deps, 'db'>, { tenant }: Caller, after: 
   return rows.map((row): Entry => ({ kind: 'member', row }));
 }
 
-async function readInvites({ db }: Pick<Deps, 'db'>, { tenant }: Caller, after: After | null, most: number) {
-  const rows = await db.query<InviteRow>({
-    name: 'list-invites',
-    text: `SELECT id, email, role, all_workspaces AS "allWorkspaces", workspaces, created_at AS "createdAt",
-        expires_at AS "expiresAt" FROM invite
-      WHERE tenant_id = $1 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now()
-        AND ($2::timestamptz IS NULL OR (created_at, id) > ($2, $3)) ORDER BY created_at, id LIMIT $4`,
-    values: [tenant, after?.at ?? null, after?.id ?? null, most],
+async function readInvites(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  { tenant }: Caller,
+  after: After | null,
+  most: number,
+) {
+  const rows = await db.prisma.invite.findMany({
+    omit: { tenantId: true, tokenHash: true, createdBy: true },
+    where: {
+      tenantId: tenant,
+      acceptedAt: null,
+      revokedAt: null,
+      expiresAt: { gt: new Date(clock.now()) },
+      ...(after && { OR: [{ createdAt: { gt: after.at } }, { createdAt: after.at, id: { gt: after.id } }] }),
+    },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    take: most,
   });
-  return rows.map((row): Entry => ({ kind: 'invite', row }));
+  return rows.map((row): Entry => ({ kind: 'invite', row: { ...row, role: row.role as InviteRow['role'] } }));
 }

@@ -1,4 +1,5 @@
 import type { Deliveries } from '../contract/triggers.js';
+import type { Delivery } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { findTarget } from '../runs/index.js';
 import { keyCursors, type PageInput } from '../shared/cursor.js';
@@ -9,7 +10,21 @@ export interface OfFlow {
   readonly flow: string;
 }
 
+type Entry = Deliveries['deliveries'][number];
+
 const cursors = keyCursors('deliveries');
+
+const SHOWN = {
+  id: true,
+  at: true,
+  kind: true,
+  outcome: true,
+  detail: true,
+  runId: true,
+  deliveryId: true,
+  address: true,
+  redeliveryOf: true,
+} as const satisfies Record<keyof Entry, true>;
 
 /** The stored deliveries of a flow with their outcomes, newest first. */
 export async function listDeliveries(
@@ -18,12 +33,22 @@ export async function listDeliveries(
   { workspace: name, flow, limit, cursor }: OfFlow & PageInput,
 ): Promise<Deliveries> {
   const { workspace } = await findTarget(deps.db, caller, { workspace: name, target: `flows/${flow}` });
-  const rows = await deps.db.query<Omit<Deliveries['deliveries'][number], 'at'> & { readonly at: Date }>(
-    `SELECT id, at, kind, outcome, detail, run_id AS "runId", delivery_id AS "deliveryId", address,
-        redelivery_of AS "redeliveryOf"
-      FROM delivery WHERE workspace_id = $1 AND flow = $2 AND ($3::text IS NULL OR id < $3) ORDER BY id DESC LIMIT $4`,
-    [workspace.id, flow, cursors.read(cursor), limit + 1],
-  );
+  const after = cursors.read(cursor);
+  const rows = await deps.db.prisma.delivery.findMany({
+    select: SHOWN,
+    where: { workspaceId: workspace.id, flow, ...(after !== null && { id: { lt: after } }) },
+    orderBy: { id: 'desc' },
+    take: limit + 1,
+  });
   const { page, next } = cursors.page(rows, limit, ({ id }) => id);
-  return { deliveries: page.map((row) => ({ ...row, at: row.at.toISOString() })), next };
+  return { deliveries: page.map(toView), next };
+}
+
+function toView(row: Pick<Delivery, keyof typeof SHOWN>): Entry {
+  return {
+    ...row,
+    at: row.at.toISOString(),
+    kind: row.kind as Entry['kind'],
+    outcome: row.outcome as Entry['outcome'],
+  };
 }

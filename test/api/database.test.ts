@@ -89,6 +89,12 @@ test('a unique violation is told as one', async () => {
   await expect(twice).rejects.toSatisfy(isUniqueViolation);
 });
 
+test('Prisma tells of a unique violation as SQL does', async () => {
+  await db.prisma.reservedAccount.create({ data: { id: 'same' } });
+  const twice = db.prisma.reservedAccount.create({ data: { id: 'same' } });
+  await expect(twice).rejects.toSatisfy(isUniqueViolation);
+});
+
 test('transactions that deadlock all complete, each exactly once', async () => {
   await db.query("INSERT INTO counter VALUES ('a', 0), ('b', 0)");
   const add = (first: string, second: string) =>
@@ -214,6 +220,62 @@ test('a process that is busy itself calls no living database dead', async () => 
   await expect(answers).resolves.toHaveLength(10);
   await cold.close();
 });
+
+test('Prisma and SQL say unavailable alike when a connection breaks under a query, and find the database again', async () => {
+  const direct = testDatabase();
+  const door = await startDoor(new URL(direct));
+  const through = createDb({ url: door.url, ca: null, poolSize: 4, log: silentLog });
+  for (const breakOff of [
+    door.cut,
+    () => db.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${WAITS}`),
+  ]) {
+    const holder = await lockedTenants(direct);
+    const sent = [through.query('SELECT id FROM tenant LIMIT 1 FOR SHARE'), through.prisma.tenant.findFirst().then()];
+    const outcomes = sent.map((each) =>
+      each.then(
+        () => null,
+        (error: unknown) => error,
+      ),
+    );
+    await expect.poll(waiting).toBe(2);
+    await breakOff();
+    for (const outcome of outcomes) expect(await outcome).toBeInstanceOf(DatabaseUnavailable);
+    await holder.end();
+    await expect.poll(() => through.ping()).toBe(true);
+    expect(await through.prisma.tenant.findFirst()).toBeNull();
+    expect(await through.query('SELECT id FROM tenant LIMIT 1')).toEqual([]);
+  }
+  await through.close();
+  await door.close();
+});
+
+test('Prisma says overloaded like SQL when every connection is in use for longer than a caller waits', async () => {
+  const small = createDb({ url: testDatabase(), ca: null, poolSize: 2, queueTimeoutMs: 200, log: silentLog });
+  const holder = await lockedTenants(testDatabase());
+  const blocked = [1, 2].map(() => small.query('SELECT id FROM tenant'));
+  await expect.poll(waiting).toBe(2);
+  const late = [small.query('SELECT 1'), small.prisma.tenant.findFirst().then()];
+  const overloaded = { kind: 'unavailable', details: { code: 'overloaded' } };
+  for (const each of late) await expect(each).rejects.toMatchObject(overloaded);
+  await holder.end();
+  await Promise.all(blocked);
+  await small.close();
+});
+
+/** A connection whose lock lets no other one read the table `tenant`. */
+async function lockedTenants(target: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: target });
+  await client.connect();
+  await client.query('BEGIN');
+  await client.query('LOCK TABLE tenant IN ACCESS EXCLUSIVE MODE');
+  return client;
+}
+
+const WAITS = 'datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0';
+
+async function waiting(): Promise<number> {
+  return (await db.query(`SELECT 1 FROM pg_stat_activity WHERE ${WAITS}`)).length;
+}
 
 /** Stands before the database, and lets each new connection wait. */
 async function startDoor(target: URL) {

@@ -7,6 +7,7 @@ import { checkLayers } from '../../scripts/verify/layers.mjs';
 import { checkLinks } from '../../scripts/verify/links.mjs';
 import { checkLogErrors } from '../../scripts/verify/log-errors.mjs';
 import { checkPlainWords } from '../../scripts/verify/plain-words.mjs';
+import { checkPrismaRooms } from '../../scripts/verify/prisma-rooms.mjs';
 import { checkSpawns } from '../../scripts/verify/spawns.mjs';
 import { checkTestLimits } from '../../scripts/verify/test-limits.mjs';
 import { checkUnfinished } from '../../scripts/verify/unfinished.mjs';
@@ -188,6 +189,13 @@ test.each(['log.warn({ err, run })', 'log.warn({ run, err: error, reason: "x" })
   'a log line with its error under err passes: %s',
   (code) => expect(checkLogErrors(files({ 'src/runs/a.ts': code }))).toEqual([]),
 );
+
+test('a run’s path has no query by Prisma Client, and others may', () => {
+  const code = 'const db = 1;\nawait deps.db.prisma.run.findMany({});\n';
+  expect(checkPrismaRooms(files({ 'src/engine/rows/a.ts': code, 'src/runs/a.ts': code }))).toEqual([
+    "src/engine/rows/a.ts:2: a query by Prisma Client on a run's path: write named SQL here.",
+  ]);
+});
 
 test('the service starts programs by spawnProcess alone', () => {
   const spawning = "import { type ChildProcess, spawn } from 'node:child_process';";

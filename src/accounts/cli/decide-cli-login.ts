@@ -1,4 +1,5 @@
 import type { CliLoginRequest } from '../../contract/auth.js';
+import type { CliLogin } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
@@ -7,19 +8,20 @@ import { audit } from '../audit.js';
 import { countAttempt, undoAttempt } from '../limits.js';
 import { foldCliCode } from './codes.js';
 
-interface Row {
-  readonly code: string;
-  readonly hostname: string;
-  readonly address: string | null;
-  readonly createdAt: Date;
-  readonly expiresAt: Date;
+const SHOWN = { code: true, hostname: true, address: true, createdAt: true, expiresAt: true, decision: true } as const;
+
+interface Row extends Pick<CliLogin, Exclude<keyof typeof SHOWN, 'decision'>> {
   readonly decision: 'approved' | 'denied' | null;
 }
 
 /**
  * The request of a code, for a person who may decide it. A request that another person decided is refused as missing.
  */
-export async function describeCliLogin(deps: Pick<Deps, 'db'>, caller: Caller, code: string): Promise<CliLoginRequest> {
+export async function describeCliLogin(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  caller: Caller,
+  code: string,
+): Promise<CliLoginRequest> {
   const row = await findRequest(deps, caller, code);
   return {
     code: row.code,
@@ -35,7 +37,7 @@ export async function describeCliLogin(deps: Pick<Deps, 'db'>, caller: Caller, c
 
 /** Approves or denies a request once. The key is created with the person's role when the terminal fetches it. */
 export async function decideCliLogin(
-  deps: Pick<Deps, 'db'>,
+  deps: Pick<Deps, 'db' | 'clock'>,
   caller: Caller,
   { code, decision }: { readonly code: string; readonly decision: 'approve' | 'deny' },
 ): Promise<'approved' | 'denied'> {
@@ -58,19 +60,21 @@ export async function decideCliLogin(
   });
 }
 
-async function findRequest({ db }: Pick<Deps, 'db'>, caller: Caller, code: string): Promise<Row> {
+async function findRequest({ db, clock }: Pick<Deps, 'db' | 'clock'>, caller: Caller, code: string): Promise<Row> {
   // Codes are short, so limit the wrong ones per person.
   const attempt = { 'cli-code': caller.person?.id ?? null };
   await countAttempt({ db }, attempt);
-  const [row] = await db.query<Row>({
-    name: 'find-cli-login',
-    text: `SELECT code, hostname, address, created_at AS "createdAt", expires_at AS "expiresAt", decision
-           FROM cli_login WHERE code = $1 AND expires_at > now() AND (decision IS NULL OR decided_by = $2)`,
-    values: [foldCliCode(code), caller.person?.id ?? null],
+  const row = await db.prisma.cliLogin.findFirst({
+    select: SHOWN,
+    where: {
+      code: foldCliCode(code),
+      expiresAt: { gt: new Date(clock.now()) },
+      OR: [{ decision: null }, ...(caller.person === null ? [] : [{ decidedBy: caller.person.id }])],
+    },
   });
   if (!row) throw notFound('sign-in: it has expired or is decided, start it again in the terminal');
   await undoAttempt({ db }, attempt);
-  return row;
+  return { ...row, decision: row.decision as Row['decision'] };
 }
 
 /** The nonce of the page's form, bound to this person's session and this code. */

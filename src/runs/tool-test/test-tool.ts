@@ -60,7 +60,7 @@ export async function testTool(deps: Deps, caller: Caller, input: TestToolInput)
   } finally {
     clearTimeout(look);
     deadline.end();
-    await deps.db.query('DELETE FROM tool_test WHERE id = $1', [id]).catch(() => undefined);
+    await deps.db.prisma.toolTest.deleteMany({ where: { id } }).catch(() => undefined);
   }
 }
 

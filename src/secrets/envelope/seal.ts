@@ -11,8 +11,8 @@ export type SealedAt = SecretPlace & { readonly version: number };
 
 export interface Envelope {
   readonly keyId: string;
-  readonly wrappedKey: Buffer;
-  readonly sealed: Buffer;
+  readonly wrappedKey: Uint8Array;
+  readonly sealed: Uint8Array;
 }
 
 /** Why an envelope does not open: a key that is missing, or bytes that are not what was sealed here. */
@@ -69,7 +69,7 @@ function encrypt(key: Buffer, plain: Buffer, at: SealedAt): Buffer {
   return Buffer.concat([iv, cipher.getAuthTag(), bytes]);
 }
 
-function decrypt(key: Buffer, bytes: Buffer, at: SealedAt): Buffer {
+function decrypt(key: Buffer, bytes: Uint8Array, at: SealedAt): Buffer {
   try {
     const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
     decipher.setAAD(additionalData(at)).setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
