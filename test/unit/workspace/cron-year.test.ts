@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { cronTimes, nextTimes } from '../../../src/workspace/cron/index.js';
 import { type Calendar, type Reference, referenceTimes, type Walk, walkZone } from '../../support/cron-reference.js';
+import { TIMES } from '../../support/exploring.js';
 
 const range = (from: number, to: number, step = 1): number[] =>
   Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, at) => from + at * step);
@@ -145,12 +146,16 @@ function firstDifference(found: readonly number[], expected: readonly number[]):
 
 describe('security 7: a year of firings is what a walk over its minutes finds', () => {
   test.each(LINES)('$cron', (line) => {
-    const counts = ZONES.map((zone) => {
+    const all = TABLE[line.cron] ?? [];
+    // A usual run of the tests walks over what fires all the time in two zones: with a gap of an hour, and of half one.
+    const isLong = TIMES < 4 && (all[0] ?? 0) > 100_000;
+    const zones = isLong ? ['Europe/Berlin', 'Australia/Lord_Howe'] : ZONES;
+    const counts = zones.map((zone) => {
       const expected = referenceTimes(walkOf(zone), line);
       expect(firstDifference(firings(line.cron, zone), expected), zone).toBeNull();
       return expected.length;
     });
-    expect(counts).toEqual(TABLE[line.cron]);
+    expect(counts).toEqual(zones.map((zone) => all[ZONES.indexOf(zone)]));
   });
 });
 
