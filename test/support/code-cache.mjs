@@ -4,7 +4,7 @@
 // otherwise, and then compiles it.
 import { readFileSync } from 'node:fs';
 import Module from 'node:module';
-import { dirname, relative } from 'node:path';
+import { dirname } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { constants, Script } from 'node:vm';
 import { root } from '../../scripts/lib/paths.mjs';
@@ -28,7 +28,7 @@ const made = new Map();
 const known = isMaker ? new Map() : readCache();
 
 /** A checkout may be copied with its dist/, so paths are those below its root. @param {string} filename */
-const keyOf = (filename) => relative(root, filename);
+const keyOf = (filename) => (filename.startsWith(root) ? filename.slice(root.length) : filename);
 
 /** @returns {Map<string, Buffer>} by the module's key */
 function readCache() {
