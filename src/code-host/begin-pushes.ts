@@ -1,6 +1,6 @@
 import type { PushState } from '../contract/code-host.js';
 import type { Sql } from '../db/contract.js';
-import { deployTree, noteRefused } from '../deploys/index.js';
+import { deployTree, noteRefused, requireDeployed } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { readText } from '../secrets/index.js';
 import { backoffMs } from '../shared/backoff.js';
@@ -128,7 +128,7 @@ type Tree = Extract<Fetched, { kind: 'files' }>;
 async function deployPushed(deps: Deps, row: PushRow, { files, executable }: Tree): Promise<Outcome> {
   const { workspace, workspaceId, branch, commit, repository } = row;
   try {
-    const result = await deployTree(deps, pusher(row), {
+    const outcome = await deployTree(deps, pusher(row), {
       workspace,
       files,
       executable,
@@ -147,15 +147,12 @@ async function deployPushed(deps: Deps, row: PushRow, { files, executable }: Tre
         });
       },
     });
-    if (result.applied) return { state: 'applied', detail: null, revision: result.revision };
-    return {
-      state: 'unchanged',
-      detail: 'this commit, or these files, are live or were before',
-      revision: result.revision,
-    };
+    if (outcome.kind === 'blocked') return waiting(outcome.live);
+    const { revision } = requireDeployed(outcome);
+    if (outcome.kind === 'applied') return { state: 'applied', detail: null, revision };
+    return { state: 'unchanged', detail: 'this commit, or these files, are live or were before', revision };
   } catch (error) {
     if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error;
-    if (error.details.code === 'deploy/live-runs') return waiting(Number(error.details.live));
     return { state: 'refused', detail: error.message };
   }
 }

@@ -3,7 +3,6 @@ import type { DeployResultBody } from '../contract/deploys.js';
 import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { failpoint } from '../shared/failpoint.js';
-import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import type { Workspace } from '../workspace/model.js';
 import {
@@ -30,6 +29,7 @@ import {
   visibleTree,
   writeRevision,
 } from '../workspaces/index.js';
+import type { DeployOutcome } from './deploy-outcome.js';
 import { findRepeat } from './find-repeat.js';
 
 /** A whole new tree, and the memory files of agents that it replaces. */
@@ -57,8 +57,10 @@ export interface TreeRequest {
   readonly givenId?: string | null;
   readonly via: RevisionInput['via'];
   readonly message: (diff: TreeDiff) => string;
-  /** The revision that the caller expects to be live. */
+  /** The revision or git commit that the caller expects to be live; null expects none in particular. */
   readonly base: string | null;
+  /** The git commit that the tree builds on, null for none; any when left out. Checked before `propose`. */
+  readonly onto?: string | null | undefined;
   readonly overLiveRuns: boolean;
   readonly dryRun: boolean;
   /** Stores the answer for the Idempotency-Key, in the same transaction. */
@@ -71,7 +73,10 @@ export interface TreeRequest {
   readonly inTransaction?: ((sql: Sql, applied: DeployResultBody) => Promise<void>) | undefined;
 }
 
+type Stale = Extract<DeployOutcome, { kind: 'stale' }>;
+
 interface Draft extends Proposal {
+  readonly kind: 'draft';
   readonly live: LiveTree;
   /** The files with their executable marks. */
   readonly marked: ReturnType<typeof markPrograms>;
@@ -81,29 +86,31 @@ interface Draft extends Proposal {
 /** A tree that was read and checked before its transaction. */
 export interface TreePlan {
   readonly workspaceId: string;
-  /** The answer of a request that writes nothing; null when the tree must go live. */
-  readonly early: DeployResultBody | null;
+  /** The outcome of a request that writes nothing; null when the tree must go live. */
+  readonly early: DeployOutcome | null;
   /** Makes the tree live in the caller's transaction. The caller must be in the workspace's turn (`inTurn`). Safe to retry. */
-  readonly apply: (sql: Sql, onStale: OnStale) => Promise<DeployResultBody>;
+  readonly apply: (sql: Sql, onStale: OnStale) => Promise<DeployOutcome>;
 }
 
 /**
  * Makes a tree live, all or nothing. It is checked before the workspace's row is locked, and again under the lock only
- * when another writer came first, in the workspace or in the account's library. Refuses `refused` with every issue, and
- * `conflict` while runs are live, on a stale `base`, for a preview, or when the id belongs to another tree.
+ * when another writer came first, in the workspace or in the account's library. It is blocked while runs are live, and
+ * stale on another `base` or `onto`. Refuses `refused` with every issue, and `conflict` for a preview, or when the id
+ * belongs to another tree.
  */
-export async function applyTree(deps: Deps, caller: Caller, request: TreeRequest): Promise<DeployResultBody> {
+export async function applyTree(deps: Deps, caller: Caller, request: TreeRequest): Promise<DeployOutcome> {
   const { workspaceId, early, apply } = await planTree(deps, caller, request);
   if (early) return early;
   await request.prepare?.();
-  const result = await inTurn(workspaceId, () => deps.db.transaction((sql) => apply(sql, 'check-again')));
+  const outcome = await inTurn(workspaceId, () => deps.db.transaction((sql) => apply(sql, 'check-again')));
+  if (!('result' in outcome)) return outcome;
   failpoint('pointer-swapped');
   // The revision is live. A ref that cannot be moved now is moved at the next access to the repository.
   if (!request.leavesMain)
     await alignMain(deps, workspaceId).catch((error: unknown) =>
       deps.log.warn({ workspaceId, err: error }, 'failed to move the ref of a deploy, will retry'),
     );
-  return result;
+  return outcome;
 }
 
 /** Reads and checks the tree, for a transaction of the caller. Refuses as `applyTree` does; so does the plan's `apply`. */
@@ -111,28 +118,29 @@ export async function planTree(deps: Deps, caller: Caller, request: TreeRequest)
   const { id: workspaceId } = await findWorkspace(deps.db, caller, request.workspace);
   if (!request.dryRun) await requireNoPreview(deps.db, workspaceId, 'files');
   const draft = await draftTree(deps.db, workspaceId, request);
-  const early = await answerWithoutWrite(deps.db, workspaceId, request, draft);
-  const apply = async (sql: Sql, onStale: OnStale): Promise<DeployResultBody> => {
+  const early = draft.kind === 'stale' ? draft : await answerWithoutWrite(deps.db, workspaceId, request, draft);
+  const apply = async (sql: Sql, onStale: OnStale): Promise<DeployOutcome> => {
     const librarySeq = await lockLibrary(sql, caller.tenant, 'share');
     await findWorkspace(sql, caller, request.workspace, 'update');
     const live = await readLiveTree(sql, workspaceId);
-    const isOld = isStale(draft, live) || draft.prepared.librarySeq !== librarySeq;
+    const isOld = draft.kind === 'stale' || isStale(draft, live) || draft.prepared.librarySeq !== librarySeq;
     if (isOld && onStale === 'throw') throw new StalePlan();
     const current = isOld ? await draftTree(sql, workspaceId, request) : draft;
-    return (
-      (await answerWithoutWrite(sql, workspaceId, request, current)) ??
-      makeLive(deps, sql, { caller, workspaceId, request, current })
-    );
+    if (current.kind === 'stale') return current;
+    const outcome = await answerWithoutWrite(sql, workspaceId, request, current);
+    if (outcome) return outcome;
+    return { kind: 'applied', result: await makeLive(deps, sql, { caller, workspaceId, request, current }) };
   };
   return { workspaceId, early, apply };
 }
 
-async function draftTree(sql: Sql, workspaceId: string, request: TreeRequest): Promise<Draft> {
+async function draftTree(sql: Sql, workspaceId: string, request: TreeRequest): Promise<Draft | Stale> {
   const live = await readLiveTree(sql, workspaceId);
+  if (request.onto !== undefined && request.onto !== live.gitCommit) return { kind: 'stale', revision: live.revision };
   const proposal = await request.propose(sql, workspaceId, live);
   const marked = markPrograms(proposal.prepared.files, { ...proposal, live });
   const diff = diffMarkedTrees(visibleTree(live), treeAfter(live, marked, proposal.mentions));
-  return { ...proposal, live, marked, diff };
+  return { kind: 'draft', ...proposal, live, marked, diff };
 }
 
 function isStale(draft: Draft, live: LiveTree): boolean {
@@ -140,28 +148,30 @@ function isStale(draft: Draft, live: LiveTree): boolean {
   return live.seq !== draft.live.seq || [...draft.mentions].some(moved);
 }
 
-/** The answer or the refusal of a request that writes nothing; null when the tree must go live. */
+/** The outcome or the refusal of a request that writes nothing; null when the tree must go live. */
 async function answerWithoutWrite(
   sql: Sql,
   workspaceId: string,
   request: TreeRequest,
   draft: Draft,
-): Promise<DeployResultBody | null> {
+): Promise<DeployOutcome | null> {
   const { live, prepared, kept } = draft;
   const given = kept?.size ? new Map([...prepared.files].filter(([path]) => !kept.has(path))) : prepared.files;
   const repeat = await findRepeat(sql, workspaceId, { id: request.id, files: given });
-  if (repeat) return { ...answer(draft, repeat), removed: [], added: [], changed: [], issues: repeat.warnings };
+  if (repeat)
+    return unchanged({ ...answer(draft, repeat), removed: [], added: [], changed: [], issues: repeat.warnings });
   if (!prepared.workspace) throw refusedTree(request.what ?? 'the tree', prepared.issues, draft.diff);
-  if (request.base !== null && request.base !== live.revision && request.base !== live.gitCommit) {
-    throw new Refusal('conflict', 'another revision is live than the one named in base; read it, then deploy over it', {
-      code: 'deploy/stale-base',
-      revision: live.revision,
-    });
-  }
-  if (request.dryRun) return { ...answer(draft, null), revision: live.revision };
-  if (request.id === null && !moves(draft) && isLiveAlready(draft, request)) return answer(draft, live);
-  if (!request.overLiveRuns) await refuseLiveRuns(sql, workspaceId);
-  return null;
+  if (request.base !== null && request.base !== live.revision && request.base !== live.gitCommit)
+    return { kind: 'stale', revision: live.revision };
+  if (request.dryRun) return unchanged({ ...answer(draft, null), revision: live.revision });
+  if (request.id === null && !moves(draft) && isLiveAlready(draft, request)) return unchanged(answer(draft, live));
+  if (request.overLiveRuns) return null;
+  const { count, runs } = await liveRuns(sql, workspaceId);
+  return count === 0 ? null : { kind: 'blocked', live: count, runs };
+}
+
+function unchanged(result: DeployResultBody): DeployOutcome {
+  return { kind: 'unchanged', result };
 }
 
 function answer(
@@ -190,17 +200,6 @@ function isLiveAlready({ live, mentions, marked }: Draft, { via }: TreeRequest):
   const takesOver = (path: string): boolean => via !== 'edit' && live.source.get(path)?.fromAgent === true;
   const replaces = [...mentions].some((path) => live.memory.has(path) || takesOver(path));
   return live.seq > 0 && !replaces && isEmptyDiff(diffMarkedTrees(live.source, marked));
-}
-
-async function refuseLiveRuns(sql: Sql, workspaceId: string): Promise<void> {
-  const { count, runs } = await liveRuns(sql, workspaceId);
-  if (count === 0) return;
-  const what = count === 1 ? 'a run is live' : `${count} runs are live`;
-  throw new Refusal('conflict', `${what}; wait for the end, stop, or deploy with force: true`, {
-    code: 'deploy/live-runs',
-    live: count,
-    runs,
-  });
 }
 
 async function makeLive(

@@ -5,6 +5,7 @@ import type { Caller } from '../shared/roles.js';
 import type { SourceFile } from '../workspace/model.js';
 import type { TreeDiff } from '../workspaces/index.js';
 import { applyTree, type TreeRequest } from './apply-tree.js';
+import type { DeployOutcome } from './deploy-outcome.js';
 import { noteRefused } from './note-refused.js';
 import { createTreeProposal } from './propose-tree.js';
 import { readCommit } from './read-commit.js';
@@ -33,7 +34,7 @@ export interface DeployInput {
 }
 
 /** Deploys a whole tree. Refuses as `applyTree` does. */
-export async function deployTree(deps: Deps, caller: Caller, input: DeployInput): Promise<DeployResultBody> {
+export async function deployTree(deps: Deps, caller: Caller, input: DeployInput): Promise<DeployOutcome> {
   const { message, ...ids } = readCommit(input);
   const propose = createTreeProposal(deps, caller.tenant, input);
   return applyTree(deps, caller, {

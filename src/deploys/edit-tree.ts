@@ -6,6 +6,7 @@ import type { Caller } from '../shared/roles.js';
 import type { SourceFile } from '../workspace/index.js';
 import { type LiveTree, prepareTree, readBlobs, readInReach, visibleTree } from '../workspaces/index.js';
 import { applyTree, type TreeRequest } from './apply-tree.js';
+import { requireDeployed } from './deploy-outcome.js';
 
 /**
  * One change to the live tree: paths to remove, and files to put, with new bytes or as an existing blob. An existing
@@ -34,7 +35,7 @@ export interface TreeEditRequest extends Pick<TreeRequest, 'inTransaction'> {
 /** Deploys the live tree with some changes, even while runs are live, and replaces an agent's memory. */
 export async function editTree(deps: Deps, caller: Caller, request: TreeEditRequest): Promise<DeployResultBody> {
   const { workspace, message, edit, inTransaction } = request;
-  return applyTree(deps, caller, {
+  const outcome = await applyTree(deps, caller, {
     workspace,
     propose: async (sql, workspaceId, live) => {
       const change = await edit(editedTree(sql, workspaceId, live));
@@ -53,6 +54,7 @@ export async function editTree(deps: Deps, caller: Caller, request: TreeEditRequ
     dryRun: false,
     inTransaction,
   });
+  return requireDeployed(outcome);
 }
 
 export function editedTree(sql: Sql, workspaceId: string, live: LiveTree): EditedTree {

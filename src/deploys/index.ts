@@ -1,4 +1,5 @@
 export { applyTree, type Proposal, planTree, type TreeRequest } from './apply-tree.js';
+export { type DeployOutcome, NotDeployed, requireDeployed } from './deploy-outcome.js';
 export { deployTree } from './deploy-tree.js';
 export { moveSource, removeSource, writeSource } from './edit-source.js';
 export { type EditedTree, editedTree, editTree, filesWith } from './edit-tree.js';

@@ -1,6 +1,6 @@
 import type { RecordAnswer } from '../accounts/index.js';
 import type { DeployResultBody } from '../contract/deploys.js';
-import { applyTree, type TreeRequest } from '../deploys/index.js';
+import { applyTree, requireDeployed, type TreeRequest } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import type { Repository } from '../git/index.js';
 import { createProposal, type PushedTree, prepareEndOfRefused } from '../remotes/index.js';
@@ -35,13 +35,10 @@ export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApp
     commit: tree.commit.id,
     pusher: null,
   });
-  const propose = createProposal(deps, caller.tenant, tree);
-  return applyTree(deps, caller, {
+  const outcome = await applyTree(deps, caller, {
     workspace: input.workspace,
-    propose: async (sql, workspaceId, live) => {
-      if (live.gitCommit !== onto) throw new MainMoved(`${live.gitCommit} is live, and not ${onto}`);
-      return propose(sql, workspaceId, live);
-    },
+    propose: createProposal(deps, caller.tenant, tree),
+    onto,
     id: null,
     via: input.via,
     message: () => input.message,
@@ -54,6 +51,8 @@ export async function applyCommit(deps: Deps, caller: Caller, input: CommitToApp
       await inTransaction?.(sql, applied);
     },
   });
+  if (outcome.kind === 'stale') throw new MainMoved(`${outcome.revision} is live, which does not build on ${onto}`);
+  return requireDeployed(outcome);
 }
 
 /** The maximum number of attempts while other deploys go live first. */

@@ -1,6 +1,6 @@
 import type { RecordAnswer } from '../accounts/index.js';
 import type { DeployResultBody } from '../contract/deploys.js';
-import { deployTree } from '../deploys/index.js';
+import { deployTree, requireDeployed } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { isAncestor, MAIN, type Repository, readRef } from '../git/index.js';
 import type { PushedTree } from '../remotes/index.js';
@@ -31,7 +31,7 @@ export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInpu
   if (found.kind === 'pending') return deployPending(deps, caller, { ...input, workspaceId: id });
   const tree = await treeOfCommit(repository, found.commit);
   const isBack = found.kind === 'revision' || (await isOfMain(repository, found.commit));
-  return deployTree(deps, caller, {
+  const outcome = await deployTree(deps, caller, {
     workspace,
     files: tree.files,
     executable: tree.commit.executable,
@@ -42,6 +42,7 @@ export async function deployRef(deps: Deps, caller: Caller, input: DeployRefInpu
     force,
     recordAnswer,
   });
+  return requireDeployed(outcome);
 }
 
 /** True for a commit in the history of main. */

@@ -1,6 +1,6 @@
 import type { RecordAnswer } from '../accounts/index.js';
 import type { DeployResultBody } from '../contract/deploys.js';
-import { deployTree } from '../deploys/index.js';
+import { deployTree, requireDeployed } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { adoptPack, isAncestor, MAIN, mergeCommits, type Repository, readRef } from '../git/index.js';
 import { Refusal } from '../shared/refusal.js';
@@ -73,7 +73,7 @@ async function answerMerged(
   const { files, commit } = await treeOfCommit(place.repository, place.main);
   const { workspace, force, recordAnswer, main } = place;
   const message = subjectOf(place.branch);
-  return deployTree(deps, caller, {
+  const outcome = await deployTree(deps, caller, {
     workspace,
     files,
     executable: commit.executable,
@@ -84,6 +84,7 @@ async function answerMerged(
     force,
     recordAnswer,
   });
+  return requireDeployed(outcome);
 }
 
 async function mergeBoth(

@@ -6,7 +6,7 @@ import { adoptPack, isAncestor, mergeCommits, type Repository } from '../../git/
 import { failpoint } from '../../shared/failpoint.js';
 import { Refusal } from '../../shared/refusal.js';
 import { alignRefs, dropPack, linkPack, liveRuns, readLiveTree, storePack } from '../../workspaces/index.js';
-import { createProposal, requireNewest } from '../receive/propose-commit.js';
+import { createProposal } from '../receive/propose-commit.js';
 import { type PushedTree, readPushedTree } from '../receive/pushed-tree.js';
 import { raisePush } from '../receive/raise-push.js';
 import { endPending, PENDING, type PendingPush, readPending } from './pending-rows.js';
@@ -39,19 +39,24 @@ export async function applyPending(
     const repository = pending && (await alignRefs(deps, workspaceId));
     if (!pending || !repository || (pending.isRefused && !retry)) return { kind: 'none' };
     try {
-      return await apply(deps, repository, { pending, overLiveRuns, recordAnswer });
+      const applied = await apply(deps, repository, { pending, overLiveRuns, recordAnswer });
+      // Another deploy came first: try again with what is live now.
+      if (applied.kind === 'stale') continue;
+      return applied;
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      const { code } = error.details;
-      if (code === 'deploy/live-runs') return { kind: 'waiting' };
-      // Another deploy or push came first: try again with what is live now.
-      if (code === 'push/fetch-first' || code === 'push/superseded') continue;
-      if (error.kind !== 'refused') throw error;
+      // Another push came first: apply that one.
+      if (error instanceof Superseded) continue;
+      if (!(error instanceof Refusal) || error.kind !== 'refused') throw error;
       // A newer push has replaced it: apply that one.
       if (!(await refusePending(deps, pending, error))) continue;
       return { kind: 'refused', refusal: error };
     }
   }
+}
+
+/** Another push waits in its place. Aborts the transaction. */
+class Superseded extends Error {
+  override readonly name = 'Superseded';
 }
 
 interface ApplyOptions {
@@ -71,7 +76,7 @@ async function apply(
   deps: Deps,
   repository: Repository,
   { pending, overLiveRuns, recordAnswer }: Work,
-): Promise<Applied> {
+): Promise<Applied | { readonly kind: 'stale' }> {
   const { workspaceId, oid, caller } = pending;
   const live = await readLiveTree(deps.db, workspaceId);
   if (live.gitCommit !== null && (await isAncestor(repository, oid, live.gitCommit))) {
@@ -82,26 +87,23 @@ async function apply(
   if (!overLiveRuns && (await liveRuns(deps.db, workspaceId)).count > 0) return { kind: 'waiting' };
   const ready = await readyCommit(deps, repository, { pending, live: live.gitCommit, at: new Date(deps.clock.now()) });
   failpoint('push-merged');
-  const propose = createProposal(deps, caller.tenant, ready.tree);
   try {
-    const result = await applyTree(deps, caller, {
+    const outcome = await applyTree(deps, caller, {
       workspace: pending.workspace,
       what: 'the push that waited',
-      propose: async (sql, id, now) => {
-        requireNewest(now, live.gitCommit);
-        return propose(sql, id, now);
-      },
+      propose: createProposal(deps, caller.tenant, ready.tree),
+      onto: live.gitCommit,
       ...{ id: null, via: 'push', base: null, overLiveRuns, dryRun: false, recordAnswer },
       message: () => ready.tree.message,
       inTransaction: async (sql) => {
-        if (!(await endPending(sql, pending)))
-          throw new Refusal('conflict', 'another push waits in its place', { code: 'push/superseded' });
+        if (!(await endPending(sql, pending))) throw new Superseded();
         if (ready.pack) await linkPack(sql, workspaceId, ready.pack.id);
         const moved = { ref: 'refs/heads/main', before: live.gitCommit, after: ready.tree.commit.id };
         await raisePush(sql, { id: workspaceId, caller }, moved);
       },
     });
-    return { kind: 'applied', result };
+    if ('result' in outcome) return { kind: 'applied', result: outcome.result };
+    return { kind: outcome.kind === 'blocked' ? 'waiting' : 'stale' };
   } finally {
     // Deletes the pack only if no transaction has linked it.
     if (ready.pack) await dropPack(deps, ready.pack);

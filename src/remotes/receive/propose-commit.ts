@@ -39,8 +39,11 @@ export function withIssues(prepared: PreparedTree, { issues }: Pick<PushedTree, 
 
 /** Refuses `conflict` unless the push started from the live commit. */
 export function requireNewest(live: { readonly gitCommit: string | null }, old: string | null): void {
-  if (live.gitCommit === old) return;
-  throw new Refusal('conflict', 'fetch first: main has moved on since you fetched it', { code: 'push/fetch-first' });
+  if (live.gitCommit !== old) throw fetchFirst();
+}
+
+export function fetchFirst(): Refusal {
+  return new Refusal('conflict', 'fetch first: main has moved on since you fetched it', { code: 'push/fetch-first' });
 }
 
 /** Whether the push is a fast-forward. Nearly always the old commit is a parent, which needs no git process. */

@@ -1,12 +1,19 @@
 import type { DeployResultBody } from '../../contract/deploys.js';
-import { applyTree, noteRefused, planTree, type TreeRequest } from '../../deploys/index.js';
+import {
+  applyTree,
+  type DeployOutcome,
+  NotDeployed,
+  noteRefused,
+  planTree,
+  type TreeRequest,
+} from '../../deploys/index.js';
 import type { Deps } from '../../deps.js';
 import type { RefCommand } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';
-import { type LiveRun, readLiveTree } from '../../workspaces/index.js';
+import { readLiveTree } from '../../workspaces/index.js';
 import { prepareEndOfRefused } from '../pending/end-refused.js';
 import { countRuns, parkPush, runLines } from '../pending/park-push.js';
-import { comesAfter, createProposal, NOT_FORWARD, requireNewest } from './propose-commit.js';
+import { comesAfter, createProposal, fetchFirst, NOT_FORWARD, requireNewest } from './propose-commit.js';
 import { issueLines, type PlanRef, type PushContext, type UpdateRef } from './push-context.js';
 import { readPushedChanges, readPushedTree } from './pushed-tree.js';
 import { raisePush } from './raise-push.js';
@@ -21,13 +28,13 @@ export const pushMain: UpdateRef = async (deps, context, command) => {
   const request = await readMain(deps, context, command);
   if ('kind' in request) return request;
   const { remote } = context;
-  try {
-    return sayMain(deps, context, await applyTree(deps, remote.caller, request));
-  } catch (error) {
-    if (isOverLiveRuns(error)) return (await parkPush(deps, context, command)) ?? pushMain(deps, context, command);
+  const outcome = await applyTree(deps, remote.caller, request).catch(async (error: unknown) => {
     await noteRefused(deps, remote.caller, { workspace: remote.name, via: 'push' }, error);
     throw error;
-  }
+  });
+  if (outcome.kind === 'stale') throw fetchFirst();
+  if (outcome.kind === 'blocked') return (await parkPush(deps, context, command)) ?? pushMain(deps, context, command);
+  return sayMain(deps, context, outcome.result);
 };
 
 /** The same for a transaction that moves other refs too: while runs are live it is refused (`refuseMain`) and does not wait. */
@@ -35,10 +42,11 @@ export const planMain: PlanRef = async (deps, context, command) => {
   const request = await readMain(deps, context, command);
   if ('kind' in request) return request;
   const plan = await planTree(deps, context.remote.caller, request);
+  if (plan.early) resultOf(plan.early);
   let result: DeployResultBody | undefined;
   return {
     apply: async (sql, onStale) => {
-      result = await plan.apply(sql, onStale);
+      result = resultOf(await plan.apply(sql, onStale));
     },
     done: async () => {
       if (!result) throw new Error('main was not moved');
@@ -47,13 +55,19 @@ export const planMain: PlanRef = async (deps, context, command) => {
   };
 };
 
+/** Throws for a deploy that does not go live, which ends the transaction and with it the whole push. */
+function resultOf(outcome: DeployOutcome): DeployResultBody {
+  if ('result' in outcome) return outcome.result;
+  throw outcome.kind === 'stale' ? fetchFirst() : new NotDeployed(outcome);
+}
+
 /** Records the refusal of `main` in an atomic push, after its transaction, and returns the error to report. */
 export async function refuseMain(deps: Deps, { remote, say }: PushContext, error: unknown): Promise<unknown> {
-  if (!isOverLiveRuns(error)) {
+  if (!(error instanceof NotDeployed) || error.outcome.kind !== 'blocked') {
     await noteRefused(deps, remote.caller, { workspace: remote.name, via: 'push' }, error);
     return error;
   }
-  const { live, runs } = (error as Refusal).details as { readonly live: number; readonly runs: readonly LiveRun[] };
+  const { live, runs } = error.outcome;
   say(`${remote.name} has ${countRuns(live)}:`, ...runLines({ count: live, runs }));
   return new Refusal(
     'conflict',
@@ -76,7 +90,6 @@ async function readMain(
   if (reason !== null) return { kind: 'no', reason };
   const tree = changes ?? (await readPushedTree(inside, id));
   if (!(await comesAfter(inside, tree, command.old))) return NOT_FORWARD;
-  const propose = createProposal(deps, remote.caller.tenant, tree);
   const endRefused = await prepareEndOfRefused(deps, inside, {
     workspaceId: remote.id,
     commit: id,
@@ -84,10 +97,8 @@ async function readMain(
   });
   return {
     workspace: remote.name,
-    propose: async (sql, workspaceId, now) => {
-      requireNewest(now, command.old);
-      return propose(sql, workspaceId, now);
-    },
+    propose: createProposal(deps, remote.caller.tenant, tree),
+    onto: command.old,
     ...{ id: null, via: 'push', base: null, overLiveRuns: false, dryRun: false },
     message: () => tree.message,
     prepare: () => pack.store(),
@@ -108,8 +119,4 @@ function sayMain(
   say(...issueLines(issues), `${remote.name} is live at ${gitCommit?.slice(0, 12)}.`);
   later.push(() => reportEvals(deps, { workspaceId: remote.id, name: remote.name, revision, say }));
   return { kind: 'ok' };
-}
-
-function isOverLiveRuns(error: unknown): boolean {
-  return error instanceof Refusal && error.details.code === 'deploy/live-runs';
 }

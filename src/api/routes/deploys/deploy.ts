@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { DeployBody, DeployResultBody } from '../../../contract/deploys.js';
-import { deployTree } from '../../../deploys/index.js';
+import { deployTree, requireDeployed } from '../../../deploys/index.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, okResponse, refusedTreeResponse, WorkspaceParams } from '../../schemas.js';
 import { MAX_TREE_BODY_BYTES, toSourceFiles } from '../../source-files.js';
@@ -33,6 +33,6 @@ export const deploy = defineRoute({
       via: 'deploy' as const,
       recordAnswer: c.var.recordAnswer?.(200),
     };
-    return c.json(await deployTree(c.var.deps, c.var.caller, input), 200);
+    return c.json(requireDeployed(await deployTree(c.var.deps, c.var.caller, input)), 200);
   },
 });
