@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Sql } from '../db/contract.js';
-import { sweepRows } from '../db/index.js';
+import { OutcomeUnknown, sweepRows } from '../db/index.js';
 import type { Deps } from '../deps.js';
 import { toJson } from '../shared/exact-json.js';
 import { Refusal } from '../shared/refusal.js';
@@ -138,4 +138,9 @@ export async function releaseIdempotencyKey(deps: Deps, { tenant, key, holder }:
 /** Deletes keys that are older than the promised day. */
 export async function sweepIdempotencyKeys(deps: Pick<Deps, 'db'>): Promise<void> {
   await sweepRows(deps.db, 'idempotency_key', `created_at < now() - interval '24 hours'`);
+}
+
+/** True when the request may have taken effect, so its key must stay claimed. */
+export function isOutcomeUnknown(error: Error): boolean {
+  return error instanceof OutcomeUnknown;
 }

@@ -14,6 +14,7 @@ export { endSessions, logOut } from './end-sessions.js';
 export {
   claimIdempotencyKey,
   type HeldKey,
+  isOutcomeUnknown,
   type KeptAnswer,
   LEASE_SECONDS,
   type RecordAnswer,

@@ -4,6 +4,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import {
   claimIdempotencyKey,
   type HeldKey,
+  isOutcomeUnknown,
   type KeptAnswer,
   LEASE_SECONDS,
   type RecordAnswer,
@@ -53,7 +54,7 @@ export function withIdempotency(
     const lease = settled ? renewLease(deps, held) : undefined;
     const response = await handle(c)
       .catch((error: Error) => {
-        unsure = isUnsure(error);
+        unsure = isOutcomeUnknown(error);
         return onError(error, c);
       })
       .finally(() => lease?.close());
@@ -102,10 +103,6 @@ async function hashCall(c: Context<AppEnv>): Promise<string> {
   const { pathname, search } = new URL(c.req.url);
   const hash = createHash('sha256').update(`${c.req.method} ${pathname}${search}\n`);
   return hash.update(new Uint8Array(await c.req.arrayBuffer())).digest('hex');
-}
-
-function isUnsure(error: Error): boolean {
-  return error instanceof Refusal && error.details.code === 'outcome-unknown';
 }
 
 async function toKept(response: Response): Promise<KeptAnswer> {

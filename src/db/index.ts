@@ -3,7 +3,14 @@ export type { Db, Sql, SqlQuery } from './contract.js';
 export { createDb } from './create-db.js';
 export { keepDatabaseClock } from './database-clock.js';
 export { type DueRow, forEachDue } from './each-due.js';
-export { DatabaseBusy, DatabaseUnavailable, isConnectionLost, isContention, isUniqueViolation } from './errors.js';
+export {
+  DatabaseBusy,
+  DatabaseUnavailable,
+  isConnectionLost,
+  isContention,
+  isUniqueViolation,
+  OutcomeUnknown,
+} from './errors.js';
 export { applyMigrations, FailedMigration, NewerDatabase } from './migrate.js';
 export { distDir, packageRoot } from './package-root.js';
 export type { DbOptions } from './pool.js';

@@ -6,16 +6,15 @@ import {
   announceRuns,
   assertMonths,
   enqueueOutbox,
+  insertRun,
   isFull,
   lockSlots,
   type SlotClaim,
   slotOf,
 } from '../engine/index.js';
-import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
-import { toNano } from '../shared/money.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import type { Plan } from '../workspace/index.js';
@@ -65,7 +64,18 @@ export async function beginRun(
     await lockSlots(sql, run.workspace.id);
     if (claim.onLimit === 'skip' && (await isFull(sql, run.workspace.id, claim))) return null;
   }
-  await insertRun(sql, { ...run, runId, trigger, at, slots: claim ? [runId] : null });
+  const { caller, workspace, plan } = run;
+  await insertRun(sql, {
+    ...run,
+    id: runId,
+    tenantId: workspace.tenantId,
+    workspaceId: workspace.id,
+    mode: 'normal',
+    trigger,
+    startedBy: { ...caller.actor, person: caller.person?.id ?? null },
+    deadlineAt: plan.timeoutMs === undefined ? null : at + plan.timeoutMs,
+    slots: claim ? [runId] : null,
+  });
   await fill(runId);
   if (!claim) {
     await enqueueOutbox(sql, runId, 'start');
@@ -86,45 +96,4 @@ function claimOf({ plan, input }: NewRun, trigger: JsonObject): SlotClaim | null
   const claim = slotOf(plan, { input, trigger });
   if (claim !== null && 'fault' in claim) throw new Refusal('refused', claim.fault);
   return claim;
-}
-
-interface Row extends NewRun {
-  readonly runId: string;
-  /** Epoch ms. */
-  readonly at: number;
-  readonly slots: readonly string[] | null;
-}
-
-async function insertRun(sql: Sql, run: Row): Promise<void> {
-  const { caller, workspace, plan, at } = run;
-  const startedBy = { ...caller.actor, person: caller.person?.id ?? null };
-  await sql.query({
-    name: 'insert-run',
-    text: `WITH r AS (
-        INSERT INTO run (id, tenant_id, workspace_id, flow, plan_id, revision, root_id, input, trigger, started_by, from_step,
-          tags, budget_nano, deadline_at, slots, rerun_of, rerun, library_seq, last_seq)
-        VALUES ($1, $2, $3, $4, $5, $6, $1, $7, $8, $9, $10, $11, $12, to_timestamp($13::float8 / 1000), $14, $15, $16, $18, 1)),
-      l AS (INSERT INTO lane (run_id, lane, pos) VALUES ($1, 'main', $17))
-      INSERT INTO run_event (run_id, seq, type, data) VALUES ($1, 1, 'run.queued', $8)`,
-    values: [
-      run.runId,
-      workspace.tenantId,
-      workspace.id,
-      plan.flow,
-      run.planId,
-      run.revision,
-      toJson(run.input),
-      toJson(run.trigger),
-      toJson(startedBy),
-      run.from,
-      [...new Set([...plan.tags, ...run.tags])],
-      plan.budgetUsd === undefined ? null : toNano(plan.budgetUsd),
-      plan.timeoutMs === undefined ? null : at + plan.timeoutMs,
-      run.slots,
-      run.rerun?.of ?? null,
-      run.rerun ? toJson(run.rerun.shown) : null,
-      run.rerun?.pos ?? 0,
-      run.librarySeq,
-    ],
-  });
 }

@@ -4,7 +4,7 @@ import type { Deps } from '../deps.js';
 import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { type Plan, validate } from '../workspace/index.js';
+import { inputFaults, type Plan } from '../workspace/index.js';
 import { announceStarted, beginRun } from './begin-run.js';
 import { findTarget } from './find-target.js';
 
@@ -66,6 +66,6 @@ export function checkEnabled(plan: Plan): void {
 
 /** Refuses an input that does not fit what the flow declares. */
 export function checkInput(plan: Plan, task: Json): void {
-  const faults = plan.input ? validate(plan.input, task) : [];
+  const faults = inputFaults(plan, task);
   if (faults.length > 0) throw new Refusal('refused', `task: ${faults.join('; ')}`, { code: 'input' });
 }

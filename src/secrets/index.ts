@@ -16,6 +16,7 @@ export { plainText } from './tokens/grant-faults.js';
 export { type LiveToken, liveToken } from './tokens/live-token.js';
 export { storeGrant } from './tokens/store-grant.js';
 export { askTokenEndpoint } from './tokens/token-endpoint.js';
+export { TokenRefusal } from './tokens/token-refusal.js';
 export { placeholderText } from './use/placeholder.js';
 export { type ProgramSecrets, SecretsForPrograms } from './use/program-secrets.js';
 export { vaultToWrite } from './vault.js';

@@ -4,7 +4,7 @@ import type { Deps } from '../deps.js';
 import { type BegunRun, beginRun, checkEnabled } from '../runs/index.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
-import { type Plan, validate } from '../workspace/index.js';
+import { inputFaults, type Plan } from '../workspace/index.js';
 import type { LivePlan, WorkspaceRow } from '../workspaces/index.js';
 import { outside, type TriggerKind } from './outside.js';
 
@@ -17,7 +17,7 @@ export function requireTrigger(plan: Plan, kind: TriggerKind): void {
 
 /** Refuses what does not fit the flow's `input:`. */
 export function checkDelivered(plan: Plan, input: Json): void {
-  const faults = plan.input ? validate(plan.input, input) : [];
+  const faults = inputFaults(plan, input);
   if (faults.length > 0) throw new Refusal('refused', `input: ${faults.join('; ')}`, { code: 'input' });
 }
 

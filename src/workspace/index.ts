@@ -6,6 +6,7 @@ export { checkTree } from './check-tree.js';
 export type { Checker, OtherJob, SharedFiles } from './checker.js';
 export { cronTimes, nextTimes } from './cron/index.js';
 export * from './edit/index.js';
+export { inputFaults } from './input-faults.js';
 export { type JobInput, type JobName, type JobOutput, MAX_LIBRARIES, runJob } from './jobs.js';
 export { type CheckedLibrary, checkLibrary, type LibraryEntry, type ParsedLibrary, parseLibrary } from './library.js';
 export * from './memory/index.js';

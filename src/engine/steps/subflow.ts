@@ -1,7 +1,7 @@
 import { newId } from '../../shared/ids.js';
 import type { Json } from '../../shared/json.js';
 import { toNano } from '../../shared/money.js';
-import { fillWith, validate } from '../../workspace/index.js';
+import { fillWith, inputFaults } from '../../workspace/index.js';
 import type { StepPlan } from '../../workspace/model.js';
 import { TOO_LONG } from '../clocks/end-overdue.js';
 import { StepFailure } from '../errors.js';
@@ -23,7 +23,7 @@ async function startChild(lane: Lane, step: StepPlan, state: StepState): Promise
   const pinned = await pinnedPlan(lane, `flows/${step.subflow}`);
   if (!pinned) throw new StepFailure(`there is no flow ${step.subflow} in the revision of this run`);
   const input = childInput(lane, step);
-  const faults = pinned.plan.input ? validate(pinned.plan.input, input) : [];
+  const faults = inputFaults(pinned.plan, input);
   if (faults.length > 0) throw new StepFailure(`the input of ${step.subflow} does not fit: ${faults.join('; ')}`);
   if (step.budgetUsd !== undefined) await capStep(lane, step.id, toNano(step.budgetUsd));
   const id = newId();

@@ -1,12 +1,11 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
-import { assertMonths, evalKeyOf } from '../../engine/index.js';
-import { toJson } from '../../shared/exact-json.js';
+import { assertMonths, evalKeyOf, insertRun } from '../../engine/index.js';
 import { newId } from '../../shared/ids.js';
-import { toNano, toUsd } from '../../shared/money.js';
+import { toUsd } from '../../shared/money.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Begun } from '../../workflows/contract.js';
-import { type EvalCase, type Plan, validate } from '../../workspace/index.js';
+import { type EvalCase, inputFaults, type Plan } from '../../workspace/index.js';
 import { loadPlan } from '../../workspaces/index.js';
 import { type AttemptRow, failAttempt, readAttempt } from './attempt-row.js';
 
@@ -31,7 +30,7 @@ export async function beginAttempt(deps: Deps, evalRunId: string, k: number): Pr
       return { kind: 'done' };
     }
     const runId = newId(deps.clock.now());
-    await insertRun(deps, sql, { attempt, plan, testCase, runId });
+    await beginRun(deps, sql, { attempt, plan, testCase, runId });
     return { kind: 'run', runId };
   });
 }
@@ -43,7 +42,7 @@ interface Beginning {
 }
 
 async function faultOf(deps: Deps, sql: Sql, { attempt, plan, testCase }: Beginning): Promise<string | null> {
-  const faults = plan.input ? validate(plan.input, testCase.input) : [];
+  const faults = inputFaults(plan, testCase.input);
   if (faults.length > 0) return `the case’s input does not fit what ${plan.flow} declares: ${faults.join('; ')}`;
   if (!plan.input && typeof testCase.input !== 'string')
     return `${plan.flow} declares no input, so the case’s input is a text`;
@@ -63,46 +62,32 @@ async function isSpent(sql: Sql, { evalRunId, budgetNano }: AttemptRow): Promise
   return (row?.nano ?? 0n) >= budgetNano;
 }
 
-async function insertRun(
+async function beginRun(
   deps: Deps,
   sql: Sql,
   { attempt, plan, testCase, runId }: Beginning & { readonly runId: string },
 ): Promise<void> {
   const at = deps.clock.now();
   const { evalRunId, k, repeat } = attempt;
-  const trigger = {
-    at: new Date(at).toISOString(),
-    kind: 'eval',
-    eval: attempt.eval,
-    evalRunId,
-    case: testCase.title,
-    repeat,
-  };
   const timeoutMs = Math.min(testCase.timeoutMs ?? DEFAULT_TIMEOUT_MS, plan.timeoutMs ?? Number.POSITIVE_INFINITY);
-  await sql.query(
-    `WITH r AS (
-        INSERT INTO run (id, tenant_id, workspace_id, flow, plan_id, revision, root_id, mode, input, trigger, started_by, tags,
-          budget_nano, deadline_at, library_seq, last_seq)
-        VALUES ($1, $2, $3, $4, $5, $6, $1, 'eval', $7, $8, $9, $10, $11, to_timestamp($12::float8 / 1000), $15, 1)),
-      l AS (INSERT INTO lane (run_id, lane) VALUES ($1, 'main')),
-      a AS (UPDATE eval_attempt SET run_id = $1, state = 'running', started_at = now() WHERE eval_run_id = $13 AND k = $14)
-      INSERT INTO run_event (run_id, seq, type, data) VALUES ($1, 1, 'run.queued', $8)`,
-    [
-      runId,
-      attempt.tenantId,
-      attempt.workspaceId,
-      plan.flow,
-      attempt.planId,
-      attempt.revision,
-      toJson(testCase.input),
-      toJson(trigger),
-      toJson(attempt.startedBy),
-      [...plan.tags],
-      plan.budgetUsd === undefined ? null : toNano(plan.budgetUsd),
-      at + timeoutMs,
+  await insertRun(sql, {
+    ...attempt,
+    id: runId,
+    plan,
+    mode: 'eval',
+    input: testCase.input,
+    trigger: {
+      at: new Date(at).toISOString(),
+      kind: 'eval',
+      eval: attempt.eval,
       evalRunId,
-      k,
-      attempt.librarySeq,
-    ],
+      case: testCase.title,
+      repeat,
+    },
+    deadlineAt: at + timeoutMs,
+  });
+  await sql.query(
+    `UPDATE eval_attempt SET run_id = $1, state = 'running', started_at = now() WHERE eval_run_id = $2 AND k = $3`,
+    [runId, evalRunId, k],
   );
 }

@@ -1,7 +1,7 @@
 import { notFound } from '../../shared/refusal.js';
 import { watchToken } from './await-change.js';
 import { renewToken, type TokenDeps } from './renew-token.js';
-import { tokenRefusal } from './token-refusal.js';
+import { TokenRefusal } from './token-refusal.js';
 import { acquireLease, readTokenState, type TokenState } from './token-rows.js';
 import { isFresh, stillHolds } from './token-times.js';
 
@@ -15,7 +15,7 @@ const MARKED = { kind: 'gone', message: 'its provider took it no longer when it 
 
 /**
  * The live access token of an `oauth2` or `service_account` secret: from its row while it is good for some time yet,
- * else by one exchange, however many steps and processes ask at once. Throws a Refusal with the codes of `tokenRefusal`.
+ * else by one exchange, however many steps and processes ask at once. Throws a `TokenRefusal`.
  */
 export async function liveToken(
   deps: TokenDeps,
@@ -64,7 +64,7 @@ function tokenFrom(
   if (why === null) return null;
   // The old one is used until it expires.
   if (cached && stillHolds(cached, nowMs)) return liveOf(cached);
-  throw tokenRefusal(name, why);
+  throw new TokenRefusal(name, why);
 }
 
 function liveOf({ token, expiresAt }: LiveToken): LiveToken {

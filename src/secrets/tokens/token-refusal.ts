@@ -24,7 +24,9 @@ const REFUSALS = {
 >;
 
 /** Why a step gets no token, by a `code` for each kind of failure. Only `secret/provider-down` may be retried. */
-export function tokenRefusal(name: string, { kind, message }: Failure): Refusal {
-  const row = REFUSALS[kind];
-  return new Refusal(row.kind, row.say(name, message), { code: row.code });
+export class TokenRefusal extends Refusal {
+  constructor(name: string, { kind, message }: Failure) {
+    const row = REFUSALS[kind];
+    super(row.kind, row.say(name, message), { code: row.code });
+  }
 }

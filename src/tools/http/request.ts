@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.js';
 import type { NetAnswer, NetFault } from '../../net/index.js';
+import { TokenRefusal } from '../../secrets/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { HttpToolPlan } from '../../workspace/model.js';
 import type { CallContext, ToolOutcome } from '../contract.js';
@@ -59,7 +60,7 @@ export async function sendCall(
     return answer.kind === 'answer' ? answer : toolError(faultText(answer, call.method));
   } catch (error) {
     // Report a missing token like a server that does not answer.
-    if (error instanceof Refusal && String(error.details.code).startsWith('secret/')) return toolError(error.message);
+    if (error instanceof TokenRefusal) return toolError(error.message);
     if (error instanceof Refusal && error.kind === 'refused') return toolError(error.message);
     throw error;
   }

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.js';
 import { LEFT_OUT, type ProgramResult, type RefusedHost } from '../../sandbox/index.js';
-import type { ProgramSecrets } from '../../secrets/index.js';
+import { type ProgramSecrets, TokenRefusal } from '../../secrets/index.js';
 import type { Json, JsonObject } from '../../shared/json.js';
 import type { Redactor } from '../../shared/redact.js';
 import { Refusal } from '../../shared/refusal.js';
@@ -100,7 +100,7 @@ async function runPrepared(
 /** A missing token becomes a result for the model, like a program that cannot be started. */
 async function secretsFor({ secrets, folder }: ToolContext): Promise<ProgramSecrets | string> {
   return secrets.forPrograms(folder.root).catch((error: unknown) => {
-    if (error instanceof Refusal && String(error.details.code).startsWith('secret/')) return error.message;
+    if (error instanceof TokenRefusal) return error.message;
     throw error;
   });
 }

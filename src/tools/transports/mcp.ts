@@ -1,4 +1,4 @@
-import { Refusal } from '../../shared/refusal.js';
+import { TokenRefusal } from '../../secrets/index.js';
 import { unsupportedPatterns } from '../../workspace/index.js';
 import type { McpToolPlan } from '../../workspace/model.js';
 import { BadArgument } from '../arguments.js';
@@ -63,7 +63,7 @@ function unavailable({ name }: McpToolPlan, why: string): Operation {
 /** Server errors become results for the model; internal errors and stops are thrown. */
 function sentenceOf(error: unknown): string {
   if (error instanceof ServerFault || error instanceof BadArgument) return error.message;
-  const isSecret = error instanceof Refusal && String(error.details.code).startsWith('secret/');
+  const isSecret = error instanceof TokenRefusal;
   if (isSecret) return error.message;
   throw error;
 }
