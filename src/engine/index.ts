@@ -28,6 +28,7 @@ export { closeRun } from './rows/close-run.js';
 export { DELTA_CHANNEL } from './rows/deltas.js';
 export { endRuns } from './rows/end-runs.js';
 export { insertRun } from './rows/insert-run.js';
+export { bookUsage, reserveIn, settleHolds } from './rows/ledger.js';
 export { EVENT_CHANNEL, notifyStreams } from './rows/notify-streams.js';
 export { releaseUrlOf } from './rows/release-url.js';
 export { escalateGate, tickPark } from './rows/tick-park.js';

@@ -1,6 +1,15 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
-import { assertMonths, countDeaths, evalKeyOf, readMonthBudgets, startMark } from '../../engine/index.js';
+import {
+  assertMonths,
+  bookUsage,
+  countDeaths,
+  evalKeyOf,
+  readMonthBudgets,
+  reserveIn,
+  settleHolds,
+  startMark,
+} from '../../engine/index.js';
 import type { CutUsage, ResolvedModel } from '../../models/contract.js';
 import { newId } from '../../shared/ids.js';
 import { isRecord, type Json } from '../../shared/json.js';
@@ -10,7 +19,7 @@ import type { AttemptRow } from './attempt-row.js';
 import { callIn, type OpenCall, storedCall, waitsIn } from './judge-call.js';
 
 /** Reservations and usage of judge calls are booked on the eval run, each attempt's in a lane of its own. */
-const laneOf = (k: number): string => `judge/${k}`;
+const holdPlace = ({ evalRunId, k }: Place) => ({ runId: evalRunId, lane: `judge/${k}` });
 
 /** Why the judge could not answer. */
 export class JudgeFailed extends Error {
@@ -143,17 +152,8 @@ async function reserve(deps: Deps, sql: Sql, attempt: AttemptRow, { model, needN
         `model ${model.name} has no known price, and ${of} has a budget: set its price, or name another judge:`,
       );
     }
-    const [row] = await sql.query(
-      'UPDATE spent SET held = held + $2 WHERE key = $1 AND nano + held + $2 <= $3 RETURNING 1',
-      [key, needNano, cap],
-    );
-    if (!row) throw new JudgeFailed(`the budget of ${of}, $${toUsd(cap)}, has no room for it`);
-    await sql.query('INSERT INTO hold (key, run_id, lane, nano) VALUES ($1, $2, $3, $4)', [
-      key,
-      attempt.evalRunId,
-      laneOf(attempt.k),
-      needNano,
-    ]);
+    if (!(await reserveIn(sql, holdPlace(attempt), { key, cap, nano: needNano })))
+      throw new JudgeFailed(`the budget of ${of}, $${toUsd(cap)}, has no room for it`);
   }
 }
 
@@ -205,27 +205,28 @@ async function settleReservation(
   { evalRunId, k }: Place,
   { cost, model, source, used }: Settled,
 ): Promise<void> {
-  const lane = laneOf(k);
-  const holds = await sql.query<{ key: string; nano: bigint }>(
-    'SELECT key, nano FROM hold WHERE run_id = $1 AND lane = $2 ORDER BY key COLLATE "C"',
-    [evalRunId, lane],
-  );
-  for (const { key, nano } of holds) {
-    await sql.query('UPDATE spent SET held = held - $2, nano = nano + $3 WHERE key = $1', [key, nano, cost]);
-  }
-  await sql.query('DELETE FROM hold WHERE run_id = $1 AND lane = $2', [evalRunId, lane]);
+  await settleHolds(sql, holdPlace({ evalRunId, k }), cost);
   await sql.query(
     'UPDATE eval_attempt SET judge_held = NULL, judge_nano = judge_nano + $3 WHERE eval_run_id = $1 AND k = $2',
     [evalRunId, k, cost],
   );
   if (used === null) return;
-  const { input, output, cached } = used?.usage ?? { input: 0, output: 0, cached: 0 };
-  const nano = used === undefined ? cost : used.costNano;
-  await sql.query(
-    `INSERT INTO usage (tenant_id, workspace_id, run_id, step, meter, model, tokens_in, tokens_out, tokens_cached, nano, source, estimated)
-      SELECT tenant_id, workspace_id, id, $2, 'judge', $3, $4, $5, $6, $7, $8, $9 FROM eval_run WHERE id = $1`,
-    [evalRunId, `case ${k + 1}`, model, input, output, cached, nano, source, used === undefined],
+  const [owner] = await sql.query<{ tenantId: string; workspaceId: string }>(
+    'SELECT tenant_id AS "tenantId", workspace_id AS "workspaceId" FROM eval_run WHERE id = $1',
+    [evalRunId],
   );
+  if (!owner) return;
+  await bookUsage(sql, {
+    ...owner,
+    runId: evalRunId,
+    step: `case ${k + 1}`,
+    meter: 'judge',
+    model,
+    tokens: used?.usage ?? { input: 0, output: 0, cached: 0 },
+    nano: used === undefined ? cost : used.costNano,
+    source,
+    estimated: used === undefined,
+  });
 }
 
 function modelName({ provider, id }: ResolvedModel): string {
