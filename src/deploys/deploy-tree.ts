@@ -1,5 +1,4 @@
 import type { RecordAnswer } from '../accounts/index.js';
-import type { DeployResultBody } from '../contract/deploys.js';
 import type { Deps } from '../deps.js';
 import type { Caller } from '../shared/roles.js';
 import type { SourceFile } from '../workspace/model.js';
