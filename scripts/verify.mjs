@@ -4,6 +4,7 @@ import { inRoot } from './lib/paths.mjs';
 import { say } from './lib/progress.mjs';
 import { endChildrenOnSignal, runChild } from './lib/run-child.mjs';
 import { prepareClient, setUp } from './lib/setup.mjs';
+import { checkCasts } from './verify/casts.mjs';
 import { checkFailpoints } from './verify/failpoints.mjs';
 import { figuresOf } from './verify/figures.mjs';
 import { checkFileLengths } from './verify/file-length.mjs';
@@ -48,6 +49,7 @@ const PARTS = {
   'queries by Prisma': () => checkPrismaRooms(files),
   'plain words': () => checkPlainWords(files),
   'time limits in tests': () => checkTestLimits(files),
+  casts: () => checkCasts(files),
 };
 
 endChildrenOnSignal();

@@ -128,12 +128,12 @@ export function defineRoute<R extends RouteConfig, const A extends Access>(defin
     register: (app) => {
       app.openapi(
         declared as RouteConfig,
-        (isHonoured
+        isHonoured
           ? withIdempotency(handle, { settled: isSettled, keysByCaller: definition.keysByCaller ?? false })
           : onKey === 'refuse'
             ? refuseIdempotencyKey(handle)
-            : handle) as never,
-        refuseFaults(route) as never,
+            : handle,
+        refuseFaults(route),
       );
     },
   };

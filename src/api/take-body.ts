@@ -48,14 +48,19 @@ export function declaredLength(c: Context<AppEnv>): number | null {
   return isStreamed ? null : 0;
 }
 
+/** The bytes of the request as they arrive. */
+export function rawStream(c: Context<AppEnv>): Readable {
+  if (c.env?.incoming) return c.env.incoming;
+  return c.req.raw.body ? Readable.fromWeb(c.req.raw.body) : Readable.from([]);
+}
+
 /** The raw bytes of the body. Throws without a response when the client has left. */
 export async function readRawBody(c: Context<AppEnv>, rules: BodyRules): Promise<Buffer> {
   const declared = declaredLength(c);
   if (declared === 0) return Buffer.alloc(0);
   if (declared !== null && declared > rules.maxBytes) throw bodyTooLarge(rules.maxBytes);
   // Do not read the request's own web stream: cancelling it closes the connection before the refusal is sent.
-  const source = c.env?.incoming ?? Readable.fromWeb(c.req.raw.body as never);
-  return readBytes(source, rules);
+  return readBytes(rawStream(c), rules);
 }
 
 /** Reads the stream to its end. On a refusal the stream is paused and not destroyed. */

@@ -18,7 +18,8 @@ const WHERE = {
   cookie: 'cookie',
 } as const;
 
-type Outcome = { readonly target: keyof typeof WHERE; readonly data: unknown } & (
+/** The library's type of a failed outcome lacks `data`. */
+type Outcome = { readonly target: keyof typeof WHERE; readonly data?: unknown } & (
   | { readonly success: true }
   | { readonly success: false; readonly error: ZodError }
 );
@@ -27,20 +28,20 @@ type Outcome = { readonly target: keyof typeof WHERE; readonly data: unknown } &
 const MAX_NAMED = 100;
 
 /** The hook of each validator of a route: refuses with all faults and their paths. */
-export function refuseFaults(route: RouteConfig): (outcome: Outcome, c: Context<AppEnv>) => Promise<void> {
-  return async (outcome, c) => {
-    if (outcome.success) return;
+export function refuseFaults(route: RouteConfig): (outcome: Outcome, c: Context<AppEnv>) => Promise<never> | undefined {
+  return (outcome, c) => {
+    if (outcome.success) return undefined;
     const where = WHERE[outcome.target];
     const schema = where === 'body' ? bodySchema(route) : where === 'query' ? route.request?.query : undefined;
     const inBody = keysAt(bodySchema(route), []);
-    await refuse(c, invalid(outcome.error, { where, schema, data: outcome.data, inBody }));
+    return refuse(c, invalid(outcome.error, { where, schema, data: outcome.data, inBody }));
   };
 }
 
 interface Sent {
   readonly where: (typeof WHERE)[keyof typeof WHERE];
   readonly schema: unknown;
-  readonly data: unknown;
+  readonly data?: unknown;
   /** The keys that the body accepts. */
   readonly inBody?: readonly string[];
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Next, Page, Time, type Wire } from './common.js';
+import { AnyJson, Next, Page, Time, type Wire } from './common.js';
 
 /** GET /api/audit */
 export const AuditQuery = Page.extend({
@@ -19,7 +19,7 @@ const AuditEntry = z
     action: z.string(),
     target: z.string(),
     address: z.string().nullable().describe('Where the request came from; null when it is unknown'),
-    detail: z.unknown(),
+    detail: AnyJson,
   })
   .meta({ id: 'AuditEntry' });
 

@@ -331,6 +331,7 @@ export const Stopped = z.object({
   ok: z.literal(true),
   stopped: z.boolean().describe('False when the run had ended already'),
 });
+export type Stopped = Wire<typeof Stopped>;
 
 export const Ok = z.object({ ok: z.literal(true) });
 
@@ -340,3 +341,4 @@ export const EventQuery = z.object({
   step: z.string().max(200).optional().describe('The step’s id, when more than one waits'),
 });
 export const Released = z.object({ ok: z.literal(true), runId: z.string(), step: z.string() });
+export type Released = Wire<typeof Released>;

@@ -35,20 +35,20 @@ export type ChatMessage =
     }
   | { readonly role: 'tool'; readonly results: readonly ToolResult[] };
 
-export interface ToolCall {
+export type ToolCall = {
   readonly id: string;
   readonly name: string;
   /** Parsed arguments; null when the provider sent something other than a JSON object, which is then in `raw`. */
   readonly args: JsonObject | null;
   readonly raw?: string;
-}
+};
 
-export interface ToolResult {
+export type ToolResult = {
   readonly callId: string;
   readonly name: string;
   readonly text: string;
   readonly isError: boolean;
-}
+};
 
 export interface ToolSpec {
   readonly name: string;

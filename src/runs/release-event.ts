@@ -1,4 +1,5 @@
 import { audit } from '../accounts/index.js';
+import type { Released } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { announceRuns, appendEvent, enqueueOutbox } from '../engine/index.js';
 import { toJson } from '../shared/exact-json.js';
@@ -41,10 +42,7 @@ export async function requireEventToken(deps: Deps, { tenant, runId, token }: Ev
  * and an unknown account get the same refusal. The workspace's name in the address may be an old one. An event for a
  * run that does not wait is a conflict.
  */
-export async function releaseEvent(
-  deps: Deps,
-  input: ReleaseEventInput,
-): Promise<{ ok: true; runId: string; step: string }> {
+export async function releaseEvent(deps: Deps, input: ReleaseEventInput): Promise<Released> {
   if (!checkToken(deps.keys.signing, 'event', [input.runId], input.token)) throw refused();
   const step = await deps.db.transaction(async (sql) => {
     const [run] = await sql.query<{ ended: boolean; workspace: string }>(

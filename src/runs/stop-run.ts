@@ -1,4 +1,5 @@
 import { audit } from '../accounts/index.js';
+import type { Stopped } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { abortLive, announceRuns, endRuns } from '../engine/index.js';
 import type { Caller } from '../shared/roles.js';
@@ -13,7 +14,7 @@ export async function stopRun(
   deps: Deps,
   caller: Caller,
   input: { readonly workspace: string; readonly runId: string },
-): Promise<{ ok: true; stopped: boolean }> {
+): Promise<Stopped> {
   const stopped = await deps.db.transaction(async (sql) => {
     const workspace = await findWorkspace(sql, caller, input.workspace);
     const run = await lockRun(sql, workspace.id, input.runId);

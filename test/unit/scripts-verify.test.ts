@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { checkCasts } from '../../scripts/verify/casts.mjs';
 import { checkFailpoints } from '../../scripts/verify/failpoints.mjs';
 import { figuresOf } from '../../scripts/verify/figures.mjs';
 import { checkFileLengths } from '../../scripts/verify/file-length.mjs';
@@ -158,6 +159,18 @@ test.each([
 ])('unfinished work is named with its line: %s', (line) => {
   expect(checkUnfinished(files({ 'src/a.ts': `\n${line}\n` }))).toEqual([expect.stringContaining('src/a.ts:2')]);
   expect(checkUnfinished(files({ 'docs/a.md': line }))).toEqual([]);
+});
+
+test('a cast to never is refused in a route, and elsewhere without its reason', () => {
+  const cast = `return c.json(page as ${'never'}, 200);`;
+  const faultsAt = (path: string, ...lines: string[]) => checkCasts(files({ [path]: lines.join('\n') }));
+  expect(faultsAt('src/api/routes/runs/a.ts', '// The library types it so.', cast)).toEqual([
+    expect.stringContaining('src/api/routes/runs/a.ts:2: `as never` in a route'),
+  ]);
+  expect(faultsAt('src/runs/a.ts', '', cast)).toEqual([expect.stringContaining('src/runs/a.ts:2')]);
+  expect(faultsAt('src/runs/a.ts', '// The library types it so.', cast)).toEqual([]);
+  expect(faultsAt('src/runs/a.ts', `throw new Error('it w${'as never'} loaded');`)).toEqual([]);
+  expect(faultsAt('src/db/generated/a.ts', cast)).toEqual([]);
 });
 
 test('a failpoint without a row is refused, and a row without a failpoint', () => {

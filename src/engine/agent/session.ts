@@ -113,7 +113,7 @@ export function addMessage(session: Session, message: Entry): void {
     epoch: past.epoch,
     seq,
     role,
-    content: content as never,
+    content,
   });
   messages.push({ ...message, seq });
 }

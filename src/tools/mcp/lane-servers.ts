@@ -23,7 +23,7 @@ export function createLaneServers(deps: McpDeps, signal: AbortSignal): LaneServe
     async find(plan, context) {
       await loadSdk();
       const isLocal = plan.command !== undefined;
-      const key = digestOf([plan as never, isLocal ? [context.agent.network, context.agent.runtime] : null] as never);
+      const key = digestOf([plan, isLocal ? [context.agent.network, context.agent.runtime] : null]);
       const digest = digestOf(await fillConnection(plan, context));
       const known = kept.get(key);
       if (known && (known.digest === digest || !isLocal)) return known.server;

@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import { answerWithin, authenticateGitKey, type GitCaller } from '../../../accounts/index.js';
 import { findRemote, type GitService, type Remote } from '../../../remotes/index.js';
@@ -10,6 +10,7 @@ import { bodyStream } from '../../body-stream.js';
 import { clientSignal } from '../../client-left.js';
 import type { AppEnv } from '../../env.js';
 import { STATUS } from '../../errors.js';
+import { rawStream } from '../../take-body.js';
 import { type GitBody, receiveBody } from './receive-body.js';
 
 /** Longer than any key: a longer header is refused without hashing it. */
@@ -68,12 +69,7 @@ export function bodyOf(c: Context<AppEnv>, longestMs: number = LONGEST_MS): GitB
   const encoding = c.req.header('content-encoding');
   if (encoding !== undefined && !/^(x-)?gzip$/i.test(encoding))
     throw new Refusal('unsupported_type', 'a body may be packed with gzip, and with nothing else');
-  return receiveBody(rawBody(c), { isGzip: encoding !== undefined, longestMs, left: clientSignal(c) });
-}
-
-function rawBody(c: Context<AppEnv>): Readable {
-  if (c.env?.incoming) return c.env.incoming;
-  return c.req.raw.body ? Readable.fromWeb(c.req.raw.body) : Readable.from([]);
+  return receiveBody(rawStream(c), { isGzip: encoding !== undefined, longestMs, left: clientSignal(c) });
 }
 
 /** A Node stream as a response. */
