@@ -6,10 +6,10 @@ import { PATIENCE_MS } from './test/support/patience.js';
 import { NEED_POSTGRES, PROJECTS } from './test/support/projects.js';
 
 /**
- * A worker and what it starts use 0.35 of a core on average, since they wait for timers, databases, and processes: six
- * fill two cores. Each may take 2 GB.
+ * Two more than the cores of the smallest machine: a file that kills processes waits most of the time, and others need
+ * most of a core. Each worker and what it starts may take 2 GB.
  */
-const WORKERS = Math.min(5, Math.max(3, Math.floor(totalmem() / 2 ** 31)));
+const WORKERS = Math.min(4, Math.max(3, Math.floor(totalmem() / 2 ** 31)));
 
 export default defineConfig({
   test: {

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
+import { sendWithRetry } from '../support/send-with-retry.js';
 
 let app: EngineApp;
 beforeAll(async () => {
@@ -18,6 +19,14 @@ async function parked(body: string, frontmatter = '') {
   await app.until(workspace, id, (run) => run.waiting.length > 0 || run.finishedAt !== null);
   return { workspace, id, at: `/api/workspaces/${workspace}/runs/${id}` };
 }
+
+/** Decisions at once, every other one a rejection. One that a busy database turned away is sent again, as a client does. */
+const rivals = (at: string, count: number) =>
+  Promise.all(
+    Array.from({ length: count }, (_, n) =>
+      sendWithRetry(() => app.post(`${at}/approve`, { decision: n % 2 === 0 ? 'approve' : 'reject' })),
+    ),
+  );
 
 const texts = (run: { steps: readonly { trace: readonly { text: string }[] }[] }, n: number) =>
   run.steps[n - 1]?.trace.map((line) => line.text);
@@ -202,9 +211,7 @@ test('the timeout of the flow counts parks too', async () => {
 
 test('security 2: of 40 rival decisions one gets 200, the rest are told what was decided, by whom and when', async () => {
   const { workspace, id, at } = await parked(GATE);
-  const answers = await Promise.all(
-    Array.from({ length: 40 }, (_, n) => app.post(`${at}/approve`, { decision: n % 2 === 0 ? 'approve' : 'reject' })),
-  );
+  const answers = await rivals(at, 40);
   const won = answers.filter((answer) => answer.status === 200);
   const lost = answers.filter((answer) => answer.status === 409);
   expect([won.length, lost.length]).toEqual([1, 39]);
@@ -219,10 +226,8 @@ test('security 2: of 40 rival decisions one gets 200, the rest are told what was
 test('security 2: a stop among rival decisions either wins, or stops what the winner let go on', async () => {
   for (let round = 0; round < 5; round += 1) {
     const { workspace, id, at } = await parked(GATE);
-    const stopping = app.post(`${at}/stop`);
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => app.post(`${at}/approve`, { decision: n % 2 ? 'approve' : 'reject' })),
-    );
+    const stopping = sendWithRetry(() => app.post(`${at}/stop`));
+    const answers = await rivals(at, 20);
     const stopped = await stopping;
     expect(stopped.status).toBe(200);
     expect(answers.filter((answer) => answer.status === 200).length).toBeLessThanOrEqual(1);

@@ -165,13 +165,23 @@ test('security 18: what a program says is streamed as it says it, without secret
   const command = 'echo first $CANARY; sleep 0.4; head -c 300000 /dev/zero | tr "\\\\0" x; sleep 0.4; echo last';
   const script = `- { calls: [{ tool: Bash, args: { command: '${command}' } }] }\n- { text: end }\n`;
   const workspace = await app.workspace({
-    ...scripted(script, { 'flows/s.md': flow('## One @worker\n\nA.') }, 'secrets: [CANARY]\n'),
+    ...scripted(
+      script,
+      { 'flows/s.md': flow('## One @worker\n\nA.\n\n## Sign\n\n- approve: human\n\nOK?') },
+      'secrets: [CANARY]\n',
+    ),
   });
   await app.put('/api/secrets', { name: 'CANARY', value: 'hush-hush-hush' });
   const id = await app.start(workspace, 's');
-  const { items } = await read(`/api/workspaces/${workspace}/runs/${id}/stream`, () => false);
-  const output = items.filter(({ event }) => event === 'output');
-  const text = output.map(({ data }) => data.text).join('');
+  const outputOf = (all: readonly Item[]) => all.filter(({ event }) => event === 'output');
+  const textOf = (all: readonly Item[]) =>
+    outputOf(all)
+      .map(({ data }) => data.text)
+      .join('');
+  // The gate keeps the run open: its end would cut off what is still on its way.
+  const isWhole = (all: readonly Item[]) => textOf(all).includes('is in the result');
+  const { items } = await read(`/api/workspaces/${workspace}/runs/${id}/stream`, isWhole);
+  const [output, text] = [outputOf(items), textOf(items)];
   expect(output[0]?.data).toMatchObject({ step: 'one', turn: 0, call: 1 });
   expect(text).toMatch(/^first \[secret CANARY\]\nx+/);
   expect(text).toContain('what follows is in the result');
