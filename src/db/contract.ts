@@ -1,7 +1,23 @@
-import type { PrismaClient } from './generated/client.js';
+import type { Json } from '../shared/json.js';
+import type { Prisma, PrismaClient, Run, Step } from './generated/client.js';
 
 /** Rows of these tables, as Prisma's schema has them: a view picks what it shows. */
 export type { CliLogin, Delivery, OauthClient, Session } from './generated/client.js';
+
+/** A row of a table as SQL answers it, where each column is aliased to its field: JSON is exact. */
+type RowOf<Model> = { readonly [Field in keyof Model]: SqlValue<Model[Field]> };
+type SqlValue<Value> = Prisma.JsonValue extends Value
+  ? Json
+  : Value extends readonly (infer One)[]
+    ? readonly One[]
+    : Value;
+
+export type RunRow = RowOf<Run>;
+export type StepRow = RowOf<Step>;
+
+/** The same inside of JSON that Postgres makes: a bigint and a time are texts. */
+export type InJson<Row> = { readonly [Field in keyof Row]: JsonValueOf<Row[Field]> };
+type JsonValueOf<Value> = Value extends bigint | Date ? string : Value;
 
 /** A statement with its values; `name` makes it a prepared one. */
 export interface SqlQuery {

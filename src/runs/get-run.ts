@@ -9,10 +9,10 @@ import { findWorkspace, loadPlan } from '../workspaces/index.js';
 import { PARK_COLUMNS } from './gate-rows.js';
 import { readHeld } from './held-steps.js';
 import { hideTokens } from './hide-tokens.js';
-import { RUN_COLUMNS, type RunRow, summaryOf } from './run-summary.js';
+import { RUN_COLUMNS, type ShownRun, summaryOf } from './run-summary.js';
 import { readUsage, type UsageRow, usageOf } from './run-usage.js';
 import { readSlotWaits, type SlotWaitRow } from './slot-waits.js';
-import { type StepRow, stepViews } from './step-views.js';
+import { type ShownStep, stepViews } from './step-views.js';
 import type { EventRow } from './trace.js';
 import { type ChildRow, type ParkRow, waitingOf } from './waiting.js';
 
@@ -55,8 +55,8 @@ function onlyGate(waiting: readonly Waiting[]): { readonly gate?: GateMark } {
 }
 
 interface All {
-  readonly run: RunRow;
-  readonly steps: readonly StepRow[];
+  readonly run: ShownRun;
+  readonly steps: readonly ShownStep[];
   readonly parks: readonly ParkRow[];
   readonly events: readonly EventRow[];
   readonly files: readonly {
@@ -75,7 +75,7 @@ interface All {
 async function readAll(db: Deps['db'], workspaceId: string, runId: string): Promise<All | null> {
   return db.transaction(async (sql) => {
     await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    const [run] = await sql.query<RunRow>(`SELECT ${RUN_COLUMNS} FROM run WHERE id = $1 AND workspace_id = $2`, [
+    const [run] = await sql.query<ShownRun>(`SELECT ${RUN_COLUMNS} FROM run WHERE id = $1 AND workspace_id = $2`, [
       runId,
       workspaceId,
     ]);
@@ -83,8 +83,8 @@ async function readAll(db: Deps['db'], workspaceId: string, runId: string): Prom
   });
 }
 
-async function readParts(sql: Sql, { id: runId, slots, finishedAt }: RunRow): Promise<Omit<All, 'run'>> {
-  const steps = await sql.query<StepRow>(
+async function readParts(sql: Sql, { id: runId, slots, finishedAt }: ShownRun): Promise<Omit<All, 'run'>> {
+  const steps = await sql.query<ShownStep>(
     `SELECT id, item, round, status, attempts, result, data, event_payload AS "eventPayload", decision, edits, feedback, error,
       cost_nano AS "costNano", tokens_in AS "tokensIn", tokens_out AS "tokensOut", tokens_cached AS "tokensCached", copied,
       started_at AS "startedAt", finished_at AS "finishedAt" FROM step WHERE run_id = $1 ORDER BY id, item, round`,

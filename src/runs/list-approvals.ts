@@ -5,7 +5,7 @@ import type { Caller } from '../shared/roles.js';
 import { loadPlan } from '../workspaces/index.js';
 import { GATE_COLUMNS, GATES, type GateRow, gateHead } from './gate-rows.js';
 import { hideTokens } from './hide-tokens.js';
-import type { StepRow } from './step-views.js';
+import type { ShownStep } from './step-views.js';
 import { gateView } from './waiting.js';
 
 const cursors = timeCursors('approvals');
@@ -14,7 +14,7 @@ interface Row extends GateRow {
   /** The first line of the newest result; null when there is none yet. */
   readonly newest: string | null;
   /** The rows of the steps that the gate lets a decider change. */
-  readonly editable: readonly Pick<StepRow, 'id' | 'item' | 'result' | 'data'>[];
+  readonly editable: readonly Pick<ShownStep, 'id' | 'item' | 'result' | 'data'>[];
 }
 
 /** Gates of live runs (the query uses their index), oldest first. */
@@ -45,7 +45,7 @@ export async function listApprovals(
 
 async function viewOf(deps: Deps, caller: Caller, row: Row): Promise<Approval> {
   const plan = await loadPlan(deps, row.workspaceId, row.planId);
-  const rows = { run: row, steps: row.editable as unknown as readonly StepRow[] };
+  const rows = { run: row, steps: row.editable as unknown as readonly ShownStep[] };
   const head = gateHead(row);
   return hideTokens(deps, caller, [row.runId, row.parentId, row.rootId])({
     ...head,

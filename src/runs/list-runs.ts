@@ -3,7 +3,7 @@ import type { Deps } from '../deps.js';
 import { timeCursors } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import { findWorkspace } from '../workspaces/index.js';
-import { RUN_COLUMNS, type RunRow, summaryOf } from './run-summary.js';
+import { RUN_COLUMNS, type ShownRun, summaryOf } from './run-summary.js';
 
 const cursors = timeCursors('runs');
 
@@ -29,7 +29,7 @@ const OF_MODE = `$8::text IS NULL AND ($9 = 'all' OR (mode = $9 AND parent_id IS
 export async function listRuns(deps: Deps, caller: Caller, input: ListRunsInput): Promise<RunList> {
   const workspace = await findWorkspace(deps.db, caller, input.workspace);
   const after = cursors.read(input.cursor);
-  const rows = await deps.db.query<RunRow>({
+  const rows = await deps.db.query<ShownRun>({
     name: input.parent === undefined ? 'list-runs' : 'list-child-runs',
     text: `SELECT ${RUN_COLUMNS} FROM run WHERE workspace_id = $1 AND ${input.parent === undefined ? OF_MODE : OF_PARENT}
       AND ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3)) AND ($4::text IS NULL OR flow = $4)

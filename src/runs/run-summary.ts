@@ -1,34 +1,38 @@
 import type { RunStatus, RunSummary, RunView } from '../contract/runs.js';
-import type { Json } from '../shared/json.js';
+import type { RunRow } from '../db/contract.js';
 import { toUsd } from '../shared/money.js';
 
-export interface RunRow {
-  readonly id: string;
-  readonly flow: string;
-  readonly planId: string;
-  readonly revision: string;
-  readonly parentId: string | null;
-  readonly rootId: string;
+export interface ShownRun
+  extends Pick<
+    RunRow,
+    | 'id'
+    | 'flow'
+    | 'planId'
+    | 'revision'
+    | 'parentId'
+    | 'rootId'
+    | 'stopped'
+    | 'input'
+    | 'trigger'
+    | 'startedBy'
+    | 'fromStep'
+    | 'tags'
+    | 'error'
+    | 'summary'
+    | 'lastSeq'
+    | 'budgetNano'
+    | 'spentNano'
+    | 'memoryWrites'
+    | 'rerunOf'
+    | 'createdAt'
+    | 'startedAt'
+    | 'finishedAt'
+  > {
   readonly status: RunStatus;
-  readonly stopped: boolean;
-  readonly input: Json;
-  readonly trigger: Json;
-  readonly startedBy: Json;
-  readonly fromStep: number;
-  readonly tags: readonly string[];
-  readonly error: string | null;
-  readonly summary: string | null;
-  readonly lastSeq: bigint;
-  readonly budgetNano: bigint | null;
-  readonly spentNano: bigint;
-  readonly memoryWrites: readonly string[];
-  readonly rerunOf: string | null;
   readonly rerun: RunView['rerun'] | null;
-  readonly slots: readonly string[] | null;
+  /** Null in rows of older versions. */
+  readonly slots: RunRow['slots'] | null;
   readonly waitsForSlot: boolean;
-  readonly createdAt: Date;
-  readonly startedAt: Date | null;
-  readonly finishedAt: Date | null;
 }
 
 export const RUN_COLUMNS = `id, flow, plan_id AS "planId", revision, parent_id AS "parentId", root_id AS "rootId", status, stopped, input, trigger,
@@ -38,7 +42,7 @@ export const RUN_COLUMNS = `id, flow, plan_id AS "planId", revision, parent_id A
   (slots <> '{}' AND finished_at IS NULL AND EXISTS (SELECT 1 FROM slot_lane q
     WHERE q.run_id = run.id AND q.state = 'waiting')) IS TRUE AS "waitsForSlot"`;
 
-export function summaryOf(run: RunRow): RunSummary {
+export function summaryOf(run: ShownRun): RunSummary {
   const { startedAt, finishedAt } = run;
   return {
     id: run.id,

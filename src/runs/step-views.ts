@@ -1,34 +1,38 @@
 import type { RoundView, StepView } from '../contract/runs.js';
-import { isRecord, type Json } from '../shared/json.js';
+import type { StepRow } from '../db/contract.js';
+import { isRecord } from '../shared/json.js';
 import { toUsd } from '../shared/money.js';
 import type { Plan, StepPlan } from '../workspace/index.js';
 import { leavesOf } from '../workspace/model.js';
 import { type EventRow, stepOf, traceLine } from './trace.js';
 
-export interface StepRow {
-  readonly id: string;
-  readonly item: number;
-  readonly round: number;
+export interface ShownStep
+  extends Pick<
+    StepRow,
+    | 'id'
+    | 'item'
+    | 'round'
+    | 'attempts'
+    | 'result'
+    | 'data'
+    | 'eventPayload'
+    | 'decision'
+    | 'feedback'
+    | 'error'
+    | 'costNano'
+    | 'tokensIn'
+    | 'tokensOut'
+    | 'tokensCached'
+    | 'copied'
+    | 'startedAt'
+    | 'finishedAt'
+  > {
   readonly status: RoundView['status'];
-  readonly attempts: number;
-  readonly result: string | null;
-  readonly data: Json | null;
-  readonly eventPayload: Json | null;
-  readonly decision: Json | null;
   readonly edits: RoundView['edits'] | null;
-  readonly feedback: string | null;
-  readonly error: string | null;
-  readonly costNano: bigint;
-  readonly tokensIn: number;
-  readonly tokensOut: number;
-  readonly tokensCached: number;
-  readonly copied: boolean;
-  readonly startedAt: Date;
-  readonly finishedAt: Date | null;
 }
 
 interface Rows {
-  readonly steps: readonly StepRow[];
+  readonly steps: readonly ShownStep[];
   readonly events: readonly EventRow[];
   readonly files: readonly {
     readonly step: string;
@@ -99,7 +103,7 @@ function stepView(
  * The items of the step's newest round, in order. Before any of them has started, and in runs of older builds (whose
  * items have no round), each item's last execution.
  */
-function newestItems(rows: readonly StepRow[], round: number): RoundView[] {
+function newestItems(rows: readonly ShownStep[], round: number): RoundView[] {
   const items = rows.filter((row) => row.item > 0);
   const newest = items.filter((row) => row.round === round);
   if (newest.length > 0) return newest.map(roundView);
@@ -139,7 +143,7 @@ function isGroup(row: EventRow): boolean {
   return isRecord(row.data) && row.data.group === true;
 }
 
-function roundView(row: StepRow): RoundView {
+function roundView(row: ShownStep): RoundView {
   const ended = row.status === 'skipped' ? null : row.finishedAt;
   return {
     round: row.round,

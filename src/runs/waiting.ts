@@ -10,7 +10,7 @@ import { heldWaiting } from './held-steps.js';
 import { decidersAt, mayDecide } from './may-decide.js';
 import { starterOf } from './run-rows.js';
 import { type SlotWaitRow, slotWaiting } from './slot-waits.js';
-import type { StepRow } from './step-views.js';
+import type { ShownStep } from './step-views.js';
 import type { Work } from './step-work.js';
 import { approvalsIn, readVotes } from './votes.js';
 
@@ -34,7 +34,7 @@ export interface ChildRow {
 
 interface Rows {
   readonly run: { readonly startedBy: Json; readonly fromStep: number };
-  readonly steps: readonly StepRow[];
+  readonly steps: readonly ShownStep[];
   readonly parks: readonly ParkRow[];
   readonly children: readonly ChildRow[];
   readonly slotWaits: readonly SlotWaitRow[];
@@ -103,7 +103,7 @@ function orderedForm({ form, formText }: Pick<GateSpec, 'form' | 'formText'>): J
 }
 
 /** By step id; the rows are in the order of their rounds. */
-function newestWork(steps: readonly Pick<StepRow, 'id' | 'item' | 'result' | 'data'>[]): ReadonlyMap<string, Work> {
+function newestWork(steps: readonly Pick<ShownStep, 'id' | 'item' | 'result' | 'data'>[]): ReadonlyMap<string, Work> {
   return new Map(steps.filter(({ item }) => item === 0).map((row) => [row.id, row]));
 }
 
@@ -111,7 +111,7 @@ function budgetView({ of, budgetUsd, spentUsd, raiseUsd }: BudgetGate): NonNulla
   return { of, budgetUsd, spentUsd, raiseUsd };
 }
 
-function editView(step: StepPlan, rows: readonly StepRow[]): NonNullable<Gate['edit']>[number] {
+function editView(step: StepPlan, rows: readonly ShownStep[]): NonNullable<Gate['edit']>[number] {
   const row = rows.findLast((one) => one.id === step.id && one.item === 0);
   return {
     step: step.n,

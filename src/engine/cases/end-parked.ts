@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import { toJson } from '../../shared/exact-json.js';
-import type { RunRow } from '../journal/claim.js';
+import type { ClaimedRun } from '../journal/claim.js';
 import { announceRuns } from '../outbox/announce-runs.js';
 import { endRuns } from '../rows/end-runs.js';
 
@@ -36,7 +36,7 @@ const PARKED = `WITH RECURSIVE tree AS (
  * leaves open. Call it after each stop of a lane: the last one to stop sees all others stopped. Returns true if the run
  * has ended.
  */
-export async function endParkedCase(deps: Deps, run: Pick<RunRow, 'mode' | 'rootId'>): Promise<boolean> {
+export async function endParkedCase(deps: Deps, run: Pick<ClaimedRun, 'mode' | 'rootId'>): Promise<boolean> {
   if (run.mode !== 'eval') return false;
   const { rootId } = run;
   if (!(await hasStopped(deps.db, rootId))) return false;

@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/contract.js';
 import type { EvalCase, EvalDecision } from '../../workspace/model.js';
-import type { RunRow } from '../journal/claim.js';
+import type { ClaimedRun } from '../journal/claim.js';
 
 /** An eval's case, as a lane of its run sees it, at any depth of subflows. */
 export interface LaneCase {
@@ -28,7 +28,7 @@ interface Row {
  */
 export async function readLaneCase(
   sql: Sql,
-  run: Pick<RunRow, 'id' | 'rootId' | 'parentId' | 'mode'>,
+  run: Pick<ClaimedRun, 'id' | 'rootId' | 'parentId' | 'mode'>,
 ): Promise<LaneCase | null> {
   if (run.mode !== 'eval') return null;
   const [row] = await sql.query<Row>({

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { InJson, RunRow, Sql, StepRow } from '../../db/contract.js';
 import type { Json } from '../../shared/json.js';
 import type { Turn } from '../../workflows/contract.js';
 import { StaleTurn } from '../errors.js';
@@ -69,58 +69,65 @@ export async function claimLane(sql: Sql, turn: Turn, attempt: number): Promise<
   return row;
 }
 
-export interface RunRow {
-  readonly id: string;
-  readonly tenantId: string;
-  readonly workspaceId: string;
-  readonly flow: string;
-  readonly planId: string;
-  readonly revision: string;
-  readonly librarySeq: number;
-  readonly rootId: string;
-  readonly parentId: string | null;
+export interface ClaimedRun
+  extends InJson<
+    Pick<
+      RunRow,
+      | 'id'
+      | 'tenantId'
+      | 'workspaceId'
+      | 'flow'
+      | 'planId'
+      | 'revision'
+      | 'librarySeq'
+      | 'rootId'
+      | 'parentId'
+      | 'mode'
+      | 'input'
+      | 'trigger'
+      | 'startedBy'
+      | 'fromStep'
+      | 'tags'
+      | 'budgetNano'
+      | 'spentNano'
+      | 'reservedNano'
+      | 'startedAt'
+      | 'deadlineAt'
+    >
+  > {
   /** The runs whose slots a lane of this one needs while active; null or empty for most. */
-  readonly slots: readonly string[] | null;
+  readonly slots: RunRow['slots'] | null;
   /** The runs whose step's timeout counts its active time; null or empty for most. */
-  readonly clocks: readonly string[] | null;
-  readonly mode: string;
-  readonly input: Json | null;
-  readonly trigger: Json;
-  readonly startedBy: Json | null;
-  readonly fromStep: number;
-  readonly tags: readonly string[];
-  readonly budgetNano: string | null;
-  readonly spentNano: string;
-  readonly reservedNano: string;
+  readonly clocks: RunRow['clocks'] | null;
   /** False until the first write, which has the event of the start. */
   readonly begun: boolean;
-  readonly startedAt: string | null;
-  readonly deadlineAt: string | null;
   readonly ended: boolean;
 }
 
-export interface StepRow {
-  readonly id: string;
-  readonly item: number;
-  readonly round: number;
-  readonly lane: string;
+export interface ClaimedStep
+  extends Pick<
+    StepRow,
+    | 'id'
+    | 'item'
+    | 'round'
+    | 'lane'
+    | 'attempts'
+    | 'result'
+    | 'data'
+    | 'decision'
+    | 'items'
+    | 'feedback'
+    | 'error'
+    | 'copied'
+  > {
   readonly status: StepStatus;
-  readonly attempts: number;
-  readonly result: string | null;
-  readonly data: Json | null;
-  readonly event_payload: Json | null;
-  readonly decision: Json | null;
-  readonly items: Json | null;
-  readonly feedback: string | null;
-  readonly error: string | null;
+  readonly event_payload: StepRow['eventPayload'];
   readonly cost_nano: string;
   readonly tokens_in: number;
   readonly tokens_out: number;
   readonly tokens_cached: number;
-  /** Copied by a rerun. */
-  readonly copied: boolean;
   /** The result of the round before. */
-  readonly previous: { readonly result: string | null; readonly data: Json | null } | null;
+  readonly previous: Pick<StepRow, 'result' | 'data'> | null;
 }
 
 export interface ParkRow {
@@ -146,11 +153,11 @@ export interface ParkRow {
 }
 
 export interface LaneView {
-  readonly run: RunRow;
+  readonly run: ClaimedRun;
   /**
    * The newest row of each step, of every lane; of an each's items those of this lane, or those that this lane forked.
    */
-  readonly steps: readonly StepRow[];
+  readonly steps: readonly ClaimedStep[];
   /** Parks of this lane. */
   readonly parks: readonly ParkRow[];
   /** Lanes forked directly off this one; empty unless it is at its fork. */

@@ -5,7 +5,7 @@ import type { Stop } from '../../workflows/contract.js';
 import type { Plan, StepPlan } from '../../workspace/model.js';
 import type { LaneCase } from '../cases/lane-case.js';
 import type { Batch, StepStatus, StepWrite } from '../journal/batch.js';
-import type { LaneView, ParkRow, RunRow } from '../journal/claim.js';
+import type { ClaimedRun, LaneView, ParkRow } from '../journal/claim.js';
 import type { LaneWriter } from '../journal/lane-writer.js';
 import type { SecretMask } from '../secrets/secret-mask.js';
 import type { LanePlan } from './lane-plan.js';
@@ -42,7 +42,7 @@ export interface StepState {
 export interface Lane {
   readonly deps: Deps;
   readonly name: string;
-  readonly run: RunRow;
+  readonly run: ClaimedRun;
   readonly plan: Plan;
   readonly lanePlan: LanePlan;
   readonly writer: LaneWriter;

@@ -1,33 +1,23 @@
-import type { Sql } from '../../db/contract.js';
+import type { RunRow, Sql, StepRow } from '../../db/contract.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { toUsd } from '../../shared/money.js';
 import type { Plan } from '../../workspace/index.js';
 import { leavesOf } from '../../workspace/model.js';
 import type { CaseEvidence, Subject } from './evidence.js';
 
-interface RunRow {
-  readonly id: string;
-  readonly flow: string;
-  readonly status: string;
-  readonly stopped: boolean;
-  readonly error: string | null;
-  readonly input: Json | null;
-  readonly trigger: Json;
-  readonly tags: readonly string[];
-  readonly startedBy: Json | null;
-  readonly startedAt: Date | null;
+interface CaseRun
+  extends Pick<
+    RunRow,
+    'id' | 'flow' | 'status' | 'stopped' | 'error' | 'input' | 'trigger' | 'tags' | 'startedBy' | 'startedAt'
+  > {
   readonly finishedAt: Date;
-  readonly spent: bigint;
+  readonly spent: RunRow['spentNano'];
 }
 
-interface StepRow {
+interface CaseStep extends Pick<StepRow, 'status' | 'result' | 'data' | 'decision'> {
   readonly path: string;
-  readonly status: string;
-  readonly result: string | null;
-  readonly data: Json | null;
-  readonly event: Json | null;
-  readonly decision: Json | null;
-  readonly cost: bigint;
+  readonly event: StepRow['eventPayload'];
+  readonly cost: StepRow['costNano'];
   readonly latencyMs: number | null;
 }
 
@@ -98,8 +88,8 @@ export async function readEvidence(
   };
 }
 
-async function readRun(sql: Sql, runId: string): Promise<RunRow> {
-  const [run] = await sql.query<RunRow>(
+async function readRun(sql: Sql, runId: string): Promise<CaseRun> {
+  const [run] = await sql.query<CaseRun>(
     `SELECT id, flow, status, stopped, error, input, trigger, tags, started_by AS "startedBy", started_at AS "startedAt",
       finished_at AS "finishedAt", spent_nano AS spent FROM run WHERE id = $1`,
     [runId],
@@ -109,8 +99,8 @@ async function readRun(sql: Sql, runId: string): Promise<RunRow> {
 }
 
 /** The newest round of each step; for a subflow that ran more than once, its newest run. */
-function readSteps(sql: Sql, runId: string): Promise<StepRow[]> {
-  return sql.query<StepRow>(
+function readSteps(sql: Sql, runId: string): Promise<CaseStep[]> {
+  return sql.query<CaseStep>(
     `${TREE} SELECT DISTINCT ON (t.path || s.id) t.path || s.id AS path, s.status, s.result, s.data, s.event_payload AS event,
         s.decision, s.cost_nano AS cost, (extract(epoch FROM s.finished_at - s.started_at) * 1000)::float8 AS "latencyMs"
       FROM tree t JOIN step s ON s.run_id = t.id AND s.item = 0 ORDER BY t.path || s.id, t.id DESC, s.round DESC`,
@@ -119,12 +109,12 @@ function readSteps(sql: Sql, runId: string): Promise<StepRow[]> {
 }
 
 /** Ending a parked case closed its rows. Show them as they were before. */
-function statusOf({ path, status }: StepRow, parked: Parked): string {
+function statusOf({ path, status }: CaseStep, parked: Parked): string {
   if (parked.some(({ step }) => step === path)) return 'waiting';
   return parked.some(({ step }) => step.startsWith(`${path}/`)) ? 'running' : status;
 }
 
-function statusOfRun({ status }: RunRow, parked: Parked): string {
+function statusOfRun({ status }: CaseRun, parked: Parked): string {
   if (parked.length === 0) return status;
   return parked.some(({ kind }) => kind === 'approval') ? 'awaiting-approval' : 'running';
 }
@@ -149,7 +139,7 @@ function finalOutput(plan: Plan, steps: ReadonlyMap<string, Subject>): string | 
 }
 
 /** The roots that conditions of the flow see (format.md, rule 8), as of the end of the run. */
-function rootsOf(run: RunRow, plan: Plan, steps: ReadonlyMap<string, Subject>): Record<string, Json> {
+function rootsOf(run: CaseRun, plan: Plan, steps: ReadonlyMap<string, Subject>): Record<string, Json> {
   const shown: Record<string, Json> = {};
   for (const node of plan.nodes) {
     for (const { id } of node.kind === 'group' ? [node, ...node.branches] : [node]) shown[id] = stepRoot(steps.get(id));

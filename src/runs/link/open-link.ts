@@ -9,7 +9,7 @@ import { gateHead } from '../gate-rows.js';
 import { hideTokens } from '../hide-tokens.js';
 import { decidersAt, mayDecide } from '../may-decide.js';
 import { starterOf } from '../run-rows.js';
-import type { StepRow } from '../step-views.js';
+import type { ShownStep } from '../step-views.js';
 import { readVotes, type Vote } from '../votes.js';
 import { gateView } from '../waiting.js';
 import type { GateOf } from './approve-link.js';
@@ -38,7 +38,7 @@ async function viewOf(deps: Deps, { sql, row, caller }: At, link: GateOf): Promi
   const nowMs = deps.clock.now();
   const gate = row.spec as unknown as GateSpec;
   const plan = await loadPlan({ db: sql }, row.workspaceId, row.planId);
-  const steps = await sql.query<StepRow>(
+  const steps = await sql.query<ShownStep>(
     'SELECT id, item, result, data FROM step WHERE run_id = $1 AND item = 0 AND id = ANY($2) ORDER BY round',
     [row.runId, gate.edit],
   );
