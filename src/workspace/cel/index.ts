@@ -5,7 +5,7 @@ import { toPlain } from './convert.js';
 import { nameHint } from './foreign.js';
 import { TOO_COSTLY, withMeter } from './meter.js';
 import { isTypeName } from './paths.js';
-import { compile } from './program.js';
+import { compile, type Program } from './program.js';
 
 export interface CelScope {
   readonly roots: readonly string[];
@@ -25,7 +25,15 @@ const NO_LENGTH =
 export function checkCel(
   source: string,
   { roots, hasField }: CelScope,
-): { ok: true; steps: readonly string[]; mayBeBoolean: boolean } | { ok: false; message: string; offset: number } {
+):
+  | {
+      ok: true;
+      steps: readonly string[];
+      /** Texts that may be the id of a step, as in `'<id>' in steps` and where `steps` is used without one, with their places. */
+      stepTexts: ReadonlyMap<string, number>;
+      mayBeBoolean: boolean;
+    }
+  | { ok: false; message: string; offset: number } {
   const program = compile(source);
   if (!program.ok) return program;
   if (program.foreign) return program.foreign;
@@ -34,25 +42,38 @@ export function checkCel(
   for (const [name, offset] of program.roots) {
     if (!roots.includes(name) && !isTypeName(name)) return { ok: false, message: unknownRoot(name, roots), offset };
   }
-  return { ok: true, steps: [...program.steps.keys()], mayBeBoolean: program.mayBeBoolean };
+  const { stepTexts, mayBeBoolean } = program;
+  return { ok: true, steps: [...program.steps.keys()], stepTexts, mayBeBoolean };
 }
 
 /**
- * `source` with other ids for the steps that it names as `steps.<id>` or `steps["<id>"]`. An id that is spelled in another
+ * `source` with other ids for the steps that it names as `steps.<id>`, `steps["<id>"]` or `"<id>" in steps`. An id that is spelled in another
  * way (an escape, brackets around `steps`) is left as it is, and so is what cannot be compiled.
  */
 export function renameSteps(source: string, ids: ReadonlyMap<string, string>): string {
   const program = compile(source);
   if (!program.ok) return source;
-  const renamed = [...program.steps].flatMap(([from, places]) => {
-    const to = ids.get(from);
-    return to === undefined ? [] : [...new Set(places)].map((place) => ({ place, from, to }));
-  });
+  const renamedIn = (named: Program['steps'], before: RegExp) =>
+    [...named].flatMap(([from, places]) => {
+      const to = ids.get(from);
+      return to === undefined ? [] : [...new Set(places)].map((place) => ({ place, from, to, before }));
+    });
+  const renamed = [...renamedIn(program.steps, BEFORE_ID), ...renamedIn(program.members, BEFORE_MEMBER)];
   return renamed.sort((a, b) => b.place - a.place).reduce(renameAt, source);
 }
 
-function renameAt(source: string, { place, from, to }: { place: number; from: string; to: string }): string {
-  const named = /\.?\s*steps\s*(?:\.\s*|\[\s*(["']))/y;
+/** What stands between the place of a use and its id; the group is the quote around the id. */
+const BEFORE_ID = /\.?\s*steps\s*(?:\.\s*|\[\s*(["']))/y;
+const BEFORE_MEMBER = /(["'])/y;
+
+interface Renaming {
+  readonly place: number;
+  readonly from: string;
+  readonly to: string;
+  readonly before: RegExp;
+}
+
+function renameAt(source: string, { place, from, to, before: named }: Renaming): string {
   named.lastIndex = place;
   const found = named.exec(source);
   const rest = source.slice(named.lastIndex);

@@ -9,6 +9,12 @@ export interface Seen {
   readonly functions: Map<string, bigint>;
   /** The steps that are named, each with the uses of `steps` that name it. */
   readonly steps: Map<string, bigint[]>;
+  /** The step ids of `'<id>' in steps`, each with its texts. */
+  readonly members: Map<string, bigint[]>;
+  /** Other texts, each with the first place. */
+  readonly texts: Map<string, bigint>;
+  /** Whether `steps` is used without the name of a step, so that a text may be one. */
+  usesAllSteps: boolean;
   /** What means something else in another language, as sentences: a deploy refuses it, and old plans are run as they are. */
   readonly foreign: Map<string, bigint>;
   /** Each `.length`, which is JavaScript's way to count unless the data have a field of that name. */
@@ -76,6 +82,7 @@ const SEARCHES: ReadonlySet<string> = new Set(['contains', 'startsWith', 'endsWi
 
 /** A string with `{{…}}` is compared as it is written, so it equals nothing. */
 function checkText(expr: Expr, { constantKind: kind }: ValueOf<'constExpr'>, { seen }: Scope): Expr {
+  if (kind.case === 'stringValue' && !seen.texts.has(kind.value)) seen.texts.set(kind.value, expr.id);
   const path = kind.case === 'stringValue' ? /\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}/.exec(kind.value)?.[1] : undefined;
   if (path === undefined) return expr;
   seen.foreign.set(`\`{{${path}}}\` is not filled in an expression: write \`${path}\` without quotes`, expr.id);
@@ -112,11 +119,30 @@ function lowerCall(expr: Expr, call: ValueOf<'callExpr'>, scope: Scope): Expr {
   if (call.function === 'has' && call.args.length === 1 && first && isIndex(first))
     return lowerPath(first, scope, true);
   if (!scope.seen.functions.has(call.function)) scope.seen.functions.set(call.function, expr.id);
+  const member = call.function === '@in' ? memberOfSteps(call.args, scope) : null;
+  if (member !== null) {
+    scope.seen.members.set(member.id, [...(scope.seen.members.get(member.id) ?? []), member.at]);
+    return replace(expr, 'callExpr', {
+      ...call,
+      args: call.args.map((arg) => (isText(arg) ? arg : lowerIn(arg, scope))),
+    });
+  }
   // A text that is looked for may well have braces: a placeholder that was left unfilled, say.
   const isSearched = SEARCHES.has(call.function);
   const args = call.args.map((arg) => (isSearched && arg.exprKind.case === 'constExpr' ? arg : lowerIn(arg, scope)));
   if (!call.target) return replace(expr, 'callExpr', { ...call, args });
   return replace(expr, 'callExpr', { ...call, args, target: lowerIn(call.target, scope) });
+}
+
+/** The text of `'<id>' in steps`; null for another membership. */
+function memberOfSteps([text, list]: readonly Expr[], { bound }: Scope): { id: string; at: bigint } | null {
+  const isSteps = list?.exprKind.case === 'identExpr' && list.exprKind.value.name === 'steps' && !bound.has('steps');
+  const constant = text?.exprKind.case === 'constExpr' ? text.exprKind.value.constantKind : undefined;
+  return text && isSteps && constant?.case === 'stringValue' ? { id: constant.value, at: text.id } : null;
+}
+
+function isText({ exprKind }: Expr): boolean {
+  return exprKind.case === 'constExpr' && exprKind.value.constantKind.case === 'stringValue';
 }
 
 function lowerMap(expr: Expr, struct: ValueOf<'structExpr'>, scope: Scope): Expr {
@@ -192,7 +218,7 @@ function lowerPath(expr: Expr, scope: Scope, has: boolean): Expr {
   if (step?.case === 'constExpr' && step.value.constantKind.case === 'stringValue') {
     const id = step.value.constantKind.value;
     scope.seen.steps.set(id, [...(scope.seen.steps.get(id) ?? []), root.id]);
-  }
+  } else if (name === 'steps') scope.seen.usesAllSteps = true;
   return call(expr.id, has ? '@has_get' : '@get', [text(root.id, name), list]);
 }
 

@@ -21,6 +21,10 @@ export interface Program {
   readonly roots: ReadonlyMap<string, number>;
   /** The steps that are named, each with the places of the `steps` before it. */
   readonly steps: ReadonlyMap<string, readonly number[]>;
+  /** The step ids of `'<id>' in steps`, each with the places of its texts. */
+  readonly members: ReadonlyMap<string, readonly number[]>;
+  /** Texts that may be the id of a step: those of `members`, and all where `steps` is used without one. With their places. */
+  readonly stepTexts: ReadonlyMap<string, number>;
   readonly mayBeBoolean: boolean;
   /** The first thing that a deploy refuses though it can be evaluated. */
   readonly foreign: Broken | null;
@@ -54,7 +58,16 @@ function foreign(source: string): Broken | null {
 }
 
 function build(expr: Parameters<typeof lower>[0], at: (id: bigint) => number): Program | Broken {
-  const seen: Seen = { roots: new Map(), functions: new Map(), steps: new Map(), foreign: new Map(), lengths: [] };
+  const seen: Seen = {
+    roots: new Map(),
+    functions: new Map(),
+    steps: new Map(),
+    members: new Map(),
+    texts: new Map(),
+    usesAllSteps: false,
+    foreign: new Map(),
+    lengths: [],
+  };
   try {
     const lowered = lower(expr, seen);
     for (const [name, id] of seen.functions) {
@@ -64,8 +77,22 @@ function build(expr: Parameters<typeof lower>[0], at: (id: bigint) => number): P
     const roots = new Map(Array.from(seen.roots, ([name, id]) => [name, at(id)]));
     const [foreign = null] = Array.from(seen.foreign, ([message, id]) => broken(message, at(id)));
     const steps = new Map(Array.from(seen.steps, ([step, ids]) => [step, ids.map(at)]));
+    const members = new Map(Array.from(seen.members, ([step, ids]) => [step, ids.map(at)]));
+    const texts = Array.from(seen.texts, ([text, id]) => [text, at(id)] as const);
+    const looked = Array.from(members, ([step, [place = 0]]) => [step, place] as const);
+    const stepTexts = new Map([...looked, ...(seen.usesAllSteps ? texts : [])]);
     const lengths = seen.lengths.map(({ id, path }) => ({ path, offset: at(id) }));
-    return { ok: true, roots, steps, mayBeBoolean: mayBeBoolean(expr), foreign, lengths, run: () => run({}) };
+    return {
+      ok: true,
+      roots,
+      steps,
+      members,
+      stepTexts,
+      mayBeBoolean: mayBeBoolean(expr),
+      foreign,
+      lengths,
+      run: () => run({}),
+    };
   } catch (error) {
     return error instanceof ExpressionError ? broken(error.message, at(error.id)) : parseFailure(error);
   }

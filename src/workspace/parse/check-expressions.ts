@@ -48,6 +48,7 @@ function checkExpression(file: OpenFile, expression: Expression, scope: StepScop
     report(file, at + read.offset, { code: 'step/bad-expression', message: `\`${option}\`: ${read.message}.` });
     return;
   }
+  warnOfOldIds(file, expression, read.stepTexts);
   for (const id of read.steps) {
     const found = new RegExp(`steps\\s*(?:\\.\\s*|\\[\\s*["'])${id}\\b`).exec(source)?.index ?? 0;
     if (scope.has(id)) {
@@ -59,6 +60,18 @@ function checkExpression(file: OpenFile, expression: Expression, scope: StepScop
     }
     const message = `\`${option}\`: there is no step \`${id}\`.`;
     report(file, at + found, { code: 'step/unknown-step', message, hint: () => didYouMean(id, scope.keys()) });
+  }
+}
+
+/** An id of an earlier version that is compared with the ids of all steps, where it is not replaced. */
+function warnOfOldIds(file: OpenFile, { flow, option, at }: Expression, texts: ReadonlyMap<string, number>): void {
+  const nodes = allNodes(flow);
+  for (const [text, offset] of texts) {
+    const renamed = nodes.find(({ oldId }) => oldId === text);
+    if (renamed === undefined || nodes.some(({ id }) => id === text)) continue;
+    const message = `\`${option}\`: \`${text}\` is the id that earlier versions gave the step \`${renamed.id}\`, and no step has it now.`;
+    const hint = `Write \`${renamed.id}\`, or add \`- id: ${text}\` to the step.`;
+    report(file, at + offset, { code: 'step/old-id', severity: 'warning', message, hint });
   }
 }
 

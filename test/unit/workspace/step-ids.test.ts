@@ -156,6 +156,31 @@ test('an old id in a spelling that cannot be replaced is refused with the id of 
   expect(issues.map(({ code, hint }) => [code, hint])).toEqual([['step/unknown-step', 'Did you mean `pruefen`?']]);
 });
 
+test.each([
+  [`'prufen' in steps`, `'pruefen' in steps`],
+  [`!("prufen" in steps) || 'prufen' in steps`, `!("pruefen" in steps) || 'pruefen' in steps`],
+  [`'prufen' in steps && input.a == 'prufen'`, `'pruefen' in steps && input.a == 'prufen'`],
+  [`'prufen' in ['a'] || steps["prufen"].result == ''`, `'prufen' in ['a'] || steps["pruefen"].result == ''`],
+])('an old id whose step is looked for is replaced: %s', (old, now) => {
+  const flows = { 'flows/f.md': step('Prüfen') + step('C', `when: ${old}`) };
+  expect(nodeOf(flows, 1).when).toBe(now);
+});
+
+test.each([
+  [`['prufen'].exists(s, s in steps)`, ['step/old-id']],
+  [`steps.exists(s, s == 'prufen')`, ['step/old-id']],
+  [`has(steps[input.a == '' ? 'prufen' : 'c'].result)`, ['step/old-id']],
+  [`r'prufen' in steps`, ['step/old-id']],
+  [`input.a == 'prufen' && steps.pruefen.result != ''`, []],
+  [`input.a == 'other' && 'pruefen' in steps`, []],
+])('an old id that cannot be replaced, since it is computed, is a warning: %s', (when, codes) => {
+  const { workspace, issues } = check({ ...AGENTS, 'flows/f.md': step('Prüfen') + step('C', `when: ${when}`) });
+  expect(issues.filter(({ code }) => code === 'step/old-id').map(({ code }) => code)).toEqual(codes);
+  expect(issues.every(({ severity }) => severity === 'warning')).toBe(true);
+  if (codes.length > 0) expect(issues[0]?.hint).toBe('Write `pruefen`, or add `- id: prufen` to the step.');
+  expect(workspace).not.toBeNull();
+});
+
 test('the word of a jump and an item that is called steps are no old ids', () => {
   const text = step('Stöp') + step('B', 'on_fail: stop') + step('C', 'each: input.list', 'as: steps');
   const item = text.replace(/C\.\n/, '{{steps.stop.x}}\n');
