@@ -13,6 +13,8 @@ export interface Queue {
   readonly nextDue: string;
   /** Claims due rows, and works them off or starts to. Returns how many there were; 0 if it could claim none. */
   work(): Promise<number>;
+  /** The pause between two rounds, if it is longer than usual. */
+  readonly gatherMs?: number;
   /** Ends the work in progress. No round is active then, and none starts. */
   end?(): Promise<void>;
   /** Deletes old rows. */
@@ -85,17 +87,21 @@ class Line {
     private readonly at: LineOf,
   ) {}
 
+  get #gatherMs(): number {
+    return this.at.queue.gatherMs ?? GATHER_MS;
+  }
+
   /** A row may have been added. */
   wake(): void {
     this.#isWoken = true;
-    this.#schedule(this.#endedAt + GATHER_MS);
+    this.#schedule(this.#endedAt + this.#gatherMs);
   }
 
   /** The next row is due after this time; null when there is none. */
   due(inMs: number | null): void {
     if (inMs === null || inMs > 0) this.#vain = 0;
     if (inMs === null || inMs > POLL_MS) return;
-    const pause = this.#vain === 0 ? GATHER_MS : Math.min(RETRY_MS * 2 ** (this.#vain - 1), POLL_MS);
+    const pause = this.#vain === 0 ? this.#gatherMs : Math.min(RETRY_MS * 2 ** (this.#vain - 1), POLL_MS);
     this.#schedule(Math.max(performance.now() + inMs + 1, this.#endedAt + pause));
   }
 

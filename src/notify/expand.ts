@@ -12,7 +12,8 @@ import { contentOf, type Facts } from './content.js';
 import { eventOf, type NoticeData } from './events.js';
 import { type MemberOf, type Recipient, recipientsOf } from './recipients.js';
 
-const BATCH = 50;
+/** How many notices one call expands at most. */
+export const NOTICE_BATCH = 50;
 /** SQL. Columns round times to whole milliseconds. */
 const DUE = `due_at <= now() + interval '1 ms'`;
 
@@ -40,7 +41,7 @@ export async function expandNotices(deps: ExpandDeps): Promise<number> {
     // One notice cannot be expanded: expand each on its own, so that it does not block the others.
     const rows = await deps.db.query<DueRow & Pick<NoticeRow, 'id'>>(
       `SELECT id, tries FROM notice WHERE ${DUE} ORDER BY id LIMIT $1`,
-      [BATCH],
+      [NOTICE_BATCH],
     );
     await forEachDue(deps.db, 'notice', { rows, work: ({ id }) => expandBatch(deps, id) });
     return rows.length;
@@ -55,7 +56,7 @@ async function expandBatch(deps: ExpandDeps, only: bigint | null): Promise<numbe
       text: `DELETE FROM notice WHERE id IN (
           SELECT id FROM notice WHERE CASE WHEN $2::bigint IS NULL THEN ${DUE} ELSE id = $2 END ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
         RETURNING id, tenant_id AS "tenantId", workspace_id AS "workspaceId", run_id AS "runId", event, data, at`,
-      values: [BATCH, only],
+      values: [NOTICE_BATCH, only],
     });
     for (const notice of notices) await expand(deps, sql, notice);
     return notices.length;

@@ -1,6 +1,6 @@
 import { type Queue, sweepRows } from '../db/index.js';
 import type { Deps } from '../deps.js';
-import { expandNotices } from './expand.js';
+import { expandNotices, NOTICE_BATCH } from './expand.js';
 import { createSender } from './sender.js';
 
 const SWEEP_EVERY_MS = 3_600_000;
@@ -30,8 +30,8 @@ async function expandAll(deps: Deps): Promise<number> {
   let all = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     const count = await expandNotices(deps);
-    if (count === 0) break;
     all += count;
+    if (count < NOTICE_BATCH) break;
   }
   return all;
 }

@@ -54,6 +54,8 @@ export function outboxQueue(deps: Deps): Queue {
   return {
     nextDue: `SELECT min(created_at) + interval '1 s' FROM outbox`,
     work: () => sweepOutbox(deps),
+    // A Temporal that is slow must not get each row again at once.
+    gatherMs: 500,
   };
 }
 
