@@ -1,5 +1,6 @@
 import { Ajv } from 'ajv';
 import { isRecord, type Json, type JsonObject } from '../../shared/json.js';
+import { atPointer } from '../../shared/json-pointer.js';
 import { exampleNumber, exampleText } from './example-scalars.js';
 
 const DEEPEST = 24;
@@ -114,14 +115,9 @@ function resolveRef(schema: Record<string, unknown>, root: JsonObject): Record<s
     : schema;
 }
 
-/** The target of a reference within the schema (RFC 6901). */
+/** The target of a reference within the schema. */
 function resolvePointer(ref: string, root: JsonObject): Record<string, unknown> {
-  if (!ref.startsWith('#')) return {};
-  let target: unknown = root;
-  for (const token of decodeURIComponent(ref.slice(1)).split('/').slice(1)) {
-    target = asRecord(target)[token.replaceAll('~1', '/').replaceAll('~0', '~')];
-  }
-  return asRecord(target);
+  return ref.startsWith('#') ? asRecord(atPointer(root, ref)) : {};
 }
 
 function without(schema: Record<string, unknown>, key: string): Record<string, unknown> {

@@ -1,4 +1,5 @@
 import { isRecord } from '../../shared/json.js';
+import { atPointer, decodeFragment } from '../../shared/json-pointer.js';
 
 /** A part of a document, and the address of the document that it is in. */
 export interface Part {
@@ -27,7 +28,7 @@ export class References {
       const address = addressOf(ref, part.at);
       key = `${address}#${fragmentOf(ref)}`;
       const root = this.documents.get(address);
-      const found = root === undefined ? undefined : walk(root, fragmentOf(ref));
+      const found = root === undefined ? undefined : atPointer(root, fragmentOf(ref));
       if (found === undefined) return null;
       part = { value: found, at: address };
     }
@@ -41,7 +42,7 @@ export function refOf(value: unknown): string | null {
 
 /** The last name of a reference, as people call what it leads to. */
 export function nameOf(key: string): string {
-  return decode(key.slice(key.lastIndexOf('/') + 1)).slice(0, 80);
+  return decodeFragment(key.slice(key.lastIndexOf('/') + 1)).slice(0, 80);
 }
 
 /** Where the document of a reference is, relative to the one that contains it. */
@@ -52,7 +53,7 @@ export function addressOf(ref: string, from: string): string {
   if (URL.canParse(from)) return URL.canParse(target, from) ? new URL(target, from).href : target;
   // A file of the tree: beside the one that refers to it. What is not an address leads nowhere.
   const base = `tree:///${from.split('/').map(encodeURIComponent).join('/')}`;
-  return URL.canParse(target, base) ? decode(new URL(target, base).pathname.slice(1)) : target;
+  return URL.canParse(target, base) ? decodeFragment(new URL(target, base).pathname.slice(1)) : target;
 }
 
 /** The other documents that one refers to. */
@@ -76,24 +77,4 @@ export function addressesIn(root: unknown, at: string): ReadonlySet<string> {
 function fragmentOf(ref: string): string {
   const at = ref.indexOf('#');
   return at < 0 ? '' : ref.slice(at + 1);
-}
-
-/** A JSON pointer (RFC 6901), in its form for URLs. */
-function walk(root: unknown, fragment: string): unknown {
-  let value = root;
-  for (const token of fragment.split('/').slice(1)) {
-    const name = decode(token).replaceAll('~1', '/').replaceAll('~0', '~');
-    if (Array.isArray(value)) value = value[Number(name)];
-    else if (isRecord(value) && Object.hasOwn(value, name)) value = value[name];
-    else return undefined;
-  }
-  return value;
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -1,4 +1,5 @@
 import { isRecord, type JsonObject } from '../../shared/json.js';
+import { atPointer } from '../../shared/json-pointer.js';
 
 const MAX_DEPTH = 50;
 
@@ -25,15 +26,6 @@ function declaresIn(schema: unknown, { path, root, depth }: Place): boolean {
     return declaresIn(properties[first], { ...deeper, path: rest });
   }
   const branches = [schema.allOf, schema.anyOf, schema.oneOf].flatMap((list) => (Array.isArray(list) ? list : []));
-  const referred = typeof schema.$ref === 'string' ? [localRef(root, schema.$ref)] : [];
+  const referred = typeof schema.$ref === 'string' && schema.$ref.startsWith('#') ? [atPointer(root, schema.$ref)] : [];
   return [...branches, ...referred].some((branch) => declaresIn(branch, { ...deeper, path }));
-}
-
-function localRef(root: JsonObject, ref: string): unknown {
-  if (!ref.startsWith('#')) return undefined;
-  const keys = ref.split('/').slice(1);
-  return keys.reduce<unknown>((value, key) => {
-    const name = key.replaceAll('~1', '/').replaceAll('~0', '~');
-    return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-  }, root);
 }

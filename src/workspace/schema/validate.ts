@@ -1,6 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { toDoubles, toJson } from '../../shared/exact-json.js';
 import type { JsonObject } from '../../shared/json.js';
+import { pointerName } from '../../shared/json-pointer.js';
 import { compileSchema } from './compile.js';
 
 const MAX_MESSAGES = 20;
@@ -40,7 +41,7 @@ function pathText(pointer: string): string {
   return pointer
     .split('/')
     .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map(pointerName)
     .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : join(path, part)), '');
 }
 
