@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { distDir } from '../src/db/index.js';
-import { freePort } from '../src/embedded/index.js';
+import { distDir } from '../src/platform/db/index.js';
+import { freePort } from '../src/platform/embedded/index.js';
 import { startServers } from './servers.js';
 import { type Service, startService } from './service.js';
 

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { distDir } from '../src/db/index.js';
+import { distDir } from '../src/platform/db/index.js';
 import { cpuMs } from './processes.js';
 import { startServers } from './servers.js';
 import { FILES, type Service, startService } from './service.js';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { distDir, packageRoot } from '../src/db/index.js';
+import { distDir, packageRoot } from '../src/platform/db/index.js';
 import { cpuMs, forkReady, memoryMb } from './processes.js';
 import { startServers } from './servers.js';
 import { FILES, type Service, startService } from './service.js';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
-import { distDir } from '../src/db/index.js';
+import { distDir } from '../src/platform/db/index.js';
 import { cpuMs, forkReady, memoryMb } from './processes.js';
 import { type Servers, startServers } from './servers.js';
 import { type Service, startService } from './service.js';

@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseConfig, readEnvironment } from '../src/config/index.js';
-import { startEmbedded } from '../src/embedded/index.js';
+import { parseConfig, readEnvironment } from '../src/platform/config/index.js';
+import { startEmbedded } from '../src/platform/embedded/index.js';
 import { quietLog } from '../src/shared/log.js';
 
 export interface Servers {

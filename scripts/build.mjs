@@ -8,8 +8,8 @@ const ENTRIES = {
   main: 'src/main.ts',
   doctor: 'src/doctor.ts',
   'rotate-keys': 'src/rotate-keys.ts',
-  'check-worker': 'src/deploys/check-worker.ts',
-  'block-watch': 'src/db/block-watch-thread.ts',
+  'check-worker': 'src/content/deploys/check-worker.ts',
+  'block-watch': 'src/platform/db/block-watch-thread.ts',
 };
 
 /** Packages with native code or files of their own, which they find beside themselves. */

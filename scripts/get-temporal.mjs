@@ -2,10 +2,10 @@
 import { loadSources } from './lib/load-sources.mjs';
 import { say } from './lib/progress.mjs';
 
-/** @typedef {typeof import('../src/embedded/temporal-binary.js') & typeof import('../src/embedded/temporal-settings.js')} Embedded */
+/** @typedef {typeof import('../src/platform/embedded/temporal-binary.js') & typeof import('../src/platform/embedded/temporal-settings.js')} Embedded */
 
 const embedded = /** @type {Embedded} */ (
-  await loadSources(['embedded/temporal-binary', 'embedded/temporal-settings'])
+  await loadSources(['platform/embedded/temporal-binary', 'platform/embedded/temporal-settings'])
 );
 try {
   const { version } = await embedded.readTemporalSettings();

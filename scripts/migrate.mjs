@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { say } from './lib/progress.mjs';
 import { prepareClient, setUp } from './lib/setup.mjs';
 
-/** @typedef {typeof import('../src/db/write-migration.js') & typeof import('../src/embedded/data-folder.js') & typeof import('../src/embedded/free-port.js') & typeof import('../src/embedded/postgres.js')} Sources */
+/** @typedef {typeof import('../src/platform/db/write-migration.js') & typeof import('../src/platform/embedded/data-folder.js') & typeof import('../src/platform/embedded/free-port.js') & typeof import('../src/platform/embedded/postgres.js')} Sources */
 const MODULES = ['db/write-migration', 'embedded/data-folder', 'embedded/free-port', 'embedded/postgres'];
 
 const [name] = process.argv.slice(2);

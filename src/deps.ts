@@ -1,14 +1,14 @@
-import type { Config, InstallKeys } from './config/index.js';
-import type { Db } from './db/contract.js';
-import type { StartPushEvals } from './deploys/contract.js';
+import type { StartPushEvals } from './content/deploys/contract.js';
+import type { Checker } from './format/checker.js';
 import type { Models } from './models/contract.js';
-import type { Net } from './net/contract.js';
+import type { Config, InstallKeys } from './platform/config/index.js';
+import type { Db } from './platform/db/contract.js';
+import type { Net } from './platform/net/contract.js';
+import type { BlobStore } from './platform/storage/contract.js';
+import type { Workflows } from './platform/temporal/contract.js';
 import type { Sandbox } from './sandbox/contract.js';
 import type { Clock } from './shared/clock.js';
 import type { Log } from './shared/log.js';
-import type { BlobStore } from './storage/contract.js';
-import type { Workflows } from './temporal/contract.js';
-import type { Checker } from './workspace/checker.js';
 
 /** The dependencies of verbs. main.ts creates them once; tests create their own. */
 export interface Deps {

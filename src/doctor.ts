@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import { findInstallKeys } from './accounts/index.js';
-import { parseConfig, readEnvironment } from './config/index.js';
-import { createDb } from './db/index.js';
-import { findServers } from './embedded/index.js';
 import { examine, reportOf } from './observe/index.js';
+import { findInstallKeys } from './people/accounts/index.js';
+import { parseConfig, readEnvironment } from './platform/config/index.js';
+import { createDb } from './platform/db/index.js';
+import { findServers } from './platform/embedded/index.js';
+import { createBlobStore } from './platform/storage/index.js';
+import { connectTemporal, createWorkflows } from './platform/temporal/index.js';
 import { quietLog } from './shared/log.js';
 import { errorMessage } from './shared/refusal.js';
-import { createBlobStore } from './storage/index.js';
-import { connectTemporal, createWorkflows } from './temporal/index.js';
 
 /** The doctor: a separate program that reads a running installation and changes nothing. */
 const USAGE = `npm run doctor [-- --json]

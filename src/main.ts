@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadInstallKeys } from './accounts/index.js';
 import { createLog } from './api/index.js';
-import { type Config, parseConfig, readEnvironment } from './config/index.js';
+import { createChecker } from './content/deploys/check-pool.js';
+import type { Deps } from './deps.js';
+import { startPushEvals } from './evals/index.js';
+import { createModels } from './models/index.js';
+import { loadInstallKeys } from './people/accounts/index.js';
+import { type Config, parseConfig, readEnvironment } from './platform/config/index.js';
 import {
   applyMigrations,
   createDb,
@@ -14,13 +18,11 @@ import {
   NewerDatabase,
   packageRoot,
   startBlockWatch,
-} from './db/index.js';
-import { createChecker } from './deploys/check-pool.js';
-import type { Deps } from './deps.js';
-import { freePort, makeDataFolder, StartError, startEmbedded } from './embedded/index.js';
-import { startPushEvals } from './evals/index.js';
-import { createModels } from './models/index.js';
-import { createNet } from './net/index.js';
+} from './platform/db/index.js';
+import { freePort, makeDataFolder, StartError, startEmbedded } from './platform/embedded/index.js';
+import { createNet } from './platform/net/index.js';
+import { createBlobStore } from './platform/storage/index.js';
+import { connectTemporal, createWorkflows, installRuntime, switchWorkflows } from './platform/temporal/index.js';
 import { createSandbox } from './sandbox/index.js';
 import { systemClock } from './shared/clock.js';
 import { CLOSE_MS } from './shared/closers.js';
@@ -30,8 +32,6 @@ import type { Log } from './shared/log.js';
 import { ProcessLife } from './shared/process-life.js';
 import { errorMessage } from './shared/refusal.js';
 import { startApi, startWorker } from './start-roles.js';
-import { createBlobStore } from './storage/index.js';
-import { connectTemporal, createWorkflows, installRuntime, switchWorkflows } from './temporal/index.js';
 
 /**
  * Twenty for the hundred lanes of a worker and the API beside it: statements are short, and each releases its

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { findInstallKeys } from './accounts/index.js';
-import { parseConfig, readEnvironment } from './config/index.js';
-import { createDb } from './db/index.js';
-import { findServers } from './embedded/index.js';
+import { findInstallKeys } from './people/accounts/index.js';
+import { parseConfig, readEnvironment } from './platform/config/index.js';
+import { createDb } from './platform/db/index.js';
+import { findServers } from './platform/embedded/index.js';
 import { type Rotation, rotateKeys } from './secrets/index.js';
 import { quietLog } from './shared/log.js';
 import { errorMessage } from './shared/refusal.js';

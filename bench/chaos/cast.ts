@@ -1,8 +1,8 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Config, parseConfig, readEnvironment } from '../../src/config/index.js';
-import { createDb, type Db } from '../../src/db/index.js';
-import { type Embedded, freePort, startEmbedded } from '../../src/embedded/index.js';
+import { type Config, parseConfig, readEnvironment } from '../../src/platform/config/index.js';
+import { createDb, type Db } from '../../src/platform/db/index.js';
+import { type Embedded, freePort, startEmbedded } from '../../src/platform/embedded/index.js';
 import { quietLog } from '../../src/shared/log.js';
 import { ServiceProcess } from './service-process.js';
 

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
-import { readEnvironment } from '../../src/config/index.js';
-import { distDir } from '../../src/db/index.js';
+import { readEnvironment } from '../../src/platform/config/index.js';
+import { distDir } from '../../src/platform/db/index.js';
 
 /** The reaper and the reconciler have done their rounds by then. */
 const PATIENCE_MS = 180_000;

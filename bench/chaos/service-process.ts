@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { readEnvironment } from '../../src/config/index.js';
-import { distDir } from '../../src/db/index.js';
+import { readEnvironment } from '../../src/platform/config/index.js';
+import { distDir } from '../../src/platform/db/index.js';
 
 const READY = /is ready at|The worker is ready/;
 

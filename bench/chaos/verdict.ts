@@ -1,5 +1,5 @@
-import type { Db } from '../../src/db/index.js';
-import { createBlobStore } from '../../src/storage/index.js';
+import type { Db } from '../../src/platform/db/index.js';
+import { createBlobStore } from '../../src/platform/storage/index.js';
 import type { Order } from './client.js';
 import { effectOf, type FlowName, kindOf } from './flows.js';
 

@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { constants, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { distDir } from '../../src/db/index.js';
+import { distDir } from '../../src/platform/db/index.js';
 import { type ActorName, type Cast, processesOf, removeFolder, startCast } from '../chaos/cast.js';
 import { askDoctor } from '../chaos/doctor.js';
 import { cpuMs, forkReady } from '../processes.js';

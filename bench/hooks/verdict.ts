@@ -1,4 +1,4 @@
-import type { Db } from '../../src/db/index.js';
+import type { Db } from '../../src/platform/db/index.js';
 import type { Answer, Sender } from './sender.js';
 
 interface RunRow {

@@ -8,5 +8,5 @@ export const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/[/
 /** @param {...string} parts */
 export const inRoot = (...parts) => join(root, ...parts);
 
-/** Programs that outlast a clone: Temporal's takes minutes to build. `src/embedded` looks here too. */
+/** Programs that outlast a clone: Temporal's takes minutes to build. `src/platform/embedded` looks here too. */
 export const binDir = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'signalbox', 'bin');

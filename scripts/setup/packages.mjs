@@ -49,7 +49,7 @@ function readPackages(file) {
 }
 
 async function npmCi() {
-  // No install scripts on any npm: older ones do not know `allowScripts`, and none is needed: src/embedded makes
+  // No install scripts on any npm: older ones do not know `allowScripts`, and none is needed: src/platform/embedded makes
   // the links of its Postgres itself.
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
   const npm = process.env.npm_execpath;

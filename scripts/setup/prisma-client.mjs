@@ -4,10 +4,10 @@ import { SetupError, withProgress } from '../lib/progress.mjs';
 import { runChild } from '../lib/run-child.mjs';
 import { hashOf, runOnce } from '../lib/stamp.mjs';
 
-/** Writes src/db/generated from the schema, when the schema or Prisma changed. */
+/** Writes src/platform/db/generated from the schema, when the schema or Prisma changed. */
 export async function generatePrismaClient() {
   const hash = hashOf([inRoot('prisma/schema.prisma'), inRoot('node_modules/prisma/package.json')]);
-  const [stamp, outputs] = [inRoot('node_modules/.signalbox-prisma'), [inRoot('src/db/generated/client.ts')]];
+  const [stamp, outputs] = [inRoot('node_modules/.signalbox-prisma'), [inRoot('src/platform/db/generated/client.ts')]];
   await runOnce({ stamp, hash, outputs }, () =>
     withProgress('generating the database client (prisma generate)', generate),
   );

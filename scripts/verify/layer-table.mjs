@@ -2,30 +2,38 @@
 const doors = (/** @type {string} */ folder) => [`${folder}/index.ts`, `${folder}/contract.ts`];
 const whole = (/** @type {string} */ folder) => `${folder}/`;
 
-const INFRASTRUCTURE = ['db', 'git', 'storage', 'temporal', 'models', 'net', 'sandbox'];
+const INFRASTRUCTURE = [
+  'platform/db',
+  'git',
+  'platform/storage',
+  'platform/temporal',
+  'models',
+  'platform/net',
+  'sandbox',
+];
 const SERVICES = [
-  'accounts',
-  'workspaces',
-  'deploys',
-  'library',
-  'previews',
+  'people/accounts',
+  'content/workspaces',
+  'content/deploys',
+  'content/library',
+  'content/previews',
   'runs',
-  'schedules',
-  'documents',
+  'triggers/schedules',
+  'content/documents',
   'evals',
   'secrets',
-  'oauth',
+  'secrets/oauth',
   'engine',
   'tools',
   'observe',
-  'team',
-  'keys',
-  'avatars',
-  'mail',
+  'people/team',
+  'people/keys',
+  'people/avatars',
+  'notify/mail',
   'notify',
   'triggers',
-  'code-host',
-  'repo',
+  'remotes/code-host',
+  'remotes/repo',
   'remotes',
 ];
 
@@ -35,15 +43,15 @@ const infrastructureDoors = INFRASTRUCTURE.flatMap(doors);
 
 /** @type {{ allowed: string[], instead: string }} */
 const infrastructure = {
-  allowed: [...floor, 'config/index.ts', 'workflows/contract.ts', ...infrastructureDoors],
+  allowed: [...floor, 'platform/config/index.ts', 'workflows/contract.ts', ...infrastructureDoors],
   instead: 'infrastructure knows no service: take what you need as an argument',
 };
 /** @type {{ allowed: string[], instead: string }} */
 const service = {
   allowed: [
     ...floor,
-    ...['contract', 'workspace'].map(whole),
-    'config/index.ts',
+    ...['contract', 'format'].map(whole),
+    'platform/config/index.ts',
     'workflows/contract.ts',
     ...infrastructureDoors,
     ...serviceDoors,
@@ -52,7 +60,7 @@ const service = {
 };
 /** @type {{ allowed: string[], instead: string }} */
 const page = {
-  allowed: ['client', 'contract', 'shared', 'workspace'].map(whole),
+  allowed: ['client', 'contract', 'shared', 'format'].map(whole),
   instead: 'it speaks to the service over HTTP only: use src/client',
 };
 
@@ -63,9 +71,9 @@ const page = {
  */
 export const LAYERS = {
   shared: { allowed: [], instead: 'the floor imports nothing of ours: move what you need into src/shared' },
-  config: { allowed: [whole('shared')], instead: 'config only reads the environment' },
+  'platform/config': { allowed: [whole('shared')], instead: 'config only reads the environment' },
   contract: { allowed: [whole('shared')], instead: 'the wire knows nothing of what is behind it' },
-  workspace: { allowed: [whole('shared')], instead: 'the format is pure: take what you need as an argument' },
+  format: { allowed: [whole('shared')], instead: 'the format is pure: take what you need as an argument' },
   workflows: { allowed: [whole('shared')], instead: 'a workflow is deterministic: do it in an activity' },
   ...Object.fromEntries(INFRASTRUCTURE.map((name) => [name, infrastructure])),
   ...Object.fromEntries(SERVICES.map((name) => [name, service])),
@@ -74,14 +82,14 @@ export const LAYERS = {
     instead: 'an activity only calls a verb of a service',
   },
   api: {
-    allowed: [...floor, 'config/index.ts', whole('contract'), ...serviceDoors, ...doors('git')],
+    allowed: [...floor, 'platform/config/index.ts', whole('contract'), ...serviceDoors, ...doors('git')],
     instead: 'a route only calls a verb of a service',
   },
   client: { allowed: ['contract', 'shared'].map(whole), instead: 'the client knows the wire only' },
   cli: page,
   dashboard: page,
-  embedded: {
-    allowed: [...floor, 'config/index.ts', ...doors('db'), ...doors('temporal')],
+  'platform/embedded': {
+    allowed: [...floor, 'platform/config/index.ts', ...doors('platform/db'), ...doors('platform/temporal')],
     instead: 'the one-machine default starts Postgres and Temporal, and knows no more',
   },
 };

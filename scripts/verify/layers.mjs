@@ -11,8 +11,8 @@ export function checkLayers(files) {
   const sources = [...files].filter(([path]) => /^src\/.*\.tsx?$/.test(path));
   return sources.flatMap(([path, text]) => [
     ...layerFaults(path, text),
-    ...(HIDDEN_ENV.test(text) && !path.startsWith('src/config/')
-      ? [`${path}: only src/config reads the environment: add a field to Config.`]
+    ...(HIDDEN_ENV.test(text) && !path.startsWith('src/platform/config/')
+      ? [`${path}: only src/platform/config reads the environment: add a field to Config.`]
       : []),
     ...(path.startsWith('src/workflows/') ? nodeFaults(path, files) : []),
   ]);
@@ -63,5 +63,11 @@ function nodeFaults(start, files) {
   return faults;
 }
 
-/** The folder of src that a file is in; a file of src itself answers its name. @param {string} path */
-const folderOf = (path) => path.split('/')[1] ?? '';
+/**
+ * The part of src that a file is in: its folder, or the folder in that which has a row of its own; a file of src itself
+ * answers its name. @param {string} path
+ */
+function folderOf(path) {
+  const [, room = '', inner = ''] = path.split('/');
+  return `${room}/${inner}` in LAYERS ? `${room}/${inner}` : room;
+}

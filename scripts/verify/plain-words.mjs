@@ -24,9 +24,9 @@ const WORDS = [
 const EXEMPT = [
   [CODE, /^(?:is|are) no longer$/i],
   [/^src\/workflows\//, /./],
-  [/^src\/schedules\//, /^told$/],
-  [/^src\/(?:sandbox|embedded)\//, /^nobody$/],
-  [/^src\/workspace\/parse\/ignored\/near-deciders\.ts$/, /^(?:some|any)body$/],
+  [/^src\/triggers\/schedules\//, /^told$/],
+  [/^src\/(?:sandbox|platform\/embedded)\//, /^nobody$/],
+  [/^src\/format\/parse\/ignored\/near-deciders\.ts$/, /^(?:some|any)body$/],
   [/^src\/engine\/agent\/call-model\.ts$/, /^told$/],
   [/^scripts\/verify\/plain-words\.mjs$/, /./],
 ];

@@ -1,7 +1,7 @@
 /** @typedef {import('./tracked.mjs').Files} Files */
 
 /** What runs pass through, many times each: SQL only, so that a worker does not load Prisma's query compiler. */
-const HOT = /^src\/(?:activities|engine|models|sandbox|temporal|tools|workflows)\/.*\.ts$/;
+const HOT = /^src\/(?:activities|engine|models|sandbox|platform\/temporal|tools|workflows)\/.*\.ts$/;
 const USE = /\bprisma\b\.[a-z]\w*/;
 
 /** A run's hot path has no query by Prisma Client. @param {Files} files @returns {string[]} */

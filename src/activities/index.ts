@@ -3,8 +3,8 @@ import type { Deps } from '../deps.js';
 import { advanceLane, closeRun, isTransient, notifyStreams, runToolTest, tickPark } from '../engine/index.js';
 import { evalWork, PutOff } from '../evals/index.js';
 import { applyPendingPush } from '../remotes/index.js';
-import { fireSchedule } from '../schedules/index.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
+import { fireSchedule } from '../triggers/schedules/index.js';
 import type {
   EvalActivities,
   PushActivities,

@@ -1,8 +1,8 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import { refuseOverload } from '../accounts/index.js';
+import { findWorkspace } from '../content/workspaces/index.js';
+import { refuseOverload } from '../people/accounts/index.js';
 import { notFound, Refusal, type RefusalKind } from '../shared/refusal.js';
 import { atLeast, type Caller, isRole, type Role } from '../shared/roles.js';
-import { findWorkspace } from '../workspaces/index.js';
 import { authenticate, requireCaller } from './auth/authenticate.js';
 import { isMetricsToken } from './auth/metrics-token.js';
 import { refuseCrossSite } from './auth/same-origin.js';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Context, Handler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { Deps } from '../deps.js';
 import {
   claimIdempotencyKey,
   type HeldKey,
@@ -12,8 +13,7 @@ import {
   renewIdempotencyKey,
   saveAnswer,
   saveAnswerInTransaction,
-} from '../accounts/index.js';
-import type { Deps } from '../deps.js';
+} from '../people/accounts/index.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';

@@ -1,5 +1,5 @@
 import { type DestinationStream, type LoggerOptions, pino } from 'pino';
-import type { Config } from '../config/index.js';
+import type { Config } from '../platform/config/index.js';
 import type { Log } from '../shared/log.js';
 import { errorFields } from './error-fields.js';
 

@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import type { Config } from '../config/index.js';
+import type { Config } from '../platform/config/index.js';
 import type { JsonObject } from '../shared/json.js';
 import type { AppEnv } from './env.js';
 

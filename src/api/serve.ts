@@ -1,8 +1,8 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer, type Http2Bindings, type HttpBindings } from '@hono/node-server';
-import { sweepAccounts } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
+import { sweepAccounts } from '../people/accounts/index.js';
 import { withErrorListener } from '../shared/error-listener.js';
 import { startLoops } from '../shared/repeat.js';
 import type { App } from './app.js';

@@ -1,9 +1,9 @@
+import { loadPlan } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
 import { failpoint } from '../shared/failpoint.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
 import { createLaneServers, dropLane } from '../tools/index.js';
 import type { Stop, Turn } from '../workflows/contract.js';
-import { loadPlan } from '../workspaces/index.js';
 import { endParkedCase } from './cases/end-parked.js';
 import { readLaneCase } from './cases/lane-case.js';
 import { withClocks } from './clocks/with-clocks.js';

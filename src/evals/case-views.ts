@@ -1,7 +1,7 @@
 import type { AttemptView, CaseView, EvalRunSummary, GradedAssertion } from '../contract/evals.js';
+import type { EvalPlan } from '../format/index.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { toUsd } from '../shared/money.js';
-import type { EvalPlan } from '../workspace/index.js';
 
 export interface AttemptRow {
   readonly caseNo: number;

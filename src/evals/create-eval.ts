@@ -1,5 +1,5 @@
+import { writeSource } from '../content/deploys/index.js';
 import type { CreatedEval } from '../contract/evals.js';
-import { writeSource } from '../deploys/index.js';
 import type { Deps } from '../deps.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';

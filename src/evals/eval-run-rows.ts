@@ -1,6 +1,6 @@
 import type { CaseView, EvalRunSummary } from '../contract/evals.js';
+import type { EvalPlan } from '../format/index.js';
 import type { Json } from '../shared/json.js';
-import type { EvalPlan } from '../workspace/index.js';
 import { type AttemptRow, caseViews, tallyOf } from './case-views.js';
 
 export interface EvalRunRow {

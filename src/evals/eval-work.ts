@@ -1,6 +1,6 @@
-import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { isTransient } from '../engine/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { errorMessage } from '../shared/refusal.js';
 import type { Begun } from '../workflows/contract.js';
 import { failAttempt } from './work/attempt-row.js';

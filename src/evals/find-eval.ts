@@ -1,8 +1,8 @@
-import type { Sql } from '../db/contract.js';
+import { findWorkspace, type WorkspaceRow } from '../content/workspaces/index.js';
+import type { EvalPlan } from '../format/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import type { EvalPlan } from '../workspace/index.js';
-import { findWorkspace, type WorkspaceRow } from '../workspaces/index.js';
 
 export interface LiveEvals {
   readonly workspace: WorkspaceRow;

@@ -1,9 +1,9 @@
-import type { Sql } from '../db/contract.js';
+import type { EvalPlan } from '../format/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { newId } from '../shared/ids.js';
 import type { Json } from '../shared/json.js';
 import { toNano } from '../shared/money.js';
 import { storableJson } from '../shared/storable-json.js';
-import type { EvalPlan } from '../workspace/index.js';
 import { reportFailedEval } from './report-failed-eval.js';
 
 /**

@@ -1,8 +1,8 @@
 import type { Eval, EvalList, EvalRunSummary } from '../contract/evals.js';
 import type { Deps } from '../deps.js';
+import type { EvalPlan } from '../format/index.js';
 import { keyCursors, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
-import type { EvalPlan } from '../workspace/index.js';
 import { readLiveEvals } from './find-eval.js';
 import { lastRuns } from './read-eval-runs.js';
 

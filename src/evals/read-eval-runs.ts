@@ -1,6 +1,6 @@
 import type { EvalRunList, EvalRunSummary, EvalRunView } from '../contract/evals.js';
-import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
+import type { Sql } from '../platform/db/contract.js';
 import { timeCursors } from '../shared/cursor.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';

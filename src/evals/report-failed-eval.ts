@@ -1,8 +1,8 @@
+import { raiseEvent } from '../content/workspaces/index.js';
 import type { CaseView } from '../contract/evals.js';
-import type { Sql } from '../db/contract.js';
+import type { Sql } from '../platform/db/contract.js';
 import type { Json } from '../shared/json.js';
 import { storableJson } from '../shared/storable-json.js';
-import { raiseEvent } from '../workspaces/index.js';
 import { EVAL_RUNS, type EvalRunRow, resultsOf } from './eval-run-rows.js';
 
 /** Maximum number of failed cases in a notification, and characters for each. */

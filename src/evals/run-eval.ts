@@ -1,11 +1,11 @@
-import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { StartedEval } from '../contract/evals.js';
 import type { Deps } from '../deps.js';
 import { announceRuns, assertMonths } from '../engine/index.js';
+import type { EvalPlan } from '../format/index.js';
+import { audit, type RecordAnswer } from '../people/accounts/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import type { EvalPlan } from '../workspace/index.js';
 import { readLiveEvals } from './find-eval.js';
 import { attemptsOf, insertEvalRun, MAX_ATTEMPTS } from './insert-eval-run.js';
 

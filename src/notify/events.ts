@@ -1,5 +1,5 @@
+import type { NotifyEvent } from '../format/index.js';
 import type { Json } from '../shared/json.js';
-import type { NotifyEvent } from '../workspace/index.js';
 
 /** The events that notifications report: those of `notify.events`, and the test. */
 export type NotificationEvent = NotifyEvent | 'test';

@@ -1,8 +1,8 @@
-import { withoutAccess } from '../accounts/index.js';
-import type { Sql } from '../db/contract.js';
-import { type DueRow, forEachDue } from '../db/index.js';
 import type { Deps } from '../deps.js';
 import type { GateSpec } from '../engine/index.js';
+import { withoutAccess } from '../people/accounts/index.js';
+import type { Sql } from '../platform/db/contract.js';
+import { type DueRow, forEachDue } from '../platform/db/index.js';
 import { decidersAt, hideTokens, targetsIn } from '../runs/index.js';
 import { newId } from '../shared/ids.js';
 import { isRecord, type Json } from '../shared/json.js';

@@ -1,9 +1,9 @@
 import type { Invited } from '../contract/team.js';
 import type { Deps } from '../deps.js';
-import { escapeHtml, type MailOutcome, sendMail } from '../mail/index.js';
+import { type CreateInviteInput, createInvite } from '../people/team/index.js';
 import { baseUrlOf } from '../shared/base-url.js';
 import type { Caller } from '../shared/roles.js';
-import { type CreateInviteInput, createInvite } from '../team/index.js';
+import { escapeHtml, type MailOutcome, sendMail } from './mail/index.js';
 import { plainText } from './plain-text.js';
 
 interface InviteMail {

@@ -1,6 +1,6 @@
-import { escapeHtml } from '../mail/index.js';
 import type { NotificationContent } from './content.js';
 import { EVENTS } from './events.js';
+import { escapeHtml } from './mail/index.js';
 
 interface Links {
   readonly approveUrl: string;

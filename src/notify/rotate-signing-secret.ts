@@ -1,6 +1,6 @@
-import { audit } from '../accounts/index.js';
 import type { SigningSecret } from '../contract/notifications.js';
 import type { Deps } from '../deps.js';
+import { audit } from '../people/accounts/index.js';
 import type { Caller } from '../shared/roles.js';
 import { requireFullAccess } from './require-full-access.js';
 import { signingSecret } from './sign.js';

@@ -1,5 +1,5 @@
-import { type Queue, sweepRows } from '../db/index.js';
 import type { Deps } from '../deps.js';
+import { type Queue, sweepRows } from '../platform/db/index.js';
 import { expandNotices, NOTICE_BATCH } from './expand.js';
 import { createSender } from './sender.js';
 

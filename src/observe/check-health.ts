@@ -1,7 +1,7 @@
 import type { Health } from '../contract/health.js';
-import { WORKER_LIVES } from '../db/index.js';
 import type { Deps } from '../deps.js';
 import type { EndpointHealth } from '../models/contract.js';
+import { WORKER_LIVES } from '../platform/db/index.js';
 import { within } from '../shared/deadline.js';
 import { endpointViews, joinEndpoints } from './endpoints.js';
 

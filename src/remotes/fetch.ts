@@ -1,10 +1,10 @@
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { alignRefs } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
 import { endOf, FLUSH, pktLine, type Repository, runGit, spawnGit } from '../git/index.js';
 import { bodyTooLarge } from '../shared/content-coding.js';
 import { notFound, Refusal } from '../shared/refusal.js';
-import { alignRefs } from '../workspaces/index.js';
 import type { Remote } from './remote.js';
 import { requestSlots } from './request-slots.js';
 import { watchReader } from './watch-reader.js';

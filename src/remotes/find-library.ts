@@ -1,8 +1,8 @@
-import type { GitCaller } from '../accounts/index.js';
+import { adoptAccountFile, requireWholeAccount } from '../content/library/index.js';
+import { libraryId, lockLibrary } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
-import { adoptAccountFile, requireWholeAccount } from '../library/index.js';
+import type { GitCaller } from '../people/accounts/index.js';
 import { notFound } from '../shared/refusal.js';
-import { libraryId, lockLibrary } from '../workspaces/index.js';
 import { type GitService, type Remote, requirePusher } from './remote.js';
 
 /** The name of the account's library as a remote, which is reserved for workspaces. */

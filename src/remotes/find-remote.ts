@@ -1,7 +1,7 @@
-import type { GitCaller } from '../accounts/index.js';
+import { findWorkspace, requireNoPreview } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
+import type { GitCaller } from '../people/accounts/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
-import { findWorkspace, requireNoPreview } from '../workspaces/index.js';
 import { findLibrary, LIBRARY_REPO } from './find-library.js';
 import { type GitService, type Remote, requirePusher } from './remote.js';
 

@@ -1,10 +1,10 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { findGone, sweepPacks } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
 import { looksUntidy, removeRepository, sweepQuarantine, tidyRepository } from '../git/index.js';
 import { forEachIndependently } from '../shared/for-each-independently.js';
 import { type Loops, startLoops } from '../shared/repeat.js';
-import { findGone, sweepPacks } from '../workspaces/index.js';
 import { repeatPending } from './pending/pending-rows.js';
 
 const HOUR_MS = 3_600_000;

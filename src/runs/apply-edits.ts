@@ -1,9 +1,9 @@
-import type { Sql } from '../db/contract.js';
 import { appendEvent } from '../engine/index.js';
+import type { Plan, StepPlan } from '../format/index.js';
+import { leavesOf } from '../format/model.js';
+import type { Sql } from '../platform/db/contract.js';
 import { toJson } from '../shared/exact-json.js';
 import { canonicalJson, type Json } from '../shared/json.js';
-import type { Plan, StepPlan } from '../workspace/index.js';
-import { leavesOf } from '../workspace/model.js';
 import { isValue, readWork, type Work } from './step-work.js';
 import type { Vote } from './votes.js';
 

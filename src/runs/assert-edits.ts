@@ -1,6 +1,6 @@
+import { type Plan, type StepPlan, validate } from '../format/index.js';
+import { leavesOf } from '../format/model.js';
 import type { Json } from '../shared/json.js';
-import { type Plan, type StepPlan, validate } from '../workspace/index.js';
-import { leavesOf } from '../workspace/model.js';
 import { type Fault, refuseFaults } from './faults.js';
 import { isValue, type Work } from './step-work.js';
 

@@ -1,6 +1,6 @@
+import { validate } from '../format/index.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import { isRecord } from '../shared/json.js';
-import { validate } from '../workspace/index.js';
 import { refuseFaults } from './faults.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { Sql } from '../db/contract.js';
+import type { WorkspaceRow } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
 import {
   abortLive,
@@ -12,13 +12,13 @@ import {
   type SlotClaim,
   slotOf,
 } from '../engine/index.js';
+import type { Plan } from '../format/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import type { Plan } from '../workspace/index.js';
-import type { WorkspaceRow } from '../workspaces/index.js';
 
 /** A root run to start, whatever triggered it. */
 export interface NewRun {

@@ -1,5 +1,5 @@
-import type { Sql } from '../db/contract.js';
 import { appendEvent, type BudgetGate, enqueueOutbox, isBudgetGate } from '../engine/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { isRecord, type Json } from '../shared/json.js';
 import type { Actor } from '../shared/roles.js';
 

@@ -1,14 +1,14 @@
-import { audit, type RecordAnswer } from '../accounts/index.js';
+import { findWorkspace, loadPlan } from '../content/workspaces/index.js';
 import type { Decided, GateMark } from '../contract/runs.js';
-import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { announceRuns, appendEvent, enqueueOutbox, escalateGate, type GateSpec } from '../engine/index.js';
+import { audit, type RecordAnswer } from '../people/accounts/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import { canonicalJson, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Actor, Caller } from '../shared/roles.js';
-import { findWorkspace, loadPlan } from '../workspaces/index.js';
 import { applyEdits } from './apply-edits.js';
 import { assertEdits } from './assert-edits.js';
 import { assertForm } from './assert-form.js';

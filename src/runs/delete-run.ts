@@ -1,8 +1,8 @@
-import { audit } from '../accounts/index.js';
+import { findWorkspace, RUN_TABLES } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
+import { audit } from '../people/accounts/index.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { findWorkspace, RUN_TABLES } from '../workspaces/index.js';
 import { lockRun } from './run-rows.js';
 
 const TABLES = [...RUN_TABLES, 'slot', 'slot_lane', 'sandbox_process'] as const;

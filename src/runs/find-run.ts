@@ -1,7 +1,7 @@
+import { findWorkspace } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { findWorkspace } from '../workspaces/index.js';
 
 /** Finds a run of a workspace the caller can access; any other run is refused as missing. */
 export async function findRun(

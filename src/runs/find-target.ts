@@ -1,7 +1,7 @@
-import type { Sql } from '../db/contract.js';
+import { findWorkspace, type LivePlan, livePlan, type WorkspaceRow } from '../content/workspaces/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { findWorkspace, type LivePlan, livePlan, type WorkspaceRow } from '../workspaces/index.js';
 
 /** Finds `flows/<name>` or `agents/<name>` in the live revision, or refuses it as missing. */
 export async function findTarget(

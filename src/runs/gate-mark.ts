@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { GateMark } from '../contract/runs.js';
-import type { Sql } from '../db/contract.js';
+import type { Sql } from '../platform/db/contract.js';
 import { canonicalJson, isRecord, type Json } from '../shared/json.js';
 import { readWork, type Work } from './step-work.js';
 import { readVotes } from './votes.js';

@@ -1,11 +1,11 @@
+import { findWorkspace, loadPlan } from '../content/workspaces/index.js';
 import type { GateMark, RunView, Waiting } from '../contract/runs.js';
-import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
 import { type HeldUp, releaseUrlOf } from '../engine/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { toUsd } from '../shared/money.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { findWorkspace, loadPlan } from '../workspaces/index.js';
 import { PARK_COLUMNS } from './gate-rows.js';
 import { readHeld } from './held-steps.js';
 import { hideTokens } from './hide-tokens.js';

@@ -1,8 +1,8 @@
 import type { Waiting } from '../contract/runs.js';
-import type { Sql } from '../db/contract.js';
 import type { HeldUp } from '../engine/index.js';
-import type { Plan } from '../workspace/index.js';
-import { leavesOf } from '../workspace/model.js';
+import type { Plan } from '../format/index.js';
+import { leavesOf } from '../format/model.js';
+import type { Sql } from '../platform/db/contract.js';
 
 /** Why running steps of a run are delayed: a transient failure of a provider, or a runtime that is being prepared. */
 export async function readHeld(sql: Sql, runId: string): Promise<HeldUp[]> {

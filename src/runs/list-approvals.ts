@@ -1,8 +1,8 @@
+import { loadPlan } from '../content/workspaces/index.js';
 import type { Approval, ApprovalList } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { timeCursors } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
-import { loadPlan } from '../workspaces/index.js';
 import { GATE_COLUMNS, GATES, type GateRow, gateHead } from './gate-rows.js';
 import { hideTokens } from './hide-tokens.js';
 import type { ShownStep } from './step-views.js';

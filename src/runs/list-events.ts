@@ -1,10 +1,10 @@
+import { findWorkspace } from '../content/workspaces/index.js';
 import type { EventPage } from '../contract/long-runs.js';
 import type { Deps } from '../deps.js';
 import { releaseUrlOf } from '../engine/index.js';
 import { numberCursors } from '../shared/cursor.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { findWorkspace } from '../workspaces/index.js';
 import { hideTokens } from './hide-tokens.js';
 import { type EventRow, stepOf, traceLine } from './trace.js';
 

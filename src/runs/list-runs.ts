@@ -1,8 +1,8 @@
+import { findWorkspace } from '../content/workspaces/index.js';
 import type { RunList, RunStatus } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { timeCursors } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
-import { findWorkspace } from '../workspaces/index.js';
 import { RUN_COLUMNS, type ShownRun, summaryOf } from './run-summary.js';
 
 const cursors = timeCursors('runs');

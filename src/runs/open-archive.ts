@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
+import { findWorkspace } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { findWorkspace } from '../workspaces/index.js';
 
 export interface ArchivedFile {
   readonly path: string;

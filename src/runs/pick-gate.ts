@@ -1,5 +1,5 @@
 import type { GateMark } from '../contract/runs.js';
-import type { Sql } from '../db/contract.js';
+import type { Sql } from '../platform/db/contract.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { budgetOf } from './decide-budget.js';

@@ -1,11 +1,11 @@
+import { findWorkspace, loadPlan } from '../content/workspaces/index.js';
 import type { TranscriptPage } from '../contract/long-runs.js';
 import type { Deps } from '../deps.js';
+import { leavesOf } from '../format/model.js';
 import { numberCursors } from '../shared/cursor.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { leavesOf } from '../workspace/model.js';
-import { findWorkspace, loadPlan } from '../workspaces/index.js';
 import { hideTokens } from './hide-tokens.js';
 
 /** Maximum page size, whatever `limit` is: one result may have 30,000 characters, and a turn many results. */

@@ -1,5 +1,5 @@
-import { audit, countAttempt } from '../accounts/index.js';
 import type { Deps } from '../deps.js';
+import { audit, countAttempt } from '../people/accounts/index.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 

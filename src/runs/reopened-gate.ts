@@ -1,7 +1,7 @@
-import type { Sql } from '../db/contract.js';
+import { loadPlan } from '../content/workspaces/index.js';
+import { leavesOf, type Plan } from '../format/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import type { Json } from '../shared/json.js';
-import { leavesOf, type Plan } from '../workspace/index.js';
-import { loadPlan } from '../workspaces/index.js';
 import type { LockedRun, OpenPark } from './run-rows.js';
 import { readVotes, type Vote } from './votes.js';
 

@@ -1,4 +1,4 @@
-import type { Sql } from '../db/contract.js';
+import type { Sql } from '../platform/db/contract.js';
 import { canonicalJson, type Json } from '../shared/json.js';
 import { budgetOf } from './decide-budget.js';
 import type { LockedRun, OpenPark } from './run-rows.js';

@@ -1,5 +1,5 @@
-import type { Db } from '../db/contract.js';
 import { DELTA_CHANNEL, EVENT_CHANNEL } from '../engine/index.js';
+import type { Db } from '../platform/db/contract.js';
 import { isRecord } from '../shared/json.js';
 
 export interface Delta {

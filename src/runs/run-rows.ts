@@ -1,4 +1,4 @@
-import type { Sql } from '../db/contract.js';
+import type { Sql } from '../platform/db/contract.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { notFound } from '../shared/refusal.js';
 import { GATE_ROUND, type MarkedGate } from './gate-mark.js';

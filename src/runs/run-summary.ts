@@ -1,5 +1,5 @@
 import type { RunStatus, RunSummary, RunView } from '../contract/runs.js';
-import type { RunRow } from '../db/contract.js';
+import type { RunRow } from '../platform/db/contract.js';
 import { toUsd } from '../shared/money.js';
 
 export interface ShownRun

@@ -1,5 +1,5 @@
 import type { RunView } from '../contract/runs.js';
-import type { Sql } from '../db/contract.js';
+import type { Sql } from '../platform/db/contract.js';
 import { toUsd } from '../shared/money.js';
 
 export interface UsageRow {

@@ -1,8 +1,8 @@
 import type { Waiting } from '../contract/runs.js';
-import type { Sql } from '../db/contract.js';
 import { lanePlanOf } from '../engine/index.js';
-import type { Plan } from '../workspace/index.js';
-import { branchesOf, leavesOf } from '../workspace/model.js';
+import type { Plan } from '../format/index.js';
+import { branchesOf, leavesOf } from '../format/model.js';
+import type { Sql } from '../platform/db/contract.js';
 
 export interface SlotWaitRow {
   readonly lane: string;

@@ -1,10 +1,10 @@
-import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Skipped, Started } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
+import { inputFaults, type Plan } from '../format/index.js';
+import { audit, type RecordAnswer } from '../people/accounts/index.js';
 import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { inputFaults, type Plan } from '../workspace/index.js';
 import { announceStarted, beginRun } from './begin-run.js';
 import { findTarget } from './find-target.js';
 

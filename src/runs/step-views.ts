@@ -1,9 +1,9 @@
 import type { RoundView, StepView } from '../contract/runs.js';
-import type { StepRow } from '../db/contract.js';
+import type { Plan, StepPlan } from '../format/index.js';
+import { leavesOf } from '../format/model.js';
+import type { StepRow } from '../platform/db/contract.js';
 import { isRecord } from '../shared/json.js';
 import { toUsd } from '../shared/money.js';
-import type { Plan, StepPlan } from '../workspace/index.js';
-import { leavesOf } from '../workspace/model.js';
 import { type EventRow, stepOf, traceLine } from './trace.js';
 
 export interface ShownStep

@@ -1,6 +1,6 @@
-import type { Sql } from '../db/contract.js';
+import type { StepPlan } from '../format/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import type { Json } from '../shared/json.js';
-import type { StepPlan } from '../workspace/index.js';
 
 /** A step's result: its text, and its value when the step has a schema. */
 export interface Work {

@@ -1,9 +1,9 @@
-import { audit } from '../accounts/index.js';
+import { findWorkspace } from '../content/workspaces/index.js';
 import type { Stopped } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { abortLive, announceRuns, endRuns } from '../engine/index.js';
+import { audit } from '../people/accounts/index.js';
 import type { Caller } from '../shared/roles.js';
-import { findWorkspace } from '../workspaces/index.js';
 import { lockRun } from './run-rows.js';
 
 /**

@@ -1,9 +1,9 @@
+import { findWorkspace } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
 import { isRecord } from '../shared/json.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { createWakeup } from '../shared/wakeup.js';
-import { findWorkspace } from '../workspaces/index.js';
 import { getRun } from './get-run.js';
 import { hideTokens, type Show } from './hide-tokens.js';
 import { type Delta, watchRun } from './run-hub.js';

@@ -1,9 +1,9 @@
 import type { Gate, Waiting } from '../contract/runs.js';
 import type { BudgetGate, GateSpec, HeldUp } from '../engine/index.js';
+import type { Plan, StepPlan } from '../format/index.js';
+import { leavesOf } from '../format/model.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { atLeast, type Caller } from '../shared/roles.js';
-import type { Plan, StepPlan } from '../workspace/index.js';
-import { leavesOf } from '../workspace/model.js';
 import { gateMark } from './gate-mark.js';
 import { parkHead } from './gate-rows.js';
 import { heldWaiting } from './held-steps.js';

@@ -1,8 +1,8 @@
 import { chmod, mkdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../config/index.js';
-import type { Db } from '../db/contract.js';
-import type { Net } from '../net/contract.js';
+import type { Config } from '../platform/config/index.js';
+import type { Db } from '../platform/db/contract.js';
+import type { Net } from '../platform/net/contract.js';
 import { newId } from '../shared/ids.js';
 import type { Log } from '../shared/log.js';
 import { Refusal } from '../shared/refusal.js';

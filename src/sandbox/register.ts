@@ -1,4 +1,4 @@
-import type { Sql } from '../db/contract.js';
+import type { Sql } from '../platform/db/contract.js';
 import type { ProgramSpec } from './contract.js';
 import type { ProcessId } from './process-table.js';
 

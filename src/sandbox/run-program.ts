@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Db } from '../db/contract.js';
-import type { Net } from '../net/contract.js';
+import type { Db } from '../platform/db/contract.js';
+import type { Net } from '../platform/net/contract.js';
 import type { Log } from '../shared/log.js';
 import { Refusal } from '../shared/refusal.js';
 import { OutputCapture, textOf } from './capture-output.js';

@@ -1,5 +1,5 @@
-import type { InstallKeys } from '../config/index.js';
-import type { Sql } from '../db/contract.js';
+import type { InstallKeys } from '../platform/config/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { clientPlace } from './envelope/places.js';
 import { CannotOpen, type Envelope, open } from './envelope/seal.js';
 import { openRow, SECRET_COLUMNS, type SecretRow } from './secret-rows.js';

@@ -1,8 +1,8 @@
+import { findWorkspace } from '../content/workspaces/index.js';
 import type { SecretList } from '../contract/secrets.js';
 import type { Deps } from '../deps.js';
 import { cursorsOf, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
-import { findWorkspace } from '../workspaces/index.js';
 import type { SecretStatus, Shape } from './model.js';
 import { type SecretUse, secretUses } from './used-by.js';
 

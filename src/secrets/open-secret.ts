@@ -1,5 +1,5 @@
-import type { InstallKeys } from '../config/index.js';
-import type { Sql } from '../db/contract.js';
+import type { InstallKeys } from '../platform/config/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { CannotOpen } from './envelope/seal.js';
 import type { OpenedSecret, SecretPlace } from './model.js';
 import { openRow, SECRET_COLUMNS, type SecretRow } from './secret-rows.js';

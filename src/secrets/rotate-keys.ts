@@ -1,5 +1,5 @@
-import type { InstallKeys } from '../config/index.js';
-import type { Db, Sql } from '../db/contract.js';
+import type { InstallKeys } from '../platform/config/index.js';
+import type { Db, Sql } from '../platform/db/contract.js';
 import { clientPlace } from './envelope/places.js';
 import { CannotOpen, type Envelope, rewrap, type SealedAt } from './envelope/seal.js';
 import { SECRET_COLUMNS, type SecretRow } from './secret-rows.js';

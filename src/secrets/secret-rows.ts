@@ -1,5 +1,5 @@
-import type { InstallKeys } from '../config/index.js';
-import type { Sql } from '../db/contract.js';
+import type { InstallKeys } from '../platform/config/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { isRecord } from '../shared/json.js';
 import { CannotOpen, open } from './envelope/seal.js';
 import type { OpenedSecret, SecretStatus, SecretValue, Shape } from './model.js';

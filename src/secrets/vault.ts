@@ -1,7 +1,7 @@
-import type { Sql } from '../db/contract.js';
+import { findWorkspace, requireNoPreview } from '../content/workspaces/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { findWorkspace, requireNoPreview } from '../workspaces/index.js';
 
 export interface Vault {
   /** The workspace's id; null for the account's vault. */

@@ -1,5 +1,5 @@
-import type { InstallKeys } from '../config/index.js';
-import type { Sql } from '../db/contract.js';
+import type { InstallKeys } from '../platform/config/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { newId } from '../shared/ids.js';
 import { type SealedAt, seal } from './envelope/seal.js';
 import type { SecretPlace, SecretValue } from './model.js';

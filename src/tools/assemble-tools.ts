@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.js';
-import type { AgentPlan, ToolPlan } from '../workspace/model.js';
+import type { AgentPlan, ToolPlan } from '../format/model.js';
 import { BadArgument } from './arguments.js';
 import { bashTool } from './builtins/bash.js';
 import { editTool } from './builtins/edit.js';

@@ -1,9 +1,9 @@
-import type { Sql } from '../db/contract.js';
+import type { AgentPlan, Plan, StepPlan } from '../format/model.js';
 import type { ToolSpec } from '../models/contract.js';
+import type { Sql } from '../platform/db/contract.js';
 import type { ProgramSecrets } from '../secrets/index.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import type { Redactor } from '../shared/redact.js';
-import type { AgentPlan, Plan, StepPlan } from '../workspace/model.js';
 import type { LaneServers } from './mcp/contract.js';
 
 /** What a step may use of the vaults. Values stay in the worker, but for what its programs are given. */

@@ -1,5 +1,5 @@
+import type { ToolPlan } from '../format/model.js';
 import type { JsonObject } from '../shared/json.js';
-import type { ToolPlan } from '../workspace/model.js';
 import type { AgentTool, Operation, StandIn, ToolOutcome } from './contract.js';
 import { toolOf } from './names.js';
 import { toolError } from './outcome.js';

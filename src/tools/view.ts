@@ -1,6 +1,6 @@
+import { listRunFiles, readRunFile } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
 import { blobId } from '../git/index.js';
-import { listRunFiles, readRunFile } from '../workspaces/index.js';
 import type { ToolContext } from './contract.js';
 import { readLaneFile } from './lane/lane-files.js';
 import { listLaneFiles } from './lane/list-lane-files.js';

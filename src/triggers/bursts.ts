@@ -1,6 +1,6 @@
-import type { Sql } from '../db/contract.js';
-import { type DueRow, forEachDue } from '../db/index.js';
 import type { Deps } from '../deps.js';
+import type { Sql } from '../platform/db/contract.js';
+import { type DueRow, forEachDue } from '../platform/db/index.js';
 import { announceStarted } from '../runs/index.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Sql } from '../db/contract.js';
+import type { Sql } from '../platform/db/contract.js';
 import { toJson } from '../shared/exact-json.js';
 import type { Delivered } from './deliver.js';
 

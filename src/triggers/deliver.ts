@@ -1,13 +1,13 @@
+import type { LivePlan, WorkspaceRow } from '../content/workspaces/index.js';
 import type { HookPassed, HookStarted } from '../contract/triggers.js';
-import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
+import { evaluateCel, type Plan } from '../format/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { announceStarted, type BegunRun } from '../runs/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
-import { evaluateCel, type Plan } from '../workspace/index.js';
-import type { LivePlan, WorkspaceRow } from '../workspaces/index.js';
 import { joinBurst } from './bursts.js';
 import { claimDelivery, keyOf, replaceDeliveryAnswer } from './claim-delivery.js';
 import { type DeliveryNote, noteDelivery } from './delivery-rows.js';

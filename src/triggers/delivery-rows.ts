@@ -1,5 +1,5 @@
-import type { Sql } from '../db/contract.js';
-import { sweepRows } from '../db/index.js';
+import type { Sql } from '../platform/db/contract.js';
+import { sweepRows } from '../platform/db/index.js';
 import { newId } from '../shared/ids.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import { storableJson, storableText } from '../shared/storable-json.js';

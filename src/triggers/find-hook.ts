@@ -1,7 +1,7 @@
+import { type LivePlan, livePlan, type WorkspaceRow } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
 import { Refusal } from '../shared/refusal.js';
 import { checkToken } from '../shared/tokens.js';
-import { type LivePlan, livePlan, type WorkspaceRow } from '../workspaces/index.js';
 import { hookFields } from './hook-address.js';
 
 export interface HookPath {

@@ -1,6 +1,6 @@
 import type { Deliveries } from '../contract/triggers.js';
-import type { Delivery } from '../db/contract.js';
 import type { Deps } from '../deps.js';
+import type { Delivery } from '../platform/db/contract.js';
 import { findTarget } from '../runs/index.js';
 import { keyCursors, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';

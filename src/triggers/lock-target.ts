@@ -1,6 +1,6 @@
-import type { Sql } from '../db/contract.js';
+import { type LivePlan, livePlan, lockWorkspace, type WorkspaceRow } from '../content/workspaces/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { notFound } from '../shared/refusal.js';
-import { type LivePlan, livePlan, lockWorkspace, type WorkspaceRow } from '../workspaces/index.js';
 
 export interface LockedTarget {
   readonly workspace: WorkspaceRow;

@@ -1,8 +1,8 @@
-import { audit, type RecordAnswer } from '../accounts/index.js';
 import type { Skipped } from '../contract/runs.js';
 import type { Redelivered } from '../contract/triggers.js';
-import type { Sql } from '../db/contract.js';
 import type { Deps } from '../deps.js';
+import { audit, type RecordAnswer } from '../people/accounts/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { announceStarted, beginRun, checkEnabled, findTarget } from '../runs/index.js';
 import { isRecord, type Json, type JsonObject } from '../shared/json.js';
 import { notFound, Refusal } from '../shared/refusal.js';

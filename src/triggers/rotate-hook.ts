@@ -1,6 +1,6 @@
-import { audit } from '../accounts/index.js';
 import type { HookUrls } from '../contract/triggers.js';
 import type { Deps } from '../deps.js';
+import { audit } from '../people/accounts/index.js';
 import { findTarget } from '../runs/index.js';
 import type { Caller } from '../shared/roles.js';
 import { addressesOf } from './hook-address.js';

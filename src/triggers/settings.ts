@@ -1,4 +1,4 @@
-import type { Plan } from '../workspace/index.js';
+import type { Plan } from '../format/index.js';
 import { asSignatureKind, type SignatureKind } from './signatures/index.js';
 
 /** The trigger settings of a flow's plan. */

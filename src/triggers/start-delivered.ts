@@ -1,11 +1,11 @@
-import { audit } from '../accounts/index.js';
-import type { Sql } from '../db/contract.js';
+import type { LivePlan, WorkspaceRow } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
+import { inputFaults, type Plan } from '../format/index.js';
+import { audit } from '../people/accounts/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import { type BegunRun, beginRun, checkEnabled } from '../runs/index.js';
 import type { Json, JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
-import { inputFaults, type Plan } from '../workspace/index.js';
-import type { LivePlan, WorkspaceRow } from '../workspaces/index.js';
 import { outside, type TriggerKind } from './outside.js';
 
 /** Refuses a disabled flow, and one without this trigger. */

@@ -1,11 +1,11 @@
-import type { Sql } from '../db/contract.js';
-import { type DueRow, forEachDue } from '../db/index.js';
+import { livePlan, lockWorkspace, readLiveTree, type WorkspaceRow } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
+import type { Sql } from '../platform/db/contract.js';
+import { type DueRow, forEachDue } from '../platform/db/index.js';
 import { announceStarted, type BegunRun } from '../runs/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import type { JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
-import { livePlan, lockWorkspace, readLiveTree, type WorkspaceRow } from '../workspaces/index.js';
 import { type Arrival, acceptDelivery, recordRefusedDelivery } from './deliver.js';
 import { dedupeKey } from './delivery-id.js';
 import { noteDelivery } from './delivery-rows.js';

@@ -1,5 +1,5 @@
-import type { Queue } from '../db/index.js';
 import type { Deps } from '../deps.js';
+import type { Queue } from '../platform/db/index.js';
 import { sweepBursts } from './bursts.js';
 import { sweepDeliveries } from './delivery-rows.js';
 import { sweepEvents } from './sweep-events.js';

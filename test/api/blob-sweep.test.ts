@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
 import { routes } from '../../src/api/routes/index.js';
-import type { Db, Sql } from '../../src/db/contract.js';
-import { createDb } from '../../src/db/index.js';
 import type { Scene } from '../../src/observe/doctor/check.js';
 import { blobs as check } from '../../src/observe/doctor/checks/blobs.js';
-import { recordStrays } from '../../src/storage/held-blobs.js';
+import type { Db, Sql } from '../../src/platform/db/contract.js';
+import { createDb } from '../../src/platform/db/index.js';
+import { recordStrays } from '../../src/platform/storage/held-blobs.js';
 import {
   type BlobStore,
   endHolds,
@@ -14,7 +14,7 @@ import {
   holdBlob,
   releaseHolds,
   sweepBlobs,
-} from '../../src/storage/index.js';
+} from '../../src/platform/storage/index.js';
 import { atFileEnd } from '../support/file-end.js';
 import { hooked, hookOf, runsOf, send } from '../support/hooks.js';
 import { testDatabase } from '../support/postgres.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createDb, type Db, lastOf, startBlockWatch, startWorkerHeartbeat } from '../../src/db/index.js';
+import { createDb, type Db, lastOf, startBlockWatch, startWorkerHeartbeat } from '../../src/platform/db/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { threadCpuMs } from '../../src/shared/thread-cpu.js';
 import { atFileEnd } from '../support/file-end.js';
@@ -27,7 +27,7 @@ beforeAll(async () => {
     await database.drop();
   });
   await build({
-    entryPoints: [fileURLToPath(new URL('../../src/db/block-watch-thread.ts', import.meta.url))],
+    entryPoints: [fileURLToPath(new URL('../../src/platform/db/block-watch-thread.ts', import.meta.url))],
     outfile: threadPath,
     bundle: true,
     platform: 'node',

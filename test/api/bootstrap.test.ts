@@ -3,9 +3,14 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { bootstrapAccount, loadInstallKeys, renewBootstrapFile, writeBootstrapFile } from '../../src/accounts/index.js';
 import { createApp } from '../../src/api/app.js';
-import { createDb, type Db } from '../../src/db/index.js';
+import {
+  bootstrapAccount,
+  loadInstallKeys,
+  renewBootstrapFile,
+  writeBootstrapFile,
+} from '../../src/people/accounts/index.js';
+import { createDb, type Db } from '../../src/platform/db/index.js';
 import { createTestDeps } from '../support/create-test-app.js';
 import { freshDatabase } from '../support/postgres.js';
 import { silentLog } from '../support/silent-log.js';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { beginPushes } from '../../src/code-host/begin-pushes.js';
-import type { Net } from '../../src/net/contract.js';
+import { readLiveTree } from '../../src/content/workspaces/index.js';
+import type { Net } from '../../src/platform/net/contract.js';
+import { beginPushes } from '../../src/remotes/code-host/begin-pushes.js';
 import { InFlight } from '../../src/shared/in-flight.js';
-import { readLiveTree } from '../../src/workspaces/index.js';
 import { KINDS, SECRET, sendPush, startCodeHost } from '../support/code-host.js';
 import { startLocalServer } from '../support/local-server.js';
 import { opened, stagePushes } from '../support/push-stage.js';

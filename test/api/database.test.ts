@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDb, DatabaseUnavailable, type Db, isUniqueViolation } from '../../src/db/index.js';
+import { createDb, DatabaseUnavailable, type Db, isUniqueViolation } from '../../src/platform/db/index.js';
 import { endsWithin } from '../support/in-time.js';
 import { testDatabase } from '../support/postgres.js';
 import { silentLog } from '../support/silent-log.js';

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { routes } from '../../src/api/routes/index.js';
 import { blobId } from '../../src/git/index.js';
-import { createNet } from '../../src/net/index.js';
+import { createNet } from '../../src/platform/net/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { createKey } from '../support/create-test-app.js';
 import { bodyOf, createWorkspaceApp, fileList, SMALL, type WorkspaceApp } from '../support/workspace-app.js';

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { routes } from '../../src/api/routes/index.js';
-import { parseConfig } from '../../src/config/index.js';
+import { parseConfig } from '../../src/platform/config/index.js';
 import { newId } from '../../src/shared/ids.js';
 import type { TestRequest } from '../support/create-test-app.js';
 import { asPerson } from '../support/signed-in-cookie.js';

@@ -1,8 +1,8 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { expect, test } from 'vitest';
-import { audit } from '../../src/accounts/index.js';
 import { defineRoute } from '../../src/api/define-route.js';
 import { jsonBody, okResponse, Page, WorkspaceParams } from '../../src/api/schemas.js';
+import { audit } from '../../src/people/accounts/index.js';
 import { createTestApp } from '../support/create-test-app.js';
 import { recordingLog } from '../support/recording-log.js';
 import { insertWorkspace } from '../support/workspace-row.js';

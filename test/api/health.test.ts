@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { createApp } from '../../src/api/app.js';
-import type { DbSession } from '../../src/db/contract.js';
-import { createDb, type Db, startWorkerHeartbeat } from '../../src/db/index.js';
 import type { Deps } from '../../src/deps.js';
+import type { DbSession } from '../../src/platform/db/contract.js';
+import { createDb, type Db, startWorkerHeartbeat } from '../../src/platform/db/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { createTestApp, createTestDeps } from '../support/create-test-app.js';
 import { endsWithin } from '../support/in-time.js';

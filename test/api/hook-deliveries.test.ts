@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { routes } from '../../src/api/routes/index.js';
-import type { Workflows } from '../../src/temporal/contract.js';
+import type { Workflows } from '../../src/platform/temporal/contract.js';
 import { sweepBursts } from '../../src/triggers/bursts.js';
 import { sweepDeliveries } from '../../src/triggers/delivery-rows.js';
 import { createKey } from '../support/create-test-app.js';

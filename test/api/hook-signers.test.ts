@@ -6,7 +6,7 @@ import Stripe from 'stripe';
 import { Webhook as Svix } from 'svix';
 import { beforeAll, expect, test } from 'vitest';
 import { routes } from '../../src/api/routes/index.js';
-import type { Workflows } from '../../src/temporal/contract.js';
+import type { Workflows } from '../../src/platform/temporal/contract.js';
 import { hooked, hookOf, runsOf, send } from '../support/hooks.js';
 import { AGENT, createWorkspaceApp, type WorkspaceApp } from '../support/workspace-app.js';
 

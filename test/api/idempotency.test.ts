@@ -1,9 +1,9 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { expect, test } from 'vitest';
-import { audit, sweepIdempotencyKeys } from '../../src/accounts/index.js';
 import { defineRoute, type Route } from '../../src/api/define-route.js';
 import { createdResponse, jsonBody, WorkspaceParams } from '../../src/api/schemas.js';
-import { OutcomeUnknown } from '../../src/db/errors.js';
+import { audit, sweepIdempotencyKeys } from '../../src/people/accounts/index.js';
+import { OutcomeUnknown } from '../../src/platform/db/errors.js';
 import { Refusal } from '../../src/shared/refusal.js';
 import { createKey, createTestApp, type TestApp } from '../support/create-test-app.js';
 import { insertWorkspace } from '../support/workspace-row.js';

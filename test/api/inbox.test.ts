@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { routes } from '../../src/api/routes/index.js';
-import type { Workflows } from '../../src/temporal/contract.js';
+import type { Workflows } from '../../src/platform/temporal/contract.js';
 import { hooked, hookOf, runsOf, type Sent, send } from '../support/hooks.js';
 import { AGENT, bodyOf, createWorkspaceApp, type WorkspaceApp } from '../support/workspace-app.js';
 

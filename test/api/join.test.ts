@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createNet } from '../../src/net/index.js';
+import { createNet } from '../../src/platform/net/index.js';
 import { putSecret } from '../../src/secrets/index.js';
 import type { Caller } from '../../src/shared/roles.js';
 import { createTestApp, type TestAppOptions } from '../support/create-test-app.js';

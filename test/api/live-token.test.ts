@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createDb, DatabaseUnavailable } from '../../src/db/index.js';
 import type { Deps } from '../../src/deps.js';
-import { createNet } from '../../src/net/index.js';
+import { createDb, DatabaseUnavailable } from '../../src/platform/db/index.js';
+import { createNet } from '../../src/platform/net/index.js';
 import { liveToken, openSecret, putSecret, type SecretValue, writeSecret } from '../../src/secrets/index.js';
 import { Refusal } from '../../src/shared/refusal.js';
 import { createTenant, createTestDeps } from '../support/create-test-app.js';

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { applyMigrations, FailedMigration, NewerDatabase } from '../../src/db/index.js';
-import { readMigrations } from '../../src/db/migrations-folder.js';
-import { withSchemaEngine } from '../../src/db/schema-engine.js';
-import { diffToSchema, migrationList, NO_FILTER } from '../../src/db/write-migration.js';
+import { applyMigrations, FailedMigration, NewerDatabase } from '../../src/platform/db/index.js';
+import { readMigrations } from '../../src/platform/db/migrations-folder.js';
+import { withSchemaEngine } from '../../src/platform/db/schema-engine.js';
+import { diffToSchema, migrationList, NO_FILTER } from '../../src/platform/db/write-migration.js';
 import { freshDatabase, testDatabase } from '../support/postgres.js';
 
 test('a migrated database differs from the schema in nothing', async () => {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createNet } from '../../src/net/index.js';
 import { createSender } from '../../src/notify/sender.js';
+import { createNet } from '../../src/platform/net/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { createTenant, createTestApp } from '../support/create-test-app.js';
 import { startLocalServer } from '../support/local-server.js';

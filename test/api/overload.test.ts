@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createApp } from '../../src/api/app.js';
 import { routes } from '../../src/api/routes/index.js';
-import { toDatabaseError } from '../../src/db/errors.js';
-import { createDb, DatabaseBusy, DatabaseUnavailable, type Db } from '../../src/db/index.js';
+import { toDatabaseError } from '../../src/platform/db/errors.js';
+import { createDb, DatabaseBusy, DatabaseUnavailable, type Db } from '../../src/platform/db/index.js';
 import { createTestApp, createTestDeps, type TestApp } from '../support/create-test-app.js';
 import { type PausableProxy, startPausableProxy } from '../support/pausable-proxy.js';
 import { testDatabase } from '../support/postgres.js';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { routes } from '../../src/api/routes/index.js';
 import { expandNotices } from '../../src/notify/expand.js';
-import type { Workflows } from '../../src/temporal/contract.js';
+import type { Workflows } from '../../src/platform/temporal/contract.js';
 import { sweepBursts } from '../../src/triggers/bursts.js';
 import { sweepEvents } from '../../src/triggers/sweep-events.js';
 import { hooked } from '../support/hooks.js';

@@ -7,12 +7,12 @@ import { scheduleRoutes } from '../../src/api/routes/schedule/index.js';
 import { secretRoutes } from '../../src/api/routes/secrets/index.js';
 import { sourceRoutes } from '../../src/api/routes/source/index.js';
 import { workspaceRoutes } from '../../src/api/routes/workspaces/index.js';
+import { dropPreview, MAX_PREVIEWS, putPreview } from '../../src/content/previews/index.js';
+import { clearErased, readLiveTree } from '../../src/content/workspaces/index.js';
 import { assertMonths, correctMonths, readMonthBudgets } from '../../src/engine/index.js';
-import { dropPreview, MAX_PREVIEWS, putPreview } from '../../src/previews/index.js';
+import type { Issue } from '../../src/format/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { Refusal } from '../../src/shared/refusal.js';
-import type { Issue } from '../../src/workspace/index.js';
-import { clearErased, readLiveTree } from '../../src/workspaces/index.js';
 import { createKey } from '../support/create-test-app.js';
 import { pushBranch, pusher } from '../support/previews.js';
 import {

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createDb, QUEUE_CHANNEL, type Queue, startQueues } from '../../src/db/index.js';
+import { createDb, QUEUE_CHANNEL, type Queue, startQueues } from '../../src/platform/db/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { createTenant, createTestApp } from '../support/create-test-app.js';
 import { testDatabase } from '../support/postgres.js';

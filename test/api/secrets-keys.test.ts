@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import type { InstallKeys } from '../../src/config/index.js';
-import type { Db } from '../../src/db/index.js';
+import type { InstallKeys } from '../../src/platform/config/index.js';
+import type { Db } from '../../src/platform/db/index.js';
 import { auditSecrets, clientPlace, open, openSecret, rotateKeys, seal, writeSecret } from '../../src/secrets/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { createTenant } from '../support/create-test-app.js';

@@ -1,11 +1,11 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { streamSSE } from 'hono/streaming';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { audit } from '../../src/accounts/index.js';
 import { createApp } from '../../src/api/app.js';
 import { defineRoute } from '../../src/api/define-route.js';
 import { jsonBody, okResponse, rawResponse } from '../../src/api/schemas.js';
 import { type ApiServer, serveApi } from '../../src/api/serve.js';
+import { audit } from '../../src/people/accounts/index.js';
 import { createTestApp, createTestDeps } from '../support/create-test-app.js';
 import { endsWithin } from '../support/in-time.js';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { writeMemory } from '../../src/deploys/index.js';
+import { writeMemory } from '../../src/content/deploys/index.js';
+import { listRunFiles, livePlan, loadPlan, readRunFile, readWorkspace } from '../../src/content/workspaces/index.js';
 import { blobId } from '../../src/git/index.js';
-import { listRunFiles, livePlan, loadPlan, readRunFile, readWorkspace } from '../../src/workspaces/index.js';
 import { agentWrites, bodyOf, createWorkspaceApp, FLOW, SMALL } from '../support/workspace-app.js';
 
 const sha = (text: string): string => blobId(Buffer.from(text));

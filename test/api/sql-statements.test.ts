@@ -5,7 +5,8 @@ import { SourceModule, trackedSources } from '../support/sql/source-modules.js';
 import { type Statement, statementsOf } from '../support/sql/statements.js';
 
 /** Files that send what they are given: the driver's own, and the library that counts attempts. */
-const PASS_ON = /^src\/(?:db\/(?:create-db|listener|migrate|schema-engine|transaction)|accounts\/limits)\.ts:/;
+const PASS_ON =
+  /^src\/(?:platform\/db\/(?:create-db|listener|migrate|schema-engine|transaction)|people\/accounts\/limits)\.ts:/;
 
 const { statements, faults } = statementsOf(trackedSources());
 let client: pg.Client;

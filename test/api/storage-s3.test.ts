@@ -1,6 +1,6 @@
 import { Client } from 'minio';
 import { expect, test } from 'vitest';
-import { createBlobStore } from '../../src/storage/index.js';
+import { createBlobStore } from '../../src/platform/storage/index.js';
 import { startS3 } from '../support/s3-server.js';
 
 const SHA = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { acceptInvite } from '../../src/accounts/index.js';
+import { deleteWorkspace } from '../../src/content/workspaces/index.js';
 import { inviteMember } from '../../src/notify/index.js';
+import { acceptInvite } from '../../src/people/accounts/index.js';
+import { changeMember, listTeam, removeMember, revokeInvite, transferAccount } from '../../src/people/team/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { Refusal } from '../../src/shared/refusal.js';
 import type { Caller, Role } from '../../src/shared/roles.js';
-import { changeMember, listTeam, removeMember, revokeInvite, transferAccount } from '../../src/team/index.js';
-import { deleteWorkspace } from '../../src/workspaces/index.js';
 import { createTenant, createTestDeps } from '../support/create-test-app.js';
 import { insertWorkspace } from '../support/workspace-row.js';
 

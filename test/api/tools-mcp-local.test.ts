@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { build } from 'esbuild';
 import { beforeAll, expect, test } from 'vitest';
+import type { McpToolPlan } from '../../src/format/model.js';
 import { assembleTools } from '../../src/tools/index.js';
-import type { McpToolPlan } from '../../src/workspace/model.js';
 import { givenSecrets } from '../support/given-secrets.js';
 import { registered } from '../support/test-sandbox.js';
 import { createToolLane, type ToolLaneOptions } from '../support/tool-lane.js';

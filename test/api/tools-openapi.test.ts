@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
+import { validate } from '../../src/format/index.js';
 import type { Json, JsonObject } from '../../src/shared/json.js';
 import { listTools } from '../../src/tools/index.js';
-import { validate } from '../../src/workspace/index.js';
 import { createHttpLane, httpPlan, httpTools } from '../support/http-tools.js';
 import { startLocalServer } from '../support/local-server.js';
 import { openapiFixture, parsedFixture } from '../support/openapi-fixture.js';

@@ -1,7 +1,7 @@
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createNet } from '../../src/net/index.js';
+import { createNet } from '../../src/platform/net/index.js';
 import type { ToolContext } from '../../src/tools/index.js';
 import { findEntry, makeRoom } from '../../src/tools/runtime/runtime-cache.js';
 import { REGISTRY_PASSWORD, REGISTRY_TOKEN, REGISTRY_USER, startRegistry } from '../support/package-registry.js';

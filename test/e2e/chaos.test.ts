@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { packageRoot } from '../../src/db/index.js';
+import { packageRoot } from '../../src/platform/db/index.js';
 
 test('security 1-5, 8: in a short storm of kills, pauses and restarts no run is lost, doubled or stuck, no recorded call or effect repeats, and the doctor finds nothing', {
   timeout: 600_000,

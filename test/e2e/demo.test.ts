@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { packageRoot } from '../../src/db/index.js';
+import { packageRoot } from '../../src/platform/db/index.js';
 import { startDemo } from '../support/demo-process.js';
 import { type FakeAnswer, type FakeCall, startFakeProvider } from '../support/fake-provider.js';
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { freePort } from '../../src/embedded/free-port.js';
+import { freePort } from '../../src/platform/embedded/free-port.js';
 import { serversOf } from '../support/embedded-host.js';
 import { freshDatabase } from '../support/postgres.js';
 import { createServiceHost } from '../support/service-host.js';

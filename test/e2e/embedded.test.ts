@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { isZombie } from '../../src/embedded/process-identity.js';
+import { isZombie } from '../../src/platform/embedded/process-identity.js';
 import { createHost, type HostProcess, serversOf } from '../support/embedded-host.js';
 import { serverPid } from '../support/service.js';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { packageRoot } from '../../src/db/index.js';
+import { packageRoot } from '../../src/platform/db/index.js';
 
 test('security 1, 7, 10: 250 deliveries at the rate of 1,000 a minute, a fifth of them repeated, each start one run and each has its answer over a kill -9 of the API and of a worker; bursts and a schedule beside them are whole', {
   timeout: 600_000,

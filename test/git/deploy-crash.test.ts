@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { alignMain } from '../../src/content/workspaces/index.js';
 import { MAIN, openRepository, readRef, repositoryFolder } from '../../src/git/index.js';
-import { alignMain } from '../../src/workspaces/index.js';
 import { type GitProcess, stageGitProcesses } from '../support/git-processes.js';
 import { loseFolder } from '../support/lose-folder.js';
 import { bodyOf, createWorkspaceApp, SMALL, type Tree, type WorkspaceApp } from '../support/workspace-app.js';

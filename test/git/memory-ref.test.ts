@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { alignRefs, MEMORY_REF } from '../../src/content/workspaces/index.js';
 import { repositoryFolder } from '../../src/git/index.js';
-import { alignRefs, MEMORY_REF } from '../../src/workspaces/index.js';
 import { loseFolder } from '../support/lose-folder.js';
 import { agentWrites, createWorkspaceApp, SMALL } from '../support/workspace-app.js';
 

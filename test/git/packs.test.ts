@@ -3,7 +3,21 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { applyTree } from '../../src/deploys/index.js';
+import { applyTree } from '../../src/content/deploys/index.js';
+import {
+  alignRefs,
+  deleteRef,
+  dropPack,
+  linkPack,
+  listStoredRefs,
+  prepareTree,
+  readInReach,
+  recordLoadedPack,
+  type StoredPack,
+  setRef,
+  storePack,
+  sweepPacks,
+} from '../../src/content/workspaces/index.js';
 import {
   adoptPack,
   isAncestor,
@@ -18,20 +32,6 @@ import {
   sweepQuarantine,
 } from '../../src/git/index.js';
 import type { Caller } from '../../src/shared/roles.js';
-import {
-  alignRefs,
-  deleteRef,
-  dropPack,
-  linkPack,
-  listStoredRefs,
-  prepareTree,
-  readInReach,
-  recordLoadedPack,
-  type StoredPack,
-  setRef,
-  storePack,
-  sweepPacks,
-} from '../../src/workspaces/index.js';
 import { loseFolder } from '../support/lose-folder.js';
 import { createWorkspaceApp, SMALL, type Tree, type WorkspaceApp } from '../support/workspace-app.js';
 

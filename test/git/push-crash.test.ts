@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import { libraryId } from '../../src/content/workspaces/index.js';
 import { repositoryFolder } from '../../src/git/index.js';
 import { applyPendingPush } from '../../src/remotes/index.js';
 import { sweepGit } from '../../src/remotes/sweep.js';
 import type { Failpoint } from '../../src/shared/failpoint.js';
-import { libraryId } from '../../src/workspaces/index.js';
 import { stageGitProcesses } from '../support/git-processes.js';
 import { commitAll, createRemoteApp, git, type RemoteApp, readFolder, runGit } from '../support/git-remote.js';
 import { bodyOf, insertRun, SMALL, type Tree } from '../support/workspace-app.js';

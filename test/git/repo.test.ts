@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { putPreview } from '../../src/content/previews/index.js';
+import { setRef } from '../../src/content/workspaces/index.js';
 import type { FileChangeBody } from '../../src/contract/history.js';
-import { putPreview } from '../../src/previews/index.js';
-import { setRef } from '../../src/workspaces/index.js';
 import { commitTo, git } from '../support/branches.js';
 import { createKey } from '../support/create-test-app.js';
 import { pusher } from '../support/previews.js';

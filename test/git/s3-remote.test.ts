@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { removeRepository } from '../../src/git/index.js';
-import { createBlobStore } from '../../src/storage/index.js';
+import { createBlobStore } from '../../src/platform/storage/index.js';
 import { commitAll, createRemoteApp, git, readFolder, runGit } from '../support/git-remote.js';
 import { startS3 } from '../support/s3-server.js';
 

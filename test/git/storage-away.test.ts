@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { beginPushes } from '../../src/code-host/begin-pushes.js';
 import { repositoryFolder } from '../../src/git/index.js';
+import type { Workflows } from '../../src/platform/temporal/contract.js';
+import { beginPushes } from '../../src/remotes/code-host/begin-pushes.js';
 import { InFlight } from '../../src/shared/in-flight.js';
-import type { Workflows } from '../../src/temporal/contract.js';
 import { commitAll, createRemoteApp, type RemoteApp, readFolder, runGit } from '../support/git-remote.js';
 import { hooked, hookOf, runsOf, send } from '../support/hooks.js';
 import { stagePushes } from '../support/push-stage.js';

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from '@temporalio/worker';
 import { expect, test } from 'vitest';
-import { distDir } from '../../src/db/index.js';
-import { installRuntime } from '../../src/temporal/index.js';
+import { distDir } from '../../src/platform/db/index.js';
+import { installRuntime } from '../../src/platform/temporal/index.js';
 import { silentLog } from '../support/silent-log.js';
 
 const folder = join(import.meta.dirname, 'histories');

@@ -1,10 +1,10 @@
-import { makeInvite, mintKey } from '../../src/accounts/index.js';
 import type { Route } from '../../src/api/define-route.js';
 import { routes } from '../../src/api/routes/index.js';
-import type { Config } from '../../src/config/index.js';
+import { makeInvite, mintKey } from '../../src/people/accounts/index.js';
+import type { Config } from '../../src/platform/config/index.js';
+import type { Workflows } from '../../src/platform/temporal/contract.js';
 import { newId } from '../../src/shared/ids.js';
 import { ROLES, type Role } from '../../src/shared/roles.js';
-import type { Workflows } from '../../src/temporal/contract.js';
 import { createKey, createTenant, createTestDeps, type TestApp } from './create-test-app.js';
 import { createPerson, type Person } from './sessions.js';
 import { signedInCookie } from './signed-in-cookie.js';

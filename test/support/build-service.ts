@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { readEnvironment } from '../../src/config/index.js';
-import { distDir, packageRoot } from '../../src/db/index.js';
+import { readEnvironment } from '../../src/platform/config/index.js';
+import { distDir, packageRoot } from '../../src/platform/db/index.js';
 import { codeCacheFile } from './code-cache-file.mjs';
 
 const run = promisify(execFile);

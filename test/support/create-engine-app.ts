@@ -3,20 +3,25 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { NativeConnection } from '@temporalio/worker';
 import { createActivities } from '../../src/activities/index.js';
-import type { Config } from '../../src/config/index.js';
 import type { RunView } from '../../src/contract/runs.js';
-import { createDb, type Db, distDir, startQueues } from '../../src/db/index.js';
 import type { Deps } from '../../src/deps.js';
 import { outboxQueue, startEngineLoops } from '../../src/engine/index.js';
 import { startEvalLoop } from '../../src/evals/index.js';
 import { createModels } from '../../src/models/index.js';
-import { createNet } from '../../src/net/index.js';
+import type { Config } from '../../src/platform/config/index.js';
+import { createDb, type Db, distDir, startQueues } from '../../src/platform/db/index.js';
+import { createNet } from '../../src/platform/net/index.js';
+import { createBlobStore } from '../../src/platform/storage/index.js';
+import {
+  createRunWorker,
+  createWorkflows,
+  installRuntime,
+  type RunWorkerOptions,
+} from '../../src/platform/temporal/index.js';
 import { createSandbox } from '../../src/sandbox/index.js';
 import { systemClock } from '../../src/shared/clock.js';
 import { newId } from '../../src/shared/ids.js';
 import type { Role } from '../../src/shared/roles.js';
-import { createBlobStore } from '../../src/storage/index.js';
-import { createRunWorker, createWorkflows, installRuntime, type RunWorkerOptions } from '../../src/temporal/index.js';
 import { triggerQueues } from '../../src/triggers/index.js';
 import { createKey, createTestApp, createTestDeps, type TestApp } from './create-test-app.js';
 import { directChecker } from './direct-checker.js';

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { packageRoot } from '../../src/db/index.js';
+import { packageRoot } from '../../src/platform/db/index.js';
 
 export interface DemoProcess {
   /** All that it has shown so far, on both of its outputs. */

@@ -1,4 +1,4 @@
-import { type Checker, checkLibrary, checkTree, parseLibrary, runJob } from '../../src/workspace/index.js';
+import { type Checker, checkLibrary, checkTree, parseLibrary, runJob } from '../../src/format/index.js';
 
 /** The real reader of trees, in this thread. */
 export const directChecker: Checker = {

@@ -1,7 +1,7 @@
-import type { Db } from '../../src/db/contract.js';
 import { examine } from '../../src/observe/index.js';
-import { createBlobStore } from '../../src/storage/index.js';
-import { connectTemporal, createWorkflows } from '../../src/temporal/index.js';
+import type { Db } from '../../src/platform/db/contract.js';
+import { createBlobStore } from '../../src/platform/storage/index.js';
+import { connectTemporal, createWorkflows } from '../../src/platform/temporal/index.js';
 import { processesWith } from './host-processes.js';
 
 export interface AuditInput {

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { readEnvironment } from '../../src/config/index.js';
+import { readEnvironment } from '../../src/platform/config/index.js';
 import { copiesOf } from './copied-folder.js';
 
 export interface HostProcess {

@@ -1,5 +1,5 @@
-import { parseConfig, readEnvironment } from '../../src/config/index.js';
-import { StartError, startEmbedded } from '../../src/embedded/index.js';
+import { parseConfig, readEnvironment } from '../../src/platform/config/index.js';
+import { StartError, startEmbedded } from '../../src/platform/embedded/index.js';
 import type { Log } from '../../src/shared/log.js';
 
 /** A service reduced to its servers, as a process of its own that tests may kill: bundled and run by `embedded-host`. */

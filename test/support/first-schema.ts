@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { migrationsDir } from '../../src/db/migrations-folder.js';
+import { migrationsDir } from '../../src/platform/db/migrations-folder.js';
 import { freshDatabase } from './postgres.js';
 
 /**

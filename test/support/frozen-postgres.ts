@@ -1,4 +1,4 @@
-import { childrenOf } from '../../src/embedded/process-identity.js';
+import { childrenOf } from '../../src/platform/embedded/process-identity.js';
 import { serverPid } from './service.js';
 
 export interface FrozenPostgres {

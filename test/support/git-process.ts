@@ -2,16 +2,16 @@
 import { createApp } from '../../src/api/app.js';
 import { serveApi } from '../../src/api/index.js';
 import { gitRoutes } from '../../src/api/routes/git/index.js';
-import { parseConfig } from '../../src/config/index.js';
-import { createDb } from '../../src/db/index.js';
-import { deployTree } from '../../src/deploys/index.js';
+import { deployTree } from '../../src/content/deploys/index.js';
 import type { Deps } from '../../src/deps.js';
 import { startPushEvals } from '../../src/evals/index.js';
 import { createModels } from '../../src/models/index.js';
+import { parseConfig } from '../../src/platform/config/index.js';
+import { createDb } from '../../src/platform/db/index.js';
+import { createBlobStore } from '../../src/platform/storage/index.js';
 import { applyPendingPush } from '../../src/remotes/index.js';
 import { systemClock } from '../../src/shared/clock.js';
 import { armFailpoint } from '../../src/shared/failpoint.js';
-import { createBlobStore } from '../../src/storage/index.js';
 import { directChecker } from './direct-checker.js';
 import { silentLog } from './silent-log.js';
 

@@ -1,6 +1,6 @@
+import type { HttpToolPlan } from '../../src/format/model.js';
 import type { ToolContext, ToolOutcome } from '../../src/tools/index.js';
 import { assembleTools, type CallContext } from '../../src/tools/index.js';
-import type { HttpToolPlan } from '../../src/workspace/model.js';
 import { givenSecrets } from './given-secrets.js';
 import { createToolLane, type ToolLane } from './tool-lane.js';
 

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Sql } from '../../src/db/contract.js';
+import type { Sql } from '../../src/platform/db/contract.js';
 
 /** A text that is nowhere else, in the forms in which a piece of it could stand in a longer one. */
 export function formsOfPiece(piece: string): readonly string[] {

@@ -1,5 +1,5 @@
 import type { Deps } from '../../src/deps.js';
-import { createNet } from '../../src/net/index.js';
+import { createNet } from '../../src/platform/net/index.js';
 import { createTestDeps } from './create-test-app.js';
 import { type MailServer, startMailServer } from './mail-server.js';
 

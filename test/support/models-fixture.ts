@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../../src/config/index.js';
 import type { ModelRequest, ResolvedModel } from '../../src/models/contract.js';
 import { createModels } from '../../src/models/index.js';
+import type { Config } from '../../src/platform/config/index.js';
 import type { Log } from '../../src/shared/log.js';
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silent };

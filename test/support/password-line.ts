@@ -1,4 +1,4 @@
-import { hashPassword } from '../../src/accounts/passwords.js';
+import { hashPassword } from '../../src/people/accounts/passwords.js';
 
 /** Takes all places in the line of passwords, and ends when its work is done. */
 export async function fillLine(): Promise<{ readonly done: Promise<unknown> }> {

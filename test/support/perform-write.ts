@@ -1,5 +1,5 @@
-import { hashPassword } from '../../src/accounts/passwords.js';
 import type { Route } from '../../src/api/define-route.js';
+import { hashPassword } from '../../src/people/accounts/passwords.js';
 import type { AccessStage } from './access-stage.js';
 import { PASSWORD } from './sessions.js';
 import type { Write } from './writes.js';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import pg from 'pg';
-import { applyMigrations } from '../../src/db/index.js';
-import { dataFolder, prepareDataFolder } from '../../src/embedded/data-folder.js';
-import { freePort } from '../../src/embedded/free-port.js';
-import { startPostgres } from '../../src/embedded/postgres.js';
+import { applyMigrations } from '../../src/platform/db/index.js';
+import { dataFolder, prepareDataFolder } from '../../src/platform/embedded/data-folder.js';
+import { freePort } from '../../src/platform/embedded/free-port.js';
+import { startPostgres } from '../../src/platform/embedded/postgres.js';
 
 export const TEMPLATE = 'signalbox_template';
 

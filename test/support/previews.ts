@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { type PutPreview, putPreview } from '../../src/content/previews/index.js';
 import type { Deps } from '../../src/deps.js';
-import { type PutPreview, putPreview } from '../../src/previews/index.js';
 import type { Caller } from '../../src/shared/roles.js';
 import type { Tree } from './workspace-app.js';
 

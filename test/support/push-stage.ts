@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, expect } from 'vitest';
 import { createLog } from '../../src/api/log.js';
 import { routes } from '../../src/api/routes/index.js';
-import type { Net } from '../../src/net/contract.js';
-import { createNet } from '../../src/net/index.js';
+import type { Net } from '../../src/platform/net/contract.js';
+import { createNet } from '../../src/platform/net/index.js';
 import { type Kind, type PlayedHost, SECRET, sendPush, startCodeHost } from './code-host.js';
 import { bodyOf, createWorkspaceApp, type WorkspaceApp } from './workspace-app.js';
 

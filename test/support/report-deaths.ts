@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { Client, Connection } from '@temporalio/client';
-import { startedAt } from '../../src/embedded/process-identity.js';
+import { startedAt } from '../../src/platform/embedded/process-identity.js';
 
 /** `PendingActivityState` of Temporal's API. */
 const STARTED = 2;

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { readEnvironment } from '../../src/config/index.js';
-import { distDir } from '../../src/db/index.js';
 import type { Finding } from '../../src/observe/index.js';
+import { readEnvironment } from '../../src/platform/config/index.js';
+import { distDir } from '../../src/platform/db/index.js';
 
 /** The built doctor as `npm run doctor` runs it. Without findings to read, what it said instead. */
 export async function runDoctor(

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Db } from '../../src/db/index.js';
+import type { Db } from '../../src/platform/db/index.js';
 
 export interface Pace {
   readonly lookMs: number;

@@ -7,7 +7,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
-import type { Config } from '../../src/config/index.js';
+import type { Config } from '../../src/platform/config/index.js';
 import { newId } from '../../src/shared/ids.js';
 
 const MODULE = 'github.com/versity/versitygw/cmd/versitygw@v1.8.0';

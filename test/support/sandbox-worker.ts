@@ -1,6 +1,6 @@
 import pg from 'pg';
-import type { Db } from '../../src/db/contract.js';
-import { createNet } from '../../src/net/index.js';
+import type { Db } from '../../src/platform/db/contract.js';
+import { createNet } from '../../src/platform/net/index.js';
 import { createSandbox } from '../../src/sandbox/index.js';
 import { silentLog } from './silent-log.js';
 

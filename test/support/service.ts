@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunView } from '../../src/contract/runs.js';
-import { createDb, type Db } from '../../src/db/index.js';
+import { createDb, type Db } from '../../src/platform/db/index.js';
 import type { FakeProvider } from './fake-provider.js';
 import { PATIENCE_MS } from './patience.js';
 import { lastEvent, untilNews } from './run-news.js';

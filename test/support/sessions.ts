@@ -1,4 +1,4 @@
-import { hashPassword } from '../../src/accounts/passwords.js';
+import { hashPassword } from '../../src/people/accounts/passwords.js';
 import { newId } from '../../src/shared/ids.js';
 import type { TestApp, TestRequest } from './create-test-app.js';
 

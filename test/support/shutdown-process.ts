@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection } from '@temporalio/worker';
-import { createRunWorker, createWorkflows, type RunWorkerOptions } from '../../src/temporal/index.js';
+import { createRunWorker, createWorkflows, type RunWorkerOptions } from '../../src/platform/temporal/index.js';
 
 /** Shuts workers down while eager starts are under way on their connections: bundled and run by `worker-shutdown.test`. */
 const [address = '', namespace = '', bundlePath = ''] = process.argv.slice(2);

@@ -1,5 +1,5 @@
-import { startSession } from '../../src/accounts/log-in.js';
 import type { Deps } from '../../src/deps.js';
+import { startSession } from '../../src/people/accounts/log-in.js';
 import type { TestApp, TestRequest } from './create-test-app.js';
 import type { Person } from './sessions.js';
 

@@ -1,4 +1,4 @@
-import type { Db } from '../../src/db/contract.js';
+import type { Db } from '../../src/platform/db/contract.js';
 
 /** The most runs of a flow that were at work at one moment, by the times of their first and last events. */
 export async function mostAtWork(db: Db, flow: string, workspace?: string): Promise<number> {

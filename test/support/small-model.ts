@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../../src/config/index.js';
+import type { Config } from '../../src/platform/config/index.js';
 
 /** The model `small`, of that context, served at the address: what compaction is tried on. `large` differs in its context alone. */
 export function smallModel(baseUrl: string, contextTokens: number): Config['models'] {

@@ -1,4 +1,4 @@
-import { createDb, type Db } from '../../src/db/index.js';
+import { createDb, type Db } from '../../src/platform/db/index.js';
 import { atFileEnd } from './file-end.js';
 import { testDatabase } from './postgres.js';
 import { silentLog } from './silent-log.js';

@@ -2,7 +2,7 @@ import { chmod, chown, mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { createNet, type Net } from '../../src/net/index.js';
+import { createNet, type Net } from '../../src/platform/net/index.js';
 import {
   createSandbox,
   type Limits,

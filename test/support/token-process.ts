@@ -1,5 +1,5 @@
-import { createDb } from '../../src/db/index.js';
-import { createNet } from '../../src/net/index.js';
+import { createDb } from '../../src/platform/db/index.js';
+import { createNet } from '../../src/platform/net/index.js';
 import { liveToken } from '../../src/secrets/index.js';
 import { systemClock } from '../../src/shared/clock.js';
 import { armFailpoint } from '../../src/shared/failpoint.js';

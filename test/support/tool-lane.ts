@@ -1,10 +1,11 @@
 import { onTestFinished } from 'vitest';
 import type { Deps } from '../../src/deps.js';
+import type { AgentPlan, Plan, ScriptToolPlan, StepPlan } from '../../src/format/model.js';
 import { blobId } from '../../src/git/index.js';
-import type { Net } from '../../src/net/index.js';
+import type { Net } from '../../src/platform/net/index.js';
+import { createBlobStore } from '../../src/platform/storage/index.js';
 import { newId } from '../../src/shared/ids.js';
 import type { Json, JsonObject } from '../../src/shared/json.js';
-import { createBlobStore } from '../../src/storage/index.js';
 import {
   assembleTools,
   type CallContext,
@@ -14,7 +15,6 @@ import {
   type ToolContext,
   type ToolOutcome,
 } from '../../src/tools/index.js';
-import type { AgentPlan, Plan, ScriptToolPlan, StepPlan } from '../../src/workspace/model.js';
 import { createTenant, createTestDeps } from './create-test-app.js';
 import { directChecker } from './direct-checker.js';
 import { givenSecrets } from './given-secrets.js';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createChecker } from '../../src/deploys/check-pool.js';
-import { type Checker, checkTree } from '../../src/workspace/index.js';
+import { createChecker } from '../../src/content/deploys/check-pool.js';
+import { type Checker, checkTree } from '../../src/format/index.js';
 import { kettleAndLeaf, NO_CONTEXT, tree } from './workspace/tree.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'check-pool-'));
@@ -23,7 +23,7 @@ const named = (name: string) => tree({ [name]: 'text' });
 
 beforeAll(async () => {
   await build({
-    entryPoints: [fileURLToPath(new URL('../../src/deploys/check-worker.ts', import.meta.url))],
+    entryPoints: [fileURLToPath(new URL('../../src/content/deploys/check-worker.ts', import.meta.url))],
     outfile: real,
     bundle: true,
     platform: 'node',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { treeOfArchive } from '../../src/code-host/archive/tree-of-archive.js';
+import { treeOfArchive } from '../../src/remotes/code-host/archive/tree-of-archive.js';
 import { noise } from '../support/noise.js';
 import { fc, runs } from '../support/properties.js';
 import { archiveOf, gzippedTar, pax, type TarPart, tarOf } from '../support/tar.js';

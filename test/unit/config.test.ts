@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Config, ConfigError, parseConfig } from '../../src/config/index.js';
+import { type Config, ConfigError, parseConfig } from '../../src/platform/config/index.js';
 import { fc } from '../support/properties.js';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { keepDatabaseClock } from '../../src/db/index.js';
+import { keepDatabaseClock } from '../../src/platform/db/index.js';
 import { silentLog } from '../support/silent-log.js';
 
 beforeEach(() => {

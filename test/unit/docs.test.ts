@@ -34,7 +34,7 @@ const INTERNAL = ['SERVICE_FAILPOINT', 'SERVICE_METRICS_TOKEN'];
 const UNUSED = 'credit.low';
 
 test('docs/operate/configuration.md names every variable that the configuration reads, and no other', () => {
-  const sources = readdirSync(inRoot('src/config/')).map((name) => read(`src/config/${name}`));
+  const sources = readdirSync(inRoot('src/platform/config/')).map((name) => read(`src/platform/config/${name}`));
   const named = sources.join('\n').matchAll(/'((?:SERVICE|DATABASE|TEMPORAL|OPENAI|ANTHROPIC|GOOGLE)_[A-Z0-9_]+)'/g);
   const variables = new Set([...named].map((match) => match[1] ?? '').filter((name) => !INTERNAL.includes(name)));
   expect(firstColumn(read('docs/operate/configuration.md')).toSorted()).toEqual([...variables].toSorted());
@@ -79,7 +79,7 @@ test('docs/reference/api.md names every route, and no other', () => {
 });
 
 test('docs/guides/notifications.md names every event that is notified, and no other', () => {
-  const list = read('src/workspace/parse/keys/common-keys.ts').match(/NOTIFY_EVENTS = \[([^\]]*)\]/)?.[1] ?? '';
+  const list = read('src/format/parse/keys/common-keys.ts').match(/NOTIFY_EVENTS = \[([^\]]*)\]/)?.[1] ?? '';
   const events = [...list.matchAll(/'([a-z.]+)'/g)].map((match) => match[1] ?? '').filter((name) => name !== UNUSED);
   const documented = firstColumn(section(read('docs/guides/notifications.md'), '## Recipients and events'));
   expect(documented.toSorted()).toEqual(events.toSorted());

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { EagerStarts } from '../../src/temporal/eager-starts.js';
+import { EagerStarts } from '../../src/platform/temporal/eager-starts.js';
 
 function deferred() {
   let end: (error?: Error) => void = () => undefined;

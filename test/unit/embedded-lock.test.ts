@@ -4,10 +4,10 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { acquireLock } from '../../src/embedded/instance-lock.js';
-import { identify, isAlive, startedAt } from '../../src/embedded/process-identity.js';
-import { copiedRecord, endOrphans, livingServers, recordServer } from '../../src/embedded/process-records.js';
-import { StartError } from '../../src/embedded/start-error.js';
+import { acquireLock } from '../../src/platform/embedded/instance-lock.js';
+import { identify, isAlive, startedAt } from '../../src/platform/embedded/process-identity.js';
+import { copiedRecord, endOrphans, livingServers, recordServer } from '../../src/platform/embedded/process-records.js';
+import { StartError } from '../../src/platform/embedded/start-error.js';
 
 let folder: string;
 let file: string;

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { explainStart } from '../../src/embedded/server-log.js';
-import { PortTaken, StartError } from '../../src/embedded/start-error.js';
-import { readTemporalSettings } from '../../src/embedded/temporal-settings.js';
+import { explainStart } from '../../src/platform/embedded/server-log.js';
+import { PortTaken, StartError } from '../../src/platform/embedded/start-error.js';
+import { readTemporalSettings } from '../../src/platform/embedded/temporal-settings.js';
 
 let folder: string;
 beforeAll(() => {

@@ -3,7 +3,7 @@ import type { CaseEvidence, Subject } from '../../src/evals/grade/evidence.js';
 import { assertionsOf, gradeCase, scoreOf } from '../../src/evals/grade/grade-case.js';
 import { judgePrompt } from '../../src/evals/grade/judge-prompt.js';
 import { readVerdicts } from '../../src/evals/grade/read-verdicts.js';
-import { ASSERTION_TYPES, type Assertion, type AssertionType, readAssertion } from '../../src/workspace/index.js';
+import { ASSERTION_TYPES, type Assertion, type AssertionType, readAssertion } from '../../src/format/index.js';
 
 const RUN: Subject = {
   name: 'the run',

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { slotOf } from '../../src/engine/slots/slot-of.js';
+import { keepSpelling } from '../../src/format/edit/keep-spelling.js';
+import { evaluateCel } from '../../src/format/index.js';
+import { word } from '../../src/format/parse/reader.js';
+import { validate } from '../../src/format/schema/validate.js';
+import { readYaml } from '../../src/format/yaml/index.js';
 import { markIntegers, parseJson, toDoubles, toJson, unmark } from '../../src/shared/exact-json.js';
 import { canonicalJson } from '../../src/shared/json.js';
-import { keepSpelling } from '../../src/workspace/edit/keep-spelling.js';
-import { evaluateCel } from '../../src/workspace/index.js';
-import { word } from '../../src/workspace/parse/reader.js';
-import { validate } from '../../src/workspace/schema/validate.js';
-import { readYaml } from '../../src/workspace/yaml/index.js';
 import { fc } from '../support/properties.js';
 
 const ID = 2512292042121000001n;

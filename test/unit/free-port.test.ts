@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { freePort } from '../../src/embedded/free-port.js';
+import { freePort } from '../../src/platform/embedded/free-port.js';
 
 test('a free port can be listened on, and is none that an outgoing connection could be given meanwhile', async () => {
   for (let n = 0; n < 20; n += 1) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inTurn } from '../../src/workspaces/in-turn.js';
+import { inTurn } from '../../src/content/workspaces/in-turn.js';
 
 test('writers of one workspace go one after the other, in order, also past one that fails; others do not wait', async () => {
   const log: string[] = [];

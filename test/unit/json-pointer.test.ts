@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { declares } from '../../src/format/schema/declares.js';
 import { exampleOf } from '../../src/models/scripted/example-of.js';
 import { atPointer } from '../../src/shared/json-pointer.js';
-import { declares } from '../../src/workspace/schema/declares.js';
 
 const root = { $defs: { 'a/b': { x: 1 }, 'c~d': 2, 'e f': 3, list: [{ y: 4 }] }, '': 5 };
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
-import { packageRoot } from '../../src/db/index.js';
+import { packageRoot } from '../../src/platform/db/index.js';
 
 /** A process that arms the guard, then does this. */
 async function guarded(ms: number, then: string, hasReader = true) {

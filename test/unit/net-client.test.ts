@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { parseConfig } from '../../src/config/index.js';
-import { createNet, type NetAnswer, type NetFault } from '../../src/net/index.js';
+import { parseConfig } from '../../src/platform/config/index.js';
+import { createNet, type NetAnswer, type NetFault } from '../../src/platform/net/index.js';
 import { type Respond, startLocalServer } from '../support/local-server.js';
 
 const net = createNet({

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { parseConfig } from '../../src/config/index.js';
-import { createNet } from '../../src/net/index.js';
+import { parseConfig } from '../../src/platform/config/index.js';
+import { createNet } from '../../src/platform/net/index.js';
 import { HOSTILE_URLS } from '../support/hostile-urls.js';
 import { startLocalServer } from '../support/local-server.js';
 

@@ -1,8 +1,8 @@
 import { authorizationCodeGrant, refreshTokenGrant } from 'openid-client';
 import { expect, test } from 'vitest';
-import type { Net, NetRequest } from '../../src/net/index.js';
-import { PROVIDERS } from '../../src/oauth/providers.js';
+import type { Net, NetRequest } from '../../src/platform/net/index.js';
 import { askTokenEndpoint, dialectOf } from '../../src/secrets/index.js';
+import { PROVIDERS } from '../../src/secrets/oauth/providers.js';
 
 /** A net that answers once, and what it was asked. */
 function netOf(body: unknown, type = 'application/json', status = 200) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { checkPath } from '../../src/format/index.js';
 import { isPlainPath, pathFault } from '../../src/shared/path-fault.js';
-import { checkPath } from '../../src/workspace/index.js';
 import { fc, runs } from '../support/properties.js';
 
 test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { previewNames } from '../../src/content/workspaces/index.js';
 import { isName } from '../../src/shared/ids.js';
-import { previewNames } from '../../src/workspaces/index.js';
 import { fc } from '../support/properties.js';
 
 const first = (workspace: string, branch: string): string => previewNames(workspace, branch).next().value;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Plan } from '../../src/format/index.js';
 import { renamedIds } from '../../src/runs/rerun/renamed-ids.js';
-import type { Plan } from '../../src/workspace/index.js';
 
 const plan = (...nodes: { id: string; title: string; oldId?: string }[]) =>
   ({ nodes: nodes.map((node) => ({ kind: 'agent', ...node })) }) as unknown as Plan;

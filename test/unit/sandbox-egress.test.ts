@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createNet, type Net } from '../../src/net/index.js';
+import { createNet, type Net } from '../../src/platform/net/index.js';
 import { DEFAULT_LIMITS } from '../../src/sandbox/limits.js';
 import { openEgressProxy } from '../../src/sandbox/network/egress-proxy.js';
 

@@ -34,11 +34,11 @@ const BROKEN: Record<string, { line: string; says: string }> = {
 
 const FINE: Record<string, string> = {
   'src/api/http.ts': "import 'hono/cors';",
-  'src/temporal/client.ts': "import '@temporalio/client';",
+  'src/platform/temporal/client.ts': "import '@temporalio/client';",
   'src/workflows/workflow.ts': "import '@temporalio/workflow';",
   'src/models/sdk.ts': "import '@ai-sdk/openai';",
-  'src/db/driver.ts': "import 'pg';",
-  'src/config/env.ts': 'export const home = process.env.HOME;',
+  'src/platform/db/driver.ts': "import 'pg';",
+  'src/platform/config/env.ts': 'export const home = process.env.HOME;',
   'src/main.ts': "import 'hono';\nconsole.log('x');",
   'vitest.config.ts': 'export default 1;',
 };

@@ -18,19 +18,19 @@ const importing = (specifier: string) => `import { x } from '${specifier}';\n`;
 
 test.each([
   ['src/shared/a.ts', '../config/index.js', 'the floor imports nothing of ours'],
-  ['src/workspace/check/a.ts', '../../db/contract.js', 'the format is pure'],
+  ['src/format/check/a.ts', '../../db/contract.js', 'the format is pure'],
   ['src/contract/runs.ts', '../runs/index.js', 'the wire knows nothing'],
   ['src/runs/a.ts', '../db/pool.js', 'infrastructure through its contract.ts'],
   ['src/runs/a.ts', '../deploys/write-revision.js', 'through its index.ts'],
   ['src/runs/a.ts', '../api/app.js', 'through its index.ts'],
   ['src/runs/a.ts', '../main.js', 'through its index.ts'],
-  ['src/db/a.ts', '../runs/index.js', 'infrastructure knows no service'],
+  ['src/platform/db/a.ts', '../runs/index.js', 'infrastructure knows no service'],
   ['src/api/routes/runs/a.ts', '../../../db/contract.js', 'a route only calls a verb'],
   ['src/api/routes/runs/a.ts', '../../../temporal/index.js', 'a route only calls a verb'],
   ['src/activities/a.ts', '../runs/advance.js', 'an activity only calls a verb'],
   ['src/workflows/a.ts', '../runs/index.js', 'a workflow is deterministic'],
   ['src/cli/a.ts', '../runs/index.js', 'over HTTP only'],
-  ['src/embedded/a.ts', '../runs/index.js', 'knows no more'],
+  ['src/platform/embedded/a.ts', '../runs/index.js', 'knows no more'],
   ['src/runs/a.ts', '../../scripts/lib/paths.mjs', 'leads out of src'],
   ['src/stray/a.ts', '../shared/ids.js', 'is not in the layer table'],
 ])('%s may not import %s', (path, specifier, why) => {
@@ -70,8 +70,10 @@ test('a workflow may use the types of a file that needs Node', () => {
 test.each(['const { env } = process;', "import { env } from 'node:process';", "process['env'].HOME;"])(
   'the environment is not read behind the linter: %s',
   (text) => {
-    expect(checkLayers(files({ 'src/runs/a.ts': text }))).toEqual([expect.stringContaining('only src/config')]);
-    expect(checkLayers(files({ 'src/config/a.ts': text }))).toEqual([]);
+    expect(checkLayers(files({ 'src/runs/a.ts': text }))).toEqual([
+      expect.stringContaining('only src/platform/config'),
+    ]);
+    expect(checkLayers(files({ 'src/platform/config/a.ts': text }))).toEqual([]);
   },
 );
 
@@ -170,7 +172,7 @@ test('a cast to never is refused in a route, and elsewhere without its reason', 
   expect(faultsAt('src/runs/a.ts', '', cast)).toEqual([expect.stringContaining('src/runs/a.ts:2')]);
   expect(faultsAt('src/runs/a.ts', '// The library types it so.', cast)).toEqual([]);
   expect(faultsAt('src/runs/a.ts', `throw new Error('it w${'as never'} loaded');`)).toEqual([]);
-  expect(faultsAt('src/db/generated/a.ts', cast)).toEqual([]);
+  expect(faultsAt('src/platform/db/generated/a.ts', cast)).toEqual([]);
 });
 
 test('a failpoint without a row is refused, and a row without a failpoint', () => {
@@ -245,7 +247,7 @@ test('figures count what the sources hold, and what one route and a run load', (
       'src/api/routes/workspaces/type.ts': 'export type T = 1;\n',
       'src/shared/index.ts': "export const b = setInterval(() => sql.query('SELECT 1'), 1);\n",
       'src/activities/index.ts': 'await prisma.member.findMany();\n',
-      'src/db/generated/client.ts': 'x as never;\n',
+      'src/platform/db/generated/client.ts': 'x as never;\n',
     }),
   );
   expect(figures).toMatchObject({

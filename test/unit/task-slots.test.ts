@@ -1,8 +1,8 @@
 import type { SlotReserveContext } from '@temporalio/worker';
 import { expect, test } from 'vitest';
-import { activityRule } from '../../src/temporal/slots/activity-rule.js';
-import { createSlotLine, type SlotLine, type SlotRule } from '../../src/temporal/slots/slot-line.js';
-import { workflowTaskRule } from '../../src/temporal/slots/workflow-task-rule.js';
+import { activityRule } from '../../src/platform/temporal/slots/activity-rule.js';
+import { createSlotLine, type SlotLine, type SlotRule } from '../../src/platform/temporal/slots/slot-line.js';
+import { workflowTaskRule } from '../../src/platform/temporal/slots/workflow-task-rule.js';
 
 /** One of its own each, as the SDK gives them. */
 const never = () => new AbortController().signal;

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { createWorkflows, DrainedConnection, switchWorkflows } from '../../src/temporal/index.js';
+import { createWorkflows, DrainedConnection, switchWorkflows } from '../../src/platform/temporal/index.js';
 import { recordingLog } from '../support/recording-log.js';
 
 /** An address on which connections are refused from now on. */

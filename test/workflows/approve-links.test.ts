@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { createApp } from '../../src/api/app.js';
 import { type ApiServer, serveApi } from '../../src/api/serve.js';
 import type { OpenedLink } from '../../src/contract/approve.js';
-import type { Db } from '../../src/db/index.js';
+import type { Db } from '../../src/platform/db/index.js';
 import { browserPath, startBrowser } from '../support/browser.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { atFileEnd } from '../support/file-end.js';

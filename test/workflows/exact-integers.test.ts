@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunView } from '../../src/contract/runs.js';
-import { createNet } from '../../src/net/index.js';
+import { createNet } from '../../src/platform/net/index.js';
 import type { EngineApp } from '../support/create-engine-app.js';
 import type { FakeProvider } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DatabaseUnavailable, type Db } from '../../src/db/index.js';
 import { advanceLane, closeRun } from '../../src/engine/index.js';
+import { DatabaseUnavailable, type Db } from '../../src/platform/db/index.js';
 import { streamRun } from '../../src/runs/index.js';
 import { Refusal } from '../../src/shared/refusal.js';
 import type { Caller } from '../../src/shared/roles.js';

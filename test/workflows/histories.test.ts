@@ -4,7 +4,7 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunView } from '../../src/contract/runs.js';
-import { distDir } from '../../src/db/index.js';
+import { distDir } from '../../src/platform/db/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { decideGates } from '../support/drive-gates.js';
 import { flow, scripted } from '../support/flows.js';

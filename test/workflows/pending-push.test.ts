@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { Checker } from '../../src/format/index.js';
 import { expandNotices } from '../../src/notify/expand.js';
 import { applyPending } from '../../src/remotes/index.js';
-import type { Checker } from '../../src/workspace/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { directChecker } from '../support/direct-checker.js';
 import { commitAll, git, type Remotes, readFolder, runGit, serveRemotes } from '../support/git-remote.js';

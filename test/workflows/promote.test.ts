@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { checkTree } from '../../src/workspace/index.js';
+import { checkTree } from '../../src/format/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
 import { bodyOf } from '../support/workspace-app.js';

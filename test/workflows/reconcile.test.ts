@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { RUN_TABLES } from '../../src/content/workspaces/index.js';
 import { reconcile, sweepOutbox } from '../../src/engine/index.js';
-import { RUN_TABLES } from '../../src/workspaces/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
 import { createForgetfulTemporal } from '../support/forgetful-temporal.js';

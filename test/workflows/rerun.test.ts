@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { RunView } from '../../src/contract/runs.js';
-import { createDb } from '../../src/db/index.js';
+import { createDb } from '../../src/platform/db/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
 import { testDatabase } from '../support/postgres.js';

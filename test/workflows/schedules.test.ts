@@ -1,9 +1,9 @@
 import { Client, Connection } from '@temporalio/client';
 import { beforeAll, expect, test } from 'vitest';
-import { mintKey } from '../../src/accounts/index.js';
 import type { ScheduleBody } from '../../src/contract/schedules.js';
 import { examine } from '../../src/observe/index.js';
-import { fireSchedule, reconcileSchedules, startWaiting, syncSchedules } from '../../src/schedules/index.js';
+import { mintKey } from '../../src/people/accounts/index.js';
+import { fireSchedule, reconcileSchedules, startWaiting, syncSchedules } from '../../src/triggers/schedules/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
 import { pushBranch } from '../support/previews.js';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, expect, test } from 'vitest';
-import { createNet } from '../../src/net/index.js';
+import { createNet } from '../../src/platform/net/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { scripted } from '../support/flows.js';
 import { startLocalServer } from '../support/local-server.js';

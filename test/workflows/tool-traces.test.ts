@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createNet } from '../../src/net/index.js';
+import { createNet } from '../../src/platform/net/index.js';
 import type { FakeAnswer } from '../support/fake-provider.js';
 import { flow } from '../support/flows.js';
 import { startRegistry } from '../support/package-registry.js';

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
-import { applyMigrations, createDb, type Db } from '../../src/db/index.js';
-import { diffToSchema } from '../../src/db/write-migration.js';
+import { applyMigrations, createDb, type Db } from '../../src/platform/db/index.js';
+import { diffToSchema } from '../../src/platform/db/write-migration.js';
 import { createEngineApp } from '../support/create-engine-app.js';
 import { decideGates } from '../support/drive-gates.js';
 import { asFirstRelease } from '../support/first-schema.js';

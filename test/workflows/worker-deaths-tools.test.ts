@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startWorkerHeartbeat } from '../../src/db/index.js';
 import { MOST_IN_COMPANY } from '../../src/engine/agent/deaths.js';
 import { advanceLane } from '../../src/engine/index.js';
-import { createNet } from '../../src/net/index.js';
+import { startWorkerHeartbeat } from '../../src/platform/db/index.js';
+import { createNet } from '../../src/platform/net/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { attemptOf } from '../support/attempt.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';

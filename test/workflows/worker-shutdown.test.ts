@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, onTestFinished, test } from 'vitest';
-import { distDir, packageRoot } from '../../src/db/index.js';
+import { distDir, packageRoot } from '../../src/platform/db/index.js';
 import { testTemporal } from '../support/temporal.js';
 
 test('a worker shuts down while eager starts are under way on its connection, and every start is answered', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, type Connection } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectTemporal, connectWorker, createWorkflows, type Workflows } from '../../src/temporal/index.js';
+import { connectTemporal, connectWorker, createWorkflows, type Workflows } from '../../src/platform/temporal/index.js';
 import { startPausableProxy } from '../support/pausable-proxy.js';
 import { testTemporal } from '../support/temporal.js';
 

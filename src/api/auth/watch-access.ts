@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
+import { findWorkspace } from '../../content/workspaces/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import { atLeast } from '../../shared/roles.js';
-import { findWorkspace } from '../../workspaces/index.js';
 import type { AppEnv, GuardedEnv } from '../env.js';
 import { authenticate } from './authenticate.js';
 

@@ -1,8 +1,8 @@
+import { validate } from '../../format/index.js';
 import { parseJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { jsonShapeFault } from '../../shared/json-shape.js';
 import { errorMessage } from '../../shared/refusal.js';
-import { validate } from '../../workspace/index.js';
 import { StepFailure } from '../errors.js';
 import { jsonInText } from './json-in-text.js';
 import type { Entry, Session } from './session.js';

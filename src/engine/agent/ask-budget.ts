@@ -1,8 +1,8 @@
+import { loadPlan } from '../../content/workspaces/index.js';
+import type { Plan } from '../../format/model.js';
 import type { Json } from '../../shared/json.js';
 import { toNano, toUsd } from '../../shared/money.js';
 import type { Stop } from '../../workflows/contract.js';
-import type { Plan } from '../../workspace/model.js';
-import { loadPlan } from '../../workspaces/index.js';
 import { BudgetRefused } from '../errors.js';
 import type { ParkRow } from '../journal/claim.js';
 import { type BudgetGate, isBudgetGate } from '../steps/gate-spec.js';

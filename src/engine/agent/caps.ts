@@ -1,5 +1,5 @@
+import { leavesOf } from '../../format/model.js';
 import { toNano } from '../../shared/money.js';
-import { leavesOf } from '../../workspace/model.js';
 import { evalKeyOf } from '../cases/lane-case.js';
 import type { Lane } from '../lane/lane.js';
 import { type MonthBudget, monthBudgetsSoon, monthWords, readMonthBudgets } from '../months/month-budgets.js';

@@ -1,6 +1,6 @@
-import type { Sql } from '../../db/contract.js';
-import { lastOf } from '../../db/index.js';
 import type { Deps } from '../../deps.js';
+import type { Sql } from '../../platform/db/contract.js';
+import { lastOf } from '../../platform/db/index.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { Poison } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';

@@ -1,6 +1,6 @@
+import { didYouMean, validate } from '../../format/index.js';
 import type { ToolCall } from '../../models/contract.js';
 import type { JsonObject } from '../../shared/json.js';
-import { didYouMean, validate } from '../../workspace/index.js';
 import type { Session } from './session.js';
 
 const MAX_FAULTS = 10;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { DatabaseUnavailable } from '../../db/index.js';
 import type { ToolCall } from '../../models/contract.js';
+import { DatabaseUnavailable } from '../../platform/db/index.js';
 import { errorMessage } from '../../shared/refusal.js';
 import type { AgentTool, ToolOutcome } from '../../tools/contract.js';
 import { Ended, Fenced } from '../errors.js';

@@ -1,10 +1,10 @@
+import { readRunFile } from '../../content/workspaces/index.js';
+import { type AgentPlan, leavesOf, type StepPlan } from '../../format/model.js';
 import { startDeadline } from '../../shared/deadline.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { AgentTool, LaneFolder, ToolContext } from '../../tools/contract.js';
 import { assembleTools, type Catalogue, lanePlace, listTools, openLane } from '../../tools/index.js';
-import { type AgentPlan, leavesOf, type StepPlan } from '../../workspace/model.js';
-import { readRunFile } from '../../workspaces/index.js';
 import { cannedAnswersOf } from '../cases/canned.js';
 import { StepFailure } from '../errors.js';
 import { type ActedCall, NO_JOURNAL, readStepJournal, type StepJournal } from '../journal/claim.js';

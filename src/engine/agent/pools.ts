@@ -1,4 +1,4 @@
-import { leavesOf } from '../../workspace/model.js';
+import { leavesOf } from '../../format/model.js';
 import type { Lane } from '../lane/lane.js';
 import type { MonthBudget } from '../months/month-budgets.js';
 import { openMonth } from '../months/month-pools.js';

@@ -1,8 +1,8 @@
+import { type IndexEntry, listIndexed, readRunFile } from '../../content/workspaces/index.js';
+import { type AgentPlan, leavesOf, type StepPlan } from '../../format/model.js';
 import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { toolOf } from '../../tools/index.js';
-import { type AgentPlan, leavesOf, type StepPlan } from '../../workspace/model.js';
-import { type IndexEntry, listIndexed, readRunFile } from '../../workspaces/index.js';
 import type { Lane, StepState } from '../lane/lane.js';
 import { scopeOf } from '../lane/scope.js';
 import { releaseUrl } from '../rows/release-url.js';

@@ -1,5 +1,5 @@
+import type { AgentPlan, Plan } from '../../format/model.js';
 import type { AgentTool } from '../../tools/contract.js';
-import type { AgentPlan, Plan } from '../../workspace/model.js';
 
 export const RUN_AGENT = 'run_agent';
 

@@ -1,6 +1,6 @@
+import type { AgentPlan, StepPlan } from '../../format/model.js';
 import type { ChatMessage, ResolvedModel, ToolCall, ToolResult, ToolSpec } from '../../models/contract.js';
 import type { AgentTool, LaneFolder, ToolContext } from '../../tools/contract.js';
-import type { AgentPlan, StepPlan } from '../../workspace/model.js';
 import type { CallRow } from '../journal/claim.js';
 import type { Lane, StepState } from '../lane/lane.js';
 import type { Past } from './compaction/marker.js';

@@ -1,5 +1,5 @@
+import type { EvalDecision } from '../../format/model.js';
 import type { Json } from '../../shared/json.js';
-import type { EvalDecision } from '../../workspace/model.js';
 import type { ParkRow } from '../journal/claim.js';
 import { type Lane, parkId, type StepState } from '../lane/lane.js';
 import type { ParkRequest } from '../steps/park-on.js';

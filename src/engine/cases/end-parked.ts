@@ -1,5 +1,5 @@
-import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { toJson } from '../../shared/exact-json.js';
 import type { ClaimedRun } from '../journal/claim.js';
 import { announceRuns } from '../outbox/announce-runs.js';

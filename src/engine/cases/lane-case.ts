@@ -1,5 +1,5 @@
-import type { Sql } from '../../db/contract.js';
-import type { EvalCase, EvalDecision } from '../../workspace/model.js';
+import type { EvalCase, EvalDecision } from '../../format/model.js';
+import type { Sql } from '../../platform/db/contract.js';
 import type { ClaimedRun } from '../journal/claim.js';
 
 /** An eval's case, as a lane of its run sees it, at any depth of subflows. */

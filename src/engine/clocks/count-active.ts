@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 
 /** A process that was paused was not active, so one look counts at most this much. */
 const MOST_MS = 5_000;

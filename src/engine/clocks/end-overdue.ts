@@ -1,4 +1,4 @@
-import type { Db } from '../../db/contract.js';
+import type { Db } from '../../platform/db/contract.js';
 import { endRuns } from '../rows/end-runs.js';
 
 export const TOO_LONG = 'the step took longer than its timeout';

@@ -1,4 +1,4 @@
-import type { InJson, RunRow, Sql, StepRow } from '../../db/contract.js';
+import type { InJson, RunRow, Sql, StepRow } from '../../platform/db/contract.js';
 import type { Json } from '../../shared/json.js';
 import type { Turn } from '../../workflows/contract.js';
 import { StaleTurn } from '../errors.js';

@@ -1,5 +1,5 @@
-import type { Db, Sql } from '../../db/contract.js';
-import { isContention } from '../../db/index.js';
+import type { Db, Sql } from '../../platform/db/contract.js';
+import { isContention } from '../../platform/db/index.js';
 import { sleep } from '../../shared/deadline.js';
 import { Refusal } from '../../shared/refusal.js';
 import { storableJson } from '../../shared/storable-json.js';

@@ -1,4 +1,4 @@
-import type { GroupPlan, Plan, PlanNode } from '../../workspace/model.js';
+import type { GroupPlan, Plan, PlanNode } from '../../format/model.js';
 
 /** What a lane executes: the whole flow, one branch of a group, or one item of an each. */
 export interface LanePlan {

@@ -1,8 +1,8 @@
 import type { Deps } from '../../deps.js';
+import type { Plan, StepPlan } from '../../format/model.js';
 import type { Json } from '../../shared/json.js';
 import type { LaneServers } from '../../tools/index.js';
 import type { Stop } from '../../workflows/contract.js';
-import type { Plan, StepPlan } from '../../workspace/model.js';
 import type { LaneCase } from '../cases/lane-case.js';
 import type { Batch, StepStatus, StepWrite } from '../journal/batch.js';
 import type { ClaimedRun, LaneView, ParkRow } from '../journal/claim.js';

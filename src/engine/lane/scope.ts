@@ -1,8 +1,8 @@
+import { evaluateCel } from '../../format/index.js';
+import { leavesOf } from '../../format/model.js';
 import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { toUsd } from '../../shared/money.js';
-import { evaluateCel } from '../../workspace/index.js';
-import { leavesOf } from '../../workspace/model.js';
 import { StepFailure } from '../errors.js';
 import type { Lane, StepState } from './lane.js';
 import { shownWork, stepKey } from './lane.js';

@@ -1,5 +1,5 @@
+import { leavesOf } from '../../format/model.js';
 import type { Stop } from '../../workflows/contract.js';
-import { leavesOf } from '../../workspace/model.js';
 import { countChildren } from '../steps/child-run.js';
 import { runGroup } from '../steps/group.js';
 import { runStep } from '../steps/run-step.js';

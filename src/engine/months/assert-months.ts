@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { toUsd } from '../../shared/money.js';
 import { Refusal } from '../../shared/refusal.js';
 import { type MonthBudget, monthWords, readMonthBudgets } from './month-budgets.js';

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { Lru } from '../../shared/lru.js';
 import { toNano } from '../../shared/money.js';
 import { type Month, monthAt } from '../../shared/month.js';

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 import type { MonthBudget } from './month-budgets.js';
 
 /** Rows of `usage` that count under it; a workspace's previews spend from its month. */

@@ -1,9 +1,9 @@
-import type { Sql } from '../../db/contract.js';
-import type { Queue } from '../../db/index.js';
 import type { Deps } from '../../deps.js';
+import type { Sql } from '../../platform/db/contract.js';
+import type { Queue } from '../../platform/db/index.js';
+import type { Workflows } from '../../platform/temporal/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { errorMessage } from '../../shared/refusal.js';
-import type { Workflows } from '../../temporal/contract.js';
 
 export type OutboxKind = 'start' | 'start-eval' | 'approval' | 'event' | 'cancel' | 'apply-push';
 

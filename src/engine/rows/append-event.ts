@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { storableJson } from '../../shared/storable-json.js';
 
 /** Appends one event under the run's lock, setting its open gates and status with it. */

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 import type { LanesOf } from './book-lost.js';
 import { CHILDREN_OF } from './children-of.js';
 

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 
 /** Lanes of a run that continues, with the lanes forked off them. */
 export interface LanesOf {

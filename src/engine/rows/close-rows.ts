@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 
 /** Closes the steps, calls and parks that ended runs left open. */
 export async function closeRows(sql: Sql, runIds: readonly string[], why: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Db } from '../../db/contract.js';
+import type { Db } from '../../platform/db/contract.js';
 
 const BATCH_MS = 100;
 /** NOTIFY carries less than 8,000 bytes; a JSON-escaped character of text can take six. */

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { STOP_CHANNEL } from '../live.js';
 import { enqueueOutbox } from '../outbox/outbox.js';
 import { bookChildren } from './book-children.js';

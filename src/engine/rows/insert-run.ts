@@ -1,8 +1,8 @@
-import type { Sql } from '../../db/contract.js';
+import type { Plan } from '../../format/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { toJson } from '../../shared/exact-json.js';
 import type { Json, JsonObject } from '../../shared/json.js';
 import { toNano } from '../../shared/money.js';
-import type { Plan } from '../../workspace/index.js';
 
 /** A root run. Child runs are written with the journal of their parent (`WRITE`). */
 export interface NewRunRow {

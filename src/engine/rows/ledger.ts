@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 
 /** Who reserves: a run or an eval run, and its lane. A lane has at most one call in flight. */
 export interface HoldPlace {

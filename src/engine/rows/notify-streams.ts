@@ -1,6 +1,6 @@
-import type { Db } from '../../db/contract.js';
-import { QUEUE_CHANNEL } from '../../db/index.js';
 import type { Deps } from '../../deps.js';
+import type { Db } from '../../platform/db/contract.js';
+import { QUEUE_CHANNEL } from '../../platform/db/index.js';
 
 export const EVENT_CHANNEL = 'run_event';
 const GATHER_MS = 50;

@@ -1,5 +1,5 @@
-import type { Sql } from '../../db/contract.js';
-import { chainOf, listens } from '../../workspaces/index.js';
+import { chainOf, listens } from '../../content/workspaces/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 
 /**
  * SQL: raises `run.completed` or `run.failed` for the ended runs of `from`, named `r`, that `when` selects. Child runs

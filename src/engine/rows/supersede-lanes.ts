@@ -1,4 +1,4 @@
-import type { Db } from '../../db/contract.js';
+import type { Db } from '../../platform/db/contract.js';
 import { CHILDREN_OF } from './children-of.js';
 import { endRuns } from './end-runs.js';
 

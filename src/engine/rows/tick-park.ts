@@ -1,5 +1,5 @@
-import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { appendEvent } from './append-event.js';

@@ -1,3 +1,4 @@
+import { type AgentPlan, leavesOf, type Plan, type StepPlan } from '../../format/model.js';
 import {
   CannotOpen,
   hiddenTexts,
@@ -7,7 +8,6 @@ import {
   SecretsForPrograms,
 } from '../../secrets/index.js';
 import type { StepSecrets } from '../../tools/contract.js';
-import { type AgentPlan, leavesOf, type Plan, type StepPlan } from '../../workspace/model.js';
 import { StepFailure } from '../errors.js';
 import type { Lane } from '../lane/lane.js';
 import { tokenFor } from './token-for.js';

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { endRuns } from '../rows/end-runs.js';
 import { grantSlots } from './grant-slots.js';
 import { recordSlotEvent } from './record-slot-event.js';

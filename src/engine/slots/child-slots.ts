@@ -1,5 +1,5 @@
+import type { Plan } from '../../format/model.js';
 import type { Json } from '../../shared/json.js';
-import type { Plan } from '../../workspace/model.js';
 import { StepFailure } from '../errors.js';
 import type { Lane } from '../lane/lane.js';
 import { slotOf } from './slot-of.js';

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { CHILDREN_OF } from '../rows/children-of.js';
 
 /**

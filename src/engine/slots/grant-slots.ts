@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { enqueueOutbox } from '../outbox/outbox.js';
 import { recordSlotEvent } from './record-slot-event.js';
 import { slotPark } from './slot-rows.js';

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { storableJson } from '../../shared/storable-json.js';
 
 /** Records in a run's events that it waits for a slot, or got one. An ended run gets no more events. */

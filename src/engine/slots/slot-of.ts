@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { evaluateCel } from '../../format/index.js';
+import type { Plan } from '../../format/model.js';
 import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
-import { evaluateCel } from '../../workspace/index.js';
-import type { Plan } from '../../workspace/model.js';
 
 /** The slot that a run needs while active: at most `limit` runs of the workspace hold one of a key. */
 export interface SlotClaim {

@@ -1,7 +1,7 @@
+import { loadPlan, pinnedPlan as readPinned } from '../../content/workspaces/index.js';
+import { leavesOf, type Plan } from '../../format/model.js';
 import type { Json } from '../../shared/json.js';
 import { toNano } from '../../shared/money.js';
-import { leavesOf, type Plan } from '../../workspace/model.js';
-import { loadPlan, pinnedPlan as readPinned } from '../../workspaces/index.js';
 import { openPool, stepKeyOf } from '../agent/pools.js';
 import { deadlineOf } from '../lane/deadline.js';
 import type { Lane, StepState } from '../lane/lane.js';

@@ -1,4 +1,4 @@
-import type { StepPlan } from '../../workspace/model.js';
+import type { StepPlan } from '../../format/model.js';
 import { runAgentDoer } from '../agent/run-agent-doer.js';
 import { currentStep, type Lane, type Outcome, writeStep } from '../lane/lane.js';
 import { runEach } from './each.js';

@@ -1,5 +1,5 @@
+import type { StepPlan } from '../../format/model.js';
 import type { Json } from '../../shared/json.js';
-import type { StepPlan } from '../../workspace/model.js';
 import { StepFailure } from '../errors.js';
 import { type Lane, type StepState, stepKey } from '../lane/lane.js';
 import { evaluateOrFail, scopeOf } from '../lane/scope.js';

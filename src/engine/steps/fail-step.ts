@@ -1,4 +1,4 @@
-import type { StepPlan } from '../../workspace/model.js';
+import type { StepPlan } from '../../format/model.js';
 import type { StepFailure } from '../errors.js';
 import { currentStep, type Lane, type Outcome, type StepState, writeStep } from '../lane/lane.js';
 import { postpone } from '../lane/postpone.js';

@@ -1,5 +1,5 @@
+import { type GatePlan, leavesOf, type StepPlan } from '../../format/model.js';
 import { isRecord, type Json } from '../../shared/json.js';
-import { type GatePlan, leavesOf, type StepPlan } from '../../workspace/model.js';
 import type { Lane, StepState } from '../lane/lane.js';
 import { scopeOf } from '../lane/scope.js';
 import { plainText } from '../text/plain-text.js';

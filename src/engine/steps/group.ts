@@ -1,4 +1,4 @@
-import type { GroupPlan } from '../../workspace/model.js';
+import type { GroupPlan } from '../../format/model.js';
 import { StepFailure } from '../errors.js';
 import { beginStep, type Lane, type Outcome, type StepState, stepKey, writeStep } from '../lane/lane.js';
 import { conditionHolds, scopeOf } from '../lane/scope.js';

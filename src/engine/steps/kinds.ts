@@ -1,6 +1,6 @@
+import type { StepPlan } from '../../format/model.js';
 import type { Json } from '../../shared/json.js';
 import type { Stop } from '../../workflows/contract.js';
-import type { StepPlan } from '../../workspace/model.js';
 import type { Lane, Outcome, StepState } from '../lane/lane.js';
 
 /** A doer's answer: its result, or the stop that the lane waits at. */

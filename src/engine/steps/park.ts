@@ -1,4 +1,4 @@
-import type { StepPlan } from '../../workspace/model.js';
+import type { StepPlan } from '../../format/model.js';
 import { currentStep, type Lane, type Outcome } from '../lane/lane.js';
 import { runApproval } from './approval.js';
 import { runEvent } from './event.js';

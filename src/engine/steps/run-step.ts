@@ -1,4 +1,4 @@
-import type { StepPlan } from '../../workspace/model.js';
+import type { StepPlan } from '../../format/model.js';
 import { StepFailure } from '../errors.js';
 import type { Phase } from '../journal/claim.js';
 import { isOverdue } from '../lane/deadline.js';

@@ -1,4 +1,4 @@
-import type { StepPlan } from '../../workspace/model.js';
+import type { StepPlan } from '../../format/model.js';
 import { beginStep, type Lane, type Outcome, parkId, type StepState, stepKey, writeStep } from '../lane/lane.js';
 import { conditionHolds, scopeOf } from '../lane/scope.js';
 

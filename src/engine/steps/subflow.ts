@@ -1,8 +1,8 @@
+import { fillWith, inputFaults } from '../../format/index.js';
+import type { StepPlan } from '../../format/model.js';
 import { newId } from '../../shared/ids.js';
 import type { Json } from '../../shared/json.js';
 import { toNano } from '../../shared/money.js';
-import { fillWith, inputFaults } from '../../workspace/index.js';
-import type { StepPlan } from '../../workspace/model.js';
 import { TOO_LONG } from '../clocks/end-overdue.js';
 import { StepFailure } from '../errors.js';
 import type { Lane, StepState } from '../lane/lane.js';

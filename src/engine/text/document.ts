@@ -1,6 +1,6 @@
+import { listRunFiles, type RunView, readRunFile } from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
-import { isHeading, pathIndex, resolveLink } from '../../workspace/index.js';
-import { listRunFiles, type RunView, readRunFile } from '../../workspaces/index.js';
+import { isHeading, pathIndex, resolveLink } from '../../format/index.js';
 
 const DOCUMENT_CHARACTERS = 60_000;
 /** Without an index, all of a run's files are listed. */

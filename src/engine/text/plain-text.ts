@@ -1,6 +1,6 @@
+import { renderPath, type Text } from '../../format/index.js';
 import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
-import { renderPath, type Text } from '../../workspace/index.js';
 
 /** Text for people (gates, pages): values are inserted unquoted, a link shows its label or its path. */
 export function plainText(text: Text, scope: Readonly<Record<string, Json>>): string {

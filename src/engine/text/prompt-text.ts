@@ -1,5 +1,5 @@
+import { renderPath, type Text } from '../../format/index.js';
 import type { Json } from '../../shared/json.js';
-import { renderPath, type Text } from '../../workspace/index.js';
 import { shown } from './plain-text.js';
 
 const INLINE_CHARACTERS = 200;

@@ -1,4 +1,4 @@
-import type { AgentPlan } from '../../workspace/model.js';
+import type { AgentPlan } from '../../format/model.js';
 
 /**
  * The open format limits a description to 1,024 characters; longer ones are cut, and all are shortened when there are

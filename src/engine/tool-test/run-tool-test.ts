@@ -1,5 +1,6 @@
-import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
+import type { StepPlan } from '../../format/model.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { startDeadline } from '../../shared/deadline.js';
 import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
@@ -7,7 +8,6 @@ import { errorMessage } from '../../shared/refusal.js';
 import type { AgentTool, CallContext, ToolOutcome } from '../../tools/index.js';
 import { assembleTools, createLaneServers, dropLane, openLane } from '../../tools/index.js';
 import { TOOL_TEST_SECONDS } from '../../workflows/contract.js';
-import type { StepPlan } from '../../workspace/model.js';
 import { argumentFault } from '../agent/invalid-call.js';
 import { Ended } from '../errors.js';
 import { SecretMask } from '../secrets/secret-mask.js';

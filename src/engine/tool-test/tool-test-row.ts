@@ -1,5 +1,5 @@
+import type { Plan } from '../../format/model.js';
 import { isRecord, type Json, type JsonObject } from '../../shared/json.js';
-import type { Plan } from '../../workspace/model.js';
 
 /** The column `spec` of a test's row. */
 export interface ToolTestSpec {

@@ -1,4 +1,4 @@
-import type { Assertion } from '../../workspace/index.js';
+import type { Assertion } from '../../format/index.js';
 
 /** An assertion as its line in the file. */
 export function assertionText({ type, not, step, arg, value }: Assertion): string {

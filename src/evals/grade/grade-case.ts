@@ -1,6 +1,6 @@
 import type { GradedAssertion } from '../../contract/evals.js';
+import type { Assertion } from '../../format/index.js';
 import { errorMessage } from '../../shared/refusal.js';
-import type { Assertion } from '../../workspace/index.js';
 import { assertionText } from './assertion-text.js';
 import type { CaseEvidence, Finding, Subject } from './evidence.js';
 import { TESTS, type TestedType } from './tests.js';

@@ -1,8 +1,8 @@
-import type { RunRow, Sql, StepRow } from '../../db/contract.js';
+import type { Plan } from '../../format/index.js';
+import { leavesOf } from '../../format/model.js';
+import type { RunRow, Sql, StepRow } from '../../platform/db/contract.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { toUsd } from '../../shared/money.js';
-import type { Plan } from '../../workspace/index.js';
-import { leavesOf } from '../../workspace/model.js';
 import type { CaseEvidence, Subject } from './evidence.js';
 
 interface CaseRun

@@ -1,7 +1,7 @@
+import { type Assertion, type AssertionType, evaluateCel } from '../../format/index.js';
+import { compilePattern } from '../../format/values/pattern.js';
 import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
-import { type Assertion, type AssertionType, evaluateCel } from '../../workspace/index.js';
-import { compilePattern } from '../../workspace/values/pattern.js';
 import type { CaseEvidence, Finding, Subject } from './evidence.js';
 
 export type TestedType = Exclude<AssertionType, 'judge'>;

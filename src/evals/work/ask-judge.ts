@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readRunFile } from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
 import {
   assertNotPoison,
@@ -10,12 +11,11 @@ import {
   waitInPlace,
   whenSafe,
 } from '../../engine/index.js';
+import type { Plan } from '../../format/index.js';
 import { ModelError, type ModelReply, type ResolvedModel } from '../../models/contract.js';
 import { sleep } from '../../shared/deadline.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { errorMessage, Refusal } from '../../shared/refusal.js';
-import type { Plan } from '../../workspace/index.js';
-import { readRunFile } from '../../workspaces/index.js';
 import type { CaseEvidence, Finding } from '../grade/evidence.js';
 import type { Statement } from '../grade/grade-case.js';
 import { judgePrompt, VERDICTS } from '../grade/judge-prompt.js';

@@ -1,6 +1,6 @@
-import type { Sql } from '../../db/contract.js';
+import type { EvalPlan } from '../../format/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import type { Json } from '../../shared/json.js';
-import type { EvalPlan } from '../../workspace/index.js';
 
 /** An attempt with its eval run, as the activities need them. */
 export interface AttemptRow {

@@ -1,12 +1,12 @@
-import type { Sql } from '../../db/contract.js';
+import { loadPlan } from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
 import { assertMonths, evalKeyOf, insertRun } from '../../engine/index.js';
+import { type EvalCase, inputFaults, type Plan } from '../../format/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { newId } from '../../shared/ids.js';
 import { toUsd } from '../../shared/money.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Begun } from '../../workflows/contract.js';
-import { type EvalCase, inputFaults, type Plan } from '../../workspace/index.js';
-import { loadPlan } from '../../workspaces/index.js';
 import { type AttemptRow, failAttempt, readAttempt } from './attempt-row.js';
 
 /** Default time limit of a case, so that each eval ends. */

@@ -1,6 +1,6 @@
-import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import { announceRuns, endRuns, enqueueOutbox } from '../../engine/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { reportFailedEval } from '../report-failed-eval.js';
 import { settleLostJudgeCall } from './judge-books.js';
 

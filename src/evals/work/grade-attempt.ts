@@ -1,8 +1,8 @@
+import { loadPlan } from '../../content/workspaces/index.js';
 import type { GradedAssertion } from '../../contract/evals.js';
-import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { storableJson } from '../../shared/storable-json.js';
-import { loadPlan } from '../../workspaces/index.js';
 import type { CaseEvidence, Finding } from '../grade/evidence.js';
 import { assertionsOf, failedUnasked, type Plan as GradePlan, gradeCase, scoreOf } from '../grade/grade-case.js';
 import { readEvidence } from '../grade/read-evidence.js';

@@ -1,4 +1,3 @@
-import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import {
   assertMonths,
@@ -11,6 +10,7 @@ import {
   startMark,
 } from '../../engine/index.js';
 import type { CutUsage, ResolvedModel } from '../../models/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { newId } from '../../shared/ids.js';
 import { isRecord, type Json } from '../../shared/json.js';
 import { toUsd } from '../../shared/money.js';

@@ -1,5 +1,5 @@
-import type { InstallKeys } from '../../config/index.js';
 import type { Deps } from '../../deps.js';
+import type { InstallKeys } from '../../platform/config/index.js';
 
 /** What the doctor examines. */
 export interface Scene {

@@ -1,11 +1,11 @@
-import type { RecordAnswer } from '../../accounts/index.js';
+import { applyTree } from '../../content/deploys/index.js';
+import { alignRefs, dropPack, linkPack, liveRuns, readLiveTree, storePack } from '../../content/workspaces/index.js';
 import type { DeployResultBody } from '../../contract/deploys.js';
-import { applyTree } from '../../deploys/index.js';
 import type { Deps } from '../../deps.js';
 import { adoptPack, isAncestor, mergeCommits, type Repository } from '../../git/index.js';
+import type { RecordAnswer } from '../../people/accounts/index.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { Refusal } from '../../shared/refusal.js';
-import { alignRefs, dropPack, linkPack, liveRuns, readLiveTree, storePack } from '../../workspaces/index.js';
 import { createProposal } from '../receive/propose-commit.js';
 import { type PushedTree, readPushedTree } from '../receive/pushed-tree.js';
 import { raisePush } from '../receive/raise-push.js';

@@ -1,6 +1,6 @@
-import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import { isAncestor, type Repository } from '../../git/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { endPending, readPending } from './pending-rows.js';
 
 interface NewMain {

@@ -1,9 +1,9 @@
-import { audit } from '../../accounts/index.js';
+import { findWorkspace, liveRuns, readLiveCommit, setRef } from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
 import { announceRuns, enqueueOutbox } from '../../engine/index.js';
 import type { RefCommand } from '../../git/index.js';
+import { audit } from '../../people/accounts/index.js';
 import { failpoint } from '../../shared/failpoint.js';
-import { findWorkspace, liveRuns, readLiveCommit, setRef } from '../../workspaces/index.js';
 import { requireNewest } from '../receive/propose-commit.js';
 import type { PushContext } from '../receive/push-context.js';
 import type { Outcome } from '../receive/report.js';

@@ -1,6 +1,6 @@
-import type { Sql } from '../../db/contract.js';
+import { deleteRef } from '../../content/workspaces/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import type { Caller } from '../../shared/roles.js';
-import { deleteRef } from '../../workspaces/index.js';
 
 /** The ref of a pending push: one that waits, or that was refused after it had waited. */
 export const PENDING = 'refs/service/pending';

@@ -1,10 +1,10 @@
-import { audit } from '../../accounts/index.js';
-import { insertRefusal } from '../../deploys/index.js';
+import { insertRefusal } from '../../content/deploys/index.js';
+import { writeChange } from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
+import type { Issue } from '../../format/index.js';
+import { audit } from '../../people/accounts/index.js';
 import { newId } from '../../shared/ids.js';
 import type { Refusal } from '../../shared/refusal.js';
-import type { Issue } from '../../workspace/index.js';
-import { writeChange } from '../../workspaces/index.js';
 import { markRefused, PENDING, type PendingPush } from './pending-rows.js';
 
 /** How many paths a reason names. */

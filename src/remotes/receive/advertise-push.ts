@@ -1,6 +1,6 @@
+import { listStoredRefs, readLiveCommit, readLiveLibrary, readLiveTree } from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
 import { FLUSH, MAIN, pktLine } from '../../git/index.js';
-import { listStoredRefs, readLiveCommit, readLiveLibrary, readLiveTree } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
 
 const NONE = '0'.repeat(40);

@@ -1,9 +1,15 @@
-import type { Sql } from '../../db/contract.js';
-import type { Proposal } from '../../deploys/index.js';
+import type { Proposal } from '../../content/deploys/index.js';
+import {
+  diffTrees,
+  type LiveTree,
+  type PreparedTree,
+  prepareTree,
+  readInReach,
+} from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
 import { isAncestor, type Repository } from '../../git/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { Refusal } from '../../shared/refusal.js';
-import { diffTrees, type LiveTree, type PreparedTree, prepareTree, readInReach } from '../../workspaces/index.js';
 import type { PushedTree } from './pushed-tree.js';
 import type { Outcome } from './report.js';
 

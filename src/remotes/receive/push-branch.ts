@@ -1,9 +1,15 @@
-import { audit } from '../../accounts/index.js';
+import {
+  type BranchPush,
+  dropPreview,
+  type PutPreview,
+  planPreview,
+  putPreview,
+} from '../../content/previews/index.js';
+import { clearErased, deleteRef, findWorkspace, refusedTree, setRef } from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
 import { isAncestor, type RefCommand } from '../../git/index.js';
-import { type BranchPush, dropPreview, type PutPreview, planPreview, putPreview } from '../../previews/index.js';
+import { audit } from '../../people/accounts/index.js';
 import { Refusal } from '../../shared/refusal.js';
-import { clearErased, deleteRef, findWorkspace, refusedTree, setRef } from '../../workspaces/index.js';
 import { issueLines, type PlanRef, type PushContext, type RefPlan, type UpdateRef } from './push-context.js';
 import { readPushedTree } from './pushed-tree.js';
 import { raisePush } from './raise-push.js';

@@ -1,8 +1,8 @@
-import type { Sql } from '../../db/contract.js';
+import type { OnStale } from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
+import type { Issue } from '../../format/index.js';
 import type { RefCommand, Repository } from '../../git/index.js';
-import type { Issue } from '../../workspace/index.js';
-import type { OnStale } from '../../workspaces/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import type { Remote } from '../remote.js';
 import type { PushPack } from './push-pack.js';
 import type { Outcome } from './report.js';

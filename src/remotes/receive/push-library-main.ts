@@ -1,8 +1,8 @@
+import { pushLibrary } from '../../content/library/index.js';
+import { readLiveLibrary, refusedTree } from '../../content/workspaces/index.js';
+import type { Issue } from '../../format/index.js';
 import { MAIN } from '../../git/index.js';
-import { pushLibrary } from '../../library/index.js';
 import { Refusal } from '../../shared/refusal.js';
-import type { Issue } from '../../workspace/index.js';
-import { readLiveLibrary, refusedTree } from '../../workspaces/index.js';
 import { comesAfter, NOT_FORWARD, requireNewest } from './propose-commit.js';
 import { issueLines, type UpdateRef } from './push-context.js';
 import { readPushedTree } from './pushed-tree.js';

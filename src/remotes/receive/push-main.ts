@@ -1,4 +1,3 @@
-import type { DeployResultBody } from '../../contract/deploys.js';
 import {
   applyTree,
   type DeployOutcome,
@@ -6,11 +5,12 @@ import {
   noteRefused,
   planTree,
   type TreeRequest,
-} from '../../deploys/index.js';
+} from '../../content/deploys/index.js';
+import { readLiveTree } from '../../content/workspaces/index.js';
+import type { DeployResultBody } from '../../contract/deploys.js';
 import type { Deps } from '../../deps.js';
 import type { RefCommand } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';
-import { readLiveTree } from '../../workspaces/index.js';
 import { prepareEndOfRefused } from '../pending/end-refused.js';
 import { countRuns, parkPush, runLines } from '../pending/park-push.js';
 import { comesAfter, createProposal, fetchFirst, NOT_FORWARD, requireNewest } from './propose-commit.js';

@@ -1,8 +1,8 @@
-import type { Sql } from '../../db/contract.js';
+import { dropPack, linkPack, recordLoadedPack, type StoredPack, storePack } from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
 import { adoptPack, packIn, type Quarantine, type Repository } from '../../git/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
-import { dropPack, linkPack, recordLoadedPack, type StoredPack, storePack } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
 
 /** The pack of a push, shared by all its refs. It is stored when the first of them passes its checks. */

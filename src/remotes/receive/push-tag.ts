@@ -1,9 +1,9 @@
-import { audit } from '../../accounts/index.js';
+import { deleteRef, findWorkspace, refusedTree, setRef } from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
+import { foldPath, type Issue } from '../../format/index.js';
 import { type RefCommand, runGit, unwritablePaths } from '../../git/index.js';
+import { audit } from '../../people/accounts/index.js';
 import { Refusal } from '../../shared/refusal.js';
-import { foldPath, type Issue } from '../../workspace/index.js';
-import { deleteRef, findWorkspace, refusedTree, setRef } from '../../workspaces/index.js';
 import type { PushContext, RefPlan, UpdateRef } from './push-context.js';
 import { readPushedTree } from './pushed-tree.js';
 import { raisePush } from './raise-push.js';

@@ -1,3 +1,5 @@
+import type { LiveTree, ReadyCommit } from '../../content/workspaces/index.js';
+import { type Issue, MAX_FILES, MAX_TREE_BYTES, type SourceFile } from '../../format/index.js';
 import {
   type Commit,
   listTree,
@@ -11,8 +13,6 @@ import {
   unwritablePaths,
 } from '../../git/index.js';
 import { Lru } from '../../shared/lru.js';
-import { type Issue, MAX_FILES, MAX_TREE_BYTES, type SourceFile } from '../../workspace/index.js';
-import type { LiveTree, ReadyCommit } from '../../workspaces/index.js';
 
 /** A file with the id of its bytes. */
 type PushedFile = SourceFile & { readonly sha: string };

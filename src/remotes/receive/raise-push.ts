@@ -1,5 +1,5 @@
-import type { Sql } from '../../db/contract.js';
-import { raiseEvent } from '../../workspaces/index.js';
+import { raiseEvent } from '../../content/workspaces/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import type { Remote } from '../remote.js';
 
 /** Raises the event `push` in the workspace, in the transaction that moves the ref. */

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { alignRefs, listStoredRefs } from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
 import {
   discardPack,
@@ -15,7 +16,6 @@ import {
 import { failpoint } from '../../shared/failpoint.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import { StorageUnavailable, toStorageError } from '../../shared/storage-unavailable.js';
-import { alignRefs, listStoredRefs } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
 import { requestSlots } from '../request-slots.js';
 import { checkObjects } from './check-objects.js';

@@ -1,9 +1,9 @@
-import type { Sql } from '../../db/contract.js';
+import { lockPreviews, MAX_PREVIEWS, previewTurn } from '../../content/previews/index.js';
+import { findWorkspace, inTurn, lockLibrary, type OnStale, StalePlan } from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
 import { MAIN, type RefCommand } from '../../git/index.js';
-import { lockPreviews, MAX_PREVIEWS, previewTurn } from '../../previews/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { Refusal } from '../../shared/refusal.js';
-import { findWorkspace, inTurn, lockLibrary, type OnStale, StalePlan } from '../../workspaces/index.js';
 import type { Remote } from '../remote.js';
 import type { PushContext, RefPlan } from './push-context.js';
 import { refuseMain } from './push-main.js';

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.js';
+import type { Issue } from '../../format/index.js';
 import { MAIN, type RefCommand } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';
-import type { Issue } from '../../workspace/index.js';
 import { planBranch, pushBranch } from './push-branch.js';
 import { issueLines, type PlanRef, type PushContext, type RefPlan, type UpdateRef } from './push-context.js';
 import { pushLibraryMain } from './push-library-main.js';

@@ -1,5 +1,5 @@
-import { withoutAccess } from '../../accounts/index.js';
-import type { Sql } from '../../db/contract.js';
+import { withoutAccess } from '../../people/accounts/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../../shared/roles.js';
 import { type DecidersOf, mayDecide } from '../may-decide.js';

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { isRecord, type Json } from '../../shared/json.js';
 
 /** The notification targets of a run; `events` is null when no level names any. */

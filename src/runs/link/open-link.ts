@@ -1,10 +1,10 @@
+import { loadPlan } from '../../content/workspaces/index.js';
 import type { OpenedLink } from '../../contract/approve.js';
-import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import type { GateSpec } from '../../engine/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { isRecord } from '../../shared/json.js';
 import type { Caller } from '../../shared/roles.js';
-import { loadPlan } from '../../workspaces/index.js';
 import { gateHead } from '../gate-rows.js';
 import { hideTokens } from '../hide-tokens.js';
 import { decidersAt, mayDecide } from '../may-decide.js';

@@ -1,6 +1,6 @@
-import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
 import type { GateSpec } from '../../engine/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import type { Json } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
 import { GATE_COLUMNS, GATES, type GateRow } from '../gate-rows.js';

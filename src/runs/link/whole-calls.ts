@@ -1,6 +1,6 @@
 import type { Gate } from '../../contract/runs.js';
-import type { Sql } from '../../db/contract.js';
 import { callDigest } from '../../engine/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import type { JsonObject } from '../../shared/json.js';
 import type { GateRow } from '../gate-rows.js';
 

@@ -1,9 +1,9 @@
-import type { Sql } from '../../db/contract.js';
+import { loadPlan } from '../../content/workspaces/index.js';
+import type { NewDecision, Plan } from '../../format/index.js';
+import { leavesOf } from '../../format/model.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { parseJson } from '../../shared/exact-json.js';
 import { isRecord, type Json } from '../../shared/json.js';
-import type { NewDecision, Plan } from '../../workspace/index.js';
-import { leavesOf } from '../../workspace/model.js';
-import { loadPlan } from '../../workspaces/index.js';
 import { renamedIds } from '../rerun/renamed-ids.js';
 import { boundAnswers } from './bound-answers.js';
 

@@ -1,16 +1,16 @@
-import { audit, type RecordAnswer } from '../../accounts/index.js';
+import { editTree } from '../../content/deploys/index.js';
+import { findWorkspace } from '../../content/workspaces/index.js';
 import type { PromotedRun } from '../../contract/runs.js';
-import type { Sql } from '../../db/contract.js';
-import { editTree } from '../../deploys/index.js';
 import type { Deps } from '../../deps.js';
+import type { AddedCase, NewCase } from '../../format/index.js';
+import { audit, type RecordAnswer } from '../../people/accounts/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { parseJson, toJson } from '../../shared/exact-json.js';
 import { foldName, isName } from '../../shared/ids.js';
 import type { Json } from '../../shared/json.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { deriveToken } from '../../shared/tokens.js';
-import type { AddedCase, NewCase } from '../../workspace/index.js';
-import { findWorkspace } from '../../workspaces/index.js';
 import { collectCase, readRun } from './collect-case.js';
 
 export interface PromoteInput {

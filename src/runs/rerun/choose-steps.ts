@@ -1,7 +1,7 @@
-import type { Sql } from '../../db/contract.js';
+import type { Plan, StepPlan } from '../../format/index.js';
+import { branchesOf } from '../../format/model.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { Refusal } from '../../shared/refusal.js';
-import type { Plan, StepPlan } from '../../workspace/index.js';
-import { branchesOf } from '../../workspace/model.js';
 import { nodesOf, renamedIds, renameRow } from './renamed-ids.js';
 
 /** One execution of a step or item that ended in the old run. */

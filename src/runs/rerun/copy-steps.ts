@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/contract.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { toJson } from '../../shared/exact-json.js';
 import { failpoint } from '../../shared/failpoint.js';
 import type { ChosenSteps } from './choose-steps.js';

@@ -1,8 +1,8 @@
-import type { Sql } from '../../db/contract.js';
+import { livePlan, loadPlan, pinnedPlan, storePlan, type WorkspaceRow } from '../../content/workspaces/index.js';
+import type { Plan, StepPlan } from '../../format/index.js';
+import { leavesOf } from '../../format/model.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { Refusal } from '../../shared/refusal.js';
-import type { Plan, StepPlan } from '../../workspace/index.js';
-import { leavesOf } from '../../workspace/model.js';
-import { livePlan, loadPlan, pinnedPlan, storePlan, type WorkspaceRow } from '../../workspaces/index.js';
 import { checkEnabled, checkInput } from '../start-run.js';
 import type { OldRun, RerunInput } from './rerun-run.js';
 

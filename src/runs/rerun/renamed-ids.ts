@@ -1,6 +1,6 @@
-import type { GroupPlan, Plan, StepPlan } from '../../workspace/index.js';
-import { branchesOf } from '../../workspace/model.js';
-import { foldStepId } from '../../workspace/parse/step-id.js';
+import type { GroupPlan, Plan, StepPlan } from '../../format/index.js';
+import { branchesOf } from '../../format/model.js';
+import { foldStepId } from '../../format/parse/step-id.js';
 import type { EndedStepRow } from './choose-steps.js';
 
 /** Every step and group, each group before its branches. */

@@ -1,12 +1,12 @@
-import { audit, type RecordAnswer } from '../../accounts/index.js';
+import { findWorkspace } from '../../content/workspaces/index.js';
 import type { Skipped, Started } from '../../contract/runs.js';
-import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
+import { branchesOf } from '../../format/model.js';
+import { audit, type RecordAnswer } from '../../people/accounts/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import type { Json, JsonObject } from '../../shared/json.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { branchesOf } from '../../workspace/model.js';
-import { findWorkspace } from '../../workspaces/index.js';
 import { announceStarted, beginRun } from '../begin-run.js';
 import { SKIPPED } from '../start-run.js';
 import { chooseSteps, readEndedSteps } from './choose-steps.js';

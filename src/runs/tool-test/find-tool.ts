@@ -1,11 +1,4 @@
-import type { Sql } from '../../db/contract.js';
-import { type EditedTree, editedTree, filesWith } from '../../deploys/index.js';
-import type { Deps } from '../../deps.js';
-import type { ToolTestSpec } from '../../engine/index.js';
-import { isName, newId } from '../../shared/ids.js';
-import { notFound, Refusal } from '../../shared/refusal.js';
-import type { Caller } from '../../shared/roles.js';
-import type { Plan } from '../../workspace/index.js';
+import { type EditedTree, editedTree, filesWith } from '../../content/deploys/index.js';
 import {
   findWorkspace,
   type InReach,
@@ -14,7 +7,14 @@ import {
   readLiveLibrary,
   readLiveTree,
   type WorkspaceRow,
-} from '../../workspaces/index.js';
+} from '../../content/workspaces/index.js';
+import type { Deps } from '../../deps.js';
+import type { ToolTestSpec } from '../../engine/index.js';
+import type { Plan } from '../../format/index.js';
+import type { Sql } from '../../platform/db/contract.js';
+import { isName, newId } from '../../shared/ids.js';
+import { notFound, Refusal } from '../../shared/refusal.js';
+import type { Caller } from '../../shared/roles.js';
 
 export type FoundTool = Pick<ToolTestSpec, 'revision' | 'librarySeq' | 'plan' | 'agent'>;
 

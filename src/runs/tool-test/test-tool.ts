@@ -1,14 +1,14 @@
-import { audit } from '../../accounts/index.js';
-import type { Sql } from '../../db/contract.js';
-import { sweepRows } from '../../db/index.js';
+import { findWorkspace } from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
 import type { ToolTestResult, ToolTestSpec } from '../../engine/index.js';
+import { audit } from '../../people/accounts/index.js';
+import type { Sql } from '../../platform/db/contract.js';
+import { sweepRows } from '../../platform/db/index.js';
 import { startDeadline } from '../../shared/deadline.js';
 import { newId } from '../../shared/ids.js';
 import type { JsonObject } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { findWorkspace } from '../../workspaces/index.js';
 import { findTool, isFile } from './find-tool.js';
 
 export interface TestToolInput {

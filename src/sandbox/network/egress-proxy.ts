@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Net } from '../../net/contract.js';
+import type { Net } from '../../platform/net/contract.js';
 import { withErrorListener } from '../../shared/error-listener.js';
 import type { Limits } from '../limits.js';
 import { type Destination, isAllowed, parseDestination } from './allowlist.js';

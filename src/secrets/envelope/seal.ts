@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import type { InstallKey, InstallKeys } from '../../config/index.js';
+import type { InstallKey, InstallKeys } from '../../platform/config/index.js';
 import type { SecretPlace } from '../model.js';
 
 const CIPHER = 'aes-256-gcm';

@@ -1,4 +1,4 @@
-import type { Db } from '../../db/contract.js';
+import type { Db } from '../../platform/db/contract.js';
 import { createWakeup } from '../../shared/wakeup.js';
 
 const CHANNEL = 'secret_token';

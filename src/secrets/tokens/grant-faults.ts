@@ -1,4 +1,4 @@
-import type { NetFault, NetFaultKind } from '../../net/index.js';
+import type { NetFault, NetFaultKind } from '../../platform/net/index.js';
 import { GrantFault } from './grant.js';
 import type { TokenAnswer } from './read-answer.js';
 

@@ -1,4 +1,4 @@
-import type { NetAnswer } from '../../net/index.js';
+import type { NetAnswer } from '../../platform/net/index.js';
 import { isRecord, type JsonObject } from '../../shared/json.js';
 import type { Dialect } from './dialects.js';
 

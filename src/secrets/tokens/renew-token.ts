@@ -1,6 +1,6 @@
-import { audit } from '../../accounts/index.js';
-import { isConnectionLost } from '../../db/index.js';
 import type { Deps } from '../../deps.js';
+import { audit } from '../../people/accounts/index.js';
+import { isConnectionLost } from '../../platform/db/index.js';
 import { sleep } from '../../shared/deadline.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { redactor } from '../../shared/redact.js';

@@ -1,5 +1,5 @@
-import type { InstallKeys } from '../../config/index.js';
-import type { Sql } from '../../db/contract.js';
+import type { InstallKeys } from '../../platform/config/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import type { Grant } from './grant.js';
 import { storeToken } from './token-rows.js';
 import { timesOf } from './token-times.js';

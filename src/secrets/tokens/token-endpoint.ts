@@ -8,7 +8,7 @@ import {
   type TokenEndpointResponse,
 } from 'openid-client';
 import type { Deps } from '../../deps.js';
-import type { NetFault } from '../../net/index.js';
+import type { NetFault } from '../../platform/net/index.js';
 import { type ClientAuthMethod, type Dialect, dialectOf } from './dialects.js';
 import type { Grant, GrantFault } from './grant.js';
 import { faultOfAnswer, faultOfNet, hostText } from './grant-faults.js';

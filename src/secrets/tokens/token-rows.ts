@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { InstallKeys } from '../../config/index.js';
-import type { Sql } from '../../db/contract.js';
+import type { InstallKeys } from '../../platform/config/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { tokenPlace } from '../envelope/places.js';
 import { CannotOpen, open, seal } from '../envelope/seal.js';
 import type { SecretStatus } from '../model.js';

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path/posix';
-import type { SkillPlan } from '../../workspace/model.js';
+import type { SkillPlan } from '../../format/model.js';
 import { stringArg } from '../arguments.js';
 import type { AgentTool, ToolContext, ToolOutcome } from '../contract.js';
 import { ok, toolError } from '../outcome.js';

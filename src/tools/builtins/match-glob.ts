@@ -1,5 +1,5 @@
+import { compilePattern } from '../../format/values/index.js';
 import { errorMessage } from '../../shared/refusal.js';
-import { compilePattern } from '../../workspace/values/index.js';
 import { BadArgument } from '../arguments.js';
 import { globSource } from './glob-pattern.js';
 

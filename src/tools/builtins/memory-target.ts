@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
-import { type MemoryOutcome, writeMemory } from '../../deploys/index.js';
+import { type MemoryOutcome, writeMemory } from '../../content/deploys/index.js';
+import { stampMemory } from '../../format/index.js';
 import { blobId } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';
-import { stampMemory } from '../../workspace/index.js';
 import type { ToolContext, ToolOutcome } from '../contract.js';
 import { writeLaneFile } from '../lane/lane-files.js';
 import { overlayFolder } from '../lane/overlay.js';

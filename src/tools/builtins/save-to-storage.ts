@@ -1,6 +1,6 @@
+import { raiseEvent } from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
-import { holdBlob, withHeldBlobs } from '../../storage/index.js';
-import { raiseEvent } from '../../workspaces/index.js';
+import { holdBlob, withHeldBlobs } from '../../platform/storage/index.js';
 import { BadArgument, optionalString, stringArg } from '../arguments.js';
 import type { AgentTool, ToolContext } from '../contract.js';
 import { indexStored } from '../lane/keep-step.js';

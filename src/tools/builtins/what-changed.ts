@@ -1,5 +1,5 @@
+import { readMemory } from '../../format/index.js';
 import { diffText } from '../../shared/line-diff.js';
-import { readMemory } from '../../workspace/index.js';
 import type { ToolContext } from '../contract.js';
 import { decodeText } from '../text-file.js';
 import type { ViewDeps } from '../view.js';

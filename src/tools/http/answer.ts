@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
-import type { NetAnswer } from '../../net/index.js';
+import { mediaTypeOf } from '../../format/openapi/index.js';
+import type { NetAnswer } from '../../platform/net/index.js';
 import { charsetOf } from '../../shared/charset.js';
-import { mediaTypeOf } from '../../workspace/openapi/index.js';
 import type { CallContext, ToolOutcome } from '../contract.js';
 import { decodeText } from '../text-file.js';
 import { isJson, isText } from './answer-text.js';

@@ -1,4 +1,4 @@
-import type { HttpToolPlan } from '../../workspace/model.js';
+import type { HttpToolPlan } from '../../format/model.js';
 import { BadArgument } from '../arguments.js';
 import type { StepSecrets } from '../contract.js';
 import { fillText } from '../fill-secrets.js';

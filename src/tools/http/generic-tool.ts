@@ -1,6 +1,6 @@
+import type { HttpToolPlan } from '../../format/model.js';
+import type { ApiBody } from '../../format/openapi/index.js';
 import { isRecord, type Json, type JsonObject } from '../../shared/json.js';
-import type { HttpToolPlan } from '../../workspace/model.js';
-import type { ApiBody } from '../../workspace/openapi/index.js';
 import { BadArgument, optionalString, stringArg } from '../arguments.js';
 import type { CallContext, Operation, ToolOutcome } from '../contract.js';
 import { parameters, text } from '../parameters.js';

@@ -1,4 +1,4 @@
-import { climbs } from '../../net/index.js';
+import { climbs } from '../../platform/net/index.js';
 import { BadArgument } from '../arguments.js';
 
 /**

@@ -1,8 +1,8 @@
 import type { Deps } from '../../deps.js';
-import type { NetAnswer, NetFault } from '../../net/index.js';
+import type { HttpToolPlan } from '../../format/model.js';
+import type { NetAnswer, NetFault } from '../../platform/net/index.js';
 import { TokenRefusal } from '../../secrets/index.js';
 import { Refusal } from '../../shared/refusal.js';
-import type { HttpToolPlan } from '../../workspace/model.js';
 import type { CallContext, ToolOutcome } from '../contract.js';
 import { toolError } from '../outcome.js';
 import { isText } from './answer-text.js';

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
-import type { NetAnswer } from '../../net/index.js';
-import { mediaTypeOf } from '../../workspace/openapi/index.js';
+import { mediaTypeOf } from '../../format/openapi/index.js';
+import type { NetAnswer } from '../../platform/net/index.js';
 import type { ToolOutcome } from '../contract.js';
 import { writeLaneFile } from '../lane/lane-files.js';
 import { toolError } from '../outcome.js';

@@ -1,6 +1,6 @@
-import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
-import { type HeldBlob, holdBlob, sha256Hex, withHeldBlobs } from '../../storage/index.js';
+import type { Sql } from '../../platform/db/contract.js';
+import { type HeldBlob, holdBlob, sha256Hex, withHeldBlobs } from '../../platform/storage/index.js';
 import type { KeptFile, ToolContext } from '../contract.js';
 import { isUnchanged, type KeptState, readKept, writeKept } from './kept-state.js';
 import { type LaneFile, readLaneFile } from './lane-files.js';

@@ -1,6 +1,6 @@
 import type { Client, Progress } from '@modelcontextprotocol/client';
+import type { McpToolPlan } from '../../format/model.js';
 import { markIntegers } from '../../shared/exact-json.js';
-import type { McpToolPlan } from '../../workspace/model.js';
 import type { ToolContext } from '../contract.js';
 import { type Connection, failureText } from './connection.js';
 import { type ServerCall, ServerFault } from './contract.js';

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.js';
+import type { McpToolPlan } from '../../format/model.js';
 import type { JsonObject } from '../../shared/json.js';
-import type { McpToolPlan } from '../../workspace/model.js';
 import type { ToolContext, ToolOutcome } from '../contract.js';
 
 export type McpDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox' | 'net' | 'config' | 'log'>;

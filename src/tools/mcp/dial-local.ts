@@ -1,5 +1,5 @@
 import { dirname } from 'node:path/posix';
-import type { McpToolPlan } from '../../workspace/model.js';
+import type { McpToolPlan } from '../../format/model.js';
 import type { ToolContext } from '../contract.js';
 import { WORKSPACE_INSIDE } from '../lane/open-lane.js';
 import { networkOf } from '../program/network-of.js';

@@ -1,7 +1,7 @@
 import type { Transport } from '@modelcontextprotocol/client';
-import type { Net } from '../../net/index.js';
+import type { McpToolPlan } from '../../format/model.js';
+import type { Net } from '../../platform/net/index.js';
 import { settlesWithin } from '../../shared/deadline.js';
-import type { McpToolPlan } from '../../workspace/model.js';
 import type { Dial } from './connection.js';
 import { ServerFault } from './contract.js';
 import { type FetchRules, guardedFetch } from './guarded-fetch.js';

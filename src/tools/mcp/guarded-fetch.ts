@@ -1,4 +1,4 @@
-import type { Net } from '../../net/index.js';
+import type { Net } from '../../platform/net/index.js';
 import { unmark } from '../../shared/exact-json.js';
 import { ServerFault } from './contract.js';
 import { markMessages } from './mark-messages.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { McpToolPlan } from '../../format/model.js';
 import { canonicalJson } from '../../shared/json.js';
-import type { McpToolPlan } from '../../workspace/model.js';
 import type { ToolContext } from '../contract.js';
 import { fillSecrets } from '../fill-secrets.js';
 import { type LaneServers, type McpDeps, ServerFault } from './contract.js';

@@ -1,4 +1,4 @@
-import type { McpToolPlan } from '../../workspace/model.js';
+import type { McpToolPlan } from '../../format/model.js';
 import type { ToolContext, ToolOutcome } from '../contract.js';
 import { callServerTool, SessionLost } from './call-tool.js';
 import { type Connection, connect, type Dial, failureText } from './connection.js';

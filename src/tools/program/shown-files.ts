@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { listRunFiles, readRunBlobs } from '../../content/workspaces/index.js';
 import { isRecord } from '../../shared/json.js';
-import { listRunFiles, readRunBlobs } from '../../workspaces/index.js';
 import type { ToolContext } from '../contract.js';
 import { readLaneFile } from '../lane/lane-files.js';
 import { listLaneFiles } from '../lane/list-lane-files.js';

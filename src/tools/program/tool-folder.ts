@@ -1,9 +1,9 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
+import { readRunBlobs, readRunFile } from '../../content/workspaces/index.js';
+import type { ScriptToolPlan } from '../../format/model.js';
 import { newId } from '../../shared/ids.js';
 import { findInterpreter, KNOWN_LANGUAGES } from '../../shared/interpreters.js';
-import type { ScriptToolPlan } from '../../workspace/model.js';
-import { readRunBlobs, readRunFile } from '../../workspaces/index.js';
 import type { ToolContext } from '../contract.js';
 import type { ViewDeps } from '../view.js';
 

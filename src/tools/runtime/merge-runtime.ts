@@ -1,5 +1,5 @@
+import { isInterpreterVersion, type PackageManager, parsePackage } from '../../format/values/index.js';
 import { isRecord, type JsonObject } from '../../shared/json.js';
-import { isInterpreterVersion, type PackageManager, parsePackage } from '../../workspace/values/index.js';
 
 /** What a program needs besides what the machine has, in an order of its own, so that equal wishes are equal. */
 export interface Runtime {

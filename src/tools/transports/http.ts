@@ -1,4 +1,4 @@
-import type { HttpToolPlan } from '../../workspace/model.js';
+import type { HttpToolPlan } from '../../format/model.js';
 import type { Operation, ToolContext } from '../contract.js';
 import { genericTool } from '../http/generic-tool.js';
 import { openapiTool } from '../http/openapi-tool.js';

@@ -1,6 +1,6 @@
+import { unsupportedPatterns } from '../../format/index.js';
+import type { McpToolPlan } from '../../format/model.js';
 import { TokenRefusal } from '../../secrets/index.js';
-import { unsupportedPatterns } from '../../workspace/index.js';
-import type { McpToolPlan } from '../../workspace/model.js';
 import { BadArgument } from '../arguments.js';
 import type { Operation, ToolContext, ToolOutcome } from '../contract.js';
 import { type McpDeps, type Server, ServerFault, type ServerTool } from '../mcp/contract.js';

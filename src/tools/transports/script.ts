@@ -1,7 +1,7 @@
+import type { ScriptToolPlan } from '../../format/model.js';
 import { removeFolder } from '../../sandbox/index.js';
 import { toJson } from '../../shared/exact-json.js';
 import { isRecord, type JsonObject } from '../../shared/json.js';
-import type { ScriptToolPlan } from '../../workspace/model.js';
 import type { Operation, ToolContext, ToolOutcome } from '../contract.js';
 import { grantedSecret } from '../fill-secrets.js';
 import { toolError } from '../outcome.js';

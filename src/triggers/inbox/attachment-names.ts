@@ -1,4 +1,4 @@
-import { checkPath, foldPath } from '../../workspace/index.js';
+import { checkPath, foldPath } from '../../format/index.js';
 
 const MAX_LENGTH = 120;
 /** How many characters of a name are read: from its start, and from its end for the extension. */

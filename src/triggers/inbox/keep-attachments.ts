@@ -1,7 +1,7 @@
-import type { Sql } from '../../db/contract.js';
 import type { Deps } from '../../deps.js';
+import type { Sql } from '../../platform/db/contract.js';
+import { endHolds, type HeldBlob, holdBlob, tryReleaseHolds } from '../../platform/storage/index.js';
 import { newId } from '../../shared/ids.js';
-import { endHolds, type HeldBlob, holdBlob, tryReleaseHolds } from '../../storage/index.js';
 import { attachmentNames } from './attachment-names.js';
 import type { Attachment } from './mail.js';
 

@@ -1,13 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mintKey } from '../../../src/accounts/index.js';
 import type { RunView } from '../../../src/contract/runs.js';
-import type { Db } from '../../../src/db/index.js';
 import { examine } from '../../../src/observe/index.js';
+import { mintKey } from '../../../src/people/accounts/index.js';
+import type { Db } from '../../../src/platform/db/index.js';
+import { createBlobStore } from '../../../src/platform/storage/index.js';
+import { connectTemporal, createWorkflows } from '../../../src/platform/temporal/index.js';
 import { newId } from '../../../src/shared/ids.js';
-import { createBlobStore } from '../../../src/storage/index.js';
-import { connectTemporal, createWorkflows } from '../../../src/temporal/index.js';
 import { insertMember } from '../create-test-app.js';
 import { audit } from '../doctor.js';
 import type { FakeProvider } from '../fake-provider.js';

@@ -1,4 +1,4 @@
-import { OPTION_VOCABULARY, VOCABULARY, type VocabularyKey } from '../../../src/workspace/index.js';
+import { OPTION_VOCABULARY, VOCABULARY, type VocabularyKey } from '../../../src/format/index.js';
 import { ROWS } from './index.js';
 import type { Family, OptionCase, OptionRow } from './row.js';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { RunView } from '../../../src/contract/runs.js';
-import type { Db } from '../../../src/db/index.js';
+import type { Db } from '../../../src/platform/db/index.js';
 import { newId } from '../../../src/shared/ids.js';
 import { createKey, insertMember } from '../create-test-app.js';
 import { signedInCookie } from '../signed-in-cookie.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ASSERTION_TYPES, type Assertion, readAssertion } from '../../../src/workspace/assertions/index.js';
+import { ASSERTION_TYPES, type Assertion, readAssertion } from '../../../src/format/assertions/index.js';
 import { fc, runs } from '../../support/properties.js';
 
 const judge = (value: string, more: Partial<Assertion> = {}): Assertion => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkCel } from '../../../src/workspace/cel/index.js';
+import { checkCel } from '../../../src/format/cel/index.js';
 import { fc, runs } from '../../support/properties.js';
 
 const roots = ['input', 'steps', 'trigger', 'run'];

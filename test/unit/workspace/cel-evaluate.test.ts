@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { evaluateCel } from '../../../src/format/cel/index.js';
 import type { Json } from '../../../src/shared/json.js';
-import { evaluateCel } from '../../../src/workspace/cel/index.js';
 import { cpuUnit, expectCpu } from '../../support/cpu-cost.js';
 import { fc, runs } from '../../support/properties.js';
 

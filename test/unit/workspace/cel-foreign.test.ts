@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkCel } from '../../../src/workspace/cel/index.js';
+import { checkCel } from '../../../src/format/cel/index.js';
 import { check } from './tree.js';
 
 const roots = ['input', 'steps', 'trigger', 'run'];

@@ -1,7 +1,7 @@
 import { Cron } from 'croner';
 import { describe, expect, test } from 'vitest';
-import { dueTimes } from '../../../src/schedules/due-times.js';
-import { cronTimes, nextTimes } from '../../../src/workspace/cron/index.js';
+import { cronTimes, nextTimes } from '../../../src/format/cron/index.js';
+import { dueTimes } from '../../../src/triggers/schedules/due-times.js';
 import { fc, runs } from '../../support/properties.js';
 import { check } from './tree.js';
 

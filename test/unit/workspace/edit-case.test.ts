@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { addCase, checkTree, type NewCase } from '../../../src/format/index.js';
 import type { Json } from '../../../src/shared/json.js';
-import { addCase, checkTree, type NewCase } from '../../../src/workspace/index.js';
 import { fc, runs } from '../../support/properties.js';
 import { kettleAndLeaf, NO_CONTEXT, tree } from './tree.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { setKeys, setTrigger } from '../../../src/format/edit/index.js';
+import { readFrontmatter } from '../../../src/format/yaml/index.js';
 import type { Json } from '../../../src/shared/json.js';
-import { setKeys, setTrigger } from '../../../src/workspace/edit/index.js';
-import { readFrontmatter } from '../../../src/workspace/yaml/index.js';
 import { fc, runs } from '../../support/properties.js';
 import { SAMPLE } from './edit-sample.js';
 

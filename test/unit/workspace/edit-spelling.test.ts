@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { changeFlow, type FlowChange } from '../../../src/format/edit/change-flow.js';
+import { mapFlow } from '../../../src/format/edit/flow-map.js';
+import { type Edited, setOptions } from '../../../src/format/edit/index.js';
+import { readFlowText } from '../../../src/format/read-flow-text.js';
 import type { Json } from '../../../src/shared/json.js';
-import { changeFlow, type FlowChange } from '../../../src/workspace/edit/change-flow.js';
-import { mapFlow } from '../../../src/workspace/edit/flow-map.js';
-import { type Edited, setOptions } from '../../../src/workspace/edit/index.js';
-import { readFlowText } from '../../../src/workspace/read-flow-text.js';
 import { SAMPLE } from './edit-sample.js';
 
 const done = (edited: Edited) => {

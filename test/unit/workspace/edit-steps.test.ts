@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../../src/shared/json.js';
-import { changeFlow, type FlowChange } from '../../../src/workspace/edit/change-flow.js';
-import { contentOf, mapFlow, partsOf } from '../../../src/workspace/edit/flow-map.js';
+import { changeFlow, type FlowChange } from '../../../src/format/edit/change-flow.js';
+import { contentOf, mapFlow, partsOf } from '../../../src/format/edit/flow-map.js';
 import {
   insertStep,
   regroup,
@@ -9,7 +8,8 @@ import {
   setAgent,
   setInstruction,
   setOptions,
-} from '../../../src/workspace/edit/index.js';
+} from '../../../src/format/edit/index.js';
+import type { Json } from '../../../src/shared/json.js';
 import { fc, runs } from '../../support/properties.js';
 import { SAMPLE } from './edit-sample.js';
 

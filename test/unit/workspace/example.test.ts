@@ -1,6 +1,6 @@
 import { format } from 'prettier';
 import { expect, test } from 'vitest';
-import type { Plan, StepPlan } from '../../../src/workspace/index.js';
+import type { Plan, StepPlan } from '../../../src/format/index.js';
 import { check, kettleAndLeaf } from './tree.js';
 
 const EXAMPLE = kettleAndLeaf();

@@ -1,4 +1,4 @@
-import type { SourceFile } from '../../../src/workspace/index.js';
+import type { SourceFile } from '../../../src/format/index.js';
 import { tree } from './tree.js';
 
 /** One fault: the files that have it, and where it is to be reported. */

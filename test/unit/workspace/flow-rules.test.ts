@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { GroupPlan, Piece, PlanNode, StepPlan } from '../../../src/workspace/index.js';
+import type { GroupPlan, Piece, PlanNode, StepPlan } from '../../../src/format/index.js';
 import { check } from './tree.js';
 
 const AGENTS = { 'agents/writer.md': 'Be.', 'agents/editor.md': 'Be.', 'knowledge/doc.md': '# Doc\n\n## Part one\n' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkTree } from '../../../src/workspace/index.js';
+import { checkTree } from '../../../src/format/index.js';
 import { cpuUnit, expectCpu } from '../../support/cpu-cost.js';
 import { TIMES } from '../../support/exploring.js';
 import { fc, runs } from '../../support/properties.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type CheckContext, checkTree, type SourceFile } from '../../../src/workspace/index.js';
+import { type CheckContext, checkTree, type SourceFile } from '../../../src/format/index.js';
 import { type FaultCase, FAULTS as PLAIN_FAULTS } from './faults.js';
 import { HTTP_FAULTS } from './http-faults.js';
 import { IGNORED_FAULTS } from './ignored-faults.js';

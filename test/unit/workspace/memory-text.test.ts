@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeDocument, stampMemory } from '../../../src/workspace/index.js';
+import { describeDocument, stampMemory } from '../../../src/format/index.js';
 import { fc } from '../../support/properties.js';
 import { check } from './tree.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { picoschema, readSchema } from '../../../src/workspace/schema/index.js';
+import { picoschema, readSchema } from '../../../src/format/schema/index.js';
 import { fc, runs } from '../../support/properties.js';
 
 const schemaOf = (source: string, info: Parameters<typeof readSchema>[1] = 'yaml schema') => {

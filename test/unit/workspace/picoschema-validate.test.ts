@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { picoschema, unsupportedPatterns, validate } from '../../../src/format/schema/index.js';
 import type { JsonObject } from '../../../src/shared/json.js';
-import { picoschema, unsupportedPatterns, validate } from '../../../src/workspace/schema/index.js';
 import { cpuUnit, expectCpu } from '../../support/cpu-cost.js';
 
 const read = picoschema({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { placeOf } from '../../../src/workspace/parse/place.js';
-import { Reader } from '../../../src/workspace/parse/read-once.js';
+import { placeOf } from '../../../src/format/parse/place.js';
+import { Reader } from '../../../src/format/parse/read-once.js';
 
 const file = (path: string, text: string) => ({ path, content: new TextEncoder().encode(text) });
 const read = (reader: Reader, path: string, text: string) => reader.read(file(path, text), placeOf(path));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Checked, StepPlan } from '../../../src/workspace/index.js';
-import { foldStepId, oldStepId } from '../../../src/workspace/parse/step-id.js';
+import type { Checked, StepPlan } from '../../../src/format/index.js';
+import { foldStepId, oldStepId } from '../../../src/format/parse/step-id.js';
 import { fc } from '../../support/properties.js';
 import { check } from './tree.js';
 

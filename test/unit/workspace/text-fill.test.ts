@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { fillWith, renderPath } from '../../../src/format/text/index.js';
 import type { Json } from '../../../src/shared/json.js';
-import { fillWith, renderPath } from '../../../src/workspace/text/index.js';
 import { fc } from '../../support/properties.js';
 
 const roots = { input: { order: 'A-1', amount: 12.5, list: [1, { x: 2 }], none: null, flag: false } };

@@ -6,8 +6,8 @@ import {
   isProtectedPath,
   kindOfPath,
   parseLibrary,
-} from '../../../src/workspace/index.js';
-import { readFrontmatter, readYaml } from '../../../src/workspace/yaml/index.js';
+} from '../../../src/format/index.js';
+import { readFrontmatter, readYaml } from '../../../src/format/yaml/index.js';
 import { fc } from '../../support/properties.js';
 import { check, NO_CONTEXT, tree } from './tree.js';
 

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { CheckContext, Checked, SourceFile } from '../../../src/workspace/index.js';
-import { checkTree } from '../../../src/workspace/index.js';
+import type { CheckContext, Checked, SourceFile } from '../../../src/format/index.js';
+import { checkTree } from '../../../src/format/index.js';
 
 export const NO_CONTEXT: CheckContext = { livePaths: [], secrets: null, models: null };
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { evaluateCel } from '../../../src/workspace/cel/index.js';
-import { renderPath } from '../../../src/workspace/text/index.js';
+import { evaluateCel } from '../../../src/format/cel/index.js';
+import { renderPath } from '../../../src/format/text/index.js';
 import { check } from './tree.js';
 
 const trigger = { kind: 'webhook', headers: { x_github_event: 'push', host: 'a' } };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { compilePattern, isTimeZone, parseMoney, readCron } from '../../../src/format/values/index.js';
 import { closest } from '../../../src/shared/closest.js';
-import { compilePattern, isTimeZone, parseMoney, readCron } from '../../../src/workspace/values/index.js';
 
 test.each<[unknown, number | undefined]>([
   ['0.80', 0.8],

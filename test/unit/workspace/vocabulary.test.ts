@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OPTION_VOCABULARY, VOCABULARY } from '../../../src/workspace/index.js';
+import { OPTION_VOCABULARY, VOCABULARY } from '../../../src/format/index.js';
 import { check } from './tree.js';
 
 test('every kind of document and every option has its keys with a type and a sentence', () => {

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
-import { listAudit } from '../../../accounts/index.js';
 import { AuditList, AuditQuery } from '../../../contract/audit.js';
+import { listAudit } from '../../../people/accounts/index.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse } from '../../schemas.js';
 

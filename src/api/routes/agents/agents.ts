@@ -1,8 +1,8 @@
 import { createRoute } from '@hono/zod-openapi';
+import { createAgent, createAsset, listAgents, readVocabulary } from '../../../content/documents/index.js';
 import { WorkspaceParams } from '../../../contract/common.js';
 import { AgentList, CreateAgent, CreatedAgentBody, NamedPage } from '../../../contract/flows.js';
 import { CreateAssetBody, CreatedAssetBody, VocabularyBody } from '../../../contract/workspaces.js';
-import { createAgent, createAsset, listAgents, readVocabulary } from '../../../documents/index.js';
 import { defineRoute } from '../../define-route.js';
 import { createdResponse, jsonBody, okResponse } from '../../schemas.js';
 

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
-import { logOut, sessionCookie } from '../../../accounts/index.js';
 import { Done } from '../../../contract/auth.js';
+import { logOut, sessionCookie } from '../../../people/accounts/index.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse } from '../../schemas.js';
 

@@ -1,8 +1,8 @@
 import { createRoute } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { assertMaySet, findSubject, readAvatar, removeAvatar, setAvatar } from '../../../avatars/index.js';
 import { AvatarParams, AvatarQuery, AvatarSet } from '../../../contract/avatars.js';
 import { Ok } from '../../../contract/runs.js';
+import { assertMaySet, findSubject, readAvatar, removeAvatar, setAvatar } from '../../../people/avatars/index.js';
 import { defineRoute } from '../../define-route.js';
 import type { GuardedEnv } from '../../env.js';
 import { etagOf, isKnown } from '../../preconditions.js';

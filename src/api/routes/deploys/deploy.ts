@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { deployTree, requireDeployed } from '../../../content/deploys/index.js';
 import { DeployBody, DeployResultBody } from '../../../contract/deploys.js';
-import { deployTree, requireDeployed } from '../../../deploys/index.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, okResponse, refusedTreeResponse, WorkspaceParams } from '../../schemas.js';
 import { MAX_TREE_BODY_BYTES, toSourceFiles } from '../../source-files.js';

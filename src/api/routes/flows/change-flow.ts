@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
+import { changeFlow, deleteFlow } from '../../../content/documents/index.js';
 import { WorkspaceParams } from '../../../contract/common.js';
 import { ChangeFlow, Deleted, FlowBody, StepBody, StepQuery } from '../../../contract/flows.js';
-import { changeFlow, deleteFlow } from '../../../documents/index.js';
 import { defineRoute } from '../../define-route.js';
 import { oneValue } from '../../one-value.js';
 import { etagOf, readPrecondition } from '../../preconditions.js';

@@ -1,5 +1,5 @@
+import type { FlowChange } from '../../../content/documents/index.js';
 import type { ChangeFlow } from '../../../contract/flows.js';
-import type { FlowChange } from '../../../documents/index.js';
 import { Refusal } from '../../../shared/refusal.js';
 
 /** The edits that a body asks for: one edit of steps or their order, and any keys of the flow. */

@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
+import { createFlow, listFlows, readFlow } from '../../../content/documents/index.js';
 import { WorkspaceParams } from '../../../contract/common.js';
 import { CreateFlow, FlowBody, FlowList, NamedPage } from '../../../contract/flows.js';
-import { createFlow, listFlows, readFlow } from '../../../documents/index.js';
 import { shownAddresses } from '../../../triggers/index.js';
 import { defineRoute } from '../../define-route.js';
 import { etagOf } from '../../preconditions.js';

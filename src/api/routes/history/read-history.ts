@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { listChanges, readChange } from '../../../content/deploys/index.js';
 import { ChangeDetailBody, ChangeListBody, HistoryQuery } from '../../../contract/history.js';
-import { listChanges, readChange } from '../../../deploys/index.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse, WorkspaceParams } from '../../schemas.js';
 

@@ -1,4 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
+import { createLibraryFile, removeLibraryFile, writeLibraryFile } from '../../../content/library/index.js';
 import {
   CreateLibraryBody,
   LibraryCreatedBody,
@@ -8,7 +9,6 @@ import {
   LibraryWriteQuery,
   WriteLibraryBody,
 } from '../../../contract/library.js';
-import { createLibraryFile, removeLibraryFile, writeLibraryFile } from '../../../library/index.js';
 import { defineRoute } from '../../define-route.js';
 import { etagOf, readPrecondition } from '../../preconditions.js';
 import { createdResponse, jsonBody, okResponse } from '../../schemas.js';

@@ -1,13 +1,13 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { ChangeDetailBody, ChangeListBody, HistoryQuery } from '../../../contract/history.js';
-import { LibraryFileBody, LibraryListBody, LibraryParams, LibraryQuery } from '../../../contract/library.js';
 import {
   type LibraryFile,
   listLibrary,
   listLibraryChanges,
   readLibraryChange,
   readLibraryFile,
-} from '../../../library/index.js';
+} from '../../../content/library/index.js';
+import { ChangeDetailBody, ChangeListBody, HistoryQuery } from '../../../contract/history.js';
+import { LibraryFileBody, LibraryListBody, LibraryParams, LibraryQuery } from '../../../contract/library.js';
 import { encodeContent } from '../../../shared/file-content.js';
 import { defineRoute } from '../../define-route.js';
 import { etagOf, isKnown } from '../../preconditions.js';

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
+import { moveSource as move } from '../../../content/deploys/index.js';
 import { MoveSourceBody, SourceEditBody } from '../../../contract/source.js';
-import { moveSource as move } from '../../../deploys/index.js';
 import { defineRoute } from '../../define-route.js';
 import { etagOf, readPrecondition } from '../../preconditions.js';
 import { jsonBody, okResponse, WorkspaceParams } from '../../schemas.js';

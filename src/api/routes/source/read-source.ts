@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { readSourceFile, readSourceTree, type SourceContent } from '../../../content/deploys/index.js';
 import { ReadSourceQuery, SourceFileBody, SourceTreeBody } from '../../../contract/source.js';
-import { readSourceFile, readSourceTree, type SourceContent } from '../../../deploys/index.js';
 import { encodeContent } from '../../../shared/file-content.js';
 import { defineRoute } from '../../define-route.js';
 import { etagOf, isKnown } from '../../preconditions.js';

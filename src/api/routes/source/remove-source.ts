@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
+import { removeSource as remove } from '../../../content/deploys/index.js';
 import { SourceEditBody, SourcePathQuery } from '../../../contract/source.js';
-import { removeSource as remove } from '../../../deploys/index.js';
 import { defineRoute } from '../../define-route.js';
 import { readPrecondition } from '../../preconditions.js';
 import { okResponse, WorkspaceParams } from '../../schemas.js';

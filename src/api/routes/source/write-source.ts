@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
+import { writeSource as write } from '../../../content/deploys/index.js';
 import { SourceEditBody, SourceQuery, WriteSourceBody } from '../../../contract/source.js';
-import { writeSource as write } from '../../../deploys/index.js';
 import { defineRoute } from '../../define-route.js';
 import { etagOf, readPrecondition } from '../../preconditions.js';
 import { jsonBody, okResponse, WorkspaceParams } from '../../schemas.js';

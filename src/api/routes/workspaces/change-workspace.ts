@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
+import { changeWorkspace as change } from '../../../content/documents/index.js';
 import { ChangedWorkspaceBody, ChangeWorkspaceBody } from '../../../contract/workspaces.js';
-import { changeWorkspace as change } from '../../../documents/index.js';
 import type { Json } from '../../../shared/json.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, okResponse, WorkspaceParams } from '../../schemas.js';

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
+import { createWorkspace as create } from '../../../content/workspaces/index.js';
 import { CreateWorkspaceBody, WorkspaceBody } from '../../../contract/workspaces.js';
-import { createWorkspace as create } from '../../../workspaces/index.js';
 import { defineRoute } from '../../define-route.js';
 import { createdResponse, jsonBody } from '../../schemas.js';
 import { MAX_TREE_BODY_BYTES, toSourceFiles } from '../../source-files.js';

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
+import { deleteWorkspace as remove } from '../../../content/workspaces/index.js';
 import { DeletedWorkspaceBody, ForceQuery } from '../../../contract/workspaces.js';
-import { deleteWorkspace as remove } from '../../../workspaces/index.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse, WorkspaceParams } from '../../schemas.js';
 

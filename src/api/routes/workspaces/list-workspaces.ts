@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
+import { listWorkspaces as list } from '../../../content/workspaces/index.js';
 import { WorkspaceList } from '../../../contract/workspaces.js';
-import { listWorkspaces as list } from '../../../workspaces/index.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse, Page } from '../../schemas.js';
 

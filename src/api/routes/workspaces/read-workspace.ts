@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
+import { readWorkspace as read } from '../../../content/workspaces/index.js';
 import { WorkspaceBody } from '../../../contract/workspaces.js';
-import { readWorkspace as read } from '../../../workspaces/index.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse, WorkspaceParams } from '../../schemas.js';
 

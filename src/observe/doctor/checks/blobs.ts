@@ -1,4 +1,4 @@
-import { KEPT_MS, strayBlobs } from '../../../storage/index.js';
+import { KEPT_MS, strayBlobs } from '../../../platform/storage/index.js';
 import type { Check, Fault } from '../check.js';
 
 /** The number of blobs that are named; the others are counted. */

@@ -1,6 +1,6 @@
+import type { ApiBody, ApiField } from '../../../format/openapi/index.js';
 import { toJson } from '../../../shared/exact-json.js';
 import { isRecord, type Json } from '../../../shared/json.js';
-import type { ApiBody, ApiField } from '../../../workspace/openapi/index.js';
 import { BadArgument } from '../../arguments.js';
 import type { CallContext } from '../../contract.js';
 import { mediaType } from '../../lane/media-type.js';

@@ -1,6 +1,6 @@
+import type { ApiParameter, Style } from '../../../format/openapi/index.js';
 import { toJson } from '../../../shared/exact-json.js';
 import { isRecord, type Json } from '../../../shared/json.js';
-import type { ApiParameter, Style } from '../../../workspace/openapi/index.js';
 
 type Form = Pick<ApiParameter, 'name' | 'style' | 'explode' | 'allowReserved'>;
 type Encode = (text: string) => string;

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Lru } from '../../../shared/lru.js';
-import { Refusal } from '../../../shared/refusal.js';
+import { readRunFile } from '../../../content/workspaces/index.js';
 import {
   asOpenapi,
   type DocumentRead,
@@ -10,8 +9,9 @@ import {
   readOperation,
   serversOf,
   unreadAddresses,
-} from '../../../workspace/openapi/index.js';
-import { readRunFile } from '../../../workspaces/index.js';
+} from '../../../format/openapi/index.js';
+import { Lru } from '../../../shared/lru.js';
+import { Refusal } from '../../../shared/refusal.js';
 import type { ToolContext } from '../../contract.js';
 import { decodeText } from '../../text-file.js';
 import type { HttpDeps } from '../request.js';

@@ -1,7 +1,7 @@
+import type { HttpToolPlan } from '../../../format/model.js';
+import type { ApiOperation, ApiParameter } from '../../../format/openapi/index.js';
 import { toJson } from '../../../shared/exact-json.js';
 import type { Json, JsonObject } from '../../../shared/json.js';
-import type { HttpToolPlan } from '../../../workspace/model.js';
-import type { ApiOperation, ApiParameter } from '../../../workspace/openapi/index.js';
 import { BadArgument } from '../../arguments.js';
 import type { CallContext, Operation, ToolOutcome } from '../../contract.js';
 import { parameters } from '../../parameters.js';

@@ -1,0 +1,115 @@
+import type { LibraryCreatedBody, LibraryEditBody } from '../../contract/library.js';
+import type { Deps } from '../../deps.js';
+import { blobId } from '../../git/index.js';
+import type { RecordAnswer } from '../../people/accounts/index.js';
+import { encodeContent } from '../../shared/file-content.js';
+import { notFound, Refusal } from '../../shared/refusal.js';
+import type { Caller } from '../../shared/roles.js';
+import { checkPrecondition, type Precondition } from '../deploys/index.js';
+import { changeLibrary, type LibraryResult } from './change-library.js';
+import { fileOf, type LibraryKind, pathIn } from './kinds.js';
+import { readLibraryFile } from './read-library-file.js';
+import { fromTemplate } from './templates.js';
+
+export interface NewDocument {
+  readonly kind: LibraryKind;
+  /** Its path follows from this when none is given. */
+  readonly name?: string | undefined;
+  readonly path?: string | undefined;
+  /** When left out, the template's. */
+  readonly content?: Uint8Array | undefined;
+  readonly template?: string | undefined;
+  readonly recordAnswer?: RecordAnswer | undefined;
+}
+
+/** Creates a document in the library. Refuses `conflict` when the path is taken. */
+export async function createLibraryFile(deps: Deps, caller: Caller, input: NewDocument): Promise<LibraryCreatedBody> {
+  const { kind, name, template, recordAnswer } = input;
+  const path = placeOf(input);
+  if (input.content !== undefined && template !== undefined)
+    throw new Refusal('refused', 'give content or a template, not both', { code: 'invalid' });
+  const content = input.content ?? fromTemplate(kind, name ?? nameIn(path), template);
+  let made: Omit<LibraryCreatedBody, keyof LibraryResult> | undefined;
+  const result = await changeLibrary(deps, caller, {
+    action: 'library.create',
+    target: path,
+    message: `Add ${path}`,
+    via: 'edit',
+    edit: (files) => {
+      if (files.has(path)) throw new Refusal('conflict', `${path} is in the library already; change it with PUT`);
+      return new Map<string, Uint8Array | { readonly sha: string }>(files).set(path, content);
+    },
+    inTransaction: async (sql) => {
+      const {
+        sha,
+        size,
+        writtenBy,
+        updatedAt,
+        content: bytes,
+      } = await readLibraryFile({ db: sql }, caller, { kind, path });
+      made = { path, sha, size, writtenBy, updatedAt, ...encodeContent(bytes) };
+    },
+    recordAnswer: recordAnswer && ((sql, answer) => recordAnswer(sql, { ...(answer as object), ...made })),
+  });
+  if (made === undefined) throw new Error(`nothing was written for ${path}`);
+  return { ...result, ...made };
+}
+
+function placeOf({ kind, name, path }: NewDocument): string {
+  if (path !== undefined) return pathIn(kind, path);
+  if (name !== undefined) return fileOf(kind, name);
+  throw new Refusal('refused', 'give a name, or a path', { code: 'invalid' });
+}
+
+/** `crm` of tools/crm.md and of skills/crm/SKILL.md. */
+function nameIn(path: string): string {
+  const [, name = path] = /([^/]+?)(?:\/(?:tool|SKILL))?(?:\.[^/.]+)?$/.exec(path) ?? [];
+  return name;
+}
+
+interface Target {
+  readonly kind: LibraryKind;
+  readonly path: string;
+  readonly expect: Precondition;
+}
+
+export async function writeLibraryFile(
+  deps: Deps,
+  caller: Caller,
+  { kind, path: given, content, expect }: Target & { readonly content: Uint8Array },
+): Promise<LibraryEditBody> {
+  const path = pathIn(kind, given);
+  const result = await changeLibrary(deps, caller, {
+    action: 'library.write',
+    target: path,
+    message: `Edit ${path}`,
+    via: 'edit',
+    edit: (files) => {
+      checkPrecondition(path, files.get(path)?.sha ?? null, expect);
+      return new Map<string, Uint8Array | { readonly sha: string }>(files).set(path, content);
+    },
+  });
+  return { ...result, path, sha: blobId(content) };
+}
+
+/** Removes one file, or a folder with all its files, such as a skill. */
+export async function removeLibraryFile(
+  deps: Deps,
+  caller: Caller,
+  { kind, path: given, expect }: Target,
+): Promise<LibraryEditBody> {
+  const path = pathIn(kind, given);
+  const result = await changeLibrary(deps, caller, {
+    action: 'library.remove',
+    target: path,
+    message: `Remove ${path}`,
+    via: 'edit',
+    edit: (files) => {
+      const left = new Map([...files].filter(([one]) => one !== path && !one.startsWith(`${path}/`)));
+      if (left.size === files.size) throw notFound('file');
+      checkPrecondition(path, files.get(path)?.sha ?? null, expect);
+      return left;
+    },
+  });
+  return { ...result, path, sha: null };
+}

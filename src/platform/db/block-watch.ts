@@ -1,0 +1,81 @@
+import { readlinkSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import { withErrorListener } from '../../shared/error-listener.js';
+import type { Log } from '../../shared/log.js';
+import type { DbOptions } from './pool.js';
+
+/** Places in the memory that both threads share. */
+export const BEATS = 0;
+export const BLOCKS = 1;
+
+const BEAT_MS = 250;
+/** Activities are lost after ten seconds without a heartbeat; the record must be there before. */
+const BLOCKED_CPU_MS = 3_000;
+
+export interface BlockWatchData {
+  readonly workerId: string;
+  readonly url: string;
+  readonly ca: string | null;
+  /** The watched thread, as `/proc/thread-self` names it; null outside Linux. */
+  readonly thread: string | null;
+  readonly counters: Int32Array;
+  readonly blockedCpuMs: number;
+}
+
+interface BlockWatchOptions extends Pick<BlockWatchData, 'workerId' | 'url'>, Pick<DbOptions, 'ca' | 'log'> {
+  /** The bundled thread. */
+  readonly threadPath: string;
+  /** CPU time between two beats that proves a block. */
+  readonly blockedCpuMs?: number;
+}
+
+interface BlockWatch {
+  /** How often this thread was blocked so far. */
+  blocks(): number;
+  close(): Promise<void>;
+}
+
+/**
+ * Watches the thread that calls this. A second thread records in `worker_seen` each time the watched one used 3 s of
+ * CPU time without a turn of its event loop. CPU time is the proof: a process or machine that was stopped, or that gets
+ * little CPU, uses none.
+ */
+export function startBlockWatch(options: BlockWatchOptions): BlockWatch {
+  const counters = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
+  const beat = setInterval(() => Atomics.add(counters, BEATS, 1), BEAT_MS);
+  beat.unref();
+  const thread = startThread(options, counters);
+  return {
+    blocks: () => Atomics.load(counters, BLOCKS),
+    async close() {
+      clearInterval(beat);
+      await thread?.terminate();
+    },
+  };
+}
+
+function startThread(options: BlockWatchOptions, counters: Int32Array): Worker | null {
+  const { workerId, url, ca, log, threadPath, blockedCpuMs = BLOCKED_CPU_MS } = options;
+  const data: BlockWatchData = { workerId, url, ca, thread: threadSelf(), counters, blockedCpuMs };
+  try {
+    const thread = withErrorListener(new Worker(threadPath, { workerData: data, execArgv: [] }));
+    thread.on('error', (err) => warn(log, err));
+    thread.unref();
+    return thread;
+  } catch (err) {
+    warn(log, err);
+    return null;
+  }
+}
+
+function warn(log: Log, err: unknown): void {
+  log.warn({ err }, 'the thread that watches for blocked calls ended: calls that block this worker are not counted');
+}
+
+function threadSelf(): string | null {
+  try {
+    return readlinkSync('/proc/thread-self');
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,65 @@
+import type { Json } from '../../shared/json.js';
+import type { Prisma, PrismaClient, Run, Step } from './generated/client.js';
+
+/** Rows of these tables, as Prisma's schema has them: a view picks what it shows. */
+export type { CliLogin, Delivery, OauthClient, Session } from './generated/client.js';
+
+/** A row of a table as SQL answers it, where each column is aliased to its field: JSON is exact. */
+type RowOf<Model> = { readonly [Field in keyof Model]: SqlValue<Model[Field]> };
+type SqlValue<Value> = Prisma.JsonValue extends Value
+  ? Json
+  : Value extends readonly (infer One)[]
+    ? readonly One[]
+    : Value;
+
+export type RunRow = RowOf<Run>;
+export type StepRow = RowOf<Step>;
+
+/** The same inside of JSON that Postgres makes: a bigint and a time are texts. */
+export type InJson<Row> = { readonly [Field in keyof Row]: JsonValueOf<Row[Field]> };
+type JsonValueOf<Value> = Value extends bigint | Date ? string : Value;
+
+/** A statement with its values; `name` makes it a prepared one. */
+export interface SqlQuery {
+  readonly name?: string;
+  readonly text: string;
+  readonly values?: readonly unknown[];
+}
+
+/** Raw SQL on the pool or inside a transaction. Rows are what `pg` gives: bigint columns come as bigint. */
+export interface Sql {
+  query<Row>(query: SqlQuery | string, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+/** A connection outside of the pool. Postgres releases its locks as soon as its process dies. */
+export interface DbSession extends Sql {
+  /** Resolves when the connection has ended, on either side. */
+  readonly ended: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The load on this process's database connections. */
+export interface DbPressure {
+  /** How long the oldest waiter for a connection has waited; 0 when none waits. */
+  readonly waitedMs: number;
+  /** Time since the database last answered, on any connection. */
+  readonly heardMsAgo: number;
+}
+
+/**
+ * Postgres. Plain reads and writes of one table, off hot paths, use Prisma; everything else is named SQL, and a
+ * transaction is SQL as a whole (docs/decisions/2026-11-30-prisma.md).
+ */
+export interface Db extends Sql {
+  readonly prisma: PrismaClient;
+  /** Runs `work` in one transaction (read committed); rolls back when it throws. Retries a deadlock or a serialization failure. */
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  /** LISTEN on a channel over the process's one listening connection; answers how to stop. */
+  listen(channel: string, onPayload: (payload: string) => void): () => void;
+  notify(channel: string, payload: string): Promise<void>;
+  pressure(): DbPressure;
+  openSession(): Promise<DbSession>;
+  /** False when the database does not answer within 2 s. */
+  ping(): Promise<boolean>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,84 @@
+import type { PrismaClientKnownRequestError } from '@prisma/client/runtime/client';
+import { Refusal } from '../../shared/refusal.js';
+
+/** Postgres cannot be reached, or went away before it answered: the caller may try again. */
+export class DatabaseUnavailable extends Refusal {
+  constructor(cause: unknown, message = 'the database does not answer; try again in a moment', details: object = {}) {
+    super('unavailable', message, { retryAfter: 2, ...details });
+    this.cause = cause;
+  }
+}
+
+/** The database answers, but all of its connections are in use: it is overloaded. */
+export class DatabaseBusy extends DatabaseUnavailable {
+  constructor(cause: unknown) {
+    super(cause, BUSY, { code: 'overloaded' });
+  }
+}
+
+const BUSY = 'the service has more work than it gets done now; try again in a few seconds';
+
+/** The connection was lost during the commit. Whether the transaction committed is unknown, so do not retry it. */
+export class OutcomeUnknown extends DatabaseUnavailable {
+  constructor(cause: unknown) {
+    super(cause, 'the database went away as it wrote; look whether the call took effect before you repeat it', {
+      code: 'outcome-unknown',
+    });
+  }
+}
+
+// Class 08 is "connection exception"; 57P01–57P03 are shutdown, crash and "starting up"; 53300 is "too many connections".
+// https://www.postgresql.org/docs/18/errcodes-appendix.html
+const SQLSTATES = new Set(['57P01', '57P02', '57P03', '53300']);
+const SOCKET = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN']);
+// Prisma's: cannot reach, timed out, server closed the connection, too many connections.
+const PRISMA = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2037']);
+// `pg` gives these without a code.
+const TEXTS =
+  /Connection terminated|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error/;
+
+/** True when a lost connection interrupted the statement: whether it took effect is unknown. */
+export function isConnectionLost(error: unknown): boolean {
+  if (error instanceof DatabaseUnavailable) return true;
+  if (!(error instanceof Error)) return false;
+  const code = codeOf(error);
+  if (code && (SQLSTATES.has(code) || SOCKET.has(code) || PRISMA.has(code) || /^08[0-9A-Z]{3}$/.test(code)))
+    return true;
+  if (error instanceof AggregateError && error.errors.some(isConnectionLost)) return true;
+  return TEXTS.test(error.message);
+}
+
+/** A deadlock or a serialization failure: the transaction did nothing and may simply run again. */
+export function isContention(error: unknown): boolean {
+  const code = error instanceof Error ? codeOf(error) : undefined;
+  return code === '40P01' || code === '40001';
+}
+
+/** A unique constraint was in the way (23505). */
+export function isUniqueViolation(error: unknown): boolean {
+  return error instanceof Error && codeOf(error) === '23505';
+}
+
+/** What callers see: connection losses as one refusal, everything else as it came. */
+export function toDatabaseError(error: unknown): unknown {
+  if (!(error instanceof DatabaseBusy) && isBusy(error)) return new DatabaseBusy(error);
+  return !(error instanceof DatabaseUnavailable) && isConnectionLost(error) ? new DatabaseUnavailable(error) : error;
+}
+
+/** Postgres accepts no more connections (53300), or Prisma wraps the error of our own pool. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && (codeOf(error) === '53300' || error.message.includes(BUSY));
+}
+
+/** The SQLSTATE, also of an error that Prisma wraps; else the code of the socket or of Prisma. */
+function codeOf(error: Error): string | undefined {
+  const meta = (error as Partial<PrismaClientKnownRequestError>).meta as PrismaMeta | undefined;
+  const wrapped = meta?.driverAdapterError?.cause?.originalCode;
+  if (typeof wrapped === 'string') return wrapped;
+  return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** Where Prisma keeps what the driver said. */
+interface PrismaMeta {
+  readonly driverAdapterError?: { readonly cause?: { readonly originalCode?: unknown } };
+}

@@ -1,0 +1,192 @@
+import { createHash, randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { errorMessage } from '../../shared/refusal.js';
+import { isConnectionLost } from './errors.js';
+import { type Migration, readMigrations } from './migrations-folder.js';
+import { clientConfig } from './pool.js';
+
+/** Any number will do, as long as it is ours and stays: "signal" in ASCII. */
+const MIGRATION_LOCK = '126909213401452';
+
+export interface MigrateOptions {
+  readonly ca?: string | null;
+  /** The version of this build, which is recorded with each migration that it applies. */
+  readonly version?: string;
+  /** Called with a sentence for each applied migration whose file has changed since. */
+  readonly warn?: (text: string) => void;
+  /** Default: those beside the schema. */
+  readonly migrations?: readonly Migration[];
+}
+
+/**
+ * Brings the database to the newest migration; answers the names it applied. Two processes that start at once
+ * take turns by an advisory lock. `_prisma_migrations` is the table that `prisma migrate deploy` reads and writes too.
+ * Throws `NewerDatabase` when a newer build has migrated it, whose rows this build would misread, and
+ * `FailedMigration` when a migration fails or was left half done.
+ */
+export async function applyMigrations(url: string, options: MigrateOptions = {}): Promise<readonly string[]> {
+  const { ca = null, version = 'of an unknown version', warn = () => undefined } = options;
+  const client = new pg.Client(clientConfig({ url, ca }));
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    // The lock belongs to this session: a process that dies while it migrates frees it.
+    await client.query('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
+    const migrations = options.migrations ?? (await readMigrations());
+    const recorded = await recordedMigrations(client);
+    const known = migrations.map(({ name }) => name);
+    await refuseNewer(client, { known, done: [...recorded.keys()], version });
+    for (const row of recorded.values()) refuseHalfDone(row);
+    for (const { name, script } of migrations) {
+      if (isEdited(script, recorded.get(name)?.checksums)) warn(`The migration ${name} is not as it was when applied.`);
+    }
+    const pending = migrations.filter(({ name }) => !recorded.has(name));
+    if (recorded.size === 0) await client.query(TABLE);
+    for (const migration of pending) await applyMigration(client, migration);
+    const applied = pending.map(({ name }) => name);
+    if (applied.length > 0) await noteVersion(client, applied, version);
+    return applied;
+  } finally {
+    await client.end();
+  }
+}
+
+/** As Prisma creates it. */
+const TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
+  id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
+  migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ,
+  started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`;
+
+interface Recorded {
+  readonly name: string;
+  readonly finished: boolean;
+  readonly checksums: readonly string[];
+  readonly logs: string | null;
+}
+
+/** The migrations that the database records and that were not rolled back. */
+async function recordedMigrations(client: pg.Client): Promise<ReadonlyMap<string, Recorded>> {
+  if (!(await hasTable(client, '_prisma_migrations'))) return new Map();
+  const { rows } = await client.query<Recorded>(
+    `SELECT migration_name AS name, bool_and(finished_at IS NOT NULL) AS finished, max(logs) AS logs,
+        array_agg(checksum::text) AS checksums
+      FROM _prisma_migrations WHERE rolled_back_at IS NULL GROUP BY migration_name`,
+  );
+  return new Map(rows.map((row) => [row.name, row]));
+}
+
+/** Prisma's rule: the line ends of a checkout do not matter. */
+function isEdited(script: string, checksums: readonly string[] | undefined): boolean {
+  if (checksums === undefined) return false;
+  const lines = script.replaceAll('\r\n', '\n');
+  const own = [script, lines, lines.replaceAll('\n', '\r\n')].map(checksumOf);
+  return !checksums.some((each) => own.includes(each));
+}
+
+function checksumOf(script: string): string {
+  return createHash('sha256').update(script).digest('hex');
+}
+
+/** A migration failed, or an earlier start left one half done. The message is a predicate whose subject is the database. */
+export class FailedMigration extends Error {
+  override readonly name = 'FailedMigration';
+}
+
+/** A process died in a migration that was not one transaction: how much of it took effect is unknown. */
+function refuseHalfDone({ name, finished, logs }: Recorded): void {
+  if (finished) return;
+  const why = logs ? ` (${logs.split('\n', 1)[0]})` : '';
+  throw new FailedMigration(
+    `has the migration ${name} half done${why}: restore the backup from before the upgrade; or undo what prisma/migrations/${name}/migration.sql did, set rolled_back_at = now() in its row of _prisma_migrations, and start again`,
+  );
+}
+
+async function applyMigration(client: pg.Client, migration: Migration): Promise<void> {
+  const { name, script } = migration;
+  const id = randomUUID();
+  const insert = `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+    VALUES ('${id}', '${checksumOf(script)}', ${pg.escapeLiteral(name)}, now(), clock_timestamp(), 1)`;
+  try {
+    // Postgres makes one transaction of a message: the migration and its record are there together, or neither is.
+    await client.query(`${script}\n;${insert}`);
+  } catch (error) {
+    if (isOutsideOnly(error)) return applyOutside(client, migration);
+    if (isConnectionLost(error)) throw error;
+    await recordFailure(client, migration, errorMessage(error));
+    throw new FailedMigration(
+      `is as before the migration ${name}, which failed (${errorMessage(error)}): correct what this names and start again, or start the version from before the upgrade`,
+      { cause: error },
+    );
+  }
+}
+
+/** SQLSTATE 25001: a statement such as `CREATE INDEX CONCURRENTLY` cannot run inside a transaction. */
+function isOutsideOnly(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '25001';
+}
+
+/** The row says that it started, so that a process that dies in it leaves a sign. */
+async function applyOutside(client: pg.Client, { name, script }: Migration): Promise<void> {
+  const id = randomUUID();
+  await client.query('INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ($1, $2, $3)', [
+    id,
+    checksumOf(script),
+    name,
+  ]);
+  try {
+    await client.query(script);
+  } catch (error) {
+    const logs = errorMessage(error);
+    await client.query('UPDATE _prisma_migrations SET logs = $2 WHERE id = $1', [id, logs]);
+    refuseHalfDone({ name, finished: false, checksums: [], logs });
+  }
+  await client.query('UPDATE _prisma_migrations SET finished_at = now(), applied_steps_count = 1 WHERE id = $1', [id]);
+}
+
+/** For people who look: the next start tries a migration again that was rolled back. */
+async function recordFailure(client: pg.Client, { name, script }: Migration, logs: string): Promise<void> {
+  await client
+    .query(
+      `INSERT INTO _prisma_migrations (id, checksum, migration_name, logs, rolled_back_at) VALUES ($1, $2, $3, $4, now())`,
+      [randomUUID(), checksumOf(script), name, logs],
+    )
+    .catch(() => undefined);
+}
+
+/** The database was migrated by a newer build. */
+export class NewerDatabase extends Error {
+  override readonly name = 'NewerDatabase';
+}
+
+interface Builds {
+  readonly known: readonly string[];
+  readonly done: readonly string[];
+  readonly version: string;
+}
+
+async function refuseNewer(client: pg.Client, { known, done, version }: Builds): Promise<void> {
+  const newest = done
+    .filter((name) => !known.includes(name))
+    .sort()
+    .at(-1);
+  if (newest === undefined) return;
+  const { rows } = (await hasTable(client, 'schema_version'))
+    ? await client.query<{ version: string }>('SELECT version FROM schema_version WHERE migration = $1', [newest])
+    : { rows: [] };
+  const theirs = `Signalbox ${rows[0]?.version ?? 'of a newer version'}`;
+  throw new NewerDatabase(
+    `was migrated by ${theirs} (to ${newest}), and this is Signalbox ${version} (up to ${known.at(-1)}): start ${theirs} or newer, or restore the backup from before the upgrade`,
+  );
+}
+
+async function noteVersion(client: pg.Client, names: readonly string[], version: string): Promise<void> {
+  await client.query(
+    'INSERT INTO schema_version (migration, version) SELECT unnest($1::text[]), $2 ON CONFLICT (migration) DO NOTHING',
+    [names, version],
+  );
+}
+
+async function hasTable(client: pg.Client, name: string): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [name]);
+  return rows[0]?.found === true;
+}

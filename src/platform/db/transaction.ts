@@ -1,0 +1,67 @@
+import type pg from 'pg';
+import { sleep } from '../../shared/deadline.js';
+import type { Sql, SqlQuery } from './contract.js';
+import { isConnectionLost, isContention, OutcomeUnknown, toDatabaseError } from './errors.js';
+
+const MAX_TRIES = 3;
+
+/** Raw SQL on whatever can send a query. */
+export function sqlOn(target: pg.Pool | pg.ClientBase): Sql {
+  return {
+    async query<Row>(query: SqlQuery | string, values?: readonly unknown[]): Promise<Row[]> {
+      const { text, name, values: own }: SqlQuery = typeof query === 'string' ? { text: query } : query;
+      const config = { text, values: [...(values ?? own ?? [])], ...(name === undefined ? {} : { name }) };
+      try {
+        return (await target.query(config)).rows as Row[];
+      } catch (error) {
+        throw toDatabaseError(error);
+      }
+    },
+  };
+}
+
+/** One transaction at read committed; a deadlock's or a serialization failure's loser runs again, up to three times. */
+export async function runTransaction<T>(pool: pg.Pool, work: (sql: Sql) => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await attempt(pool, work);
+    } catch (error) {
+      if (!isContention(error) || tries === MAX_TRIES) throw toDatabaseError(error);
+      await sleep(Math.random() * 20 * tries);
+    }
+  }
+}
+
+async function attempt<T>(pool: pg.Pool, work: (sql: Sql) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query('BEGIN');
+    const result = await work(sqlOn(client));
+    await commit(client);
+    return result;
+  } catch (error) {
+    broken = await rollBack(client);
+    throw error;
+  } finally {
+    // A connection that cannot even roll back is destroyed rather than handed to the next caller.
+    client.release(broken);
+  }
+}
+
+async function commit(client: pg.PoolClient): Promise<void> {
+  try {
+    await client.query('COMMIT');
+  } catch (error) {
+    throw isConnectionLost(error) ? new OutcomeUnknown(error) : error;
+  }
+}
+
+async function rollBack(client: pg.PoolClient): Promise<Error | undefined> {
+  try {
+    await client.query('ROLLBACK');
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}

@@ -1,0 +1,152 @@
+import { hostname } from 'node:os';
+import type { Log } from '../../shared/log.js';
+import type { Db, DbSession, Sql } from './contract.js';
+import { sweepWorkers } from './worker-ends.js';
+import { lockIsHeld, lockWorker } from './worker-lock.js';
+
+export interface WorkerEntry {
+  readonly id: string;
+  /** Of the product, then `+` and the build of its workflows. */
+  readonly version: string;
+  /** The driver that programs run under, and why they are refused when they are. */
+  readonly sandbox: string;
+  /** The state of model endpoints that an API in the same process reports; read at every heartbeat. */
+  readonly models: () => readonly object[];
+}
+
+const EVERY_MS = 5_000;
+const RETRY_MS = 1_000;
+const SWEEP_EVERY_MS = 3_600_000;
+
+/** True for a row of `worker_seen` whose worker lives: its beat is fresh, and it holds its lock where it has one. */
+export const WORKER_LIVES = `ended_at IS NULL AND seen_at > now() - interval '15 seconds' AND (NOT locked OR ${lockIsHeld('worker_seen.id')})`;
+
+export interface SeenWorker {
+  /** False while a worker of another build lives, by the last beat that the database answered. */
+  isOnlyBuild(): boolean;
+  /** Records that the worker is shutting down: work that is interrupted from now on was interrupted on purpose. */
+  leave(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type Database = Sql & Pick<Db, 'openSession'>;
+
+/** Writes a heartbeat every 5 s and holds the worker's lock, so that others can see whether it lives. */
+export async function startWorkerHeartbeat(db: Database, entry: WorkerEntry, log: Log): Promise<SeenWorker> {
+  const lock = keepLock(db, entry.id, { log, onLost: () => beatIn(0) });
+  let failing = false;
+  let others = 1;
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+  let last = Promise.resolve();
+  let sweptAt = Number.NEGATIVE_INFINITY;
+
+  async function beat(): Promise<void> {
+    try {
+      const isLocked = await lock.take();
+      const seen = await see(db, { ...entry, isLocked });
+      others = seen.others;
+      if (isLocked && !seen.locked) await lock.drop();
+      failing = false;
+    } catch (error) {
+      if (!failing) log.warn({ err: error }, 'worker heartbeat failed');
+      failing = true;
+    }
+    if (!failing) await sweep();
+    beatIn(failing || !lock.isHeld() ? RETRY_MS : EVERY_MS);
+  }
+  async function sweep(): Promise<void> {
+    if (performance.now() - sweptAt < SWEEP_EVERY_MS) return;
+    sweptAt = performance.now();
+    await sweepWorkers(db).catch((error: unknown) =>
+      log.warn({ err: error }, 'failed to delete rows of old workers, will retry'),
+    );
+  }
+  function beatIn(ms: number): void {
+    clearTimeout(timer);
+    if (closed) return;
+    timer = setTimeout(() => {
+      last = last.then(beat);
+    }, ms);
+  }
+  await beat();
+  return {
+    isOnlyBuild: () => others === 0,
+    async leave() {
+      await db.query('UPDATE worker_seen SET leaving_at = now() WHERE id = $1', [entry.id]).catch((error: unknown) => {
+        log.warn({ err: error }, 'failed to record the shutdown of this worker');
+      });
+    },
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      await last;
+      try {
+        await db.query('UPDATE worker_seen SET ended_at = now() WHERE id = $1', [entry.id]);
+      } finally {
+        await lock.drop();
+      }
+    },
+  };
+}
+
+interface WorkerLock {
+  /** Takes the lock where this process does not hold it; false when it cannot. */
+  take(): Promise<boolean>;
+  isHeld(): boolean;
+  drop(): Promise<void>;
+}
+
+/** Without its lock a worker continues: then its heartbeats alone show that it lives. The failure is logged. */
+function keepLock(db: Database, id: string, { log, onLost }: { log: Log; onLost: () => void }): WorkerLock {
+  let session: DbSession | null = null;
+  let failing = false;
+  return {
+    async take() {
+      if (session !== null) return true;
+      try {
+        const taken = await lockWorker(db, id);
+        session = taken;
+        failing = false;
+        void taken.ended.then(() => {
+          if (session !== taken) return;
+          session = null;
+          onLost();
+        });
+        return true;
+      } catch (error) {
+        if (!failing) log.error({ err: error }, WITHOUT_LOCK);
+        failing = true;
+        return false;
+      }
+    },
+    isHeld: () => session !== null,
+    async drop() {
+      const held = session;
+      session = null;
+      await held?.close();
+    },
+  };
+}
+
+const WITHOUT_LOCK =
+  'failed to take the worker lock, so missed heartbeats count as its end: allow one more connection to the database';
+
+/** Writes a heartbeat. Returns how many workers of other builds live, and whether Postgres still holds the lock. */
+async function see(
+  db: Sql,
+  { id, version, sandbox, models, isLocked }: WorkerEntry & { readonly isLocked: boolean },
+): Promise<{ readonly others: number; readonly locked: boolean }> {
+  const [row] = await db.query<{ others: number; locked: boolean }>({
+    name: 'worker-seen',
+    text: `WITH mine AS (INSERT INTO worker_seen (id, host, pid, version, sandbox, models, locked)
+             VALUES ($1, $2, $3, $4, $5, $6, $7 AND ${lockIsHeld('$1')})
+             ON CONFLICT (id) DO UPDATE SET seen_at = now(), sandbox = excluded.sandbox, models = excluded.models,
+               locked = excluded.locked
+             RETURNING locked)
+           SELECT locked, (SELECT count(*)::int FROM worker_seen
+             WHERE version <> $4 AND ended_at IS NULL AND seen_at > now() - interval '15 seconds') AS others FROM mine`,
+    values: [id, hostname(), process.pid, version, sandbox, JSON.stringify(models()), isLocked],
+  });
+  return row ?? { others: 0, locked: false };
+}

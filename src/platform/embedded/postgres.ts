@@ -1,0 +1,142 @@
+import { chown, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { sleep } from '../../shared/deadline.js';
+import { type Child, spawnChild } from './child.js';
+import type { DataFolder } from './data-folder.js';
+import { worksElsewhere } from './folder-identity.js';
+import { postgresBinaries } from './postgres-binaries.js';
+import { ensureCluster } from './postgres-cluster.js';
+import { postgresUser } from './postgres-user.js';
+import { isZombie } from './process-identity.js';
+import { copiedRecord, endServer, isOtherThanRecorded, killServer, recordServer } from './process-records.js';
+import { explainStart } from './server-log.js';
+
+export interface PostgresServer {
+  readonly child: Child;
+  readonly url: string;
+  /** Fast mode: open transactions are rolled back, everything committed is written, then it ends. */
+  stop(): Promise<void>;
+  /** Ends it at once, with its backends: the next start recovers from the log. */
+  kill(): Promise<void>;
+}
+
+export interface PostgresOptions {
+  /** Settings beside ours. */
+  readonly settings?: object;
+  /** Aborts the start. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const READY_TIMEOUT_MS = 60_000;
+
+/** fsync and synchronous_commit stay on: acknowledged writes must survive a power cut. */
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  shared_buffers: '128MB',
+  max_wal_size: '1GB',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  log_timezone: 'UTC',
+  timezone: 'UTC',
+  lc_messages: 'C',
+  // The service has its own log of connections.
+  log_checkpoints: 'off',
+};
+
+/** Starts the Postgres of a data folder, made when there is none, and waits until it answers. */
+export async function startPostgres(
+  folder: DataFolder,
+  port: number,
+  { settings: extra = {}, signal }: PostgresOptions = {},
+): Promise<PostgresServer> {
+  const binaries = postgresBinaries();
+  const user = postgresUser([binaries.postgres, folder.postgres]);
+  await forgetOriginal(folder);
+  await passOverEnded(folder);
+  const password = await ensureCluster(folder, { initdb: binaries.initdb, user, signal });
+  const logFile = join(folder.logs, 'postgres.log');
+  const logStart = (await stat(logFile).catch(() => ({ size: 0 }))).size;
+  const settings = Object.entries({ ...SETTINGS, port: String(port), ...extra }).flatMap(([key, value]) => [
+    '-c',
+    `${key}=${value}`,
+  ]);
+  const { command, args } = user.command(binaries.postgres, ['-D', folder.postgres, ...settings]);
+  const child = spawnChild({ command, args, cwd: folder.postgres, env: { LC_ALL: 'C' }, logFile, ...user.spawnAs });
+  recordServer(folder.processes, 'postgres', { ...child.identity, port });
+  const server = {
+    child,
+    url: postgresUrl(password, port),
+    stop: () => endServer(folder, 'postgres', child),
+    kill: () => killServer(child),
+  };
+  try {
+    await waitUntilReady(folder, child, signal);
+    await ask(server.url);
+  } catch (error) {
+    await server.stop();
+    throw await explainStart({ name: 'Postgres', logFile, logStart, port, folder: folder.root }, error);
+  }
+  return server;
+}
+
+/** In a copy of a folder whose Postgres runs, the lock file names that one, and no Postgres would start here. */
+async function forgetOriginal(folder: DataFolder): Promise<void> {
+  const original = copiedRecord(folder.processes, 'postgres');
+  if (original === null) return;
+  const file = join(folder.postgres, 'postmaster.pid');
+  const [pid] = (await readFile(file, 'utf8').catch(() => '')).split('\n');
+  if (Number(pid) === original.pid) await rm(file, { force: true });
+}
+
+/**
+ * Postgres refuses a lock file that names a process in the process table. After a crash that process may be another one
+ * by now: in a container that starts again, pids are soon reused. Or it has ended, and its parent does not collect it:
+ * that is init, which may be slow, or in a container never do it. Postgres accepts a lock file that names its own
+ * parent, and still checks the shared memory that the file names.
+ */
+async function passOverEnded(folder: DataFolder): Promise<void> {
+  const file = join(folder.postgres, 'postmaster.pid');
+  const [first, ...others] = (await readFile(file, 'utf8').catch(() => '')).split('\n');
+  const pid = Number(first);
+  if (!isZombie(pid) && !isReused(folder, pid)) return;
+  // Replaced whole: half a lock file is one that Postgres cannot read.
+  const draft = `${file}.new`;
+  const { mode, uid, gid } = await stat(file);
+  await writeFile(draft, [process.pid, ...others].join('\n'), { mode });
+  if (process.getuid?.() === 0) await chown(draft, uid, gid);
+  await rename(draft, file);
+}
+
+/** Whether the pid of this folder's last Postgres is another process now. False in doubt. */
+function isReused(folder: DataFolder, pid: number): boolean {
+  return isOtherThanRecorded(folder.processes, 'postgres', pid) || worksElsewhere(folder.postgres, pid);
+}
+
+export function postgresUrl(password: string, port: number): string {
+  return `postgresql://signalbox:${password}@127.0.0.1:${port}/postgres`;
+}
+
+/** `postmaster.pid` says on its eighth line how far the server is, which is also what pg_ctl waits for. */
+async function waitUntilReady(folder: DataFolder, child: Child, signal?: AbortSignal): Promise<void> {
+  const until = Date.now() + READY_TIMEOUT_MS;
+  while (Date.now() < until) {
+    signal?.throwIfAborted();
+    if (child.hasExited()) throw new Error(await child.exited);
+    const lines = (await readFile(join(folder.postgres, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
+    if (Number(lines[0]) === child.identity.pid && lines[7]?.trim() === 'ready') return;
+    await sleep(20);
+  }
+  throw new Error(`it did not become ready within ${READY_TIMEOUT_MS / 1_000} s`);
+}
+
+/** A cluster whose databases are missing starts all the same: only a connection shows it. */
+async function ask(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  client.on('error', () => undefined);
+  await client.connect();
+  await client.end();
+}

@@ -1,0 +1,133 @@
+import { settlesWithin, untilAborted } from '../../shared/deadline.js';
+import type { Log } from '../../shared/log.js';
+import type { Config } from '../config/index.js';
+import { type DataFolder, dataFolder, prepareDataFolder } from './data-folder.js';
+import { freePort } from './free-port.js';
+import { acquireLock } from './instance-lock.js';
+import { type KeptServer, superviseServer } from './keep-running.js';
+import { startPostgres } from './postgres.js';
+import { endOrphans } from './process-records.js';
+import { PortTaken } from './start-error.js';
+import { cacheBinFolder, findTemporal } from './temporal-binary.js';
+import { startTemporal } from './temporal-server.js';
+import { readTemporalSettings } from './temporal-settings.js';
+
+export interface EmbeddedOptions {
+  readonly config: Pick<Config, 'dataDir' | 'host' | 'port' | 'databaseUrl' | 'temporal'>;
+  readonly log: Log;
+  /** Prints a line for the person who waits. */
+  readonly progress: (text: string) => void;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Aborts the start and stops what was started until then. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The servers of one machine; those that the configuration names elsewhere are passed through. */
+export interface Embedded {
+  readonly databaseUrl: string;
+  readonly temporal: { readonly address: string; readonly namespace: string };
+  /** Stops what was started. When it resolves, no process of ours is left, and the folder is free for the next start. */
+  close(): Promise<void>;
+  /** The same at once, for servers that do not end. */
+  kill(): Promise<void>;
+}
+
+interface Part<T> {
+  readonly value: T;
+  readonly kept: KeptServer | null;
+}
+
+const PORT_TRIES = 3;
+const FAIL_PATIENCE_MS = 5_000;
+
+/**
+ * Starts Postgres and Temporal in the data folder, as far as the configuration names none. Holds the folder's lock,
+ * ends what a killed service left behind, and starts a server that dies again. Throws `StartError`.
+ */
+export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
+  const { config, log, progress } = options;
+  const folder = dataFolder(config.dataDir);
+  await prepareDataFolder(folder);
+  const lock = acquireLock(folder.lock, `http://${config.host}:${config.port}`);
+  try {
+    const orphans = await endOrphans(folder.processes);
+    if (orphans.length > 0) progress(`Ended what the last start left behind: ${orphans.join(' and ')}.`);
+    const [postgres, temporal] = await both(
+      postgresPart(options, folder),
+      temporalPart(options, folder),
+      options.signal,
+    );
+    const kept = [postgres.kept, temporal.kept].filter((each) => each !== null);
+    return {
+      databaseUrl: postgres.value,
+      temporal: temporal.value,
+      async close() {
+        await Promise.all(kept.map((each) => each.close()));
+        lock.release();
+        log.debug({}, 'the embedded servers ended');
+      },
+      async kill() {
+        await Promise.all(kept.map((each) => each.kill()));
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function postgresPart(
+  { config, log, progress, signal }: EmbeddedOptions,
+  folder: DataFolder,
+): Promise<Part<string>> {
+  if (config.databaseUrl !== null) return { value: config.databaseUrl, kept: null };
+  progress('Starting Postgres …');
+  const start = (port: number) => startPostgres(folder, port, { signal });
+  const { server, port } = await onFreePort(0, start);
+  return { value: server.url, kept: superviseServer('postgres', server, () => start(port), log) };
+}
+
+async function temporalPart(options: EmbeddedOptions, folder: DataFolder): Promise<Part<Embedded['temporal']>> {
+  const { config, log, progress, environment, signal } = options;
+  const { address, namespace } = config.temporal;
+  if (address !== null) return { value: { address, namespace }, kept: null };
+  const settings = await readTemporalSettings();
+  const { version } = settings;
+  const binary = await findTemporal({ version, binFolder: cacheBinFolder(environment), environment, progress });
+  progress('Starting Temporal …');
+  const start = (port: number) => startTemporal({ binary, settings, folder, port, signal });
+  const { server, port } = await onFreePort(settings.port, start);
+  const value = { address: server.address, namespace: settings.namespace };
+  return { value, kept: superviseServer('temporal', server, () => start(port), log) };
+}
+
+/** Starts on the port that is wanted, or on a free one: should that be taken meanwhile, on another. */
+async function onFreePort<T>(
+  wanted: number,
+  start: (port: number) => Promise<T>,
+): Promise<{ server: T; port: number }> {
+  for (let tries = 1; ; tries += 1) {
+    const port = wanted === 0 ? await freePort() : wanted;
+    try {
+      return { server: await start(port), port };
+    } catch (error) {
+      if (!(error instanceof PortTaken) || wanted !== 0 || tries === PORT_TRIES) throw error;
+    }
+  }
+}
+
+/** Starts both in parallel. When one fails the start fails at once, and the other is stopped as soon as it is up. */
+async function both<A, B>(
+  first: Promise<Part<A>>,
+  second: Promise<Part<B>>,
+  signal?: AbortSignal,
+): Promise<[Part<A>, Part<B>]> {
+  try {
+    return await untilAborted(Promise.all([first, second]), signal);
+  } catch (error) {
+    const ends = [first, second].map((part) => part.then(({ kept }) => kept?.close()).catch(() => undefined));
+    // Do not wait for a program that is being built: that takes minutes, and it ends with the process.
+    await settlesWithin(Promise.all(ends), FAIL_PATIENCE_MS);
+    throw error;
+  }
+}

@@ -1,0 +1,141 @@
+import {
+  Client,
+  type Connection,
+  WorkflowExecutionAlreadyStartedError,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { untilAborted } from '../../shared/deadline.js';
+import { atMost, type BoundedCalls, boundCalls } from './bounded-calls.js';
+import type { OpenRun, Workflows } from './contract.js';
+import { createSchedules } from './create-schedules.js';
+import { EagerStarts } from './eager-starts.js';
+
+export interface WorkflowsOptions {
+  readonly connection: Connection | NativeConnection;
+  readonly namespace: string;
+  readonly taskQueue: string;
+}
+
+/** The types of workflows that services start. The id of each is its row's id. */
+const RUN_FLOW = 'runFlow';
+/** The workflow that calls a tool for a test. */
+const TEST_TOOL = 'testTool';
+const EVAL_RUN = 'evalRun';
+const APPLY_PUSH = 'applyPush';
+const PING_TIMEOUT_MS = 2_000;
+
+/**
+ * The Temporal port. What was done already counts as done; a Temporal that does not answer is a Refusal `unavailable`.
+ */
+export function createWorkflows({ connection, namespace, taskQueue }: WorkflowsOptions): Workflows {
+  const client = new Client({ connection, namespace });
+  // Only a worker's own connection can receive the first task with the answer; others throw.
+  const eagerStarts = connection instanceof NativeConnection ? EagerStarts.of(connection) : null;
+  const calls = boundCalls(connection);
+  const { call } = calls;
+  const callRun = (runId: string, work: (handle: WorkflowHandle) => Promise<unknown>) =>
+    call(() => work(client.workflow.getHandle(runId))).then(() => undefined, unless(WorkflowNotFoundError, undefined));
+
+  const startOnce = (type: string, workflowId: string, { input, isEager }: { input: object; isEager: boolean }) =>
+    call(() =>
+      client.workflow.start(type, {
+        workflowId,
+        args: [input],
+        taskQueue,
+        // The default would run a closed id again.
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        ...(isEager && { requestEagerStart: true }),
+      }),
+    ).then(() => undefined, unless(WorkflowExecutionAlreadyStartedError, undefined));
+  const start = (type: string, workflowId: string, input: object): Promise<void> =>
+    eagerStarts === null
+      ? startOnce(type, workflowId, { input, isEager: false })
+      : eagerStarts.run((isEager) => startOnce(type, workflowId, { input, isEager }));
+
+  return {
+    startRun: (runId) => start(RUN_FLOW, runId, { runId }),
+    startEval: (evalRunId) => start(EVAL_RUN, evalRunId, { evalRunId }),
+    whenEvalEnds: (evalRunId, withinMs) =>
+      atMost(withinMs, () =>
+        connection.withDeadline(Date.now() + withinMs, () => client.workflow.getHandle(evalRunId).result()),
+      ),
+    applyPush: (workspaceId) =>
+      call(() =>
+        client.workflow.signalWithStart(APPLY_PUSH, {
+          workflowId: `apply-push-${workspaceId}`,
+          args: [{ workspaceId }],
+          signal: 'look',
+          taskQueue,
+        }),
+      ).then(() => undefined),
+    signalRun: (runId, signal, park) => callRun(runId, (handle) => handle.signal(signal, park)),
+    cancelRun: (runId) => callRun(runId, (handle) => handle.cancel()),
+    terminateRun: (runId, reason) => callRun(runId, (handle) => handle.terminate(reason)),
+    describeRun: (runId) =>
+      call(() => client.workflow.getHandle(runId).describe()).then(
+        ({ status }) => (status.name === 'RUNNING' ? 'running' : 'closed'),
+        unless(WorkflowNotFoundError, 'missing' as const),
+      ),
+    testTool: (id, signal) => testTool(client, { id, taskQueue, signal, calls }),
+    ...createSchedules({ client, taskQueue, calls }),
+    openRuns: () => openRuns(client, taskQueue, calls),
+    ping: () => ping(connection),
+    close: () => connection.close(),
+  };
+}
+
+interface ToolTest {
+  readonly id: string;
+  readonly taskQueue: string;
+  readonly signal: AbortSignal;
+  readonly calls: BoundedCalls;
+}
+
+/** More than a test takes with all its waits, so that an abandoned test ends by itself. */
+const TOOL_TEST_MS = 120_000;
+
+async function testTool(client: Client, { id, taskQueue, signal, calls }: ToolTest): Promise<void> {
+  const workflowId = `tool-test-${id}`;
+  const handle = await calls.call(() =>
+    client.workflow.start(TEST_TOOL, {
+      workflowId,
+      args: [{ id }],
+      taskQueue,
+      workflowExecutionTimeout: TOOL_TEST_MS,
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    }),
+  );
+  const cancel = (): void => void calls.call(() => handle.cancel()).catch(() => undefined);
+  const endsAt = Date.now() + TOOL_TEST_MS;
+  const isOver = () => signal.aborted || Date.now() >= endsAt;
+  const ended = atMost(TOOL_TEST_MS, () => calls.poll(() => handle.result(), isOver));
+  await untilAborted(ended, signal).catch(cancel);
+}
+
+async function* openRuns(client: Client, taskQueue: string, { each }: BoundedCalls): AsyncIterable<OpenRun> {
+  const query = `WorkflowType = '${RUN_FLOW}' AND ExecutionStatus = 'Running'`;
+  for await (const found of each(client.workflow.list({ query, pageSize: 1_000 }))) {
+    // Two installations may share a namespace, each with its own task queue.
+    if (found.taskQueue === taskQueue) yield { id: found.workflowId, startedAt: found.startTime.getTime() };
+  }
+}
+
+type ErrorClass = abstract new (...args: never[]) => Error;
+
+function unless<T>(expected: ErrorClass, answer: T): (error: unknown) => T {
+  return (error) => {
+    if (error instanceof expected) return answer;
+    throw error;
+  };
+}
+
+async function ping(connection: WorkflowsOptions['connection']): Promise<boolean> {
+  let isThere = false;
+  await atMost(PING_TIMEOUT_MS, async () => {
+    await connection.withDeadline(Date.now() + PING_TIMEOUT_MS, () => connection.workflowService.getSystemInfo({}));
+    isThere = true;
+  });
+  return isThere;
+}

@@ -1,0 +1,65 @@
+import { livePlan, type WorkspaceRow } from '../../content/workspaces/index.js';
+import type { Deps } from '../../deps.js';
+import { audit } from '../../people/accounts/index.js';
+import type { Sql } from '../../platform/db/contract.js';
+import { type BegunRun, beginRun, checkEnabled, checkInput } from '../../runs/index.js';
+import { Refusal } from '../../shared/refusal.js';
+import type { Caller } from '../../shared/roles.js';
+import type { Firing } from './record-firing.js';
+import { inputOf } from './schedule-row.js';
+
+export interface Begun {
+  readonly firing: Firing;
+  /** To be announced after the transaction commits. */
+  readonly run: BegunRun | null;
+}
+
+/** Refusals that a retry cannot fix: they are recorded as the outcome. */
+const FINAL = new Set<Refusal['kind']>(['out_of_credit', 'refused', 'conflict']);
+
+/** Starts the run of one due time in the caller's transaction, or returns why it did not. */
+export async function beginFiring(
+  deps: Deps,
+  sql: Sql,
+  { workspace, flow, at }: { readonly workspace: WorkspaceRow; readonly flow: string; readonly at: number },
+): Promise<Begun> {
+  try {
+    const run = await beginScheduled(deps, sql, { caller: clockOf(workspace.tenantId), workspace, flow, at });
+    if (!run)
+      return { firing: { at, outcome: 'skipped', reason: 'as many runs as `concurrency` allows are at work' }, run };
+    return { firing: { at, outcome: 'started', runId: run.runId }, run };
+  } catch (error) {
+    if (!(error instanceof Refusal) || !FINAL.has(error.kind)) throw error;
+    return { firing: { at, outcome: 'refused', reason: error.message.slice(0, 1_000) }, run: null };
+  }
+}
+
+/** Starts a run of the live flow for that time, with the same checks as a manual start. */
+export async function beginScheduled(
+  deps: Deps,
+  sql: Sql,
+  { caller, workspace, flow, at }: { caller: Caller; workspace: WorkspaceRow; flow: string; at: number },
+): Promise<BegunRun | null> {
+  const live = await livePlan(sql, workspace, `flows/${flow}`);
+  if (!live) throw new Refusal('conflict', `flow ${flow} is not in the live revision`);
+  const input = inputOf(at);
+  checkEnabled(live.plan);
+  checkInput(live.plan, input);
+  const trigger = { kind: 'schedule', ...input };
+  const run = await beginRun(deps, sql, { caller, workspace, ...live, input, from: 1, tags: [], trigger });
+  if (run) await audit(sql, caller, 'run.start', run.runId, { flow });
+  return run;
+}
+
+/** The clock as a caller. It is not a person, so every person who may decide a gate may decide the run's gates. */
+function clockOf(tenant: string): Caller {
+  return {
+    tenant,
+    role: 'editor',
+    workspaces: null,
+    actor: { kind: 'clock', id: 'schedule', label: 'schedule' },
+    person: null,
+    signedIn: false,
+    address: null,
+  };
+}
