@@ -1,4 +1,4 @@
-import type { StartPushEvals } from './content/deploys/contract.js';
+import type { StartPushEvals } from './content/contract.js';
 import type { Checker } from './format/checker.js';
 import type { Models } from './models/contract.js';
 import type { Config, InstallKeys } from './platform/config/index.js';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { examine, reportOf } from './observe/index.js';
-import { findInstallKeys } from './people/accounts/index.js';
+import { findInstallKeys } from './people/index.js';
 import { parseConfig, readEnvironment } from './platform/config/index.js';
 import { createDb } from './platform/db/index.js';
 import { findServers } from './platform/embedded/index.js';

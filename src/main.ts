@@ -6,7 +6,7 @@ import { createChecker } from './content/deploys/check-pool.js';
 import type { Deps } from './deps.js';
 import { startPushEvals } from './evals/index.js';
 import { createModels } from './models/index.js';
-import { loadInstallKeys } from './people/accounts/index.js';
+import { loadInstallKeys } from './people/index.js';
 import { type Config, parseConfig, readEnvironment } from './platform/config/index.js';
 import {
   applyMigrations,

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { findInstallKeys } from './people/accounts/index.js';
+import { findInstallKeys } from './people/index.js';
 import { parseConfig, readEnvironment } from './platform/config/index.js';
 import { createDb } from './platform/db/index.js';
 import { findServers } from './platform/embedded/index.js';

@@ -5,18 +5,15 @@ import type { Deps } from './deps.js';
 import { outboxQueue, startEngineLoops } from './engine/index.js';
 import { startEvalLoop } from './evals/index.js';
 import { notifyQueues } from './notify/index.js';
-import { bootstrapAccount, renewBootstrapFile, writeBootstrapFile } from './people/accounts/index.js';
+import { bootstrapAccount, renewBootstrapFile, writeBootstrapFile } from './people/index.js';
 import { distDir, type Queue, type QueueName, startQueues, startWorkerHeartbeat } from './platform/db/index.js';
 import { startBlobSweep } from './platform/storage/index.js';
 import { buildOf, createWorkflows, keepWorker, type SwitchedWorkflows } from './platform/temporal/index.js';
-import { pushQueue } from './remotes/code-host/index.js';
-import { startGitSweep } from './remotes/index.js';
-import { mirrorQueue } from './remotes/repo/index.js';
+import { mirrorQueue, pushQueue, startGitSweep } from './remotes/index.js';
 import { CLOSE_MS } from './shared/closers.js';
 import { settlesWithin, untilAborted } from './shared/deadline.js';
 import type { ProcessLife } from './shared/process-life.js';
-import { triggerQueues } from './triggers/index.js';
-import { startScheduleLoops } from './triggers/schedules/index.js';
+import { startScheduleLoops, triggerQueues } from './triggers/index.js';
 
 const TEMPORAL_PATIENCE_MS = 5_000;
 

@@ -1,7 +1,10 @@
 import { importsOf, resolveImport } from './imports.mjs';
-import { LAYERS, ROOT_FILES } from './layer-table.mjs';
+import { EXCEPT, OPEN, ROOT_FILES, TIERS } from './layer-table.mjs';
 
 /** @typedef {import('./tracked.mjs').Files} Files */
+
+/** The tier of each part, by its line in the table. */
+const TIER_OF = new Map(TIERS.flatMap((parts, tier) => parts.map((part) => /** @type {const} */ ([part, tier]))));
 
 /** Reads `env` off process without saying `process.env`, which is all that the linter sees. */
 const HIDDEN_ENV = /\{[^}]*\benv\b[^}]*\}\s*(=\s*process\b|from\s*['"](node:)?process['"])|\bprocess\[/;
@@ -20,19 +23,27 @@ export function checkLayers(files) {
 
 /** @param {string} path @param {string} text @returns {string[]} */
 function layerFaults(path, text) {
-  const own = folderOf(path);
+  const own = partOf(path);
   if (ROOT_FILES.has(own)) return own === 'deps.ts' ? typesOnlyFaults(path, text) : [];
-  const layer = LAYERS[own];
-  if (!layer)
-    return [`${path}: src/${own} is not in the layer table (scripts/verify/layer-table.mjs): give it its row.`];
+  if (!TIER_OF.has(own))
+    return [`${path}: src/${own} is not in the layer table (scripts/verify/layer-table.mjs): give it its tier.`];
   return importsOf(text).flatMap(({ specifier, line }) => {
-    const resolved = resolveImport(path, specifier);
-    if (resolved === null || resolved.startsWith(`src/${own}/`)) return [];
-    if (!resolved.startsWith('src/')) return [`${path}:${line}: ${specifier} leads out of src.`];
-    const target = resolved.slice('src/'.length);
-    if (layer.allowed.some((entry) => (entry.endsWith('/') ? target.startsWith(entry) : target === entry))) return [];
-    return [`${path}:${line}: src/${own} may not import ${specifier}: ${layer.instead}.`];
+    const target = resolveImport(path, specifier);
+    if (target === null || target === 'src/deps.ts') return [];
+    const fault = target.startsWith('src/') ? faultOf(own, target) : 'it leads out of src';
+    return fault === null ? [] : [`${path}:${line}: src/${own} may not import ${specifier}: ${fault}.`];
   });
+}
+
+/** Why a part may not import a file of src; null when it may. @param {string} own @param {string} target @returns {string | null} */
+function faultOf(own, target) {
+  const part = partOf(target);
+  if (part === own) return null;
+  if ((TIER_OF.get(part) ?? Number.POSITIVE_INFINITY) >= (TIER_OF.get(own) ?? 0))
+    return `src/${part} is not in a lower tier: take what you need as an argument, or move it down`;
+  if (EXCEPT[own]?.not.includes(part)) return EXCEPT[own].instead;
+  const isDoor = target === `src/${part}/index.ts` || target === `src/${part}/contract.ts`;
+  return OPEN.has(part) || isDoor ? null : `use the door of src/${part}: its index.ts or contract.ts`;
 }
 
 /** @param {string} path @param {string} text */
@@ -64,10 +75,10 @@ function nodeFaults(start, files) {
 }
 
 /**
- * The part of src that a file is in: its folder, or the folder in that which has a row of its own; a file of src itself
- * answers its name. @param {string} path
+ * The part of src that a file is in: its folder, or the folder in that which the table lists; a file of src itself answers
+ * its name. @param {string} path
  */
-function folderOf(path) {
+function partOf(path) {
   const [, room = '', inner = ''] = path.split('/');
-  return `${room}/${inner}` in LAYERS ? `${room}/${inner}` : room;
+  return TIER_OF.has(`${room}/${inner}`) ? `${room}/${inner}` : room;
 }

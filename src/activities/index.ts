@@ -4,7 +4,7 @@ import { advanceLane, closeRun, isTransient, notifyStreams, runToolTest, tickPar
 import { evalWork, PutOff } from '../evals/index.js';
 import { applyPendingPush } from '../remotes/index.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
-import { fireSchedule } from '../triggers/schedules/index.js';
+import { fireSchedule } from '../triggers/index.js';
 import type {
   EvalActivities,
   PushActivities,

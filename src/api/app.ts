@@ -4,7 +4,7 @@ import { requestId } from 'hono/request-id';
 import { secureHeaders } from 'hono/secure-headers';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Deps } from '../deps.js';
-import { SESSION_COOKIE } from '../people/accounts/index.js';
+import { SESSION_COOKIE } from '../people/index.js';
 import { toJson } from '../shared/exact-json.js';
 import type { Route } from './define-route.js';
 import type { AppEnv } from './env.js';

@@ -2,7 +2,7 @@ import type { HttpBindings } from '@hono/node-server';
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Deps } from '../deps.js';
-import type { RecordAnswer } from '../people/accounts/index.js';
+import type { RecordAnswer } from '../people/index.js';
 import type { Log } from '../shared/log.js';
 import type { Caller, Role } from '../shared/roles.js';
 

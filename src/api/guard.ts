@@ -1,6 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import { findWorkspace } from '../content/workspaces/index.js';
-import { refuseOverload } from '../people/accounts/index.js';
+import { findWorkspace, refuseOverload } from '../people/index.js';
 import { notFound, Refusal, type RefusalKind } from '../shared/refusal.js';
 import { atLeast, type Caller, isRole, type Role } from '../shared/roles.js';
 import { authenticate, requireCaller } from './auth/authenticate.js';

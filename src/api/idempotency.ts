@@ -13,7 +13,7 @@ import {
   renewIdempotencyKey,
   saveAnswer,
   saveAnswerInTransaction,
-} from '../people/accounts/index.js';
+} from '../people/index.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import type { Precondition } from '../content/deploys/index.js';
+import type { Precondition } from '../content/index.js';
 import { Refusal } from '../shared/refusal.js';
 
 /** `If-Match` and `If-None-Match: *` of a write: RFC 9110, section 13.1. */

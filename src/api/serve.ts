@@ -2,7 +2,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import type { Deps } from '../deps.js';
-import { sweepAccounts } from '../people/accounts/index.js';
+import { sweepAccounts } from '../people/index.js';
 import { withErrorListener } from '../shared/error-listener.js';
 import { startLoops } from '../shared/repeat.js';
 import type { App } from './app.js';

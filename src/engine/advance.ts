@@ -1,4 +1,4 @@
-import { loadPlan } from '../content/workspaces/index.js';
+import { loadPlan } from '../content/index.js';
 import type { Deps } from '../deps.js';
 import { failpoint } from '../shared/failpoint.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';

@@ -1,4 +1,4 @@
-import { writeSource } from '../content/deploys/index.js';
+import { writeSource } from '../content/index.js';
 import type { CreatedEval } from '../contract/evals.js';
 import type { Deps } from '../deps.js';
 import { notFound, Refusal } from '../shared/refusal.js';

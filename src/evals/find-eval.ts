@@ -1,5 +1,5 @@
-import { findWorkspace, type WorkspaceRow } from '../content/workspaces/index.js';
 import type { EvalPlan } from '../format/index.js';
+import { findWorkspace, type WorkspaceRow } from '../people/index.js';
 import type { Sql } from '../platform/db/contract.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';

@@ -1,4 +1,4 @@
-import { raiseEvent } from '../content/workspaces/index.js';
+import { raiseEvent } from '../content/index.js';
 import type { CaseView } from '../contract/evals.js';
 import type { Sql } from '../platform/db/contract.js';
 import type { Json } from '../shared/json.js';

@@ -2,7 +2,7 @@ import type { StartedEval } from '../contract/evals.js';
 import type { Deps } from '../deps.js';
 import { announceRuns, assertMonths } from '../engine/index.js';
 import type { EvalPlan } from '../format/index.js';
-import { audit, type RecordAnswer } from '../people/accounts/index.js';
+import { audit, type RecordAnswer } from '../people/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';

@@ -1,4 +1,4 @@
-import type { StartPushEvals } from '../content/deploys/contract.js';
+import type { StartPushEvals } from '../content/contract.js';
 import { insertEvalRun } from './insert-eval-run.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { StoppedEval } from '../contract/evals.js';
 import type { Deps } from '../deps.js';
 import { abortLive, announceRuns } from '../engine/index.js';
-import { audit } from '../people/accounts/index.js';
+import { audit } from '../people/index.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { findEval } from './find-eval.js';

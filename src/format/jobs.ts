@@ -8,7 +8,7 @@ import { setKeys } from './edit/set-keys.js';
 import type { Edited } from './edit/splice.js';
 import { type CheckedLibrary, checkLibrary, EMPTY_LIBRARY, type ParsedLibrary, parseLibrary } from './library.js';
 import type { CheckContext, Checked, SourceFile } from './model.js';
-import { type DocumentRead, readTree } from './openapi/index.js';
+import { type DocumentRead, readTree } from './openapi/read-document.js';
 import { type FlowText, readFlowText } from './read-flow-text.js';
 
 export interface TreeToCheck {

@@ -1,12 +1,12 @@
 import type { Deps } from '../deps.js';
-import { withoutAccess } from '../people/accounts/index.js';
+import { withoutAccess } from '../people/index.js';
 import { approveLinks, type LinkOf, opensGate, WEBHOOK } from '../runs/index.js';
 import { backoffMs } from '../shared/backoff.js';
 import { failpoint } from '../shared/failpoint.js';
 import type { Json } from '../shared/json.js';
 import { errorMessage } from '../shared/refusal.js';
 import { type NotificationContent, readContent } from './content.js';
-import { sendMail } from './mail/index.js';
+import { sendMail } from './mail/send-mail.js';
 import { mailText } from './mail-text.js';
 import { type Sent, sendPost } from './send-post.js';
 

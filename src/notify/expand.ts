@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.js';
 import type { GateSpec } from '../engine/index.js';
-import { withoutAccess } from '../people/accounts/index.js';
+import { withoutAccess } from '../people/index.js';
 import type { Sql } from '../platform/db/contract.js';
 import { type DueRow, forEachDue } from '../platform/db/index.js';
 import { decidersAt, hideTokens, targetsIn } from '../runs/index.js';

@@ -1,9 +1,11 @@
 import type { Invited } from '../contract/team.js';
 import type { Deps } from '../deps.js';
-import { type CreateInviteInput, createInvite } from '../people/team/index.js';
+import { type CreateInviteInput, createInvite } from '../people/index.js';
 import { baseUrlOf } from '../shared/base-url.js';
 import type { Caller } from '../shared/roles.js';
-import { escapeHtml, type MailOutcome, sendMail } from './mail/index.js';
+import { escapeHtml } from './mail/escape-html.js';
+import type { MailOutcome } from './mail/mail.js';
+import { sendMail } from './mail/send-mail.js';
 import { plainText } from './plain-text.js';
 
 interface InviteMail {

@@ -1,6 +1,6 @@
 import type { SigningSecret } from '../contract/notifications.js';
 import type { Deps } from '../deps.js';
-import { audit } from '../people/accounts/index.js';
+import { audit } from '../people/index.js';
 import type { Caller } from '../shared/roles.js';
 import { requireFullAccess } from './require-full-access.js';
 import { signingSecret } from './sign.js';

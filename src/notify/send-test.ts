@@ -1,6 +1,6 @@
 import type { TestedNotification } from '../contract/notifications.js';
 import type { Deps } from '../deps.js';
-import { audit, withoutAccess } from '../people/accounts/index.js';
+import { audit, withoutAccess } from '../people/index.js';
 import { targetsIn } from '../runs/index.js';
 import { newId } from '../shared/ids.js';
 import type { Json } from '../shared/json.js';

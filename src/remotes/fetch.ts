@@ -1,6 +1,6 @@
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { alignRefs } from '../content/workspaces/index.js';
+import { alignRefs } from '../content/index.js';
 import type { Deps } from '../deps.js';
 import { endOf, FLUSH, pktLine, type Repository, runGit, spawnGit } from '../git/index.js';
 import { bodyTooLarge } from '../shared/content-coding.js';

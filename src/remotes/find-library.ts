@@ -1,7 +1,6 @@
-import { adoptAccountFile, requireWholeAccount } from '../content/library/index.js';
-import { libraryId, lockLibrary } from '../content/workspaces/index.js';
+import { adoptAccountFile, libraryId, lockLibrary, requireWholeAccount } from '../content/index.js';
 import type { Deps } from '../deps.js';
-import type { GitCaller } from '../people/accounts/index.js';
+import type { GitCaller } from '../people/index.js';
 import { notFound } from '../shared/refusal.js';
 import { type GitService, type Remote, requirePusher } from './remote.js';
 

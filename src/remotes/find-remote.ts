@@ -1,6 +1,5 @@
-import { findWorkspace, requireNoPreview } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
-import type { GitCaller } from '../people/accounts/index.js';
+import { findWorkspace, type GitCaller, requireNoPreview } from '../people/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import { findLibrary, LIBRARY_REPO } from './find-library.js';
 import { type GitService, type Remote, requirePusher } from './remote.js';

@@ -1,4 +1,4 @@
-import type { GitCaller } from '../people/accounts/index.js';
+import type { GitCaller } from '../people/index.js';
 import { Refusal } from '../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../shared/roles.js';
 

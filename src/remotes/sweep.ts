@@ -1,6 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findGone, sweepPacks } from '../content/workspaces/index.js';
+import { findGone, sweepPacks } from '../content/index.js';
 import type { Deps } from '../deps.js';
 import { looksUntidy, removeRepository, sweepQuarantine, tidyRepository } from '../git/index.js';
 import { forEachIndependently } from '../shared/for-each-independently.js';

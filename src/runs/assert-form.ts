@@ -1,6 +1,5 @@
 import { validate } from '../format/index.js';
-import type { Json, JsonObject } from '../shared/json.js';
-import { isRecord } from '../shared/json.js';
+import { isRecord, type Json, type JsonObject } from '../shared/json.js';
 import { refuseFaults } from './faults.js';
 
 /**

@@ -1,4 +1,3 @@
-import type { WorkspaceRow } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
 import {
   abortLive,
@@ -13,6 +12,7 @@ import {
   slotOf,
 } from '../engine/index.js';
 import type { Plan } from '../format/index.js';
+import type { WorkspaceRow } from '../people/index.js';
 import type { Sql } from '../platform/db/contract.js';
 import { failpoint } from '../shared/failpoint.js';
 import { newId } from '../shared/ids.js';

@@ -1,8 +1,8 @@
-import { findWorkspace, loadPlan } from '../content/workspaces/index.js';
+import { loadPlan } from '../content/index.js';
 import type { Decided, GateMark } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { announceRuns, appendEvent, enqueueOutbox, escalateGate, type GateSpec } from '../engine/index.js';
-import { audit, type RecordAnswer } from '../people/accounts/index.js';
+import { audit, findWorkspace, type RecordAnswer } from '../people/index.js';
 import type { Sql } from '../platform/db/contract.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';

@@ -1,6 +1,6 @@
-import { findWorkspace, RUN_TABLES } from '../content/workspaces/index.js';
+import { RUN_TABLES } from '../content/index.js';
 import type { Deps } from '../deps.js';
-import { audit } from '../people/accounts/index.js';
+import { audit, findWorkspace } from '../people/index.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { lockRun } from './run-rows.js';

@@ -1,4 +1,5 @@
-import { findWorkspace, type LivePlan, livePlan, type WorkspaceRow } from '../content/workspaces/index.js';
+import { type LivePlan, livePlan } from '../content/index.js';
+import { findWorkspace, type WorkspaceRow } from '../people/index.js';
 import type { Sql } from '../platform/db/contract.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';

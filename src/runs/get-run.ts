@@ -1,7 +1,8 @@
-import { findWorkspace, loadPlan } from '../content/workspaces/index.js';
+import { loadPlan } from '../content/index.js';
 import type { GateMark, RunView, Waiting } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { type HeldUp, releaseUrlOf } from '../engine/index.js';
+import { findWorkspace } from '../people/index.js';
 import type { Sql } from '../platform/db/contract.js';
 import { toUsd } from '../shared/money.js';
 import { notFound } from '../shared/refusal.js';

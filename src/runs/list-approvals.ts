@@ -1,4 +1,4 @@
-import { loadPlan } from '../content/workspaces/index.js';
+import { loadPlan } from '../content/index.js';
 import type { Approval, ApprovalList } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { timeCursors } from '../shared/cursor.js';

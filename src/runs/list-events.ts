@@ -1,7 +1,7 @@
-import { findWorkspace } from '../content/workspaces/index.js';
 import type { EventPage } from '../contract/long-runs.js';
 import type { Deps } from '../deps.js';
 import { releaseUrlOf } from '../engine/index.js';
+import { findWorkspace } from '../people/index.js';
 import { numberCursors } from '../shared/cursor.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';

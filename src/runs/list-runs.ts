@@ -1,6 +1,6 @@
-import { findWorkspace } from '../content/workspaces/index.js';
 import type { RunList, RunStatus } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
+import { findWorkspace } from '../people/index.js';
 import { timeCursors } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import { RUN_COLUMNS, type ShownRun, summaryOf } from './run-summary.js';

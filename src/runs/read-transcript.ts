@@ -1,7 +1,8 @@
-import { findWorkspace, loadPlan } from '../content/workspaces/index.js';
+import { loadPlan } from '../content/index.js';
 import type { TranscriptPage } from '../contract/long-runs.js';
 import type { Deps } from '../deps.js';
 import { leavesOf } from '../format/model.js';
+import { findWorkspace } from '../people/index.js';
 import { numberCursors } from '../shared/cursor.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { notFound, Refusal } from '../shared/refusal.js';

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.js';
-import { audit, countAttempt } from '../people/accounts/index.js';
+import { audit, countAttempt } from '../people/index.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 

@@ -1,7 +1,7 @@
 import type { Released } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { announceRuns, appendEvent, enqueueOutbox } from '../engine/index.js';
-import { audit } from '../people/accounts/index.js';
+import { audit } from '../people/index.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import type { Json } from '../shared/json.js';

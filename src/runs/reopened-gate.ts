@@ -1,4 +1,4 @@
-import { loadPlan } from '../content/workspaces/index.js';
+import { loadPlan } from '../content/index.js';
 import { leavesOf, type Plan } from '../format/index.js';
 import type { Sql } from '../platform/db/contract.js';
 import type { Json } from '../shared/json.js';

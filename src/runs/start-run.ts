@@ -1,7 +1,7 @@
 import type { Skipped, Started } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { inputFaults, type Plan } from '../format/index.js';
-import { audit, type RecordAnswer } from '../people/accounts/index.js';
+import { audit, type RecordAnswer } from '../people/index.js';
 import type { Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';

@@ -1,8 +1,7 @@
-import { findWorkspace } from '../content/workspaces/index.js';
 import type { Stopped } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { abortLive, announceRuns, endRuns } from '../engine/index.js';
-import { audit } from '../people/accounts/index.js';
+import { audit, findWorkspace } from '../people/index.js';
 import type { Caller } from '../shared/roles.js';
 import { lockRun } from './run-rows.js';
 

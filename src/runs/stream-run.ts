@@ -1,5 +1,5 @@
-import { findWorkspace } from '../content/workspaces/index.js';
 import type { Deps } from '../deps.js';
+import { findWorkspace } from '../people/index.js';
 import { isRecord } from '../shared/json.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';

@@ -1,6 +1,6 @@
 import type { DeletedSecret } from '../contract/secrets.js';
 import type { Deps } from '../deps.js';
-import { audit } from '../people/accounts/index.js';
+import { audit } from '../people/index.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { vaultToWrite } from './vault.js';

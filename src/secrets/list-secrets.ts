@@ -1,6 +1,6 @@
-import { findWorkspace } from '../content/workspaces/index.js';
 import type { SecretList } from '../contract/secrets.js';
 import type { Deps } from '../deps.js';
+import { findWorkspace } from '../people/index.js';
 import { cursorsOf, type PageInput } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
 import type { SecretStatus, Shape } from './model.js';

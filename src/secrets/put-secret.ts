@@ -1,6 +1,6 @@
 import type { PutSecretAnswer, PutSecretBody } from '../contract/secrets.js';
 import type { Deps } from '../deps.js';
-import { audit } from '../people/accounts/index.js';
+import { audit } from '../people/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { listSecrets } from './list-secrets.js';

@@ -1,4 +1,4 @@
-import { findWorkspace, requireNoPreview } from '../content/workspaces/index.js';
+import { findWorkspace, requireNoPreview } from '../people/index.js';
 import type { Sql } from '../platform/db/contract.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';

@@ -1,4 +1,4 @@
-import { listRunFiles, readRunFile } from '../content/workspaces/index.js';
+import { listRunFiles, readRunFile } from '../content/index.js';
 import type { Deps } from '../deps.js';
 import { blobId } from '../git/index.js';
 import type { ToolContext } from './contract.js';

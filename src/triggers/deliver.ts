@@ -1,7 +1,8 @@
-import type { LivePlan, WorkspaceRow } from '../content/workspaces/index.js';
+import type { LivePlan } from '../content/index.js';
 import type { HookPassed, HookStarted } from '../contract/triggers.js';
 import type { Deps } from '../deps.js';
 import { evaluateCel, type Plan } from '../format/index.js';
+import type { WorkspaceRow } from '../people/index.js';
 import type { Sql } from '../platform/db/contract.js';
 import { announceStarted, type BegunRun } from '../runs/index.js';
 import { failpoint } from '../shared/failpoint.js';

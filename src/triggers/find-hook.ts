@@ -1,5 +1,6 @@
-import { type LivePlan, livePlan, type WorkspaceRow } from '../content/workspaces/index.js';
+import { type LivePlan, livePlan } from '../content/index.js';
 import type { Deps } from '../deps.js';
+import type { WorkspaceRow } from '../people/index.js';
 import { Refusal } from '../shared/refusal.js';
 import { checkToken } from '../shared/tokens.js';
 import { hookFields } from './hook-address.js';

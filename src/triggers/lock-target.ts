@@ -1,4 +1,5 @@
-import { type LivePlan, livePlan, lockWorkspace, type WorkspaceRow } from '../content/workspaces/index.js';
+import { type LivePlan, livePlan } from '../content/index.js';
+import { lockWorkspace, type WorkspaceRow } from '../people/index.js';
 import type { Sql } from '../platform/db/contract.js';
 import { notFound } from '../shared/refusal.js';
 

@@ -1,7 +1,7 @@
 import type { Skipped } from '../contract/runs.js';
 import type { Redelivered } from '../contract/triggers.js';
 import type { Deps } from '../deps.js';
-import { audit, type RecordAnswer } from '../people/accounts/index.js';
+import { audit, type RecordAnswer } from '../people/index.js';
 import type { Sql } from '../platform/db/contract.js';
 import { announceStarted, beginRun, checkEnabled, findTarget } from '../runs/index.js';
 import { isRecord, type Json, type JsonObject } from '../shared/json.js';

@@ -1,6 +1,6 @@
 import type { HookUrls } from '../contract/triggers.js';
 import type { Deps } from '../deps.js';
-import { audit } from '../people/accounts/index.js';
+import { audit } from '../people/index.js';
 import { findTarget } from '../runs/index.js';
 import type { Caller } from '../shared/roles.js';
 import { addressesOf } from './hook-address.js';

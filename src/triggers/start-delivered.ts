@@ -1,7 +1,7 @@
-import type { LivePlan, WorkspaceRow } from '../content/workspaces/index.js';
+import type { LivePlan } from '../content/index.js';
 import type { Deps } from '../deps.js';
 import { inputFaults, type Plan } from '../format/index.js';
-import { audit } from '../people/accounts/index.js';
+import { audit, type WorkspaceRow } from '../people/index.js';
 import type { Sql } from '../platform/db/contract.js';
 import { type BegunRun, beginRun, checkEnabled } from '../runs/index.js';
 import type { Json, JsonObject } from '../shared/json.js';

@@ -1,5 +1,6 @@
-import { livePlan, lockWorkspace, readLiveTree, type WorkspaceRow } from '../content/workspaces/index.js';
+import { livePlan, readLiveTree } from '../content/index.js';
 import type { Deps } from '../deps.js';
+import { lockWorkspace, type WorkspaceRow } from '../people/index.js';
 import type { Sql } from '../platform/db/contract.js';
 import { type DueRow, forEachDue } from '../platform/db/index.js';
 import { announceStarted, type BegunRun } from '../runs/index.js';

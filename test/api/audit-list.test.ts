@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { audit } from '../../src/people/accounts/index.js';
+import { audit } from '../../src/people/index.js';
 import { createTenant, createTestApp } from '../support/create-test-app.js';
 
 interface Page {

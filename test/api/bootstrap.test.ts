@@ -4,12 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createApp } from '../../src/api/app.js';
-import {
-  bootstrapAccount,
-  loadInstallKeys,
-  renewBootstrapFile,
-  writeBootstrapFile,
-} from '../../src/people/accounts/index.js';
+import { bootstrapAccount, loadInstallKeys, renewBootstrapFile, writeBootstrapFile } from '../../src/people/index.js';
 import { createDb, type Db } from '../../src/platform/db/index.js';
 import { createTestDeps } from '../support/create-test-app.js';
 import { freshDatabase } from '../support/postgres.js';

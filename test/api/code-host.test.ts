@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readLiveTree } from '../../src/content/workspaces/index.js';
+import { readLiveTree } from '../../src/content/index.js';
 import type { Net } from '../../src/platform/net/contract.js';
 import { beginPushes } from '../../src/remotes/code-host/begin-pushes.js';
 import { InFlight } from '../../src/shared/in-flight.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readLiveTree } from '../../src/content/workspaces/index.js';
+import { readLiveTree } from '../../src/content/index.js';
 import {
   agentWrites,
   bodyOf,

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { readLiveTree } from '../../src/content/workspaces/index.js';
+import { readLiveTree } from '../../src/content/index.js';
 import { repositoryFolder } from '../../src/git/index.js';
 import { createKey } from '../support/create-test-app.js';
 import {

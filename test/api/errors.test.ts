@@ -2,7 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { expect, test } from 'vitest';
 import { defineRoute } from '../../src/api/define-route.js';
 import { jsonBody, okResponse, Page, WorkspaceParams } from '../../src/api/schemas.js';
-import { audit } from '../../src/people/accounts/index.js';
+import { audit } from '../../src/people/index.js';
 import { createTestApp } from '../support/create-test-app.js';
 import { recordingLog } from '../support/recording-log.js';
 import { insertWorkspace } from '../support/workspace-row.js';

@@ -2,7 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { expect, test } from 'vitest';
 import { defineRoute, type Route } from '../../src/api/define-route.js';
 import { createdResponse, jsonBody, WorkspaceParams } from '../../src/api/schemas.js';
-import { audit, sweepIdempotencyKeys } from '../../src/people/accounts/index.js';
+import { audit, sweepIdempotencyKeys } from '../../src/people/index.js';
 import { OutcomeUnknown } from '../../src/platform/db/errors.js';
 import { Refusal } from '../../src/shared/refusal.js';
 import { createKey, createTestApp, type TestApp } from '../support/create-test-app.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { acceptInvite, makeInvite } from '../../src/people/accounts/index.js';
+import { acceptInvite, makeInvite } from '../../src/people/index.js';
 import { createTenant, createTestDeps } from '../support/create-test-app.js';
 
 async function invited(email = 'Ada@Example.test') {

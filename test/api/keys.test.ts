@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createApp } from '../../src/api/app.js';
-import { mintKey } from '../../src/people/accounts/index.js';
+import { mintKey } from '../../src/people/index.js';
 import { createKey, createTenant, createTestApp, type TestApp } from '../support/create-test-app.js';
 import { insertWorkspace } from '../support/workspace-row.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mintKey } from '../../src/people/accounts/index.js';
+import { mintKey } from '../../src/people/index.js';
 import { createTestApp } from '../support/create-test-app.js';
 
 test('a key learns its account, its role and itself', async () => {

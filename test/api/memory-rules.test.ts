@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listIndexed } from '../../src/content/workspaces/index.js';
+import { listIndexed } from '../../src/content/index.js';
 import { createToolLane, type ToolLane } from '../support/tool-lane.js';
 
 /** A path of the writer's own folder. */

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { makeInvite } from '../../src/people/accounts/index.js';
+import { makeInvite } from '../../src/people/index.js';
 import { newId } from '../../src/shared/ids.js';
 import type { Role } from '../../src/shared/roles.js';
 import { type AccessStage, createAccessStage } from '../support/access-stage.js';

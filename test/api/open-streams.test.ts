@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mintKey } from '../../src/people/accounts/index.js';
+import { mintKey } from '../../src/people/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { createTestApp } from '../support/create-test-app.js';
 import { endsWithin } from '../support/in-time.js';

@@ -5,7 +5,7 @@ import { createApp } from '../../src/api/app.js';
 import { defineRoute } from '../../src/api/define-route.js';
 import { jsonBody, okResponse, rawResponse } from '../../src/api/schemas.js';
 import { type ApiServer, serveApi } from '../../src/api/serve.js';
-import { audit } from '../../src/people/accounts/index.js';
+import { audit } from '../../src/people/index.js';
 import { createTestApp, createTestDeps } from '../support/create-test-app.js';
 import { endsWithin } from '../support/in-time.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { makeInvite, signUp as signUpDirectly } from '../../src/people/accounts/index.js';
+import { makeInvite, signUp as signUpDirectly } from '../../src/people/index.js';
 import { foldName, newId } from '../../src/shared/ids.js';
 import { createTestApp, type TestApp } from '../support/create-test-app.js';
 import { fillLine } from '../support/password-line.js';

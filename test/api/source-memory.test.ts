@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { writeMemory } from '../../src/content/deploys/index.js';
-import { listRunFiles, livePlan, loadPlan, readRunFile, readWorkspace } from '../../src/content/workspaces/index.js';
+import { listRunFiles, livePlan, loadPlan, readRunFile, readWorkspace, writeMemory } from '../../src/content/index.js';
 import { blobId } from '../../src/git/index.js';
 import { agentWrites, bodyOf, createWorkspaceApp, FLOW, SMALL } from '../support/workspace-app.js';
 

@@ -1,8 +1,14 @@
 import { expect, test } from 'vitest';
-import { deleteWorkspace } from '../../src/content/workspaces/index.js';
+import { deleteWorkspace } from '../../src/content/index.js';
 import { inviteMember } from '../../src/notify/index.js';
-import { acceptInvite } from '../../src/people/accounts/index.js';
-import { changeMember, listTeam, removeMember, revokeInvite, transferAccount } from '../../src/people/team/index.js';
+import {
+  acceptInvite,
+  changeMember,
+  listTeam,
+  removeMember,
+  revokeInvite,
+  transferAccount,
+} from '../../src/people/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { Refusal } from '../../src/shared/refusal.js';
 import type { Caller, Role } from '../../src/shared/roles.js';

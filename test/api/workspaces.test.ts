@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { TEMPLATES } from '../../src/content/workspaces/index.js';
+import { TEMPLATES } from '../../src/content/index.js';
 import { repositoryFolder } from '../../src/git/index.js';
 import { createKey, createTenant } from '../support/create-test-app.js';
 import {

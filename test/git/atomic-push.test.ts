@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { MAX_PREVIEWS } from '../../src/content/previews/index.js';
+import { MAX_PREVIEWS } from '../../src/content/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { commitAll, createRemoteApp, git, type RemoteApp, readFolder, runGit } from '../support/git-remote.js';
 import { bodyOf, insertRun } from '../support/workspace-app.js';

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { alignMain } from '../../src/content/workspaces/index.js';
+import { alignMain } from '../../src/content/index.js';
 import { MAIN, openRepository, readRef, repositoryFolder } from '../../src/git/index.js';
 import { type GitProcess, stageGitProcesses } from '../support/git-processes.js';
 import { loseFolder } from '../support/lose-folder.js';

@@ -1,7 +1,7 @@
 import { chmodSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { setRef } from '../../src/content/workspaces/index.js';
+import { setRef } from '../../src/content/index.js';
 import { removeRepository } from '../../src/git/index.js';
 import { commitTo, git } from '../support/branches.js';
 import { pusher } from '../support/previews.js';

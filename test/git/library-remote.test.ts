@@ -1,8 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { LIBRARY_KINDS } from '../../src/content/library/index.js';
-import { libraryId } from '../../src/content/workspaces/index.js';
+import { LIBRARY_KINDS, libraryId } from '../../src/content/index.js';
 import { createKey, createTenant } from '../support/create-test-app.js';
 import { commitAll, createRemoteApp, git, type RemoteApp, readFolder, runGit } from '../support/git-remote.js';
 import { loseFolder } from '../support/lose-folder.js';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { alignRefs, MEMORY_REF } from '../../src/content/workspaces/index.js';
+import { alignRefs, MEMORY_REF } from '../../src/content/index.js';
 import { repositoryFolder } from '../../src/git/index.js';
 import { loseFolder } from '../support/lose-folder.js';
 import { agentWrites, createWorkspaceApp, SMALL } from '../support/workspace-app.js';

@@ -3,9 +3,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { applyTree } from '../../src/content/deploys/index.js';
 import {
   alignRefs,
+  applyTree,
   deleteRef,
   dropPack,
   linkPack,
@@ -17,7 +17,7 @@ import {
   setRef,
   storePack,
   sweepPacks,
-} from '../../src/content/workspaces/index.js';
+} from '../../src/content/index.js';
 import {
   adoptPack,
   isAncestor,

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { libraryId } from '../../src/content/workspaces/index.js';
+import { libraryId } from '../../src/content/index.js';
 import { repositoryFolder } from '../../src/git/index.js';
 import { applyPendingPush } from '../../src/remotes/index.js';
 import { sweepGit } from '../../src/remotes/sweep.js';

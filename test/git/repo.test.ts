@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { putPreview } from '../../src/content/previews/index.js';
-import { setRef } from '../../src/content/workspaces/index.js';
+import { putPreview, setRef } from '../../src/content/index.js';
 import type { FileChangeBody } from '../../src/contract/history.js';
 import { commitTo, git } from '../support/branches.js';
 import { createKey } from '../support/create-test-app.js';

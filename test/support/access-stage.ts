@@ -1,6 +1,6 @@
 import type { Route } from '../../src/api/define-route.js';
 import { routes } from '../../src/api/routes/index.js';
-import { makeInvite, mintKey } from '../../src/people/accounts/index.js';
+import { makeInvite, mintKey } from '../../src/people/index.js';
 import type { Config } from '../../src/platform/config/index.js';
 import type { Workflows } from '../../src/platform/temporal/contract.js';
 import { newId } from '../../src/shared/ids.js';

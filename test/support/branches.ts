@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { alignRefs, linkPack, setRef, storePack } from '../../src/content/workspaces/index.js';
+import { alignRefs, linkPack, setRef, storePack } from '../../src/content/index.js';
 import { adoptPack, makePack, openQuarantine, openRepository } from '../../src/git/index.js';
 import type { TestApp } from './create-test-app.js';
 import { atFileEnd } from './file-end.js';

@@ -7,7 +7,7 @@ import type { Route } from '../../src/api/define-route.js';
 import { routes as allRoutes } from '../../src/api/routes/index.js';
 import type { Deps } from '../../src/deps.js';
 import { startPushEvals } from '../../src/evals/index.js';
-import { mintKey } from '../../src/people/accounts/index.js';
+import { mintKey } from '../../src/people/index.js';
 import { type Config, parseConfig } from '../../src/platform/config/index.js';
 import { createNet } from '../../src/platform/net/index.js';
 import { systemClock } from '../../src/shared/clock.js';

@@ -2,7 +2,7 @@
 import { createApp } from '../../src/api/app.js';
 import { serveApi } from '../../src/api/index.js';
 import { gitRoutes } from '../../src/api/routes/git/index.js';
-import { deployTree } from '../../src/content/deploys/index.js';
+import { deployTree } from '../../src/content/index.js';
 import type { Deps } from '../../src/deps.js';
 import { startPushEvals } from '../../src/evals/index.js';
 import { createModels } from '../../src/models/index.js';

@@ -1,6 +1,5 @@
 import type { HttpToolPlan } from '../../src/format/model.js';
-import type { ToolContext, ToolOutcome } from '../../src/tools/index.js';
-import { assembleTools, type CallContext } from '../../src/tools/index.js';
+import { assembleTools, type CallContext, type ToolContext, type ToolOutcome } from '../../src/tools/index.js';
 import { givenSecrets } from './given-secrets.js';
 import { createToolLane, type ToolLane } from './tool-lane.js';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type PutPreview, putPreview } from '../../src/content/previews/index.js';
+import { type PutPreview, putPreview } from '../../src/content/index.js';
 import type { Deps } from '../../src/deps.js';
 import type { Caller } from '../../src/shared/roles.js';
 import type { Tree } from './workspace-app.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, beforeEach } from 'vitest';
 import { routes } from '../../src/api/routes/index.js';
-import { alignRefs } from '../../src/content/workspaces/index.js';
+import { alignRefs } from '../../src/content/index.js';
 import { commitTo, git } from './branches.js';
 import { bodyOf, createWorkspaceApp, SMALL, type WorkspaceApp } from './workspace-app.js';
 

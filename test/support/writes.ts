@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { makeInvite } from '../../src/people/accounts/index.js';
+import { makeInvite } from '../../src/people/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { deriveToken } from '../../src/shared/tokens.js';
 import { type AccessStage, ECHO, startRun } from './access-stage.js';

@@ -4,7 +4,7 @@ import { keepSpelling } from '../../src/format/edit/keep-spelling.js';
 import { evaluateCel } from '../../src/format/index.js';
 import { word } from '../../src/format/parse/reader.js';
 import { validate } from '../../src/format/schema/validate.js';
-import { readYaml } from '../../src/format/yaml/index.js';
+import { readYaml } from '../../src/format/yaml/read-yaml.js';
 import { markIntegers, parseJson, toDoubles, toJson, unmark } from '../../src/shared/exact-json.js';
 import { canonicalJson } from '../../src/shared/json.js';
 import { fc } from '../support/properties.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { previewNames } from '../../src/content/workspaces/index.js';
+import { previewNames } from '../../src/content/index.js';
 import { isName } from '../../src/shared/ids.js';
 import { fc } from '../support/properties.js';
 

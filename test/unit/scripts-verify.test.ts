@@ -16,35 +16,46 @@ import { checkUnfinished } from '../../scripts/verify/unfinished.mjs';
 const files = (entries: Record<string, string>) => new Map(Object.entries(entries));
 const importing = (specifier: string) => `import { x } from '${specifier}';\n`;
 
+const NOT_LOWER = 'is not in a lower tier';
+const DOOR = 'use the door of';
+
 test.each([
-  ['src/shared/a.ts', '../config/index.js', 'the floor imports nothing of ours'],
-  ['src/format/check/a.ts', '../../db/contract.js', 'the format is pure'],
-  ['src/contract/runs.ts', '../runs/index.js', 'the wire knows nothing'],
-  ['src/runs/a.ts', '../db/pool.js', 'infrastructure through its contract.ts'],
-  ['src/runs/a.ts', '../deploys/write-revision.js', 'through its index.ts'],
-  ['src/runs/a.ts', '../api/app.js', 'through its index.ts'],
-  ['src/runs/a.ts', '../main.js', 'through its index.ts'],
-  ['src/platform/db/a.ts', '../runs/index.js', 'infrastructure knows no service'],
-  ['src/api/routes/runs/a.ts', '../../../db/contract.js', 'a route only calls a verb'],
-  ['src/api/routes/runs/a.ts', '../../../temporal/index.js', 'a route only calls a verb'],
-  ['src/activities/a.ts', '../runs/advance.js', 'an activity only calls a verb'],
-  ['src/workflows/a.ts', '../runs/index.js', 'a workflow is deterministic'],
-  ['src/cli/a.ts', '../runs/index.js', 'over HTTP only'],
-  ['src/platform/embedded/a.ts', '../runs/index.js', 'knows no more'],
-  ['src/runs/a.ts', '../../scripts/lib/paths.mjs', 'leads out of src'],
+  ['src/shared/a.ts', '../platform/config/index.js', NOT_LOWER],
+  ['src/format/check/a.ts', '../../platform/db/contract.js', NOT_LOWER],
+  ['src/contract/a.ts', '../format/index.js', NOT_LOWER],
+  ['src/workflows/a.ts', '../platform/temporal/index.js', NOT_LOWER],
+  ['src/platform/config/a.ts', '../db/index.js', NOT_LOWER],
+  ['src/platform/db/a.ts', '../../runs/index.js', NOT_LOWER],
+  ['src/models/a.ts', '../sandbox/index.js', NOT_LOWER],
+  ['src/people/keys/a.ts', '../../content/index.js', NOT_LOWER],
+  ['src/content/deploys/a.ts', '../../evals/index.js', NOT_LOWER],
+  ['src/triggers/a.ts', '../notify/index.js', NOT_LOWER],
+  ['src/runs/a.ts', '../api/app.js', NOT_LOWER],
+  ['src/runs/a.ts', '../main.js', NOT_LOWER],
+  ['src/runs/a.ts', '../content/deploys/apply-tree.js', DOOR],
+  ['src/runs/a.ts', '../platform/db/pool.js', DOOR],
+  ['src/engine/a.ts', '../workflows/run-flow.js', DOOR],
+  ['src/activities/a.ts', '../platform/db/contract.js', 'an activity only calls a verb of a service'],
+  ['src/api/a.ts', '../platform/db/contract.js', 'a route only calls a verb of a service'],
+  ['src/api/a.ts', '../runs/decide-run.js', DOOR],
+  ['src/runs/a.ts', '../../scripts/build.mjs', 'leads out of src'],
   ['src/stray/a.ts', '../shared/ids.js', 'is not in the layer table'],
 ])('%s may not import %s', (path, specifier, why) => {
   expect(checkLayers(files({ [path]: importing(specifier) }))).toEqual([expect.stringContaining(why)]);
 });
 
 test.each([
-  ['src/runs/a.ts', '../db/contract.js'],
-  ['src/runs/a.ts', '../deploys/index.js'],
+  ['src/runs/a.ts', '../platform/db/contract.js'],
+  ['src/runs/a.ts', '../content/index.js'],
+  ['src/runs/a.ts', '../format/parse/read-flow.js'],
   ['src/runs/a.ts', './internal/b.js'],
   ['src/runs/a.ts', '../deps.js'],
-  ['src/api/routes/runs/a.ts', '../../define-route.js'],
-  ['src/api/routes/runs/a.ts', '../../../contract/runs.js'],
-  ['src/main.ts', './embedded/index.js'],
+  ['src/content/deploys/a.ts', '../workspaces/b.js'],
+  ['src/engine/a.ts', '../workflows/contract.js'],
+  ['src/platform/embedded/a.ts', '../db/index.js'],
+  ['src/api/routes/runs.ts', '../define-route.js'],
+  ['src/api/routes/runs.ts', '../../contract/runs.js'],
+  ['src/main.ts', './platform/embedded/index.js'],
 ])('%s may import %s', (path, specifier) => {
   expect(checkLayers(files({ [path]: importing(specifier) }))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isInterpreterVersion, parsePackage } from '../../src/format/values/index.js';
+import { isInterpreterVersion, parsePackage } from '../../src/format/values/packages.js';
 import { mergeRuntime } from '../../src/tools/runtime/merge-runtime.js';
 import { parseSettings } from '../../src/tools/runtime/pip-client.js';
 

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { mintKey } from '../../src/people/accounts/index.js';
+import { mintKey } from '../../src/people/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
 import { createPerson } from '../support/sessions.js';

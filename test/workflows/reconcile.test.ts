@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { RUN_TABLES } from '../../src/content/workspaces/index.js';
+import { RUN_TABLES } from '../../src/content/index.js';
 import { reconcile, sweepOutbox } from '../../src/engine/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';

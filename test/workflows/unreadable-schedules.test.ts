@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { ScheduleBody } from '../../src/contract/schedules.js';
 import { examine } from '../../src/observe/index.js';
-import { fireSchedule, reconcileSchedules, syncSchedules } from '../../src/triggers/schedules/index.js';
+import { fireSchedule, reconcileSchedules, syncSchedules } from '../../src/triggers/index.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { scripted } from '../support/flows.js';
 import { bodyOf } from '../support/workspace-app.js';

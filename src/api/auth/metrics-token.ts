@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { equalSecrets } from '../../people/accounts/index.js';
+import { equalSecrets } from '../../people/index.js';
 import type { AppEnv } from '../env.js';
 
 /** True when the request carries the operator's metrics token. */

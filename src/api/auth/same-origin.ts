@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { verifyRequestOrigin } from '../../people/accounts/index.js';
+import { verifyRequestOrigin } from '../../people/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import type { AppEnv } from '../env.js';

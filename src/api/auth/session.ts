@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { getCookie } from 'hono/cookie';
-import { authenticateSession, type Browser, SESSION_COOKIE, sessionCookie } from '../../people/accounts/index.js';
+import { authenticateSession, type Browser, SESSION_COOKIE, sessionCookie } from '../../people/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import type { AppEnv } from '../env.js';

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { findWorkspace } from '../../content/workspaces/index.js';
+import { findWorkspace } from '../../people/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import { atLeast } from '../../shared/roles.js';
 import type { AppEnv, GuardedEnv } from '../env.js';

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { DescribedInvite } from '../../people/accounts/index.js';
+import type { DescribedInvite } from '../../people/index.js';
 import { type Html, page } from './page.js';
 
 /** The page on which an invited person chooses a password and becomes a member. */

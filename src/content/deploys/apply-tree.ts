@@ -1,34 +1,22 @@
 import type { DeployResultBody } from '../../contract/deploys.js';
 import type { Deps } from '../../deps.js';
 import type { Workspace } from '../../format/model.js';
-import { audit, type RecordAnswer } from '../../people/accounts/index.js';
+import { audit, findWorkspace, type RecordAnswer, requireNoPreview } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
 import type { Caller } from '../../shared/roles.js';
-import {
-  alignMain,
-  diffMarkedTrees,
-  findWorkspace,
-  inTurn,
-  isEmptyDiff,
-  type LiveTree,
-  liveRuns,
-  lockLibrary,
-  markPrograms,
-  type OnStale,
-  type PreparedTree,
-  type ReadyCommit,
-  type RevisionInput,
-  raiseEvent,
-  readLiveTree,
-  refusedTree,
-  requireNoPreview,
-  StalePlan,
-  type TreeDiff,
-  treeAfter,
-  visibleTree,
-  writeRevision,
-} from '../workspaces/index.js';
+import { alignMain } from '../workspaces/align-refs.js';
+import { inTurn } from '../workspaces/in-turn.js';
+import { lockLibrary } from '../workspaces/library-tree.js';
+import { liveRuns } from '../workspaces/live-runs.js';
+import { type LiveTree, readLiveTree, treeAfter, visibleTree } from '../workspaces/live-tree.js';
+import { diffMarkedTrees, isEmptyDiff, type TreeDiff } from '../workspaces/manifest.js';
+import type { PreparedTree } from '../workspaces/prepare-tree.js';
+import { raiseEvent } from '../workspaces/raise-event.js';
+import { refusedTree } from '../workspaces/refused-tree.js';
+import { type OnStale, StalePlan } from '../workspaces/stale-plan.js';
+import { markPrograms, type ReadyCommit } from '../workspaces/store-revision.js';
+import { type RevisionInput, writeRevision } from '../workspaces/write-revision.js';
 import type { DeployOutcome } from './deploy-outcome.js';
 import { findRepeat } from './find-repeat.js';
 

@@ -1,8 +1,8 @@
 import type { Deps } from '../../deps.js';
 import type { SourceFile } from '../../format/model.js';
-import type { RecordAnswer } from '../../people/accounts/index.js';
+import type { RecordAnswer } from '../../people/index.js';
 import type { Caller } from '../../shared/roles.js';
-import type { TreeDiff } from '../workspaces/index.js';
+import type { TreeDiff } from '../workspaces/manifest.js';
 import { applyTree, type TreeRequest } from './apply-tree.js';
 import type { DeployOutcome } from './deploy-outcome.js';
 import { noteRefused } from './note-refused.js';

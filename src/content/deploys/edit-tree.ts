@@ -4,7 +4,9 @@ import type { SourceFile } from '../../format/index.js';
 import type { MarkedFile } from '../../git/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import type { Caller } from '../../shared/roles.js';
-import { type LiveTree, prepareTree, readBlobs, readInReach, visibleTree } from '../workspaces/index.js';
+import { type LiveTree, visibleTree } from '../workspaces/live-tree.js';
+import { prepareTree, readInReach } from '../workspaces/prepare-tree.js';
+import { readBlobs } from '../workspaces/read-blobs.js';
 import { applyTree, type TreeRequest } from './apply-tree.js';
 import { requireDeployed } from './deploy-outcome.js';
 

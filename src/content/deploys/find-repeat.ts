@@ -1,7 +1,7 @@
 import type { Issue } from '../../format/model.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { Refusal } from '../../shared/refusal.js';
-import { diffTrees, isEmptyDiff, parseManifest } from '../workspaces/index.js';
+import { diffTrees, isEmptyDiff, parseManifest } from '../workspaces/manifest.js';
 
 export interface Repeat {
   readonly revision: string;

@@ -1,8 +1,8 @@
 import type { Change, ChangeListBody } from '../../contract/history.js';
 import type { Deps } from '../../deps.js';
+import { findWorkspace } from '../../people/index.js';
 import { numberCursors } from '../../shared/cursor.js';
 import type { Caller } from '../../shared/roles.js';
-import { findWorkspace } from '../workspaces/index.js';
 import { requirePath } from './require-path.js';
 
 const cursors = numberCursors('changes', 18);

@@ -1,9 +1,10 @@
 import type { ChangeDetailBody } from '../../contract/history.js';
 import type { Deps } from '../../deps.js';
+import { findWorkspace } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { notFound } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { findWorkspace, readBlobs } from '../workspaces/index.js';
+import { readBlobs } from '../workspaces/read-blobs.js';
 import { type BlobSource, type FileShas, readFileChanges } from './file-changes.js';
 import { CHANGE_COLUMNS, CHANGE_JOIN, type ChangeRow, toChange } from './list-changes.js';
 import { requirePath } from './require-path.js';

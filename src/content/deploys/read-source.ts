@@ -1,11 +1,14 @@
 import type { SourceEntryBody, SourceFileBody, SourceTreeBody } from '../../contract/source.js';
 import type { Deps } from '../../deps.js';
 import { kindOfPath } from '../../format/index.js';
+import { findWorkspace } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { keyCursors } from '../../shared/cursor.js';
 import { notFound } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { findWorkspace, type ManifestEntry, readBlobs, readLiveTree, visibleTree } from '../workspaces/index.js';
+import { readLiveTree, visibleTree } from '../workspaces/live-tree.js';
+import type { ManifestEntry } from '../workspaces/manifest.js';
+import { readBlobs } from '../workspaces/read-blobs.js';
 import { requirePath } from './require-path.js';
 
 const cursors = keyCursors('source');

@@ -1,11 +1,12 @@
 import type { Deleted, FlowBody } from '../../contract/flows.js';
 import type { Deps } from '../../deps.js';
 import type { Edited, FlowChange } from '../../format/index.js';
-import { audit, type RecordAnswer } from '../../people/accounts/index.js';
+import { audit, type RecordAnswer } from '../../people/index.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { textBytes } from '../../shared/text-bytes.js';
-import { checkPrecondition, editTree, type Precondition } from '../deploys/index.js';
+import { editTree } from '../deploys/edit-tree.js';
+import { checkPrecondition, type Precondition } from '../deploys/preconditions.js';
 import { readFlow } from './read-flow.js';
 
 export interface ChangeFlowInput {

@@ -1,20 +1,16 @@
 import type { ChangedWorkspaceBody } from '../../contract/workspaces.js';
 import type { Deps } from '../../deps.js';
-import { audit } from '../../people/accounts/index.js';
+import { audit, findWorkspace, requireNoPreview } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { isUniqueViolation } from '../../platform/db/index.js';
 import type { Json } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller } from '../../shared/roles.js';
 import { textBytes } from '../../shared/text-bytes.js';
-import { editTree } from '../deploys/index.js';
-import {
-  checkWorkspaceName,
-  findWorkspace,
-  freePreviewName,
-  readWorkspace,
-  requireNoPreview,
-} from '../workspaces/index.js';
+import { editTree } from '../deploys/edit-tree.js';
+import { checkWorkspaceName } from '../workspaces/create-workspace.js';
+import { freePreviewName } from '../workspaces/preview-name.js';
+import { readWorkspace } from '../workspaces/read-workspace.js';
 
 export interface ChangeWorkspaceInput {
   readonly workspace: string;

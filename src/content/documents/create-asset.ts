@@ -1,13 +1,13 @@
 import type { CreatedAgentBody } from '../../contract/flows.js';
 import type { CreatedAssetBody } from '../../contract/workspaces.js';
 import type { Deps } from '../../deps.js';
-import type { RecordAnswer } from '../../people/accounts/index.js';
+import { findWorkspace, type RecordAnswer } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { encodeContent } from '../../shared/file-content.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { readSourceFile } from '../deploys/index.js';
-import { findWorkspace, readLiveTree } from '../workspaces/index.js';
+import { readSourceFile } from '../deploys/read-source.js';
+import { readLiveTree } from '../workspaces/live-tree.js';
 import { createFlow } from './create-flow.js';
 import { type DocumentKind, documentText } from './document-texts.js';
 import { readAgent } from './list-agents.js';

@@ -1,6 +1,6 @@
 import type { FlowBody } from '../../contract/flows.js';
 import type { Deps } from '../../deps.js';
-import type { RecordAnswer } from '../../people/accounts/index.js';
+import type { RecordAnswer } from '../../people/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { DOCUMENT_TEXTS } from './document-texts.js';

@@ -1,10 +1,11 @@
 import type { AgentBody, AgentList } from '../../contract/flows.js';
 import type { AgentPlan, FlowSummary } from '../../format/index.js';
+import { findWorkspace } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { keyCursors, type PageInput } from '../../shared/cursor.js';
 import { notFound } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { findWorkspace, readLiveTree } from '../workspaces/index.js';
+import { readLiveTree } from '../workspaces/live-tree.js';
 import { lastRuns } from './list-flows.js';
 
 const cursors = keyCursors('agents');

@@ -1,10 +1,11 @@
 import type { FlowList, LastRun } from '../../contract/flows.js';
 import type { RunStatus } from '../../contract/runs.js';
 import type { FlowSummary, Issue } from '../../format/index.js';
+import { findWorkspace } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { keyCursors, type PageInput } from '../../shared/cursor.js';
 import type { Caller } from '../../shared/roles.js';
-import { findWorkspace, readLiveTree } from '../workspaces/index.js';
+import { readLiveTree } from '../workspaces/live-tree.js';
 
 const cursors = keyCursors('flows');
 

@@ -2,11 +2,13 @@ import type { FlowBody } from '../../contract/flows.js';
 import type { Deps } from '../../deps.js';
 import type { FlowText, Plan } from '../../format/index.js';
 import { branchesOf } from '../../format/model.js';
+import { findWorkspace } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { notFound } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { editedTree } from '../deploys/index.js';
-import { findWorkspace, livePlan, readLiveTree } from '../workspaces/index.js';
+import { editedTree } from '../deploys/edit-tree.js';
+import { readLiveTree } from '../workspaces/live-tree.js';
+import { livePlan } from '../workspaces/plans.js';
 import { withRuns } from './list-flows.js';
 
 type FlowDeps = Pick<Deps, 'checker'> & { readonly db: Sql };

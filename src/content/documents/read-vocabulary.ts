@@ -1,8 +1,11 @@
 import type { VocabularyBody } from '../../contract/workspaces.js';
 import { kindOfPath, OPTION_VOCABULARY, VOCABULARY } from '../../format/index.js';
+import { findWorkspace } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import type { Caller } from '../../shared/roles.js';
-import { findWorkspace, readInReach, readLiveLibrary, readLiveTree } from '../workspaces/index.js';
+import { readLiveLibrary } from '../workspaces/library-tree.js';
+import { readLiveTree } from '../workspaces/live-tree.js';
+import { readInReach } from '../workspaces/prepare-tree.js';
 
 const DOCUMENT = /^(?:knowledge|memory)\/.+\.md$/;
 

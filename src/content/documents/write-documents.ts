@@ -1,11 +1,11 @@
 import type { Deps } from '../../deps.js';
-import { audit, type RecordAnswer } from '../../people/accounts/index.js';
+import { audit, type RecordAnswer } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { isName } from '../../shared/ids.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { textBytes } from '../../shared/text-bytes.js';
-import { editTree } from '../deploys/index.js';
+import { editTree } from '../deploys/edit-tree.js';
 
 export interface NewDocument {
   readonly workspace: string;

@@ -4,7 +4,9 @@ import type { Sql } from '../../platform/db/contract.js';
 import { toNano } from '../../shared/money.js';
 import { Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller } from '../../shared/roles.js';
-import { ACCOUNT_FILE, type PreparedFile, urlIssues } from '../workspaces/index.js';
+import { ACCOUNT_FILE } from '../workspaces/library-tree.js';
+import type { PreparedFile } from '../workspaces/prepare-tree.js';
+import { urlIssues } from '../workspaces/refuse-urls.js';
 
 type Files = ReadonlyMap<string, { readonly sha: string }>;
 

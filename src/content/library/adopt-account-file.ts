@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.js';
 import type { Caller } from '../../shared/roles.js';
-import { ACCOUNT_FILE } from '../workspaces/index.js';
+import { ACCOUNT_FILE } from '../workspaces/library-tree.js';
 import { changeLibrary } from './change-library.js';
 
 /**

@@ -1,12 +1,12 @@
 import type { AccountBody, ChangeAccount } from '../../contract/account.js';
 import type { Deps } from '../../deps.js';
 import { setKeys } from '../../format/index.js';
-import { readAccount } from '../../people/accounts/index.js';
+import { readAccount } from '../../people/index.js';
 import type { Json } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { textBytes } from '../../shared/text-bytes.js';
-import { ACCOUNT_FILE } from '../workspaces/index.js';
+import { ACCOUNT_FILE } from '../workspaces/library-tree.js';
 import { adoptAccountFile } from './adopt-account-file.js';
 import { changeLibrary } from './change-library.js';
 

@@ -3,29 +3,26 @@ import type { LibraryEditBody } from '../../contract/library.js';
 import type { Deps } from '../../deps.js';
 import type { CheckedLibrary, Issue, SourceFile, Workspace } from '../../format/index.js';
 import { blobId } from '../../git/index.js';
-import { audit, type RecordAnswer } from '../../people/accounts/index.js';
+import { audit, type RecordAnswer } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { storableJson } from '../../shared/storable-json.js';
+import { inTurn } from '../workspaces/in-turn.js';
 import {
   ACCOUNT_FILE,
-  diffTrees,
-  inTurn,
-  isEmptyDiff,
   type LibraryIndex,
   type LiveLibrary,
   libraryId,
   lockLibrary,
-  type PreparedFile,
-  type ReadyCommit,
-  readBlobs,
   readLiveLibrary,
-  storeRevision,
-  type TreeDiff,
-  writeChange,
-} from '../workspaces/index.js';
+} from '../workspaces/library-tree.js';
+import { diffTrees, isEmptyDiff, type TreeDiff } from '../workspaces/manifest.js';
+import type { PreparedFile } from '../workspaces/prepare-tree.js';
+import { readBlobs } from '../workspaces/read-blobs.js';
+import { type ReadyCommit, storeRevision } from '../workspaces/store-revision.js';
+import { writeChange } from '../workspaces/write-change.js';
 import { checkAccountFile, requireAccountAdmin, touchesAccount, writeAccount } from './account-file.js';
 import { type CheckedWorkspace, recheckWorkspaces } from './recheck.js';
 import { storeChangedPlans } from './store-plans.js';

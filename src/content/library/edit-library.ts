@@ -1,11 +1,11 @@
 import type { LibraryCreatedBody, LibraryEditBody } from '../../contract/library.js';
 import type { Deps } from '../../deps.js';
 import { blobId } from '../../git/index.js';
-import type { RecordAnswer } from '../../people/accounts/index.js';
+import type { RecordAnswer } from '../../people/index.js';
 import { encodeContent } from '../../shared/file-content.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { checkPrecondition, type Precondition } from '../deploys/index.js';
+import { checkPrecondition, type Precondition } from '../deploys/preconditions.js';
 import { changeLibrary, type LibraryResult } from './change-library.js';
 import { fileOf, type LibraryKind, pathIn } from './kinds.js';
 import { readLibraryFile } from './read-library-file.js';

@@ -1,6 +1,6 @@
 import { isName } from '../../shared/ids.js';
 import { Refusal } from '../../shared/refusal.js';
-import { requirePath } from '../deploys/index.js';
+import { requirePath } from '../deploys/require-path.js';
 
 /** The folders of a library. */
 export const LIBRARY_KINDS = ['tools', 'skills', 'knowledge', 'memory', 'scripts'] as const;

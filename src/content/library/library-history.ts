@@ -1,7 +1,8 @@
 import type { Deps } from '../../deps.js';
 import type { Caller } from '../../shared/roles.js';
-import { listChangesOf, readChangeOf } from '../deploys/index.js';
-import { libraryId } from '../workspaces/index.js';
+import { listChangesOf } from '../deploys/list-changes.js';
+import { readChangeOf } from '../deploys/read-change.js';
+import { libraryId } from '../workspaces/library-tree.js';
 
 /** The history of the library, newest first. */
 export function listLibraryChanges(

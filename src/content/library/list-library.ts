@@ -2,7 +2,7 @@ import type { LibraryListBody } from '../../contract/library.js';
 import type { Deps } from '../../deps.js';
 import { keyCursors, type PageInput } from '../../shared/cursor.js';
 import type { Caller } from '../../shared/roles.js';
-import { readLiveLibrary } from '../workspaces/index.js';
+import { readLiveLibrary } from '../workspaces/library-tree.js';
 import { type LibraryKind, nearerPaths } from './kinds.js';
 
 const cursors = keyCursors('library');

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.js';
 import type { SourceFile } from '../../format/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import type { Caller } from '../../shared/roles.js';
-import type { ReadyCommit } from '../workspaces/index.js';
+import type { ReadyCommit } from '../workspaces/store-revision.js';
 import { changeLibrary, type LibraryResult } from './change-library.js';
 
 export interface LibraryPush {

@@ -2,7 +2,8 @@ import type { LibraryFileBody } from '../../contract/library.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { notFound } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { readBlobs, readLiveLibrary } from '../workspaces/index.js';
+import { readLiveLibrary } from '../workspaces/library-tree.js';
+import { readBlobs } from '../workspaces/read-blobs.js';
 import { type LibraryKind, pathIn } from './kinds.js';
 
 /** A file of the library with its bytes; the answer has them as text or base64. */

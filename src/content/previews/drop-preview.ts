@@ -1,7 +1,7 @@
-import { audit } from '../../people/accounts/index.js';
+import { audit, findWorkspace } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import type { Caller } from '../../shared/roles.js';
-import { type Erased, eraseWorkspaces, findWorkspace } from '../workspaces/index.js';
+import { type Erased, eraseWorkspaces } from '../workspaces/erase-workspaces.js';
 import { findPreview, lockPreviews } from './find-preview.js';
 
 /**

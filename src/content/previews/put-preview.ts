@@ -1,31 +1,23 @@
 import type { Deps } from '../../deps.js';
 import type { Issue, SourceFile, Workspace } from '../../format/index.js';
 import { removeRepository } from '../../git/index.js';
-import { audit } from '../../people/accounts/index.js';
+import { audit, findWorkspace, type WorkspaceRow } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { newId } from '../../shared/ids.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import {
-  alignMain,
-  diffMarkedTrees,
-  findWorkspace,
-  freePreviewName,
-  inTurn,
-  isEmptyDiff,
-  lockLibrary,
-  markPrograms,
-  type OnStale,
-  type PreparedTree,
-  prepareTree,
-  readInReach,
-  readLiveTree,
-  refusedTree,
-  StalePlan,
-  type WorkspaceRow,
-  writeRevision,
-} from '../workspaces/index.js';
+import { alignMain } from '../workspaces/align-refs.js';
+import { inTurn } from '../workspaces/in-turn.js';
+import { lockLibrary } from '../workspaces/library-tree.js';
+import { readLiveTree } from '../workspaces/live-tree.js';
+import { diffMarkedTrees, isEmptyDiff } from '../workspaces/manifest.js';
+import { type PreparedTree, prepareTree, readInReach } from '../workspaces/prepare-tree.js';
+import { freePreviewName } from '../workspaces/preview-name.js';
+import { refusedTree } from '../workspaces/refused-tree.js';
+import { type OnStale, StalePlan } from '../workspaces/stale-plan.js';
+import { markPrograms } from '../workspaces/store-revision.js';
+import { writeRevision } from '../workspaces/write-revision.js';
 import { findPreview, lockPreviews } from './find-preview.js';
 
 /** The maximum number of previews of one workspace. */

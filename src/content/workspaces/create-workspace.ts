@@ -2,7 +2,7 @@ import type { WorkspaceBody } from '../../contract/workspaces.js';
 import type { Deps } from '../../deps.js';
 import type { SourceFile, Workspace } from '../../format/model.js';
 import { removeRepository } from '../../git/index.js';
-import { audit, type RecordAnswer } from '../../people/accounts/index.js';
+import { audit, type RecordAnswer } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { isName, newId } from '../../shared/ids.js';
 import { Refusal } from '../../shared/refusal.js';

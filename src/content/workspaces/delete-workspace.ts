@@ -1,13 +1,11 @@
 import type { DeletedWorkspaceBody } from '../../contract/workspaces.js';
 import type { Deps } from '../../deps.js';
-import { audit } from '../../people/accounts/index.js';
+import { audit, findWorkspace, requireNoPreview } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { clearErased, eraseWorkspaces } from './erase-workspaces.js';
-import { findWorkspace } from './find-workspace.js';
 import { liveRuns } from './live-runs.js';
-import { requireNoPreview } from './of-preview.js';
 
 /**
  * Deletes a workspace with all its data. With live runs only if `force` is set: without their rows the workers stop

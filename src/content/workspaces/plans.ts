@@ -1,7 +1,7 @@
 import type { Plan } from '../../format/model.js';
+import type { WorkspaceRow } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { Lru } from '../../shared/lru.js';
-import type { WorkspaceRow } from './find-workspace.js';
 
 /** Plans are immutable, since their id is a digest of the content, so they are cached without expiry. */
 const plans = new Lru<string, Plan>(256);

@@ -1,6 +1,6 @@
 import type { WorkspaceBody, WorkspaceList } from '../../contract/workspaces.js';
 import type { Deps } from '../../deps.js';
-import { avatarPath } from '../../people/accounts/index.js';
+import { avatarPath } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { keyCursors, type PageInput } from '../../shared/cursor.js';
 import type { Json } from '../../shared/json.js';

@@ -1,4 +1,4 @@
-import { loadPlan } from '../../content/workspaces/index.js';
+import { loadPlan } from '../../content/index.js';
 import type { Plan } from '../../format/model.js';
 import type { Json } from '../../shared/json.js';
 import { toNano, toUsd } from '../../shared/money.js';

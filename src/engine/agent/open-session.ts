@@ -1,4 +1,4 @@
-import { readRunFile } from '../../content/workspaces/index.js';
+import { readRunFile } from '../../content/index.js';
 import { type AgentPlan, leavesOf, type StepPlan } from '../../format/model.js';
 import { startDeadline } from '../../shared/deadline.js';
 import { isRecord, type Json } from '../../shared/json.js';

@@ -1,4 +1,4 @@
-import { type IndexEntry, listIndexed, readRunFile } from '../../content/workspaces/index.js';
+import { type IndexEntry, listIndexed, readRunFile } from '../../content/index.js';
 import { type AgentPlan, leavesOf, type StepPlan } from '../../format/model.js';
 import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';

@@ -4,8 +4,7 @@ import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { toUsd } from '../../shared/money.js';
 import { StepFailure } from '../errors.js';
-import type { Lane, StepState } from './lane.js';
-import { shownWork, stepKey } from './lane.js';
+import { type Lane, type StepState, shownWork, stepKey } from './lane.js';
 
 /** The roots of conditions and text: `input`, `steps`, `trigger`, `run`, and the item of an each. */
 export function scopeOf(lane: Lane, extra: Readonly<Record<string, Json>> = {}): Record<string, Json> {

@@ -1,4 +1,4 @@
-import { chainOf, listens } from '../../content/workspaces/index.js';
+import { chainOf, listens } from '../../content/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 
 /**

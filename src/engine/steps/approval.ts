@@ -1,6 +1,5 @@
 import type { GatePlan, StepPlan } from '../../format/model.js';
-import type { Json } from '../../shared/json.js';
-import { isRecord } from '../../shared/json.js';
+import { isRecord, type Json } from '../../shared/json.js';
 import { StepFailure } from '../errors.js';
 import type { ParkRow } from '../journal/claim.js';
 import { type Lane, type Outcome, type StepState, writeStep } from '../lane/lane.js';

@@ -1,4 +1,4 @@
-import { loadPlan, pinnedPlan as readPinned } from '../../content/workspaces/index.js';
+import { loadPlan, pinnedPlan as readPinned } from '../../content/index.js';
 import { leavesOf, type Plan } from '../../format/model.js';
 import type { Json } from '../../shared/json.js';
 import { toNano } from '../../shared/money.js';

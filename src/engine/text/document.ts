@@ -1,4 +1,4 @@
-import { listRunFiles, type RunView, readRunFile } from '../../content/workspaces/index.js';
+import { listRunFiles, type RunView, readRunFile } from '../../content/index.js';
 import type { Deps } from '../../deps.js';
 import { isHeading, pathIndex, resolveLink } from '../../format/index.js';
 

@@ -5,8 +5,15 @@ import { startDeadline } from '../../shared/deadline.js';
 import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
 import { errorMessage } from '../../shared/refusal.js';
-import type { AgentTool, CallContext, ToolOutcome } from '../../tools/index.js';
-import { assembleTools, createLaneServers, dropLane, openLane } from '../../tools/index.js';
+import {
+  type AgentTool,
+  assembleTools,
+  type CallContext,
+  createLaneServers,
+  dropLane,
+  openLane,
+  type ToolOutcome,
+} from '../../tools/index.js';
 import { TOOL_TEST_SECONDS } from '../../workflows/contract.js';
 import { argumentFault } from '../agent/invalid-call.js';
 import { Ended } from '../errors.js';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readRunFile } from '../../content/workspaces/index.js';
+import { readRunFile } from '../../content/index.js';
 import type { Deps } from '../../deps.js';
 import {
   assertNotPoison,

@@ -1,4 +1,4 @@
-import { loadPlan } from '../../content/workspaces/index.js';
+import { loadPlan } from '../../content/index.js';
 import type { Deps } from '../../deps.js';
 import { assertMonths, evalKeyOf, insertRun } from '../../engine/index.js';
 import { type EvalCase, inputFaults, type Plan } from '../../format/index.js';

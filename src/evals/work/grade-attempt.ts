@@ -1,4 +1,4 @@
-import { loadPlan } from '../../content/workspaces/index.js';
+import { loadPlan } from '../../content/index.js';
 import type { GradedAssertion } from '../../contract/evals.js';
 import type { Deps } from '../../deps.js';
 import type { Sql } from '../../platform/db/contract.js';

@@ -1,15 +1,9 @@
 import { isRecord } from '../../shared/json.js';
-import {
-  addressOf,
-  asOpenapi,
-  type DocumentRead,
-  listOperations,
-  References,
-  readTree,
-  refOf,
-  serversOf,
-  unreadAddresses,
-} from '../openapi/index.js';
+import { listOperations } from '../openapi/list-operations.js';
+import { asOpenapi, type DocumentRead, readTree } from '../openapi/read-document.js';
+import { serversOf } from '../openapi/read-operation.js';
+import { addressOf, References, refOf } from '../openapi/references.js';
+import { unreadAddresses } from '../openapi/unread-addresses.js';
 import { type Catalog, type Found, nearestIn } from '../resolve/catalog.js';
 import { resolveBeside } from '../resolve/tool-files.js';
 

@@ -1,7 +1,6 @@
 import type { FlowSummary, Workspace } from '../model.js';
 import { stepsOf } from '../parse/flow-model.js';
-import type { Catalog, Found } from '../resolve/catalog.js';
-import { LIBRARY } from '../resolve/catalog.js';
+import { type Catalog, type Found, LIBRARY } from '../resolve/catalog.js';
 import { compileAgent } from './compile-agent.js';
 import { compileEval } from './compile-eval.js';
 import { compileAgentRun, compileFlow } from './compile-plan.js';

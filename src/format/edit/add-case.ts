@@ -1,5 +1,5 @@
 import { canonicalJson, type Json } from '../../shared/json.js';
-import { readAssertion } from '../assertions/index.js';
+import { readAssertion } from '../assertions/read-assertion.js';
 import type { ReadCase, ReadEval } from '../parse/eval-model.js';
 import { openFile } from '../parse/open-file.js';
 import { readEval } from '../parse/read-eval.js';

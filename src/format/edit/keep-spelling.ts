@@ -1,7 +1,7 @@
 import { parseDocument } from 'yaml';
 import { toJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
-import { readYaml } from '../yaml/index.js';
+import { readYaml } from '../yaml/read-yaml.js';
 
 /**
  * How an option is to be written: as it is when it says that value already, be it given as a value or as a reader of

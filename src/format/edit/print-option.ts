@@ -1,7 +1,7 @@
 import type { Json } from '../../shared/json.js';
 import type { Reader } from '../parse/reader.js';
 import { RAW_OPTIONS, STEP_OPTIONS } from '../parse/step-options.js';
-import { readYaml } from '../yaml/index.js';
+import { readYaml } from '../yaml/read-yaml.js';
 import { printYaml } from './print-yaml.js';
 
 const READERS: ReadonlyMap<string, Reader<unknown>> = new Map(

@@ -1,6 +1,6 @@
 import { isMap, isScalar, type Pair, parseDocument } from 'yaml';
 import { canonicalJson, isRecord, type Json } from '../../shared/json.js';
-import { readFrontmatter } from '../yaml/index.js';
+import { readFrontmatter } from '../yaml/read-frontmatter.js';
 import { isSame } from './keep-spelling.js';
 import { printYaml } from './print-yaml.js';
 import { behindMark, type Change, type Edited, lineEndOf, lineStart, nextLine, refuse, splice } from './splice.js';

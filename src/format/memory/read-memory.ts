@@ -1,4 +1,4 @@
-import { readFrontmatter } from '../yaml/index.js';
+import { readFrontmatter } from '../yaml/read-frontmatter.js';
 
 /** A memory file's own words: its frontmatter less what the service writes, and its text. */
 export interface MemoryParts {

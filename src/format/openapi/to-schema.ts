@@ -1,5 +1,5 @@
 import { isRecord, type Json, type JsonObject } from '../../shared/json.js';
-import { isPattern } from '../values/index.js';
+import { isPattern } from '../values/pattern.js';
 import { mergeAllOf } from './merge-all-of.js';
 import { originOf } from './origins.js';
 import { nameOf, type Part, type References } from './references.js';

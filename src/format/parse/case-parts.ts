@@ -1,7 +1,7 @@
 import type { Code, List } from 'mdast';
 import { parseJson } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
-import { readAssertion } from '../assertions/index.js';
+import { readAssertion } from '../assertions/read-assertion.js';
 import type { ReadCanned, ReadDecision, ReadExpectation } from './eval-model.js';
 import { type Block, end, start } from './markdown.js';
 import type { OpenFile } from './open-file.js';

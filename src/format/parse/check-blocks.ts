@@ -1,7 +1,6 @@
 import type { Nodes } from 'mdast';
 import { segments } from '../text/segments.js';
-import type { Block } from './markdown.js';
-import { end, isHeading, start } from './markdown.js';
+import { type Block, end, isHeading, start } from './markdown.js';
 import { type Findings, report } from './source.js';
 
 /** Reports blocks that swallow the headings after them, and text that looks like a heading but is not. */

@@ -1,6 +1,6 @@
 import { checkCel } from '../cel/index.js';
 import { declares } from '../schema/index.js';
-import { isSender } from '../values/index.js';
+import { isSender } from '../values/sender.js';
 import type { ReadFlow } from './flow-model.js';
 import { type FLOW_KEYS, TRIGGER_KEYS } from './keys/flow-keys.js';
 import type { OpenFile } from './open-file.js';

@@ -1,6 +1,5 @@
 import { didYouMean } from '../../shared/closest.js';
-import type { Json, JsonObject } from '../../shared/json.js';
-import { isRecord } from '../../shared/json.js';
+import { isRecord, type Json, type JsonObject } from '../../shared/json.js';
 import { PATH } from '../text/read-text.js';
 import { forwardRead } from './check-forward-reads.js';
 import { type ReadFlow, type ReadGroup, type ReadStep, stepsOf } from './flow-model.js';

@@ -1,5 +1,5 @@
 import type { Json } from '../../shared/json.js';
-import type { Assertion } from '../assertions/index.js';
+import type { Assertion } from '../assertions/assertion.js';
 import type { CASE_OPTIONS, EVAL_KEYS } from './keys/eval-keys.js';
 import type { KeyValues } from './read-keys.js';
 

@@ -1,4 +1,4 @@
-import type { YamlNode } from '../yaml/index.js';
+import type { YamlNode } from '../yaml/read-yaml.js';
 import { type Fail, type Reader, type Ref, show, word } from './reader.js';
 
 /** One value or a list of them. */

@@ -1,9 +1,8 @@
 import { didYouMean } from '../../shared/closest.js';
-import { isNear } from '../values/index.js';
-import type { YamlNode } from '../yaml/index.js';
+import { isNear } from '../values/is-near.js';
+import type { YamlNode } from '../yaml/read-yaml.js';
 import type { KeyTable, KeyValues } from './read-keys.js';
-import type { Fail } from './reader.js';
-import { show } from './reader.js';
+import { type Fail, show } from './reader.js';
 
 /** A map inside a value, by a table of its own; its faults are faults of the value. Undefined when it is not a map. */
 export function nestedKeys<T extends KeyTable>(

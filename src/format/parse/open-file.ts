@@ -1,5 +1,6 @@
 import type { Issue } from '../model.js';
-import { readFrontmatter, type YamlNode } from '../yaml/index.js';
+import { readFrontmatter } from '../yaml/read-frontmatter.js';
+import type { YamlNode } from '../yaml/read-yaml.js';
 import { type Findings, report, type Source } from './source.js';
 
 /** A file whose frontmatter is read; null when it is not closed, since the body cannot be separated from it then. */

@@ -1,4 +1,4 @@
-import { readYaml, type YamlEntry, type YamlNode } from '../yaml/index.js';
+import { readYaml, type YamlEntry, type YamlNode } from '../yaml/read-yaml.js';
 import type { OpenFile } from './open-file.js';
 import type { OptionLine } from './options.js';
 import { type KeyTable, type KeyValues, readKeys } from './read-keys.js';

@@ -1,5 +1,5 @@
 import type { Piece, Text } from '../model.js';
-import { type Mark, readText } from '../text/index.js';
+import { type Mark, readText } from '../text/read-text.js';
 import { type Source, unixLines } from './source.js';
 
 /** Text for a model, with its marks placed in the whole file. */

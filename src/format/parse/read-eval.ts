@@ -1,5 +1,5 @@
 import { didYouMean } from '../../shared/closest.js';
-import { isNear } from '../values/index.js';
+import { isNear } from '../values/is-near.js';
 import { readCanned, readDecisions, readExpectations, readInput } from './case-parts.js';
 import { checkBlocks } from './check-blocks.js';
 import type { ReadCase, ReadEval } from './eval-model.js';

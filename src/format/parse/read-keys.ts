@@ -1,6 +1,6 @@
 import { didYouMean } from '../../shared/closest.js';
-import { isNear } from '../values/index.js';
-import type { YamlEntry, YamlNode } from '../yaml/index.js';
+import { isNear } from '../values/is-near.js';
+import type { YamlEntry, YamlNode } from '../yaml/read-yaml.js';
 import type { Fail, Reader } from './reader.js';
 import { type Findings, report } from './source.js';
 

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../shared/closest.js';
-import { readYaml } from '../yaml/index.js';
+import { readYaml } from '../yaml/read-yaml.js';
 import { type ReadServer, servers } from './keys/server-keys.js';
 import { mayHaveKey } from './nested-keys.js';
 import type { Fail } from './reader.js';

@@ -1,6 +1,6 @@
 import { didYouMean } from '../../shared/closest.js';
 import type { Issue } from '../model.js';
-import type { YamlEntry } from '../yaml/index.js';
+import type { YamlEntry } from '../yaml/read-yaml.js';
 import { SKILL_KEYS } from './keys/skill-keys.js';
 import { readSkillEntries } from './skill-entries.js';
 import { type Fault, type Findings, report, type Source } from './source.js';

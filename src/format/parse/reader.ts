@@ -2,8 +2,8 @@ import { didYouMean } from '../../shared/closest.js';
 import { parseDuration } from '../../shared/duration.js';
 import { toJson } from '../../shared/exact-json.js';
 import type { Json, JsonObject } from '../../shared/json.js';
-import { parseMoney } from '../values/index.js';
-import type { YamlNode } from '../yaml/index.js';
+import { parseMoney } from '../values/money.js';
+import type { YamlNode } from '../yaml/read-yaml.js';
 
 /** Reports a fault of a value, and returns undefined so that a reader can return it. */
 export type Fail = (offset: number, message: string, hint?: string) => undefined;

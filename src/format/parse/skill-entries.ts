@@ -1,4 +1,5 @@
-import { readFrontmatter, type YamlEntry, type YamlNode } from '../yaml/index.js';
+import { readFrontmatter } from '../yaml/read-frontmatter.js';
+import type { YamlEntry, YamlNode } from '../yaml/read-yaml.js';
 import { type Findings, report } from './source.js';
 
 /** The keys of a SKILL.md; null when its frontmatter is not closed, so that its end is unknown. */

@@ -3,7 +3,7 @@ import { isEmail } from '../../shared/email.js';
 import type { JsonObject } from '../../shared/json.js';
 import type { RetryPlan } from '../model.js';
 import { picoschema } from '../schema/index.js';
-import type { YamlNode } from '../yaml/index.js';
+import type { YamlNode } from '../yaml/read-yaml.js';
 import { checked, listOf, ref, refs } from './list-readers.js';
 import { nestedKeys } from './nested-keys.js';
 import { type KeyTable, key } from './read-keys.js';

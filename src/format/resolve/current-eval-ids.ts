@@ -1,4 +1,4 @@
-import type { Assertion } from '../assertions/index.js';
+import type { Assertion } from '../assertions/assertion.js';
 import { renameSteps } from '../cel/index.js';
 import type { ReadCase } from '../parse/eval-model.js';
 import type { ReadFlow } from '../parse/flow-model.js';

@@ -1,5 +1,4 @@
-import type { Catalog } from './catalog.js';
-import { layersOf } from './catalog.js';
+import { type Catalog, layersOf } from './catalog.js';
 
 /** The path of a knowledge file that an agent pins by its path under knowledge/, `.md` left out; the nearest. */
 export function findPinned(catalog: Catalog, agent: string, pin: string): string | undefined {

@@ -1,5 +1,5 @@
 import { toDoubles } from '../../shared/exact-json.js';
-import { readYaml, type YamlNode } from '../yaml/index.js';
+import { readYaml, type YamlNode } from '../yaml/read-yaml.js';
 
 export type Parsed =
   | { ok: true; value: unknown; lineOf: (path: readonly string[]) => number }

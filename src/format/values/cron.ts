@@ -1,5 +1,6 @@
 import { Cron } from 'croner';
-import { daysOf, fieldNumbers, foldCron } from '../cron/index.js';
+import { daysOf } from '../cron/days.js';
+import { fieldNumbers, foldCron } from '../cron/fields.js';
 
 const NICKNAMES: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.js';
-import { isTimeZone } from '../../format/values/index.js';
+import { isTimeZone } from '../../format/values/time-zone.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { audit } from './audit.js';

@@ -1,7 +1,7 @@
-import { findWorkspace } from '../../content/workspaces/index.js';
 import type { Db } from '../../platform/db/contract.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../../shared/roles.js';
+import { findWorkspace } from '../find-workspace.js';
 
 /** The owner of a picture as it is stored: a workspace by its id, so that a rename keeps the picture. */
 export interface Subject {

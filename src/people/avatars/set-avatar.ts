@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Deps } from '../../deps.js';
 import { notFound } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { audit, avatarPath } from '../accounts/index.js';
+import { audit } from '../accounts/audit.js';
+import { avatarPath } from '../accounts/avatar-path.js';
 import { encodePicture } from './encode-picture.js';
 import { type AvatarName, assertMaySet, findSubject } from './find-subject.js';
 

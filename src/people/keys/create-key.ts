@@ -1,10 +1,12 @@
-import { findWorkspace, requireNoPreview } from '../../content/workspaces/index.js';
 import type { KeyBody, Minted } from '../../contract/keys.js';
 import type { Deps } from '../../deps.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller } from '../../shared/roles.js';
-import { audit, mintKey } from '../accounts/index.js';
+import { audit } from '../accounts/audit.js';
+import { mintKey } from '../accounts/mint-key.js';
+import { findWorkspace } from '../find-workspace.js';
+import { requireNoPreview } from '../of-preview.js';
 import { requireOwnTenant } from './find-tenant.js';
 import { KEY_COLUMNS, type KeyRow, keyView } from './key-view.js';
 

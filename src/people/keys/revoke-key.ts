@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { audit } from '../accounts/index.js';
+import { audit } from '../accounts/audit.js';
 import { requireOwnTenant } from './find-tenant.js';
 import { KEY_OWNERS, KEY_REACH } from './key-view.js';
 

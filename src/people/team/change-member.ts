@@ -2,7 +2,7 @@ import type { ChangedMember, InviteBody } from '../../contract/team.js';
 import type { Deps } from '../../deps.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { atLeast, type Caller } from '../../shared/roles.js';
-import { audit } from '../accounts/index.js';
+import { audit } from '../accounts/audit.js';
 import { findMember, lockTeam, type MemberRow } from './find-member.js';
 import { assertMayActOn, assertMayGive, assertRightsUnchanged } from './rules.js';
 import { columnsOf, covers, grantableScope, type Scope, scopeOf } from './scope.js';

@@ -1,7 +1,7 @@
 import type { RemovedMember } from '../../contract/team.js';
 import type { Deps } from '../../deps.js';
 import type { Caller } from '../../shared/roles.js';
-import { audit } from '../accounts/index.js';
+import { audit } from '../accounts/audit.js';
 import { revokeInvitesOf } from './change-member.js';
 import { findMember, lockTeam } from './find-member.js';
 import { assertMayActOn, assertRightsUnchanged } from './rules.js';

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.js';
 import { notFound } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { audit } from '../accounts/index.js';
+import { audit } from '../accounts/audit.js';
 import { findInvite } from './find-invite.js';
 import { lockTeam } from './find-member.js';
 import { assertMayEndInvite, assertRightsUnchanged } from './rules.js';

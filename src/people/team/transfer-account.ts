@@ -2,7 +2,7 @@ import type { Transferred } from '../../contract/team.js';
 import type { Deps } from '../../deps.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { audit } from '../accounts/index.js';
+import { audit } from '../accounts/audit.js';
 import { lockTeam } from './find-member.js';
 
 /**

@@ -1,6 +1,6 @@
 import type { InviteBody, MemberBody } from '../../contract/team.js';
 import type { Caller } from '../../shared/roles.js';
-import { avatarPath } from '../accounts/index.js';
+import { avatarPath } from '../accounts/avatar-path.js';
 import type { MemberRow } from './find-member.js';
 import { type ScopeColumns, scopeAsSeen, scopeOf } from './scope.js';
 

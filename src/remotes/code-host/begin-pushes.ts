@@ -1,5 +1,4 @@
-import { deployTree, noteRefused, requireDeployed } from '../../content/deploys/index.js';
-import { liveRuns, raiseEvent } from '../../content/workspaces/index.js';
+import { deployTree, liveRuns, noteRefused, raiseEvent, requireDeployed } from '../../content/index.js';
 import type { PushState } from '../../contract/code-host.js';
 import type { Deps } from '../../deps.js';
 import type { Sql } from '../../platform/db/contract.js';

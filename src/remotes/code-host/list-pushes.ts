@@ -1,6 +1,6 @@
-import { findWorkspace } from '../../content/workspaces/index.js';
 import type { CodePush, CodePushes } from '../../contract/code-host.js';
 import type { Deps } from '../../deps.js';
+import { findWorkspace } from '../../people/index.js';
 import { type PageInput, timeCursors } from '../../shared/cursor.js';
 import type { Caller } from '../../shared/roles.js';
 

@@ -1,9 +1,8 @@
-import { applyTree } from '../../content/deploys/index.js';
-import { alignRefs, dropPack, linkPack, liveRuns, readLiveTree, storePack } from '../../content/workspaces/index.js';
+import { alignRefs, applyTree, dropPack, linkPack, liveRuns, readLiveTree, storePack } from '../../content/index.js';
 import type { DeployResultBody } from '../../contract/deploys.js';
 import type { Deps } from '../../deps.js';
 import { adoptPack, isAncestor, mergeCommits, type Repository } from '../../git/index.js';
-import type { RecordAnswer } from '../../people/accounts/index.js';
+import type { RecordAnswer } from '../../people/index.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { Refusal } from '../../shared/refusal.js';
 import { createProposal } from '../receive/propose-commit.js';

@@ -1,8 +1,8 @@
-import { findWorkspace, liveRuns, readLiveCommit, setRef } from '../../content/workspaces/index.js';
+import { liveRuns, readLiveCommit, setRef } from '../../content/index.js';
 import type { Deps } from '../../deps.js';
 import { announceRuns, enqueueOutbox } from '../../engine/index.js';
 import type { RefCommand } from '../../git/index.js';
-import { audit } from '../../people/accounts/index.js';
+import { audit, findWorkspace } from '../../people/index.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { requireNewest } from '../receive/propose-commit.js';
 import type { PushContext } from '../receive/push-context.js';

@@ -1,4 +1,4 @@
-import { deleteRef } from '../../content/workspaces/index.js';
+import { deleteRef } from '../../content/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import type { Caller } from '../../shared/roles.js';
 

@@ -1,8 +1,7 @@
-import { insertRefusal } from '../../content/deploys/index.js';
-import { writeChange } from '../../content/workspaces/index.js';
+import { insertRefusal, writeChange } from '../../content/index.js';
 import type { Deps } from '../../deps.js';
 import type { Issue } from '../../format/index.js';
-import { audit } from '../../people/accounts/index.js';
+import { audit } from '../../people/index.js';
 import { newId } from '../../shared/ids.js';
 import type { Refusal } from '../../shared/refusal.js';
 import { markRefused, PENDING, type PendingPush } from './pending-rows.js';

@@ -1,4 +1,4 @@
-import { listStoredRefs, readLiveCommit, readLiveLibrary, readLiveTree } from '../../content/workspaces/index.js';
+import { listStoredRefs, readLiveCommit, readLiveLibrary, readLiveTree } from '../../content/index.js';
 import type { Deps } from '../../deps.js';
 import { FLUSH, MAIN, pktLine } from '../../git/index.js';
 import type { Remote } from '../remote.js';

@@ -1,11 +1,11 @@
-import type { Proposal } from '../../content/deploys/index.js';
 import {
   diffTrees,
   type LiveTree,
   type PreparedTree,
+  type Proposal,
   prepareTree,
   readInReach,
-} from '../../content/workspaces/index.js';
+} from '../../content/index.js';
 import type { Deps } from '../../deps.js';
 import { isAncestor, type Repository } from '../../git/index.js';
 import type { Sql } from '../../platform/db/contract.js';

@@ -1,14 +1,17 @@
 import {
   type BranchPush,
+  clearErased,
+  deleteRef,
   dropPreview,
   type PutPreview,
   planPreview,
   putPreview,
-} from '../../content/previews/index.js';
-import { clearErased, deleteRef, findWorkspace, refusedTree, setRef } from '../../content/workspaces/index.js';
+  refusedTree,
+  setRef,
+} from '../../content/index.js';
 import type { Deps } from '../../deps.js';
 import { isAncestor, type RefCommand } from '../../git/index.js';
-import { audit } from '../../people/accounts/index.js';
+import { audit, findWorkspace } from '../../people/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import { issueLines, type PlanRef, type PushContext, type RefPlan, type UpdateRef } from './push-context.js';
 import { readPushedTree } from './pushed-tree.js';

@@ -1,4 +1,4 @@
-import type { OnStale } from '../../content/workspaces/index.js';
+import type { OnStale } from '../../content/index.js';
 import type { Deps } from '../../deps.js';
 import type { Issue } from '../../format/index.js';
 import type { RefCommand, Repository } from '../../git/index.js';

@@ -1,5 +1,4 @@
-import { pushLibrary } from '../../content/library/index.js';
-import { readLiveLibrary, refusedTree } from '../../content/workspaces/index.js';
+import { pushLibrary, readLiveLibrary, refusedTree } from '../../content/index.js';
 import type { Issue } from '../../format/index.js';
 import { MAIN } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';

@@ -4,9 +4,9 @@ import {
   NotDeployed,
   noteRefused,
   planTree,
+  readLiveTree,
   type TreeRequest,
-} from '../../content/deploys/index.js';
-import { readLiveTree } from '../../content/workspaces/index.js';
+} from '../../content/index.js';
 import type { DeployResultBody } from '../../contract/deploys.js';
 import type { Deps } from '../../deps.js';
 import type { RefCommand } from '../../git/index.js';

@@ -1,4 +1,4 @@
-import { dropPack, linkPack, recordLoadedPack, type StoredPack, storePack } from '../../content/workspaces/index.js';
+import { dropPack, linkPack, recordLoadedPack, type StoredPack, storePack } from '../../content/index.js';
 import type { Deps } from '../../deps.js';
 import { adoptPack, packIn, type Quarantine, type Repository } from '../../git/index.js';
 import type { Sql } from '../../platform/db/contract.js';

@@ -1,8 +1,8 @@
-import { deleteRef, findWorkspace, refusedTree, setRef } from '../../content/workspaces/index.js';
+import { deleteRef, refusedTree, setRef } from '../../content/index.js';
 import type { Deps } from '../../deps.js';
 import { foldPath, type Issue } from '../../format/index.js';
 import { type RefCommand, runGit, unwritablePaths } from '../../git/index.js';
-import { audit } from '../../people/accounts/index.js';
+import { audit, findWorkspace } from '../../people/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { PushContext, RefPlan, UpdateRef } from './push-context.js';
 import { readPushedTree } from './pushed-tree.js';

@@ -1,4 +1,4 @@
-import type { LiveTree, ReadyCommit } from '../../content/workspaces/index.js';
+import type { LiveTree, ReadyCommit } from '../../content/index.js';
 import { type Issue, MAX_FILES, MAX_TREE_BYTES, type SourceFile } from '../../format/index.js';
 import {
   type Commit,

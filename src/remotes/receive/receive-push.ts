@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { alignRefs, listStoredRefs } from '../../content/workspaces/index.js';
+import { alignRefs, listStoredRefs } from '../../content/index.js';
 import type { Deps } from '../../deps.js';
 import {
   discardPack,

@@ -1,7 +1,15 @@
-import { lockPreviews, MAX_PREVIEWS, previewTurn } from '../../content/previews/index.js';
-import { findWorkspace, inTurn, lockLibrary, type OnStale, StalePlan } from '../../content/workspaces/index.js';
+import {
+  inTurn,
+  lockLibrary,
+  lockPreviews,
+  MAX_PREVIEWS,
+  type OnStale,
+  previewTurn,
+  StalePlan,
+} from '../../content/index.js';
 import type { Deps } from '../../deps.js';
 import { MAIN, type RefCommand } from '../../git/index.js';
+import { findWorkspace } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Remote } from '../remote.js';

@@ -1,12 +1,13 @@
-import { applyTree, requireDeployed, type TreeRequest } from '../../content/deploys/index.js';
-import { inTurn } from '../../content/workspaces/index.js';
+import { applyTree, inTurn, requireDeployed, type TreeRequest } from '../../content/index.js';
 import type { DeployResultBody } from '../../contract/deploys.js';
 import type { Deps } from '../../deps.js';
 import type { Repository } from '../../git/index.js';
-import type { RecordAnswer } from '../../people/accounts/index.js';
+import type { RecordAnswer } from '../../people/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { createProposal, type PushedTree, prepareEndOfRefused } from '../index.js';
+import { prepareEndOfRefused } from '../pending/end-refused.js';
+import { createProposal } from '../receive/propose-commit.js';
+import type { PushedTree } from '../receive/pushed-tree.js';
 
 /** Another deploy went live first: the work must start again from the new main. */
 export class MainMoved extends Error {

@@ -1,8 +1,7 @@
-import { dropPreview } from '../../content/previews/index.js';
-import { clearErased, deleteRef, findWorkspace } from '../../content/workspaces/index.js';
+import { clearErased, deleteRef, dropPreview } from '../../content/index.js';
 import type { BranchDeleted } from '../../contract/repo.js';
 import type { Deps } from '../../deps.js';
-import { audit, type RecordAnswer } from '../../people/accounts/index.js';
+import { audit, findWorkspace, type RecordAnswer } from '../../people/index.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { branchRef } from './branch-refs.js';

@@ -1,10 +1,10 @@
-import { liveRuns } from '../../content/workspaces/index.js';
+import { liveRuns } from '../../content/index.js';
 import type { DeployResultBody } from '../../contract/deploys.js';
 import type { Deps } from '../../deps.js';
-import { audit } from '../../people/accounts/index.js';
+import { audit } from '../../people/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { applyPending } from '../index.js';
+import { applyPending } from '../pending/apply-pending.js';
 import type { DeployRefInput } from './deploy-ref.js';
 
 /**

@@ -1,11 +1,10 @@
-import { deployTree, requireDeployed } from '../../content/deploys/index.js';
-import { findWorkspace } from '../../content/workspaces/index.js';
+import { deployTree, requireDeployed } from '../../content/index.js';
 import type { DeployResultBody } from '../../contract/deploys.js';
 import type { Deps } from '../../deps.js';
 import { isAncestor, MAIN, type Repository, readRef } from '../../git/index.js';
-import type { RecordAnswer } from '../../people/accounts/index.js';
+import { findWorkspace, type RecordAnswer } from '../../people/index.js';
 import type { Caller } from '../../shared/roles.js';
-import type { PushedTree } from '../index.js';
+import type { PushedTree } from '../receive/pushed-tree.js';
 import { deployPending } from './deploy-pending.js';
 import { openAligned } from './read-repo.js';
 import { type ResolvedRef, resolveRef } from './resolve-ref.js';

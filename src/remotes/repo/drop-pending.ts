@@ -1,9 +1,8 @@
-import { findWorkspace } from '../../content/workspaces/index.js';
 import type { PendingDropped } from '../../contract/repo.js';
 import type { Deps } from '../../deps.js';
-import { audit, type RecordAnswer } from '../../people/accounts/index.js';
+import { audit, findWorkspace, type RecordAnswer } from '../../people/index.js';
 import type { Caller } from '../../shared/roles.js';
-import { endPending, PENDING, readPending } from '../index.js';
+import { endPending, PENDING, readPending } from '../pending/pending-rows.js';
 import { noPendingPush } from './deploy-pending.js';
 import { openAligned } from './read-repo.js';
 

@@ -1,16 +1,16 @@
-import { deployTree, requireDeployed } from '../../content/deploys/index.js';
 import {
+  deployTree,
   dropPack,
-  findWorkspace,
   linkPack,
   recordLoadedPack,
+  requireDeployed,
   type StoredPack,
   storePack,
-} from '../../content/workspaces/index.js';
+} from '../../content/index.js';
 import type { DeployResultBody } from '../../contract/deploys.js';
 import type { Deps } from '../../deps.js';
 import { adoptPack, isAncestor, MAIN, mergeCommits, type Repository, readRef } from '../../git/index.js';
-import type { RecordAnswer } from '../../people/accounts/index.js';
+import { findWorkspace, type RecordAnswer } from '../../people/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { applyCommit, MainMoved, retryWhileMainMoves } from './apply-commit.js';

@@ -1,8 +1,8 @@
-import { readFileChanges, requirePath } from '../../content/deploys/index.js';
-import { findWorkspace } from '../../content/workspaces/index.js';
+import { readFileChanges, requirePath } from '../../content/index.js';
 import type { BranchChangeBody } from '../../contract/repo.js';
 import type { Deps } from '../../deps.js';
 import { diffCommits, MAIN, mergeBase, objectSizes, type Repository, readObjects, readRef } from '../../git/index.js';
+import { findWorkspace } from '../../people/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { needBranch } from './branch-refs.js';

@@ -1,7 +1,8 @@
-import { alignRefs, findWorkspace, listStoredRefs } from '../../content/workspaces/index.js';
+import { alignRefs, listStoredRefs } from '../../content/index.js';
 import type { RepoBody } from '../../contract/repo.js';
 import type { Deps } from '../../deps.js';
 import { type Apart, countApart, GitFailed, MAIN, type Repository, readRef, readTags } from '../../git/index.js';
+import { findWorkspace } from '../../people/index.js';
 import type { Db } from '../../platform/db/contract.js';
 import { Lru } from '../../shared/lru.js';
 import { notFound, Refusal } from '../../shared/refusal.js';

@@ -1,7 +1,7 @@
 import { isAncestor, knownObjects, MAIN, type Repository, readRef, readTags } from '../../git/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
-import { PENDING } from '../index.js';
+import { PENDING } from '../pending/pending-rows.js';
 import { branchRef, readStoredRef, TAGS } from './branch-refs.js';
 
 /** The commit of a ref, with a label for messages. */

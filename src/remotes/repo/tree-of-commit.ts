@@ -1,6 +1,6 @@
-import { refusedTree } from '../../content/workspaces/index.js';
+import { refusedTree } from '../../content/index.js';
 import type { Repository } from '../../git/index.js';
-import { type PushedTree, readPushedTree } from '../index.js';
+import { type PushedTree, readPushedTree } from '../receive/pushed-tree.js';
 
 /**
  * The files of an existing commit, checked like those of a push, since only the newest commit of a push was checked.

@@ -1,4 +1,4 @@
-import { withoutAccess } from '../../people/accounts/index.js';
+import { withoutAccess } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../../shared/roles.js';

@@ -1,4 +1,4 @@
-import { loadPlan } from '../../content/workspaces/index.js';
+import { loadPlan } from '../../content/index.js';
 import type { OpenedLink } from '../../contract/approve.js';
 import type { Deps } from '../../deps.js';
 import type { GateSpec } from '../../engine/index.js';

@@ -1,4 +1,4 @@
-import { loadPlan } from '../../content/workspaces/index.js';
+import { loadPlan } from '../../content/index.js';
 import type { NewDecision, Plan } from '../../format/index.js';
 import { leavesOf } from '../../format/model.js';
 import type { Sql } from '../../platform/db/contract.js';

@@ -1,9 +1,8 @@
-import { editTree } from '../../content/deploys/index.js';
-import { findWorkspace } from '../../content/workspaces/index.js';
+import { editTree } from '../../content/index.js';
 import type { PromotedRun } from '../../contract/runs.js';
 import type { Deps } from '../../deps.js';
 import type { AddedCase, NewCase } from '../../format/index.js';
-import { audit, type RecordAnswer } from '../../people/accounts/index.js';
+import { audit, findWorkspace, type RecordAnswer } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { parseJson, toJson } from '../../shared/exact-json.js';
 import { foldName, isName } from '../../shared/ids.js';

@@ -1,6 +1,7 @@
-import { livePlan, loadPlan, pinnedPlan, storePlan, type WorkspaceRow } from '../../content/workspaces/index.js';
+import { livePlan, loadPlan, pinnedPlan, storePlan } from '../../content/index.js';
 import type { Plan, StepPlan } from '../../format/index.js';
 import { leavesOf } from '../../format/model.js';
+import type { WorkspaceRow } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { Refusal } from '../../shared/refusal.js';
 import { checkEnabled, checkInput } from '../start-run.js';

@@ -1,8 +1,7 @@
-import { findWorkspace } from '../../content/workspaces/index.js';
 import type { Skipped, Started } from '../../contract/runs.js';
 import type { Deps } from '../../deps.js';
 import { branchesOf } from '../../format/model.js';
-import { audit, type RecordAnswer } from '../../people/accounts/index.js';
+import { audit, findWorkspace, type RecordAnswer } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import type { Json, JsonObject } from '../../shared/json.js';
 import { notFound, Refusal } from '../../shared/refusal.js';

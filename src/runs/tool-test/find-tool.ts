@@ -1,16 +1,17 @@
-import { type EditedTree, editedTree, filesWith } from '../../content/deploys/index.js';
 import {
-  findWorkspace,
+  type EditedTree,
+  editedTree,
+  filesWith,
   type InReach,
   prepareTree,
   readInReach,
   readLiveLibrary,
   readLiveTree,
-  type WorkspaceRow,
-} from '../../content/workspaces/index.js';
+} from '../../content/index.js';
 import type { Deps } from '../../deps.js';
 import type { ToolTestSpec } from '../../engine/index.js';
 import type { Plan } from '../../format/index.js';
+import { findWorkspace, type WorkspaceRow } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { isName, newId } from '../../shared/ids.js';
 import { notFound, Refusal } from '../../shared/refusal.js';

@@ -1,7 +1,6 @@
-import { findWorkspace } from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
 import type { ToolTestResult, ToolTestSpec } from '../../engine/index.js';
-import { audit } from '../../people/accounts/index.js';
+import { audit, findWorkspace } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { sweepRows } from '../../platform/db/index.js';
 import { startDeadline } from '../../shared/deadline.js';

@@ -1,7 +1,8 @@
 import { OAuthClientConfig } from '../../contract/oauth.js';
 import type { InstallKeys } from '../../platform/config/index.js';
 import type { OauthClient, Sql } from '../../platform/db/contract.js';
-import { clientPlace, open } from '../index.js';
+import { clientPlace } from '../envelope/places.js';
+import { open } from '../envelope/seal.js';
 import { PROVIDERS } from './providers.js';
 
 /** Its key and what that seals are null for a client without a secret. */

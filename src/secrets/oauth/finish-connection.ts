@@ -1,10 +1,14 @@
 import { authorizationCodeGrant } from 'openid-client';
 import type { CallbackQuery } from '../../contract/oauth.js';
 import type { Deps } from '../../deps.js';
-import { audit } from '../../people/accounts/index.js';
+import { audit } from '../../people/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { askTokenEndpoint, type Grant, GrantFault, storeGrant, vaultToWrite, writeSecret } from '../index.js';
+import { type Grant, GrantFault } from '../tokens/grant.js';
+import { storeGrant } from '../tokens/store-grant.js';
+import { askTokenEndpoint } from '../tokens/token-endpoint.js';
+import { vaultToWrite } from '../vault.js';
+import { writeSecret } from '../write-secret.js';
 import { type ClientRow, clientSecretOf, type ProviderClient, resolveRow } from './client-rows.js';
 import { providerError } from './provider-errors.js';
 import { claimState, type PendingConnection, whyNoState } from './state-rows.js';

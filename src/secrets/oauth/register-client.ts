@@ -1,10 +1,11 @@
 import type { OAuthClientBody, OAuthClientConfig, RegisterOAuthClientBody } from '../../contract/oauth.js';
 import type { Deps } from '../../deps.js';
-import { audit } from '../../people/accounts/index.js';
+import { audit } from '../../people/index.js';
 import { isName, newId } from '../../shared/ids.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { clientPlace, seal } from '../index.js';
+import { clientPlace } from '../envelope/places.js';
+import { seal } from '../envelope/seal.js';
 import { CLIENT_COLUMNS, type ClientRow, isProvider, resolveClient } from './client-rows.js';
 import { toClientBody } from './list-clients.js';
 import { PROVIDERS } from './providers.js';

@@ -10,10 +10,12 @@ import {
 } from 'openid-client';
 import type { StartConnectionBody, StartedConnection } from '../../contract/oauth.js';
 import type { Deps } from '../../deps.js';
-import { audit } from '../../people/accounts/index.js';
+import { audit } from '../../people/index.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { checkSecretName, dialectOf, vaultToWrite } from '../index.js';
+import { checkSecretName } from '../names.js';
+import { dialectOf } from '../tokens/dialects.js';
+import { vaultToWrite } from '../vault.js';
 import { type ClientRow, findClient, resolveRow } from './client-rows.js';
 import { redirectUriOf } from './redirect-uri.js';
 import { insertState } from './state-rows.js';

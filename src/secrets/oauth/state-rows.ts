@@ -3,7 +3,8 @@ import type { Deps } from '../../deps.js';
 import type { InstallKeys } from '../../platform/config/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { sweepRows } from '../../platform/db/index.js';
-import { open, seal, statePlace } from '../index.js';
+import { statePlace } from '../envelope/places.js';
+import { open, seal } from '../envelope/seal.js';
 
 export const STATE_MINUTES = 10;
 

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.js';
-import { audit } from '../../people/accounts/index.js';
+import { audit } from '../../people/index.js';
 import { isConnectionLost } from '../../platform/db/index.js';
 import { sleep } from '../../shared/deadline.js';
 import { failpoint } from '../../shared/failpoint.js';

@@ -1,4 +1,4 @@
-import { compilePattern } from '../../format/values/index.js';
+import { compilePattern } from '../../format/values/pattern.js';
 import { errorMessage } from '../../shared/refusal.js';
 import { BadArgument } from '../arguments.js';
 import { globSource } from './glob-pattern.js';

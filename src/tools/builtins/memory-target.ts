@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { type MemoryOutcome, writeMemory } from '../../content/deploys/index.js';
+import { type MemoryOutcome, writeMemory } from '../../content/index.js';
 import { stampMemory } from '../../format/index.js';
 import { blobId } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';

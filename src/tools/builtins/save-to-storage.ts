@@ -1,4 +1,4 @@
-import { raiseEvent } from '../../content/workspaces/index.js';
+import { raiseEvent } from '../../content/index.js';
 import type { Deps } from '../../deps.js';
 import { holdBlob, withHeldBlobs } from '../../platform/storage/index.js';
 import { BadArgument, optionalString, stringArg } from '../arguments.js';

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { mediaTypeOf } from '../../format/openapi/index.js';
+import { mediaTypeOf } from '../../format/openapi/read-operation.js';
 import type { NetAnswer } from '../../platform/net/index.js';
 import { charsetOf } from '../../shared/charset.js';
 import type { CallContext, ToolOutcome } from '../contract.js';

@@ -1,5 +1,5 @@
 import type { HttpToolPlan } from '../../format/model.js';
-import type { ApiBody } from '../../format/openapi/index.js';
+import type { ApiBody } from '../../format/openapi/api-operation.js';
 import { isRecord, type Json, type JsonObject } from '../../shared/json.js';
 import { BadArgument, optionalString, stringArg } from '../arguments.js';
 import type { CallContext, Operation, ToolOutcome } from '../contract.js';

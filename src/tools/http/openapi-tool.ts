@@ -1,5 +1,5 @@
 import type { HttpToolPlan } from '../../format/model.js';
-import type { ApiOperation } from '../../format/openapi/index.js';
+import type { ApiOperation } from '../../format/openapi/api-operation.js';
 import type { Operation, ToolContext } from '../contract.js';
 import { unusable } from '../transports/unusable.js';
 import { type LoadedDocument, loadDocument } from './openapi/load-document.js';

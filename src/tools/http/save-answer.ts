@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { mediaTypeOf } from '../../format/openapi/index.js';
+import { mediaTypeOf } from '../../format/openapi/read-operation.js';
 import type { NetAnswer } from '../../platform/net/index.js';
 import type { ToolOutcome } from '../contract.js';
 import { writeLaneFile } from '../lane/lane-files.js';

@@ -1,6 +1,6 @@
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { listRunFiles, readRunBlobs } from '../../content/workspaces/index.js';
+import { listRunFiles, readRunBlobs } from '../../content/index.js';
 import { isRecord } from '../../shared/json.js';
 import type { ToolContext } from '../contract.js';
 import { readLaneFile } from '../lane/lane-files.js';

@@ -1,6 +1,6 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
-import { readRunBlobs, readRunFile } from '../../content/workspaces/index.js';
+import { readRunBlobs, readRunFile } from '../../content/index.js';
 import type { ScriptToolPlan } from '../../format/model.js';
 import { newId } from '../../shared/ids.js';
 import { findInterpreter, KNOWN_LANGUAGES } from '../../shared/interpreters.js';

@@ -1,4 +1,4 @@
-import { isInterpreterVersion, type PackageManager, parsePackage } from '../../format/values/index.js';
+import { isInterpreterVersion, type PackageManager, parsePackage } from '../../format/values/packages.js';
 import { isRecord, type JsonObject } from '../../shared/json.js';
 
 /** What a program needs besides what the machine has, in an order of its own, so that equal wishes are equal. */

@@ -1,6 +1,6 @@
-import { livePlan, type WorkspaceRow } from '../../content/workspaces/index.js';
+import { livePlan } from '../../content/index.js';
 import type { Deps } from '../../deps.js';
-import { audit } from '../../people/accounts/index.js';
+import { audit, type WorkspaceRow } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { type BegunRun, beginRun, checkEnabled, checkInput } from '../../runs/index.js';
 import { Refusal } from '../../shared/refusal.js';

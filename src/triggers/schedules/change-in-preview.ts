@@ -1,8 +1,8 @@
-import { findWorkspace, livePlan, readPreview, type WorkspaceRow } from '../../content/workspaces/index.js';
+import { livePlan } from '../../content/index.js';
 import type { ScheduleBody, ScheduleChanged } from '../../contract/schedules.js';
 import type { Deps } from '../../deps.js';
 import type { Plan } from '../../format/index.js';
-import { audit } from '../../people/accounts/index.js';
+import { audit, findWorkspace, readPreview, type WorkspaceRow } from '../../people/index.js';
 import { announceStarted } from '../../runs/index.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';

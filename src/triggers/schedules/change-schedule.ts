@@ -1,8 +1,7 @@
-import { changeFlow } from '../../content/documents/index.js';
-import { findWorkspace, type WorkspaceRow } from '../../content/workspaces/index.js';
+import { changeFlow } from '../../content/index.js';
 import type { ScheduleBody, ScheduleChanged } from '../../contract/schedules.js';
 import type { Deps } from '../../deps.js';
-import { audit, type RecordAnswer } from '../../people/accounts/index.js';
+import { audit, findWorkspace, type RecordAnswer, type WorkspaceRow } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { announceStarted, type BegunRun, findTarget } from '../../runs/index.js';
 import { notFound, Refusal } from '../../shared/refusal.js';

@@ -1,5 +1,5 @@
-import type { WorkspaceRow } from '../../content/workspaces/index.js';
 import type { Deps } from '../../deps.js';
+import type { WorkspaceRow } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { announceStarted, type BegunRun } from '../../runs/index.js';
 import { failpoint } from '../../shared/failpoint.js';

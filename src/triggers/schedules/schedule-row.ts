@@ -1,5 +1,5 @@
-import { lockWorkspace, type WorkspaceRow } from '../../content/workspaces/index.js';
 import { nextTimes } from '../../format/index.js';
+import { lockWorkspace, type WorkspaceRow } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { errorMessage } from '../../shared/refusal.js';
 import type { FlowRef } from '../../workflows/contract.js';

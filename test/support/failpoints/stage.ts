@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunView } from '../../../src/contract/runs.js';
 import { examine } from '../../../src/observe/index.js';
-import { mintKey } from '../../../src/people/accounts/index.js';
+import { mintKey } from '../../../src/people/index.js';
 import type { Db } from '../../../src/platform/db/index.js';
 import { createBlobStore } from '../../../src/platform/storage/index.js';
 import { connectTemporal, createWorkflows } from '../../../src/platform/temporal/index.js';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ASSERTION_TYPES, type Assertion, readAssertion } from '../../../src/format/assertions/index.js';
+import { ASSERTION_TYPES, type Assertion } from '../../../src/format/assertions/assertion.js';
+import { readAssertion } from '../../../src/format/assertions/read-assertion.js';
 import { fc, runs } from '../../support/properties.js';
 
 const judge = (value: string, more: Partial<Assertion> = {}): Assertion => ({

@@ -1,6 +1,6 @@
 import { Cron } from 'croner';
 import { describe, expect, test } from 'vitest';
-import { cronTimes, nextTimes } from '../../../src/format/cron/index.js';
+import { cronTimes, nextTimes } from '../../../src/format/cron/times.js';
 import { dueTimes } from '../../../src/triggers/schedules/due-times.js';
 import { fc, runs } from '../../support/properties.js';
 import { check } from './tree.js';

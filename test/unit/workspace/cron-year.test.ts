@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { cronTimes, nextTimes } from '../../../src/format/cron/index.js';
+import { cronTimes, nextTimes } from '../../../src/format/cron/times.js';
 import { type Calendar, type Reference, referenceTimes, type Walk, walkZone } from '../../support/cron-reference.js';
 import { TIMES } from '../../support/exploring.js';
 

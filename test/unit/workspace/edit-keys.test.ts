@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { setKeys, setTrigger } from '../../../src/format/edit/index.js';
-import { readFrontmatter } from '../../../src/format/yaml/index.js';
+import { setKeys } from '../../../src/format/edit/set-keys.js';
+import { setTrigger } from '../../../src/format/edit/set-trigger.js';
+import { readFrontmatter } from '../../../src/format/yaml/read-frontmatter.js';
 import type { Json } from '../../../src/shared/json.js';
 import { fc, runs } from '../../support/properties.js';
 import { SAMPLE } from './edit-sample.js';

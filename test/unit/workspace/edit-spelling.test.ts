@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { changeFlow, type FlowChange } from '../../../src/format/edit/change-flow.js';
 import { mapFlow } from '../../../src/format/edit/flow-map.js';
-import { type Edited, setOptions } from '../../../src/format/edit/index.js';
+import { setOptions } from '../../../src/format/edit/set-options.js';
+import type { Edited } from '../../../src/format/edit/splice.js';
 import { readFlowText } from '../../../src/format/read-flow-text.js';
 import type { Json } from '../../../src/shared/json.js';
 import { SAMPLE } from './edit-sample.js';

@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { changeFlow, type FlowChange } from '../../../src/format/edit/change-flow.js';
 import { contentOf, mapFlow, partsOf } from '../../../src/format/edit/flow-map.js';
-import {
-  insertStep,
-  regroup,
-  removeStep,
-  setAgent,
-  setInstruction,
-  setOptions,
-} from '../../../src/format/edit/index.js';
+import { insertStep } from '../../../src/format/edit/insert-step.js';
+import { regroup } from '../../../src/format/edit/regroup.js';
+import { removeStep } from '../../../src/format/edit/remove-step.js';
+import { setAgent } from '../../../src/format/edit/set-agent.js';
+import { setInstruction } from '../../../src/format/edit/set-instruction.js';
+import { setOptions } from '../../../src/format/edit/set-options.js';
 import type { Json } from '../../../src/shared/json.js';
 import { fc, runs } from '../../support/properties.js';
 import { SAMPLE } from './edit-sample.js';

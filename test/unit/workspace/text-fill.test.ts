@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fillWith, renderPath } from '../../../src/format/text/index.js';
+import { fillWith, renderPath } from '../../../src/format/text/fill.js';
 import type { Json } from '../../../src/shared/json.js';
 import { fc } from '../../support/properties.js';
 

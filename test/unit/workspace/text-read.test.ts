@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readText } from '../../../src/format/text/index.js';
+import { readText } from '../../../src/format/text/read-text.js';
 import { cpuUnit, expectCpu } from '../../support/cpu-cost.js';
 import { fc, runs } from '../../support/properties.js';
 

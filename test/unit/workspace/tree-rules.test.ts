@@ -7,7 +7,8 @@ import {
   kindOfPath,
   parseLibrary,
 } from '../../../src/format/index.js';
-import { readFrontmatter, readYaml } from '../../../src/format/yaml/index.js';
+import { readFrontmatter } from '../../../src/format/yaml/read-frontmatter.js';
+import { readYaml } from '../../../src/format/yaml/read-yaml.js';
 import { fc } from '../../support/properties.js';
 import { check, NO_CONTEXT, tree } from './tree.js';
 

@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { CheckContext, Checked, SourceFile } from '../../../src/format/index.js';
-import { checkTree } from '../../../src/format/index.js';
+import { type CheckContext, type Checked, checkTree, type SourceFile } from '../../../src/format/index.js';
 
 export const NO_CONTEXT: CheckContext = { livePaths: [], secrets: null, models: null };
 

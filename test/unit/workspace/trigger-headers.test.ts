@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { evaluateCel } from '../../../src/format/cel/index.js';
-import { renderPath } from '../../../src/format/text/index.js';
+import { renderPath } from '../../../src/format/text/fill.js';
 import { check } from './tree.js';
 
 const trigger = { kind: 'webhook', headers: { x_github_event: 'push', host: 'a' } };

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { compilePattern, isTimeZone, parseMoney, readCron } from '../../../src/format/values/index.js';
+import { readCron } from '../../../src/format/values/cron.js';
+import { parseMoney } from '../../../src/format/values/money.js';
+import { compilePattern } from '../../../src/format/values/pattern.js';
+import { isTimeZone } from '../../../src/format/values/time-zone.js';
 import { closest } from '../../../src/shared/closest.js';
 
 test.each<[unknown, number | undefined]>([

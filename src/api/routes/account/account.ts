@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
-import { changeAccount } from '../../../content/library/index.js';
+import { changeAccount } from '../../../content/index.js';
 import { AccountBody, ChangeAccount } from '../../../contract/account.js';
-import { readAccount } from '../../../people/accounts/index.js';
+import { readAccount } from '../../../people/index.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, okResponse } from '../../schemas.js';
 

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { Me } from '../../../contract/accounts.js';
-import { whoAmI } from '../../../people/accounts/index.js';
+import { whoAmI } from '../../../people/index.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse } from '../../schemas.js';
 

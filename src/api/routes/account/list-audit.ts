@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { AuditList, AuditQuery } from '../../../contract/audit.js';
-import { listAudit } from '../../../people/accounts/index.js';
+import { listAudit } from '../../../people/index.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse } from '../../schemas.js';
 

@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { createAgent, createAsset, listAgents, readVocabulary } from '../../../content/documents/index.js';
+import { createAgent, createAsset, listAgents, readVocabulary } from '../../../content/index.js';
 import { WorkspaceParams } from '../../../contract/common.js';
 import { AgentList, CreateAgent, CreatedAgentBody, NamedPage } from '../../../contract/flows.js';
 import { CreateAssetBody, CreatedAssetBody, VocabularyBody } from '../../../contract/workspaces.js';

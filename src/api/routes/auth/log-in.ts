@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { LogInBody, SessionView } from '../../../contract/auth.js';
-import { logIn, readSession, sessionCookie } from '../../../people/accounts/index.js';
+import { logIn, readSession, sessionCookie } from '../../../people/index.js';
 import { refuseForeignPage } from '../../auth/same-origin.js';
 import { browserOf } from '../../auth/session.js';
 import { defineRoute } from '../../define-route.js';

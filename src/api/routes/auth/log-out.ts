@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { Done } from '../../../contract/auth.js';
-import { logOut, sessionCookie } from '../../../people/accounts/index.js';
+import { logOut, sessionCookie } from '../../../people/index.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse } from '../../schemas.js';
 

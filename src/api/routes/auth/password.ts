@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { Ended, PasswordBody } from '../../../contract/auth.js';
-import { changePassword } from '../../../people/accounts/index.js';
+import { changePassword } from '../../../people/index.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, limitedResponse, okResponse } from '../../schemas.js';
 

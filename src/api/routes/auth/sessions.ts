@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { Ended, EndSessions, SessionList, SessionView } from '../../../contract/auth.js';
-import { endSessions, listSessions, readSession } from '../../../people/accounts/index.js';
+import { endSessions, listSessions, readSession } from '../../../people/index.js';
 import { Refusal } from '../../../shared/refusal.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse, Page } from '../../schemas.js';

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { SignInForm, SignInQuery } from '../../../contract/auth.js';
-import { logIn, sessionCookie } from '../../../people/accounts/index.js';
+import { logIn, sessionCookie } from '../../../people/index.js';
 import { Refusal } from '../../../shared/refusal.js';
 import { refuseForeignPage } from '../../auth/same-origin.js';
 import { browserOf } from '../../auth/session.js';

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { SignedUp, SignUpBody } from '../../../contract/auth.js';
-import { signUp } from '../../../people/accounts/index.js';
+import { signUp } from '../../../people/index.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { refuseForeignPage } from '../../auth/same-origin.js';
 import { defineRoute } from '../../define-route.js';

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { Timezone, TimezoneBody } from '../../../contract/auth.js';
-import { setTimezone } from '../../../people/accounts/index.js';
+import { setTimezone } from '../../../people/index.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, okResponse } from '../../schemas.js';
 

@@ -2,7 +2,7 @@ import { createRoute } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { AvatarParams, AvatarQuery, AvatarSet } from '../../../contract/avatars.js';
 import { Ok } from '../../../contract/runs.js';
-import { assertMaySet, findSubject, readAvatar, removeAvatar, setAvatar } from '../../../people/avatars/index.js';
+import { assertMaySet, findSubject, readAvatar, removeAvatar, setAvatar } from '../../../people/index.js';
 import { defineRoute } from '../../define-route.js';
 import type { GuardedEnv } from '../../env.js';
 import { etagOf, isKnown } from '../../preconditions.js';

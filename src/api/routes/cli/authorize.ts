@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { CliCodeQuery, CliDecided, CliDecisionBody, CliLoginRequest } from '../../../contract/auth.js';
-import { checkCliFormNonce, cliFormNonce, decideCliLogin, describeCliLogin } from '../../../people/accounts/index.js';
+import { checkCliFormNonce, cliFormNonce, decideCliLogin, describeCliLogin } from '../../../people/index.js';
 import { Refusal } from '../../../shared/refusal.js';
 import { defineRoute } from '../../define-route.js';
 import { authorizeCliPage, decidedCliPage } from '../../pages/authorize-cli.js';

@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { CliLoginBody, CliLoginParams, CliLoginPolled, CliLoginStarted } from '../../../contract/auth.js';
 import { ErrorBody } from '../../../contract/common.js';
-import { pollCliLogin, startCliLogin } from '../../../people/accounts/index.js';
+import { pollCliLogin, startCliLogin } from '../../../people/index.js';
 import { Refusal } from '../../../shared/refusal.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { defineRoute } from '../../define-route.js';

@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { deployTree, requireDeployed } from '../../../content/deploys/index.js';
+import { deployTree, requireDeployed } from '../../../content/index.js';
 import { DeployBody, DeployResultBody } from '../../../contract/deploys.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, okResponse, refusedTreeResponse, WorkspaceParams } from '../../schemas.js';

@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { changeFlow, deleteFlow } from '../../../content/documents/index.js';
+import { changeFlow, deleteFlow } from '../../../content/index.js';
 import { WorkspaceParams } from '../../../contract/common.js';
 import { ChangeFlow, Deleted, FlowBody, StepBody, StepQuery } from '../../../contract/flows.js';
 import { defineRoute } from '../../define-route.js';

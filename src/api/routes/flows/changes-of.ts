@@ -1,4 +1,4 @@
-import type { FlowChange } from '../../../content/documents/index.js';
+import type { FlowChange } from '../../../content/index.js';
 import type { ChangeFlow } from '../../../contract/flows.js';
 import { Refusal } from '../../../shared/refusal.js';
 

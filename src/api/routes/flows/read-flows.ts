@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { createFlow, listFlows, readFlow } from '../../../content/documents/index.js';
+import { createFlow, listFlows, readFlow } from '../../../content/index.js';
 import { WorkspaceParams } from '../../../contract/common.js';
 import { CreateFlow, FlowBody, FlowList, NamedPage } from '../../../contract/flows.js';
 import { shownAddresses } from '../../../triggers/index.js';

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Context } from 'hono';
-import { answerWithin, authenticateGitKey, type GitCaller } from '../../../people/accounts/index.js';
+import { answerWithin, authenticateGitKey, type GitCaller } from '../../../people/index.js';
 import { findRemote, type GitService, type Remote } from '../../../remotes/index.js';
 import { Refusal } from '../../../shared/refusal.js';
 import { StorageUnavailable, toStorageError } from '../../../shared/storage-unavailable.js';

@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { listChanges, readChange } from '../../../content/deploys/index.js';
+import { listChanges, readChange } from '../../../content/index.js';
 import { ChangeDetailBody, ChangeListBody, HistoryQuery } from '../../../contract/history.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse, WorkspaceParams } from '../../schemas.js';

@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { KeyList, KeysQuery, Minted, MintKey, RevokeKeyBody, RevokeKeyQuery } from '../../../contract/keys.js';
-import { createKey, listKeys, revokeKey } from '../../../people/keys/index.js';
+import { createKey, listKeys, revokeKey } from '../../../people/index.js';
 import { Refusal } from '../../../shared/refusal.js';
 import { defineRoute } from '../../define-route.js';
 import { createdResponse, jsonBody, okResponse } from '../../schemas.js';

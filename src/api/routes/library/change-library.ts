@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { createLibraryFile, removeLibraryFile, writeLibraryFile } from '../../../content/library/index.js';
+import { createLibraryFile, removeLibraryFile, writeLibraryFile } from '../../../content/index.js';
 import {
   CreateLibraryBody,
   LibraryCreatedBody,

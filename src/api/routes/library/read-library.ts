@@ -5,7 +5,7 @@ import {
   listLibraryChanges,
   readLibraryChange,
   readLibraryFile,
-} from '../../../content/library/index.js';
+} from '../../../content/index.js';
 import { ChangeDetailBody, ChangeListBody, HistoryQuery } from '../../../contract/history.js';
 import { LibraryFileBody, LibraryListBody, LibraryParams, LibraryQuery } from '../../../contract/library.js';
 import { encodeContent } from '../../../shared/file-content.js';

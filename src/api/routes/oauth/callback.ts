@@ -2,7 +2,7 @@ import { createRoute } from '@hono/zod-openapi';
 import { html } from 'hono/html';
 import { ErrorBody } from '../../../contract/common.js';
 import { CallbackQuery } from '../../../contract/oauth.js';
-import { type Connected, finishConnection } from '../../../secrets/oauth/index.js';
+import { type Connected, finishConnection } from '../../../secrets/index.js';
 import { defineRoute } from '../../define-route.js';
 import { page, setPageHeaders } from '../../pages/page.js';
 import { jsonResponse, rawResponse } from '../../schemas.js';

@@ -6,7 +6,7 @@ import {
   RegisterOAuthClientBody,
   RemovedOAuthClient,
 } from '../../../contract/oauth.js';
-import { deleteClient, listClients, registerClient } from '../../../secrets/oauth/index.js';
+import { deleteClient, listClients, registerClient } from '../../../secrets/index.js';
 import { defineRoute } from '../../define-route.js';
 import { createdResponse, jsonBody, okResponse, Page } from '../../schemas.js';
 

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
-import { STATE_MINUTES } from '../../../secrets/oauth/index.js';
+import { STATE_MINUTES } from '../../../secrets/index.js';
 import type { AppEnv } from '../../env.js';
 
 /** Binds connections to the browser that started them. Lax, since the provider redirects the browser by a link. */

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { StartConnectionBody, StartedConnection } from '../../../contract/oauth.js';
-import { startConnection } from '../../../secrets/oauth/index.js';
+import { startConnection } from '../../../secrets/index.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, okResponse } from '../../schemas.js';
 import { readNonce, setNonce } from './nonce-cookie.js';

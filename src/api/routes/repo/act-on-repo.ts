@@ -1,15 +1,8 @@
 import { createRoute } from '@hono/zod-openapi';
 import { RepoActed, RepoAction } from '../../../contract/repo.js';
 import type { Deps } from '../../../deps.js';
-import type { RecordAnswer } from '../../../people/accounts/index.js';
-import {
-  deleteBranch,
-  deployRef,
-  dropPending,
-  mergeBranch,
-  mirrorNow,
-  setMirror,
-} from '../../../remotes/repo/index.js';
+import type { RecordAnswer } from '../../../people/index.js';
+import { deleteBranch, deployRef, dropPending, mergeBranch, mirrorNow, setMirror } from '../../../remotes/index.js';
 import type { Caller } from '../../../shared/roles.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, okResponse, refusedTreeResponse, WorkspaceParams } from '../../schemas.js';

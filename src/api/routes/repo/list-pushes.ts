@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { CodePushes } from '../../../contract/code-host.js';
-import { listPushes } from '../../../remotes/code-host/index.js';
+import { listPushes } from '../../../remotes/index.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse, Page, WorkspaceParams } from '../../schemas.js';
 

@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { BranchChangeBody, RepoBody, RepoQuery } from '../../../contract/repo.js';
-import { readBranch, readRepo } from '../../../remotes/repo/index.js';
+import { readBranch, readRepo } from '../../../remotes/index.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse, WorkspaceParams } from '../../schemas.js';
 

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { PushKept, PushParams, PushPassed, PushQuery } from '../../../contract/code-host.js';
-import { receiveCodePush, requireProofHeader } from '../../../remotes/code-host/index.js';
+import { receiveCodePush, requireProofHeader } from '../../../remotes/index.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { defineRoute } from '../../define-route.js';
 import type { AppEnv, GuardedEnv } from '../../env.js';

@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { Page } from '../../../contract/common.js';
 import { ChangeSchedule, ScheduleChanged, ScheduleList } from '../../../contract/schedules.js';
-import { changeSchedule, listSchedules } from '../../../triggers/schedules/index.js';
+import { changeSchedule, listSchedules } from '../../../triggers/index.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, okResponse, spentResponse } from '../../schemas.js';
 

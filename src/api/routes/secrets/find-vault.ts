@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { findWorkspace } from '../../../content/workspaces/index.js';
+import { findWorkspace } from '../../../people/index.js';
 import type { GuardedEnv } from '../../env.js';
 
 /** Finds the workspace of `?workspace=`, since a missing one is refused before anything else. */

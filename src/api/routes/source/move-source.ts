@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { moveSource as move } from '../../../content/deploys/index.js';
+import { moveSource as move } from '../../../content/index.js';
 import { MoveSourceBody, SourceEditBody } from '../../../contract/source.js';
 import { defineRoute } from '../../define-route.js';
 import { etagOf, readPrecondition } from '../../preconditions.js';

@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { readSourceFile, readSourceTree, type SourceContent } from '../../../content/deploys/index.js';
+import { readSourceFile, readSourceTree, type SourceContent } from '../../../content/index.js';
 import { ReadSourceQuery, SourceFileBody, SourceTreeBody } from '../../../contract/source.js';
 import { encodeContent } from '../../../shared/file-content.js';
 import { defineRoute } from '../../define-route.js';

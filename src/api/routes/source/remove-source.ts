@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { removeSource as remove } from '../../../content/deploys/index.js';
+import { removeSource as remove } from '../../../content/index.js';
 import { SourceEditBody, SourcePathQuery } from '../../../contract/source.js';
 import { defineRoute } from '../../define-route.js';
 import { readPrecondition } from '../../preconditions.js';

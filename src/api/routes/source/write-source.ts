@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { writeSource as write } from '../../../content/deploys/index.js';
+import { writeSource as write } from '../../../content/index.js';
 import { SourceEditBody, SourceQuery, WriteSourceBody } from '../../../contract/source.js';
 import { defineRoute } from '../../define-route.js';
 import { etagOf, readPrecondition } from '../../preconditions.js';

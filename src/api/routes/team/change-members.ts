@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { ChangedMember, ChangeMember, MemberParams, RemovedMember } from '../../../contract/team.js';
-import { changeMember, findMember, removeMember } from '../../../people/team/index.js';
+import { changeMember, findMember, removeMember } from '../../../people/index.js';
 import { defineRoute } from '../../define-route.js';
 import type { GuardedEnv } from '../../env.js';
 import { jsonBody, okResponse } from '../../schemas.js';

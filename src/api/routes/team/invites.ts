@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { Ok } from '../../../contract/runs.js';
 import { Invited, InviteMember, InviteParams } from '../../../contract/team.js';
 import { inviteMember } from '../../../notify/index.js';
-import { findInvite, revokeInvite } from '../../../people/team/index.js';
+import { findInvite, revokeInvite } from '../../../people/index.js';
 import { defineRoute } from '../../define-route.js';
 import type { GuardedEnv } from '../../env.js';
 import { createdResponse, jsonBody, okResponse } from '../../schemas.js';

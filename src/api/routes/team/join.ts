@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { JoinForm, JoinQuery } from '../../../contract/join.js';
-import { describeInvite, logIn, sessionCookie, signUp } from '../../../people/accounts/index.js';
+import { describeInvite, logIn, sessionCookie, signUp } from '../../../people/index.js';
 import { clientAddress } from '../../auth/client-address.js';
 import { refuseForeignPage } from '../../auth/same-origin.js';
 import { browserOf } from '../../auth/session.js';

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { TeamBody } from '../../../contract/team.js';
-import { listTeam } from '../../../people/team/index.js';
+import { listTeam } from '../../../people/index.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse, Page } from '../../schemas.js';
 

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
 import { TransferAccount, Transferred } from '../../../contract/team.js';
-import { transferAccount } from '../../../people/team/index.js';
+import { transferAccount } from '../../../people/index.js';
 import { defineRoute } from '../../define-route.js';
 import { jsonBody, okResponse } from '../../schemas.js';
 

@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { changeWorkspace as change } from '../../../content/documents/index.js';
+import { changeWorkspace as change } from '../../../content/index.js';
 import { ChangedWorkspaceBody, ChangeWorkspaceBody } from '../../../contract/workspaces.js';
 import type { Json } from '../../../shared/json.js';
 import { defineRoute } from '../../define-route.js';

@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { createWorkspace as create } from '../../../content/workspaces/index.js';
+import { createWorkspace as create } from '../../../content/index.js';
 import { CreateWorkspaceBody, WorkspaceBody } from '../../../contract/workspaces.js';
 import { defineRoute } from '../../define-route.js';
 import { createdResponse, jsonBody } from '../../schemas.js';

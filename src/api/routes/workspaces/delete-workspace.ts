@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { deleteWorkspace as remove } from '../../../content/workspaces/index.js';
+import { deleteWorkspace as remove } from '../../../content/index.js';
 import { DeletedWorkspaceBody, ForceQuery } from '../../../contract/workspaces.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse, WorkspaceParams } from '../../schemas.js';

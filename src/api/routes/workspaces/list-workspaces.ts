@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { listWorkspaces as list } from '../../../content/workspaces/index.js';
+import { listWorkspaces as list } from '../../../content/index.js';
 import { WorkspaceList } from '../../../contract/workspaces.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse, Page } from '../../schemas.js';

@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { readWorkspace as read } from '../../../content/workspaces/index.js';
+import { readWorkspace as read } from '../../../content/index.js';
 import { WorkspaceBody } from '../../../contract/workspaces.js';
 import { defineRoute } from '../../define-route.js';
 import { okResponse, WorkspaceParams } from '../../schemas.js';

@@ -1,5 +1,5 @@
-import { isNear } from '../../values/index.js';
-import { readYaml } from '../../yaml/index.js';
+import { isNear } from '../../values/is-near.js';
+import { readYaml } from '../../yaml/read-yaml.js';
 import type { Key, KeyTable } from '../read-keys.js';
 
 /** How well a value fits a key: `strong` values hardly occur in prose, `weak` ones such as `2h` do. */

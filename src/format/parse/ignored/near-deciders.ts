@@ -1,4 +1,4 @@
-import { isNear } from '../../values/index.js';
+import { isNear } from '../../values/is-near.js';
 import { isApprover } from '../step-options.js';
 import type { ValueStart } from './value-start.js';
 

@@ -1,6 +1,7 @@
 import { isEmail } from '../../../shared/email.js';
 import type { JsonObject } from '../../../shared/json.js';
-import { isInterpreterVersion, isTimeZone, parsePackage } from '../../values/index.js';
+import { isInterpreterVersion, parsePackage } from '../../values/packages.js';
+import { isTimeZone } from '../../values/time-zone.js';
 import { checked, listOf, mapOf } from '../list-readers.js';
 import { nestedKeys } from '../nested-keys.js';
 import { type KeyTable, key } from '../read-keys.js';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../shared/json.js';
 import { picoschema } from '../../schema/index.js';
-import { readCron } from '../../values/index.js';
+import { readCron } from '../../values/cron.js';
 import { checked, listOf, ref, refs } from '../list-readers.js';
 import { nestedKeys } from '../nested-keys.js';
 import { type KeyTable, key } from '../read-keys.js';

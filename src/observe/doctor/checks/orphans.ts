@@ -1,4 +1,4 @@
-import { RUN_TABLES } from '../../../content/workspaces/index.js';
+import { RUN_TABLES } from '../../../content/index.js';
 import { rowCheck } from '../check.js';
 
 const OF_RUN = [...RUN_TABLES, 'slot', 'slot_lane'];

@@ -1,4 +1,4 @@
-import { auditSchedules } from '../../../triggers/schedules/index.js';
+import { auditSchedules } from '../../../triggers/index.js';
 import type { Check } from '../check.js';
 
 /**

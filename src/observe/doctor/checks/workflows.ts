@@ -1,6 +1,5 @@
 import { forEachParallel } from '../../../shared/for-each-parallel.js';
-import type { Check, Fault, Scene } from '../check.js';
-import { IN_SCOPE } from '../check.js';
+import { type Check, type Fault, IN_SCOPE, type Scene } from '../check.js';
 
 interface LiveRun {
   readonly id: string;

@@ -1,4 +1,4 @@
-import { alignRefs, listStoredRefs } from '../../../content/workspaces/index.js';
+import { alignRefs, listStoredRefs } from '../../../content/index.js';
 import type { Deps } from '../../../deps.js';
 import { type MirrorCredential, pushMirror } from '../../../git/index.js';
 import { readText } from '../../../secrets/index.js';

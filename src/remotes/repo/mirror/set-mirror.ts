@@ -1,7 +1,6 @@
-import { findWorkspace, requireNoPreview } from '../../../content/workspaces/index.js';
 import type { MirrorSet } from '../../../contract/repo.js';
 import type { Deps } from '../../../deps.js';
-import { audit, type RecordAnswer } from '../../../people/accounts/index.js';
+import { audit, findWorkspace, type RecordAnswer, requireNoPreview } from '../../../people/index.js';
 import { Refusal } from '../../../shared/refusal.js';
 import { atLeast, type Caller } from '../../../shared/roles.js';
 import { readMirror, writeMirror } from './mirror-rows.js';

@@ -1,4 +1,4 @@
-import type { ApiBody, ApiField } from '../../../format/openapi/index.js';
+import type { ApiBody, ApiField } from '../../../format/openapi/api-operation.js';
 import { toJson } from '../../../shared/exact-json.js';
 import { isRecord, type Json } from '../../../shared/json.js';
 import { BadArgument } from '../../arguments.js';

@@ -1,4 +1,4 @@
-import type { ApiParameter, Style } from '../../../format/openapi/index.js';
+import type { ApiParameter, Style } from '../../../format/openapi/api-operation.js';
 import { toJson } from '../../../shared/exact-json.js';
 import { isRecord, type Json } from '../../../shared/json.js';
 

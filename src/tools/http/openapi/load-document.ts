@@ -1,15 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readRunFile } from '../../../content/workspaces/index.js';
-import {
-  asOpenapi,
-  type DocumentRead,
-  listOperations,
-  References,
-  readJsonTree,
-  readOperation,
-  serversOf,
-  unreadAddresses,
-} from '../../../format/openapi/index.js';
+import { readRunFile } from '../../../content/index.js';
+import { listOperations } from '../../../format/openapi/list-operations.js';
+import { asOpenapi, type DocumentRead, readJsonTree } from '../../../format/openapi/read-document.js';
+import { readOperation, serversOf } from '../../../format/openapi/read-operation.js';
+import { References } from '../../../format/openapi/references.js';
+import { unreadAddresses } from '../../../format/openapi/unread-addresses.js';
 import { Lru } from '../../../shared/lru.js';
 import { Refusal } from '../../../shared/refusal.js';
 import type { ToolContext } from '../../contract.js';

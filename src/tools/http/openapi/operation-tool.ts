@@ -1,5 +1,5 @@
 import type { HttpToolPlan } from '../../../format/model.js';
-import type { ApiOperation, ApiParameter } from '../../../format/openapi/index.js';
+import type { ApiOperation, ApiParameter } from '../../../format/openapi/api-operation.js';
 import { toJson } from '../../../shared/exact-json.js';
 import type { Json, JsonObject } from '../../../shared/json.js';
 import { BadArgument } from '../../arguments.js';

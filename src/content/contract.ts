@@ -1,6 +1,6 @@
-import type { EvalPlan } from '../../format/index.js';
-import type { Sql } from '../../platform/db/contract.js';
-import type { Actor } from '../../shared/roles.js';
+import type { EvalPlan } from '../format/index.js';
+import type { Sql } from '../platform/db/contract.js';
+import type { Actor } from '../shared/roles.js';
 
 /** A revision that goes live. */
 export interface AppliedRevision {

@@ -1,6 +1,6 @@
-import type { Sql } from '../../platform/db/contract.js';
-import { notFound } from '../../shared/refusal.js';
-import type { Caller } from '../../shared/roles.js';
+import type { Sql } from '../platform/db/contract.js';
+import { notFound } from '../shared/refusal.js';
+import type { Caller } from '../shared/roles.js';
 
 export interface WorkspaceRow {
   readonly id: string;

@@ -1,5 +1,5 @@
-import type { Sql } from '../../platform/db/contract.js';
-import { Refusal } from '../../shared/refusal.js';
+import type { Sql } from '../platform/db/contract.js';
+import { Refusal } from '../shared/refusal.js';
 
 interface Preview {
   readonly of: string;

@@ -1,2 +1,0 @@
-export { describeDocument, readMemory } from './read-memory.js';
-export { type MemoryStamp, stampMemory } from './stamp-memory.js';

@@ -1,2 +1,0 @@
-export { fillWith, renderPath } from './fill.js';
-export { type Mark, readText } from './read-text.js';
