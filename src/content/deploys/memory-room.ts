@@ -4,7 +4,7 @@ import { Refusal } from '../../shared/refusal.js';
 
 /** The limits of all memory of a workspace, the same as those of a tree. */
 const MAX_FILES = 2_000;
-const MAX_BYTES = 16 * 1_048_576;
+const MAX_FILE_BYTES = 16 * 1_048_576;
 
 export interface Room {
   /** The number of bytes that the write adds. */
@@ -37,7 +37,7 @@ export async function checkRoom(
     values: [workspaceId],
   });
   const used = files.reduce((sum, file) => sum + file.size, 0);
-  if (bytes > 0 && used + bytes > MAX_BYTES) {
+  if (bytes > 0 && used + bytes > MAX_FILE_BYTES) {
     throw new Refusal('too_large', 'the workspace’s memory holds at most 16 MiB: shorten what is there', full);
   }
   if (!isNew) return;

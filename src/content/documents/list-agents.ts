@@ -8,7 +8,7 @@ import type { Caller } from '../../shared/roles.js';
 import { readLiveTree } from '../workspaces/live-tree.js';
 import { lastRuns } from './list-flows.js';
 
-const cursors = keyCursors('agents');
+const agentCursors = keyCursors('agents');
 
 /** The agents of the live revision, by name. */
 export async function listAgents(
@@ -18,7 +18,7 @@ export async function listAgents(
 ): Promise<AgentList> {
   const { id } = await findWorkspace(deps.db, caller, input.workspace);
   const { index } = await readLiveTree(deps.db, id);
-  const { page, next } = cursors.pageOfAll(index?.agents ?? [], input, ({ name }) => name);
+  const { page, next } = agentCursors.pageOfAll(index?.agents ?? [], input, ({ name }) => name);
   return { agents: await describe(deps.db, id, { page, flows: index?.flows ?? [] }), next };
 }
 

@@ -7,7 +7,7 @@ import { keyCursors, type PageInput } from '../../shared/cursor.js';
 import type { Caller } from '../../shared/roles.js';
 import { readLiveTree } from '../workspaces/live-tree.js';
 
-const cursors = keyCursors('flows');
+const flowCursors = keyCursors('flows');
 
 /** The flows of the live revision by name, each with its newest run that is not a subflow. */
 export async function listFlows(
@@ -17,7 +17,7 @@ export async function listFlows(
 ): Promise<FlowList> {
   const { id } = await findWorkspace(deps.db, caller, input.workspace);
   const { index } = await readLiveTree(deps.db, id);
-  const { page, next } = cursors.pageOfAll(index?.flows ?? [], input, ({ name }) => name);
+  const { page, next } = flowCursors.pageOfAll(index?.flows ?? [], input, ({ name }) => name);
   return { flows: await withRuns(deps.db, id, { flows: page, warnings: index?.warnings ?? [] }), next };
 }
 

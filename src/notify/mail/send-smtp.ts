@@ -3,7 +3,7 @@ import { isLoopback } from '../../shared/is-loopback.js';
 import { errorMessage } from '../../shared/refusal.js';
 import { MAIL_HEADERS, type Mail, type MailOutcome } from './mail.js';
 
-const TIMEOUT_MS = 15_000;
+const SMTP_TIMEOUT_MS = 15_000;
 
 /**
  * Sends one mail through the operator's SMTP server. The mail has inline text only: nothing is read from files or
@@ -12,9 +12,9 @@ const TIMEOUT_MS = 15_000;
 export async function sendSmtp(url: string, from: string, { id, to, subject, text, html }: Mail): Promise<MailOutcome> {
   const transport = createTransport({
     url,
-    connectionTimeout: TIMEOUT_MS,
-    greetingTimeout: TIMEOUT_MS,
-    socketTimeout: TIMEOUT_MS,
+    connectionTimeout: SMTP_TIMEOUT_MS,
+    greetingTimeout: SMTP_TIMEOUT_MS,
+    socketTimeout: SMTP_TIMEOUT_MS,
     requireTLS: needsTls(url),
     disableFileAccess: true,
     disableUrlAccess: true,

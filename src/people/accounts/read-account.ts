@@ -6,7 +6,7 @@ import { notFound } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { avatarPath } from './avatar-path.js';
 
-interface Row {
+interface AccountRow {
   readonly name: string;
   readonly timezone: string | null;
   readonly budgetNano: bigint | null;
@@ -16,7 +16,7 @@ interface Row {
 
 /** The account's defaults, as the last AGENTS.md or API call set them. */
 export async function readAccount({ db }: { readonly db: Sql }, caller: Pick<Caller, 'tenant'>): Promise<AccountBody> {
-  const [row] = await db.query<Row>({
+  const [row] = await db.query<AccountRow>({
     name: 'read-account',
     text: `SELECT t.name, t.timezone, t.budget_nano AS "budgetNano", t.notify,
              (SELECT a.sha FROM avatar a WHERE a.tenant_id = t.id AND a.kind = 'account' AND a.id = t.id) AS picture

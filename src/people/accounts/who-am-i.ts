@@ -4,7 +4,7 @@ import { notFound } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { avatarPath } from './avatar-path.js';
 
-interface Row {
+interface CallerRow {
   readonly name: string;
   readonly owner: string;
   readonly prefix: string | null;
@@ -14,7 +14,7 @@ interface Row {
 
 /** The caller's identity: the account, their rights in it, and who they are. */
 export async function whoAmI(deps: Deps, caller: Caller): Promise<Me> {
-  const [row] = await deps.db.query<Row>({
+  const [row] = await deps.db.query<CallerRow>({
     name: 'who-am-i',
     text: `SELECT t.name, m.email AS owner, k.prefix, k.minted_by AS "mintedBy", a.sha AS picture
            FROM tenant t JOIN member m ON m.id = t.owner_id LEFT JOIN api_key k ON k.tenant_id = t.id AND k.id = $2

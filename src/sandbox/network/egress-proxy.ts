@@ -8,7 +8,7 @@ import { type Destination, isAllowed, parseDestination } from './allowlist.js';
 import type { NetworkGrant, NetworkUse, RefusedHost } from './contract.js';
 import { forward } from './forward.js';
 import { listenInFolder } from './listen.js';
-import { join } from './tunnel.js';
+import { joinSockets } from './tunnel.js';
 
 export interface EgressProxy {
   /** On this host, to be shown to the program. */
@@ -80,7 +80,7 @@ class Egress {
     const connected = await this.#connect(to);
     if (typeof connected === 'string') return answerAndEnd(client, connected);
     client.write('HTTP/1.1 200 Connection established\r\n\r\n');
-    join(client, connected, (count) => this.#count(count));
+    joinSockets(client, connected, (count) => this.#count(count));
   }
 
   async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 
 /** Pipes two streams both ways until both have ended; an error on one side ends the other. */
-export function join(near: Duplex, far: Duplex, onBytes: (count: number) => void): void {
+export function joinSockets(near: Duplex, far: Duplex, onBytes: (count: number) => void): void {
   for (const [from, to] of [
     [near, far],
     [far, near],

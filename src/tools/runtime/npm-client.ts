@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { isRecord } from '../../shared/json.js';
 import { ask, type Client, certificate, credentialsOf, hostOf } from './client.js';
 
-const CERTIFICATE = '/run/packages/npm-ca.pem';
+const NPM_CERTIFICATE = '/run/packages/npm-ca.pem';
 const SETTINGS = '/run/packages/npmrc';
 const REGISTRY = /^(?:@[^:]+:)?registry$/;
 /** `npm config ls` keeps these back; they are in the files alone. */
@@ -17,11 +17,11 @@ export async function npmClient(): Promise<Client | null> {
   const credentials = (
     await Promise.all([settings.globalconfig, settings.userconfig].map((path) => credentialLines(String(path))))
   ).flat();
-  const files = await certificate(textOf(settings.cafile), CERTIFICATE);
+  const files = await certificate(textOf(settings.cafile), NPM_CERTIFICATE);
   const lines = [
     ...registries.map(([key, address]) => `${key}=${address}`),
     ...credentials.map(({ line }) => line),
-    ...(files.length > 0 ? [`cafile=${CERTIFICATE}`] : []),
+    ...(files.length > 0 ? [`cafile=${NPM_CERTIFICATE}`] : []),
     ...(settings['strict-ssl'] === false ? ['strict-ssl=false'] : []),
   ];
   return {

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { ask, type Client, certificate, credentialsOf, hostOf } from './client.js';
 
-const CERTIFICATE = '/run/packages/pip-ca.pem';
+const PIP_CERTIFICATE = '/run/packages/pip-ca.pem';
 /** Of its settings, those that say where packages come from and how one gets there; in the order in which they win. */
 const SECTIONS = ['global', 'install', ':env:'];
 const PASSED = ['index-url', 'extra-index-url', 'no-index', 'trusted-host', 'timeout', 'default-timeout', 'retries'];
@@ -19,7 +19,7 @@ export async function pipClient(): Promise<Client | null> {
   const indexes = ['index-url', 'extra-index-url'].flatMap((key) => (settings.get(key) ?? '').split(/\s+/));
   const defaults = settings.has('index-url') ? '' : ((await ask('python3', ['-c', DEFAULTS])) ?? '');
   const addresses = [...indexes, ...links, ...defaults.split(/\s+/)];
-  const files = await certificate(settings.get('cert'), CERTIFICATE);
+  const files = await certificate(settings.get('cert'), PIP_CERTIFICATE);
   const found = [...links.filter((link) => hostOf(link).length > 0), ...folders];
   return {
     hosts: [...new Set(addresses.flatMap(hostOf))],
@@ -27,7 +27,7 @@ export async function pipClient(): Promise<Client | null> {
       PIP_CONFIG_FILE: '/dev/null',
       ...Object.fromEntries(PASSED.flatMap((key) => variable(key, settings.get(key)))),
       ...Object.fromEntries(variable('find-links', found.join(' '))),
-      ...(files.length > 0 ? { PIP_CERT: CERTIFICATE } : {}),
+      ...(files.length > 0 ? { PIP_CERT: PIP_CERTIFICATE } : {}),
     },
     files,
     readOnly: folders.map((folder) => ({ host: folder, inside: folder })),

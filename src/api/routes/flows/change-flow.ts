@@ -9,10 +9,10 @@ import { jsonBody, jsonResponse, okResponse } from '../../schemas.js';
 import { findTargetOfPath, nameParam } from '../runs/params.js';
 import { changesOf } from './changes-of.js';
 
-const path = '/api/workspaces/{ws}/flows/{flow}' as const;
+const flowPath = '/api/workspaces/{ws}/flows/{flow}' as const;
 const params = WorkspaceParams.extend({ flow: nameParam('The flow’s name') });
 const edit = {
-  path,
+  path: flowPath,
   summary: 'Edit or add a step, rearrange the steps, or set keys of the flow: the body decides',
   tags: ['Flows'],
   request: { params, body: jsonBody(ChangeFlow) },
@@ -58,7 +58,7 @@ export const removeFlow = defineRoute({
   reads: ['If-Match', 'If-None-Match'],
   route: createRoute({
     method: 'delete',
-    path,
+    path: flowPath,
     summary: 'Delete a flow, or with ?step= one step of it',
     tags: ['Flows'],
     request: { params, query: StepQuery, body: { content: { 'application/json': { schema: StepBody } } } },

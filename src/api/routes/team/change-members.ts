@@ -7,14 +7,14 @@ import type { GuardedEnv } from '../../env.js';
 import { jsonBody, okResponse } from '../../schemas.js';
 import { sentBody } from '../../sent-body.js';
 
-const find = (c: Context<GuardedEnv>) => findMember(c.var.deps.db, c.var.caller, c.req.param('id') ?? '');
+const memberInPath = (c: Context<GuardedEnv>) => findMember(c.var.deps.db, c.var.caller, c.req.param('id') ?? '');
 
 /** Only the owner may act on admins. */
-const ofAdmin = async (c: Context<GuardedEnv>) => ((await find(c)).role === 'admin' ? 'owner' : null);
+const ofAdmin = async (c: Context<GuardedEnv>) => ((await memberInPath(c)).role === 'admin' ? 'owner' : null);
 
 export const patchMember = defineRoute({
   access: { role: 'admin', person: true },
-  find,
+  find: memberInPath,
   needs: async (c) => ((await sentBody(c)).role === 'admin' ? 'owner' : ofAdmin(c)),
   route: createRoute({
     method: 'patch',
@@ -32,7 +32,7 @@ export const patchMember = defineRoute({
 
 export const deleteMember = defineRoute({
   access: { role: 'admin', person: true },
-  find,
+  find: memberInPath,
   needs: ofAdmin,
   route: createRoute({
     method: 'delete',

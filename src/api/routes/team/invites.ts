@@ -9,7 +9,7 @@ import type { GuardedEnv } from '../../env.js';
 import { createdResponse, jsonBody, okResponse } from '../../schemas.js';
 import { sentBody } from '../../sent-body.js';
 
-const find = (c: Context<GuardedEnv>) => findInvite(c.var.deps.db, c.var.caller, c.req.param('id') ?? '');
+const inviteInPath = (c: Context<GuardedEnv>) => findInvite(c.var.deps.db, c.var.caller, c.req.param('id') ?? '');
 
 export const postInvite = defineRoute({
   access: { role: 'admin', person: true },
@@ -30,8 +30,8 @@ export const postInvite = defineRoute({
 
 export const deleteInvite = defineRoute({
   access: { role: 'admin', person: true },
-  find,
-  needs: async (c) => ((await find(c)).role === 'admin' ? 'owner' : null),
+  find: inviteInPath,
+  needs: async (c) => ((await inviteInPath(c)).role === 'admin' ? 'owner' : null),
   route: createRoute({
     method: 'delete',
     path: '/api/team/invites/{id}',

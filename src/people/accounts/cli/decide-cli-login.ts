@@ -10,7 +10,7 @@ import { foldCliCode } from './codes.js';
 
 const SHOWN = { code: true, hostname: true, address: true, createdAt: true, expiresAt: true, decision: true } as const;
 
-interface Row extends Pick<CliLogin, Exclude<keyof typeof SHOWN, 'decision'>> {
+interface LoginRow extends Pick<CliLogin, Exclude<keyof typeof SHOWN, 'decision'>> {
   readonly decision: 'approved' | 'denied' | null;
 }
 
@@ -60,7 +60,7 @@ export async function decideCliLogin(
   });
 }
 
-async function findRequest({ db, clock }: Pick<Deps, 'db' | 'clock'>, caller: Caller, code: string): Promise<Row> {
+async function findRequest({ db, clock }: Pick<Deps, 'db' | 'clock'>, caller: Caller, code: string): Promise<LoginRow> {
   // Codes are short, so limit the wrong ones per person.
   const attempt = { 'cli-code': caller.person?.id ?? null };
   await countAttempt({ db }, attempt);
@@ -74,7 +74,7 @@ async function findRequest({ db, clock }: Pick<Deps, 'db' | 'clock'>, caller: Ca
   });
   if (!row) throw notFound('sign-in: it has expired or is decided, start it again in the terminal');
   await undoAttempt({ db }, attempt);
-  return { ...row, decision: row.decision as Row['decision'] };
+  return { ...row, decision: row.decision as LoginRow['decision'] };
 }
 
 /** The nonce of the page's form, bound to this person's session and this code. */

@@ -8,7 +8,7 @@ import { hashKey } from '../key-format.js';
 import { mintKey } from '../mint-key.js';
 import { POLL_INTERVAL } from './start-cli-login.js';
 
-interface Row {
+interface PolledRow {
   readonly hostname: string;
   readonly decision: 'approved' | 'denied' | null;
   readonly decidedBy: string | null;
@@ -28,7 +28,7 @@ export async function pollCliLogin(
   if (!/^[a-zA-Z0-9]{32}$/.test(id)) throw notFound('sign-in');
   const idHash = hashKey(id);
   return deps.db.transaction(async (sql) => {
-    const [row] = await sql.query<Row>({
+    const [row] = await sql.query<PolledRow>({
       name: 'poll-cli-login',
       text: `SELECT hostname, decision, decided_by AS "decidedBy", expires_at <= now() AS expired,
                     coalesce(polled_at > now() - make_interval(secs => $2), false) AS early
@@ -53,7 +53,7 @@ export async function pollCliLogin(
 async function handOut(
   sql: Sql,
   idHash: string,
-  { hostname, decidedBy, address }: Row & { readonly address: string | null },
+  { hostname, decidedBy, address }: PolledRow & { readonly address: string | null },
 ): Promise<CliLoginPolled> {
   const [member] = await sql.query<{ email: string; tenant: string; role: Role }>(
     `SELECT m.email, m.tenant_id AS tenant, CASE WHEN t.owner_id = m.id THEN 'owner' ELSE m.role END AS role
