@@ -4,7 +4,7 @@ import { importsOf, resolveImport } from './imports.mjs';
 
 const SOURCE = /^src\/(?!.*\/generated\/).*\.ts$/;
 /** A route as small as any: what a test app loads for it. */
-const ROUTE = 'src/api/routes/workspaces/list-workspaces.ts';
+const ROUTE = 'src/api/routes/workspaces.ts';
 
 /** What the size and the shape of the code are, for a comparison over time. @param {Files} files @returns {Record<string, number>} */
 export function figuresOf(files) {

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
-import { bodyOf } from '../../src/api/routes/git/git-request.js';
+import { bodyOf } from '../../src/api/routes/git.js';
 
 type Env = { Bindings: { incoming: Readable } };
 

@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from 'vitest';
-import { agentRoutes } from '../../src/api/routes/agents/index.js';
-import { deployRoutes } from '../../src/api/routes/deploys/index.js';
-import { historyRoutes } from '../../src/api/routes/history/index.js';
-import { libraryRoutes } from '../../src/api/routes/library/index.js';
-import { sourceRoutes } from '../../src/api/routes/source/index.js';
-import { workspaceRoutes } from '../../src/api/routes/workspaces/index.js';
+import { agentRoutes } from '../../src/api/routes/agents.js';
+import { deployRoutes } from '../../src/api/routes/deploys.js';
+import { historyRoutes } from '../../src/api/routes/history.js';
+import { libraryRoutes } from '../../src/api/routes/library.js';
+import { sourceRoutes } from '../../src/api/routes/source.js';
+import { workspaceRoutes } from '../../src/api/routes/workspaces.js';
 import { LIBRARY_KINDS, livePlan, pinnedPlan } from '../../src/content/index.js';
 import { createKey, createTenant } from '../support/create-test-app.js';
 import { createPerson } from '../support/sessions.js';

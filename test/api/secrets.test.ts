@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { secretRoutes } from '../../src/api/routes/secrets/index.js';
-import { workspaceRoutes } from '../../src/api/routes/workspaces/index.js';
+import { secretRoutes } from '../../src/api/routes/secrets.js';
+import { workspaceRoutes } from '../../src/api/routes/workspaces.js';
 import {
   CannotOpen,
   hiddenTexts,

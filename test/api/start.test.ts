@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { runRoutes } from '../../src/api/routes/runs/index.js';
-import { workspaceRoutes } from '../../src/api/routes/workspaces/index.js';
+import { runRoutes } from '../../src/api/routes/runs.js';
+import { workspaceRoutes } from '../../src/api/routes/workspaces.js';
 import { createKey } from '../support/create-test-app.js';
 import { createWorkspaceApp } from '../support/workspace-app.js';
 

@@ -1,7 +1,7 @@
 /** A process of its own that serves git, deploys one tree, or applies a push that waits: the crash tests kill it half-way. */
 import { createApp } from '../../src/api/app.js';
 import { serveApi } from '../../src/api/index.js';
-import { gitRoutes } from '../../src/api/routes/git/index.js';
+import { gitRoutes } from '../../src/api/routes/git.js';
 import { deployTree } from '../../src/content/index.js';
 import type { Deps } from '../../src/deps.js';
 import { startPushEvals } from '../../src/evals/index.js';

@@ -1,7 +1,7 @@
-import { deployRoutes } from '../../src/api/routes/deploys/index.js';
-import { historyRoutes } from '../../src/api/routes/history/index.js';
-import { sourceRoutes } from '../../src/api/routes/source/index.js';
-import { workspaceRoutes } from '../../src/api/routes/workspaces/index.js';
+import { deployRoutes } from '../../src/api/routes/deploys.js';
+import { historyRoutes } from '../../src/api/routes/history.js';
+import { sourceRoutes } from '../../src/api/routes/source.js';
+import { workspaceRoutes } from '../../src/api/routes/workspaces.js';
 import { type MemoryOutcome, writeMemory } from '../../src/content/index.js';
 import { blobId } from '../../src/git/index.js';
 import { createModels } from '../../src/models/index.js';

@@ -252,8 +252,7 @@ test('figures count what the sources hold, and what one route and a run load', (
   const figures = figuresOf(
     files({
       'README.md': '# Ä\n',
-      'src/api/routes/workspaces/list-workspaces.ts':
-        "import { a } from './a.js';\nimport type { T } from './type.js';\n",
+      'src/api/routes/workspaces.ts': "import { a } from './a.js';\nimport type { T } from './type.js';\n",
       'src/api/routes/workspaces/a.ts': "import { b } from '../../../shared/index.js';\nexport const a = b as never;\n",
       'src/api/routes/workspaces/type.ts': 'export type T = 1;\n',
       'src/shared/index.ts': "export const b = setInterval(() => sql.query('SELECT 1'), 1);\n",

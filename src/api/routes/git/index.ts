@@ -1,3 +1,0 @@
-import { getRefs, postFetch, postPush } from './git.js';
-
-export const gitRoutes = [getRefs, postFetch, postPush];
