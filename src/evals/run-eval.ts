@@ -1,15 +1,16 @@
-import type { StartedEval } from '../contract/evals.js';
+import type { StartedEval, StoppedEval } from '../contract/evals.js';
 import type { Deps } from '../deps.js';
-import { announceRuns, assertMonths } from '../engine/index.js';
+import { abortLive, announceRuns, assertMonths } from '../engine/index.js';
 import type { EvalPlan } from '../format/index.js';
 import { audit, type RecordAnswer } from '../people/index.js';
 import { failpoint } from '../shared/failpoint.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { readLiveEvals } from './find-eval.js';
+import { findEval, readLiveEvals } from './find-eval.js';
 import { attemptsOf, insertEvalRun, MAX_ATTEMPTS } from './insert-eval-run.js';
+import { cutEval } from './work/end-eval.js';
 
-export interface RunEvalInput {
+interface RunEvalInput {
   readonly workspace: string;
   readonly eval: string;
   /** Only cases with one of these titles. */
@@ -80,4 +81,30 @@ function chooseCases(spec: EvalPlan, { cases: titles, tags }: RunEvalInput): num
     throw new Refusal('refused', `${spec.name} cannot run: ${why}`);
   }
   return chosen;
+}
+
+/** Stops an eval run and the runs of its cases. Stopping one that has ended answers the same and changes nothing. */
+export async function stopEvalRun(
+  deps: Deps,
+  caller: Caller,
+  input: { readonly workspace: string; readonly eval: string; readonly id: string },
+): Promise<StoppedEval> {
+  const ended = await deps.db.transaction(async (sql) => {
+    const workspace = await findEval(sql, caller, input);
+    const isId = /^[0-9a-z]{1,40}$/.test(input.id);
+    const [row] = isId
+      ? await sql.query('SELECT 1 FROM eval_run WHERE id = $1 AND workspace_id = $2 AND eval = $3', [
+          input.id,
+          workspace.id,
+          input.eval,
+        ])
+      : [];
+    if (!row) throw notFound('eval run');
+    const cut = await cutEval(sql, input.id, { status: 'stopped', error: `stopped by ${caller.actor.label}` });
+    if (cut) await audit(sql, caller, 'eval.stop', input.id, { eval: input.eval });
+    return cut;
+  });
+  for (const id of ended ?? []) abortLive(id);
+  void announceRuns(deps, ended ?? []);
+  return { ok: true, stopped: ended !== null };
 }

@@ -1,10 +1,7 @@
-export { type AppendedCommit, appendCommits } from './append-commits.js';
-export { blobId } from './blob-id.js';
 export { unwritablePaths } from './check-paths.js';
 export { type Apart, countApart, diffCommits, mergeBase, objectSizes, readTags } from './compare.js';
 export type { MarkedFile } from './folders.js';
 export { readKnownCommit } from './known-commit.js';
-export { listRefs } from './list-refs.js';
 export { mergeCommits } from './merge.js';
 export {
   adoptPack,
@@ -30,10 +27,9 @@ export {
   type TreeListing,
 } from './read-tree.js';
 export { discardPack, receivePack } from './receive-pack.js';
-export { isAncestor, knownObjects, MAIN, moveRef, readRef, removeRef, setRefs } from './refs.js';
+export { isAncestor, knownObjects, listRefs, MAIN, moveRef, readRef, removeRef, setRefs } from './refs.js';
 export { type GitObject, openRepository, type Repository, removeRepository, repositoryFolder } from './repository.js';
 export { endOf, GitFailed, runGit, spawnGit } from './run-git.js';
 export { countObjects, looksUntidy, tidyRepository } from './tidy.js';
-export { treeId } from './tree-id.js';
-export { writeCommit } from './write-commit.js';
-export { writeBlobs, writeTree } from './write-tree.js';
+export { type AppendedCommit, appendCommits, writeCommit } from './write-commit.js';
+export { blobId, treeId, writeBlobs, writeTree } from './write-tree.js';

@@ -1,7 +1,7 @@
 import type { Folder, MarkedFile, TreeFile } from './folders.js';
 import { type Commit, parseCommit } from './read-commit.js';
 import type { GitObject, Repository } from './repository.js';
-import { foldersById } from './tree-id.js';
+import { foldersById } from './write-tree.js';
 
 /** A commit that is complete in the repository, with its files by path. */
 export interface KnownCommit {

@@ -1,5 +1,4 @@
-import { readBatch } from './read-batch.js';
-import type { Repository } from './repository.js';
+import type { GitObject, Repository } from './repository.js';
 import { GitFailed, runGit } from './run-git.js';
 
 export interface TreeBudget {
@@ -139,4 +138,17 @@ export async function readTreePaths(repository: Repository, commit: string): Pro
   const args = ['ls-tree', '-r', '-z', '--name-only', '--full-tree', '--end-of-options', commit];
   const { stdout } = await runGit(repository, args);
   return splitAtNul(stdout).map((path) => path.toString('utf8'));
+}
+
+/** What `git cat-file --batch` says: `<id> <type> <size>`, the bytes, and a line end, one after the other. */
+export function readBatch(said: Buffer): Map<string, GitObject> {
+  const objects = new Map<string, GitObject>();
+  for (let at = 0; at < said.byteLength; ) {
+    const end = said.indexOf(10, at);
+    const [id = '', type = '', size] = said.subarray(at, end).toString('latin1').split(' ');
+    if (size === undefined) throw new Error(`git has no object ${id}: ${type}`);
+    at = end + 1 + Number(size) + 1;
+    objects.set(id, { type, content: said.subarray(end + 1, at - 1) });
+  }
+  return objects;
 }

@@ -3,7 +3,7 @@ import { Refusal } from '../shared/refusal.js';
 import { toStorageError } from '../shared/storage-unavailable.js';
 import { type KeptPack, packIn, type Quarantine } from './packs.js';
 import { WireFault } from './pkt-line.js';
-import { readBatch } from './read-batch.js';
+import { readBatch } from './read-tree.js';
 import type { GitObject, Repository } from './repository.js';
 import { endOf, runGit, spawnGit } from './run-git.js';
 

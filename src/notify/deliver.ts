@@ -6,7 +6,7 @@ import { failpoint } from '../shared/failpoint.js';
 import type { Json } from '../shared/json.js';
 import { errorMessage } from '../shared/refusal.js';
 import { type NotificationContent, readContent } from './content.js';
-import { sendMail } from './mail/send-mail.js';
+import { sendMail } from './mail.js';
 import { mailText } from './mail-text.js';
 import { type Sent, sendPost } from './send-post.js';
 

@@ -3,9 +3,7 @@ import type { Deps } from '../deps.js';
 import { type CreateInviteInput, createInvite } from '../people/index.js';
 import { baseUrlOf } from '../shared/base-url.js';
 import type { Caller } from '../shared/roles.js';
-import { escapeHtml } from './mail/escape-html.js';
-import type { MailOutcome } from './mail/mail.js';
-import { sendMail } from './mail/send-mail.js';
+import { escapeHtml, type MailOutcome, sendMail } from './mail.js';
 import { plainText } from './plain-text.js';
 
 interface InviteMail {

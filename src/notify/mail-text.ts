@@ -1,6 +1,6 @@
 import type { NotificationContent } from './content.js';
 import { EVENTS } from './events.js';
-import { escapeHtml } from './mail/escape-html.js';
+import { escapeHtml } from './mail.js';
 
 interface Links {
   readonly approveUrl: string;

@@ -9,17 +9,15 @@ import { failpoint } from '../shared/failpoint.js';
 import { canonicalJson, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Actor, Caller } from '../shared/roles.js';
-import { applyEdits } from './apply-edits.js';
-import { assertEdits } from './assert-edits.js';
 import { assertForm } from './assert-form.js';
 import { budgetOf, decideBudget } from './decide-budget.js';
+import { applyEdits, assertEdits } from './edits.js';
 import { refuseFaults } from './faults.js';
-import { assertMayDecide, mayDecide } from './may-decide.js';
+import { approvalsIn, assertMayDecide, mayDecide, noteOf, readVotes, type Vote, withVote } from './may-decide.js';
 import { gateNamedIn, pickGate } from './pick-gate.js';
 import { auditRefusal } from './refused-decision.js';
 import { type LockedRun, lockRun, type OpenPark, starterOf } from './run-rows.js';
 import { readWork } from './step-work.js';
-import { approvalsIn, noteOf, readVotes, type Vote, withVote } from './votes.js';
 
 export interface DecideRunInput extends Decision {
   readonly workspace: string;

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { GateMark } from '../contract/runs.js';
 import type { Sql } from '../platform/db/contract.js';
 import { canonicalJson, isRecord, type Json } from '../shared/json.js';
+import { readVotes } from './may-decide.js';
 import { readWork, type Work } from './step-work.js';
-import { readVotes } from './votes.js';
 
 export interface MarkedGate {
   readonly id: string;

@@ -3,7 +3,7 @@ import type { Deps } from '../deps.js';
 import { findWorkspace } from '../people/index.js';
 import { timeCursors } from '../shared/cursor.js';
 import type { Caller } from '../shared/roles.js';
-import { RUN_COLUMNS, type ShownRun, summaryOf } from './run-summary.js';
+import { RUN_COLUMNS, type ShownRun, summaryOf } from './run-rows.js';
 
 const cursors = timeCursors('runs');
 

@@ -4,10 +4,10 @@ import { isRecord, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { budgetOf } from './decide-budget.js';
 import { readGateMark } from './gate-mark.js';
+import type { Vote } from './may-decide.js';
 import { isReopened } from './reopened-gate.js';
 import { isRepetition } from './repeated-decision.js';
 import { type LockedRun, type OpenPark, openParks, parkTitle } from './run-rows.js';
-import type { Vote } from './votes.js';
 
 /** The gate that a decision names, and the mark that its decider saw. */
 export interface NamedGate {

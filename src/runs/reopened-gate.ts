@@ -2,8 +2,8 @@ import { loadPlan } from '../content/index.js';
 import { leavesOf, type Plan } from '../format/index.js';
 import type { Sql } from '../platform/db/contract.js';
 import type { Json } from '../shared/json.js';
+import { readVotes, type Vote } from './may-decide.js';
 import type { LockedRun, OpenPark } from './run-rows.js';
-import { readVotes, type Vote } from './votes.js';
 
 interface PastGate {
   readonly step: string;

@@ -1,8 +1,8 @@
 import type { Sql } from '../platform/db/contract.js';
 import { canonicalJson, type Json } from '../shared/json.js';
 import { budgetOf } from './decide-budget.js';
+import { readVotes, type Vote } from './may-decide.js';
 import type { LockedRun, OpenPark } from './run-rows.js';
-import { readVotes, type Vote } from './votes.js';
 
 interface EarlierGate {
   readonly step: string;

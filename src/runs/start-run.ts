@@ -1,14 +1,15 @@
+import { type LivePlan, livePlan } from '../content/index.js';
 import type { Skipped, Started } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { inputFaults, type Plan } from '../format/index.js';
-import { audit, type RecordAnswer } from '../people/index.js';
+import { audit, findWorkspace, type RecordAnswer, type WorkspaceRow } from '../people/index.js';
+import type { Sql } from '../platform/db/contract.js';
 import type { Json } from '../shared/json.js';
-import { Refusal } from '../shared/refusal.js';
+import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { announceStarted, beginRun } from './begin-run.js';
-import { findTarget } from './find-target.js';
 
-export interface StartRunInput {
+interface StartRunInput {
   readonly workspace: string;
   /** `flows/<name>` or `agents/<name>`. */
   readonly target: string;
@@ -68,4 +69,18 @@ export function checkEnabled(plan: Plan): void {
 export function checkInput(plan: Plan, task: Json): void {
   const faults = inputFaults(plan, task);
   if (faults.length > 0) throw new Refusal('refused', `task: ${faults.join('; ')}`, { code: 'input' });
+}
+
+/** Finds `flows/<name>` or `agents/<name>` in the live revision, or refuses it as missing. */
+export async function findTarget(
+  sql: Sql,
+  caller: Caller,
+  { workspace: name, target, lock = 'none' }: { workspace: string; target: string; lock?: 'none' | 'share' },
+): Promise<{ readonly workspace: WorkspaceRow; readonly live: LivePlan }> {
+  const missing = notFound(target.startsWith('agents/') ? 'agent' : 'flow');
+  const workspace = await findWorkspace(sql, caller, name, lock);
+  // Postgres cannot take every name as a parameter (NUL, for example).
+  const live = /^[\w./-]{1,255}$/.test(target) ? await livePlan(sql, workspace, target) : null;
+  if (!live) throw missing;
+  return { workspace, live };
 }

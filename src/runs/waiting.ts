@@ -6,13 +6,11 @@ import { isRecord, type Json } from '../shared/json.js';
 import { atLeast, type Caller } from '../shared/roles.js';
 import { gateMark } from './gate-mark.js';
 import { parkHead } from './gate-rows.js';
-import { heldWaiting } from './held-steps.js';
-import { decidersAt, mayDecide } from './may-decide.js';
+import { heldWaiting, type SlotWaitRow, slotWaiting } from './held-steps.js';
+import { approvalsIn, decidersAt, mayDecide, readVotes } from './may-decide.js';
 import { starterOf } from './run-rows.js';
-import { type SlotWaitRow, slotWaiting } from './slot-waits.js';
 import type { ShownStep } from './step-views.js';
 import type { Work } from './step-work.js';
-import { approvalsIn, readVotes } from './votes.js';
 
 export interface ParkRow {
   readonly park: string;

@@ -1,7 +1,6 @@
 import type { InstallKeys } from '../platform/config/index.js';
 import type { Sql } from '../platform/db/contract.js';
-import { clientPlace } from './envelope/places.js';
-import { CannotOpen, type Envelope, open } from './envelope/seal.js';
+import { CannotOpen, clientPlace, type Envelope, open } from './envelope.js';
 import { openRow, SECRET_COLUMNS, type SecretRow } from './secret-rows.js';
 
 const BATCH = 200;

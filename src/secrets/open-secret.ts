@@ -1,6 +1,6 @@
 import type { InstallKeys } from '../platform/config/index.js';
 import type { Sql } from '../platform/db/contract.js';
-import { CannotOpen } from './envelope/seal.js';
+import { CannotOpen } from './envelope.js';
 import type { OpenedSecret, SecretPlace } from './model.js';
 import { openRow, SECRET_COLUMNS, type SecretRow } from './secret-rows.js';
 

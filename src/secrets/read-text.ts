@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.js';
-import { CannotOpen } from './envelope/seal.js';
+import { CannotOpen } from './envelope.js';
 import type { OpenedSecret, SecretPlace } from './model.js';
 import { openSecret } from './open-secret.js';
 

@@ -1,7 +1,6 @@
 import type { InstallKeys } from '../platform/config/index.js';
 import type { Db, Sql } from '../platform/db/contract.js';
-import { clientPlace } from './envelope/places.js';
-import { CannotOpen, type Envelope, rewrap, type SealedAt } from './envelope/seal.js';
+import { CannotOpen, clientPlace, type Envelope, rewrap, type SealedAt } from './envelope.js';
 import { SECRET_COLUMNS, type SecretRow } from './secret-rows.js';
 
 const BATCH = 200;

@@ -1,7 +1,7 @@
 import type { InstallKeys } from '../platform/config/index.js';
 import type { Sql } from '../platform/db/contract.js';
 import { isRecord } from '../shared/json.js';
-import { CannotOpen, open } from './envelope/seal.js';
+import { CannotOpen, open } from './envelope.js';
 import type { OpenedSecret, SecretStatus, SecretValue, Shape } from './model.js';
 
 export interface SecretRow {

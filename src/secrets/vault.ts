@@ -3,7 +3,7 @@ import type { Sql } from '../platform/db/contract.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 
-export interface Vault {
+interface Vault {
   /** The workspace's id; null for the account's vault. */
   readonly workspace: string | null;
 }
@@ -27,4 +27,33 @@ export async function vaultToWrite(tx: Sql, caller: Caller, workspace: string | 
       need: 'every workspace',
     },
   );
+}
+
+/** As in `${NAME}`, which is also the name of the variable that programs read. */
+const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+
+/** Variables that decide how programs of a sandbox run, and those that the service sets itself. */
+const TAKEN =
+  /^(PATH|HOME|TMPDIR|LANG|TERM|SHELL|USER|PWD|IFS|ENV|BASH.*|LC_.*|LD_.*|NODE_OPTIONS|NODE_PATH|NODE_USE_ENV_PROXY|(HTTPS?|ALL|NO)_PROXY|(https?|all|no)_proxy|PYTHON.*|PERL.*|RUBY(LIB|OPT)|SSH_.*|GIT_SSH.*|GIT_CONFIG.*|ARG_.*)$/;
+
+/** Refuses a name that a placeholder cannot contain, or that would change how programs run. */
+export function checkSecretName(name: string): void {
+  if (!NAME.test(name)) {
+    throw new Refusal(
+      'refused',
+      'a secret’s name is letters, digits and _, 128 at most, and begins with no digit, like SHOP_TOKEN',
+      {
+        code: 'secret/bad-name',
+      },
+    );
+  }
+  if (TAKEN.test(name)) {
+    throw new Refusal(
+      'refused',
+      `the name ${name} is that of a variable that programs need for themselves: choose another`,
+      {
+        code: 'secret/bad-name',
+      },
+    );
+  }
 }

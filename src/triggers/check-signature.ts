@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import { readText } from '../secrets/index.js';
 import { Refusal } from '../shared/refusal.js';
-import { noteDelivery } from './delivery-rows.js';
+import { noteDelivery } from './deliveries.js';
 import type { FoundHook } from './find-hook.js';
 import { settingsOf } from './settings.js';
 import { isSigned } from './signatures/index.js';

@@ -11,7 +11,7 @@ import type { Json, JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { joinBurst } from './bursts.js';
 import { claimDelivery, keyOf, replaceDeliveryAnswer } from './claim-delivery.js';
-import { type DeliveryNote, noteDelivery } from './delivery-rows.js';
+import { type DeliveryNote, noteDelivery } from './deliveries.js';
 import { lockTarget } from './lock-target.js';
 import type { TriggerKind } from './outside.js';
 import { settingsOf } from './settings.js';

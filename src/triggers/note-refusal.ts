@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.js';
 import { Refusal } from '../shared/refusal.js';
-import { noteDelivery } from './delivery-rows.js';
+import { noteDelivery } from './deliveries.js';
 import type { FoundHook } from './find-hook.js';
 import type { TriggerKind } from './outside.js';
 

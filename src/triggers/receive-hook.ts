@@ -3,7 +3,7 @@ import { decodeContent } from '../shared/content-coding.js';
 import { isRecord, type Json } from '../shared/json.js';
 import { checkSignature } from './check-signature.js';
 import { type Challenge, type Delivered, deliver } from './deliver.js';
-import { dedupeKey, deliveryId } from './delivery-id.js';
+import { dedupeKey, deliveryId } from './deliveries.js';
 import { findHook, type HookPath } from './find-hook.js';
 import { noteRefusal } from './note-refusal.js';
 import { readDelivered } from './read-body.js';

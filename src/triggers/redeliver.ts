@@ -7,8 +7,7 @@ import { announceStarted, beginRun, checkEnabled, findTarget } from '../runs/ind
 import { isRecord, type Json, type JsonObject } from '../shared/json.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { type DeliveryOutcome, noteDelivery } from './delivery-rows.js';
-import type { OfFlow } from './list-deliveries.js';
+import { type DeliveryOutcome, noteDelivery, type OfFlow } from './deliveries.js';
 import type { TriggerKind } from './outside.js';
 import { checkDelivered } from './start-delivered.js';
 

@@ -8,8 +8,7 @@ import { failpoint } from '../shared/failpoint.js';
 import type { JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { type Arrival, acceptDelivery, recordRefusedDelivery } from './deliver.js';
-import { dedupeKey } from './delivery-id.js';
-import { noteDelivery } from './delivery-rows.js';
+import { dedupeKey, noteDelivery } from './deliveries.js';
 import { settingsOf, type TriggerSettings } from './settings.js';
 
 interface Event {

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.js';
 import type { Queue } from '../platform/db/index.js';
 import { sweepBursts } from './bursts.js';
-import { sweepDeliveries } from './delivery-rows.js';
+import { sweepDeliveries } from './deliveries.js';
 import { sweepEvents } from './sweep-events.js';
 
 const SWEEP_EVERY_MS = 60_000;

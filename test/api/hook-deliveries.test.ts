@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { routes } from '../../src/api/routes/index.js';
 import type { Workflows } from '../../src/platform/temporal/contract.js';
 import { sweepBursts } from '../../src/triggers/bursts.js';
-import { sweepDeliveries } from '../../src/triggers/delivery-rows.js';
+import { sweepDeliveries } from '../../src/triggers/deliveries.js';
 import { createKey } from '../support/create-test-app.js';
 import { hooked, runsOf, startHook } from '../support/hooks.js';
 import { AGENT, createWorkspaceApp, type WorkspaceApp } from '../support/workspace-app.js';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { changePassword } from '../../src/people/accounts/change-password.js';
 import { callerOf, slowDown, slowDownMs } from '../../src/people/accounts/limits.js';
 import { logIn as signInAs } from '../../src/people/accounts/log-in.js';
+import { changePassword } from '../../src/people/accounts/passwords.js';
 import { createDb, type Db } from '../../src/platform/db/index.js';
 import { newId } from '../../src/shared/ids.js';
 import type { Caller } from '../../src/shared/roles.js';

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { routes } from '../../src/api/routes/index.js';
-import { sweepDeliveries } from '../../src/triggers/delivery-rows.js';
+import { sweepDeliveries } from '../../src/triggers/deliveries.js';
 import { hooked } from '../support/hooks.js';
 import { AGENT, createWorkspaceApp, type WorkspaceApp } from '../support/workspace-app.js';
 

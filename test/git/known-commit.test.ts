@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { type GitObject, listTree, readKnownCommit } from '../../src/git/index.js';
-import { readBatch } from '../../src/git/read-batch.js';
+import { readBatch } from '../../src/git/read-tree.js';
 import { fc, runs } from '../support/properties.js';
 
 const home = mkdtempSync(join(tmpdir(), 'known-commit-'));

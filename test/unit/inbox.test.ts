@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { checkPath, foldPath } from '../../src/format/index.js';
-import { addressOf, isAllowedSender } from '../../src/triggers/inbox/address.js';
 import { attachmentNames } from '../../src/triggers/inbox/attachment-names.js';
 import { loopOf } from '../../src/triggers/inbox/loop.js';
+import { addressOf, isAllowedSender } from '../../src/triggers/inbox/mail.js';
 import { readMail } from '../../src/triggers/inbox/read-mail.js';
 import { fc } from '../support/properties.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formValue } from '../../src/triggers/read-form.js';
+import { formValue } from '../../src/triggers/read-body.js';
 
 test('security 16: a form of as many fields as fit into a body is read at once', () => {
   // Looked through anew for each of its names, this would take minutes.

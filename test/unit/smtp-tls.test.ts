@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { needsTls } from '../../src/notify/mail/send-smtp.js';
+import { needsTls } from '../../src/notify/mail.js';
 
 test.each([
   ['smtp://u:p@mail.example.com:587', true],

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { parameters, text } from '../../src/tools/arguments.js';
 import { realCall } from '../../src/tools/catalogue/call-tool.js';
 import { listTools, MAX_LISTED } from '../../src/tools/catalogue/list-tools.js';
 import type { AgentTool, CallContext } from '../../src/tools/contract.js';
 import { nameOperations } from '../../src/tools/names.js';
-import { parameters, text } from '../../src/tools/parameters.js';
 
 function toolsOf(tool: string, operations: Readonly<Record<string, string>>): AgentTool[] {
   return nameOperations(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isInterpreterVersion, parsePackage } from '../../src/format/values/packages.js';
 import { mergeRuntime } from '../../src/tools/runtime/merge-runtime.js';
-import { parseSettings } from '../../src/tools/runtime/pip-client.js';
+import { parseSettings } from '../../src/tools/runtime/package-clients.js';
 
 test.each([
   ['requests==2.32.3', 'pip', 'requests==2.32.3'],

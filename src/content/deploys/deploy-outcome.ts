@@ -1,6 +1,6 @@
 import type { DeployResultBody } from '../../contract/deploys.js';
 import { Refusal } from '../../shared/refusal.js';
-import type { LiveRun } from '../workspaces/live-runs.js';
+import type { LiveRun } from '../workspaces/live-tree.js';
 
 /** What became of a sound tree. A tree with faults, and a caller who may not deploy, are refused by a `Refusal`. */
 export type DeployOutcome =

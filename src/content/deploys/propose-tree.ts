@@ -1,10 +1,9 @@
 import type { Deps } from '../../deps.js';
 import type { Issue, SourceFile } from '../../format/model.js';
 import type { Sql } from '../../platform/db/contract.js';
-import { keptMemory } from '../workspaces/agent-memory.js';
-import type { LiveTree } from '../workspaces/live-tree.js';
+import { type LiveTree, readBlobs } from '../workspaces/live-tree.js';
+import { keptMemory } from '../workspaces/memory-ref.js';
 import { type PreparedTree, prepareTree, readInReach } from '../workspaces/prepare-tree.js';
-import { readBlobs } from '../workspaces/read-blobs.js';
 import type { Proposal, TreeRequest } from './apply-tree.js';
 import type { DeployInput } from './deploy-tree.js';
 

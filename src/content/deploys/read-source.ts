@@ -6,9 +6,8 @@ import type { Sql } from '../../platform/db/contract.js';
 import { keyCursors } from '../../shared/cursor.js';
 import { notFound } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { readLiveTree, visibleTree } from '../workspaces/live-tree.js';
+import { readBlobs, readLiveTree, visibleTree } from '../workspaces/live-tree.js';
 import type { ManifestEntry } from '../workspaces/manifest.js';
-import { readBlobs } from '../workspaces/read-blobs.js';
 import { requirePath } from './require-path.js';
 
 const cursors = keyCursors('source');

@@ -3,7 +3,7 @@ import type { Sql } from '../../platform/db/contract.js';
 import { newId } from '../../shared/ids.js';
 import { pathFault } from '../../shared/path-fault.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
-import { readBlobs } from '../workspaces/read-blobs.js';
+import { readBlobs } from '../workspaces/live-tree.js';
 import { writeChange } from '../workspaces/write-change.js';
 import { checkRoom, lockPaths, type Room } from './memory-room.js';
 

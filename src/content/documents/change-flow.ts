@@ -5,9 +5,9 @@ import { audit, type RecordAnswer } from '../../people/index.js';
 import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { textBytes } from '../../shared/text-bytes.js';
-import { editTree } from '../deploys/edit-tree.js';
+import { editTree } from '../deploys/edit-source.js';
 import { checkPrecondition, type Precondition } from '../deploys/preconditions.js';
-import { readFlow } from './read-flow.js';
+import { readFlow } from './list-documents.js';
 
 export interface ChangeFlowInput {
   readonly workspace: string;

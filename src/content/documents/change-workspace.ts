@@ -7,7 +7,7 @@ import type { Json } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller } from '../../shared/roles.js';
 import { textBytes } from '../../shared/text-bytes.js';
-import { editTree } from '../deploys/edit-tree.js';
+import { editTree } from '../deploys/edit-source.js';
 import { checkWorkspaceName } from '../workspaces/create-workspace.js';
 import { freePreviewName } from '../workspaces/preview-name.js';
 import { readWorkspace } from '../workspaces/read-workspace.js';

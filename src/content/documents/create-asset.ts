@@ -8,11 +8,9 @@ import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { readSourceFile } from '../deploys/read-source.js';
 import { readLiveTree } from '../workspaces/live-tree.js';
-import { createFlow } from './create-flow.js';
-import { type DocumentKind, documentText } from './document-texts.js';
-import { readAgent } from './list-agents.js';
+import { readAgent } from './list-documents.js';
 import { PATTERNS, type Pattern } from './patterns.js';
-import { createDocument, requireName } from './write-documents.js';
+import { createDocument, createFlow, type DocumentKind, documentText, requireName } from './write-documents.js';
 
 export interface CreateAssetInput {
   readonly workspace: string;

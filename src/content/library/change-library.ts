@@ -18,9 +18,9 @@ import {
   lockLibrary,
   readLiveLibrary,
 } from '../workspaces/library-tree.js';
+import { readBlobs } from '../workspaces/live-tree.js';
 import { diffTrees, isEmptyDiff, type TreeDiff } from '../workspaces/manifest.js';
 import type { PreparedFile } from '../workspaces/prepare-tree.js';
-import { readBlobs } from '../workspaces/read-blobs.js';
 import { type ReadyCommit, storeRevision } from '../workspaces/store-revision.js';
 import { writeChange } from '../workspaces/write-change.js';
 import { checkAccountFile, requireAccountAdmin, touchesAccount, writeAccount } from './account-file.js';

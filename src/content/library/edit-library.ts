@@ -7,8 +7,7 @@ import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { checkPrecondition, type Precondition } from '../deploys/preconditions.js';
 import { changeLibrary, type LibraryResult } from './change-library.js';
-import { fileOf, type LibraryKind, pathIn } from './kinds.js';
-import { readLibraryFile } from './read-library-file.js';
+import { fileOf, type LibraryKind, pathIn, readLibraryFile } from './read-library.js';
 import { fromTemplate } from './templates.js';
 
 export interface NewDocument {

@@ -3,9 +3,8 @@ import type { Issue, SharedFiles, Workspace } from '../../format/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { forEachParallel } from '../../shared/for-each-parallel.js';
 import type { LiveShared } from '../workspaces/library-tree.js';
-import { readLiveTree } from '../workspaces/live-tree.js';
+import { readBlobs, readLiveTree } from '../workspaces/live-tree.js';
 import { prepareTree, readInReach } from '../workspaces/prepare-tree.js';
-import { readBlobs } from '../workspaces/read-blobs.js';
 
 export interface CheckedWorkspace {
   readonly id: string;

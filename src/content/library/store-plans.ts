@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/db/contract.js';
 import { toJson } from '../../shared/exact-json.js';
-import { digestPlan, storePlans } from '../workspaces/store-plan.js';
+import { digestPlan, storePlans } from '../workspaces/plans.js';
 import type { CheckedWorkspace } from './recheck.js';
 
 interface PlansNow {

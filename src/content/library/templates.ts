@@ -1,5 +1,5 @@
 import { Refusal } from '../../shared/refusal.js';
-import type { LibraryKind } from './kinds.js';
+import type { LibraryKind } from './read-library.js';
 
 type Template = (name: string) => string;
 

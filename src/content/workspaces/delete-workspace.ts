@@ -5,7 +5,7 @@ import type { Sql } from '../../platform/db/contract.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { clearErased, eraseWorkspaces } from './erase-workspaces.js';
-import { liveRuns } from './live-runs.js';
+import { liveRuns } from './live-tree.js';
 
 /**
  * Deletes a workspace with all its data. With live runs only if `force` is set: without their rows the workers stop

@@ -4,9 +4,9 @@ import type { Deps } from '../../deps.js';
 import { hasCommit, type Repository, writeBlobs, writeCommit, writeTree } from '../../git/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import type { Actor } from '../../shared/roles.js';
+import { readBlobs } from './live-tree.js';
 import { parseManifest } from './manifest.js';
 import { loadPacks } from './packs.js';
-import { readBlobs } from './read-blobs.js';
 
 interface RevisionRow {
   readonly seq: number;

@@ -3,7 +3,7 @@ import { removeRepository } from '../../git/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { freeBlobs } from '../../platform/storage/index.js';
 import { failpoint } from '../../shared/failpoint.js';
-import { RUN_TABLES } from './run-tables.js';
+import { RUN_TABLES } from './run-files.js';
 
 /** The tables of a run and of a workspace. Usage and audit belong to the account and stay. */
 const OF_RUN = [...RUN_TABLES, 'outbox'];

@@ -1,8 +1,8 @@
 import type { Issue, LibraryEntry, SharedFiles } from '../../format/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { Lru } from '../../shared/lru.js';
+import { readBlobs } from './live-tree.js';
 import { type ManifestEntry, parseManifest, type Tree } from './manifest.js';
-import { readBlobs } from './read-blobs.js';
 
 /**
  * The id of the account's library. Its revisions, blobs and changes are rows of the same tables as those of workspaces,

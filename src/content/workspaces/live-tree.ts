@@ -91,3 +91,45 @@ export function treeAfter<T extends { readonly sha: string }>(
 ): Map<string, T | ManifestEntry> {
   return new Map<string, T | ManifestEntry>([...files, ...[...live.memory].filter(([path]) => !mentions.has(path))]);
 }
+
+/** How many runs an answer names; the count is exact. */
+const NAMED = 50;
+
+export interface LiveRun {
+  readonly id: string;
+  readonly flow: string;
+  readonly status: string;
+}
+
+/**
+ * The live runs that a deploy or a delete would disturb, without evals and child runs. Exact under the workspace's row
+ * lock, since starting a run takes that row's share lock first.
+ */
+export async function liveRuns(sql: Sql, workspaceId: string): Promise<{ count: number; runs: readonly LiveRun[] }> {
+  const rows = await sql.query<LiveRun & { readonly count: bigint }>({
+    name: 'live-runs',
+    text: `SELECT id, flow, status, count(*) OVER () AS count FROM run
+      WHERE workspace_id = $1 AND finished_at IS NULL AND mode = 'normal' AND parent_id IS NULL
+      ORDER BY created_at, id LIMIT ${NAMED}`,
+    values: [workspaceId],
+  });
+  return { count: Number(rows[0]?.count ?? 0n), runs: rows.map(({ id, flow, status }) => ({ id, flow, status })) };
+}
+
+/** The bytes of source blobs by sha, of a workspace or of several homes. Throws when one is missing, since they are never deleted. */
+export async function readBlobs(
+  sql: Sql,
+  home: string | readonly string[],
+  shas: Iterable<string>,
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const wanted = [...new Set(shas)];
+  const rows = await sql.query<{ sha: string; content: Uint8Array }>({
+    name: 'read-blobs',
+    text: 'SELECT sha, content FROM blob WHERE workspace_id = ANY($1) AND sha = ANY($2)',
+    values: [typeof home === 'string' ? [home] : home, wanted],
+  });
+  const found = new Map(rows.map(({ sha, content }) => [sha, content]));
+  const missing = wanted.find((sha) => !found.has(sha));
+  if (missing !== undefined) throw new Error(`workspace ${String(home)} has no blob ${missing}`);
+  return found;
+}

@@ -12,14 +12,16 @@ import {
 } from '../../git/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import type { Actor } from '../../shared/roles.js';
-import { readBlobs } from './read-blobs.js';
+import { type LiveTree, readBlobs } from './live-tree.js';
 
 /** The ref with a commit for each memory write of an agent. It is not a branch, so that no clone has to merge it. */
 export const MEMORY_REF = 'refs/service/memory';
 
 /** The limits of one batch, in changes and bytes, and the batches of one call. The next call appends the others. */
 const BATCH = 1_000;
+
 const BATCH_BYTES = 16 * 1024 * 1024;
+
 const BATCHES = 20;
 
 interface ChangeRow {
@@ -163,4 +165,43 @@ function messageOf({ via, message, runId, id }: ChangeRow): string {
   const [subject = ''] = message.split('\n');
   const run = runId === null ? '' : `Run: ${runId}\n`;
   return `${via === 'agent' ? subject : `No longer an agent's: ${subject}`}\n\n${run}${MARK}${id}`;
+}
+
+interface Write {
+  readonly via: string;
+  /** The paths that it writes or removes by name. */
+  readonly mentions: ReadonlySet<string>;
+}
+
+/**
+ * The files of a new revision that count as an agent's memory. A person's edit or move keeps the mark; the first deploy
+ * or push that mentions the file removes it.
+ */
+export function agentMemoryOf(
+  { source, memory }: Pick<LiveTree, 'source' | 'memory'>,
+  files: ReadonlyMap<string, { readonly sha: string }>,
+  { via, mentions }: Write,
+): ReadonlySet<string> {
+  const isAgents = (path: string): boolean => source.get(path)?.fromAgent === true;
+  if (via !== 'edit') return new Set([...files.keys()].filter((path) => isAgents(path) && !mentions.has(path)));
+  const edited = (path: string): boolean => isAgents(path) || (mentions.has(path) && memory.has(path));
+  const moved = new Set([...mentions].filter((path) => !files.has(path) && edited(path)).map(shaOf));
+  const isMoved = (path: string, sha: string): boolean => mentions.has(path) && !source.has(path) && moved.has(sha);
+  return new Set(
+    [...files]
+      .filter(([path, { sha }]) => path.startsWith('memory/') && (edited(path) || isMoved(path, sha)))
+      .map(([path]) => path),
+  );
+
+  function shaOf(path: string): string | undefined {
+    return (memory.get(path) ?? source.get(path))?.sha;
+  }
+}
+
+/** The live memory files that stay although a deploy of the whole tree does not contain them. */
+export function keptMemory(
+  { source, memory }: Pick<LiveTree, 'source' | 'memory'>,
+  mentioned: ReadonlySet<string>,
+): ReadonlyMap<string, { readonly sha: string }> {
+  return new Map([...source].filter(([path, { fromAgent }]) => fromAgent && !memory.has(path) && !mentioned.has(path)));
 }

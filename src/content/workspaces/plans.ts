@@ -1,7 +1,10 @@
-import type { Plan } from '../../format/model.js';
+import { createHash } from 'node:crypto';
+import type { Plan, Workspace } from '../../format/model.js';
 import type { WorkspaceRow } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
+import { canonicalJson } from '../../shared/json.js';
 import { Lru } from '../../shared/lru.js';
+import { storableJsonText } from '../../shared/storable-json.js';
 
 /** Plans are immutable, since their id is a digest of the content, so they are cached without expiry. */
 const plans = new Lru<string, Plan>(256);
@@ -70,3 +73,49 @@ async function readPlan(sql: Sql, workspaceId: string, planId: string): Promise<
   if (row.version !== 1) throw new Error(`plan ${planId} has version ${row.version}, which this build cannot read`);
   return plans.set(key, row.body);
 }
+
+/** Another writer came between a plan and its transaction: plan again. */
+export class StalePlan extends Error {
+  override readonly name = 'StalePlan';
+
+  constructor() {
+    super('another writer came before the transaction');
+  }
+}
+
+/** A plan's id is the digest of its content. */
+export function digestPlan(plan: Plan): { id: string; body: string } {
+  const body = storableJsonText(canonicalJson(plan));
+  return { id: createHash('sha256').update(body).digest('hex'), body };
+}
+
+/** Stores a plan outside of any revision, unless it exists, and returns its id. */
+export async function storePlan(sql: Sql, workspaceId: string, plan: Plan): Promise<string> {
+  const { id, body } = digestPlan(plan);
+  await sql.query({
+    name: 'insert-plan',
+    text: 'INSERT INTO plan (workspace_id, id, version, body) VALUES ($1, $2, 1, $3) ON CONFLICT DO NOTHING',
+    values: [workspaceId, id, body],
+  });
+  return id;
+}
+
+/** Stores the plans that do not exist yet, and returns each target's plan id. */
+export async function storePlans(
+  sql: Sql,
+  workspaceId: string,
+  plans: Workspace['plans'],
+): Promise<Record<string, string>> {
+  const compiled = Object.entries(plans).map(([target, plan]) => ({ target, ...digestPlan(plan) }));
+  await sql.query({
+    name: 'insert-plans',
+    text: `INSERT INTO plan (workspace_id, id, version, body)
+      SELECT DISTINCT ON (id) $1, id, 1, body FROM unnest($2::text[], $3::jsonb[]) AS new (id, body) ORDER BY id
+      ON CONFLICT DO NOTHING`,
+    values: [workspaceId, compiled.map(({ id }) => id), compiled.map(({ body }) => body)],
+  });
+  return Object.fromEntries(compiled.map(({ target, id }) => [target, id]));
+}
+
+/** What a plan does when another writer came before its transaction: check again under the lock, or throw `StalePlan`. */
+export type OnStale = 'check-again' | 'throw';

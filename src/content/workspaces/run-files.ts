@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.js';
 import { LIBRARY } from '../../format/index.js';
 import { libraryId } from './library-tree.js';
-import { readBlobs } from './read-blobs.js';
+import { readBlobs } from './live-tree.js';
 
 /** A run reads source and library from the revisions it started with, and memory, storage, files and outputs as they are now. */
 export interface RunView {
@@ -13,7 +13,7 @@ export interface RunView {
   readonly librarySeq: number;
 }
 
-export interface RunFileInfo {
+interface RunFileInfo {
   readonly path: string;
   /** A git object id for source and memory, a SHA-256 for produced files. */
   readonly sha: string;
@@ -21,6 +21,7 @@ export interface RunFileInfo {
 }
 
 type Reader = (deps: Pick<Deps, 'db' | 'blobs'>, view: RunView, path: string) => Promise<RunFile | null>;
+
 type RunFile = { readonly content: Uint8Array; readonly sha: string };
 
 const READERS: Readonly<Record<string, Reader>> = {
@@ -135,3 +136,16 @@ export async function listRunFiles(deps: Pick<Deps, 'db'>, view: RunView): Promi
 export function readRunBlobs(deps: Pick<Deps, 'db'>, view: RunView, shas: Iterable<string>) {
   return readBlobs(deps.db, [view.workspaceId, libraryId(view.tenantId)], shas);
 }
+
+/** The tables whose rows belong to one run, by `run_id`. Slots, outbox rows and sandboxes may outlive them. */
+export const RUN_TABLES = [
+  'hold',
+  'eval_canned',
+  'run_file',
+  'run_event',
+  'message',
+  'call',
+  'park',
+  'step',
+  'lane',
+] as const;

@@ -4,11 +4,11 @@ import type { Sql } from '../../platform/db/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
 import type { Actor } from '../../shared/roles.js';
 import { storableJson } from '../../shared/storable-json.js';
-import { agentMemoryOf } from './agent-memory.js';
 import { type LiveTree, treeAfter, visibleTree } from './live-tree.js';
 import { diffMarkedTrees, type RevisionIndex, type TreeDiff } from './manifest.js';
+import { agentMemoryOf } from './memory-ref.js';
+import { storePlans } from './plans.js';
 import type { PreparedTree } from './prepare-tree.js';
-import { storePlans } from './store-plan.js';
 import { type ReadyCommit, storeRevision } from './store-revision.js';
 import { writeChange } from './write-change.js';
 

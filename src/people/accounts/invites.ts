@@ -2,25 +2,25 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Deps } from '../../deps.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { newId } from '../../shared/ids.js';
-import { Refusal } from '../../shared/refusal.js';
+import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Role } from '../../shared/roles.js';
 
 /** What an invite gives to the person who accepts it. */
-export interface Place {
+interface Place {
   readonly role: Exclude<Role, 'owner'>;
   readonly allWorkspaces: boolean;
   /** Names; ignored when the member can access all workspaces. */
   readonly workspaces: readonly string[];
 }
 
-export interface MakeInviteInput extends Place {
+interface MakeInviteInput extends Place {
   readonly tenant: string;
   readonly email: string;
   /** The id of the inviting member. */
   readonly by: string;
 }
 
-export interface MadeInvite {
+interface MadeInvite {
   readonly id: string;
   /** Shown once: only its hash is kept. */
   readonly token: string;
@@ -31,7 +31,7 @@ export interface MadeInvite {
 const VALID_FOR = '7 days';
 
 /** The form in which addresses are stored and compared. */
-export function normalEmail(email: string): string {
+function normalEmail(email: string): string {
   return email.trim().toLowerCase();
 }
 
@@ -103,6 +103,27 @@ export async function isOpenInvite(
 }
 
 /** The token has 192 random bits, so a slow hash would add nothing. */
-export function hashInviteToken(token: string): string {
+function hashInviteToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
+}
+
+export interface DescribedInvite {
+  /** The account's display name. */
+  readonly account: string;
+  readonly email: string;
+  readonly role: string;
+  readonly expiresAt: Date;
+}
+
+/** The content of an open invite for the holder of its token. Every other token gets the same refusal. */
+export async function describeInvite(deps: Pick<Deps, 'db'>, token: string): Promise<DescribedInvite> {
+  const [row] = await deps.db.query<DescribedInvite>({
+    name: 'describe-invite',
+    text: `SELECT t.name AS account, i.email, i.role, i.expires_at AS "expiresAt"
+           FROM invite i JOIN tenant t ON t.id = i.tenant_id
+           WHERE i.token_hash = $1 AND i.accepted_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > now()`,
+    values: [hashInviteToken(token)],
+  });
+  if (row) return row;
+  throw notFound('invite: it is used, revoked or expired; ask the person who invited you for a new one');
 }

@@ -3,12 +3,12 @@ import type { Sql } from '../../platform/db/contract.js';
 import { newId } from '../../shared/ids.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
+import { hashKey } from './api-keys.js';
 import { audit } from './audit.js';
-import { authenticateSession } from './authenticate-session.js';
-import { hashKey } from './key-format.js';
 import { type Attempts, callerOf, countAttempt, slowDown, undoAttempt } from './limits.js';
 import { assertRoomForPassword, verifyPassword } from './passwords.js';
 import { randomCode } from './primitives.js';
+import { authenticateSession } from './sessions.js';
 
 /** The client of a session, and the token of the session that a new one replaces. */
 export interface Browser {

@@ -1,8 +1,9 @@
+import type { InviteBody, MemberBody } from '../../contract/team.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { Refusal } from '../../shared/refusal.js';
 import { atLeast, type Caller, type Role } from '../../shared/roles.js';
-import type { MemberRow } from './find-member.js';
-import { accessLimited, covers, type ScopeColumns, scopeOf } from './scope.js';
+import { avatarPath } from '../accounts/avatar-path.js';
+import type { MemberRow } from './members.js';
 
 /**
  * The rules of the contract's section Roles for an act on a member: the owner is never re-roled or removed, members
@@ -67,4 +68,96 @@ export async function assertRightsUnchanged(sql: Sql, caller: Caller): Promise<v
 
 function assertOwner(caller: Caller): void {
   if (caller.role !== 'owner') throw new Refusal('forbidden', 'needs role owner', { need: 'owner' });
+}
+
+/** The workspaces that a member can access, by name; null means all. */
+export type Scope = readonly string[] | null;
+
+export interface ScopeColumns {
+  readonly allWorkspaces: boolean;
+  readonly workspaces: readonly string[];
+}
+
+export function scopeOf({ allWorkspaces, workspaces }: ScopeColumns): Scope {
+  return allWorkspaces ? null : workspaces;
+}
+
+export function columnsOf(scope: Scope): ScopeColumns {
+  return { allWorkspaces: scope === null, workspaces: scope ?? [] };
+}
+
+/** True when `outer` includes all of `inner`. */
+export function covers(outer: Scope, inner: Scope): boolean {
+  return outer === null || (inner?.every((name) => outer.includes(name)) ?? false);
+}
+
+/** The part of a scope that the caller may see, without the workspaces that the caller cannot access. */
+function scopeAsSeen(caller: Pick<Caller, 'workspaces'>, scope: Scope): string[] | null {
+  const seen = caller.workspaces;
+  return scope === null ? null : scope.filter((name) => seen === null || seen.includes(name));
+}
+
+/**
+ * The scope that the caller gives to another member: existing workspaces without duplicates, and no more than the
+ * caller has. A workspace that the caller cannot access is refused as missing. The rows stay locked until the
+ * transaction ends, so that a concurrent delete of a workspace finds the new member.
+ */
+export async function grantableScope(sql: Sql, caller: Caller, wish: Scope): Promise<Scope> {
+  if (wish === null) {
+    if (caller.workspaces === null) return null;
+    throw accessLimited('your access is limited to some workspaces: name the ones to give');
+  }
+  const names = [...new Set(wish)].sort();
+  const rows = await sql.query<{ name: string }>(
+    'SELECT name FROM workspace WHERE tenant_id = $1 AND name = ANY($2) FOR SHARE',
+    [caller.tenant, names],
+  );
+  const seen = new Set(
+    scopeAsSeen(
+      caller,
+      rows.map(({ name }) => name),
+    ),
+  );
+  const missing = names.filter((name) => !seen.has(name));
+  if (missing.length === 0) return names;
+  throw new Refusal('refused', `workspaces: there is no workspace ${missing.join(', ')}`, {
+    code: 'no-such-workspace',
+  });
+}
+
+function accessLimited(message: string): Refusal {
+  return new Refusal('forbidden', message, { need: 'every workspace' });
+}
+
+export interface InviteRow extends ScopeColumns {
+  readonly id: string;
+  readonly email: string;
+  readonly role: InviteBody['role'];
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+}
+
+export function memberView(caller: Caller, row: MemberRow): MemberBody {
+  const { id, email, role, joinedAt, lastSeenAt, picture } = row;
+  return {
+    id,
+    email,
+    role,
+    workspaces: scopeAsSeen(caller, scopeOf(row)),
+    joinedAt: joinedAt.toISOString(),
+    lastSeenAt: lastSeenAt?.toISOString() ?? null,
+    avatar: avatarPath('user', id, picture),
+  };
+}
+
+export function inviteView(caller: Caller, row: InviteRow): InviteBody {
+  const { id, email, role, createdAt, expiresAt } = row;
+  return {
+    id,
+    email,
+    role,
+    workspaces: scopeAsSeen(caller, scopeOf(row)),
+    createdAt: createdAt.toISOString(),
+    expiresAt: expiresAt.toISOString(),
+  };
 }

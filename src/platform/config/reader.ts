@@ -1,6 +1,6 @@
 import { parseDuration } from '../../shared/duration.js';
 import { isEmail } from '../../shared/email.js';
-import type { ConfigFault } from './config-error.js';
+import type { ConfigFault } from './config.js';
 import type { Environment } from './read-environment.js';
 
 /** A value, or the sentence that says what would be right. */

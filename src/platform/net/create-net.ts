@@ -1,8 +1,7 @@
 import { startDeadline, untilAborted } from '../../shared/deadline.js';
 import type { Config } from '../config/index.js';
 import { type AllowHosts, checkUrl } from './check-url.js';
-import { connect } from './connect.js';
-import { checkedAddresses, type Resolve, systemResolve } from './connector.js';
+import { checkedAddresses, connect, type Resolve, systemResolve } from './connector.js';
 import type { Net, NetAnswer, NetFault, NetRequest, NetStream } from './contract.js';
 import { toNetError } from './failure.js';
 import { messageOf } from './message.js';

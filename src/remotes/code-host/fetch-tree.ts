@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.js';
-import { ArchiveFault } from './archive/archive-fault.js';
+import { ArchiveFault } from './archive/read-tar.js';
 import { type ArchivedTree, treeOfArchive } from './archive/tree-of-archive.js';
 import { type CodeHostKind, HOSTS } from './hosts/index.js';
 

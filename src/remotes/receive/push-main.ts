@@ -12,7 +12,7 @@ import type { Deps } from '../../deps.js';
 import type { RefCommand } from '../../git/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import { prepareEndOfRefused } from '../pending/end-refused.js';
-import { countRuns, parkPush, runLines } from '../pending/park-push.js';
+import { countRuns, parkPush, runLines } from '../pending/pending-rows.js';
 import { comesAfter, createProposal, fetchFirst, NOT_FORWARD, requireNewest } from './propose-commit.js';
 import { issueLines, type PlanRef, type PushContext, type UpdateRef } from './push-context.js';
 import { readPushedChanges, readPushedTree } from './pushed-tree.js';

@@ -23,8 +23,7 @@ import type { PushContext } from './push-context.js';
 import { NOT_OF_LIBRARY } from './push-library-main.js';
 import { createPushPack, type PushPack } from './push-pack.js';
 import { refFaults } from './ref-rules.js';
-import { type Outcome, writeReport } from './report.js';
-import { type Answer, createAnswer } from './sideband.js';
+import { type Answer, createAnswer, type Outcome, writeReport } from './report.js';
 import { refuseTogether, updateAtomic } from './update-atomic.js';
 import { updateRef } from './update-ref.js';
 

@@ -5,7 +5,7 @@ import { isAncestor, MAIN, type Repository, readRef } from '../../git/index.js';
 import { findWorkspace, type RecordAnswer } from '../../people/index.js';
 import type { Caller } from '../../shared/roles.js';
 import type { PushedTree } from '../receive/pushed-tree.js';
-import { deployPending } from './deploy-pending.js';
+import { deployPending } from './pending.js';
 import { openAligned } from './read-repo.js';
 import { type ResolvedRef, resolveRef } from './resolve-ref.js';
 import { treeOfCommit } from './tree-of-commit.js';

@@ -6,9 +6,9 @@ import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { decideRunIn } from '../decide-run.js';
 import { auditRefusal } from '../refused-decision.js';
-import { checkFormNonce } from './form-nonce.js';
+import { checkFormNonce } from './approve-link.js';
 import { type LinkGate, linkCaller } from './link-caller.js';
-import { linkGate, type OpenLinkInput, requireLink } from './require-link.js';
+import { linkGate, type OpenLinkInput, requireLink } from './open-link.js';
 
 /** A vote as it was sent. A page may post any JSON as `form`; the gate refuses what does not fit its schema. */
 export type SentVote = Omit<LinkVote, 'form'> & { readonly form?: Json | undefined };

@@ -3,19 +3,17 @@ import type { OpenedLink } from '../../contract/approve.js';
 import type { Deps } from '../../deps.js';
 import type { GateSpec } from '../../engine/index.js';
 import type { Sql } from '../../platform/db/contract.js';
-import { isRecord } from '../../shared/json.js';
+import { isRecord, type Json } from '../../shared/json.js';
+import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { gateHead } from '../gate-rows.js';
+import { GATE_COLUMNS, GATES, type GateRow, gateHead } from '../gate-rows.js';
 import { hideTokens } from '../hide-tokens.js';
-import { decidersAt, mayDecide } from '../may-decide.js';
+import { decidersAt, mayDecide, readVotes, type Vote } from '../may-decide.js';
 import { starterOf } from '../run-rows.js';
 import type { ShownStep } from '../step-views.js';
-import { readVotes, type Vote } from '../votes.js';
 import { gateView } from '../waiting.js';
-import type { GateOf } from './approve-link.js';
-import { formNonce } from './form-nonce.js';
-import { linkCaller } from './link-caller.js';
-import { type LinkedGate, linkGate, type OpenLinkInput, requireLink } from './require-link.js';
+import { formNonce, type GateOf, isApproveToken } from './approve-link.js';
+import { type LinkGate, linkCaller } from './link-caller.js';
 import { wholeCalls } from './whole-calls.js';
 
 /** Reads the gate of a link without changing anything. Every mismatch with the token gets the same refusal. */
@@ -68,4 +66,58 @@ function decisionOf({ decision, decidedBy, decidedAt, note }: LinkedGate): Opene
 function voteOf(votes: readonly Vote[], { person, actor }: Caller): OpenedLink['yours'] {
   const own = votes.find(({ who }) => who === (person?.id ?? actor.id));
   return own ? { decision: own.decision, at: own.at } : null;
+}
+
+/** A link's address, without the workspace's name in its path (`requireOwnName` checks that). */
+export interface OpenLinkInput extends GateOf {
+  readonly token: string;
+  readonly address: string | null;
+}
+
+/** The gate of a link, with its decision. */
+interface LinkedGate extends GateRow {
+  readonly note: string | null;
+  readonly decision: string | null;
+  readonly decidedBy: Json;
+  readonly decidedAt: Date | null;
+}
+
+/** The gate of a link whose token matches this run and account. Every mismatch gets the same refusal. */
+export async function requireLink(
+  deps: Pick<Deps, 'db' | 'keys'>,
+  input: OpenLinkInput,
+  sql: Sql = deps.db,
+): Promise<LinkedGate> {
+  const refused = new Refusal('unauthenticated', 'the link is not valid');
+  if (!isApproveToken(deps, input, input.token)) throw refused;
+  const gate = await findLinkedGate(sql, input);
+  if (!gate) throw refused;
+  return gate;
+}
+
+async function findLinkedGate(sql: Sql, { park, runId, tenant }: GateOf): Promise<LinkedGate | undefined> {
+  const [gate] = await sql.query<LinkedGate>({
+    name: 'find-linked-gate',
+    text: `SELECT ${GATE_COLUMNS}, p.note, p.decision, p.decided_by AS "decidedBy", p.decided_at AS "decidedAt"
+      FROM ${GATES} WHERE p.id = $1 AND r.id = $2 AND r.tenant_id = $3`,
+    values: [park, runId, tenant],
+  });
+  return gate;
+}
+
+export function linkGate({ workspaceId, spec }: LinkedGate): LinkGate {
+  return { workspaceId, gate: spec as unknown as GateSpec };
+}
+
+/** Whether a link to this recipient would open the gate now. */
+export async function opensGate(sql: Sql, link: GateOf): Promise<boolean> {
+  const gate = await findLinkedGate(sql, link);
+  if (!gate) return false;
+  try {
+    await linkCaller(sql, { ...link, address: null }, linkGate(gate));
+    return true;
+  } catch (error) {
+    if (error instanceof Refusal && error.kind === 'forbidden') return false;
+    throw error;
+  }
 }

@@ -1,14 +1,28 @@
-import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { chmod, chown, mkdir, open } from 'node:fs/promises';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { Server, Socket } from 'node:net';
+import { join } from 'node:path';
+import { type Duplex, pipeline } from 'node:stream';
 import type { Net } from '../../platform/net/contract.js';
 import { withErrorListener } from '../../shared/error-listener.js';
 import type { Limits } from '../limits.js';
-import { type Destination, isAllowed, parseDestination } from './allowlist.js';
 import type { NetworkGrant, NetworkUse, RefusedHost } from './contract.js';
-import { forward } from './forward.js';
-import { listenInFolder } from './listen.js';
-import { joinSockets } from './tunnel.js';
+
+/** Ports of a host that is named without one: those of https and http. */
+const WEB_PORTS = [443, 80];
+
+/** They are of one connection, and not of the message (RFC 9110, 7.6.1). */
+const HOP_HEADERS = new Set([
+  ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade', 'expect', 'host'],
+]);
 
 export interface EgressProxy {
   /** On this host, to be shown to the program. */
@@ -18,7 +32,7 @@ export interface EgressProxy {
   close(): Promise<void>;
 }
 
-export interface EgressInput {
+interface EgressInput {
   readonly grant: NetworkGrant;
   readonly net: Net;
   /** A folder of its own, which need not be there. */
@@ -28,7 +42,9 @@ export interface EgressInput {
 }
 
 const IDLE_MS = 300_000;
+
 const MAX_HEADER_BYTES = 16_384;
+
 const MAX_REFUSED = 20;
 
 /**
@@ -157,4 +173,117 @@ function answerAndEnd(client: Duplex, why: string): void {
   client.end(
     `HTTP/1.1 403 ${STATUS_CODES[403]}: ${words}\r\ncontent-type: text/plain\r\nconnection: close\r\ncontent-length: ${words.length + 1}\r\n\r\n${words}\n`,
   );
+}
+
+/** Sends a request that came in on over a connection to its host, and its answer back. */
+function forward(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { url, socket, onBytes }: { readonly url: URL; readonly socket: Socket; readonly onBytes: (count: number) => void },
+): void {
+  // The client has disconnected meanwhile.
+  if (outgoing.destroyed) return void socket.destroy();
+  const sent = request({
+    method: incoming.method,
+    path: `${url.pathname}${url.search}`,
+    headers: { ...endToEnd(incoming.headers), host: url.host, connection: 'close' },
+    setHost: false,
+    createConnection: () => socket,
+  });
+  const fail = () => {
+    if (outgoing.headersSent || outgoing.destroyed) outgoing.destroy();
+    else outgoing.writeHead(502).end(`${url.host} closed the connection or sent an invalid HTTP response\n`);
+  };
+  sent.on('error', fail);
+  // A response that would turn the connection into a tunnel closes it.
+  sent.once('close', () => {
+    if (!outgoing.headersSent) fail();
+  });
+  sent.on('response', (answer) => {
+    answer.on('data', (chunk: Buffer) => onBytes(chunk.length));
+    try {
+      outgoing.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
+    } catch {
+      // The parser accepts what must not be forwarded, such as status 7.
+      answer.destroy();
+      return fail();
+    }
+    pipeline(answer, outgoing, () => socket.destroy());
+  });
+  outgoing.once('close', () => socket.destroy());
+  incoming.on('data', (chunk: Buffer) => onBytes(chunk.length));
+  pipeline(incoming, sent, () => undefined);
+}
+
+function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_HEADERS.has(name) && !named.has(name)));
+}
+
+/**
+ * Makes a server listen on a socket in a new folder that only the programs' user may use. A socket's address holds
+ * 108 bytes at most: on Linux it is named by its folder's handle, however deep that lies.
+ */
+async function listenInFolder(server: Server, folder: string, uid: number | null): Promise<string> {
+  await mkdir(folder, { mode: 0o711 });
+  await chmod(folder, 0o711);
+  const handle = process.platform === 'linux' ? await open(folder, 'r') : null;
+  try {
+    const path = handle === null ? join(folder, 'socket') : `/proc/self/fd/${handle.fd}/socket`;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(path, () => resolve());
+    });
+  } finally {
+    await handle?.close();
+  }
+  const socket = join(folder, 'socket');
+  await chmod(socket, 0o600);
+  if (uid !== null) await chown(socket, uid, uid);
+  return socket;
+}
+
+/** Pipes two streams both ways until both have ended; an error on one side ends the other. */
+function joinSockets(near: Duplex, far: Duplex, onBytes: (count: number) => void): void {
+  for (const [from, to] of [
+    [near, far],
+    [far, near],
+  ] as const) {
+    from.on('data', (chunk: Buffer) => onBytes(chunk.length));
+    from.on('error', () => to.destroy());
+    from.once('close', () => {
+      if (!from.readableEnded) to.destroy();
+    });
+    from.pipe(to);
+  }
+}
+
+interface Destination {
+  /** As a URL spells it: lower case, Punycode, an IPv4 address in four parts. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A destination in canonical form for comparison; null for an invalid one. */
+function parseDestination(authority: string, defaultPort: number): Destination | null {
+  if (authority.length > 300 || !/^[^\s/?#@\\]+$/.test(authority)) return null;
+  const text = `http://${authority}`;
+  if (!URL.canParse(text)) return null;
+  const { hostname, port } = new URL(text);
+  // A URL leaves out the port that is its scheme's.
+  const isPort80 = port === '' && /:0*80$/.test(authority);
+  return { host: hostname.replace(/\.$/, ''), port: port === '' ? (isPort80 ? 80 : defaultPort) : Number(port) };
+}
+
+/** Whether a list such as `api.example.com`, `*.example.com`, `db.example.com:5432` opens it. `*.` is any depth below, and not the name itself. */
+function isAllowed(list: readonly string[], { host, port }: Destination): boolean {
+  return list.some((entry) => {
+    const [, name = '', digits] = /^(.*?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
+    const isPort = digits === undefined ? WEB_PORTS.includes(port) : Number(digits) === port;
+    return isPort && (name.startsWith('*.') ? host.endsWith(name.slice(1)) : host === spelled(name));
+  });
+}
+
+function spelled(name: string): string {
+  return URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : name;
 }

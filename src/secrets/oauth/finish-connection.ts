@@ -4,14 +4,13 @@ import type { Deps } from '../../deps.js';
 import { audit } from '../../people/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
-import { type Grant, GrantFault } from '../tokens/grant.js';
-import { storeGrant } from '../tokens/store-grant.js';
-import { askTokenEndpoint } from '../tokens/token-endpoint.js';
+import { storeGrant } from '../tokens/renew-token.js';
+import { askTokenEndpoint, type Grant, GrantFault } from '../tokens/token-endpoint.js';
 import { vaultToWrite } from '../vault.js';
 import { writeSecret } from '../write-secret.js';
-import { type ClientRow, clientSecretOf, type ProviderClient, resolveRow } from './client-rows.js';
+import { type ClientRow, clientSecretOf, type ProviderClient, resolveRow } from './clients.js';
 import { providerError } from './provider-errors.js';
-import { claimState, type PendingConnection, whyNoState } from './state-rows.js';
+import { claimState, type PendingConnection, whyNoState } from './start-connection.js';
 
 export interface Connected {
   readonly secret: string;

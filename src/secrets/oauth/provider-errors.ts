@@ -1,4 +1,4 @@
-import { plainText } from '../tokens/grant-faults.js';
+import { plainText } from '../tokens/token-endpoint.js';
 
 /** What a provider's redirect may say instead of a code (RFC 6749, 4.1.2.1), as what the person can do about it. */
 const SENTENCES: Readonly<Record<string, string>> = {

@@ -2,8 +2,7 @@ import { notFound } from '../../shared/refusal.js';
 import { watchToken } from './await-change.js';
 import { renewToken, type TokenDeps } from './renew-token.js';
 import { TokenRefusal } from './token-refusal.js';
-import { acquireLease, readTokenState, type TokenState } from './token-rows.js';
-import { isFresh, stillHolds } from './token-times.js';
+import { acquireLease, isFresh, readTokenState, stillHolds, type TokenState } from './token-rows.js';
 
 export interface LiveToken {
   readonly token: string;

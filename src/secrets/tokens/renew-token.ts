@@ -1,5 +1,7 @@
 import type { Deps } from '../../deps.js';
 import { audit } from '../../people/index.js';
+import type { InstallKeys } from '../../platform/config/index.js';
+import type { Sql } from '../../platform/db/contract.js';
 import { isConnectionLost } from '../../platform/db/index.js';
 import { sleep } from '../../shared/deadline.js';
 import { failpoint } from '../../shared/failpoint.js';
@@ -9,10 +11,9 @@ import { lockSecret } from '../open-secret.js';
 import { hiddenTexts } from '../shapes/index.js';
 import { markReconnect, replaceSecret } from '../write-secret.js';
 import { notifyTokenWaiters } from './await-change.js';
-import { type Grant, GrantFault } from './grant.js';
 import { RENEWALS } from './renewals.js';
-import { type Failure, type Lease, releaseLease, storeToken, type TokenState } from './token-rows.js';
-import { timesOf } from './token-times.js';
+import { type Grant, GrantFault } from './token-endpoint.js';
+import { type Failure, type Lease, releaseLease, storeToken, type TokenState, timesOf } from './token-rows.js';
 
 export type TokenDeps = Pick<Deps, 'db' | 'keys' | 'net' | 'clock' | 'log'>;
 
@@ -130,4 +131,16 @@ function toFault({ log }: TokenDeps, error: unknown): GrantFault {
   if (error instanceof GrantFault) return error;
   log.error({ err: error }, 'token exchange failed');
   return new GrantFault('outage', 'the exchange broke off within the service, whose log says why', true);
+}
+
+/** Stores the token of a new connection, so that its first use needs no exchange. */
+export async function storeGrant(
+  tx: Sql,
+  keys: InstallKeys,
+  { id, grant, askedAt }: { readonly id: string; readonly grant: Grant; readonly askedAt: number },
+): Promise<void> {
+  const [row] = await tx.query<{ version: number }>('SELECT version FROM secret WHERE id = $1', [id]);
+  if (row === undefined) return;
+  const times = timesOf(grant.expiresInSeconds, askedAt);
+  await storeToken(tx, keys, { id, version: row.version, attempt: null, token: grant.accessToken, ...times });
 }

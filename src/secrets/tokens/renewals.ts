@@ -3,8 +3,7 @@ import { SignJWT } from 'jose';
 import { genericGrantRequest, refreshTokenGrant } from 'openid-client';
 import type { Deps } from '../../deps.js';
 import type { ShapeValues } from '../model.js';
-import { type Grant, GrantFault } from './grant.js';
-import { askTokenEndpoint, askWithoutClient } from './token-endpoint.js';
+import { askTokenEndpoint, askWithoutClient, type Grant, GrantFault } from './token-endpoint.js';
 
 type Tools = Pick<Deps, 'net' | 'clock'>;
 export type TokenShape = 'oauth2' | 'service_account';

@@ -8,13 +8,52 @@ import {
   type TokenEndpointResponse,
 } from 'openid-client';
 import type { Deps } from '../../deps.js';
-import type { NetFault } from '../../platform/net/index.js';
-import { type ClientAuthMethod, type Dialect, dialectOf } from './dialects.js';
-import type { Grant, GrantFault } from './grant.js';
-import { faultOfAnswer, faultOfNet, hostText } from './grant-faults.js';
-import { readAnswer, type TokenAnswer } from './read-answer.js';
+import type { NetAnswer, NetFault, NetFaultKind } from '../../platform/net/index.js';
+import { isRecord, type JsonObject } from '../../shared/json.js';
 
-export interface TokenEndpoint {
+const DIALECTS: Readonly<Record<string, Dialect>> = {
+  'api.notion.com': { auth: 'basic', json: true, noPkce: true },
+  'zoom.us': { auth: 'basic' },
+  'auth.atlassian.com': { auth: 'post', json: true },
+  // The user's token is nested; the app's is at the top level, and missing when only the user was asked.
+  'slack.com': {
+    auth: 'post',
+    lift: (body) =>
+      typeof body.access_token !== 'string' && isRecord(body.authed_user)
+        ? { ...body, ...(body.authed_user as JsonObject) }
+        : body,
+  },
+};
+
+export class GrantFault extends Error {
+  override readonly name = 'GrantFault';
+
+  constructor(
+    readonly kind: GrantFaultKind,
+    message: string,
+    /** True when the provider may have used up the refresh token although its answer is unknown. */
+    readonly inDoubt = false,
+  ) {
+    super(message);
+  }
+}
+
+/** Error codes by which providers say that a refresh token is invalid. */
+const GONE = new Set([
+  'invalid_grant',
+  'bad_refresh_token',
+  'BAD_REFRESH_TOKEN',
+  'invalid_refresh_token',
+  'token_revoked',
+  'token_expired',
+]);
+
+/** Faults that a retry cannot fix: a person must correct a URL or allow a host. */
+const LASTING: ReadonlySet<NetFaultKind> = new Set(['bad-url', 'bad-request', 'denied', 'tls']);
+
+const MAX_MESSAGE = 300;
+
+interface TokenEndpoint {
   readonly tokenUrl: string;
   /** The `iss` that the provider names itself by, when it is known. */
   readonly issuer?: string;
@@ -34,6 +73,7 @@ interface Seen {
 type Ask = (config: Configuration) => Promise<TokenEndpointResponse>;
 
 const TIMEOUT_MS = 15_000;
+
 const MAX_BYTES = 256 * 1_024;
 
 const AUTHS = {
@@ -132,4 +172,117 @@ function configure(
 function faultOf({ tokenUrl }: TokenEndpoint, { fault, answer }: Seen): GrantFault {
   if (fault) return faultOfNet(fault);
   return faultOfAnswer(hostText(tokenUrl), answer ?? { status: 0, body: {} });
+}
+
+type ClientAuthMethod = 'post' | 'basic' | 'none';
+
+/** How a provider's token endpoint differs from RFC 6749. */
+interface Dialect {
+  /** The one way in which it takes the client's secret; without it the body is tried, then Basic. */
+  readonly auth?: ClientAuthMethod;
+  /** The request's body is JSON instead of a form. */
+  readonly json?: true;
+  /** It refuses parameters that it does not know, the verifier of PKCE among them: then no challenge is sent either. */
+  readonly noPkce?: true;
+  /** Where in its answer the token is. */
+  readonly lift?: (body: JsonObject) => JsonObject;
+}
+
+export function dialectOf(tokenUrl: string): Dialect {
+  return DIALECTS[new URL(tokenUrl).hostname] ?? {};
+}
+
+/** A token endpoint's answer with the field names of RFC 6749, whatever names the provider uses. */
+interface TokenAnswer {
+  readonly status: number;
+  readonly body: JsonObject;
+}
+
+/** Null when the answer is not a JSON object, such as an HTML page. */
+function readAnswer(answer: NetAnswer, { lift = (body) => body }: Dialect): TokenAnswer | null {
+  const text = Buffer.from(answer.body).toString('utf8');
+  const parsed = parseJson(text) ?? parseForm(text, answer.headers.get('content-type'));
+  if (parsed === null) return null;
+  const body = lift(parsed);
+  const error = errorOf(body, answer.status);
+  if (error !== null) return { status: Math.max(answer.status, 400), body: { ...body, error } };
+  return { status: answer.status, body: standard(body) };
+}
+
+function parseJson(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? (value as JsonObject) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Some still answer as the drafts of OAuth2 did. */
+function parseForm(text: string, type: string | null): JsonObject | null {
+  return type?.startsWith('application/x-www-form-urlencoded') ? Object.fromEntries(new URLSearchParams(text)) : null;
+}
+
+/** Errors do not depend on the HTTP status: GitHub and Slack send them with 200, HubSpot in a field `status`. */
+function errorOf(body: JsonObject, status: number): string | null {
+  if (typeof body.error === 'string' && body.error !== '') return body.error;
+  if (status < 400 && body.ok !== false) return null;
+  return typeof body.status === 'string' && body.status !== '' ? body.status : null;
+}
+
+/** Every token is used as a bearer token, whatever type the provider names; identity claims are not read. */
+function standard({ id_token: _identity, ...body }: JsonObject): JsonObject {
+  const { expires_in: expiresIn, refresh_token: refreshToken, scope: _scope, ...rest } = body;
+  const seconds = Number(expiresIn);
+  return {
+    ...rest,
+    token_type: 'bearer',
+    ...(expiresIn !== null && expiresIn !== undefined && seconds > 0 && { expires_in: seconds }),
+    ...(typeof refreshToken === 'string' && refreshToken !== '' && { refresh_token: refreshToken }),
+  };
+}
+
+/** What a token endpoint gave. */
+export interface Grant {
+  readonly accessToken: string;
+  /** Null when it does not say. */
+  readonly expiresInSeconds: number | null;
+  /** Null when it gave none: then the current one stays valid. */
+  readonly refreshToken: string | null;
+}
+
+/**
+ * Why there is no token. `gone`: the grant itself is refused, and a person must reconnect. `refused`: the request is
+ * wrong, such as the client's secret. `outage`: a retry may succeed.
+ */
+export type GrantFaultKind = 'gone' | 'refused' | 'outage';
+
+function hostText(url: string): string {
+  return new URL(url).host;
+}
+
+function faultOfNet({ fault, message, sent }: NetFault): GrantFault {
+  return new GrantFault(LASTING.has(fault) ? 'refused' : 'outage', message, sent);
+}
+
+function faultOfAnswer(host: string, { status, body }: TokenAnswer): GrantFault {
+  const error = typeof body.error === 'string' ? body.error : null;
+  const reason = [error, body.error_description ?? body.message]
+    .filter((part) => typeof part === 'string')
+    .map((part) => plainText(part))
+    .join(': ');
+  if (error !== null && GONE.has(error))
+    return new GrantFault('gone', `${host} no longer accepts the connection (${reason})`);
+  if (status === 429 || status >= 500)
+    return new GrantFault('outage', `${host} answers ${status}${reason && ` (${reason})`}`, status >= 500);
+  if (error !== null) return new GrantFault('refused', `${host} refuses to give a token (${reason})`);
+  return new GrantFault('refused', `${host} answers ${status} and no token: check the token endpoint's address`);
+}
+
+/** A foreign text as one short line. */
+export function plainText(text: string): string {
+  return text
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_MESSAGE);
 }

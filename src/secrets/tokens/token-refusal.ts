@@ -1,5 +1,5 @@
 import { Refusal, type RefusalKind } from '../../shared/refusal.js';
-import type { GrantFaultKind } from './grant.js';
+import type { GrantFaultKind } from './token-endpoint.js';
 import type { Failure } from './token-rows.js';
 
 const REFUSALS = {

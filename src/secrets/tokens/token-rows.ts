@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import type { InstallKeys } from '../../platform/config/index.js';
 import type { Sql } from '../../platform/db/contract.js';
-import { tokenPlace } from '../envelope/places.js';
-import { CannotOpen, open, seal } from '../envelope/seal.js';
+import { CannotOpen, open, seal, tokenPlace } from '../envelope.js';
 import type { SecretStatus } from '../model.js';
 
 /** Longer than a request to a token endpoint may take: after that its process has died or hangs. */
 const LEASE = "interval '30 seconds'";
 
-export interface CachedToken {
+interface CachedToken {
   readonly token: string;
   readonly expiresAt: Date;
   readonly renewAt: Date;
 }
 
 const Failure = z.object({ kind: z.enum(['gone', 'refused', 'outage']), message: z.string() });
+
 /** How an exchange failed, for those who waited for it. */
 export type Failure = z.infer<typeof Failure>;
 
@@ -147,4 +147,32 @@ export async function storeToken(
         lease_until = CASE WHEN secret_token.attempt = $2 THEN NULL ELSE secret_token.lease_until END`,
     values: [id, attempt, version, keyId, wrappedKey, sealed, expiresAt, renewAt],
   });
+}
+
+/** For a provider that does not send the token's lifetime. */
+const UNSAID_SECONDS = 600;
+
+const MAX_MARGIN_MS = 300_000;
+
+/** With less left, a token may end on its way. */
+const LAST_MS = 5_000;
+
+/** Counted from before the request, so that the token never ends sooner than is thought. */
+export function timesOf(
+  expiresInSeconds: number | null,
+  askedAtMs: number,
+): Pick<CachedToken, 'expiresAt' | 'renewAt'> {
+  const lifeMs = (expiresInSeconds ?? UNSAID_SECONDS) * 1_000;
+  // The margin is a fifth for tokens of minutes, and five minutes for those of hours: a program may be at work with it.
+  const renewMs = lifeMs - Math.min(MAX_MARGIN_MS, lifeMs / 5);
+  return { expiresAt: new Date(askedAtMs + lifeMs), renewAt: new Date(askedAtMs + renewMs) };
+}
+
+export function isFresh({ renewAt }: CachedToken, nowMs: number): boolean {
+  return renewAt.getTime() > nowMs;
+}
+
+/** Whether the old token is still usable when there is no newer one. */
+export function stillHolds({ expiresAt }: CachedToken, nowMs: number): boolean {
+  return expiresAt.getTime() > nowMs + LAST_MS;
 }

@@ -1,6 +1,5 @@
 import type { OpenedSecret, Shape, ShapeValues } from '../model.js';
-import { type AgentKey, agentKey } from './agent-key.js';
-import { type RunningAgent, startSshAgent } from './ssh-agent.js';
+import { type AgentKey, agentKey, type RunningAgent, startSshAgent } from './ssh-agent.js';
 
 /** What a program is given for the secrets it may use: variables, files that exist only inside, and sockets to show. */
 export interface ProgramSecrets {

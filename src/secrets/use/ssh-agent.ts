@@ -1,9 +1,42 @@
+import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import { chmod, chown, mkdtemp, open, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { withErrorListener } from '../../shared/error-listener.js';
-import type { AgentKey } from './agent-key.js';
-import { failure, identitiesAnswer, MessageReader, REQUEST, readSignRequest, signatureAnswer } from './agent-wire.js';
+import type { ShapeValues } from '../model.js';
+import { readSshKey } from '../ssh-key.js';
+
+/** The messages of an ssh agent (RFC 9987) that sign: all others are refused. */
+const REQUEST = { identities: 11, sign: 13 } as const;
+
+const ANSWER = { failure: 5, identities: 12, signature: 14 } as const;
+
+/** Signatures are made over a session's or a commit's digest: a longer request is not legitimate. */
+const MAX_MESSAGE = 256 * 1024;
+
+class WireFault extends Error {
+  override readonly name = 'WireFault';
+}
+
+/** Cuts a stream into messages; throws WireFault for one that is too long. */
+class MessageReader {
+  #held = Buffer.alloc(0);
+
+  *push(chunk: Buffer): Generator<Buffer> {
+    this.#held = Buffer.concat([this.#held, chunk]);
+    while (this.#held.length >= 4) {
+      const length = this.#held.readUInt32BE(0);
+      if (length === 0 || length > MAX_MESSAGE) throw new WireFault('a message has a length that no agent takes');
+      if (this.#held.length < 4 + length) return;
+      const message = this.#held.subarray(4, 4 + length);
+      this.#held = this.#held.subarray(4 + length);
+      yield message;
+    }
+  }
+}
+
+const failure = (): Buffer => messageOf(ANSWER.failure);
 
 export interface RunningAgent {
   /** The socket on this host, to be shown to programs. */
@@ -81,4 +114,106 @@ async function answer(keys: readonly AgentKey[], message: Buffer): Promise<Buffe
   const { blob, data, flags } = readSignRequest(message);
   const made = await keys.find((key) => key.blob.equals(blob))?.sign(data, flags);
   return made ? signatureAnswer(made.algorithm, made.signature) : failure();
+}
+
+const signAsync = promisify(sign);
+
+/** draft-miller-ssh-agent, 3.6.1: what a request for a signature with RSA may ask for. SHA-1 is what it gets without. */
+const RSA = [
+  [4, 'rsa-sha2-512', 'sha512'],
+  [2, 'rsa-sha2-256', 'sha256'],
+] as const;
+
+const CURVE_HASHES: Readonly<Record<string, string>> = {
+  'ecdsa-sha2-nistp256': 'sha256',
+  'ecdsa-sha2-nistp384': 'sha384',
+  'ecdsa-sha2-nistp521': 'sha512',
+};
+
+interface SignRequest {
+  readonly blob: Buffer;
+  readonly data: Buffer;
+  readonly flags: number;
+}
+
+function readSignRequest(message: Buffer): SignRequest {
+  const blob = stringAt(message, 1);
+  const data = stringAt(message, 5 + blob.length);
+  const at = 9 + blob.length + data.length;
+  if (message.length < at + 4) throw new WireFault('a message ends too early');
+  return { blob, data, flags: message.readUInt32BE(at) };
+}
+
+function stringAt(message: Buffer, at: number): Buffer {
+  const length = message.length < at + 4 ? Number.POSITIVE_INFINITY : message.readUInt32BE(at);
+  if (at + 4 + length > message.length) throw new WireFault('a message ends too early');
+  return message.subarray(at + 4, at + 4 + length);
+}
+
+function identitiesAnswer(keys: readonly { readonly blob: Buffer; readonly comment: string }[]): Buffer {
+  const entries = keys.flatMap(({ blob, comment }) => [sshString(blob), sshString(Buffer.from(comment, 'utf8'))]);
+  return messageOf(ANSWER.identities, uint32(keys.length), ...entries);
+}
+
+function signatureAnswer(algorithm: string, signature: Buffer): Buffer {
+  return messageOf(
+    ANSWER.signature,
+    sshString(Buffer.concat([sshString(Buffer.from(algorithm)), sshString(signature)])),
+  );
+}
+
+/** A number as ssh writes it: big-endian, without leading zeros, with one where the first bit is set (RFC 4251, 5). */
+function mpint(bytes: Buffer): Buffer {
+  const from = bytes.findIndex((byte) => byte !== 0);
+  const significant = from < 0 ? Buffer.alloc(0) : bytes.subarray(from);
+  return sshString((significant[0] ?? 0) & 0x80 ? Buffer.concat([Buffer.from([0]), significant]) : significant);
+}
+
+function messageOf(type: number, ...parts: readonly Buffer[]): Buffer {
+  const body = Buffer.concat([Buffer.from([type]), ...parts]);
+  return Buffer.concat([uint32(body.length), body]);
+}
+
+function sshString(bytes: Buffer): Buffer {
+  return Buffer.concat([uint32(bytes.length), bytes]);
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+/** A key that signs and cannot be read. */
+export interface AgentKey {
+  /** The public key as ssh writes it. */
+  readonly blob: Buffer;
+  readonly comment: string;
+  /** Null when the request asks for what this key does not do. */
+  sign(data: Buffer, flags: number): Promise<{ readonly algorithm: string; readonly signature: Buffer } | null>;
+}
+
+/** Throws an error whose message is a sentence when the key cannot be read: it was stored before, so it has been read once. */
+export async function agentKey(name: string, value: ShapeValues['ssh']): Promise<AgentKey> {
+  const parsed = await readSshKey(value);
+  if (typeof parsed === 'string') throw new Error(`the secret ${name}: ${parsed}`);
+  const key = createPrivateKey(parsed.getPrivatePEM());
+  return {
+    blob: parsed.getPublicSSH(),
+    comment: name,
+    sign: (data, flags) => signWith(parsed.type, key, { data, flags }),
+  };
+}
+
+async function signWith(type: string, key: KeyObject, { data, flags }: { data: Buffer; flags: number }) {
+  if (type === 'ssh-ed25519') return { algorithm: type, signature: await signAsync(null, data, key) };
+  const curve = CURVE_HASHES[type];
+  if (curve !== undefined) {
+    const pair = await signAsync(curve, data, { key, dsaEncoding: 'ieee-p1363' });
+    const half = pair.length / 2;
+    return { algorithm: type, signature: Buffer.concat([mpint(pair.subarray(0, half)), mpint(pair.subarray(half))]) };
+  }
+  const asked = RSA.find(([flag]) => (flags & flag) !== 0);
+  if (type !== 'ssh-rsa' || !asked) return null;
+  return { algorithm: asked[1], signature: await signAsync(asked[2], data, key) };
 }

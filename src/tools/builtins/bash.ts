@@ -1,7 +1,6 @@
-import { optionalCount, stringArg } from '../arguments.js';
+import { count, optionalCount, parameters, stringArg, text } from '../arguments.js';
 import type { AgentTool } from '../contract.js';
 import { toolError } from '../outcome.js';
-import { count, parameters, text } from '../parameters.js';
 import { type ProgramDeps, runInLane } from '../program/run-in-lane.js';
 
 const DEFAULT_SECONDS = 120;

@@ -1,11 +1,10 @@
-import { BadArgument, optionalFlag, stringArg } from '../arguments.js';
+import { BadArgument, flag, optionalFlag, parameters, stringArg, text } from '../arguments.js';
 import type { AgentTool } from '../contract.js';
 import { toolError } from '../outcome.js';
-import { flag, parameters, text } from '../parameters.js';
 import { decodeText } from '../text-file.js';
 import { toolPath } from '../tool-path.js';
 import { readView } from '../view.js';
-import { type WriteDeps, writeTarget } from './write-target.js';
+import { type WriteDeps, writeTarget } from './write.js';
 
 export function editTool(deps: WriteDeps): AgentTool {
   return {

@@ -1,7 +1,6 @@
-import { optionalFlag, optionalString, stringArg } from '../arguments.js';
+import { flag, optionalFlag, optionalString, parameters, stringArg, text } from '../arguments.js';
 import type { AgentTool, ToolContext } from '../contract.js';
 import { ok } from '../outcome.js';
-import { flag, parameters, text } from '../parameters.js';
 import { decodeText } from '../text-file.js';
 import { listView, readView, type ViewDeps } from '../view.js';
 import { compileForModel, matchGlob } from './match-glob.js';

@@ -1,9 +1,8 @@
 import { dirname } from 'node:path/posix';
 import type { SkillPlan } from '../../format/model.js';
-import { stringArg } from '../arguments.js';
+import { parameters, stringArg, text } from '../arguments.js';
 import type { AgentTool, ToolContext, ToolOutcome } from '../contract.js';
 import { ok, toolError } from '../outcome.js';
-import { parameters, text } from '../parameters.js';
 import { decodeText } from '../text-file.js';
 import { listView, readView, type ViewDeps } from '../view.js';
 

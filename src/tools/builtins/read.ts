@@ -1,7 +1,6 @@
-import { optionalCount, stringArg } from '../arguments.js';
+import { count, optionalCount, parameters, stringArg, text } from '../arguments.js';
 import type { AgentTool } from '../contract.js';
 import { ok, toolError } from '../outcome.js';
-import { count, parameters, text } from '../parameters.js';
 import { decodeText } from '../text-file.js';
 import { toolPath } from '../tool-path.js';
 import { listView, readView, type ViewDeps } from '../view.js';

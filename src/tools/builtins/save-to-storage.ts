@@ -1,13 +1,12 @@
 import { raiseEvent } from '../../content/index.js';
 import type { Deps } from '../../deps.js';
 import { holdBlob, withHeldBlobs } from '../../platform/storage/index.js';
-import { BadArgument, optionalString, stringArg } from '../arguments.js';
+import { BadArgument, optionalString, parameters, stringArg, text } from '../arguments.js';
 import type { AgentTool, ToolContext } from '../contract.js';
 import { indexStored } from '../lane/keep-step.js';
 import { readLaneFile } from '../lane/lane-files.js';
 import { MAX_KEPT_FILE } from '../lane/lane-limits.js';
 import { ok } from '../outcome.js';
-import { parameters, text } from '../parameters.js';
 import { toolPath } from '../tool-path.js';
 
 type StorageDeps = Pick<Deps, 'db' | 'blobs' | 'log'>;

@@ -1,7 +1,7 @@
 import type { ToolCall } from '../../models/contract.js';
 import { isRecord, type JsonObject } from '../../shared/json.js';
+import { parameters, text } from '../arguments.js';
 import type { AgentTool } from '../contract.js';
-import { parameters, text } from '../parameters.js';
 
 export const CALL_TOOL = 'call_tool';
 

@@ -1,9 +1,8 @@
 import { isRecord } from '../../shared/json.js';
-import { stringArg } from '../arguments.js';
+import { parameters, stringArg, text } from '../arguments.js';
 import type { AgentTool } from '../contract.js';
 import { toolOf } from '../names.js';
 import { ok } from '../outcome.js';
-import { parameters, text } from '../parameters.js';
 import { rankTools } from './rank-tools.js';
 
 const MAX_FOUND = 8;

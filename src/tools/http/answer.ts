@@ -4,12 +4,17 @@ import type { NetAnswer } from '../../platform/net/index.js';
 import { charsetOf } from '../../shared/charset.js';
 import type { CallContext, ToolOutcome } from '../contract.js';
 import { decodeText } from '../text-file.js';
-import { isJson, isText } from './answer-text.js';
 import type { HttpDeps } from './request.js';
 import { saveAnswer } from './save-answer.js';
 
+const TEXT =
+  /^(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml|yaml)\b|application\/(?:x-)?(?:ndjson|javascript|x-www-form-urlencoded|graphql)\b)/;
+
+const JSON_TYPE = /^application\/(?:[\w.+-]*\+)?json\b/;
+
 /** Headers that say something about the answer, and nothing about who asked. */
 const SHOWN_HEADERS = ['location', 'link', 'retry-after', 'etag', 'x-total-count', 'x-request-id', 'content-range'];
+
 const SHOWN = 2_000;
 
 export interface AnswerOf {
@@ -59,4 +64,13 @@ function parses(text: string): boolean {
     // Several values, one a line, are sent under that type too.
     return false;
   }
+}
+
+/** True for a media type whose content is read as text, and which the model therefore sees. */
+export function isText(contentType: string | null): boolean {
+  return contentType !== null && TEXT.test(contentType.trim().toLowerCase());
+}
+
+function isJson(contentType: string | null): boolean {
+  return contentType !== null && JSON_TYPE.test(contentType.trim().toLowerCase());
 }

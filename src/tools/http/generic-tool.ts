@@ -1,9 +1,8 @@
 import type { HttpToolPlan } from '../../format/model.js';
 import type { ApiBody } from '../../format/openapi/api-operation.js';
 import { isRecord, type Json, type JsonObject } from '../../shared/json.js';
-import { BadArgument, optionalString, stringArg } from '../arguments.js';
+import { BadArgument, optionalString, parameters, stringArg, text } from '../arguments.js';
 import type { CallContext, Operation, ToolOutcome } from '../contract.js';
-import { parameters, text } from '../parameters.js';
 import { answerOutcome } from './answer.js';
 import { encodeBody } from './openapi/encode-body.js';
 import { queryPairs } from './openapi/encode-parameter.js';

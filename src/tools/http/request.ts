@@ -5,7 +5,7 @@ import { TokenRefusal } from '../../secrets/index.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { CallContext, ToolOutcome } from '../contract.js';
 import { toolError } from '../outcome.js';
-import { isText } from './answer-text.js';
+import { isText } from './answer.js';
 import { fillBase, fillSecrets } from './fill-secrets.js';
 import { below } from './place.js';
 

@@ -2,7 +2,7 @@ import { dirname } from 'node:path/posix';
 import type { McpToolPlan } from '../../format/model.js';
 import type { ToolContext } from '../contract.js';
 import { WORKSPACE_INSIDE } from '../lane/open-lane.js';
-import { networkOf } from '../program/network-of.js';
+import { networkOf } from '../program/run-in-lane.js';
 import { prepareShown } from '../program/shown-files.js';
 import { prepareRuntime } from '../runtime/prepare-runtime.js';
 import type { Dial } from './connection.js';

@@ -7,12 +7,11 @@ import { Refusal } from '../../shared/refusal.js';
 import type { ToolContext } from '../contract.js';
 import { WORKSPACE_INSIDE } from '../lane/open-lane.js';
 import { type PreparedRuntime, prepareRuntime } from '../runtime/prepare-runtime.js';
-import { networkOf } from './network-of.js';
 import { prepareShown } from './shown-files.js';
 
 export type ProgramDeps = Pick<Deps, 'config' | 'db' | 'blobs' | 'sandbox' | 'log'>;
 
-export interface LaneProgram {
+interface LaneProgram {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly stdin: string | null;
@@ -134,4 +133,15 @@ function networkFaults(hosts: readonly string[], { network, stderr, stdout }: Pr
 /** For the trace: what was asked for in vain, also by a program that ended well. */
 function refusedDetail(refused: readonly RefusedHost[]): Readonly<Record<string, Json>> {
   return refused.length === 0 ? {} : { refused: refused.map(({ host, why }) => ({ host, why })) };
+}
+
+/** What every program of a step may reach: what the agent's file and AGENTS.md open, together. An eval that is not live reaches nothing. */
+export function networkOf({
+  agent,
+  plan,
+  run,
+  standIn,
+}: Pick<ToolContext, 'agent' | 'plan' | 'run' | 'standIn'>): readonly string[] {
+  if (run.mode === 'eval' && !standIn?.live) return [];
+  return [...new Set([...plan.workspace.network, ...agent.network])];
 }

@@ -3,10 +3,8 @@ import { LEFT_OUT, type ProgramResult } from '../../sandbox/index.js';
 import { type Redactor, redactor } from '../../shared/redact.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { ToolContext } from '../contract.js';
-import type { Client } from './client.js';
 import { installScript, REQUIREMENTS, RUNTIME_INSIDE } from './install-script.js';
-import { npmClient } from './npm-client.js';
-import { pipClient } from './pip-client.js';
+import { type Client, npmClient, pipClient } from './package-clients.js';
 import type { Preparation, RuntimeDeps } from './prepare-runtime.js';
 
 const MOST_MS = 900_000;

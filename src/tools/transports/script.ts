@@ -2,10 +2,10 @@ import type { ScriptToolPlan } from '../../format/model.js';
 import { removeFolder } from '../../sandbox/index.js';
 import { toJson } from '../../shared/exact-json.js';
 import { isRecord, type JsonObject } from '../../shared/json.js';
+import { parameters, text } from '../arguments.js';
 import type { Operation, ToolContext, ToolOutcome } from '../contract.js';
 import { grantedSecret } from '../fill-secrets.js';
 import { toolError } from '../outcome.js';
-import { parameters, text } from '../parameters.js';
 import { type LaneResult, type ProgramDeps, runInLane } from '../program/run-in-lane.js';
 import { prepareTool, TOOL_INSIDE } from '../program/tool-folder.js';
 

@@ -1,5 +1,5 @@
 import { charsetOf, decodeIn, decodeLossy, formBytes } from '../../shared/charset.js';
-import { readParts } from '../read-form.js';
+import { readParts } from '../read-body.js';
 
 /** A field of a form, or a file in it, with its bytes as they came. */
 export interface Part {

@@ -1,5 +1,4 @@
-import { addressOf } from './address.js';
-import type { InboundMail } from './mail.js';
+import { addressOf, type InboundMail } from './mail.js';
 
 const BULK = /^(bulk|junk|list|auto_reply)$/i;
 const BOUNCER = /^(mailer-daemon|postmaster)@/;

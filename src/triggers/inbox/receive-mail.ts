@@ -5,18 +5,16 @@ import type { Json, JsonObject } from '../../shared/json.js';
 import { Refusal } from '../../shared/refusal.js';
 import { storableJson } from '../../shared/storable-json.js';
 import { type Arrival, type Delivered, deliver } from '../deliver.js';
-import { dedupeKey, deliveryId } from '../delivery-id.js';
-import { noteDelivery } from '../delivery-rows.js';
+import { dedupeKey, deliveryId, noteDelivery } from '../deliveries.js';
 import { type FoundHook, findHook } from '../find-hook.js';
 import { noteRefusal } from '../note-refusal.js';
 import { decodedBody, type HookDelivery } from '../receive-hook.js';
 import { settingsOf } from '../settings.js';
 import { requireTrigger } from '../start-delivered.js';
 import { triggerData } from '../trigger-data.js';
-import { addressOf, isAllowedSender } from './address.js';
 import { attachmentsOf } from './keep-attachments.js';
 import { loopOf } from './loop.js';
-import type { InboundMail } from './mail.js';
+import { addressOf, type InboundMail, isAllowedSender } from './mail.js';
 import { openMails, type ReadMail } from './read-mail.js';
 
 /**

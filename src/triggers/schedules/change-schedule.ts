@@ -8,8 +8,7 @@ import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { beginScheduled } from './begin-firing.js';
 import { changeInPreview } from './change-in-preview.js';
-import { readSchedule } from './list-schedules.js';
-import { lockSchedule } from './schedule-row.js';
+import { lockSchedule, readSchedule } from './schedule-row.js';
 
 export interface ChangeScheduleInput {
   readonly workspace: string;

@@ -4,10 +4,9 @@ import type { Sql } from '../../platform/db/contract.js';
 import { announceStarted, type BegunRun } from '../../runs/index.js';
 import { failpoint } from '../../shared/failpoint.js';
 import type { FlowRef } from '../../workflows/contract.js';
-import { beginFiring } from './begin-firing.js';
+import { beginFiring, forgetFirings, recordFiring, recordLeftOut } from './begin-firing.js';
 import { type Due, dueTimes } from './due-times.js';
 import { endPreviousRuns } from './end-previous-runs.js';
-import { forgetFirings, recordFiring, recordLeftOut } from './record-firing.js';
 import { isFiring, liveScheduled, lockSchedule, type ScheduleRow } from './schedule-row.js';
 import { needsMoreMoments, syncSchedules } from './sync-schedules.js';
 

@@ -1,9 +1,71 @@
-import { ArchiveFault } from './archive-fault.js';
-import { ByteReader, endsEarly } from './byte-reader.js';
-import { readPax } from './pax.js';
-import { BLOCK, readHeader, type TarHeader } from './tar-header.js';
+/** A fault of an archive. The message goes to the pusher. */
+export class ArchiveFault extends Error {
+  override readonly name = 'ArchiveFault';
+}
 
-export type TarKind = 'file' | 'folder' | 'symbolic link' | 'hard link' | 'special file';
+/** Reads exact numbers of bytes from a stream of chunks, up to a total limit. */
+class ByteReader {
+  readonly #pieces: AsyncIterator<Uint8Array>;
+  readonly #maxBytes: number;
+  #held: Buffer = Buffer.alloc(0);
+  #bytes = 0;
+
+  constructor(pieces: AsyncIterable<Uint8Array>, maxBytes: number) {
+    this.#pieces = pieces[Symbol.asyncIterator]();
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Reads exactly this number of bytes; null at the end of the stream. Throws when the stream ends in between. */
+  async readExactly(count: number): Promise<Buffer | null> {
+    const taken: Buffer[] = [];
+    let missing = count;
+    while (missing > 0) {
+      if (this.#held.length === 0 && !(await this.#more())) {
+        if (missing === count) return null;
+        throw endsEarly();
+      }
+      const part = this.#held.subarray(0, missing);
+      this.#held = this.#held.subarray(part.length);
+      taken.push(part);
+      missing -= part.length;
+    }
+    return taken.length === 1 && taken[0] ? taken[0] : Buffer.concat(taken);
+  }
+
+  /** Skips this number of bytes. */
+  async skipBytes(count: number): Promise<void> {
+    let missing = count;
+    while (missing > 0) {
+      if (this.#held.length === 0 && !(await this.#more())) throw endsEarly();
+      const part = Math.min(missing, this.#held.length);
+      this.#held = this.#held.subarray(part);
+      missing -= part;
+    }
+  }
+
+  /** Closes the stream at any position. */
+  async close(): Promise<void> {
+    await this.#pieces.return?.();
+  }
+
+  async #more(): Promise<boolean> {
+    const { done, value } = await this.#pieces.next();
+    if (done) return false;
+    this.#held = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    this.#bytes += value.byteLength;
+    if (this.#bytes > this.#maxBytes)
+      throw new ArchiveFault(`the archive holds more than ${Math.round(this.#maxBytes / 1_048_576)} MiB`);
+    return true;
+  }
+}
+
+const SPACE = 0x20;
+
+const LINE_END = 0x0a;
+
+const BLOCK = 512;
+
+type TarKind = 'file' | 'folder' | 'symbolic link' | 'hard link' | 'special file';
 
 export interface TarEntry {
   /** As in the archive; invalid UTF-8 is replaced by U+FFFD. */
@@ -16,7 +78,7 @@ export interface TarEntry {
   readonly read: () => Promise<Buffer>;
 }
 
-export interface TarLimits {
+interface TarLimits {
   /** The size of the unpacked archive, including skipped entries. */
   readonly maxBytes: number;
   readonly maxEntries: number;
@@ -33,6 +95,7 @@ const KINDS: Readonly<Record<string, TarKind>> = {
   '5': 'folder',
   '6': 'special file',
 };
+
 /** The limit for names and pax records, far above that of a workspace's path. */
 const MAX_META_BYTES = 65_536;
 
@@ -137,4 +200,86 @@ function sizeOf(value: Buffer | undefined): number | undefined {
   const text = value.toString('latin1');
   if (!/^\d{1,15}$/.test(text)) throw new ArchiveFault('the archive has an entry of an impossible size');
   return Number(text);
+}
+
+/** The records of a pax header, `<length> <key>=<value>\n` each (POSIX.1-2001), by key; the last of a key counts. */
+function readPax(body: Buffer): ReadonlyMap<string, Buffer> {
+  const records = new Map<string, Buffer>();
+  let at = 0;
+  while (at < body.length) {
+    const space = body.indexOf(SPACE, at);
+    const digits = space < 0 ? '' : body.toString('latin1', at, space);
+    const end = /^[1-9]\d{0,8}$/.test(digits) ? at + Number(digits) : 0;
+    const equals = body.indexOf('=', space);
+    const isWhole = end > space && end <= body.length && body[end - 1] === LINE_END && equals > space && equals < end;
+    if (!isWhole) throw new ArchiveFault('the archive has a pax header that cannot be read');
+    records.set(body.toString('utf8', space + 1, equals), body.subarray(equals + 1, end - 1));
+    at = end;
+  }
+  return records;
+}
+
+function endsEarly(): ArchiveFault {
+  return new ArchiveFault('the archive ends early');
+}
+
+/** One header block of a tar archive: POSIX.1-1988 ustar, with GNU's binary sizes. */
+interface TarHeader {
+  /** The raw bytes of the name. */
+  readonly name: Buffer;
+  readonly size: number;
+  /** True when the owner may execute it. */
+  readonly executable: boolean;
+  /** `0` a file, `1` a hard link, `2` a symbolic link, `5` a folder, `x` `g` pax, `L` `K` GNU's long names. */
+  readonly type: string;
+}
+
+/** Null for a block of zeros, which ends the archive. Throws ArchiveFault for a wrong checksum or size. */
+function readHeader(block: Buffer): TarHeader | null {
+  if (block.every((byte) => byte === 0)) return null;
+  if (!hasChecksum(block)) throw new ArchiveFault('the archive is not a tar: a header’s checksum is wrong');
+  const isUstar = block.toString('latin1', 257, 263) === 'ustar\0';
+  const name = textAt(block, 0, 100);
+  const prefix = isUstar ? textAt(block, 345, 155) : Buffer.alloc(0);
+  const type = String.fromCharCode(block[156] ?? 0);
+  return {
+    name: prefix.length === 0 ? name : Buffer.concat([prefix, Buffer.from('/'), name]),
+    size: sizeAt(block, 124),
+    executable: (Number.parseInt(textAt(block, 100, 8).toString('latin1'), 8) & 0o100) !== 0,
+    type: type === '\0' || type === '7' ? '0' : type,
+  };
+}
+
+/** The bytes of a field up to its first NUL. */
+function textAt(block: Buffer, start: number, length: number): Buffer {
+  const field = block.subarray(start, start + length);
+  const end = field.indexOf(0);
+  return Buffer.from(end < 0 ? field : field.subarray(0, end));
+}
+
+/** Octal digits, or with the first bit set a big-endian number. */
+function sizeAt(block: Buffer, start: number): number {
+  const field = block.subarray(start, start + 12);
+  if (((field[0] ?? 0) & 0x80) !== 0) {
+    const value = field.subarray(1).reduce((sum, byte) => sum * 256 + byte, (field[0] ?? 0) & 0x7f);
+    if (Number.isSafeInteger(value)) return value;
+    throw new ArchiveFault('the archive has an entry of an impossible size');
+  }
+  return octal(field, 'size');
+}
+
+/** All bytes added up, those of the checksum itself as spaces. */
+function hasChecksum(block: Buffer): boolean {
+  let sum = 0;
+  for (const [at, byte] of block.entries()) sum += at >= 148 && at < 156 ? 0x20 : byte;
+  return sum === octal(block.subarray(148, 156), 'checksum');
+}
+
+function octal(field: Buffer, what: string): number {
+  const text = field
+    .toString('latin1')
+    .replace(/[\0 ]+$/, '')
+    .replace(/^ +/, '');
+  if (!/^[0-7]*$/.test(text)) throw new ArchiveFault(`the archive is not a tar: a header’s ${what} is not a number`);
+  return text === '' ? 0 : Number.parseInt(text, 8);
 }

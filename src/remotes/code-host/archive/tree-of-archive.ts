@@ -2,8 +2,7 @@ import { PassThrough, pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { SourceFile } from '../../../format/model.js';
 import { pathFault } from '../../../shared/path-fault.js';
-import { ArchiveFault } from './archive-fault.js';
-import { readTar, type TarEntry } from './read-tar.js';
+import { ArchiveFault, readTar, type TarEntry } from './read-tar.js';
 
 export interface ArchiveLimits {
   /** The size of the whole archive, unpacked. */
