@@ -6,7 +6,6 @@ import { describeAnswers, type SentHeader } from './described-answers.js';
 import type { Access, AppEnv, EnvOf, GuardedEnv } from './env.js';
 import { createGuard, missingFirst, type Needs, type Refused } from './guard.js';
 import { refuseIdempotencyKey, withIdempotency } from './idempotency.js';
-import { operationIdOf } from './operation-id.js';
 import { readBody } from './read-body.js';
 import { type RequestHeader, requestHeaders } from './request-headers.js';
 import { refuseFaults } from './validate.js';
@@ -17,6 +16,7 @@ type DeepReadonly<T> = [JSONValue] extends [T]
   : T extends object
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T;
+
 type Answer<T> =
   T extends TypedResponse<infer Body, infer Status, infer Format>
     ? TypedResponse<DeepReadonly<Body>, Status, Format>
@@ -28,7 +28,7 @@ type Handle<R extends RouteConfig, E extends EnvOf<Access>> =
     ? (c: C) => Promise<Answer<RouteConfigToTypedResponse<R>> | (Response extends Returned ? Response : never)>
     : never;
 
-export interface RouteDefinition<R extends RouteConfig, A extends Access> {
+interface RouteDefinition<R extends RouteConfig, A extends Access> {
   readonly access: A;
   readonly route: R;
   readonly handle: Handle<R, EnvOf<A>>;
@@ -86,6 +86,7 @@ export interface Route {
 }
 
 const DEFAULT_BODY_BYTES = 1024 * 1024;
+
 /** Requests without a credential have short bodies only. */
 const OPEN_BODY_BYTES = 64 * 1024;
 
@@ -156,4 +157,25 @@ function securityOf(access: Access): Record<string, string[]>[] {
   if (access === 'open' || access === 'token') return [];
   const session = { session: [] };
   return typeof access === 'object' && access.person ? [session] : [{ bearer: [] }, session];
+}
+
+/**
+ * The name of an operation for generated clients, from its method and path: `GET /api/workspaces/{ws}/runs/{id}` is
+ * `getWorkspaceRun`. A segment before a parameter names one thing, so it is singular.
+ */
+function operationIdOf(method: string, path: string): string {
+  const segments = path.split('/').filter((segment) => segment !== '' && segment !== 'api');
+  const words = segments.flatMap((segment, index) => {
+    if (segment.startsWith('{')) return segments[index - 1]?.startsWith('{') ? [segment.slice(1, -1)] : [];
+    return [segments[index + 1]?.startsWith('{') ? singular(segment) : segment];
+  });
+  return method + (words.length === 0 ? ['home'] : words).map(pascal).join('');
+}
+
+function singular(word: string): string {
+  return word.replace(/ies$/, 'y').replace(/s$/, '');
+}
+
+function pascal(text: string): string {
+  return text.replace(/(?:^|[^a-zA-Z0-9]+)([a-zA-Z0-9])/g, (_all, letter: string) => letter.toUpperCase());
 }

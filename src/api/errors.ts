@@ -1,12 +1,12 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { isRecord } from '../shared/json.js';
 import { Refusal, type RefusalKind } from '../shared/refusal.js';
 import { StorageUnavailable, toStorageError } from '../shared/storage-unavailable.js';
 import { CLIENT_LEFT, hasClientLeft, isStopped } from './client-left.js';
 import type { AppEnv } from './env.js';
 import { refusalPage } from './pages/refusal-page.js';
-import { isUnstorableText } from './unstorable-text.js';
 
 export const STATUS = {
   malformed: 400,
@@ -72,4 +72,19 @@ function fromFramework(error: HTTPException): Refusal | null {
   const known =
     kind === 'unsupported_type' ? 'this route takes no body of that type; see /docs/openapi.json' : error.message;
   return kind ? new Refusal(kind, known) : null;
+}
+
+/**
+ * True for a text that Postgres cannot store: NUL (22021; 22P05 in JSON) or half a surrogate pair in JSON (22P02).
+ * Prisma wraps the driver's error, so the causes are checked too.
+ */
+function isUnstorableText(error: unknown): boolean {
+  let entry = error;
+  for (let depth = 0; depth < 5 && isRecord(entry); depth += 1) {
+    const { code, originalCode, detail, cause } = entry;
+    if ([code, originalCode].some((state) => state === '22021' || state === '22P05')) return true;
+    if (code === '22P02' && typeof detail === 'string' && /surrogate/i.test(detail)) return true;
+    entry = cause;
+  }
+  return false;
 }

@@ -1,7 +1,6 @@
 import { type DestinationStream, type LoggerOptions, pino } from 'pino';
 import type { Config } from '../platform/config/index.js';
 import type { Log } from '../shared/log.js';
-import { errorFields } from './error-fields.js';
 
 /** JSON lines, on standard output by default; redacts what must never be logged. */
 export function createLog(level: Config['logLevel'], destination: DestinationStream = pino.destination(1)): Log {
@@ -24,4 +23,16 @@ function nameErrors(fields: Record<string, unknown>): Record<string, unknown> {
   const misnamed = Object.entries(fields).filter(([key, value]) => key !== 'err' && value instanceof Error);
   if (misnamed.length === 0) return fields;
   return { ...fields, ...Object.fromEntries(misnamed.map(([key, value]) => [key, errorFields(value)])) };
+}
+
+/**
+ * An error as a log field: type, message, stack and code, with those of its causes. Other fields are left out, since
+ * errors of HTTP clients and model SDKs contain whole requests.
+ */
+function errorFields(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { type, message, stack } = pino.stdSerializers.err(error);
+  const code = 'code' in error && ['string', 'number'].includes(typeof error.code) ? { code: error.code } : {};
+  const errors = error instanceof AggregateError ? { errors: error.errors.map(errorFields) } : {};
+  return { type, message, stack, ...code, ...errors };
 }

@@ -2,6 +2,7 @@ import { loadPlan } from '../content/index.js';
 import type { Deps } from '../deps.js';
 import { failpoint } from '../shared/failpoint.js';
 import { errorMessage, Refusal } from '../shared/refusal.js';
+import { type Loops, startLoops } from '../shared/repeat.js';
 import { createLaneServers, dropLane } from '../tools/index.js';
 import type { Stop, Turn } from '../workflows/contract.js';
 import { endParkedCase } from './cases/end-parked.js';
@@ -19,7 +20,8 @@ import { closeRun } from './rows/close-run.js';
 import { notifyStreams } from './rows/notify-streams.js';
 import { SecretMask } from './secrets/secret-mask.js';
 import { withSlots } from './slots/with-slots.js';
-import { watchLane } from './watch-lane.js';
+
+const LOOK_EVERY_MS = 1_000;
 
 const MOST_FAILURES = 5;
 
@@ -160,4 +162,24 @@ async function endRefused(deps: Deps, turn: Turn, { runId, message }: BudgetRefu
   notifyStreams(deps, runId);
   if (runId !== turn.runId) notifyStreams(deps, turn.runId);
   return { kind: 'failed' };
+}
+
+/**
+ * Checks the lane each second, as a fallback for a stop whose NOTIFY was lost and for a takeover while this attempt was
+ * paused: a higher fence or an ended run aborts the lane.
+ */
+function watchLane(deps: Deps, turn: Turn, fence: bigint, controller: AbortController): Loops {
+  const look = async (): Promise<void> => {
+    const [row] = await deps.db.query<{ fence: bigint; ended: boolean }>({
+      name: 'watch-lane',
+      text: `SELECT l.fence, r.finished_at IS NOT NULL AS ended FROM lane l JOIN run r ON r.id = l.run_id
+        WHERE l.run_id = $1 AND l.lane = $2`,
+      values: [turn.runId, turn.lane],
+    });
+    if (!row || row.ended) controller.abort(new Ended());
+    else if (row.fence !== fence) controller.abort(new Fenced());
+  };
+  // Ignore an unavailable database: the next write will report it.
+  const work = () => look().catch(() => undefined);
+  return startLoops(deps.log, [{ name: 'lane watch', everyMs: LOOK_EVERY_MS, work }]);
 }

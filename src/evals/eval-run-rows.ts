@@ -1,7 +1,7 @@
-import type { CaseView, EvalRunSummary } from '../contract/evals.js';
+import type { AttemptView, CaseView, EvalRunSummary, GradedAssertion } from '../contract/evals.js';
 import type { EvalPlan } from '../format/index.js';
-import type { Json } from '../shared/json.js';
-import { type AttemptRow, caseViews, tallyOf } from './case-views.js';
+import { isRecord, type Json } from '../shared/json.js';
+import { toUsd } from '../shared/money.js';
 
 export interface EvalRunRow {
   readonly id: string;
@@ -29,7 +29,7 @@ export const EVAL_RUNS = `SELECT e.id, e.eval, e.status, e.trigger, e.revision, 
   FROM eval_run e`;
 
 /** An eval run with its cases. */
-export interface EvalRunResults {
+interface EvalRunResults {
   readonly summary: EvalRunSummary;
   readonly cases: readonly CaseView[];
 }
@@ -55,4 +55,72 @@ export function resultsOf(row: EvalRunRow): EvalRunResults {
 
 export function summaryOf(row: EvalRunRow): EvalRunSummary {
   return resultsOf(row).summary;
+}
+
+interface AttemptRow {
+  readonly caseNo: number;
+  readonly repeat: number;
+  readonly state: AttemptView['state'] | 'skipped';
+  readonly passed: boolean | null;
+  readonly score: number | null;
+  readonly assertions: Json;
+  readonly error: string | null;
+  readonly runId: string | null;
+  readonly costNano: bigint;
+}
+
+/** The cases of an eval run, in the order of its file. */
+function caseViews(spec: EvalPlan, rows: readonly AttemptRow[]): CaseView[] {
+  const byCase = new Map<number, AttemptRow[]>();
+  for (const row of rows) byCase.set(row.caseNo, [...(byCase.get(row.caseNo) ?? []), row]);
+  return [...byCase].sort(([a], [b]) => a - b).map(([at, own]) => caseView(spec, at, own));
+}
+
+function caseView({ cases }: EvalPlan, at: number, rows: readonly AttemptRow[]): CaseView {
+  const { title = `case ${at + 1}`, tags = [], threshold = 1 } = cases[at] ?? {};
+  const attempts = rows.flatMap(({ state, ...row }) => (state === 'skipped' ? [] : [attemptView({ ...row, state })]));
+  const done = attempts.length > 0 && attempts.every(({ passed }) => passed !== null);
+  const passRate = done ? attempts.filter(({ passed }) => passed).length / attempts.length : null;
+  const shownAttempt = attempts.find(({ passed }) => passed === false) ?? attempts[0];
+  const begun = attempts.some(({ state }) => state !== 'pending');
+  return {
+    name: title,
+    tags,
+    state: attempts.length === 0 ? 'skipped' : done ? 'done' : begun ? 'running' : 'pending',
+    passed: passRate === null ? null : passRate >= threshold,
+    score: done ? attempts.reduce((sum, { score }) => sum + (score ?? 0), 0) / attempts.length : null,
+    passRate,
+    threshold,
+    assertions: shownAttempt?.assertions ?? [],
+    error: shownAttempt?.error ?? null,
+    runId: shownAttempt?.runId ?? null,
+    costUsd: attempts.reduce((sum, { costUsd }) => sum + costUsd, 0),
+    ...(attempts.length > 1 ? { repeats: attempts } : {}),
+  };
+}
+
+function attemptView(row: Omit<AttemptRow, 'state'> & Pick<AttemptView, 'state'>): AttemptView {
+  const { repeat, state, passed, score, error, runId } = row;
+  const assertions = Array.isArray(row.assertions) ? row.assertions.filter(isRecord) : [];
+  return {
+    repeat,
+    state,
+    passed,
+    score,
+    assertions: assertions as unknown as readonly GradedAssertion[],
+    error,
+    runId,
+    costUsd: toUsd(row.costNano),
+  };
+}
+
+type Tally = Pick<EvalRunSummary, 'cases' | 'passed' | 'failed' | 'skipped'>;
+
+function tallyOf(cases: readonly CaseView[]): Tally {
+  return {
+    cases: cases.length,
+    passed: cases.filter(({ passed }) => passed === true).length,
+    failed: cases.filter(({ passed }) => passed === false).length,
+    skipped: cases.filter(({ state }) => state === 'skipped').length,
+  };
 }

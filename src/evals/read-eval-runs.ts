@@ -1,10 +1,9 @@
-import type { EvalRunList, EvalRunSummary, EvalRunView } from '../contract/evals.js';
+import type { CaseView, EvalRunList, EvalRunSummary, EvalRunView } from '../contract/evals.js';
 import type { Deps } from '../deps.js';
 import type { Sql } from '../platform/db/contract.js';
 import { timeCursors } from '../shared/cursor.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
-import { compareRuns } from './compare-runs.js';
 import { EVAL_RUNS, type EvalRunRow, resultsOf, summaryOf } from './eval-run-rows.js';
 import { findEval } from './find-eval.js';
 
@@ -24,7 +23,7 @@ export async function lastRuns(
   return new Map(rows.map((row) => [row.eval, summaryOf(row)]));
 }
 
-export interface ListEvalRunsInput {
+interface ListEvalRunsInput {
   readonly workspace: string;
   readonly eval: string;
   readonly limit: number;
@@ -44,7 +43,7 @@ export async function listEvalRuns(deps: Deps, caller: Caller, input: ListEvalRu
   return { runs: page.map(summaryOf), next };
 }
 
-export interface ReadEvalRunInput {
+interface ReadEvalRunInput {
   readonly workspace: string;
   readonly eval: string;
   readonly id: string;
@@ -76,4 +75,33 @@ async function readRow(
     : [];
   if (!row) throw notFound('eval run');
   return row;
+}
+
+type CaseChange = NonNullable<EvalRunView['comparison']>['cases'][number];
+
+/** Compares two runs of an eval case by case. Cases are matched by title. */
+function compareRuns(was: readonly CaseView[], now: readonly CaseView[]): CaseChange[] {
+  const before = new Map(was.map((one) => [one.name, one]));
+  const after = new Set(now.map(({ name }) => name));
+  return [
+    ...now.map((one) => changeOf(before.get(one.name), one)),
+    ...was.filter(({ name }) => !after.has(name)).map((one) => changeOf(one, undefined)),
+  ];
+}
+
+function changeOf(was: CaseView | undefined, now: CaseView | undefined): CaseChange {
+  const change = !was ? 'added' : !now ? 'removed' : changeBetween(was.passed, now.passed);
+  return { name: (now ?? was)?.name ?? '', change, was: resultOf(was), now: resultOf(now) };
+}
+
+function changeBetween(was: boolean | null, now: boolean | null): CaseChange['change'] {
+  if (was === null || now === null) return 'unknown';
+  if (was === now) return 'same';
+  return now ? 'fixed' : 'broken';
+}
+
+function resultOf(one: CaseView | undefined): CaseChange['was'] {
+  if (!one) return null;
+  const { passed, score, costUsd, runId } = one;
+  return { passed, score, costUsd, runId };
 }

@@ -2,13 +2,18 @@ import type { Deps } from '../deps.js';
 import { withoutAccess } from '../people/index.js';
 import { approveLinks, type LinkOf, opensGate, WEBHOOK } from '../runs/index.js';
 import { backoffMs } from '../shared/backoff.js';
+import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
 import type { Json } from '../shared/json.js';
 import { errorMessage } from '../shared/refusal.js';
 import { type NotificationContent, readContent } from './content.js';
-import { sendMail } from './mail.js';
-import { mailText } from './mail-text.js';
-import { type Sent, sendPost } from './send-post.js';
+import { EVENTS } from './events.js';
+import { escapeHtml, sendMail } from './mail.js';
+import { signedHeaders } from './sign.js';
+
+const TIMEOUT_MS = 15_000;
+
+const ANSWER_BYTES = 64 * 1024;
 
 export interface NotificationRow {
   /** The same for each try, so that receivers can drop repeated deliveries. */
@@ -25,11 +30,12 @@ export interface NotificationRow {
 
 /** Why a mail to a member who was removed or restricted is not sent. */
 export const LOST_ACCESS = 'the recipient has lost access to the workspace';
+
 /** How long a try may take before another worker may retry; longer than both channels' timeouts. */
 const LEASE_MS = 120_000;
 
 /** The accounts and targets that have reached their limit of concurrent deliveries. */
-export interface Full {
+interface Full {
   readonly tenants: readonly string[];
   readonly targets: readonly string[];
 }
@@ -172,4 +178,92 @@ function warnAboutLinks({ log, config }: Deps): void {
     {},
     'notifications carry no approve links: set SERVICE_PUBLIC_URL to the address that people reach this service at',
   );
+}
+
+type Sent =
+  | { readonly sent: true }
+  /** `final`: a retry cannot succeed. */
+  | { readonly sent: false; readonly reason: string; readonly final: boolean };
+
+/** Posts one notification to the account's URL, signed with the account's secret. */
+async function sendPost(
+  deps: Deps,
+  {
+    id,
+    tenant,
+    url,
+    body,
+  }: { readonly id: string; readonly tenant: string; readonly url: string; readonly body: Json },
+): Promise<Sent> {
+  const [signer] = await deps.db.query<{ version: number; since: Date | null }>({
+    name: 'notify-signer',
+    text: 'SELECT notify_key AS version, notify_key_at AS since FROM tenant WHERE id = $1',
+    values: [tenant],
+  });
+  if (!signer) return { sent: false, reason: 'the account is gone', final: true };
+  const text = toJson(body);
+  const signed = signedHeaders(deps, { tenant, ...signer }, { id, nowMs: deps.clock.now(), body: text });
+  const answer = await deps.net.request({
+    url,
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'user-agent': `Signalbox/${deps.config.version}`, ...signed },
+    body: text,
+    redirects: 0,
+    timeoutMs: TIMEOUT_MS,
+    maxBytes: ANSWER_BYTES,
+  });
+  if (answer.kind === 'fault') return { sent: false, reason: answer.message, final: false };
+  if (answer.status >= 200 && answer.status < 300) return { sent: true };
+  // 410 Gone means that the receiver wants no more requests; other errors may be temporary.
+  return { sent: false, reason: `${new URL(url).host} answered ${answer.status}`, final: answer.status === 410 };
+}
+
+interface Links {
+  readonly approveUrl: string;
+  readonly rejectUrl: string;
+}
+
+interface MailText {
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+/** One mail, with the same content as text and HTML. Its links open a page and decide nothing by themselves. */
+function mailText(content: NotificationContent, links: Links | null): MailText {
+  const { flow, workspace, account, run, evalRun, due, text, summary, subject, event } = content;
+  const facts = [
+    flow !== null && workspace !== null
+      ? `Flow: ${flow} in ${workspace}`
+      : workspace === null
+        ? `Account: ${account}`
+        : `Workspace: ${workspace}`,
+    ...(due === null ? [] : [`Decide before: ${due.slice(0, 16).replace('T', ' ')} UTC`]),
+    ...(run === null ? [] : [`Run: ${run}`]),
+    ...(evalRun ? [`Eval run: ${evalRun} of ${content.eval}`] : []),
+  ];
+  const choices = links === null ? [] : [['Approve', links.approveUrl] as const, ['Reject', links.rejectUrl] as const];
+  const hint =
+    'Each link opens a page that shows what is decided; nothing is decided before you press a button there. The link is yours: a person who has it decides in your name.';
+  const plain = [
+    summary,
+    ...(text === null ? [] : [text]),
+    ...choices.map(([word, url]) => `${word}:\n${url}`),
+    ...(choices.length === 0 ? [] : [hint]),
+    facts.join('\n'),
+  ];
+  const html = [
+    `<p>${escapeHtml(summary)}</p>`,
+    ...(text === null ? [] : [`<pre style="white-space:pre-wrap">${escapeHtml(text)}</pre>`]),
+    ...(choices.length === 0
+      ? []
+      : [`<p>${choices.map(([word, url]) => `<a href="${escapeHtml(url)}">${word}</a>`).join(' &middot; ')}</p>`]),
+    ...(choices.length === 0 ? [] : [`<p>${escapeHtml(hint)}</p>`]),
+    `<p>${facts.map(escapeHtml).join('<br>')}</p>`,
+  ];
+  return {
+    subject: EVENTS[event].byDefault || run !== null ? subject : summary,
+    text: `${plain.join('\n\n')}\n`,
+    html: html.join('\n'),
+  };
 }

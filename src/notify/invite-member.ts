@@ -4,7 +4,6 @@ import { type CreateInviteInput, createInvite } from '../people/index.js';
 import { baseUrlOf } from '../shared/base-url.js';
 import type { Caller } from '../shared/roles.js';
 import { escapeHtml, type MailOutcome, sendMail } from './mail.js';
-import { plainText } from './plain-text.js';
 
 interface InviteMail {
   readonly id: string;
@@ -48,4 +47,12 @@ async function mailInvite(deps: Deps, { id, tenant, to, from, role, link }: Invi
     text: `${what}\n\nAccept it here:\n${link}\n\n${rest}\n`,
     html: `<p>${escapeHtml(what)}</p><p><a href="${escapeHtml(link)}">Accept the invite</a></p><p>${escapeHtml(rest)}</p>`,
   });
+}
+
+/** Reduces a name to one line without control characters, so that it cannot start a header or a paragraph of a mail. */
+function plainText(text: string): string {
+  return text
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, 200);
 }

@@ -3,7 +3,6 @@ import type { Deps } from '../deps.js';
 import type { EndpointHealth } from '../models/contract.js';
 import { WORKER_LIVES } from '../platform/db/index.js';
 import { within } from '../shared/deadline.js';
-import { endpointViews, joinEndpoints } from './endpoints.js';
 
 /** The time limit of each probe. Probes run in parallel, so one that hangs delays no other. */
 const LIMIT_MS = 1_500;
@@ -61,4 +60,34 @@ function probe<T>(work: Promise<T>, otherwise: T): Promise<T> {
     LIMIT_MS,
     () => otherwise,
   );
+}
+
+/** Merges the endpoint states of several processes: open when it is open for one, with the earliest `since`. */
+function joinEndpoints(lists: readonly (readonly EndpointHealth[])[]): readonly EndpointHealth[] {
+  const joined = new Map<string, EndpointHealth>();
+  for (const one of lists.flat()) {
+    const other = joined.get(one.endpoint);
+    joined.set(one.endpoint, other ? join(other, one) : one);
+  }
+  return [...joined.values()].sort((a, b) => a.since - b.since);
+}
+
+function join(a: EndpointHealth, b: EndpointHealth): EndpointHealth {
+  return {
+    endpoint: a.endpoint,
+    open: a.open || b.open,
+    since: Math.min(a.since, b.since),
+    until: a.until === null || b.until === null ? (a.until ?? b.until) : Math.max(a.until, b.until),
+    lastError: b.open && !a.open ? b.lastError : a.lastError,
+  };
+}
+
+function endpointViews(endpoints: readonly EndpointHealth[]): Pick<Health, 'circuits' | 'models'> {
+  const iso = (ms: number) => new Date(ms).toISOString();
+  return {
+    circuits: endpoints.flatMap(({ endpoint, until }) =>
+      until === null ? [] : [{ provider: endpoint, until: iso(until) }],
+    ),
+    models: endpoints.map(({ endpoint, open, since, lastError }) => ({ endpoint, open, since: iso(since), lastError })),
+  };
 }

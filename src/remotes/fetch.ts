@@ -4,25 +4,29 @@ import { alignRefs } from '../content/index.js';
 import type { Deps } from '../deps.js';
 import { endOf, FLUSH, pktLine, type Repository, runGit, spawnGit } from '../git/index.js';
 import { bodyTooLarge } from '../shared/content-coding.js';
+import { withErrorListener } from '../shared/error-listener.js';
 import { notFound, Refusal } from '../shared/refusal.js';
 import type { Remote } from './remote.js';
 import { requestSlots } from './request-slots.js';
-import { watchReader } from './watch-reader.js';
 
 /** How many clones and fetches one process serves at once, each with its own git process. One account gets half at most. */
 const slots = requestSlots({ permits: 8, each: 4, waiting: 100 });
+
 /** Longer than the network's buffers take to empty over a slow line. */
 const STALLED_MS = 120_000;
+
 /** After this time a request gives its slot to a waiting one. */
 const LONG_MS = 900_000;
 
 /** Allows partial clones and their later fetches of single objects. */
 const CONFIG = ['uploadpack.allowFilter=true', 'uploadpack.allowAnySHA1InWant=true', 'uploadpack.keepAlive=5'];
+
 const LIMITS = { cpuSeconds: 600 };
+
 /** The maximum size of a client's list of haves and wants, uncompressed: some hundred thousand commits. */
 const MAX_REQUEST = 16 * 1024 * 1024;
 
-export interface FetchRequest {
+interface FetchRequest {
   /** The header `Git-Protocol`. */
   readonly protocol: string | undefined;
   readonly signal: AbortSignal;
@@ -135,4 +139,40 @@ function atMost(bytes: number): Transform {
       done(size > bytes ? bodyTooLarge(bytes) : null, chunk);
     },
   });
+}
+
+interface Pace {
+  /** A reader that reads none of the available bytes for this time is cut off. */
+  readonly stalledMs: number;
+  /** Polled while the reader is active; true cuts it off too. */
+  readonly isOver: () => boolean;
+  readonly giveUp: () => void;
+}
+
+/**
+ * Passes a stream on and watches its reader's progress instead of the total time: a slow line may take as long as it
+ * needs, a dead or stalled one is cut off. Time that the source takes does not count.
+ */
+export function watchReader(source: Readable, { stalledMs, isOver, giveUp }: Pace): Readable {
+  let given = 0;
+  let seen = { taken: 0, at: Date.now() };
+  const out = withErrorListener(
+    new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        given += chunk.byteLength;
+        done(null, chunk);
+      },
+    }),
+  );
+  const watch = setInterval(() => {
+    const taken = given - out.readableLength;
+    if (taken !== seen.taken || out.readableLength === 0) seen = { taken, at: Date.now() };
+    if (Date.now() - seen.at >= stalledMs || isOver()) giveUp();
+  }, stalledMs / 8);
+  out.once('close', () => {
+    clearInterval(watch);
+    source.destroy();
+  });
+  source.once('error', (error) => out.destroy(error));
+  return source.pipe(out);
 }

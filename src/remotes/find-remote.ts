@@ -1,8 +1,11 @@
+import { adoptAccountFile, libraryId, lockLibrary, requireWholeAccount } from '../content/index.js';
 import type { Deps } from '../deps.js';
 import { findWorkspace, type GitCaller, requireNoPreview } from '../people/index.js';
 import { notFound, Refusal } from '../shared/refusal.js';
-import { findLibrary, LIBRARY_REPO } from './find-library.js';
 import { type GitService, type Remote, requirePusher } from './remote.js';
+
+/** The name of the account's library as a remote, which is reserved for workspaces. */
+const LIBRARY_REPO = '_library';
 
 /**
  * The workspace of `/git/<tenant>/<repo>`, whose repo may end in `.git`. Refuses `not_found` alike for another account's
@@ -33,4 +36,18 @@ export async function findRemote(
 
 function asRepository(error: unknown): never {
   throw error instanceof Refusal && error.kind === 'not_found' ? notFound('repository') : error;
+}
+
+/**
+ * The library of the caller's account. All members read it; editors with access to every workspace push to it. A deploy
+ * key belongs to one workspace, so it finds no library.
+ */
+async function findLibrary(deps: Deps, { caller, workspace }: GitCaller, service: GitService): Promise<Remote> {
+  if (workspace !== null) throw notFound('repository');
+  requirePusher({ caller, workspace }, service);
+  if (service === 'git-receive-pack') requireWholeAccount(caller);
+  await adoptAccountFile(deps, caller.tenant);
+  // Creates the row of an empty library if there is none yet.
+  await deps.db.transaction((sql) => lockLibrary(sql, caller.tenant, 'share'));
+  return { id: libraryId(caller.tenant), name: LIBRARY_REPO, isLibrary: true, caller };
 }

@@ -2,14 +2,14 @@ import { loadPlan } from '../content/index.js';
 import type { Decided, GateMark } from '../contract/runs.js';
 import type { Deps } from '../deps.js';
 import { announceRuns, appendEvent, enqueueOutbox, escalateGate, type GateSpec } from '../engine/index.js';
+import { validate } from '../format/index.js';
 import { audit, findWorkspace, type RecordAnswer } from '../people/index.js';
 import type { Sql } from '../platform/db/contract.js';
 import { toJson } from '../shared/exact-json.js';
 import { failpoint } from '../shared/failpoint.js';
-import { canonicalJson, type Json } from '../shared/json.js';
+import { canonicalJson, isRecord, type Json, type JsonObject } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import type { Actor, Caller } from '../shared/roles.js';
-import { assertForm } from './assert-form.js';
 import { budgetOf, decideBudget } from './decide-budget.js';
 import { applyEdits, assertEdits } from './edits.js';
 import { refuseFaults } from './faults.js';
@@ -24,7 +24,7 @@ export interface DecideRunInput extends Decision {
 }
 
 /** A decision about a run's gate. */
-export interface Decision {
+interface Decision {
   readonly runId: string;
   readonly decision: 'approve' | 'reject';
   readonly step?: number | undefined;
@@ -257,4 +257,18 @@ function payloadOf({ need }: OpenPark, { actor, mark, votes }: Ballot, edited: r
     ...(edited.length === 0 ? {} : { edited }),
     ...(need === 1 ? {} : { votes: all }),
   };
+}
+
+/**
+ * Refuses a form that the gate does not ask for or that does not match its schema. An approval without a form counts as
+ * an empty form, so required fields are refused. A rejection may leave the form out.
+ */
+function assertForm(schema: Json, decision: 'approve' | 'reject', form: Json | undefined): void {
+  if (!isRecord(schema)) {
+    if (form !== undefined) refuseFaults([{ path: 'form', message: 'this gate has no form; leave it out' }]);
+    return;
+  }
+  if (form === undefined && decision === 'reject') return;
+  const faults = validate(schema as JsonObject, form ?? {});
+  refuseFaults(faults.map((message) => ({ path: 'form', message })));
 }

@@ -11,7 +11,6 @@ import { PARK_COLUMNS } from './gate-rows.js';
 import { readHeld, readSlotWaits, type SlotWaitRow } from './held-steps.js';
 import { hideTokens } from './hide-tokens.js';
 import { RUN_COLUMNS, type ShownRun, summaryOf } from './run-rows.js';
-import { readUsage, type UsageRow, usageOf } from './run-usage.js';
 import { type ShownStep, stepViews } from './step-views.js';
 import type { EventRow } from './trace.js';
 import { type ChildRow, type ParkRow, waitingOf } from './waiting.js';
@@ -118,4 +117,33 @@ async function readParts(sql: Sql, { id: runId, slots, finishedAt }: ShownRun): 
 /** Limits the newest trace lines per step, so that a run with many steps still fits one response. */
 function traceLines(steps: number): number {
   return Math.max(20, Math.min(200, Math.floor(4_000 / Math.max(1, steps))));
+}
+
+interface UsageRow {
+  readonly model: string | null;
+  readonly calls: number;
+  readonly input: bigint;
+  readonly output: bigint;
+  readonly cached: bigint;
+  readonly nano: bigint | null;
+  readonly estimated: boolean;
+}
+
+function readUsage(sql: Sql, runId: string): Promise<UsageRow[]> {
+  return sql.query<UsageRow>(
+    `SELECT model, count(*)::int AS calls, sum(tokens_in)::bigint AS input, sum(tokens_out)::bigint AS output,
+      sum(tokens_cached)::bigint AS cached, sum(nano)::bigint AS nano, bool_or(estimated) AS estimated
+      FROM usage WHERE run_id = $1 AND meter IN ('model', 'eval') GROUP BY model ORDER BY model`,
+    [runId],
+  );
+}
+
+function usageOf(rows: readonly UsageRow[]): RunView['usage'] {
+  return rows.map(({ model, calls, input, output, cached, nano, estimated }) => ({
+    model: model ?? 'unknown',
+    calls,
+    tokens: { input: Number(input), output: Number(output), cached: Number(cached) },
+    costUsd: nano === null ? null : toUsd(nano),
+    estimated,
+  }));
 }

@@ -1,16 +1,16 @@
+import { loadPlan } from '../content/index.js';
 import type { GateMark } from '../contract/runs.js';
+import { leavesOf, type Plan } from '../format/index.js';
 import type { Sql } from '../platform/db/contract.js';
-import { isRecord, type Json } from '../shared/json.js';
+import { canonicalJson, isRecord, type Json } from '../shared/json.js';
 import { Refusal } from '../shared/refusal.js';
 import { budgetOf } from './decide-budget.js';
 import { readGateMark } from './gate-mark.js';
-import type { Vote } from './may-decide.js';
-import { isReopened } from './reopened-gate.js';
-import { isRepetition } from './repeated-decision.js';
+import { readVotes, type Vote } from './may-decide.js';
 import { type LockedRun, type OpenPark, openParks, parkTitle } from './run-rows.js';
 
 /** The gate that a decision names, and the mark that its decider saw. */
-export interface NamedGate {
+interface NamedGate {
   /** The step's number. */
   readonly step?: number | undefined;
   /** The id of the gate's park; a link is valid for this gate only. */
@@ -19,13 +19,13 @@ export interface NamedGate {
   readonly digest?: string | undefined;
 }
 
-export interface PickedGate {
+interface PickedGate {
   readonly park: OpenPark;
   readonly mark: GateMark;
 }
 
 /** A decision that is not yet counted. */
-export interface Cast {
+interface Cast {
   readonly named: NamedGate;
   readonly vote: Vote;
   /** True when an `Idempotency-Key` proves that this request repeats no earlier one. */
@@ -157,3 +157,104 @@ const WORDS: Readonly<Record<string, string>> = {
   reject: 'rejected',
   timeout: 'timed out',
 };
+
+interface EarlierGate {
+  readonly step: string;
+  readonly votes: Json;
+  readonly budget: string | null;
+  /** Whether the gate asks a question, so that the note of an approval is its answer. */
+  readonly asks: boolean;
+}
+
+interface Repeatable {
+  readonly run: LockedRun;
+  readonly park: OpenPark;
+  /** The current decision, as it would be stored. */
+  readonly vote: Vote;
+  /** The step that the request names. */
+  readonly step: number | undefined;
+}
+
+/**
+ * True when the request may be a retry of one whose answer was lost: the same decider has decided the same about an
+ * earlier gate of this step (any item) or of this budget, with the same round or none. A decision that names its gate
+ * by digest or link is never a retry.
+ */
+async function isRepetition(sql: Sql, { run, park, vote, step }: Repeatable): Promise<boolean> {
+  if (vote.named === 'gate') return false;
+  const voted = await sql.query<EarlierGate>(
+    `SELECT step, votes, spec->'budget'->>'key' AS budget, jsonb_path_exists(spec, '$.calls[*].question') AS asks FROM park
+      WHERE run_id = $1 AND kind = 'approval' AND id <> $2 AND opened_at <= $3 AND votes @> $4::jsonb`,
+    [run.id, park.id, park.openedAt, JSON.stringify([{ who: vote.who }])],
+  );
+  const budget = budgetOf(park.spec)?.key ?? null;
+  const isMeant = (gate: EarlierGate) =>
+    gate.step === park.step || (step === undefined && budget !== null && gate.budget === budget);
+  return voted.some((gate) => isMeant(gate) && readVotes(gate.votes).some((earlier) => isSame(earlier, vote, gate)));
+}
+
+function isSame(earlier: Vote, vote: Vote, { asks }: EarlierGate): boolean {
+  return canonicalJson(saidIn(earlier, asks)) === canonicalJson(saidIn(vote, asks));
+}
+
+/**
+ * The fields in which two requests differ. A note is a comment and may change between retries, unless it is an answer.
+ */
+function saidIn({ who, decision, named, form, edits, note }: Vote, asks: boolean): Json {
+  return [who, decision, named ?? null, form ?? null, edits ?? null, asks ? (note ?? null) : null];
+}
+
+interface PastGate {
+  readonly step: string;
+  readonly item: number;
+  /** How many gates of its step and item were opened up to it. */
+  readonly round: number;
+  readonly decision: string;
+  readonly votes: Json;
+  readonly openedAt: Date;
+  readonly decidedAt: Date;
+}
+
+interface Meant {
+  readonly run: LockedRun;
+  readonly park: OpenPark;
+  readonly vote: Vote;
+}
+
+/**
+ * True when a decision that does not name this gate may have been meant for another gate of the step that is decided:
+ * an earlier one of this item, if the request names no round, or one of another item in the named round. That is the
+ * case when others or the clock decided that gate without the caller, or when a rejection has sent the run back since.
+ */
+async function isReopened(sql: Sql, { run, park, vote }: Meant): Promise<boolean> {
+  if (vote.named === 'gate') return false;
+  const past = await readPastGates(sql, run.id);
+  const ofStep = past.filter(({ step }) => step === park.step);
+  const isUnread = ({ votes }: PastGate) => !readVotes(votes).some(({ who }) => who === vote.who);
+  const others = ofStep.filter(({ item, round }) => item !== park.item && (vote.named ?? round) === round);
+  if (others.some(isUnread)) return true;
+  const earlier = ofStep.filter(({ item }) => item === park.item);
+  const [first] = earlier;
+  if (!first || vote.named !== undefined) return false;
+  if (earlier.some((gate) => gate.decision !== 'reject' && isUnread(gate))) return true;
+  const plan = await loadPlan({ db: sql }, run.workspaceId, run.planId);
+  return past.some((gate) => gate.decidedAt >= first.openedAt && isRejected(plan, gate));
+}
+
+async function readPastGates(sql: Sql, runId: string): Promise<readonly PastGate[]> {
+  return sql.query<PastGate>({
+    name: 'past-gates',
+    text: `SELECT * FROM (
+        SELECT step, item, decision, votes, opened_at AS "openedAt", decided_at AS "decidedAt",
+          (row_number() OVER (PARTITION BY step, item ORDER BY opened_at, id))::int AS round
+        FROM park WHERE run_id = $1 AND kind = 'approval') gates
+      WHERE "decidedAt" IS NOT NULL AND decision <> 'void' ORDER BY "openedAt"`,
+    values: [runId],
+  });
+}
+
+/** Rejected by a person, or by a timeout after which the step counts as rejected or failed. */
+function isRejected(plan: Plan, { step, decision }: PastGate): boolean {
+  if (decision !== 'timeout') return decision === 'reject';
+  return leavesOf(plan).find(({ id }) => id === step)?.gate?.onTimeout !== 'continue';
+}

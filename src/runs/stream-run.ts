@@ -1,13 +1,16 @@
 import type { Deps } from '../deps.js';
+import { DELTA_CHANNEL, EVENT_CHANNEL } from '../engine/index.js';
 import { findWorkspace } from '../people/index.js';
+import type { Db } from '../platform/db/contract.js';
 import { isRecord } from '../shared/json.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
 import { createWakeup } from '../shared/wakeup.js';
 import { getRun } from './get-run.js';
 import { hideTokens, type Show } from './hide-tokens.js';
-import { type Delta, watchRun } from './run-hub.js';
 import type { EventRow } from './trace.js';
+
+const hubs = new WeakMap<Db, Hub>();
 
 export interface StreamItem {
   readonly event: string;
@@ -16,7 +19,7 @@ export interface StreamItem {
   readonly id?: string;
 }
 
-export interface StreamInput {
+interface StreamInput {
   readonly workspace: string;
   readonly runId: string;
   /** Resume after this seq; null begins with a snapshot. */
@@ -25,8 +28,10 @@ export interface StreamInput {
 }
 
 const PAGE = 500;
+
 /** A lost notification delays a stream by this much at most. */
 const READ_AGAIN_MS = 2_000;
+
 /** Deltas buffered for a slow client, about a megabyte; beyond that the stream resets. */
 const MOST_DELTAS = 1_000;
 
@@ -127,4 +132,56 @@ export function keepDelta(deltas: Delta[], delta: Delta): void {
 
 function eventData(row: EventRow): object {
   return { ...(isRecord(row.data) ? row.data : {}), seq: Number(row.seq), type: row.type, at: row.at.toISOString() };
+}
+
+interface Delta {
+  readonly kind: 'delta' | 'output' | 'reset';
+  readonly step: string;
+  readonly item: number;
+  readonly round: number;
+  readonly text: string;
+}
+
+interface Watcher {
+  onEvents(): void;
+  onDelta(delta: Delta): void;
+}
+
+interface Hub {
+  readonly watchers: Map<string, Set<Watcher>>;
+  stop: (() => void) | null;
+}
+
+/** Watches a run. All streams of a process share one LISTEN connection. Returns a function that ends the watch. */
+function watchRun(db: Db, runId: string, watcher: Watcher): () => void {
+  const hub = hubs.get(db) ?? { watchers: new Map(), stop: null };
+  hubs.set(db, hub);
+  const set = hub.watchers.get(runId) ?? new Set();
+  set.add(watcher);
+  hub.watchers.set(runId, set);
+  hub.stop ??= listen(db, hub);
+  return () => {
+    set.delete(watcher);
+    if (set.size === 0 && hub.watchers.get(runId) === set) hub.watchers.delete(runId);
+    if (hub.watchers.size > 0) return;
+    hub.stop?.();
+    hub.stop = null;
+  };
+}
+
+function listen(db: Db, hub: Hub): () => void {
+  const stops = [
+    db.listen(EVENT_CHANNEL, (runId) => {
+      for (const watcher of hub.watchers.get(runId) ?? []) watcher.onEvents();
+    }),
+    db.listen(DELTA_CHANNEL, (payload) => {
+      const delta: unknown = JSON.parse(payload);
+      if (!isRecord(delta) || typeof delta.runId !== 'string') return;
+      const { runId, ...rest } = delta;
+      for (const watcher of hub.watchers.get(runId) ?? []) watcher.onDelta(rest as unknown as Delta);
+    }),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
 }

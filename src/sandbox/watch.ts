@@ -1,13 +1,23 @@
-import { statfs } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { lstat, readdir, readFile, readlink, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Killed } from './contract.js';
 import type { Limits } from './limits.js';
-import { createLookPace, type FreeSpace } from './look-pace.js';
-import { measureHidden, NOTHING } from './measure-hidden.js';
-import { findOverrun, measureFolder } from './measure-work.js';
 import type { ProcessId } from './process-table.js';
-import { findExcess } from './watchdog.js';
+import { findExcess, insideProc, listNumbers } from './watchdog.js';
 
-export interface Watched {
+const NOTHING: HiddenUse = { bytes: 0, shared: 0, inFlight: 0 };
+
+/** A line of /proc/<pid>/maps (proc_pid_maps(5)) of a file that has no name any more. */
+const DELETED = /^([0-9a-f]+)-([0-9a-f]+) \S+ [0-9a-f]+ ([0-9a-f]+:[0-9a-f]+) (\d+) +(.*)\(deleted\)$/gm;
+
+/** The kernel's names for shared memory without a file (mmap(2) with MAP_ANONYMOUS, shmget(2)). */
+const SHARED = /^\/(dev\/zero|SYSV[0-9a-f]{8}) $/;
+
+/** Deleted meanwhile, or replaced by a file. */
+const GONE = new Set(['ENOENT', 'ENOTDIR']);
+
+interface Watched {
   /** Null for a driver without a pid namespace: then the folder alone is watched. */
   readonly init: ProcessId | null;
   readonly workDir: string;
@@ -17,7 +27,9 @@ export interface Watched {
 type OnExcess = (why: Killed) => void;
 
 const PROCESS_MS = 100;
+
 const FOLDER_MS = 500;
+
 /** Files that are sent from one process to another are received within moments. */
 const IN_FLIGHT_LOOKS = 6;
 
@@ -70,4 +82,139 @@ function createLook({ init, workDir, limits }: Watched): () => Promise<Killed | 
 async function freeOf(folder: string): Promise<FreeSpace> {
   const disk = await statfs(folder).catch(() => null);
   return disk ? { bytes: disk.bavail * disk.bsize, files: disk.ffree } : { bytes: 0, files: 0 };
+}
+
+/** What the disk of a folder has left. A disk that counts no files (btrfs) has 0 of them. */
+interface FreeSpace {
+  readonly bytes: number;
+  readonly files: number;
+}
+
+interface LookPace {
+  isDue(nowMs: number, free: FreeSpace): boolean;
+  /** After a look that began and ended at these times, with what was free when it began. */
+  looked(startedMs: number, endedMs: number, free: FreeSpace): void;
+}
+
+/**
+ * A big folder takes long to measure, so at most a tenth of the time goes into it, unless the disk has meanwhile lost a
+ * large part of what the folder may hold, in bytes or in files.
+ */
+export function createLookPace(limits: Pick<Limits, 'work' | 'workFiles'>): LookPace {
+  let dueMs = 0;
+  let freeThen: FreeSpace = { bytes: 0, files: 0 };
+  return {
+    isDue: (nowMs, free) =>
+      nowMs >= dueMs ||
+      freeThen.bytes - free.bytes >= limits.work / 4 ||
+      freeThen.files - free.files >= limits.workFiles / 4,
+    looked(startedMs, endedMs, free) {
+      dueMs = startedMs + 10 * (endedMs - startedMs);
+      freeThen = free;
+    },
+  };
+}
+
+interface WorkUse {
+  /** Blocks on the disk, so a sparse file counts what it holds. */
+  bytes: number;
+  files: number;
+}
+
+/**
+ * The size of a folder, counted only until a limit is exceeded. An unreadable folder (closed by its program, or nested
+ * deeper than the longest path) could hold anything, so it counts as too large.
+ */
+async function measureFolder(folder: string, limits: Limits): Promise<WorkUse> {
+  const use: WorkUse = { bytes: 0, files: 0 };
+  const rest = [folder];
+  for (let next = rest.pop(); next !== undefined && findOverrun(use, limits) === null; next = rest.pop()) {
+    const entries = await readdir(next, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+      if (!GONE.has(error.code ?? '')) use.bytes = Number.POSITIVE_INFINITY;
+      return [];
+    });
+    for (const entry of entries) {
+      const path = join(next, entry.name);
+      if (entry.isDirectory()) rest.push(path);
+      use.files += 1;
+      use.bytes += ((await lstat(path).catch(() => null))?.blocks ?? 0) * 512;
+      if (findOverrun(use, limits)) break;
+    }
+  }
+  return use;
+}
+
+/** The limit that a folder is over, or null. */
+function findOverrun(use: WorkUse, limits: Limits): 'disk' | 'files' | null {
+  if (use.bytes > limits.work) return 'disk';
+  return use.files > limits.workFiles ? 'files' : null;
+}
+
+interface HiddenUse {
+  /** Of files that are deleted but still open or mapped, and of memory files. */
+  readonly bytes: number;
+  /** Of memory that processes share, in bytes, whether they have it mapped in now or not. */
+  readonly shared: number;
+  /** Descriptors that were sent over a socket and not received yet: their files cannot be determined. */
+  readonly inFlight: number;
+}
+
+/** What a program occupies outside of its folder. */
+async function measureHidden(init: number): Promise<HiddenUse> {
+  const proc = insideProc(init);
+  if (proc === null) return NOTHING;
+  const seen: Seen = { files: new Map(), shared: new Map(), sockets: new Map() };
+  for (const entry of listNumbers(proc)) {
+    await addOpen(`${proc}/${entry}`, seen);
+    await addMapped(`${proc}/${entry}`, seen);
+  }
+  return { bytes: sum(seen.files), shared: sum(seen.shared), inFlight: sum(seen.sockets) };
+}
+
+interface Seen {
+  /** Bytes by device and inode. */
+  readonly files: Map<string, number>;
+  readonly shared: Map<string, number>;
+  /** Descriptors that wait in a socket, by its inode. */
+  readonly sockets: Map<string, number>;
+}
+
+function sum(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((total, count) => total + count, 0);
+}
+
+async function addOpen(process: string, { files, sockets }: Seen): Promise<void> {
+  for (const descriptor of listNumbers(`${process}/fd`)) {
+    const path = `${process}/fd/${descriptor}`;
+    const target = await readlink(path).catch(() => '');
+    if (target.startsWith('socket:')) sockets.set(target, await countSent(`${process}/fdinfo/${descriptor}`));
+    if (!target.endsWith(' (deleted)')) continue;
+    const file = await stat(path).catch(() => null);
+    if (file?.isFile()) files.set(fileKey(file), file.blocks * 512);
+  }
+}
+
+/** `scm_fds` of a Unix socket (proc_pid_fdinfo(5), Linux 5.6): what waits in it, or in sockets that wait in it. */
+async function countSent(path: string): Promise<number> {
+  const info = await readFile(path, 'latin1').catch(() => '');
+  return Number(/^scm_fds:\s*(\d+)/m.exec(info)?.[1] ?? 0);
+}
+
+/** Files that are closed too, and live by their mapping alone. */
+async function addMapped(process: string, { files, shared }: Seen): Promise<void> {
+  const maps = await readFile(`${process}/maps`, 'latin1').catch(() => '');
+  for (const [, from = '0', to = '0', device = '', inode = '', name = ''] of maps.matchAll(DELETED)) {
+    const [start, end] = [BigInt(`0x${from}`), BigInt(`0x${to}`)];
+    const key = `${device}:${inode}`;
+    const seen = SHARED.test(name) ? shared : files;
+    // Only a privileged worker can read the file's size; others count the mapped part.
+    const file = await stat(`${process}/map_files/${start.toString(16)}-${end.toString(16)}`).catch(() => null);
+    seen.set(key, file ? file.blocks * 512 : Math.max(seen.get(key) ?? 0, Number(end - start)));
+  }
+}
+
+/** A file as maps names it: Linux packs its device's numbers so (makedev(3)). */
+function fileKey({ dev, ino }: Stats): string {
+  const hex = (number: number) => number.toString(16).padStart(2, '0');
+  return `${hex((dev >> 8) & 0xfff)}:${hex((dev & 0xff) | ((dev >> 12) & 0xfff00))}:${ino}`;
 }

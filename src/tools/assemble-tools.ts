@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.js';
 import type { AgentPlan, ToolPlan } from '../format/model.js';
+import type { JsonObject } from '../shared/json.js';
 import { BadArgument } from './arguments.js';
 import { bashTool } from './builtins/bash.js';
 import { editTool } from './builtins/edit.js';
@@ -9,17 +10,18 @@ import { globTool } from './builtins/match-glob.js';
 import { readTool } from './builtins/read.js';
 import { saveToStorageTool } from './builtins/save-to-storage.js';
 import { writeTool } from './builtins/write.js';
-import type { AgentTool, Operation, ToolContext } from './contract.js';
+import type { AgentTool, Operation, StandIn, ToolContext, ToolOutcome } from './contract.js';
 import { limitResult } from './limit-result.js';
 import { means, nameOperations, toolOf } from './names.js';
 import { toolError } from './outcome.js';
-import { cannedOperations, withCannedAnswers } from './stand-in.js';
 import { httpTool } from './transports/http.js';
 import { mcpTool } from './transports/mcp.js';
 import { scriptTool } from './transports/script.js';
 import { unusable } from './transports/unusable.js';
 
-export type ToolDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox' | 'net' | 'config' | 'log' | 'checker'>;
+const ANYTHING: JsonObject = { type: 'object', properties: {}, additionalProperties: true };
+
+type ToolDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox' | 'net' | 'config' | 'log' | 'checker'>;
 
 /** The built-ins that live here; `run_agent` and `ask_human` are the engine's. */
 const BUILTINS = {
@@ -131,4 +133,50 @@ function guarded(deps: ToolDeps, tool: AgentTool): AgentTool {
       return limitResult(deps, context, { tool: tool.spec.name, outcome: { ...outcome, text } });
     },
   };
+}
+
+/**
+ * A granted tool in a run of an eval: the case's canned results answer, and nothing acts. A call without one is an
+ * error to the model, or the tool's own when the case is `live`.
+ */
+function withCannedAnswers(tool: AgentTool, standIn: StandIn): AgentTool {
+  const { ref, spec } = tool;
+  if (standIn.live && !standIn.tools.includes(ref)) return tool;
+  return {
+    ref,
+    spec,
+    acts: () => false,
+    program: false,
+    canned: true,
+    run: (_args, { callKey }) => answerFrom(standIn, ref, callKey),
+  };
+}
+
+async function answerFrom(standIn: StandIn, ref: string, callKey: string): Promise<ToolOutcome> {
+  const answer = await standIn.answer(ref, callKey);
+  return answer ?? toolError(`${ref} is not called in this eval: its case has no result for it under ### Tools`);
+}
+
+/** Operations that the case answers and that were not found; one for the whole tool where there is nothing else. */
+function cannedOperations(
+  { name, description }: ToolPlan,
+  { tools }: StandIn,
+  found: readonly Operation[],
+): readonly Operation[] {
+  const known = new Set(found.map(({ operation }) => operation));
+  const canned = tools.filter((tool) => toolOf(tool) === name).map((tool) => operationOf(tool, name));
+  const more = canned.filter((operation) => !known.has(operation));
+  const operations = found.length + more.length === 0 ? [null] : more;
+  return operations.map((operation) => ({
+    operation,
+    description,
+    parameters: ANYTHING,
+    acts: () => false,
+    program: false,
+    run: async () => toolError(`${name} cannot be called here`),
+  }));
+}
+
+function operationOf(tool: string, name: string): string | null {
+  return tool === name ? null : tool.slice(name.length + 1);
 }

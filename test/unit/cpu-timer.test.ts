@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { afterCpuTime } from '../../src/content/deploys/cpu-timer.js';
+import { afterCpuTime } from '../../src/content/deploys/check-slot.js';
 import { threadCpuMs } from '../../src/shared/thread-cpu.js';
 
 beforeEach(() => vi.useFakeTimers());

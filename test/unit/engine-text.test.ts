@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { jsonInText, withoutFence } from '../../src/engine/agent/json-in-text.js';
+import { jsonInText, withoutFence } from '../../src/engine/agent/run-agent-doer.js';
 import { section, withoutFrontmatter } from '../../src/engine/text/document.js';
 import { fenced, newReferences, promptText } from '../../src/engine/text/prompt-text.js';
 import { fc } from '../support/properties.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Turns } from '../../src/engine/agent/turns.js';
+import { Turns } from '../../src/engine/agent/deaths.js';
 
 function turnsAt() {
   const clock = { now: 0 };

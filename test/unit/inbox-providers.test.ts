@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { loopOf } from '../../src/triggers/inbox/loop.js';
 import { openMails, readMail } from '../../src/triggers/inbox/read-mail.js';
+import { loopOf } from '../../src/triggers/inbox/receive-mail.js';
 import { B64, json, mandrill, PROVIDERS, sns, urlencoded } from '../support/mail-shapes.js';
 
 describe('the mail of each provider is read whole', () => {

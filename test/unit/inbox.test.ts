@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { checkPath, foldPath } from '../../src/format/index.js';
-import { attachmentNames } from '../../src/triggers/inbox/attachment-names.js';
-import { loopOf } from '../../src/triggers/inbox/loop.js';
+import { attachmentNames } from '../../src/triggers/inbox/keep-attachments.js';
 import { addressOf, isAllowedSender } from '../../src/triggers/inbox/mail.js';
 import { readMail } from '../../src/triggers/inbox/read-mail.js';
+import { loopOf } from '../../src/triggers/inbox/receive-mail.js';
 import { fc } from '../support/properties.js';
 
 const json = (mail: unknown) => ({ type: 'application/json', body: Buffer.from(JSON.stringify(mail)) });

@@ -2,9 +2,9 @@ import { Socket } from 'node:net';
 import { Worker } from '@temporalio/worker';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { Limiter } from '../../src/people/accounts/limiter.js';
+import { Limiter } from '../../src/people/accounts/limits.js';
 import { SIGNS, wireOf } from '../../src/platform/db/watched-client.js';
-import { shutdownAfter } from '../../src/platform/temporal/shutdown-after.js';
+import { shutdownAfter } from '../../src/platform/temporal/create-run-worker.js';
 
 // Each of these parts uses what a library does not document. A new version that changes it fails here.
 

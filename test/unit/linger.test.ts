@@ -1,7 +1,7 @@
 import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { lingerAfterAnswers } from '../../src/api/linger.js';
+import { lingerAfterAnswers } from '../../src/api/serve.js';
 
 test('a connection that serves many requests, each answered before its body has come, collects no listeners', async () => {
   const counts: number[] = [];

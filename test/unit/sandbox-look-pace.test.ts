@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLookPace } from '../../src/sandbox/look-pace.js';
+import { createLookPace } from '../../src/sandbox/watch.js';
 
 const GIB = 1024 ** 3;
 const LIMITS = { work: GIB, workFiles: 100_000 };

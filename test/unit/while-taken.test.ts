@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { watchReader } from '../../src/remotes/fetch.js';
 import { requestSlots } from '../../src/remotes/request-slots.js';
-import { watchReader } from '../../src/remotes/watch-reader.js';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] }));
 afterEach(() => void vi.useRealTimers());

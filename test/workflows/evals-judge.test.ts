@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { reconcileEvals } from '../../src/evals/reconcile-evals.js';
+import { reconcileEvals } from '../../src/evals/start-eval-loop.js';
 import type { EngineApp } from '../support/create-engine-app.js';
 import { evalVerbs } from '../support/evals.js';
 import type { FakeAnswer, FakeCall, FakeProvider } from '../support/fake-provider.js';

@@ -1,15 +1,16 @@
 import type { DeployResultBody } from '../../contract/deploys.js';
 import type { Deps } from '../../deps.js';
-import type { Workspace } from '../../format/model.js';
+import type { Issue, Workspace } from '../../format/model.js';
 import { audit, findWorkspace, type RecordAnswer, requireNoPreview } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
+import { Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
 import { alignMain } from '../workspaces/align-refs.js';
 import { inTurn } from '../workspaces/in-turn.js';
 import { lockLibrary } from '../workspaces/library-tree.js';
 import { type LiveTree, liveRuns, readLiveTree, treeAfter, visibleTree } from '../workspaces/live-tree.js';
-import { diffMarkedTrees, isEmptyDiff, type TreeDiff } from '../workspaces/manifest.js';
+import { diffMarkedTrees, diffTrees, isEmptyDiff, parseManifest, type TreeDiff } from '../workspaces/manifest.js';
 import { type OnStale, StalePlan } from '../workspaces/plans.js';
 import type { PreparedTree } from '../workspaces/prepare-tree.js';
 import { raiseEvent } from '../workspaces/raise-event.js';
@@ -17,7 +18,6 @@ import { refusedTree } from '../workspaces/refused-tree.js';
 import { markPrograms, type ReadyCommit } from '../workspaces/store-revision.js';
 import { type RevisionInput, writeRevision } from '../workspaces/write-revision.js';
 import type { DeployOutcome } from './deploy-outcome.js';
-import { findRepeat } from './find-repeat.js';
 
 /** A whole new tree, and the memory files of agents that it replaces. */
 export interface Proposal {
@@ -71,7 +71,7 @@ interface Draft extends Proposal {
 }
 
 /** A tree that was read and checked before its transaction. */
-export interface TreePlan {
+interface TreePlan {
   readonly workspaceId: string;
   /** The outcome of a request that writes nothing; null when the tree must go live. */
   readonly early: DeployOutcome | null;
@@ -234,4 +234,42 @@ async function makeLive(
   await request.inTransaction?.(sql, applied);
   await request.recordAnswer?.(sql, applied);
   return applied;
+}
+
+interface Repeat {
+  readonly revision: string;
+  readonly gitCommit: string;
+  readonly warnings: readonly Issue[];
+}
+
+interface Row {
+  readonly revision: string;
+  readonly gitCommit: string;
+  readonly manifest: unknown;
+  readonly warnings: readonly Issue[];
+}
+
+/**
+ * The revision with this id, if it has the same files: then the deploy is a repeat and changes nothing. Refuses
+ * `conflict` when it has other files.
+ */
+async function findRepeat(
+  sql: Sql,
+  workspaceId: string,
+  { id, files }: { readonly id: string | null; readonly files: ReadonlyMap<string, { readonly sha: string }> },
+): Promise<Repeat | null> {
+  if (id === null) return null;
+  const [row] = await sql.query<Row>({
+    name: 'find-repeat',
+    text: `SELECT id AS revision, git_commit AS "gitCommit", manifest, index->'warnings' AS warnings FROM revision
+      WHERE workspace_id = $1 AND (id = $2 OR git_commit = $2) ORDER BY seq LIMIT 1`,
+    values: [workspaceId, id],
+  });
+  if (!row) return null;
+  // Memory of agents in the revision was not part of the deploy.
+  const own = new Map([...parseManifest(row.manifest)].filter(([, { fromAgent }]) => !fromAgent));
+  if (isEmptyDiff(diffTrees(own, files))) return row;
+  throw new Refusal('conflict', `${id} was deployed before with other files; name the commit that holds these`, {
+    code: 'deploy/other-tree',
+  });
 }

@@ -1,14 +1,18 @@
 import type { CutUsage, ModelError, ResolvedModel } from '../../models/contract.js';
 import { failpoint } from '../../shared/failpoint.js';
 import { isRecord } from '../../shared/json.js';
+import { Lru } from '../../shared/lru.js';
+import { toUsd } from '../../shared/money.js';
+import { storableJson } from '../../shared/storable-json.js';
 import type { Stop } from '../../workflows/contract.js';
 import { ContextOverflow, OverBudget, StepFailure } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';
 import { postpone, postponeWork } from '../lane/postpone.js';
+import { notifyStreams } from '../rows/notify-streams.js';
 import { askForBudget, resumeBudgetGate } from './ask-budget.js';
 import { resetStream } from './ask-model.js';
 import { bookCut, bookReply, firstServed, markInterrupted, placeOf, settleLostCall, waitedOf } from './book-call.js';
-import { loadPools } from './caps.js';
+import { type Cap, loadPools, runOfCap, spentOf } from './caps.js';
 import { type Deaths, isSuspect, readDeaths, startMark } from './deaths.js';
 import { type CallEnd, judgeFailures, waitFields } from './judge-failures.js';
 import { type Reserve, reserveFor, UsedUp } from './reserve.js';
@@ -16,9 +20,15 @@ import { modelFields, servedBy } from './served-by.js';
 import { callKey, journalKey, modelCall, type Session, turnsOf } from './session.js';
 import { callInTurn } from './suspect-call.js';
 import { type Answered, type CallInHand, type FailedModel, tryModels } from './try-models.js';
-import { warnOfBudgets } from './warn-budget.js';
+
+/** Percentage of a run's budget that triggers the warning. */
+const WARN_AT = 80n;
+
+/** Runs that have been warned. The row is authoritative; this spares reading it. */
+const warned = new Lru<string, true>(1_000);
 
 const BUDGET_LOOK_MS = 2_000;
+
 const WORKER_LEFT = 'cut off: its worker was told to end';
 
 /**
@@ -235,4 +245,30 @@ async function waitForModel(session: Session, turn: number, end: Later & { nowMs
   const until = new Date(at).toISOString();
   lane.writer.event('model.waiting', { ...placeOf(session, turn), error, until, waits: waited.waits });
   return postponeWork(lane, at, { kind: 'model', step: state.id, item: state.item, since: nowMs, reason: error });
+}
+
+/** Warns each run once that most of its budget is spent: the run at work, and those above it. */
+async function warnOfBudgets({ lane, step }: Session, caps: readonly Cap[], cost: bigint): Promise<void> {
+  for (const cap of caps) {
+    const runId = runOfCap(cap);
+    const spent = spentOf(cap) + cost;
+    if (runId === null || spent * 100n < cap.budget * WARN_AT || warned.get(runId)) continue;
+    const rows = await lane.deps.db.query({
+      name: 'warn-of-budget',
+      text: `WITH r AS (UPDATE run SET budget_warned = true, last_seq = last_seq + 1
+          WHERE id = $1 AND NOT budget_warned AND finished_at IS NULL RETURNING last_seq)
+        INSERT INTO run_event (run_id, seq, type, data) SELECT $1, last_seq, 'budget.warning', $2 FROM r RETURNING seq`,
+      values: [
+        runId,
+        storableJson({
+          ...(runId === lane.run.id ? { step: step.id } : {}),
+          budgetUsd: toUsd(cap.budget),
+          spentUsd: toUsd(spent),
+          percent: Number((spent * 100n) / (cap.budget > 0n ? cap.budget : 1n)),
+        }),
+      ],
+    });
+    warned.set(runId, true);
+    if (rows.length > 0) notifyStreams(lane.deps, runId);
+  }
 }

@@ -5,7 +5,45 @@ import { isRecord, type Json } from '../../shared/json.js';
 import { Poison } from '../errors.js';
 import type { CallRow } from '../journal/claim.js';
 import type { Lane } from '../lane/lane.js';
-import { Turns } from './turns.js';
+
+/** How much later than announced a call may come back before it loses its place, in ms. */
+const LATE_MS = 10_000;
+
+/** Serializes calls that are suspected of ending their process: one at a time, the lowest rank first. */
+export class Turns {
+  readonly #waiting = new Map<string, Waiting>();
+  #isBusy = false;
+
+  constructor(private readonly now: () => number = () => performance.now()) {}
+
+  /**
+   * Gives the call its turn and returns the function that ends it; null while another call has the turn or precedes it.
+   */
+  acquire(key: string, { rank, againInMs }: Asking): (() => void) | null {
+    const now = this.now();
+    if (this.#isBusy || !this.#isFirst(key, rank, now)) {
+      this.#waiting.set(key, { rank, until: now + againInMs + LATE_MS });
+      return null;
+    }
+    this.#waiting.delete(key);
+    this.#isBusy = true;
+    return () => {
+      this.#isBusy = false;
+    };
+  }
+
+  #isFirst(key: string, rank: number, now: number): boolean {
+    // A map keeps its keys in order of insertion.
+    let isEarlier = true;
+    for (const [other, waiting] of this.#waiting) {
+      if (other === key) isEarlier = false;
+      // That call continues in another process, or its run has ended.
+      else if (waiting.until < now) this.#waiting.delete(other);
+      else if (waiting.rank < rank || (waiting.rank === rank && isEarlier)) return false;
+    }
+    return true;
+  }
+}
 
 /**
  * How often a worker died during one call. A worker may end for many reasons, and that cuts every active call, so a few
@@ -19,7 +57,9 @@ export type Deaths = {
 };
 
 export const NO_DEATHS: Deaths = { inCompany: 0, alone: 0 };
+
 export const MOST_IN_COMPANY = 3;
+
 export const MOST_ALONE = MOST_IN_COMPANY + 1;
 
 /** What a call's row stores at its start. */
@@ -121,4 +161,16 @@ function withDeath({ inCompany, alone }: Deaths, wasAlone: boolean): Deaths {
 function storedDeaths(stored: Json | undefined): Deaths {
   if (!isRecord(stored)) return NO_DEATHS;
   return { inCompany: Number(stored.inCompany ?? 0), alone: Number(stored.alone ?? 0) };
+}
+
+interface Waiting {
+  readonly rank: number;
+  /** It keeps its place until then. */
+  readonly until: number;
+}
+
+interface Asking {
+  readonly rank: number;
+  /** When it asks again if it is refused, in ms from now. */
+  readonly againInMs: number;
 }

@@ -9,17 +9,38 @@ import { cannedAnswersOf } from '../cases/canned.js';
 import { StepFailure } from '../errors.js';
 import { type ActedCall, NO_JOURNAL, readStepJournal, type StepJournal } from '../journal/claim.js';
 import { deadlineOf } from '../lane/deadline.js';
-import { type Lane, type StepState, shownWork } from '../lane/lane.js';
+import { type Lane, parkId, type StepState, shownWork, writeStep } from '../lane/lane.js';
 import { openStepSecrets, recordSecrets, secretsNote } from '../secrets/step-secrets.js';
 import { newReferences } from '../text/prompt-text.js';
-import { askHuman } from './ask-human.js';
 import { readTranscript } from './compaction/marker.js';
 import { readSaved } from './compaction/read-saved.js';
 import { buildOpening, buildSystem } from './prompt.js';
-import { resumeStep } from './resume-step.js';
 import { runAgentTool } from './run-agent-tool.js';
 import { journalKey, type Session } from './session.js';
 import { stepReporter } from './step-reporter.js';
+
+/** An agent gets it only by name. Its call parks the step; the decider's note is the answer. */
+const askHuman: AgentTool = {
+  ref: 'ask_human',
+  spec: {
+    name: 'ask_human',
+    description:
+      'Ask a person one question and wait for the answer. Use it when you cannot continue without a decision.',
+    parameters: {
+      type: 'object',
+      properties: {
+        question: { type: 'string', description: 'What the person has to decide, with what they need to know.' },
+      },
+      required: ['question'],
+      additionalProperties: false,
+    },
+  },
+  acts: () => false,
+  program: false,
+  run: async () => {
+    throw new Error('ask_human is answered by its park, never run');
+  },
+};
 
 const SHOW_AFTER_MS = 250;
 
@@ -189,4 +210,24 @@ function activeClock(lane: Lane, step: StepPlan, agent: AgentPlan) {
   // An advance near the end of a very long time sets its timer.
   const { signal, isOver, end } = startDeadline(Math.min(...ends) - now, lane.signal);
   return { signal, endsAt, timedOut: isOver, close: end };
+}
+
+/**
+ * The step continues where an earlier advance left it. A park, or an absent worker, does not count against its timeout;
+ * a wait for a provider does. So this comes before its clock is set. A step whose tool calls or budget were approved is
+ * running again.
+ */
+function resumeStep(lane: Lane, state: StepState): void {
+  const { writer } = lane;
+  const now = lane.deps.clock.now();
+  const { since = now, at = since, notBefore = 0 } = writer.memory;
+  const awayMs = Math.max(0, now - Math.max(at, since, notBefore));
+  writer.memory = { ...writer.memory, since: since + awayMs, at: now };
+  if (writer.state !== 'parked') return;
+  const marks = [`tool.${state.attempts}.`, 'budget.'].map((mark) => parkId(lane, state, mark));
+  const gates = [...lane.parks.values()].filter((park) => marks.some((mark) => park.id.startsWith(mark)));
+  if (gates.length === 0 || gates.some((park) => !park.decided)) return;
+  writer.state = 'running';
+  state.status = 'running';
+  writeStep(lane, state);
 }

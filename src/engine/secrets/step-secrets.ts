@@ -2,6 +2,7 @@ import { type AgentPlan, leavesOf, type Plan, type StepPlan } from '../../format
 import {
   CannotOpen,
   hiddenTexts,
+  liveToken,
   type OpenedSecret,
   openEach,
   placeholderText,
@@ -10,16 +11,15 @@ import {
 import type { StepSecrets } from '../../tools/contract.js';
 import { StepFailure } from '../errors.js';
 import type { Lane } from '../lane/lane.js';
-import { tokenFor } from './token-for.js';
 
-export interface OpenStepSecrets extends StepSecrets {
+interface OpenStepSecrets extends StepSecrets {
   /** The secrets that the step may use. */
   readonly opened: readonly OpenedSecret[];
   close(): Promise<void>;
 }
 
 /** The parts of a lane that determine which vaults are in reach, and which other secrets the run may name. */
-export type SecretsPlace = Pick<Lane, 'deps' | 'plan' | 'mask'> & {
+type SecretsPlace = Pick<Lane, 'deps' | 'plan' | 'mask'> & {
   readonly run: Pick<Lane['run'], 'tenantId' | 'workspaceId'>;
 };
 
@@ -102,3 +102,10 @@ const MEANINGS = {
   ssh: 'the path of a public key; the private one is in the ssh agent that git and ssh use',
   api: 'the key',
 } as const satisfies Record<OpenedSecret['shape'], string>;
+
+/** The live access token of a secret that is exchanged for one. It is masked before it is returned. */
+async function tokenFor({ deps, mask }: Pick<Lane, 'deps' | 'mask'>, secret: OpenedSecret): Promise<string> {
+  const { token } = await liveToken(deps, secret);
+  mask.add(secret.name, [token]);
+  return token;
+}

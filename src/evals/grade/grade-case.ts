@@ -1,7 +1,6 @@
 import type { GradedAssertion } from '../../contract/evals.js';
 import type { Assertion } from '../../format/index.js';
 import { errorMessage } from '../../shared/refusal.js';
-import { assertionText } from './assertion-text.js';
 import type { CaseEvidence, Finding, Subject } from './evidence.js';
 import { TESTS, type TestedType } from './tests.js';
 
@@ -72,4 +71,12 @@ const NEVER: Omit<Subject, 'name'> = { status: 'pending', text: null, costUsd: 0
 /** The share of assertions that hold. */
 export function scoreOf(graded: readonly GradedAssertion[]): number {
   return graded.length === 0 ? 0 : graded.filter(({ passed }) => passed).length / graded.length;
+}
+
+/** An assertion as its line in the file. */
+function assertionText({ type, not, step, arg, value }: Assertion): string {
+  const scope = step === undefined ? '' : `step(${step}): `;
+  if (type === 'judge' && !not && arg === undefined) return scope + value;
+  const head = `${not ? 'not-' : ''}${type}${arg === undefined ? '' : `(${arg})`}`;
+  return scope + (value === '' ? head : `${head}: ${value}`);
 }

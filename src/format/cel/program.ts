@@ -3,12 +3,16 @@ import { isRecord } from '../../shared/json.js';
 import { Lru } from '../../shared/lru.js';
 import { foreignSpelling, functionHint } from './foreign.js';
 import { environment, isFunction } from './functions.js';
-import { type DataPath, ExpressionError, lower, type Seen } from './lower.js';
-import { mayBeBoolean } from './may-be-boolean.js';
+import { type DataPath, type Expr, ExpressionError, lower, type Seen } from './lower.js';
+
+const OTHERS: ReadonlySet<string> = new Set([
+  ...['_+_', '_-_', '_*_', '_/_', '_%_', '-_'],
+  ...['size', 'int', 'uint', 'double', 'string', 'bytes', 'timestamp', 'duration'],
+]);
 
 const MAX_LENGTH = 4_000;
 
-export interface Broken {
+interface Broken {
   readonly ok: false;
   readonly message: string;
   /** Into the source, in UTF-16 code units. */
@@ -120,4 +124,15 @@ function parseFailure(error: unknown): Broken {
 
 function broken(message: string, offset: number): Broken {
   return { ok: false, message, offset };
+}
+
+/** False when an expression, as it was parsed, gives something else than true or false whatever the data are. */
+function mayBeBoolean({ exprKind: kind }: Expr): boolean {
+  if (kind.case === 'constExpr') return kind.value.constantKind.case === 'boolValue';
+  if (kind.case === 'listExpr' || kind.case === 'structExpr') return false;
+  // What collects begins with a list and gives it: `map` and `filter`.
+  if (kind.case === 'comprehensionExpr') return kind.value.accuInit?.exprKind.case !== 'listExpr';
+  if (kind.case !== 'callExpr') return true;
+  const { function: name, args } = kind.value;
+  return name === '_?_:_' ? args.slice(1).some(mayBeBoolean) : !OTHERS.has(name);
 }

@@ -1,11 +1,15 @@
-import type { AgentPlan, SkillPlan, ToolPlan } from '../model.js';
+import type { AgentPlan, HttpToolPlan, McpToolPlan, ScriptToolPlan, SkillPlan, ToolPlan } from '../model.js';
 import { BUILTINS, BY_NAME } from '../parse/keys/agent-keys.js';
+import type { ReadServer } from '../parse/keys/server-keys.js';
 import type { ReadAgent } from '../parse/read-agent.js';
 import { type Catalog, type Found, nearestIn, reachableIn } from '../resolve/catalog.js';
 import { findPinned } from '../resolve/documents.js';
+import { placeholdersIn, secretTexts, toolSecrets } from '../resolve/secrets-of.js';
+import { filesBeside, programPath, resolveBeside } from '../resolve/tool-files.js';
 import { gitBlobId } from './blob-sha.js';
-import { compileServer, compileTool } from './compile-tool.js';
 import { defined } from './defined.js';
+
+const TRANSPORTS: Readonly<Record<ToolPlan['transport'], Compile>> = { http, mcp, script };
 
 export function compileAgent(catalog: Catalog, agent: Found<'agent'>): AgentPlan {
   const { name, keys, prompt } = agent.model;
@@ -39,12 +43,12 @@ export function compileAgent(catalog: Catalog, agent: Found<'agent'>): AgentPlan
   };
 }
 
-export function isBuiltin(grant: string): boolean {
+function isBuiltin(grant: string): boolean {
   return [...BUILTINS, ...BY_NAME].some((builtin) => builtin === grant);
 }
 
 /** All six unless `tools:` names some of them, then those; less those disallowed. The others are on when named, `run_agent` with `agents:` too. */
-export function builtinsOf({ keys }: ReadAgent): string[] {
+function builtinsOf({ keys }: ReadAgent): string[] {
   const granted = new Set((keys.values.tools ?? []).map(({ name }) => name));
   const disallowed = new Set((keys.values.disallowedTools ?? []).map(({ name }) => name));
   const named = BUILTINS.filter((builtin) => granted.has(builtin));
@@ -98,4 +102,67 @@ function memoryOf({ name, keys }: ReadAgent): string | null {
 function scriptOf(catalog: Catalog, name: string): AgentPlan['script'] {
   const file = catalog.files.get(`agents/${name}/script.yaml`);
   return file && { path: file.path, sha: gitBlobId(file.content) };
+}
+
+type Compile = (catalog: Catalog, tool: Found<'tool'>) => ToolPlan;
+
+function compileTool(catalog: Catalog, tool: Found<'tool'>): ToolPlan {
+  return TRANSPORTS[tool.model.transport](catalog, tool);
+}
+
+function base(tool: Found<'tool'>) {
+  const { name, keys } = tool.model;
+  return { name, description: keys.values.description ?? '', path: tool.source.path, secrets: toolSecrets(tool) };
+}
+
+function http(_catalog: Catalog, tool: Found<'tool'>): HttpToolPlan {
+  const { base: address, methods = ['GET', 'HEAD'], headers = {}, openapi, timeout } = tool.model.keys.values;
+  const document = openapi && (isAddress(openapi.name) ? openapi.name : resolveBeside(tool.source.path, openapi.name));
+  const timeoutMs = timeout === undefined ? undefined : timeout * 1_000;
+  const rest = defined({ base: address, openapi: document, timeoutMs });
+  return { ...base(tool), transport: 'http', methods, headers, notes: tool.model.notes, ...rest };
+}
+
+function isAddress(text: string): boolean {
+  return /^https?:\/\//.test(text);
+}
+
+function mcp(_catalog: Catalog, tool: Found<'tool'>): McpToolPlan {
+  const { url, headers = {}, command, args, env = {}, timeout } = tool.model.keys.values;
+  const rest = defined({ url, command, timeoutMs: timeout === undefined ? undefined : timeout * 1_000 });
+  const description = tool.model.keys.values.description ?? serverDescription(tool.model.name);
+  return {
+    ...base(tool),
+    description,
+    transport: 'mcp',
+    headers,
+    args: args?.kind === 'list' ? args.values : [],
+    env,
+    ...rest,
+  };
+}
+
+/** A server of an agent's file or of .mcp.json, as the tool that it is. */
+function compileServer({ name, offset: _offset, ...server }: ReadServer, path: string): McpToolPlan {
+  const secrets = placeholdersIn(secretTexts(server));
+  return { name, description: serverDescription(name), path, secrets, transport: 'mcp', ...server };
+}
+
+function serverDescription(name: string): string {
+  return `The MCP server ${name}.`;
+}
+
+function script(catalog: Catalog, tool: Found<'tool'>): ScriptToolPlan {
+  const { args, timeout, runtime = {} } = tool.model.keys.values;
+  const path = programPath(tool);
+  const code = tool.model.program ?? { language: '', code: '' };
+  return {
+    ...base(tool),
+    transport: 'script',
+    program: path === undefined ? { kind: 'code', ...code } : { kind: 'file', path },
+    args: args?.kind === 'map' ? args.meanings : {},
+    runtime,
+    files: filesBeside(catalog, tool).map((file) => ({ path: file.path, sha: gitBlobId(file.content) })),
+    ...defined({ timeoutSeconds: timeout }),
+  };
 }

@@ -1,10 +1,10 @@
+import { toJson } from '../../shared/exact-json.js';
 import { canonicalJson, type Json } from '../../shared/json.js';
 import { readAssertion } from '../assertions/read-assertion.js';
 import type { ReadCase, ReadEval } from '../parse/eval-model.js';
 import { openFile } from '../parse/open-file.js';
 import { readEval } from '../parse/read-eval.js';
 import { openSource } from '../parse/source.js';
-import { printCase } from './print-case.js';
 import { behindMark, type Edited, gapBehind, lineEndOf, refuse, withLineEnds } from './splice.js';
 
 /** A case of an eval that is to be written. */
@@ -123,4 +123,42 @@ function contentOfCase({ title, input, decisions, canned, expect }: NewCase): Js
     canned: canned.map(({ tool, answer }) => ({ tool, answer })),
     expect: assertions as unknown as Json,
   };
+}
+
+/** A case as text for an eval's file. `asText` writes a string input as text, otherwise as JSON. */
+function printCase({ title, input, decisions, canned, expect }: NewCase, asText: boolean): string {
+  const isText = asText && typeof input === 'string' && input !== '';
+  const parts = [
+    `## ${title}`,
+    '### Input',
+    isText ? fenced('text', input) : fenced('json', toJson(input, 2)),
+    ...part('### Decisions', decisions.map(printDecision).join('\n')),
+    ...part('### Tools', canned.map(({ tool, answer }) => fenced(`json ${tool}`, toJson(answer, 2))).join('\n\n')),
+    ...part('### Expect', expect.map((line) => `- ${line.trim()}`).join('\n')),
+  ];
+  return `${parts.join('\n\n')}\n`;
+}
+
+function part(heading: string, body: string): string[] {
+  return body === '' ? [] : [heading, body];
+}
+
+/** Behind a fence that is longer than any run of backticks inside. */
+function fenced(info: string, body: string): string {
+  const longest = Math.max(2, ...[...body.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}${info}\n${body}\n${fence}`;
+}
+
+function printDecision({ step, decision, note, event }: NewDecision): string {
+  if (decision === 'event') return `- ${step}: event ${onOneLine(event ?? null)}`;
+  return `- ${step}: ${decision}${note ? `, ${onOneLine(note)}` : ''}`;
+}
+
+/** JSON that survives in a bullet: blanks are folded there, and comments taken out. */
+function onOneLine(value: Json): string {
+  return toJson(value).replace(/[\s<]/g, (sign, at: number, all: string) => {
+    if (sign === ' ' && !/\s/.test(all[at - 1] ?? '') && !/\s/.test(all[at + 1] ?? '')) return sign;
+    return `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
 }

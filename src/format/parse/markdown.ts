@@ -1,8 +1,22 @@
 import type { Heading, Nodes, Root, RootContent } from 'mdast';
 import { remark } from 'remark';
 import remarkFrontmatter from 'remark-frontmatter';
-import { guardMarkdown } from './guard-markdown.js';
 import { type Findings, report } from './source.js';
+
+/** Real files stay far below these limits; beyond them the markdown parser takes too long. */
+const MAX_LINES = 20_000;
+
+const MAX_BLOCKS = 4_000;
+
+const MAX_DEPTH = 10;
+
+const MAX_RUN = 8_000;
+
+const CONTAINERS = /^[ \t]*(?:(?:>|[-+*]|\d{1,9}[.)])[ \t]*)*/;
+
+const MARKER = />|[-+*](?=[ \t]|$)|\d{1,9}[.)](?=[ \t]|$)/g;
+
+const STARTS_BLOCK = /^[ \t]*(?:[#>\-+*=`~<|]|\d{1,9}[.)])/;
 
 /** A top-level piece of a file, with its place in the text. */
 export type Block = RootContent & { readonly position: { start: { offset: number }; end: { offset: number } } };
@@ -23,6 +37,7 @@ const INLINE = [
 ];
 
 const inline = remark();
+
 const blocks = remark()
   .use(remarkFrontmatter, ['yaml'])
   .use(function withoutInline() {
@@ -70,4 +85,46 @@ export function end(block: Block): number {
 
 export function isHeading(block: Block): block is Block & Heading {
   return block.type === 'heading';
+}
+
+interface Refused {
+  /** 0-based. */
+  readonly line: number;
+  readonly message: string;
+}
+
+/**
+ * A cheap look at markdown before it is parsed: undefined when it is fit to be. Linear in the text. What a line counts
+ * was measured: a quote costs four times a list item, each level as much again, and so does a line that continues one.
+ */
+function guardMarkdown(text: string): Refused | undefined {
+  const lines = text.split(/\r\n|\n|\r/);
+  if (lines.length > MAX_LINES) return { line: MAX_LINES, message: `The file has more than ${MAX_LINES} lines.` };
+  let blocks = 0;
+  let run = 0;
+  let inQuote = false;
+  for (const [line, content] of lines.entries()) {
+    const { depth, quoted } = depthOf(content);
+    if (depth > MAX_DEPTH) return { line, message: `This line nests deeper than ${MAX_DEPTH} levels.` };
+    const blank = content.trim() === '';
+    run = blank ? 0 : run + 1;
+    inQuote = !blank && (inQuote || quoted);
+    if (run === 1 || inQuote || (!blank && STARTS_BLOCK.test(content))) {
+      blocks += Math.max(1, depth * depth) * (inQuote ? 4 : 1);
+    }
+    if (run > MAX_RUN) return { line, message: `This is a run of more than ${MAX_RUN} lines without a blank one.` };
+    if (blocks > MAX_BLOCKS) return { line, message: `More than ${MAX_BLOCKS} headings, list items and paragraphs.` };
+  }
+  return undefined;
+}
+
+/**
+ * Quote and list marks at a line's start. Before a mark an indent of six counts as a level, since nested lists are
+ * made of it; before other text it does not, since code is indented deeply too.
+ */
+function depthOf(line: string): { depth: number; quoted: boolean } {
+  const head = CONTAINERS.exec(line.slice(0, 2_000))?.[0] ?? '';
+  const marks = head.match(MARKER)?.length ?? 0;
+  const depth = marks === 0 ? 0 : marks + Math.floor((head.length - head.trimStart().length) / 6);
+  return { depth, quoted: head.includes('>') };
 }

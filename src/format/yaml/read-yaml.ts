@@ -1,7 +1,19 @@
-import { isMap, isScalar, isSeq, type Pair, type ParsedNode, parseDocument } from 'yaml';
+import { CST, isMap, isScalar, isSeq, Lexer, type Pair, type ParsedNode, Parser, parseDocument } from 'yaml';
 import { exactInteger } from '../../shared/exact-json.js';
 import type { Json } from '../../shared/json.js';
-import { MAX_PARTS, type ScanFault, scanYaml } from './scan-yaml.js';
+
+/** No real document is this deep; deeper ones would only exhaust the stack. */
+const MAX_DEPTH = 40;
+
+/** A line of `key: value` has eight. Each costs about as much to read as any other, whatever it is. */
+const MAX_PARTS = 40_000;
+
+const MARKS: Readonly<Record<string, ScanFault['kind']>> = {
+  tag: 'tag',
+  anchor: 'anchor',
+  alias: 'alias',
+  'directive-line': 'directive',
+};
 
 /** A value with the places of its parts; offsets are into the text that holds the YAML. */
 export interface YamlNode {
@@ -19,7 +31,7 @@ export interface YamlEntry {
   readonly node: YamlNode;
 }
 
-export interface YamlFault {
+interface YamlFault {
   readonly code: 'yaml/syntax' | 'yaml/duplicate-key' | 'yaml/alias';
   readonly offset: number;
   readonly message: string;
@@ -33,6 +45,7 @@ export interface YamlRead {
 }
 
 const QUOTE = 'Put the value in quotes.';
+
 const MAX_SYNTAX_FAULTS = 20;
 
 const SCAN: Readonly<Record<ScanFault['kind'], (text: string) => Omit<YamlFault, 'offset'>>> = {
@@ -131,4 +144,33 @@ function toMap(pairs: readonly Pair<ParsedNode, ParsedNode | null>[], place: Map
   }
   const value = Object.fromEntries([...entries].map(([key, entry]) => [key, entry.node.value]));
   return { value, offset, entries };
+}
+
+interface ScanFault {
+  readonly kind: 'tag' | 'anchor' | 'alias' | 'depth' | 'parts' | 'directive';
+  readonly offset: number;
+  readonly text: string;
+}
+
+/**
+ * Walks the tokens, in time linear in the source, for what is refused before anything is composed. Ends at the first
+ * place that nests too deep, or where there are too many parts.
+ */
+function scanYaml(source: string): ScanFault[] {
+  const faults: ScanFault[] = [];
+  const parser = new Parser();
+  let previous = '';
+  let parts = 0;
+  for (const lexeme of new Lexer().lex(source)) {
+    // The text of a scalar is a lexeme of its own behind a control mark, and may begin with any sign.
+    const kind = previous === CST.SCALAR ? undefined : MARKS[CST.tokenType(lexeme) ?? ''];
+    const { offset } = parser;
+    if (kind !== undefined) faults.push({ kind, offset, text: lexeme.trim().slice(0, 60) });
+    for (const _token of parser.next(lexeme));
+    if (parser.stack.length > MAX_DEPTH) return [...faults, { kind: 'depth', offset, text: '' }];
+    parts += 1;
+    if (parts > MAX_PARTS) return [...faults, { kind: 'parts', offset, text: '' }];
+    previous = lexeme;
+  }
+  return faults;
 }

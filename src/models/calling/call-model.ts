@@ -12,11 +12,10 @@ import type { ProviderReply } from '../providers/provider.js';
 import { answerLimits } from '../wire/limits.js';
 import { MENDERS } from '../wire/mend/index.js';
 import type { Circuits } from './circuit.js';
-import { endpointName } from './endpoint-name.js';
 import { createSilence } from './silence.js';
 import { watchCall } from './watched-fetch.js';
 
-export interface Caller {
+interface Caller {
   readonly log: Log;
   readonly clock: Clock;
   readonly circuits: Circuits;
@@ -103,4 +102,12 @@ function quietDelta(log: Log, { onDelta }: ModelRequest): (text: string) => void
       log.warn({ err: error }, 'a listener of a model stream failed');
     }
   };
+}
+
+/** The display name of an endpoint: `openai`, or `openai-compatible at http://host:port/path`, without credentials. */
+function endpointName(entry: ModelEntry): string {
+  if (entry.baseUrl === null || entry.baseUrl === PROVIDERS[entry.provider].baseUrl) return entry.provider;
+  if (!URL.canParse(entry.baseUrl)) return entry.provider;
+  const { origin, pathname } = new URL(entry.baseUrl);
+  return `${entry.provider} at ${origin}${pathname.replace(/\/+$/, '')}`;
 }

@@ -1,24 +1,35 @@
 import type {
   LanguageModelV3,
   LanguageModelV3CallOptions,
+  LanguageModelV3FunctionTool,
+  LanguageModelV3Message,
   LanguageModelV3StreamPart,
   SharedV3ProviderOptions,
 } from '@ai-sdk/provider';
+import { markIntegers } from '../../shared/exact-json.js';
 import { isRecord } from '../../shared/json.js';
-import { ModelError, type ModelReply, type ModelRequest, type ToolCall } from '../contract.js';
+import {
+  type ChatMessage,
+  ModelError,
+  type ModelReply,
+  type ModelRequest,
+  type ResolvedModel,
+  type ToolCall,
+  type ToolSpec,
+} from '../contract.js';
 import { BrokenOff } from '../failing/broken-off.js';
 import type { Connection, ProviderReply, ReportedUsage } from '../providers/provider.js';
 import { tooLarge } from '../wire/limits.js';
 import { createContent, type ReplyContent } from './content.js';
-import { toOpaque } from './opaque.js';
-import { toPrompt, toTools } from './prompt.js';
+import { fromOpaque, toOpaque } from './opaque.js';
 
 type Finish = Extract<LanguageModelV3StreamPart, { type: 'finish' }>;
 
 const CUT = 'the stream was cut before the answer was complete';
+
 const CUT_BRIEF = { brief: 'cut its answer' };
 
-export interface SdkModel {
+interface SdkModel {
   readonly model: LanguageModelV3;
   readonly options?: SharedV3ProviderOptions;
   /** Marks a message as the end of a cached prefix, for providers that need marks. */
@@ -141,4 +152,44 @@ const MOST_USD = 10_000;
 function reportedCost(raw: unknown): number | null {
   const cost = isRecord(raw) ? raw.cost : undefined;
   return typeof cost === 'number' && cost >= 0 && cost <= MOST_USD ? cost : null;
+}
+
+/**
+ * Converts the request to the SDK's prompt. With `cacheMark`, the system prompt and the last message end a cached
+ * prefix.
+ */
+function toPrompt(request: ModelRequest, cacheMark: SharedV3ProviderOptions | undefined): LanguageModelV3Message[] {
+  const mark = cacheMark === undefined ? {} : { providerOptions: cacheMark };
+  const messages = request.messages.flatMap((message) => toMessage(request.model, message));
+  const last = messages.pop();
+  return [{ role: 'system', content: request.system, ...mark }, ...messages, ...(last ? [{ ...last, ...mark }] : [])];
+}
+
+function toMessage(model: ResolvedModel, message: ChatMessage): LanguageModelV3Message[] {
+  if (message.role === 'user') return [{ role: 'user', content: [{ type: 'text', text: message.text }] }];
+  if (message.role === 'assistant') {
+    const content = fromOpaque(model, message);
+    // Providers refuse an empty turn.
+    return content.length === 0 ? [] : [{ role: 'assistant', content }];
+  }
+  const content = message.results.map(
+    (result) =>
+      ({
+        type: 'tool-result',
+        toolCallId: result.callId,
+        toolName: result.name,
+        output: { type: result.isError ? 'error-text' : 'text', value: result.text },
+      }) as const,
+  );
+  return [{ role: 'tool', content }];
+}
+
+/** The tools' definitions only: the engine executes them. */
+function toTools(specs: readonly ToolSpec[]): LanguageModelV3FunctionTool[] {
+  return specs.map(({ name, description, parameters }) => ({
+    type: 'function',
+    name,
+    description,
+    inputSchema: markIntegers(parameters),
+  }));
 }

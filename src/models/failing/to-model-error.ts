@@ -3,11 +3,28 @@ import { errorMessage } from '../../shared/refusal.js';
 import type { GivenUp } from '../calling/silence.js';
 import { ModelError, type ModelErrorKind } from '../contract.js';
 import { classifyStatus, classifyWords, isOurFault } from './classify.js';
-import { noConnection } from './no-connection.js';
 import { providerWords } from './provider-words.js';
-import { retryAfterMs } from './retry-after.js';
 
-export interface FailedCall {
+const SENTENCES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'refused the connection: is it running, and is the base URL right?',
+  ENOTFOUND: 'has no address: is the base URL right?',
+  EAI_AGAIN: 'could not be looked up: the name server did not answer',
+  ECONNRESET: 'closed the connection',
+  EPIPE: 'closed the connection',
+  UND_ERR_SOCKET: 'closed the connection',
+  ETIMEDOUT: 'did not answer in time',
+  UND_ERR_CONNECT_TIMEOUT: 'did not answer in time',
+  UND_ERR_HEADERS_TIMEOUT: 'did not answer in time',
+  UND_ERR_BODY_TIMEOUT: 'went silent',
+  EHOSTUNREACH: 'cannot be reached from here',
+  ENETUNREACH: 'cannot be reached from here',
+};
+
+const TLS = /CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO_VERIFY/;
+
+const DAY_MS = 86_400_000;
+
+interface FailedCall {
   /** The provider's display name, at the start of the sentence. */
   readonly provider: string;
   /** The key, which no message may contain. */
@@ -107,4 +124,53 @@ function redact(message: string, key: string): string {
   const text = message.replace(/\/\/[^/\s@]+@/g, '//');
   if (key.length < 4) return text;
   return [key, encodeURIComponent(key)].reduce((rest, form) => rest.replaceAll(form, '[key]'), text);
+}
+
+/**
+ * The wait that a provider asks for, in ms, at most a day; null when it names none. `Retry-After` is seconds or an HTTP
+ * date (RFC 9110 10.2.3); OpenAI adds `retry-after-ms`; Google puts a `retryDelay` into the body.
+ */
+function retryAfterMs(headers: Readonly<Record<string, string>>, body: string, nowMs: number): number | null {
+  const asked = fromMs(headers['retry-after-ms']) ?? fromHeader(headers['retry-after'], nowMs) ?? fromBody(body);
+  return asked === null ? null : Math.min(DAY_MS, Math.max(0, Math.ceil(asked)));
+}
+
+function fromMs(value: string | undefined): number | null {
+  return value !== undefined && /^\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : null;
+}
+
+function fromHeader(value: string | undefined, nowMs: number): number | null {
+  if (value === undefined) return null;
+  const seconds = fromMs(value);
+  if (seconds !== null) return seconds * 1_000;
+  // `-5` and `soon` are not dates, though Date.parse accepts the first.
+  const at = /^[A-Za-z]{3,}/.test(value.trim()) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(at) ? null : at - nowMs;
+}
+
+function fromBody(body: string): number | null {
+  const match = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body);
+  return match ? Number(match[1]) * 1_000 : null;
+}
+
+/** Why the connection failed or broke, as a predicate of the provider; null for other errors. */
+function noConnection(error: unknown): string | null {
+  for (const cause of causes(error)) {
+    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+    const sentence = SENTENCES[code];
+    if (sentence !== undefined) return `${sentence} (${code})`;
+    if (TLS.test(code)) return `has no certificate that is trusted here: ${cause.message} (${code})`;
+    if (cause.message === 'terminated') return 'cut the stream';
+  }
+  return null;
+}
+
+/** An error and its causes, innermost first, since that one is the most specific. */
+function causes(error: unknown): Error[] {
+  const found: Error[] = [];
+  for (let next = error; next instanceof Error && found.length < 10; next = next.cause) {
+    found.unshift(next);
+    if (next instanceof AggregateError) found.unshift(...next.errors.filter((inner) => inner instanceof Error));
+  }
+  return found;
 }

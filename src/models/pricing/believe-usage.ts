@@ -1,6 +1,5 @@
 import type { ModelRequest, ModelUsage } from '../contract.js';
 import type { ProviderReply } from '../providers/provider.js';
-import { roughTokens } from './tokens.js';
 
 export interface BelievedUsage {
   readonly usage: ModelUsage;
@@ -40,4 +39,9 @@ const MOST = 10_000_000;
 
 function count(value: number | undefined): number | null {
   return value !== undefined && value >= 0 && value <= MOST ? Math.round(value) : null;
+}
+
+/** Estimates the tokens of a text: four characters each. Used where a provider reports no counts. */
+function roughTokens(text: string): number {
+  return Math.ceil(text.length / 4);
 }

@@ -1,11 +1,11 @@
 import { sleep } from '../../shared/deadline.js';
+import { toJson } from '../../shared/exact-json.js';
 import { errorMessage } from '../../shared/refusal.js';
-import { ModelError, type ModelRequest } from '../contract.js';
+import { type ChatMessage, ModelError, type ModelRequest, type ScriptPlace } from '../contract.js';
 import type { ProviderReply } from '../providers/provider.js';
-import { fillArgs, fillText } from './fill.js';
-import { pickTurn } from './pick-turn.js';
+import { exampleOf } from './example-of.js';
+import { fillArgs, fillText, instructionLine } from './fill.js';
 import { parseScript, type ScriptTurn } from './script-file.js';
-import { unscriptedTurn } from './unscripted-turn.js';
 
 /** Plays the turn that the agent's script has for this place, streamed word by word. */
 export async function playTurn(request: ModelRequest, signal: AbortSignal): Promise<ProviderReply> {
@@ -67,4 +67,51 @@ async function speak(text: string, delayMs: number, { signal, say }: Listener): 
     signal.throwIfAborted();
     if (word !== '') say?.(word);
   }
+}
+
+/**
+ * The answer of an agent without a script: a text that says that no model wrote it, or the least JSON that fits the
+ * schema.
+ */
+function unscriptedTurn(request: ModelRequest): ScriptTurn {
+  const example = request.schema === undefined ? undefined : exampleOf(request.schema);
+  const text = example === undefined ? plainText(request) : toJson(example);
+  return { text, line: 0 };
+}
+
+function plainText(request: ModelRequest): string {
+  if (request.script?.purpose === 'summary') {
+    return '[scripted] No model wrote this summary. The older turns are left out; their results are kept.';
+  }
+  const { agent, step } = request.script ?? { agent: 'this agent', step: 'this step' };
+  return `[scripted] No model wrote this. Step ${step} asked ${agent}: ${instructionLine(request)}`;
+}
+
+/** The turn for a place: the first whose `when` matches, else the n-th of those without one. */
+function pickTurn(
+  turns: readonly ScriptTurn[],
+  place: ScriptPlace,
+  messages: readonly ChatMessage[],
+): ScriptTurn | undefined {
+  const newest = newestInput(messages);
+  const matching = turns.find(({ when }) => when !== undefined && matches(when, place, newest));
+  return matching ?? turns.filter(({ when }) => when === undefined)[place.turn];
+}
+
+function matches(when: NonNullable<ScriptTurn['when']>, place: ScriptPlace, newest: string): boolean {
+  const { step = place.step, round = place.round, turn = place.turn + 1, attempt, contains = '' } = when;
+  return (
+    (step === place.step || step === place.oldStep) &&
+    round === place.round &&
+    turn === place.turn + 1 &&
+    (attempt === undefined || attempt === (place.attempt ?? 1)) &&
+    newest.includes(contains)
+  );
+}
+
+/** The model's newest input: from a person or from tools. */
+function newestInput(messages: readonly ChatMessage[]): string {
+  const last = messages.findLast(({ role }) => role !== 'assistant');
+  if (last?.role === 'user') return last.text;
+  return last?.role === 'tool' ? last.results.map(({ text }) => text).join('\n') : '';
 }

@@ -1,11 +1,28 @@
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
-import { type RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Deps } from '../../deps.js';
 import type { Db, SqlQuery } from '../../platform/db/contract.js';
 import { sleep } from '../../shared/deadline.js';
 import { Refusal } from '../../shared/refusal.js';
-import { Limiter } from './limiter.js';
+
+/** The library's limiter with what it keeps to itself: the keys that this process blocks without a query. */
+export class Limiter extends RateLimiterPostgres {
+  /** The library has these two, but its types leave them out. */
+  declare private readonly getInMemoryBlockMsBeforeExpire: (key: string) => number;
+  declare private readonly _inMemoryBlockedKeys: { readonly delete: (key: string) => void };
+
+  /** How long this process refuses the key without asking the database, in ms; 0 when it does not. */
+  blockedMs(key: string): number {
+    return this.getInMemoryBlockMsBeforeExpire(this.getKey(key));
+  }
+
+  /** Undoes one attempt; a caller who is below the limit then is unblocked. */
+  async giveBack(key: string): Promise<void> {
+    const { remainingPoints } = await this.reward(key, 1);
+    if (remainingPoints > 0) this._inMemoryBlockedKeys.delete(this.getKey(key));
+  }
+}
 
 /** The number of attempts per period in seconds; each kind counts its own subjects. */
 const LIMITS = {
@@ -21,6 +38,7 @@ const LIMITS = {
   'refused-same': { points: 1, duration: 3_600 },
   'refused-decision': { points: 20, duration: 3_600 },
 } as const;
+
 type Limit = keyof typeof LIMITS;
 
 /** Failed sign-ins of an account before each further one is delayed, and how long failures count, in seconds. */
@@ -30,7 +48,9 @@ const PACE = { free: 10, duration: 900, mostMs: 4_000, longestWaitMs: 30_000 } a
 export type Attempts = Readonly<Partial<Record<Limit, string | null>>>;
 
 type Limiters = Readonly<Record<Limit, Limiter>>;
+
 const made = new WeakMap<Db, Limiters>();
+
 const paces = new WeakMap<Db, Limiter>();
 
 /**

@@ -1,11 +1,16 @@
-import type pg from 'pg';
+import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
 import { within } from '../../shared/deadline.js';
-import type { Db, SqlQuery } from './contract.js';
+import type { Log } from '../../shared/log.js';
+import type { Db, DbSession, SqlQuery } from './contract.js';
+import { toDatabaseError } from './errors.js';
+import { PrismaClient } from './generated/client.js';
 import { createListener } from './listener.js';
 import { clientConfig, createPool, type DbOptions } from './pool.js';
-import { createPrisma } from './prisma.js';
-import { openSession } from './session.js';
 import { runTransaction, sqlOn } from './transaction.js';
+
+/** Lists of changing length make ever new statements; beyond this many the rest stay unprepared. */
+const MAX_PREPARED = 1_000;
 
 const PING_TIMEOUT_MS = 2_000;
 
@@ -47,4 +52,58 @@ async function ping(pool: pg.Pool): Promise<boolean> {
     () => false,
   );
   return within(answered, PING_TIMEOUT_MS, () => false);
+}
+
+async function openSession(config: pg.ClientConfig): Promise<DbSession> {
+  const client = new pg.Client({ ...config, application_name: 'signalbox-session' });
+  const ended = new Promise<void>((resolve) => {
+    client.once('end', resolve);
+    client.once('error', () => resolve());
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+  } catch (error) {
+    client.end().catch(() => undefined);
+    throw toDatabaseError(error);
+  }
+  return {
+    ...sqlOn(client),
+    ended,
+    close: () => client.end().catch(() => undefined),
+  };
+}
+
+/** Prisma on the pool of everything else, each statement prepared once a connection. */
+function createPrisma(pool: pg.Pool, log: Log): PrismaClient {
+  const onError = (error: Error) => log.warn({ err: error }, 'a Prisma database connection failed');
+  const adapter = new PrismaPg(pool, {
+    statementNameGenerator: createNames(),
+    onConnectionError: onError,
+  });
+  const client = new PrismaClient({ adapter, errorFormat: 'minimal' }).$extends({
+    query: {
+      async $allOperations({ args, query }) {
+        try {
+          return await query(args);
+        } catch (error) {
+          throw toDatabaseError(error);
+        }
+      },
+    },
+  });
+  // The extension changes no operation's type, only what a lost connection throws.
+  return client as unknown as PrismaClient;
+}
+
+function createNames(): (query: { readonly sql: string }) => string {
+  const names = new Map<string, string>();
+  return ({ sql }) => {
+    const known = names.get(sql);
+    if (known !== undefined) return known;
+    if (names.size >= MAX_PREPARED) return '';
+    const name = `prisma_${names.size}`;
+    names.set(sql, name);
+    return name;
+  };
 }

@@ -1,16 +1,23 @@
-import { settlesWithin, untilAborted } from '../../shared/deadline.js';
+import { settlesWithin, sleep, untilAborted } from '../../shared/deadline.js';
 import type { Log } from '../../shared/log.js';
 import type { Config } from '../config/index.js';
+import type { Child } from './child.js';
 import { type DataFolder, dataFolder, prepareDataFolder } from './data-folder.js';
 import { freePort } from './free-port.js';
 import { acquireLock } from './instance-lock.js';
-import { type KeptServer, superviseServer } from './keep-running.js';
 import { startPostgres } from './postgres.js';
 import { endOrphans } from './process-records.js';
 import { PortTaken } from './start-error.js';
 import { cacheBinFolder, findTemporal } from './temporal-binary.js';
 import { startTemporal } from './temporal-server.js';
 import { readTemporalSettings } from './temporal-settings.js';
+
+const FIRST_WAIT_MS = 200;
+
+const LONGEST_WAIT_MS = 15_000;
+
+/** A server that lived this long restarts without backoff. */
+const STEADY_MS = 60_000;
 
 export interface EmbeddedOptions {
   readonly config: Pick<Config, 'dataDir' | 'host' | 'port' | 'databaseUrl' | 'temporal'>;
@@ -38,6 +45,7 @@ interface Part<T> {
 }
 
 const PORT_TRIES = 3;
+
 const FAIL_PATIENCE_MS = 5_000;
 
 /**
@@ -130,4 +138,64 @@ async function both<A, B>(
     await settlesWithin(Promise.all(ends), FAIL_PATIENCE_MS);
     throw error;
   }
+}
+
+interface Server {
+  readonly child: Child;
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+}
+
+interface KeptServer {
+  /** Ends the server and leaves it ended. */
+  close(): Promise<void>;
+  /** The same at once, for a server that does not end. */
+  kill(): Promise<void>;
+}
+
+/** Restarts a server on the same port whenever it exits; the wait grows each time that it exits soon. */
+function superviseServer(name: string, first: Server, restart: () => Promise<Server>, log: Log): KeptServer {
+  let server: Server = first;
+  const closing = new AbortController();
+
+  async function watch(): Promise<void> {
+    let wait = FIRST_WAIT_MS;
+    while (!closing.signal.aborted) {
+      const began = Date.now();
+      const how = await server.child.exited;
+      if (closing.signal.aborted) return;
+      if (Date.now() - began > STEADY_MS) wait = FIRST_WAIT_MS;
+      log.error({ server: name, how, restartInMs: wait }, `${name} ended by itself and is started again`);
+      wait = await bringBack(wait);
+    }
+  }
+
+  async function bringBack(wait: number): Promise<number> {
+    for (let next = wait; ; next = Math.min(next * 2, LONGEST_WAIT_MS)) {
+      await sleep(next, closing.signal).catch(() => undefined);
+      if (closing.signal.aborted) return next;
+      try {
+        server = await restart();
+        log.info({ server: name }, `${name} restarted`);
+        return Math.min(next * 2, LONGEST_WAIT_MS);
+      } catch (error) {
+        log.error({ server: name, err: error }, `failed to restart ${name}`);
+      }
+    }
+  }
+
+  const watching = watch();
+  return {
+    async close() {
+      closing.abort();
+      await server.stop();
+      // A restart that was under way when we were asked to close has made a new server.
+      await watching;
+      await server.stop();
+    },
+    async kill() {
+      closing.abort();
+      await server.kill();
+    },
+  };
 }

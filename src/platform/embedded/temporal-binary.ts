@@ -1,10 +1,18 @@
 import { accessSync, constants, statSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { within } from '../../shared/deadline.js';
 import { errorMessage } from '../../shared/refusal.js';
+import { spawnProcess } from '../../shared/spawn-process.js';
+import { endWithProcess } from './child.js';
 import { StartError } from './start-error.js';
-import { downloadTemporal } from './temporal-download.js';
-import { goInstallTemporal } from './temporal-go-install.js';
+
+const PATIENCE_MS = 180_000;
+
+const MODULE = 'github.com/temporalio/cli/cmd/temporal';
+
+const PROGRESS_EVERY_MS = 15_000;
 
 export interface Acquire {
   readonly version: string;
@@ -57,4 +65,74 @@ function isExecutable(file: string): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * The SDK's own download of the command line. The SDK can only start what it downloads, so a server is started in
+ * memory and ended at once; the program that it left in the draft folder then moves into the cache.
+ */
+export async function downloadTemporal({ version, binFolder, progress }: Acquire): Promise<string> {
+  await mkdir(binFolder, { recursive: true });
+  const downloadDir = await mkdtemp(join(binFolder, '.download-'));
+  progress(`Downloading Temporal ${version} …`);
+  try {
+    await startOnce(downloadDir, version);
+    const name = (await readdir(downloadDir)).find((each) => each.startsWith('temporal'));
+    if (name === undefined) throw new Error('the download left no program');
+    await chmod(join(downloadDir, name), 0o755);
+    await rename(join(downloadDir, name), join(binFolder, 'temporal'));
+    return join(binFolder, 'temporal');
+  } finally {
+    await rm(downloadDir, { recursive: true, force: true });
+  }
+}
+
+async function startOnce(downloadDir: string, version: string): Promise<void> {
+  // Only here: loading the test environment costs a third of a second that other starts need not pay.
+  const { TestWorkflowEnvironment } = await import('@temporalio/testing');
+  const starting = TestWorkflowEnvironment.createLocal({
+    server: { executable: { type: 'cached-download', downloadDir, version: `v${version}` }, ip: '127.0.0.1' },
+  });
+  const late = () => Promise.reject(new Error(`it took longer than ${PATIENCE_MS / 1_000} s`));
+  await (await within(starting, PATIENCE_MS, late)).teardown();
+}
+
+/** Builds the command line from source into the cache folder, when this machine has Go. */
+export async function goInstallTemporal({ version, binFolder, environment, progress }: Acquire): Promise<string> {
+  await mkdir(binFolder, { recursive: true });
+  const draft = await mkdtemp(join(binFolder, '.build-'));
+  const began = Date.now();
+  progress(`Building Temporal ${version} with Go (about three minutes, this once) …`);
+  const timer = setInterval(
+    () => progress(`Building Temporal … ${Math.round((Date.now() - began) / 1_000)} s`),
+    PROGRESS_EVERY_MS,
+  );
+  try {
+    await runGo(['install', `${MODULE}@v${version}`], { ...environment, GOBIN: draft });
+    // Renamed when whole, so that another start never finds half a program.
+    await rename(join(draft, 'temporal'), join(binFolder, 'temporal'));
+    return join(binFolder, 'temporal');
+  } finally {
+    clearInterval(timer);
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+function runGo(args: readonly string[], env: Acquire['environment']): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawnProcess('go', args, { env: { ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
+    endWithProcess(child);
+    let said = '';
+    child.stderr?.on('data', (chunk: Buffer) => {
+      said = (said + chunk.toString('utf8')).slice(-2_000);
+    });
+    child.once('error', (error) => {
+      const isMissing = 'code' in error && error.code === 'ENOENT';
+      reject(new Error(isMissing ? 'there is no `go` on PATH' : errorMessage(error)));
+    });
+    child.once('close', (code) => {
+      if (code === 0) resolve();
+      else reject(new Error(said.trim().split('\n').at(-1) || `exit code ${code}`));
+    });
+  });
 }

@@ -1,14 +1,23 @@
 import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import type { Config } from '../config/index.js';
-import { rangeOf } from './address-range.js';
 import type { NetRequest } from './contract.js';
 import { NetError } from './net-error.js';
+
+/** Where clouds answer machines, beside the link-local range: Alibaba, Oracle, Azure, AWS and Google over IPv6. */
+const METADATA = new Set(['100.100.100.200', '192.0.0.192', '168.63.129.16', 'fd00:ec2::254', 'fd20:ce::254']);
+
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
+
+const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 
 export type AllowHosts = Config['allowHosts'];
 
 const MAX_LENGTH = 8_192;
+
 /** Always this machine (RFC 6761), so no resolver needs to be asked. */
 const LOCALHOST = /(^|\.)localhost\.?$/;
+
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
 /** The parsed URL, if the checks that need no connection allow it. Throws NetError. */
@@ -60,10 +69,34 @@ export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
-export function portOf(url: URL): number {
+function portOf(url: URL): number {
   return url.port === '' ? (DEFAULT_PORTS[url.protocol] ?? 0) : Number(url.port);
 }
 
 function isOpened(url: URL, allow: AllowHosts): boolean {
   return allow.some(({ host, port }) => host === url.hostname && (port === null || port === portOf(url)));
+}
+
+/** `metadata` stays shut whatever the operator opens: it hands out the credentials of the machine itself. */
+type AddressRange = 'public' | 'private' | 'metadata';
+
+/** The range of a literal address, by the registries of RFC 6890. What is not plainly public counts as private. */
+function rangeOf(address: string): AddressRange {
+  // A zone (`fe80::1%eth0`) only says by which interface.
+  const literal = address.replace(/%.*$/, '');
+  return ipaddr.isValid(literal) ? rangeOfParsed(ipaddr.parse(literal)) : 'private';
+}
+
+function rangeOfParsed(address: ipaddr.IPv4 | ipaddr.IPv6): AddressRange {
+  if (METADATA.has(address.toString()) || address.range() === 'linkLocal') return 'metadata';
+  if (address instanceof ipaddr.IPv4) return address.range() === 'unicast' ? 'public' : 'private';
+  const inner = innerAddress(address);
+  if (inner) return rangeOfParsed(inner);
+  return address.range() === 'unicast' && address.match(GLOBAL_UNICAST) ? 'public' : 'private';
+}
+
+/** The IPv4 address that the system connects to in truth: mapped (RFC 4291), or by a NAT64 (RFC 6052). */
+function innerAddress(address: ipaddr.IPv6): ipaddr.IPv4 | null {
+  if (address.isIPv4MappedAddress()) return address.toIPv4Address();
+  return address.match(NAT64) ? new ipaddr.IPv4(address.toByteArray().slice(12)) : null;
 }

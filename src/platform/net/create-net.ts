@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { startDeadline, untilAborted } from '../../shared/deadline.js';
 import type { Config } from '../config/index.js';
 import { type AllowHosts, checkUrl } from './check-url.js';
@@ -6,12 +7,12 @@ import type { Net, NetAnswer, NetFault, NetRequest, NetStream } from './contract
 import { toNetError } from './failure.js';
 import { messageOf } from './message.js';
 import { NetError, toFault } from './net-error.js';
-import { openStream } from './open-stream.js';
+import { unpack } from './read-body.js';
 import { locationOf, type Message, nextHop } from './redirect.js';
-import { sendHop } from './send-hop.js';
+import { type HopRules, type OpenHop, openHop, sendHop } from './send-hop.js';
 import { requireWithin } from './within.js';
 
-export interface NetOptions {
+interface NetOptions {
   readonly config: Pick<Config, 'allowHosts' | 'version'>;
   readonly resolve?: Resolve;
 }
@@ -23,7 +24,9 @@ interface Guard {
 }
 
 const TIMEOUT_MS = 30_000;
+
 const MAX_BYTES = 5 * 1_048_576;
+
 const MAX_REDIRECTS = 5;
 
 export function createNet({ config, resolve = systemResolve }: NetOptions): Net {
@@ -125,4 +128,74 @@ async function follow(guard: Guard, request: NetRequest, { signal, track }: Boun
 function faultOf(error: unknown): NetFault {
   if (error instanceof NetError) return toFault(error);
   throw error;
+}
+
+type StreamRules = Omit<HopRules, 'readsRedirects'> & { readonly agent: string };
+
+/**
+ * One request whose response is streamed; its connection ends with the body. Follows as many redirects as the request
+ * allows and checks each hop. Throws NetError.
+ */
+async function openStream(request: NetRequest, rules: StreamRules): Promise<NetStream> {
+  const { redirects = 0 } = request;
+  let url = checkUrl(request.url, rules.allow, request);
+  if (request.within !== undefined) requireWithin(url, request.within, 'the address');
+  let message: Message = messageOf(request, rules.agent);
+  for (let hop = 0; ; hop += 1) {
+    const answer = await openHop(url, message, rules);
+    const location = redirects === 0 ? null : locationOf(answer.status, answer.headers);
+    if (location === null) return streamOf(answer, url.host, rules);
+    answer.end();
+    if (hop === redirects) throw new NetError('redirect', `${url.host} redirects more than ${redirects} times`, true);
+    const next = nextHop(url, message, { status: answer.status, location });
+    if (request.within !== undefined) requireWithin(next.url, request.within, `the redirect of ${url.host}`);
+    message = next.message;
+    url = checkUrl(next.url.href, rules.allow, request);
+  }
+}
+
+function streamOf(
+  { status, headers, hasBody, body: packed, end }: OpenHop,
+  host: string,
+  rules: StreamRules,
+): NetStream {
+  try {
+    const encoding = headers.get('content-encoding');
+    const maxBytes = typeof rules.maxBytes === 'number' ? rules.maxBytes : rules.maxBytes(headers);
+    const body = hasBody ? unpack(packed, { encoding, maxBytes, host }) : Readable.from([]);
+    body.once('close', end);
+    return { kind: 'stream', status, headers, body: webStream(body, host) };
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+function webStream(body: Readable, host: string): ReadableStream<Uint8Array> {
+  let isOpen = true;
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        body.pause();
+        body.on('data', (chunk: Buffer) => {
+          controller.enqueue(new Uint8Array(chunk));
+          if ((controller.desiredSize ?? 0) <= 0) body.pause();
+        });
+        body.once('end', () => {
+          if (isOpen) controller.close();
+          isOpen = false;
+        });
+        body.once('error', (error) => {
+          if (isOpen) controller.error(toNetError(error, { host, connected: true }));
+          isOpen = false;
+        });
+      },
+      pull: () => void body.resume(),
+      cancel() {
+        isOpen = false;
+        body.destroy();
+      },
+    },
+    { highWaterMark: 65_536, size: (chunk) => chunk.byteLength },
+  );
 }

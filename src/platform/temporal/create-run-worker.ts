@@ -9,7 +9,6 @@ import type {
   ToolTestActivities,
 } from '../../workflows/contract.js';
 import { EagerStarts } from './eager-starts.js';
-import { shutdownAfter } from './shutdown-after.js';
 import { createRunTuner } from './slots/run-tuner.js';
 
 export interface RunWorkerOptions {
@@ -72,4 +71,21 @@ export async function createRunWorker(options: RunWorkerOptions): Promise<RunWor
 export async function buildOf(bundlePath: string): Promise<string> {
   const code = await readFile(bundlePath).catch(() => '');
   return createHash('sha256').update(code).digest('hex').slice(0, 12);
+}
+
+/**
+ * Puts `prepare` before every shutdown of the worker, and returns the shutdown. The worker calls its own method after an
+ * unexpected error (SDK 1.24), so the method of the instance is replaced.
+ */
+export function shutdownAfter(
+  worker: Pick<Worker, 'shutdown' | 'getState'>,
+  prepare: () => Promise<void>,
+): () => Promise<void> {
+  const shutdownNow = worker.shutdown.bind(worker);
+  const shutdown = async () => {
+    await prepare();
+    if (worker.getState() === 'RUNNING') shutdownNow();
+  };
+  worker.shutdown = () => void shutdown();
+  return shutdown;
 }

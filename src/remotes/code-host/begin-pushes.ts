@@ -2,7 +2,7 @@ import { deployTree, liveRuns, noteRefused, raiseEvent, requireDeployed } from '
 import type { PushState } from '../../contract/code-host.js';
 import type { Deps } from '../../deps.js';
 import type { Sql } from '../../platform/db/contract.js';
-import { readText } from '../../secrets/index.js';
+import { type OpenedSecret, readText } from '../../secrets/index.js';
 import { backoffMs } from '../../shared/backoff.js';
 import type { InFlight } from '../../shared/in-flight.js';
 import { Refusal } from '../../shared/refusal.js';
@@ -10,10 +10,9 @@ import type { Caller } from '../../shared/roles.js';
 import { StorageUnavailable, toStorageError } from '../../shared/storage-unavailable.js';
 import { type Fetched, fetchTree } from './fetch-tree.js';
 import { HOSTS } from './hosts/index.js';
-import { pinSource } from './pin-source.js';
 import type { NewPush } from './push-rows.js';
 
-export const FETCH_TOKEN = 'GIT_FETCH_TOKEN';
+const FETCH_TOKEN = 'GIT_FETCH_TOKEN';
 
 interface PushRow extends Omit<NewPush, 'deliveryKey'> {
   readonly id: string;
@@ -38,6 +37,7 @@ type Outcome =
 
 /** How long an attempt may take before another worker retries; longer than the timeout of an archive. */
 const LEASE_MS = 240_000;
+
 const POLL_RUNS_MS = 3_000;
 
 /** Starts to deploy due pushes, one per workspace at a time, each under a lease, within the limits. Returns how many it started. */
@@ -205,4 +205,31 @@ async function write(sql: Sql, row: PushRow, outcome: Outcome): Promise<boolean>
     ],
   });
   return written.length > 0;
+}
+
+/**
+ * Pins a token to the repository that it was first used for, until the secret is stored again: otherwise a sender with
+ * only the webhook's secret could name their own server in a payload and receive the token. Returns why the token may
+ * not be used; null when it may.
+ */
+async function pinSource(
+  sql: Sql,
+  workspaceId: string,
+  { token, repository }: { readonly token: Pick<OpenedSecret, 'id' | 'version' | 'name'>; readonly repository: string },
+): Promise<string | null> {
+  await sql.query({
+    name: 'pin-code-source',
+    text: `INSERT INTO code_source AS s (workspace_id, repository, secret_id, secret_version) VALUES ($1, $2, $3, $4)
+      ON CONFLICT (workspace_id) DO UPDATE SET repository = excluded.repository, secret_id = excluded.secret_id,
+        secret_version = excluded.secret_version, at = now()
+      WHERE s.secret_id <> excluded.secret_id OR s.secret_version < excluded.secret_version`,
+    values: [workspaceId, repository, token.id, token.version],
+  });
+  const [pinned] = await sql.query<{ repository: string }>({
+    name: 'pinned-code-source',
+    text: 'SELECT repository FROM code_source WHERE workspace_id = $1',
+    values: [workspaceId],
+  });
+  if (pinned?.repository === repository) return null;
+  return `${token.name} is used for ${pinned?.repository}, and this push is of ${repository}: store the secret again to use it there`;
 }

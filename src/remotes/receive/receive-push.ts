@@ -22,15 +22,21 @@ import { checkObjects } from './check-objects.js';
 import type { PushContext } from './push-context.js';
 import { NOT_OF_LIBRARY } from './push-library-main.js';
 import { createPushPack, type PushPack } from './push-pack.js';
-import { refFaults } from './ref-rules.js';
 import { type Answer, createAnswer, type Outcome, writeReport } from './report.js';
 import { refuseTogether, updateAtomic } from './update-atomic.js';
 import { updateRef } from './update-ref.js';
 
+const MAX_REFS = 1_000;
+
+const MAX_NAME_BYTES = 200;
+
+/** What `git check-ref-format` refuses, and characters that terminals or other systems display differently. */
+const REFUSED = /[\p{Cc}\p{Cf}\p{Zs}\p{Surrogate}\u2028\u2029~^:?*[\\]|\.\.|@\{|\/\/|\/$|\.$/u;
+
 /** How many pushes one process receives at once, each with a git process for untrusted input. One account leaves one slot to others. */
 const slots = requestSlots({ permits: 4, each: 3, waiting: 40 });
 
-export interface PushInput {
+interface PushInput {
   readonly body: Readable;
   readonly signal: AbortSignal;
 }
@@ -218,4 +224,48 @@ function brokenOff({ log }: Pick<Deps, 'log'>, remote: Remote, thrown: unknown):
   return err instanceof Refusal && err.kind === 'unavailable'
     ? err.message.replace('try again', 'push again')
     : 'internal error; push again';
+}
+
+/** The faults of these updates by the rules for all refs. A command that is missing in the result has none. */
+function refFaults(
+  commands: readonly RefCommand[],
+  existing: ReadonlyMap<string, string>,
+): ReadonlyMap<RefCommand, string> {
+  const faults = new Map<RefCommand, string>();
+  const seen = new Set<string>();
+  const after = new Set(existing.keys());
+  for (const command of commands) {
+    const fault = seen.has(command.ref) ? 'is given twice' : (nameFault(command) ?? roomFault(command, after));
+    seen.add(command.ref);
+    if (fault !== null) faults.set(command, fault);
+    else if (command.new === null) after.delete(command.ref);
+    else after.add(command.ref);
+  }
+  return faults;
+}
+
+function nameFault({ ref, old, new: next }: RefCommand): string | null {
+  if (!/^refs\/(heads|tags)\/./.test(ref)) return 'only branches and tags can be pushed';
+  if (Buffer.byteLength(ref) > MAX_NAME_BYTES) return `its name is over ${MAX_NAME_BYTES} bytes`;
+  const parts = ref.split('/');
+  if (
+    ref === 'refs/heads/HEAD' ||
+    REFUSED.test(ref) ||
+    parts.some((part) => part === '' || part.startsWith('.') || part.endsWith('.lock'))
+  )
+    return 'its name is none that git takes everywhere';
+  if (ref.normalize('NFC') !== ref) return 'its name is not in Unicode form NFC';
+  if (old === null && next === null) return 'the ref does not exist';
+  if (ref === MAIN && next === null) return 'main is what is live: it cannot be deleted';
+  return null;
+}
+
+/** A ref name cannot be a folder of another one, since refs are files. */
+function roomFault({ ref, new: next }: RefCommand, refs: ReadonlySet<string>): string | null {
+  if (next === null || refs.has(ref)) return null;
+  if (refs.size >= MAX_REFS) return `there are ${MAX_REFS} refs, the most there may be: delete some`;
+  for (const other of refs) {
+    if (other.startsWith(`${ref}/`) || ref.startsWith(`${other}/`)) return `there is ${other} in its way`;
+  }
+  return null;
 }

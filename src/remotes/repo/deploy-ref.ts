@@ -1,14 +1,54 @@
 import { deployTree, requireDeployed } from '../../content/index.js';
 import type { DeployResultBody } from '../../contract/deploys.js';
 import type { Deps } from '../../deps.js';
-import { isAncestor, MAIN, type Repository, readRef } from '../../git/index.js';
+import { isAncestor, knownObjects, MAIN, type Repository, readRef, readTags } from '../../git/index.js';
 import { findWorkspace, type RecordAnswer } from '../../people/index.js';
+import type { Sql } from '../../platform/db/contract.js';
+import { notFound, Refusal } from '../../shared/refusal.js';
 import type { Caller } from '../../shared/roles.js';
+import { PENDING } from '../pending/pending-rows.js';
 import type { PushedTree } from '../receive/pushed-tree.js';
+import { branchRef, readStoredRef, TAGS } from './branch-refs.js';
 import { deployPending } from './pending.js';
 import { openAligned } from './read-repo.js';
-import { type ResolvedRef, resolveRef } from './resolve-ref.js';
 import { treeOfCommit } from './tree-of-commit.js';
+
+const FINDERS: readonly Find[] = [
+  async (sql, _repository, { workspaceId, ref }) => {
+    const commit = ref === PENDING ? await readStoredRef(sql, workspaceId, PENDING) : null;
+    return commit === null ? null : { commit, kind: 'pending', label: 'the push that waited' };
+  },
+  async (sql, repository, { workspaceId, ref }) => {
+    const name = ref.replace(/^refs\/heads\//, '');
+    const commit =
+      name === 'main' ? await readRef(repository, MAIN) : await readStoredRef(sql, workspaceId, branchRef(name));
+    return commit === null ? null : { commit, kind: 'branch', label: `branch ${name}` };
+  },
+  async (_sql, repository, { ref }) => {
+    const name = ref.startsWith(TAGS) ? ref.slice(TAGS.length) : ref;
+    const commit = (await readTags(repository)).get(name);
+    if (commit === null)
+      throw new Refusal('refused', `the tag ${name} does not point to a commit`, { code: 'repo/no-commit' });
+    return commit === undefined ? null : { commit, kind: 'tag', label: `tag ${name}` };
+  },
+  async (sql, _repository, { workspaceId, ref }) => {
+    const [row] = await sql.query<{ commit: string }>({
+      name: 'revision-by-id',
+      text: `SELECT r.git_commit AS commit FROM revision r
+          LEFT JOIN change c ON c.workspace_id = r.workspace_id AND c.revision_seq = r.seq AND c.commit = $2
+        WHERE r.workspace_id = $1 AND (r.id = $2 OR r.git_commit = $2 OR c.commit = $2)
+        ORDER BY (r.id = $2) DESC, (r.git_commit = $2) DESC, r.seq DESC LIMIT 1`,
+      values: [workspaceId, ref],
+    });
+    return row ? { commit: row.commit, kind: 'revision', label: ref.slice(0, 10) } : null;
+  },
+  async (_sql, repository, { ref }) => {
+    const main = await readRef(repository, MAIN);
+    if (main === null || !/^[0-9a-f]{40}$/.test(ref) || !(await knownObjects(repository, [ref])).has(ref)) return null;
+    const isOfMain = await isAncestor(repository, ref, main).catch(() => false);
+    return isOfMain ? { commit: ref, kind: 'revision', label: ref.slice(0, 10) } : null;
+  },
+];
 
 export interface DeployRefInput {
   readonly workspace: string;
@@ -55,3 +95,32 @@ function messageOf({ kind, label }: ResolvedRef, { message, commit }: PushedTree
   const of = subject === '' ? '' : `: ${subject}`;
   return kind === 'revision' ? `Roll back to ${label}${of}` : `Deploy ${label} (${commit.id.slice(0, 10)})${of}`;
 }
+
+/** The commit of a ref, with a label for messages. */
+interface ResolvedRef {
+  readonly commit: string;
+  readonly kind: 'branch' | 'tag' | 'pending' | 'revision';
+  readonly label: string;
+}
+
+/**
+ * A branch, a tag (each by its name or its whole ref), the push that waits, a revision by its id in history, or a commit
+ * of main by its full hash. Refuses `not_found`.
+ */
+async function resolveRef(
+  sql: Sql,
+  repository: Repository,
+  at: { readonly workspaceId: string; readonly ref: string },
+): Promise<ResolvedRef> {
+  for (const find of FINDERS) {
+    const found = await find(sql, repository, at);
+    if (found) return found;
+  }
+  throw notFound('ref');
+}
+
+type Find = (
+  sql: Sql,
+  repository: Repository,
+  at: { readonly workspaceId: string; readonly ref: string },
+) => Promise<ResolvedRef | null>;

@@ -1,13 +1,16 @@
 import type { Deps } from '../../deps.js';
 import type { HttpToolPlan } from '../../format/model.js';
-import type { NetAnswer, NetFault } from '../../platform/net/index.js';
+import { climbs, type NetAnswer, type NetFault } from '../../platform/net/index.js';
 import { TokenRefusal } from '../../secrets/index.js';
 import { Refusal } from '../../shared/refusal.js';
-import type { CallContext, ToolOutcome } from '../contract.js';
+import { BadArgument } from '../arguments.js';
+import type { CallContext, StepSecrets, ToolOutcome } from '../contract.js';
+import { fillText } from '../fill-secrets.js';
 import { toolError } from '../outcome.js';
 import { isText } from './answer.js';
-import { fillBase, fillSecrets } from './fill-secrets.js';
-import { below } from './place.js';
+
+/** What a header's value may hold (RFC 9110, 5.5). */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 export type HttpDeps = Pick<Deps, 'db' | 'blobs' | 'sandbox' | 'net' | 'log' | 'checker'>;
 
@@ -24,8 +27,11 @@ export interface HttpCall {
 }
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
 const TIMEOUT_MS = 60_000;
+
 const MAX_TEXT = 5 * 1_048_576;
+
 const MAX_BINARY = 32 * 1_048_576;
 
 /** True for an idempotent method (RFC 9110, 9.2.1). */
@@ -90,4 +96,60 @@ function faultText({ message, sent, fault }: NetFault, method: string): string {
   return mayHaveActed
     ? `${message}. It was interrupted and may have partly run: find out before you do it again`
     : message;
+}
+
+/**
+ * The URL of a path below a base. Refuses a path that leaves the base, as it is or once the server has decoded it
+ * (security 19). `query` holds encoded pairs; those of the base stay.
+ */
+function below(base: string, path: string, query: readonly string[]): string {
+  const root = new URL(base);
+  const [written = '', ...rest] = path.split('?');
+  if (/^[a-z][a-z0-9+.-]*:/i.test(written) || /^[/\\]{2}/.test(written)) {
+    throw new BadArgument('"path" is below the address of the tool: leave scheme and host out, like /orders/17');
+  }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
+  if (/[\\#\u0000-\u0020\u007f]/.test(written) || climbs(written) || /(^|\/)(\.|%2e)(\/|$)/i.test(written)) {
+    throw new BadArgument(
+      '"path" holds ".", "..", "#", "\\" or a space: write it plainly, and encode what is a part of a name',
+    );
+  }
+  const folder = root.pathname.replace(/\/$/, '');
+  const url = new URL(root.origin);
+  url.pathname = written === '' ? root.pathname : `${folder}/${written.replace(/^\//, '')}`;
+  url.search = [root.search.slice(1), rest.join('?').split('#')[0] ?? '', ...query]
+    .filter((part) => part !== '')
+    .join('&');
+  if (url.origin !== root.origin || !(url.pathname === root.pathname || url.pathname.startsWith(`${folder}/`))) {
+    throw new BadArgument('"path" leaves the address of the tool: write it plainly, like /orders/17');
+  }
+  return url.href;
+}
+
+/** The tool's headers with their secrets put in. One that is not granted, or that no header can carry, is named. */
+async function fillSecrets(
+  tool: Pick<HttpToolPlan, 'name' | 'headers'>,
+  secrets: StepSecrets,
+): Promise<Readonly<Record<string, string>>> {
+  const filled = await Promise.all(
+    Object.entries(tool.headers).map(async ([header, text]) => {
+      const write = (name: string, secret: string) => {
+        if (VALUE.test(secret)) return secret;
+        throw new BadArgument(
+          `the secret ${name} has a line break or another character that the header ${header} cannot carry: store it again without`,
+        );
+      };
+      const value = await fillText(text, { tool: tool.name, secrets, write });
+      return [header, value.trim()] as const;
+    }),
+  );
+  return Object.fromEntries(filled);
+}
+
+/** The base with its secrets put in: each stays one part of the address, whatever it holds. */
+function fillBase(tool: Pick<HttpToolPlan, 'name'>, base: string, secrets: StepSecrets): Promise<string> {
+  // In one of the forms in which a secret is known again.
+  const write = (_name: string, secret: string) =>
+    /^[A-Za-z0-9\-._~:!$'()*+,;]*$/.test(secret) ? secret : encodeURIComponent(secret);
+  return fillText(base, { tool: tool.name, secrets, write });
 }

@@ -1,13 +1,42 @@
+import type { Client } from '@modelcontextprotocol/client';
+import { z } from 'zod';
 import type { McpToolPlan } from '../../format/model.js';
+import { newId } from '../../shared/ids.js';
+import { isRecord, type JsonObject } from '../../shared/json.js';
 import type { ToolContext, ToolOutcome } from '../contract.js';
+import { writeLaneFile } from '../lane/lane-files.js';
+import { extensionOf } from '../lane/media-type.js';
 import { callServerTool, SessionLost } from './call-tool.js';
 import { type Connection, connect, type Dial, failureText } from './connection.js';
 import { type McpDeps, type Server, type ServerCall, ServerFault, type ServerTool } from './contract.js';
-import { keepResult } from './keep-result.js';
-import { listServerTools } from './list-tools.js';
+import { type ResultPart, readResult } from './read-result.js';
+
+/** What a server may say of one of its tools, in characters; a schema that is longer is not shown. */
+const MAX_DESCRIPTION = 4_000;
+
+const MAX_SCHEMA = 50_000;
+
+const MAX_NAME = 256;
+
+/** Limits of one server's list of tools. */
+const MAX_TOOLS = 20_000;
+
+const MAX_PAGES = 1_000;
+
+/** Pages without a new tool, after which the list counts as ended. */
+const MAX_IDLE_PAGES = 3;
+
+/** In characters, of all that is kept of it: each of 20,000 tools may have a long schema, and the whole worker's memory is one. */
+const MAX_LIST = 32 * 1_048_576;
+
+const LIST_MS = 60_000;
+
+/** Parsed here and not by the client library, so that one invalid tool does not lose the others. */
+const Page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().nullish() });
 
 /** The maximum of starts of a program; a connection may be reopened at each call. */
 const RESTARTS = 1;
+
 const NAMES_TOLD = 20;
 
 export interface ServerInput {
@@ -121,4 +150,95 @@ function goneText(name: string, tools: readonly ServerTool[]): string {
   const names = tools.slice(0, NAMES_TOLD).map((tool) => tool.name);
   const more = tools.length > names.length ? ` and ${tools.length - names.length} more` : '';
   return `it has no tool ${name} any more: it has ${names.join(', ') || 'none'}${more}`;
+}
+
+/** What the model reads of a result: its texts, and the paths of saved files. */
+async function keepResult(
+  deps: Pick<McpDeps, 'sandbox'>,
+  result: Readonly<Record<string, unknown>>,
+  { context, name }: { readonly context: ToolContext; readonly name: string },
+): Promise<ToolOutcome> {
+  const parts = readResult(result);
+  const lines: string[] = [];
+  for (const part of parts) lines.push(part.kind === 'text' ? part.text : await keepFile(deps, context, name, part));
+  const text = lines.join('\n');
+  const left = parts.some(({ kind }) => kind === 'file');
+  return { text: text === '' ? '(no output)' : text, isError: result.isError === true, ...(left && { left }) };
+}
+
+async function keepFile(
+  { sandbox }: Pick<McpDeps, 'sandbox'>,
+  { folder, secrets }: ToolContext,
+  name: string,
+  { what, mediaType, base64 }: Extract<ResultPart, { kind: 'file' }>,
+): Promise<string> {
+  const content = secrets.hide().bytes(Buffer.from(base64, 'base64'));
+  const path = `files/${name.replace(/[^\w-]+/g, '_').slice(0, 64)}-${newId()}${extensionOf(mediaType)}`;
+  const kept = await writeLaneFile({ work: folder.work, path, content, uid: sandbox.uid }).then(
+    () => true,
+    // A program may have replaced the folder.
+    () => false,
+  );
+  const size = `${what}, ${content.length} bytes`;
+  return kept ? `[${size}: ${path}]` : `[${size}: it could not be saved, since files/ is not a folder any more]`;
+}
+
+/**
+ * All pages of a server's tools, each name once. A list whose cursor does not move, or whose pages bring nothing new, ends
+ * there with what it has. Throws what the client throws, and a ServerFault for a list that is too long.
+ */
+async function listServerTools(client: Client, signal: AbortSignal): Promise<readonly ServerTool[]> {
+  if (client.getServerCapabilities()?.tools === undefined) return [];
+  const until = performance.now() + LIST_MS;
+  const tools = new Map<string, ServerTool>();
+  const seen = new Set<string>();
+  let size = 0;
+  let idlePages = 0;
+  let cursor: string | undefined;
+  for (let pages = 1; ; pages += 1) {
+    const timeout = Math.max(1, until - performance.now());
+    const params = cursor === undefined ? {} : { cursor };
+    const page = await client.request({ method: 'tools/list', params }, Page, { signal, timeout });
+    const before = tools.size;
+    for (const value of page.tools) {
+      const tool = readServerTool(value);
+      if (!tool || tools.has(tool.name)) continue;
+      tools.set(tool.name, tool);
+      size += JSON.stringify(tool).length;
+    }
+    if (size > MAX_LIST) throw new ServerFault(`its list of tools is longer than ${MAX_LIST / 1_048_576} MiB`);
+    if (tools.size > MAX_TOOLS) throw new ServerFault(`it lists more than ${MAX_TOOLS} tools`);
+    cursor = page.nextCursor ?? undefined;
+    idlePages = tools.size > before ? 0 : idlePages + 1;
+    if (cursor === undefined || cursor === '' || seen.has(cursor) || idlePages === MAX_IDLE_PAGES) {
+      return [...tools.values()];
+    }
+    if (pages === MAX_PAGES) throw new ServerFault('its list of tools does not end');
+    seen.add(cursor);
+  }
+}
+
+/** A tool of a server's list, bounded, since it is text of others; null for what is none. */
+function readServerTool(value: unknown): ServerTool | null {
+  if (!isRecord(value) || typeof value.name !== 'string') return null;
+  const { name, description, annotations } = value;
+  if (name === '' || name.length > MAX_NAME) return null;
+  return {
+    name,
+    description: describe(typeof description === 'string' ? description : '', value.title),
+    parameters: schemaOf(value.inputSchema),
+    readOnly: isRecord(annotations) && annotations.readOnlyHint === true,
+  };
+}
+
+function describe(description: string, title: unknown): string {
+  const said = description.trim() === '' && typeof title === 'string' ? title : description;
+  const clean = said.replaceAll('\0', '').trim();
+  return clean.length <= MAX_DESCRIPTION ? clean : `${clean.slice(0, MAX_DESCRIPTION)} […]`;
+}
+
+/** An invalid or too long schema is replaced by one that accepts any arguments: the server validates them. */
+function schemaOf(schema: unknown): JsonObject {
+  const isUsable = isRecord(schema) && schema.type === 'object' && JSON.stringify(schema).length <= MAX_SCHEMA;
+  return isUsable ? (schema as JsonObject) : { type: 'object' };
 }

@@ -4,8 +4,16 @@ import type { ProgramPipes, ProgramResult } from '../../sandbox/index.js';
 import { unmark } from '../../shared/exact-json.js';
 import { errorMessage } from '../../shared/refusal.js';
 import { markMessage } from './mark-messages.js';
-import { type LineReader, readLines } from './read-lines.js';
 import { sdk } from './sdk.js';
+
+/** One message, and all that a server may say without answering anything. */
+const MAX_MESSAGE = 16 * 1_048_576;
+
+const MAX_UNASKED = 64 * 1_048_576;
+
+const NEWLINE = 0x0a;
+
+const BRACE = 0x7b;
 
 /** Runs the program until its end; `signal` kills it with all that it started. */
 export type RunServer = (wiring: {
@@ -112,4 +120,64 @@ function endOf({ exitCode, why, stderr }: ProgramResult): string {
   const how = why ?? (exitCode === null ? 'it was ended by a signal' : `it ended with exit status ${exitCode}`);
   const said = stderr.slice(-STDERR_TAIL).trim();
   return said === '' ? how : `${how}; its last words: ${said}`;
+}
+
+interface LineReader {
+  push(chunk: Buffer): void;
+  /** A request was answered: restarts the count of received bytes. */
+  answered(): void;
+}
+
+/**
+ * Splits bytes into lines. Skips lines that do not begin like a JSON object, since programs print to standard output.
+ * Calls `onExcess` once with the reason why it stops reading.
+ */
+function readLines({
+  onLine,
+  onExcess,
+}: {
+  readonly onLine: (line: string) => void;
+  readonly onExcess: (why: string) => void;
+}): LineReader {
+  let pieces: Buffer[] = [];
+  let held = 0;
+  let unasked = 0;
+  let isOver = false;
+  const stop = (why: string) => {
+    isOver = true;
+    pieces = [];
+    onExcess(why);
+  };
+  const addPiece = (piece: Buffer) => {
+    pieces.push(piece);
+    held += piece.length;
+    if (held > MAX_MESSAGE) stop(`it sent a message of more than ${MAX_MESSAGE / 1_048_576} MiB`);
+  };
+  const end = () => {
+    const line = pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
+    pieces = [];
+    held = 0;
+    if (firstByte(line) === BRACE) onLine(line.toString('utf8'));
+  };
+  return {
+    answered: () => {
+      unasked = 0;
+    },
+    push: (chunk) => {
+      if (isOver) return;
+      unasked += chunk.length;
+      if (unasked > MAX_UNASKED) return stop(`it sent more than ${MAX_UNASKED / 1_048_576} MiB without an answer`);
+      let from = 0;
+      for (let at = chunk.indexOf(NEWLINE); at >= 0 && !isOver; at = chunk.indexOf(NEWLINE, from)) {
+        addPiece(chunk.subarray(from, at));
+        if (!isOver) end();
+        from = at + 1;
+      }
+      if (!isOver && from < chunk.length) addPiece(chunk.subarray(from));
+    },
+  };
+}
+
+function firstByte(line: Buffer): number | undefined {
+  return line.find((byte) => byte !== 0x20 && byte !== 0x09);
 }

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.js';
+import { abortLive, announceRuns, endRuns } from '../../engine/index.js';
 import type { WorkspaceRow } from '../../people/index.js';
 import type { Sql } from '../../platform/db/contract.js';
 import { announceStarted, type BegunRun } from '../../runs/index.js';
@@ -6,7 +7,6 @@ import { failpoint } from '../../shared/failpoint.js';
 import type { FlowRef } from '../../workflows/contract.js';
 import { beginFiring, forgetFirings, recordFiring, recordLeftOut } from './begin-firing.js';
 import { type Due, dueTimes } from './due-times.js';
-import { endPreviousRuns } from './end-previous-runs.js';
 import { isFiring, liveScheduled, lockSchedule, type ScheduleRow } from './schedule-row.js';
 import { needsMoreMoments, syncSchedules } from './sync-schedules.js';
 
@@ -94,4 +94,26 @@ async function advanceCursor(sql: Sql, ref: FlowRef, schedule: ScheduleRow, now:
       WHERE workspace_id = $1 AND flow = $2`,
     values: [ref.workspace, ref.flow, now, needsMoreMoments(schedule, now)],
   });
+}
+
+/**
+ * `overlap: cancel`: ends the schedule's active runs when its next time is due. This is a transaction of its own,
+ * before the new run's: after a crash between them, the new run is still due.
+ */
+async function endPreviousRuns(deps: Deps, ref: FlowRef, now: number): Promise<void> {
+  const ended = await deps.db.transaction(async (sql) => {
+    const found = await lockSchedule(sql, ref);
+    if (!found || !isFiring(found.schedule) || found.schedule.overlap !== 'cancel') return [];
+    if (dueTimes(found.schedule, now).start.length === 0) return [];
+    const live = await liveScheduled(sql, ref);
+    if (live.length === 0) return [];
+    await sql.query('SELECT 1 FROM run WHERE id = ANY($1) ORDER BY id FOR UPDATE', [live]);
+    return endRuns(sql, live, {
+      error: 'stopped by its schedule, whose next time came: overlap: cancel',
+      stopped: true,
+    });
+  });
+  if (ended.length > 0) failpoint('last-ended');
+  for (const id of ended) abortLive(id);
+  void announceRuns(deps, ended);
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ApiBody, ApiField } from '../../../format/openapi/api-operation.js';
 import { toJson } from '../../../shared/exact-json.js';
 import { isRecord, type Json } from '../../../shared/json.js';
@@ -8,9 +9,9 @@ import { toolPath } from '../../tool-path.js';
 import { readView, type ViewDeps } from '../../view.js';
 import type { HttpCall } from '../request.js';
 import { plain, queryPairs } from './encode-parameter.js';
-import { multipart, type Part } from './multipart.js';
 
 type Body = NonNullable<HttpCall['body']>;
+
 type Encode = (
   deps: ViewDeps,
   context: CallContext,
@@ -76,7 +77,7 @@ async function encodeMultipart(...[deps, context, { body, value }]: Parameters<E
 }
 
 /** A file of the workspace as the step sees it, without what a program may have left of its secrets in it. */
-export async function readUpload(
+async function readUpload(
   deps: ViewDeps,
   context: CallContext,
   given: Json,
@@ -87,4 +88,30 @@ export async function readUpload(
   if (typeof file === 'string') throw new BadArgument(`${path} cannot be sent: ${file}`);
   if (file === null) throw new BadArgument(`there is no file ${path}: list what there is with Glob`);
   return { path, bytes: context.secrets.hide().bytes(Buffer.from(file.content)) };
+}
+
+interface Part {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  readonly filename: string | null;
+  readonly contentType: string | null;
+}
+
+/** A body of multipart/form-data (RFC 7578), its names escaped as browsers do. */
+function multipart(parts: readonly Part[]): { readonly bytes: Uint8Array; readonly contentType: string } {
+  const boundary = `signalbox-${randomUUID()}`;
+  const chunks = parts.flatMap(({ name, bytes, filename, contentType }) => {
+    const file = filename === null ? '' : `; filename="${quoted(filename)}"`;
+    const type = contentType === null ? '' : `\r\nContent-Type: ${contentType.replace(/[^\x20-\x7e]/g, '')}`;
+    const head = `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"${file}${type}\r\n\r\n`;
+    return [Buffer.from(head, 'utf8'), bytes, Buffer.from('\r\n')];
+  });
+  return {
+    bytes: Buffer.concat([...chunks, Buffer.from(`--${boundary}--\r\n`)]),
+    contentType: `multipart/form-data; boundary=${boundary}`,
+  };
+}
+
+function quoted(text: string): string {
+  return text.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
 }
