@@ -1,4 +1,4 @@
-const SEARCHED = /^src\/(?!db\/generated\/).*\.tsx?$/;
+const SEARCHED = /^src\/(?!platform\/db\/generated\/).*\.tsx?$/;
 const ROUTES = /^src\/api\/routes\//;
 const COMMENT = /^\s*(\/\/|\/?\*)/;
 

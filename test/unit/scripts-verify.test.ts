@@ -253,8 +253,8 @@ test('figures count what the sources hold, and what one route and a run load', (
     files({
       'README.md': '# Ä\n',
       'src/api/routes/workspaces.ts': "import { a } from './a.js';\nimport type { T } from './type.js';\n",
-      'src/api/routes/workspaces/a.ts': "import { b } from '../../../shared/index.js';\nexport const a = b as never;\n",
-      'src/api/routes/workspaces/type.ts': 'export type T = 1;\n',
+      'src/api/routes/a.ts': "import { b } from '../../shared/index.js';\nexport const a = b as never;\n",
+      'src/api/routes/type.ts': 'export type T = 1;\n',
       'src/shared/index.ts': "export const b = setInterval(() => sql.query('SELECT 1'), 1);\n",
       'src/activities/index.ts': 'await prisma.member.findMany();\n',
       'src/platform/db/generated/client.ts': 'x as never;\n',
