@@ -4,7 +4,7 @@ import { readText } from '../lib/stamp.mjs';
 
 /** Files by path from the root, with `/`: what git knows, and what it would add. @typedef {ReadonlyMap<string, string>} Files */
 
-const TEXT = /\.(ts|tsx|mts|mjs|js|md)$/;
+const TEXT = /\.(ts|tsx|mts|mjs|js|md|prisma)$/;
 
 /** The text files that the checks read. Outside a git checkout there are none, and that is an error. @returns {Promise<Files>} */
 export async function readTracked() {
