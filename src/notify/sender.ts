@@ -2,12 +2,10 @@ import type { Deps } from '../deps.js';
 import { claimNotification, deliver, type NotificationRow } from './deliver.js';
 
 export interface Sender {
-  /** Starts due deliveries while there is capacity. Returns how many it started. */
-  start(): Promise<number>;
+  /** Starts due deliveries while there is capacity. Returns how many it started. Once the signal is aborted none starts. */
+  start(signal?: AbortSignal): Promise<number>;
   /** Resolves when no delivery is running. */
   idle(): Promise<void>;
-  /** Starts no further deliveries; resolves when none is running. */
-  end(): Promise<void>;
 }
 
 /** Concurrent deliveries per process: in all, per account and per target. */
@@ -21,12 +19,11 @@ export function createSender(deps: Deps): Sender {
   const lanes = new Set<Promise<void>>();
   const busy = { tenant: new Map<string, number>(), target: new Map<string, number>() };
   let claims: Promise<unknown> = Promise.resolve();
-  let ended = false;
 
   /** Claims one notification at a time, so that each claim counts those before it. */
-  const claim = (): Promise<NotificationRow | null> => {
+  const claim = (signal?: AbortSignal): Promise<NotificationRow | null> => {
     const claimed = claims.then(async () => {
-      if (ended) return null;
+      if (signal?.aborted) return null;
       const row = await claimNotification(deps, {
         tenants: fullOf(busy.tenant, MOST.tenant),
         targets: fullOf(busy.target, MOST.target),
@@ -38,8 +35,8 @@ export function createSender(deps: Deps): Sender {
     return claimed;
   };
 
-  const runLane = async (first: NotificationRow): Promise<void> => {
-    for (let row: NotificationRow | null = first; row !== null; row = await claim()) {
+  const runLane = async (first: NotificationRow, signal?: AbortSignal): Promise<void> => {
+    for (let row: NotificationRow | null = first; row !== null; row = await claim(signal)) {
       await deliver(deps, row).finally(() => mark(busy, row as NotificationRow, -1));
     }
   };
@@ -49,14 +46,14 @@ export function createSender(deps: Deps): Sender {
   };
 
   return {
-    start: async () => {
+    start: async (signal) => {
       let count = 0;
       while (lanes.size < MOST.all) {
-        const row = await claim();
+        const row = await claim(signal);
         if (!row) break;
         count += 1;
         // A failed delivery is due again when its lease expires.
-        const lane = runLane(row).catch((error: unknown) =>
+        const lane = runLane(row, signal).catch((error: unknown) =>
           deps.log.warn({ err: error }, 'notification delivery failed, will retry'),
         );
         const ending = lane.finally(() => lanes.delete(ending));
@@ -65,10 +62,6 @@ export function createSender(deps: Deps): Sender {
       return count;
     },
     idle,
-    end: async () => {
-      ended = true;
-      await idle();
-    },
   };
 }
 

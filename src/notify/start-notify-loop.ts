@@ -14,21 +14,21 @@ export function notifyQueues(deps: Deps): { readonly notice: Queue; readonly not
   return {
     notice: {
       nextDue: 'SELECT min(due_at) FROM notice',
-      work: () => expandAll(deps),
+      work: (signal) => expandAll(deps, signal),
     },
     notification: {
       nextDue: `SELECT min(due_at) FROM notification WHERE state = 'pending'`,
-      work: () => sender.start(),
-      end: () => sender.end(),
+      work: (signal) => sender.start(signal),
+      end: () => sender.idle(),
       sweep: { everyMs: SWEEP_EVERY_MS, run: () => sweep(deps) },
     },
   };
 }
 
 /** Returns the number of notices. */
-async function expandAll(deps: Deps): Promise<number> {
+async function expandAll(deps: Deps, signal?: AbortSignal): Promise<number> {
   let all = 0;
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < ROUNDS && !signal?.aborted; round += 1) {
     const count = await expandNotices(deps);
     all += count;
     if (count < NOTICE_BATCH) break;

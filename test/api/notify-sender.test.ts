@@ -51,8 +51,12 @@ test('a receiver that does not answer holds up itself alone, and an account of t
   await put(mine.tenant, 'mail', ['not-held-up@x.test']);
 
   const sender = createSender(ours);
-  onTestFinished(() => sender.end());
-  await sender.start();
+  const stop = new AbortController();
+  onTestFinished(async () => {
+    stop.abort();
+    await sender.idle();
+  });
+  await sender.start(stop.signal);
   await expect.poll(() => mailsTo(mail, 'not-held-up@x.test').length).toBe(1);
   // Eight of one account, and two to one address in all.
   await expect.poll(() => held.length).toBe(8);

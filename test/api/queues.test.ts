@@ -120,6 +120,49 @@ test('the end waits for the rounds, then for the work that they started', async 
   expect(steps).toEqual(['round', 'round over', 'end']);
 });
 
+test('a queue whose round hangs keeps no other from its end, and no round starts while one is awaited', async () => {
+  const db = openDb();
+  const steps: string[] = [];
+  const releases: (() => void)[] = [];
+  const hang = () => new Promise<void>((resolve) => void releases.push(resolve));
+  let rounds = 0;
+  const queues = startQueues(
+    { db, log: silentLog },
+    {
+      outbox: {
+        nextDue: `SELECT now() - interval '1 s'`,
+        work: async (signal) => {
+          signal.addEventListener('abort', () => steps.push('outbox stopped'));
+          await hang();
+          return 1;
+        },
+        end: async () => void steps.push('outbox ended'),
+      },
+      mirror: {
+        nextDue: `SELECT now() - interval '1 s'`,
+        work: async (signal) => {
+          rounds += 1;
+          if (rounds === 1) signal.addEventListener('abort', () => steps.push('mirror stopped'));
+          return 1;
+        },
+        end: async () => void steps.push('mirror ended'),
+        sweep: { everyMs: 1, run: hang },
+      },
+    },
+  );
+  await expect.poll(() => [releases.length, rounds > 0]).toEqual([2, true]);
+  const closed = queues.close();
+  const before = rounds;
+  await expect.poll(() => steps).toContain('mirror ended');
+  expect(steps).toHaveLength(3);
+  // Longer than the pause between two rounds.
+  await db.query('SELECT pg_sleep(0.5)');
+  expect(rounds).toBe(before);
+  for (const release of releases) release();
+  await closed;
+  expect(steps).toEqual(['outbox stopped', 'mirror stopped', 'mirror ended', 'outbox ended']);
+});
+
 test('a row that is committed wakes its queue; one of a run leaves that to the run’s own notification', async () => {
   const { deps } = await createTestApp({ routes: [] });
   const { tenant } = await createTenant(deps);

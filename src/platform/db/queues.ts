@@ -11,11 +11,14 @@ export const QUEUE_CHANNEL = 'queue';
 export interface Queue {
   /** SQL of one value: when the next row is due; null when there is none. A row that is leased is due when its lease ends. */
   readonly nextDue: string;
-  /** Claims due rows, and works them off or starts to. Returns how many there were; 0 if it could claim none. */
-  work(): Promise<number>;
+  /**
+   * Claims due rows, and works them off or starts to. Returns how many; 0 if it could claim none. The signal is the same
+   * in all rounds: it is aborted when the process ends, and then a round stops between two rows and starts nothing more.
+   */
+  work(signal: AbortSignal): Promise<number>;
   /** The pause between two rounds, if it is longer than usual. */
   readonly gatherMs?: number;
-  /** Ends the work in progress. No round is active then, and none starts. */
+  /** Resolves when the work that the rounds started has ended. No round is active then, and none starts. */
   end?(): Promise<void>;
   /** Deletes old rows. */
   readonly sweep?: { readonly everyMs: number; run(): Promise<void> };
@@ -55,9 +58,8 @@ export function startQueues(
   return {
     async close() {
       unlisten();
-      await loops.close();
-      await Promise.all([...lines.values()].map((line) => line.close()));
-      await Promise.all(entries.map(([, { end }]) => end?.()));
+      // All at once: a queue that is slow to end must not keep another one from its own end.
+      await Promise.all([...[...lines.values()].map((line) => line.close()), loops.close()]);
     },
   };
 }
@@ -80,7 +82,7 @@ class Line {
   #vain = 0;
   #isWoken = false;
   #failing = false;
-  #closed = false;
+  readonly #closed = new AbortController();
 
   constructor(
     private readonly log: Log,
@@ -106,13 +108,14 @@ class Line {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closed.abort();
     clearTimeout(this.#timer);
     await this.#round;
+    await this.at.queue.end?.();
   }
 
   #schedule(startsAt: number): void {
-    if (this.#closed || this.#round !== null || startsAt >= this.#startsAt) return;
+    if (this.#closed.signal.aborted || this.#round !== null || startsAt >= this.#startsAt) return;
     clearTimeout(this.#timer);
     this.#startsAt = startsAt;
     this.#timer = setTimeout(
@@ -132,14 +135,14 @@ class Line {
     this.#round = null;
     if (this.#isWoken) this.wake();
     // The poll repeats and logs it.
-    else if (!this.#closed) this.at.look().catch(() => undefined);
+    else if (!this.#closed.signal.aborted) this.at.look().catch(() => undefined);
   }
 
   /** Returns 0 after a failure. Logs the first failure in a row only: an unreachable database is logged elsewhere too. */
   async #attempt(): Promise<number> {
     const { name, queue } = this.at;
     try {
-      const count = await queue.work();
+      const count = await queue.work(this.#closed.signal);
       if (this.#failing) this.log.info({ queue: name }, 'queue recovered');
       this.#failing = false;
       return count;

@@ -13,7 +13,7 @@ export function pushQueue(deps: Deps): Queue {
   const at = new InFlight(LIMITS, (error) => deps.log.warn({ err: error }, 'failed to record the outcome of a push'));
   return {
     nextDue: `SELECT min(due_at) FROM code_push WHERE state IN ('pending', 'waiting')`,
-    work: () => beginPushes(deps, at),
+    work: async (signal) => (signal.aborted ? 0 : beginPushes(deps, at)),
     end: () => at.idle(),
     sweep: { everyMs: SWEEP_EVERY_MS, run: () => sweepPushes(deps.db) },
   };

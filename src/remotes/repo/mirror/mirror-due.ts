@@ -15,7 +15,7 @@ const MAX_REASON = 500;
 
 /** Starts to push outdated mirrors, each under a lease, within the limits. Returns how many it started. */
 export async function beginMirrors(deps: Deps, at: InFlight, signal?: AbortSignal): Promise<number> {
-  if (at.room <= 0) return 0;
+  if (at.room <= 0 || signal?.aborted) return 0;
   const tasks = await claimMirrors(deps.db, { batch: at.room, leaseMs: LEASE_MS, except: at.busy });
   for (const task of tasks) at.begin(task.tenant, () => attempt(deps, task, signal));
   return tasks.length;
@@ -23,6 +23,7 @@ export async function beginMirrors(deps: Deps, at: InFlight, signal?: AbortSigna
 
 async function attempt(deps: Deps, task: MirrorTask, signal: AbortSignal | undefined): Promise<void> {
   const reason = await push(deps, task, signal).catch((error: unknown) => {
+    if (signal?.aborted) return 'stopped';
     deps.log.error({ err: error, workspaceId: task.workspaceId }, 'failed to push a mirror');
     return 'internal error';
   });
@@ -34,6 +35,7 @@ async function attempt(deps: Deps, task: MirrorTask, signal: AbortSignal | undef
 
 /** Null when the mirror is up to date; else the reason, with secrets redacted. */
 async function push(deps: Deps, task: MirrorTask, signal: AbortSignal | undefined): Promise<string | null> {
+  signal?.throwIfAborted();
   const where = await deps.net.resolve(task.url, { httpsOnly: true });
   if (where.kind === 'fault') return where.message;
   if (where.url.protocol === 'http:' && task.https) return 'the mirror requires https, and its URL is http';
