@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { applyMigrations, FailedMigration, NewerDatabase } from '../../src/platform/db/index.js';
 import { readMigrations } from '../../src/platform/db/migrations-folder.js';
 import { withSchemaEngine } from '../../src/platform/db/schema-engine.js';
@@ -49,6 +49,15 @@ async function onDatabase(url: string, statement: string): Promise<{ relname: st
   } finally {
     await client.end();
   }
+}
+
+/** How many sessions wait for a lock. */
+async function waiting(url: string): Promise<number> {
+  const rows = await onDatabase(
+    url,
+    `SELECT query AS relname FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  );
+  return rows.length;
 }
 
 test('the migrations table is the one that `prisma migrate deploy` reads', async () => {
@@ -139,6 +148,47 @@ describe('a database of its own', () => {
     const mended = { ...broken, script: 'CREATE TABLE whole (id int); -- a comment at the end' };
     expect(await applyMigrations(url, { migrations: [first, mended] })).toEqual(['0002_broken']);
     expect(await tables()).toEqual(['_prisma_migrations', 'schema_version', 'whole']);
+  });
+
+  const alter = { name: '0002_wide', script: 'ALTER TABLE a ADD COLUMN more int; ALTER TABLE b ADD COLUMN more int;' };
+  const other = async (): Promise<pg.Client> => {
+    await applyMigrations(url, { migrations: [first] });
+    await onDatabase(url, 'CREATE TABLE a (id int); CREATE TABLE b (id int)');
+    const client = new pg.Client({ connectionString: url });
+    // The database is dropped before its end.
+    client.on('error', () => undefined);
+    await client.connect();
+    onTestFinished(() => client.end().catch(() => undefined));
+    await client.query('BEGIN');
+    return client;
+  };
+
+  test('a migration waits in short turns for a session that holds its table, and blocks no writer for longer', async () => {
+    const backup = await other();
+    await backup.query('LOCK TABLE b IN ACCESS SHARE MODE');
+    const warnings: string[] = [];
+    const applied = applyMigrations(url, { migrations: [first, alter], warn: (text) => warnings.push(text) });
+    // Behind the waiting ALTER: it ends once that gives up.
+    await expect.poll(() => waiting(url)).toBe(1);
+    await onDatabase(url, 'INSERT INTO b VALUES (1)');
+    await expect.poll(() => warnings).toEqual([expect.stringMatching(/^The migration 0002_wide waits .*lock timeout/)]);
+    await backup.query('COMMIT');
+    expect(await applied).toEqual(['0002_wide']);
+    expect(await onDatabase(url, 'SELECT more FROM b')).toEqual([{ more: null }]);
+  });
+
+  test('a migration that loses a deadlock against a worker of the version before is tried again', async () => {
+    const worker = await other();
+    await worker.query(`SET deadlock_timeout = '1min'`);
+    await worker.query('INSERT INTO b VALUES (1)');
+    const warnings: string[] = [];
+    const applied = applyMigrations(url, { migrations: [first, alter], warn: (text) => warnings.push(text) });
+    await expect.poll(() => waiting(url)).toBe(1);
+    await worker.query('INSERT INTO a VALUES (1)');
+    await worker.query('COMMIT');
+    expect(await applied).toEqual(['0002_wide']);
+    // On a slow machine the worker comes to its wait after the migration has looked for a deadlock.
+    expect(warnings).toEqual([expect.stringMatching(/deadlock detected|lock timeout/)]);
   });
 
   test('what cannot run inside a transaction runs outside of one, and left half done it refuses the start', async () => {

@@ -54,6 +54,11 @@ export function isContention(error: unknown): boolean {
   return code === '40P01' || code === '40001';
 }
 
+/** The lock that a statement needs was not free within `lock_timeout`: its transaction did nothing. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof Error && codeOf(error) === '55P03';
+}
+
 /** A unique constraint was in the way (23505). */
 export function isUniqueViolation(error: unknown): boolean {
   return error instanceof Error && codeOf(error) === '23505';

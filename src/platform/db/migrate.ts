@@ -1,18 +1,25 @@
 import { createHash, randomUUID } from 'node:crypto';
 import pg from 'pg';
+import { sleep } from '../../shared/deadline.js';
 import { errorMessage } from '../../shared/refusal.js';
-import { isConnectionLost } from './errors.js';
+import { isConnectionLost, isContention, isLockTimeout } from './errors.js';
 import { type Migration, readMigrations } from './migrations-folder.js';
 import { clientConfig } from './pool.js';
 
 /** Any number will do, as long as it is ours and stays: "signal" in ASCII. */
 const MIGRATION_LOCK = '126909213401452';
 
+/** How long a migration waits for a lock. Meanwhile all statements of other sessions on that table wait behind it. */
+const LOCK_TIMEOUT = '3s';
+/** How often a migration is tried that other sessions keep from its locks: for a minute in all, and two at most. */
+const MAX_TRIES = 20;
+const RETRY_MS = 3_000;
+
 export interface MigrateOptions {
   readonly ca?: string | null;
   /** The version of this build, which is recorded with each migration that it applies. */
   readonly version?: string;
-  /** Called with a sentence for each applied migration whose file has changed since. */
+  /** Called with a sentence: for each applied migration whose file has changed since, and for one that has to wait. */
   readonly warn?: (text: string) => void;
   /** Default: those beside the schema. */
   readonly migrations?: readonly Migration[];
@@ -42,7 +49,7 @@ export async function applyMigrations(url: string, options: MigrateOptions = {})
     }
     const pending = migrations.filter(({ name }) => !recorded.has(name));
     if (recorded.size === 0) await client.query(TABLE);
-    for (const migration of pending) await applyMigration(client, migration);
+    for (const migration of pending) await applyMigration(client, migration, warn);
     const applied = pending.map(({ name }) => name);
     if (applied.length > 0) await noteVersion(client, applied, version);
     return applied;
@@ -101,23 +108,47 @@ function refuseHalfDone({ name, finished, logs }: Recorded): void {
   );
 }
 
-async function applyMigration(client: pg.Client, migration: Migration): Promise<void> {
+/**
+ * Applies the migration and records it, in one transaction. Workers of the version before and a `pg_dump` hold locks too:
+ * a migration that gets none in time, or loses a deadlock, is tried again.
+ */
+async function applyMigration(client: pg.Client, migration: Migration, warn: (text: string) => void): Promise<void> {
   const { name, script } = migration;
-  const id = randomUUID();
-  const insert = `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
-    VALUES ('${id}', '${checksumOf(script)}', ${pg.escapeLiteral(name)}, now(), clock_timestamp(), 1)`;
-  try {
-    // Postgres makes one transaction of a message: the migration and its record are there together, or neither is.
-    await client.query(`${script}\n;${insert}`);
-  } catch (error) {
-    if (isOutsideOnly(error)) return applyOutside(client, migration);
-    if (isConnectionLost(error)) throw error;
-    await recordFailure(client, migration, errorMessage(error));
-    throw new FailedMigration(
-      `is as before the migration ${name}, which failed (${errorMessage(error)}): correct what this names and start again, or start the version from before the upgrade`,
-      { cause: error },
-    );
+  for (let tries = 1; ; tries += 1) {
+    try {
+      // Postgres makes one transaction of a message: the migration and its record are there together, or neither is.
+      return void (await client.query(
+        `SET LOCAL lock_timeout = '${LOCK_TIMEOUT}';\n${script}\n;${recordOf(migration)}`,
+      ));
+    } catch (error) {
+      if (isOutsideOnly(error)) return applyOutside(client, migration);
+      if (isConnectionLost(error)) throw error;
+      if (!isKept(error) || tries === MAX_TRIES) throw await failed(client, migration, error);
+      if (tries === 1) warn(`The migration ${name} waits for other sessions of the database: ${errorMessage(error)}.`);
+      await sleep(RETRY_MS * Math.random());
+    }
   }
+}
+
+/** Other sessions kept the migration from its locks: nothing of it took effect. */
+function isKept(error: unknown): boolean {
+  return isContention(error) || isLockTimeout(error);
+}
+
+function recordOf({ name, script }: Migration): string {
+  return `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+    VALUES ('${randomUUID()}', '${checksumOf(script)}', ${pg.escapeLiteral(name)}, now(), clock_timestamp(), 1)`;
+}
+
+async function failed(client: pg.Client, migration: Migration, error: unknown): Promise<FailedMigration> {
+  const reason = errorMessage(error);
+  await recordFailure(client, migration, reason);
+  const remedy = isKept(error)
+    ? 'end what holds its locks, such as a backup or a long transaction, and start again'
+    : 'correct what this names and start again, or start the version from before the upgrade';
+  return new FailedMigration(`is as before the migration ${migration.name}, which failed (${reason}): ${remedy}`, {
+    cause: error,
+  });
 }
 
 /** SQLSTATE 25001: a statement such as `CREATE INDEX CONCURRENTLY` cannot run inside a transaction. */
