@@ -1,7 +1,6 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { isRecord } from '../shared/json.js';
 import { Refusal, type RefusalKind } from '../shared/refusal.js';
 import { StorageUnavailable, toStorageError } from '../shared/storage-unavailable.js';
 import { CLIENT_LEFT, hasClientLeft, isStopped } from './client-left.js';
@@ -61,8 +60,6 @@ function asRefusal(thrown: Error): Refusal | null {
   const error = toStorageError(thrown) as Error;
   if (error instanceof Refusal) return error;
   if (error instanceof HTTPException) return fromFramework(error);
-  if (isUnstorableText(error))
-    return new Refusal('refused', 'a text holds a character that cannot be stored: NUL or half a surrogate pair');
   return null;
 }
 
@@ -72,19 +69,4 @@ function fromFramework(error: HTTPException): Refusal | null {
   const known =
     kind === 'unsupported_type' ? 'this route takes no body of that type; see /docs/openapi.json' : error.message;
   return kind ? new Refusal(kind, known) : null;
-}
-
-/**
- * True for a text that Postgres cannot store: NUL (22021; 22P05 in JSON) or half a surrogate pair in JSON (22P02).
- * Prisma wraps the driver's error, so the causes are checked too.
- */
-function isUnstorableText(error: unknown): boolean {
-  let entry = error;
-  for (let depth = 0; depth < 5 && isRecord(entry); depth += 1) {
-    const { code, originalCode, detail, cause } = entry;
-    if ([code, originalCode].some((state) => state === '22021' || state === '22P05')) return true;
-    if (code === '22P02' && typeof detail === 'string' && /surrogate/i.test(detail)) return true;
-    entry = cause;
-  }
-  return false;
 }

@@ -134,6 +134,12 @@ test('a person’s picture shows in the team, stays when nothing changes it, and
   expect((await app.request(at, { as: null, method: 'DELETE', headers })).status).toBe(404);
 });
 
+test.each(['user', 'workspace', 'account'])('a %s named with a NUL is refused or not found', async (kind) => {
+  const { app } = await stage();
+  for (const text of ['%00', 'a%00b'])
+    expect([404, 422]).toContain((await app.get(`/api/avatars/${kind}/${text}`)).status);
+});
+
 test('a workspace has a picture, and who does not see the workspace does not see it', async () => {
   const { app, put } = await stage();
   await insertWorkspace(app.deps, app.tenant, 'shop');

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDb, DatabaseUnavailable, type Db, isUniqueViolation } from '../../src/platform/db/index.js';
 import { endsWithin } from '../support/in-time.js';
 import { testDatabase } from '../support/postgres.js';
@@ -93,6 +93,30 @@ test('Prisma tells of a unique violation as SQL does', async () => {
   await db.prisma.reservedAccount.create({ data: { id: 'same' } });
   const twice = db.prisma.reservedAccount.create({ data: { id: 'same' } });
   await expect(twice).rejects.toSatisfy(isUniqueViolation);
+});
+
+describe('a text that Postgres cannot store is refused, with SQL as with Prisma', () => {
+  const json = { id: 'bad', tenantId: 't', workspaceId: 'w', flow: 'f', planId: 'p', revision: 'x', rootId: 'bad' };
+  const writes: Readonly<Record<string, () => Promise<unknown>>> = {
+    'NUL in SQL': () => db.query('SELECT $1::text', ['a\0b']),
+    'NUL in a transaction': () => db.transaction((sql) => sql.query('SELECT $1::text', ['a\0b'])),
+    'NUL in JSON in SQL': () => db.query('SELECT $1::jsonb', [JSON.stringify({ a: '\0' })]),
+    'half a surrogate pair in SQL': () => db.query('SELECT $1::jsonb', [JSON.stringify({ a: '\ud800' })]),
+    'NUL in a filter of Prisma': () => db.prisma.member.findFirst({ where: { id: 'a\0b' } }),
+    'NUL in a row of Prisma': () => db.prisma.run.create({ data: { ...json, flow: 'a\0b', trigger: {} } }),
+    'NUL in JSON of Prisma': () => db.prisma.run.create({ data: { ...json, trigger: { a: '\0' } } }),
+    'half a surrogate pair in Prisma': () => db.prisma.run.create({ data: { ...json, trigger: { a: '\ud800' } } }),
+  };
+  test.each(Object.entries(writes))('%s', async (_name, write) => {
+    await expect(write()).rejects.toMatchObject({
+      kind: 'refused',
+      message: expect.stringContaining('cannot be stored'),
+    });
+  });
+
+  test('what is no JSON at all is a fault of the service', async () => {
+    await expect(db.query('SELECT $1::jsonb', ['{'])).rejects.toMatchObject({ code: '22P02' });
+  });
 });
 
 test('transactions that deadlock all complete, each exactly once', async () => {

@@ -93,6 +93,32 @@ describe.each(checked)('%s', (_name, route) => {
   });
 });
 
+describe.each(named(routes))('%s', (_name, route) => {
+  test('refuses a character that Postgres cannot store, wherever it comes', async () => {
+    const operation = operationOf(route);
+    const keys = Object.values(operation.requestBody?.content ?? {}).flatMap(({ schema }) => keysOf(schema));
+    const asked = (operation.parameters ?? []).filter((one) => one.in === 'query').map(({ name }) => name);
+    const own = (await stage.pathOf(route)).split('/');
+    const places = route.path.split('/').flatMap((part, at) => (/[{:]/.test(part) ? [at] : []));
+    const calls = [
+      ...places.map((place) => [own.with(place, 'a%00b').join('/'), {}] as const),
+      ...asked.map((key) => [`${own.join('/')}?${key}=a%00b`, {}] as const),
+      ...keys.map((key) => [own.join('/'), { [key]: 'a\0b' }] as const),
+    ];
+    for (const [address, body] of calls) {
+      const owner = await stage.as('owner', 'session');
+      const json = operation.requestBody && {
+        headers: { ...owner.headers, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      };
+      const method = route.method.toUpperCase();
+      const response = await stage.app.request(address, { ...owner, ...json, method });
+      await response.body?.cancel();
+      expect([address, body, response.status < 500]).toEqual([address, body, true]);
+    }
+  });
+});
+
 /** A provider adds parameters of its own to the address that it sends the person back to. */
 const LOOSE = '/api/oauth/callback';
 const closed = guarded.filter(([, { method, path }]) => (method === 'get' || method === 'delete') && path !== LOOSE);

@@ -64,10 +64,31 @@ export function isUniqueViolation(error: unknown): boolean {
   return error instanceof Error && codeOf(error) === '23505';
 }
 
-/** What callers see: connection losses as one refusal, everything else as it came. */
+/** What callers see: connection losses as one refusal, texts that cannot be stored as another, everything else as it came. */
 export function toDatabaseError(error: unknown): unknown {
-  if (!(error instanceof DatabaseBusy) && isBusy(error)) return new DatabaseBusy(error);
-  return !(error instanceof DatabaseUnavailable) && isConnectionLost(error) ? new DatabaseUnavailable(error) : error;
+  if (error instanceof Refusal) return error;
+  if (isBusy(error)) return new DatabaseBusy(error);
+  if (isConnectionLost(error)) return new DatabaseUnavailable(error);
+  return isUnstorableText(error) ? new UnstorableText(error) : error;
+}
+
+/** A text of the caller holds NUL (22021; 22P05 in JSON), or half a surrogate pair in JSON (22P02). */
+class UnstorableText extends Refusal {
+  constructor(cause: unknown) {
+    super('refused', 'a text holds a character that cannot be stored: NUL or half a surrogate pair');
+    this.cause = cause;
+  }
+}
+
+function isUnstorableText(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const state = codeOf(error);
+  if (state !== '22P02') return state === '22021' || state === '22P05';
+  // Only the driver's own error says which character is wrong. Prisma writes the JSON that it sends itself.
+  const wrapped = wrappedBy(error);
+  return wrapped === undefined
+    ? 'detail' in error && /surrogate/i.test(String(error.detail))
+    : /type json/.test(String(wrapped.originalMessage));
 }
 
 /** Postgres accepts no more connections (53300), or Prisma wraps the error of our own pool. */
@@ -77,13 +98,22 @@ function isBusy(error: unknown): boolean {
 
 /** The SQLSTATE, also of an error that Prisma wraps; else the code of the socket or of Prisma. */
 function codeOf(error: Error): string | undefined {
-  const meta = (error as Partial<PrismaClientKnownRequestError>).meta as PrismaMeta | undefined;
-  const wrapped = meta?.driverAdapterError?.cause?.originalCode;
+  const wrapped = wrappedBy(error)?.originalCode;
   if (typeof wrapped === 'string') return wrapped;
   return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** Where Prisma keeps what the driver said. */
+/** What Prisma keeps of the driver's error. */
+function wrappedBy(error: Error): DriverCause | undefined {
+  const meta = (error as Partial<PrismaClientKnownRequestError>).meta as PrismaMeta | undefined;
+  return meta?.driverAdapterError?.cause;
+}
+
 interface PrismaMeta {
-  readonly driverAdapterError?: { readonly cause?: { readonly originalCode?: unknown } };
+  readonly driverAdapterError?: { readonly cause?: DriverCause };
+}
+
+interface DriverCause {
+  readonly originalCode?: unknown;
+  readonly originalMessage?: unknown;
 }
