@@ -17,7 +17,7 @@ export const NOTICE_BATCH = 50;
 /** SQL. Columns round times to whole milliseconds. */
 const DUE = `due_at <= now() + interval '1 ms'`;
 
-type ExpandDeps = Pick<Deps, 'db' | 'keys'>;
+type ExpandDeps = Pick<Deps, 'db' | 'keys' | 'log'>;
 
 interface NoticeRow {
   readonly id: bigint;
@@ -31,9 +31,9 @@ interface NoticeRow {
 
 /**
  * Turns notices into notifications per recipient. One transaction deletes the notices and inserts the notifications, so
- * a crash loses none and repeats none. Returns the number of notices.
+ * a crash loses none and repeats none. Returns how many notices it expanded.
  */
-export async function expandNotices(deps: ExpandDeps): Promise<number> {
+export async function expandNotices(deps: ExpandDeps, signal?: AbortSignal): Promise<number> {
   try {
     return await expandBatch(deps, null);
   } catch (error) {
@@ -43,8 +43,7 @@ export async function expandNotices(deps: ExpandDeps): Promise<number> {
       `SELECT id, tries FROM notice WHERE ${DUE} ORDER BY id LIMIT $1`,
       [NOTICE_BATCH],
     );
-    await forEachDue(deps.db, 'notice', { rows, work: ({ id }) => expandBatch(deps, id) });
-    return rows.length;
+    return forEachDue(deps, 'notice', { rows, work: ({ id }) => expandBatch(deps, id), signal });
   }
 }
 

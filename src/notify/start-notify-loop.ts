@@ -25,11 +25,11 @@ export function notifyQueues(deps: Deps): { readonly notice: Queue; readonly not
   };
 }
 
-/** Returns the number of notices. */
+/** Returns how many notices it expanded. */
 async function expandAll(deps: Deps, signal?: AbortSignal): Promise<number> {
   let all = 0;
   for (let round = 0; round < ROUNDS && !signal?.aborted; round += 1) {
-    const count = await expandNotices(deps);
+    const count = await expandNotices(deps, signal);
     all += count;
     if (count < NOTICE_BATCH) break;
   }

@@ -66,15 +66,14 @@ interface Place extends DueRow {
   readonly flow: string;
 }
 
-/** Starts the runs of quiet bursts and returns how many were due. Safe to run in several processes at once. */
-export async function sweepBursts(deps: Deps): Promise<number> {
+/** Starts the runs of quiet bursts and returns how many bursts ended. Safe to run in several processes at once. */
+export async function sweepBursts(deps: Deps, signal?: AbortSignal): Promise<number> {
   const rows = await deps.db.query<Place>({
     name: 'due-bursts',
     text: `SELECT id, workspace_id AS "workspaceId", flow, tries FROM burst
       WHERE due_at <= clock_timestamp() ORDER BY due_at LIMIT 100`,
   });
-  await forEachDue(deps.db, 'burst', { rows, work: (place) => endBurst(deps, place) });
-  return rows.length;
+  return forEachDue(deps, 'burst', { rows, work: (place) => endBurst(deps, place), signal });
 }
 
 async function endBurst(deps: Deps, place: Place): Promise<void> {

@@ -22,8 +22,8 @@ interface Event {
 /** The maximum number of flows that events start one after the other. */
 const MAX_CHAIN = 8;
 
-/** Starts the flows that listen to raised events and returns the number of events. Safe to run in several processes at once. */
-export async function sweepEvents(deps: Deps): Promise<number> {
+/** Starts the flows that listen to raised events and returns how many events it handled. Safe to run in several processes at once. */
+export async function sweepEvents(deps: Deps, signal?: AbortSignal): Promise<number> {
   const rows = await deps.db.query<DueRow & Pick<Event, 'id' | 'workspaceId'>>({
     name: 'due-events',
     text: `SELECT id, workspace_id AS "workspaceId", tries FROM raised_event
@@ -33,8 +33,7 @@ export async function sweepEvents(deps: Deps): Promise<number> {
     const begun = await deps.db.transaction((sql) => startListeners(deps, sql, event));
     for (const run of begun) announceStarted(deps, run);
   };
-  await forEachDue(deps.db, 'raised_event', { rows, work });
-  return rows.length;
+  return forEachDue(deps, 'raised_event', { rows, work, signal });
 }
 
 /** Deletes the event's row in the transaction that starts all of its runs. */

@@ -11,9 +11,9 @@ export function triggerQueues(deps: Deps): { readonly burst: Queue; readonly eve
   return {
     burst: {
       nextDue: 'SELECT min(due_at) FROM burst',
-      work: () => sweepBursts(deps),
+      work: (signal) => sweepBursts(deps, signal),
       sweep: { everyMs: SWEEP_EVERY_MS, run: () => sweepDeliveries(deps.db) },
     },
-    event: { nextDue: 'SELECT min(due_at) FROM raised_event', work: () => sweepEvents(deps) },
+    event: { nextDue: 'SELECT min(due_at) FROM raised_event', work: (signal) => sweepEvents(deps, signal) },
   };
 }

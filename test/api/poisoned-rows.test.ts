@@ -1,20 +1,23 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { routes } from '../../src/api/routes/index.js';
 import { expandNotices } from '../../src/notify/expand.js';
+import { DatabaseUnavailable, type DueRow, forEachDue } from '../../src/platform/db/index.js';
 import type { Workflows } from '../../src/platform/temporal/contract.js';
 import { sweepBursts } from '../../src/triggers/bursts.js';
 import { sweepEvents } from '../../src/triggers/sweep-events.js';
 import { hooked } from '../support/hooks.js';
+import { recordingLog } from '../support/recording-log.js';
 import { AGENT, createWorkspaceApp, type WorkspaceApp } from '../support/workspace-app.js';
 
 /** As many as one round takes up. */
 const MANY = 100;
 let app: WorkspaceApp;
 let workspace: string;
+const lines: object[] = [];
 
 beforeAll(async () => {
   const workflows = new Proxy({} as Workflows, { get: () => () => Promise.reject(new Error('Temporal is away')) });
-  app = await createWorkspaceApp({ routes, deps: { workflows } });
+  app = await createWorkspaceApp({ routes, deps: { workflows, log: recordingLog(lines) } });
   const files = { 'agents/writer.md': AGENT, 'flows/hooked.md': hooked('trigger: [webhook, event]\nevent: push') };
   ({ id: workspace } = await app.workspace(files));
   // What removes a poisoned row fails, as for a row that a fault of ours cannot read.
@@ -70,7 +73,47 @@ describe.each(Object.entries(ROWS))('%s', (table, { insert, since, round }) => {
     expect(poison).toHaveLength(MANY);
     expect(poison.filter(({ tries, isPutOff }) => tries === 0 || !isPutOff)).toEqual([]);
     await db.query(`UPDATE ${table} SET due_at = now() - interval '1 s'`);
-    await expect(round()).rejects.toThrow('poison');
-    expect(await open('poison')).toContainEqual({ tries: (poison[0]?.tries ?? 0) + 1, isPutOff: true });
+    lines.length = 0;
+    expect(await round()).toBe(0);
+    const tries = (poison[0]?.tries ?? 0) + 1;
+    expect(await open('poison')).toContainEqual({ tries, isPutOff: true });
+    const err = expect.objectContaining({ message: 'poison' });
+    expect(lines).toContainEqual(expect.objectContaining({ table, id: expect.any(String), tries, err }));
+  });
+});
+
+describe('a batch of due rows', () => {
+  const rows = [1, 2, 3].map((id) => ({ id: BigInt(id), tries: 0 }));
+  const stage = (fail: (id: bigint) => void) => {
+    const seen: bigint[] = [];
+    const work = async ({ id }: DueRow) => {
+      seen.push(BigInt(id));
+      fail(BigInt(id));
+    };
+    return { seen, work };
+  };
+
+  test('counts the rows that were worked off, beside one that fails', async () => {
+    const { seen, work } = stage((id) => {
+      if (id === 2n) throw new Error('poison');
+    });
+    expect(await forEachDue(app.deps, 'notice', { rows, work })).toBe(2);
+    expect(seen).toEqual([1n, 2n, 3n]);
+  });
+
+  test('ends at the first row for which the database is away, and blames no row', async () => {
+    lines.length = 0;
+    const { seen, work } = stage((id) => {
+      if (id === 2n) throw new DatabaseUnavailable(new Error('away'));
+    });
+    await expect(forEachDue(app.deps, 'notice', { rows, work })).rejects.toBeInstanceOf(DatabaseUnavailable);
+    expect([seen, lines]).toEqual([[1n, 2n], []]);
+  });
+
+  test('ends between two rows when the process ends', async () => {
+    const stop = new AbortController();
+    const { seen, work } = stage(() => stop.abort());
+    expect(await forEachDue(app.deps, 'notice', { rows, work, signal: stop.signal })).toBe(1);
+    expect(seen).toEqual([1n]);
   });
 });

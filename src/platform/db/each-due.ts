@@ -1,5 +1,5 @@
 import { backoffMs } from '../../shared/backoff.js';
-import { forEachIndependently } from '../../shared/for-each-independently.js';
+import type { Log } from '../../shared/log.js';
 import { Refusal } from '../../shared/refusal.js';
 import type { Sql } from './contract.js';
 
@@ -9,26 +9,38 @@ export interface DueRow {
   readonly tries: number;
 }
 
+export interface DueRows<Row extends DueRow> {
+  readonly rows: readonly Row[];
+  readonly work: (row: Row) => Promise<unknown>;
+  /** Stops between two rows once it is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
- * Works off the due rows of a table in sequence. A row that fails is put off, ever longer, so that it keeps no other from
- * its turn. Throws the first error after all rows.
+ * Works off the due rows of a table in sequence and returns how many it worked off. A row that fails is logged and put
+ * off, ever longer, so that it keeps no other from its turn. Throws at once when the database or another part is away.
  */
 export async function forEachDue<Row extends DueRow>(
-  sql: Sql,
+  { db: sql, log }: { readonly db: Sql; readonly log: Log },
   table: string,
-  { rows, work }: { readonly rows: readonly Row[]; readonly work: (row: Row) => Promise<unknown> },
-): Promise<void> {
-  await forEachIndependently(rows, async (row) => {
+  { rows, work, signal }: DueRows<Row>,
+): Promise<number> {
+  let done = 0;
+  for (const row of rows) {
+    if (signal?.aborted) break;
     try {
       await work(row);
+      done += 1;
     } catch (error) {
-      // The row is not at fault when the database or another part is away.
+      // The row is not at fault, and the others would fail too.
       if (error instanceof Refusal && error.kind === 'unavailable') throw error;
+      const tries = row.tries + 1;
+      log.warn({ err: error, table, id: String(row.id), tries }, 'a row of a queue failed, will retry');
       await sql.query(
         `UPDATE ${table} SET tries = tries + 1, due_at = now() + $2 * interval '1 ms' WHERE id = $1 AND tries = $3`,
-        [row.id, backoffMs('row', row.tries + 1), row.tries],
+        [row.id, backoffMs('row', tries), row.tries],
       );
-      throw error;
     }
-  });
+  }
+  return done;
 }
