@@ -32,6 +32,8 @@ async function bundleService() {
     platform: 'node',
     format: 'cjs',
     target: 'node20.19',
+    // What is left of `import()` asks for modules of Node. `require` also works in code that V8 reads from a cache.
+    supported: { 'dynamic-import': false },
     define: { 'import.meta.url': '__moduleUrl' },
     banner: { js: "const __moduleUrl = require('node:url').pathToFileURL(__filename).href;" },
     sourcemap: true,
