@@ -177,9 +177,12 @@ test('security 20: invalid_grant marks "reconnect", deletes nothing and asks no 
   const refused = await Promise.all([refusalOf(token()), refusalOf(token())]);
   for (const one of refused) {
     expect(one).toMatchObject({ kind: 'conflict', code: 'secret/reconnect' });
-    expect(one.message).toContain('the connection SHOP must be made again: 127.0.0.1');
-    expect(one.message, 'what the provider repeats is hidden').toContain('invalid_grant: bad [secret SHOP])');
+    expect(one.message).toContain('the connection SHOP must be made again: ');
+    expect(one.message, 'what the provider repeats is hidden').not.toContain(CLIENT.secret);
   }
+  // The other one may come when the refusal is already stored, without its text.
+  const [why] = refused.filter(({ message }) => message.includes('127.0.0.1'));
+  expect(why?.message).toContain('invalid_grant: bad [secret SHOP])');
   expect(await read()).toMatchObject({ status: 'reconnect', version: 1, value: { refresh_token: 'refresh-token-1' } });
   expect(await refusalOf(token())).toMatchObject({ code: 'secret/reconnect' });
   expect(provider.asked).toHaveLength(1);

@@ -5,6 +5,7 @@ import type { Killed } from '../../src/sandbox/index.js';
 import { createTestApp } from '../support/create-test-app.js';
 import { givenSecrets } from '../support/given-secrets.js';
 import { processesWith } from '../support/host-processes.js';
+import { sendWithRetry } from '../support/send-with-retry.js';
 import { createTestSandbox } from '../support/test-sandbox.js';
 import { createToolLane } from '../support/tool-lane.js';
 
@@ -162,7 +163,7 @@ test('security 22: the API answers while programs hog what they can', async () =
   const all = Promise.all(started.map(async (hog) => await hog));
   const answers: number[] = [];
   for (let asked = 0; asked < 20; asked += 1) {
-    answers.push((await get('/api/me')).status);
+    answers.push((await sendWithRetry(() => get('/api/me'))).status);
   }
   stop.abort();
   await all;

@@ -98,7 +98,7 @@ export async function createTestDeps({
   config = {},
 }: Pick<TestAppOptions, 'deps' | 'config'> = {}): Promise<Deps> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-test-'));
-  atFileEnd(() => rm(dataDir, { recursive: true, force: true }));
+  atFileEnd(() => rm(dataDir, { recursive: true, force: true, maxRetries: 10 }));
   const signing = new Uint8Array(randomBytes(32));
   const whole = {
     ...parseConfig({ DATABASE_URL: testDatabase(), SERVICE_DATA_DIR: dataDir }, '0.0.0-test'),

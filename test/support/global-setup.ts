@@ -27,7 +27,7 @@ export async function setup(root: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
   await endAbandoned();
   acquireLock(join(folder, 'lock'), 'a test run');
-  const stops: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
+  const stops: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true, maxRetries: 10 })];
   const stop = async () => {
     for (const each of stops.splice(0).reverse()) await each();
   };
@@ -61,6 +61,6 @@ async function endAbandoned(): Promise<void> {
       continue;
     }
     for (const part of ['postgres', 'temporal']) await endOrphans(dataFolder(join(folder, part)).processes);
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }

@@ -26,7 +26,7 @@ export async function ownTemporal(limits: Readonly<Record<string, number>>) {
     async close(): Promise<void> {
       await client.connection.close();
       await server.stop();
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }

@@ -26,7 +26,7 @@ export async function startS3(): Promise<Exclude<Config['s3'], null>> {
     const ended = child.exitCode === null ? once(child, 'exit') : null;
     child.kill('SIGKILL');
     await ended;
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 });
   });
   const endpoint = `http://127.0.0.1:${port}`;
   await untilAnswers(endpoint, () => child.exitCode !== null);

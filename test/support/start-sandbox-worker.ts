@@ -30,7 +30,7 @@ export async function startSandboxWorker(
   });
   onTestFinished(async () => {
     child.kill('SIGKILL');
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 });
   });
   await new Promise<void>((resolve, reject) => {
     child.stdout?.on('data', (chunk: Buffer) => chunk.toString('utf8').includes('READY') && resolve());

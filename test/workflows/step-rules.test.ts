@@ -49,8 +49,12 @@ const GATE = (rounds: number) =>
 test('a gate that nobody decided in time goes back to a step, which is told, and is decided in the next round', async () => {
   play(() => undefined);
   const { workspace, id, at } = await started({ 'flows/f.md': GATE(2) });
-  await app.until(workspace, id, (run) => run.steps[1]?.round === 2 && run.status === 'awaiting-approval');
-  expect((await app.post(at, { decision: 'approve' })).status).toBe(200);
+  const { waiting } = await app.until(
+    workspace,
+    id,
+    ({ steps, status }) => steps[1]?.round === 2 && status === 'awaiting-approval',
+  );
+  expect((await app.post(at, { decision: 'approve', ...waiting[0]?.gate })).status).toBe(200);
   const run = await app.ended(workspace, id);
   expect(run).toMatchObject({
     status: 'completed',
