@@ -57,7 +57,10 @@ export function withIdempotency(
         unsure = isOutcomeUnknown(error);
         return onError(error, c);
       })
-      .finally(() => lease?.close());
+      .finally(() => {
+        // Not awaited: a renewal may wait for a connection, and after the answer it changes nothing.
+        void lease?.close();
+      });
     if (unsure) return response;
     failpoint('answer-unsent');
     const isAnswer = response.status < 500 && response.status !== 429 && response.status !== CLIENT_LEFT;

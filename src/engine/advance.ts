@@ -60,7 +60,8 @@ export async function advanceLane(deps: Deps, turn: Turn, { attempt, cancelled, 
       if (stop.kind === 'done' || stop.kind === 'failed') await removeFolder(deps, turn);
       return await endIdleEvalRun(deps, view, stop);
     } finally {
-      await watch.close();
+      // Not awaited: a query of it may wait for a connection, and it writes nothing.
+      void watch.close();
       await lane.servers.close();
     }
   } catch (error) {

@@ -18,22 +18,19 @@ const OLD_MS = 1_800_000;
  * Closing it also ends a running git.
  */
 export function startGitSweep(deps: Pick<Deps, 'config' | 'db' | 'blobs' | 'log'>): Loops {
-  const ended = new AbortController();
-  const { signal } = ended;
-  const tidy = () =>
-    tidyAll(deps.config.dataDir, signal).catch((error: unknown) => {
-      if (!signal.aborted) throw error;
-    });
-  const loops = startLoops(deps.log, [
-    { name: 'leftovers of pushes', everyMs: HOUR_MS, beginsNow: true, work: () => sweepGit(deps) },
-    { name: 'packing of repositories', everyMs: MINUTE_MS, work: tidy },
-  ]);
-  return {
-    close: () => {
-      ended.abort();
-      return loops.close();
+  return startLoops(deps.log, [
+    {
+      name: 'leftovers of pushes',
+      everyMs: HOUR_MS,
+      beginsNow: true,
+      work: (signal) => sweepGit(deps, { signal }),
     },
-  };
+    {
+      name: 'packing of repositories',
+      everyMs: MINUTE_MS,
+      work: (signal) => tidyAll(deps.config.dataDir, signal),
+    },
+  ]);
 }
 
 /** Packs the repositories with many loose objects or packs. */
@@ -47,13 +44,18 @@ export async function tidyAll(dataDir: string, signal?: AbortSignal): Promise<vo
   });
 }
 
+export interface GitSweep {
+  readonly madeBefore?: Date;
+  readonly signal?: AbortSignal;
+}
+
 /** Removes leftovers that were created before `madeBefore`, which no process can still use. */
 export async function sweepGit(
   deps: Pick<Deps, 'config' | 'db' | 'blobs'>,
-  madeBefore = new Date(Date.now() - OLD_MS),
+  { madeBefore = new Date(Date.now() - OLD_MS), signal }: GitSweep = {},
 ): Promise<void> {
   await repeatPending(deps.db);
-  await sweepPacks(deps);
+  await sweepPacks(deps, signal);
   const root = join(deps.config.dataDir, 'git');
   const names = await readdir(root).catch(() => []);
   const gone = await findGone(
@@ -61,6 +63,7 @@ export async function sweepGit(
     names.map(idOf).filter((id) => id !== null),
   );
   await forEachIndependently(names, async (name) => {
+    if (signal?.aborted) return;
     const folder = join(root, name);
     const id = idOf(name);
     if (id !== null && gone.has(id)) {

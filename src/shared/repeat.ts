@@ -12,14 +12,17 @@ export interface Pace {
   readonly beginsNow?: boolean;
 }
 
+/** A round of a loop. The signal is aborted at the loop's end: a long round then stops between two items. */
+export type Round = (signal: AbortSignal) => Promise<unknown>;
+
 /** Several loops, which end together. */
 export interface Loops {
-  /** Ends the loops; resolves when no round runs any more. */
+  /** Ends the loops at once: none starts a round any more. Resolves when no round runs any more. */
   close(): Promise<void>;
 }
 
 /** Repeats each work at its own pace until `close`. */
-export function startLoops(log: Log, all: readonly (Pace & { readonly work: () => Promise<unknown> })[]): Loops {
+export function startLoops(log: Log, all: readonly (Pace & { readonly work: Round })[]): Loops {
   const loops = all.map(({ work, ...pace }) => repeat(log, pace, work));
   return {
     close: async () => {
@@ -34,24 +37,24 @@ export function pauseAfter({ everyMs, atLeastMs = everyMs }: Pace, tookMs: numbe
 }
 
 /** Repeats the work until `end`, which resolves when no round runs any more. A failed round is retried. */
-export function repeat(log: Log, pace: Pace, work: () => Promise<unknown>): { end(): Promise<void> } {
+export function repeat(log: Log, pace: Pace, work: Round): { end(): Promise<void> } {
   const { name } = pace;
-  let ended = false;
+  const ended = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let failing = false;
   let at: Promise<void> = Promise.resolve();
   const round = async (): Promise<void> => {
     const began = performance.now();
     try {
-      await work();
+      await work(ended.signal);
       if (failing) log.info({ loop: name }, 'loop recovered');
       failing = false;
     } catch (error) {
       // Log the first failure in a row only: an unreachable database is logged elsewhere too.
-      if (!failing) log.warn({ err: error, loop: name }, 'loop failed, will retry');
+      if (!failing && !ended.signal.aborted) log.warn({ err: error, loop: name }, 'loop failed, will retry');
       failing = true;
     }
-    if (!ended) timer = setTimeout(next, pauseAfter(pace, performance.now() - began));
+    if (!ended.signal.aborted) timer = setTimeout(next, pauseAfter(pace, performance.now() - began));
   };
   const next = (): void => {
     at = round();
@@ -60,7 +63,7 @@ export function repeat(log: Log, pace: Pace, work: () => Promise<unknown>): { en
   else timer = setTimeout(next, pace.everyMs);
   return {
     end: async () => {
-      ended = true;
+      ended.abort();
       clearTimeout(timer);
       await at;
     },

@@ -166,7 +166,8 @@ test('however many store, name, lose and free the same few bytes at once, what a
     left -= 1;
   };
   const sweeper = async (): Promise<void> => {
-    while (left > 0) await sweepBlobs({ db, blobs }, 60_000).then(() => freeBlobs({ db, blobs }, texts.map(shaOf)));
+    while (left > 0)
+      await sweepBlobs({ db, blobs }, { keptMs: 60_000 }).then(() => freeBlobs({ db, blobs }, texts.map(shaOf)));
   };
   await Promise.all([...Array.from({ length: 6 }, (_, n) => worker(n)), sweeper(), sweeper()]);
   const named = await db.query<{ sha: string }>(`SELECT DISTINCT sha FROM storage_entry WHERE path LIKE 'at-once-%'`);
@@ -193,6 +194,25 @@ test('the doctor names blobs that no row names and no sweep knows of; the sweep 
   expect(await find()).toEqual([`The blob ${sha} is named by no row, and was not freed for two days.`]);
   await sweep();
   expect([await find(), await there('of an older release')]).toEqual([[], [false]]);
+});
+
+test('a sweep and a scan of the store end between two blobs when the process ends, and the next ones go on', async () => {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const all = Array.from({ length: 5 }, (_, at) => `loose ${at}`);
+  for (const text of all) await blobs.put(Buffer.from(text));
+  await recordStrays({ db, blobs }, AbortSignal.abort());
+  await pass(DAY_MS + 1);
+  await sweep();
+  expect(await there(...all)).toEqual(all.map(() => true));
+  expect(await db.query('SELECT 1 FROM loose_blob')).toEqual([]);
+  await recordStrays({ db, blobs });
+  await pass(DAY_MS + 1);
+  const first: BlobStore = { ...blobs, delete: (sha) => blobs.delete(sha).then(() => stop.abort()) };
+  await sweepBlobs({ db, blobs: first }, { signal });
+  expect((await there(...all)).filter((isThere) => !isThere)).toHaveLength(1);
+  await sweep();
+  expect(await there(...all)).toEqual(all.map(() => false));
 });
 
 test('a mail’s files are stored while no transaction is open, and are its run’s', async () => {

@@ -4,8 +4,10 @@ import { defineRoute, type Route } from '../../src/api/define-route.js';
 import { createdResponse, jsonBody, WorkspaceParams } from '../../src/api/schemas.js';
 import { audit, sweepIdempotencyKeys } from '../../src/people/index.js';
 import { OutcomeUnknown } from '../../src/platform/db/errors.js';
+import type { Db, SqlQuery } from '../../src/platform/db/index.js';
 import { Refusal } from '../../src/shared/refusal.js';
 import { createKey, createTestApp, type TestApp } from '../support/create-test-app.js';
+import { testDb } from '../support/test-db.js';
 import { insertWorkspace } from '../support/workspace-row.js';
 
 const Body = z.strictObject({ name: z.string() });
@@ -274,6 +276,24 @@ test('a holder that is only slow says that it lives', async () => {
   await expect.poll(async () => Number(await heldUntil(app))).toBeGreaterThan(began);
   open();
   expect((await first).status).toBe(201);
+});
+
+test('an answer does not wait for a renewal that gets no connection', async () => {
+  const renewals: (() => void)[] = [];
+  const gates: (() => void)[] = [];
+  const own = testDb();
+  const query: Db['query'] = async <Row>(sql: SqlQuery | string, values?: readonly unknown[]) => {
+    if (typeof sql !== 'object' || sql.name !== 'renew-idempotency-key') return own.query<Row>(sql, values);
+    for (const open of gates.splice(0)) open();
+    await new Promise<void>((resolve) => void renewals.push(resolve));
+    return [];
+  };
+  const db: Db = Object.assign(Object.create(own), { query });
+  const untilRenewed = () => new Promise<void>((resolve) => void gates.push(resolve));
+  const app = await createTestApp({ routes: [settling(untilRenewed)], deps: { db } });
+  expect((await app.post('/api/things', { name: 'a' }, withKey('k'))).status).toBe(201);
+  for (const end of renewals) end();
+  expect(renewals).toHaveLength(1);
 });
 
 test('an answer that was lost at the commit is given to the same call when it was committed', async () => {

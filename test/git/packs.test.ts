@@ -209,6 +209,8 @@ test('a pack that no transaction took is swept with its bytes, one that is used 
   await sweepPacks(app.deps);
   expect(await app.deps.blobs.has(left.pack.sha)).toBe(true);
   await app.deps.db.query(`UPDATE git_pack SET created_at = now() - interval '1 day' WHERE workspace_id = $1`, [id]);
+  await sweepPacks(app.deps, AbortSignal.abort());
+  expect(await app.deps.blobs.has(left.pack.sha)).toBe(true);
   await sweepPacks(app.deps);
   await dropPack(app.deps, used.pack);
   expect(await Promise.all([left, used].map(({ pack }) => app.deps.blobs.has(pack.sha)))).toEqual([false, true]);

@@ -205,7 +205,7 @@ const OF_WORKSPACE = ['revision', 'change', 'blob', 'plan', 'git_ref', 'git_pack
 
 test('security 15: after all these kills each repository is whole, and no quarantine, pack, row or folder of the dead is left', async () => {
   await app.deps.db.query(`UPDATE git_pack SET created_at = now() - interval '1 day' WHERE seq IS NULL`);
-  await sweepGit(app.deps, new Date(Date.now() + 1_000));
+  await sweepGit(app.deps, { madeBefore: new Date(Date.now() + 1_000) });
   const folders = readdirSync(join(app.deps.config.dataDir, 'git'));
   const known = await app.deps.db.query<{ id: string }>(
     `SELECT id FROM workspace UNION ALL SELECT 'library.' || tenant_id FROM library`,

@@ -46,6 +46,17 @@ test('loops keep a pace each, one may begin at once, and a failure is logged at 
   vi.useRealTimers();
 });
 
+test('the end of a loop aborts the signal of its round, and the stop that follows is not logged as a failure', async () => {
+  const lines: object[] = [];
+  const work = (signal: AbortSignal) =>
+    new Promise<void>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
+    });
+  const loops = startLoops(recordingLog(lines), [{ name: 'long', everyMs: 1, beginsNow: true, work }]);
+  await loops.close();
+  expect(lines).toEqual([]);
+});
+
 test('loops that are closed while a round runs end after it, and begin no other', async () => {
   const ends: (() => void)[] = [];
   const work = () => new Promise<void>((resolve) => void ends.push(resolve));

@@ -62,13 +62,15 @@ function unlessAway(error: unknown): void {
 /** Packs without a transaction are deleted after this time, which is longer than any push may take. */
 const UNLINKED_HOURS = 6;
 
-/** Deletes packs of dead processes that no transaction has linked. Returns their number. */
-export async function sweepPacks(deps: Pick<Deps, 'db' | 'blobs'>): Promise<number> {
+/** Deletes packs of dead processes that no transaction has linked. Stops between two once the signal is aborted. */
+export async function sweepPacks(deps: Pick<Deps, 'db' | 'blobs'>, signal?: AbortSignal): Promise<void> {
   const rows = await deps.db.query<StoredPack>(
     `SELECT id, sha FROM git_pack WHERE seq IS NULL AND created_at < now() - ${UNLINKED_HOURS} * interval '1 hour' LIMIT 100`,
   );
-  for (const row of rows) await dropPack(deps, row);
-  return rows.length;
+  for (const row of rows) {
+    if (signal?.aborted) return;
+    await dropPack(deps, row);
+  }
 }
 
 const LOADED = 'packs-loaded';

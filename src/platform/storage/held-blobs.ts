@@ -98,8 +98,9 @@ export async function withHeldBlobs(
 }
 
 /** Deletes the blobs that no row and no hold refers to. The sweep deletes what cannot be deleted now. */
-export async function freeBlobs({ db, blobs }: BlobDeps, shas: readonly string[]): Promise<void> {
+export async function freeBlobs({ db, blobs }: BlobDeps, shas: readonly string[], signal?: AbortSignal): Promise<void> {
   for (const sha of shas) {
+    if (signal?.aborted) return;
     await db.transaction(async (sql) => {
       // A process that stores the same bytes waits for this lock. The next statement sees earlier holds.
       await sql.query(`SELECT pg_advisory_xact_lock(hashtext('blob'), hashtext($1))`, [sha]);
@@ -112,8 +113,11 @@ export async function freeBlobs({ db, blobs }: BlobDeps, shas: readonly string[]
 
 const AT_ONCE = 500;
 
-/** Frees blobs whose last row is gone, and blobs held by dead processes, after `keptMs`. */
-export async function sweepBlobs(store: BlobDeps, keptMs = KEPT_MS): Promise<void> {
+/** Frees blobs whose last row is gone, and blobs held by dead processes, after `keptMs`. Stops once the signal is aborted. */
+export async function sweepBlobs(
+  store: BlobDeps,
+  { keptMs = KEPT_MS, signal }: { readonly keptMs?: number; readonly signal?: AbortSignal } = {},
+): Promise<void> {
   const { db } = store;
   await db.query({
     name: 'end-old-holds',
@@ -130,15 +134,20 @@ export async function sweepBlobs(store: BlobDeps, keptMs = KEPT_MS): Promise<voi
     await freeBlobs(
       store,
       due.map(({ sha }) => sha),
+      signal,
     );
-    if (due.length < AT_ONCE) return;
+    if (due.length < AT_ONCE || signal?.aborted) return;
   }
 }
 
-/** The blobs in the store without row, hold or entry for the sweep: left over from versions without holds. */
-export async function* strayBlobs({ db, blobs }: BlobDeps): AsyncGenerator<string> {
+/**
+ * The blobs in the store without row, hold or entry for the sweep: left over from versions without holds. Ends early
+ * once the signal is aborted.
+ */
+export async function* strayBlobs({ db, blobs }: BlobDeps, signal?: AbortSignal): AsyncGenerator<string> {
   let batch: string[] = [];
   for await (const sha of blobs.list()) {
+    if (signal?.aborted) return;
     batch.push(sha);
     if (batch.length < AT_ONCE) continue;
     yield* await straysOf(db, batch);
@@ -159,8 +168,8 @@ async function straysOf(sql: Sql, shas: readonly string[]): Promise<readonly str
 }
 
 /** Adds the stray blobs to the sweep's list. */
-export async function recordStrays(store: BlobDeps): Promise<void> {
-  for await (const sha of strayBlobs(store))
+export async function recordStrays(store: BlobDeps, signal?: AbortSignal): Promise<void> {
+  for await (const sha of strayBlobs(store, signal))
     await store.db.query({
       name: 'note-stray',
       text: 'INSERT INTO loose_blob (sha) VALUES ($1) ON CONFLICT (sha) DO NOTHING',

@@ -9,11 +9,11 @@ const SCAN_EVERY = 24;
 /** Frees blobs without a row for a day, now and each hour; scans the store for stray blobs each day. */
 export function startBlobSweep(deps: BlobDeps & { readonly log: Log }): Loops {
   let hours = 0;
-  const sweep = async (): Promise<void> => {
+  const sweep = async (signal: AbortSignal): Promise<void> => {
     const isScanDue = hours % SCAN_EVERY === 1;
     hours += 1;
-    await sweepBlobs(deps);
-    if (isScanDue) await recordStrays(deps);
+    await sweepBlobs(deps, { signal });
+    if (isScanDue) await recordStrays(deps, signal);
   };
   return startLoops(deps.log, [{ name: 'blobs', everyMs: HOUR_MS, beginsNow: true, work: sweep }]);
 }
