@@ -13,6 +13,8 @@ export interface Seen {
   readonly members: Map<string, bigint[]>;
   /** Other texts, each with the first place. */
   readonly texts: Map<string, bigint>;
+  /** The texts that are compared with data, by the ids of their nodes. They are in `texts` only if they occur elsewhere too. */
+  readonly compared: Set<bigint>;
   /** Whether `steps` is used without the name of a step, so that a text may be one. */
   usesAllSteps: boolean;
   /** What means something else in another language, as sentences: a deploy refuses it, and old plans are run as they are. */
@@ -78,11 +80,14 @@ function lowerIn(expr: Expr, outer: Scope): Expr {
 type Kinds = Exclude<Expr['exprKind'], { case: undefined }>;
 type ValueOf<C extends Kinds['case']> = Extract<Kinds, { case: C }>['value'];
 
+const COMPARISONS: ReadonlySet<string> = new Set(['_==_', '_!=_', '@in']);
+
 const SEARCHES: ReadonlySet<string> = new Set(['contains', 'startsWith', 'endsWith', 'matches']);
 
 /** A string with `{{…}}` is compared as it is written, so it equals nothing. */
 function checkText(expr: Expr, { constantKind: kind }: ValueOf<'constExpr'>, { seen }: Scope): Expr {
-  if (kind.case === 'stringValue' && !seen.texts.has(kind.value)) seen.texts.set(kind.value, expr.id);
+  const isNew = kind.case === 'stringValue' && !seen.texts.has(kind.value) && !seen.compared.has(expr.id);
+  if (isNew) seen.texts.set(kind.value, expr.id);
   const path = kind.case === 'stringValue' ? /\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}/.exec(kind.value)?.[1] : undefined;
   if (path === undefined) return expr;
   seen.foreign.set(`\`{{${path}}}\` is not filled in an expression: write \`${path}\` without quotes`, expr.id);
@@ -127,11 +132,35 @@ function lowerCall(expr: Expr, call: ValueOf<'callExpr'>, scope: Scope): Expr {
       args: call.args.map((arg) => (isText(arg) ? arg : lowerIn(arg, scope))),
     });
   }
+  if (COMPARISONS.has(call.function)) noteCompared(call.args, scope);
   // A text that is looked for may well have braces: a placeholder that was left unfilled, say.
   const isSearched = SEARCHES.has(call.function);
   const args = call.args.map((arg) => (isSearched && arg.exprKind.case === 'constExpr' ? arg : lowerIn(arg, scope)));
   if (!call.target) return replace(expr, 'callExpr', { ...call, args });
   return replace(expr, 'callExpr', { ...call, args, target: lowerIn(call.target, scope) });
+}
+
+/** Notes the texts that stand on one side, themselves or in a list, when the other side is data. */
+function noteCompared([left, right]: readonly Expr[], scope: Scope): void {
+  if (!left || !right) return;
+  for (const [data, other] of [
+    [left, right],
+    [right, left],
+  ] as const) {
+    if (!isData(data, scope)) continue;
+    const texts = other.exprKind.case === 'listExpr' ? other.exprKind.value.elements : [other];
+    for (const text of texts.filter(isText)) scope.seen.compared.add(text.id);
+  }
+}
+
+/** True for a path to a value of the data, false for `steps`, its keys, and what is computed. */
+function isData(expr: Expr, scope: Scope): boolean {
+  let root = expr;
+  for (let next = partOf(root); next; next = partOf(root)) root = next.operand;
+  const path = dataPath(root, scope);
+  if (path === null) return false;
+  const isKey = path[0] === 'steps' && path.length <= 2;
+  return root !== expr || !isKey;
 }
 
 /** The text of `'<id>' in steps`; null for another membership. */

@@ -27,7 +27,7 @@ export interface Program {
   readonly steps: ReadonlyMap<string, readonly number[]>;
   /** The step ids of `'<id>' in steps`, each with the places of its texts. */
   readonly members: ReadonlyMap<string, readonly number[]>;
-  /** Texts that may be the id of a step: those of `members`, and all where `steps` is used without one. With their places. */
+  /** Texts that may be the id of a step: those of `members`, and all that are not compared with data where `steps` is used without one. With their places. */
   readonly stepTexts: ReadonlyMap<string, number>;
   readonly mayBeBoolean: boolean;
   /** The first thing that a deploy refuses though it can be evaluated. */
@@ -68,6 +68,7 @@ function build(expr: Parameters<typeof lower>[0], at: (id: bigint) => number): P
     steps: new Map(),
     members: new Map(),
     texts: new Map(),
+    compared: new Set(),
     usesAllSteps: false,
     foreign: new Map(),
     lengths: [],

@@ -64,7 +64,13 @@ function checkExpression(file: OpenFile, expression: Expression, scope: StepScop
 }
 
 /** An id of an earlier version that is compared with the ids of all steps, where it is not replaced. */
-function warnOfOldIds(file: OpenFile, { flow, option, at }: Expression, texts: ReadonlyMap<string, number>): void {
+function warnOfOldIds(
+  file: OpenFile,
+  { flow, node, option, at }: Expression,
+  texts: ReadonlyMap<string, number>,
+): void {
+  // Under this name the step sees its item.
+  if (node.kind === 'step' && node.options.values.as === 'steps') return;
   const nodes = allNodes(flow);
   for (const [text, offset] of texts) {
     const renamed = nodes.find(({ oldId }) => oldId === text);
