@@ -2,6 +2,7 @@ import type { Deps } from '../deps.js';
 import { DELTA_CHANNEL, EVENT_CHANNEL } from '../engine/index.js';
 import { findWorkspace } from '../people/index.js';
 import type { Db } from '../platform/db/contract.js';
+import { newId } from '../shared/ids.js';
 import { isRecord } from '../shared/json.js';
 import { notFound } from '../shared/refusal.js';
 import type { Caller } from '../shared/roles.js';
@@ -92,11 +93,30 @@ async function* follow(
         seq = Number(row.seq);
         yield { event: row.type, id: String(seq), data: input.show(eventData(row)) };
       }
-      for (const { kind, ...delta } of deltas.splice(0)) yield { event: kind, data: input.show(delta) };
       over = !run || (run.ended && seq >= run.lastSeq);
+      if (over) await untilDelivered(deps.db, input.signal);
+      for (const { kind, ...delta } of deltas.splice(0)) yield { event: kind, data: input.show(delta) };
       if (!over && rows.length < PAGE) await wakeup.wait(READ_AGAIN_MS, input.signal);
     }
     if (over) yield { event: 'end', data: { runId: input.runId } };
+  } finally {
+    unwatch();
+  }
+}
+
+/**
+ * Resolves once the notifications that were sent before have arrived here: Postgres delivers them in the order of their
+ * commits. Without it a run's end, which is read from its rows, overtakes its last deltas.
+ */
+async function untilDelivered(db: Db, signal: AbortSignal): Promise<void> {
+  const mark = newId();
+  const arrived = createWakeup();
+  const unwatch = watchRun(db, mark, { onEvents: arrived.set, onDelta: () => undefined });
+  try {
+    await db.notify(EVENT_CHANNEL, mark);
+    await arrived.wait(READ_AGAIN_MS, signal);
+  } catch {
+    // Deltas may be lost, and the end is still sent.
   } finally {
     unwatch();
   }

@@ -1,10 +1,23 @@
 import { beforeAll, expect, test } from 'vitest';
+import type { Db } from '../../src/platform/db/index.js';
+import { type StreamItem, streamRun } from '../../src/runs/stream-run.js';
+import type { Caller } from '../../src/shared/roles.js';
 import { createEngineApp, type EngineApp } from '../support/create-engine-app.js';
 import { flow, scripted } from '../support/flows.js';
 
 let app: EngineApp;
 beforeAll(async () => {
   app = await createEngineApp();
+});
+
+const caller = (): Caller => ({
+  tenant: app.tenant,
+  role: 'admin',
+  workspaces: null,
+  actor: { kind: 'person', id: app.owner.id, label: app.owner.email },
+  person: app.owner,
+  signedIn: true,
+  address: null,
 });
 
 interface Item {
@@ -162,28 +175,58 @@ test('20 starts at once with one idempotency key are one run', async () => {
 });
 
 test('security 18: what a program says is streamed as it says it, without secrets, bounded, and told as its call’s', async () => {
-  const command = 'echo first $CANARY; sleep 0.4; head -c 300000 /dev/zero | tr "\\\\0" x; sleep 0.4; echo last';
+  const command =
+    'echo first $CANARY; sleep 0.4; head -c 300000 /dev/zero | tr "\\\\0" x; sleep 0.4; echo $CANARY last';
   const script = `- { calls: [{ tool: Bash, args: { command: '${command}' } }] }\n- { text: end }\n`;
   const workspace = await app.workspace({
-    ...scripted(
-      script,
-      { 'flows/s.md': flow('## One @worker\n\nA.\n\n## Sign\n\n- approve: human\n\nOK?') },
-      'secrets: [CANARY]\n',
-    ),
+    ...scripted(script, { 'flows/s.md': flow('## One @worker\n\nA.') }, 'secrets: [CANARY]\n'),
   });
   await app.put('/api/secrets', { name: 'CANARY', value: 'hush-hush-hush' });
   const id = await app.start(workspace, 's');
-  const outputOf = (all: readonly Item[]) => all.filter(({ event }) => event === 'output');
-  const textOf = (all: readonly Item[]) =>
-    outputOf(all)
-      .map(({ data }) => data.text)
-      .join('');
-  // The gate keeps the run open: its end would cut off what is still on its way.
-  const isWhole = (all: readonly Item[]) => textOf(all).includes('is in the result');
-  const { items } = await read(`/api/workspaces/${workspace}/runs/${id}/stream`, isWhole);
-  const [output, text] = [outputOf(items), textOf(items)];
+  // Nothing is lost at the run's end, so this is all that is ever streamed of the call.
+  const { items } = await read(`/api/workspaces/${workspace}/runs/${id}/stream`, () => false);
+  expect(items.at(-1)?.event).toBe('end');
+  const output = items.filter(({ event }) => event === 'output');
   expect(output[0]?.data).toMatchObject({ step: 'one', turn: 0, call: 1 });
-  expect(text).toMatch(/^first \[secret CANARY\]\nx+/);
-  expect(text).toContain('what follows is in the result');
+  const text = output.map(({ data }) => data.text).join('');
+  expect(text).toMatch(/^first \[secret CANARY\]\nx+\n\[… what follows is in the result\]\n$/);
+  expect(text.length).toBeGreaterThan(60_000);
   expect(text.length).toBeLessThan(70_000);
 });
+
+test('a program’s last output comes before the end of the stream, also when the end is read before it arrives', async () => {
+  const script =
+    "- { calls: [{ tool: Bash, args: { command: 'echo first; sleep 0.4; echo last' } }] }\n- { text: end }\n";
+  const workspace = await app.workspace({ ...scripted(script), 'flows/s.md': flow('## One @worker\n\nA.') });
+  const id = await app.start(workspace, 's');
+  const { db, isReleased } = heldUntilEnd(app.deps.db);
+  const input = { workspace, runId: id, after: 0, signal: new AbortController().signal };
+  const stream = await streamRun({ ...app.deps, db }, caller(), input);
+  const items: StreamItem[] = [];
+  for await (const item of stream ?? []) items.push(item);
+  expect(isReleased()).toBe(true);
+  const output = items.filter(({ event }) => event === 'output').map(({ data }) => (data as { text: string }).text);
+  expect([output.join(''), items.at(-1)?.event]).toEqual(['first\nlast\n', 'end']);
+});
+
+/** A database whose notifications arrive only after a stream has read that its run has ended. */
+function heldUntilEnd(real: Db): { readonly db: Db; readonly isReleased: () => boolean } {
+  const held: (() => void)[] = [];
+  let released = false;
+  const release = () => {
+    released = true;
+    for (const deliver of held.splice(0)) deliver();
+  };
+  const db: Db = {
+    ...real,
+    listen: (channel, onPayload) =>
+      real.listen(channel, (payload) => (released ? onPayload(payload) : void held.push(() => onPayload(payload)))),
+    query: async <T>(...args: Parameters<Db['query']>) => {
+      const rows = await real.query<T>(...args);
+      const isLook = typeof args[0] !== 'string' && args[0].name === 'stream-look';
+      if (isLook && rows.some((row) => (row as { ended?: boolean }).ended)) setImmediate(release);
+      return rows;
+    },
+  };
+  return { db, isReleased: () => released };
+}

@@ -50,7 +50,7 @@ export async function askModel(
     if (!lane.signal.aborted) await sink.drop();
     throw lane.mask.error(error);
   } finally {
-    sink.end();
+    await sink.end();
   }
 }
 

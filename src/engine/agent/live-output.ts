@@ -7,7 +7,7 @@ import { stepReporter } from './step-reporter.js';
 const MAX_STREAMED = 65_536;
 
 export interface LiveOutput extends Pick<Required<ToolContext>, 'onOutput' | 'emit'> {
-  end(): void;
+  end(): Promise<void>;
 }
 
 /**

@@ -40,7 +40,7 @@ export async function makeCall(session: Session, { tool, call, turn, number }: T
       isError: true,
     };
   } finally {
-    live.end();
+    await live.end();
   }
 }
 

@@ -1,6 +1,9 @@
 import type { Db } from '../../platform/db/contract.js';
+import { within } from '../../shared/deadline.js';
 
 const BATCH_MS = 100;
+/** A database that is this slow does not hold up the run any longer. */
+const LONGEST_WAIT_MS = 5_000;
 /** NOTIFY carries less than 8,000 bytes; a JSON-escaped character of text can take six. */
 const PIECE_CHARACTERS = 1_200;
 
@@ -25,7 +28,8 @@ export interface DeltaSink {
   reset(): Promise<void>;
   /** The answer failed: a reset, unless nothing of it was sent. */
   drop(): Promise<void>;
-  end(): void;
+  /** Sends the rest. Resolves once all is sent, so that what is recorded afterwards comes after it. */
+  end(): Promise<void>;
 }
 
 /**
@@ -66,9 +70,10 @@ export function deltaSink(db: Db, key: DeltaKey, kind: DeltaKind = 'delta'): Del
       if (isLong) await reset();
       held = '';
     },
-    end: () => {
+    end: async () => {
       if (timer) clearTimeout(timer);
       if (isLong) send();
+      await within(emitted, LONGEST_WAIT_MS, () => undefined);
     },
   };
 }
