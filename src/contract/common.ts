@@ -11,8 +11,8 @@ type Sent<T> = [Json] extends [T]
     ? { readonly [K in keyof T]: Sent<Exclude<T[K], undefined>> }
     : T;
 
-/** Any JSON value. */
-export const AnyJson = z.unknown() as unknown as z.ZodType<Json>;
+/** Any JSON value. It is required: a bare `unknown` may be left out of an object. */
+export const AnyJson = z.unknown().nonoptional() as unknown as z.ZodType<Json>;
 
 /** A name in a path. Its syntax is not checked here, so that an odd name is simply missing. */
 const PathName = z.string().min(1).max(255);

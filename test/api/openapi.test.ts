@@ -80,6 +80,15 @@ test('an answer that does not fit the description fails the test that got it', a
     ],
   ];
   for (const [response, fault] of wrong) await expect(check(request, response)).rejects.toThrow(fault);
+  // Any JSON value may be null, and may not be left out.
+  const audit = { method: 'GET', path: '/api/audit' };
+  const by = { kind: 'person', id: '1', label: 'a' };
+  const entry = { id: '1', at: '2026-01-01T00:00:00Z', actor: by, action: 'a', target: 't', address: null };
+  const list = (more: object) => answer({ entries: [{ ...entry, ...more }], next: null });
+  await check(audit, list({ detail: null }));
+  await expect(check(audit, list({}))).rejects.toThrow(/required property 'detail'/);
+  const needs = (name: string) => (description.components.schemas[name] as { required?: string[] }).required;
+  expect(needs('Run')).toEqual(expect.arrayContaining(['input', 'trigger', 'startedBy']));
 });
 
 test('the description is open under /docs and takes a credential under /api', async () => {
