@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AnyJson, Time, type Wire } from './common.js';
-import { Gate } from './runs.js';
+import { Gate, Item } from './runs.js';
 
 export const ApproveParams = z.object({
   tenant: z.string().max(255),
@@ -38,6 +38,7 @@ export const OpenedLink = Gate.extend({
   step: z.number().int(),
   id: z.string().describe('The step’s id'),
   title: z.string(),
+  item: Item.optional(),
   since: Time,
   due: Time.nullable(),
   to: z.string(),

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { AnyJson, Next, Page, Time, Usd, type Wire } from './common.js';
 import { IssueBody } from './deploys.js';
 
+export const Item = z.number().int().describe('Of an each, from 1');
+
 const Tag = z.string().min(1).max(100);
 
 export const StartRun = z.strictObject({
@@ -157,7 +159,7 @@ const Step = Round.extend({
         at: Time,
         kind: z.string(),
         text: z.string(),
-        item: z.number().int().optional().describe('Of an each, from 1'),
+        item: Item.optional(),
       }),
     )
     .describe('The newest lines, oldest first; /events?step= lists them all'),
@@ -185,7 +187,10 @@ const Editable = z.object({
 /** The part of a gate that a decision names. */
 export const GateMark = z
   .object({
-    round: z.number().int().describe('How often a gate of this step has been opened in the run, this one included'),
+    round: z
+      .number()
+      .int()
+      .describe('How often a gate of this step, and of this item, has been opened in the run, this one included'),
     digest: z.string().describe('SHA-256 of all that is decided'),
   })
   .meta({ id: 'GateMark' });
@@ -234,6 +239,7 @@ const Approval = Gate.extend({
   step: z.number().int(),
   id: z.string().describe('The step’s id'),
   title: z.string(),
+  item: Item.optional(),
   since: Time,
   due: Time.nullable(),
   summary: z.string().describe('The run’s summary; before there is one the first line of its newest result'),
@@ -252,7 +258,7 @@ const Waiting = z.object({
     .describe(
       'approval, event, timer, subflow, slot (in line), model (a provider that fails), preparing (a runtime), turn (a call that may end its worker)',
     ),
-  item: z.number().int().optional().describe('Of an each, from 1'),
+  item: Item.optional(),
   since: Time,
   due: Time.nullable(),
   ...Gate.partial().shape,
@@ -307,7 +313,9 @@ export const DecideRun = z.strictObject({
     .int()
     .positive()
     .optional()
-    .describe('gate.round as it was read: 409 with code changed when another round is open'),
+    .describe(
+      'gate.round as it was read: 409 with code changed when another round is open. Each item of an each counts its own rounds, so send digest to name the gate of one item',
+    ),
   digest: z
     .string()
     .max(200)

@@ -1,7 +1,7 @@
 import type { Approval } from '../contract/runs.js';
 import type { Json } from '../shared/json.js';
 import { GATE_ROUND } from './gate-mark.js';
-import { parkTitle } from './run-rows.js';
+import { itemOf, parkTitle } from './run-rows.js';
 import type { ParkRow } from './waiting.js';
 
 /** A gate with its run and workspace. */
@@ -18,7 +18,7 @@ export interface GateRow extends ParkRow {
 }
 
 /** SQL: the columns of a ParkRow, of `park p`. */
-export const PARK_COLUMNS = `p.id AS park, p.step, p.kind, p.spec, p.need, p.votes, p.opened_at AS "openedAt", p.due_at AS "dueAt",
+export const PARK_COLUMNS = `p.id AS park, p.step, p.item, p.kind, p.spec, p.need, p.votes, p.opened_at AS "openedAt", p.due_at AS "dueAt",
   ${GATE_ROUND}`;
 
 /** SQL: the columns of a GateRow, of GATES. */
@@ -30,12 +30,12 @@ export const GATES = `workspace w JOIN run r ON r.workspace_id = w.id AND r.mode
   JOIN park p ON p.run_id = r.id AND p.kind = 'approval'`;
 
 /** A park's step and times: the first fields of every view of a park. */
-type ParkHead = Pick<Approval, 'step' | 'id' | 'title' | 'since' | 'due'>;
+type ParkHead = Pick<Approval, 'step' | 'id' | 'title' | 'item' | 'since' | 'due'>;
 
-export function parkHead(park: Pick<ParkRow, 'step' | 'spec' | 'openedAt' | 'dueAt'>): ParkHead {
+export function parkHead(park: Pick<ParkRow, 'step' | 'item' | 'spec' | 'openedAt' | 'dueAt'>): ParkHead {
   const { n, title } = parkTitle(park);
   const due = park.dueAt?.toISOString() ?? null;
-  return { step: n, id: park.step, title, since: park.openedAt.toISOString(), due };
+  return { step: n, id: park.step, title, ...itemOf(park), since: park.openedAt.toISOString(), due };
 }
 
 /** A park with its workspace, flow and run. */

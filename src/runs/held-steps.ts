@@ -3,6 +3,7 @@ import { type HeldUp, lanePlanOf } from '../engine/index.js';
 import type { Plan } from '../format/index.js';
 import { branchesOf, leavesOf } from '../format/model.js';
 import type { Sql } from '../platform/db/contract.js';
+import { itemOf } from './run-rows.js';
 
 /** Why running steps of a run are delayed: a transient failure of a provider, or a runtime that is being prepared. */
 export async function readHeld(sql: Sql, runId: string): Promise<HeldUp[]> {
@@ -21,7 +22,7 @@ export function heldWaiting(plan: Plan, { kind, step: id, item, since, until, re
     step: step?.n ?? 0,
     id,
     title: step?.title ?? id,
-    ...(item === 0 ? {} : { item }),
+    ...itemOf({ item }),
     kind,
     since: new Date(since).toISOString(),
     due: until == null ? null : new Date(until).toISOString(),

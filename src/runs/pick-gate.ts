@@ -7,7 +7,7 @@ import { Refusal } from '../shared/refusal.js';
 import { budgetOf } from './decide-budget.js';
 import { readGateMark } from './gate-mark.js';
 import { readVotes, type Vote } from './may-decide.js';
-import { type LockedRun, type OpenPark, openParks, parkTitle } from './run-rows.js';
+import { itemOf, type LockedRun, type OpenPark, openParks, parkTitle } from './run-rows.js';
 
 /** The gate that a decision names, and the mark that its decider saw. */
 interface NamedGate {
@@ -49,8 +49,10 @@ export async function pickGate(sql: Sql, run: LockedRun, { named, vote, isNew }:
   const [first] = fitting;
   if (!first || (fitting.length > 1 && !areOneBudget(fitting))) throw severalWait(fitting);
   const { park } = first;
-  if (await isReopened(sql, { run, park, vote })) throw reopened(first);
-  if (!isNew && (await isRepetition(sql, { run, park, vote, step: named.step }))) throw reopened(first);
+  const doubt =
+    (await findOtherGate(sql, { run, park, vote })) ??
+    (isNew ? null : await findRepetition(sql, { run, park, vote, step: named.step }));
+  if (doubt !== null) throw doubtful(first, doubt);
   return first;
 }
 
@@ -84,7 +86,7 @@ function areOneBudget(gates: readonly PickedGate[]): boolean {
 function waitingOf(gates: readonly PickedGate[]): object[] {
   return gates.map(({ park, mark }) => {
     const { n, title } = parkTitle(park);
-    return { step: n, title, id: park.step, gate: mark };
+    return { step: n, title, id: park.step, ...itemOf(park), gate: mark };
   });
 }
 
@@ -109,14 +111,20 @@ function changed(gates: readonly PickedGate[]): Refusal {
   return new Refusal('conflict', 'what is to be decided has changed since, review again', openNow(gates));
 }
 
-function reopened(gate: PickedGate): Refusal {
-  const { park, mark } = gate;
-  const { n, title } = parkTitle(park);
-  return new Refusal(
-    'conflict',
-    `what is to be decided has changed since, review again: the gate of step ${n} (${title}) is open for round ${mark.round}; send the round and digest of its gate`,
-    openNow([gate]),
-  );
+/** Which other gate a decision may have been meant for: an earlier round, another item, or one that got the same decision. */
+type Doubt = 'round' | 'item' | 'repeated';
+
+function doubtful(gate: PickedGate, doubt: Doubt): Refusal {
+  const { n, title } = parkTitle(gate.park);
+  const step = `step ${n} (${title})`;
+  const { round } = gate.mark;
+  // A round is only unique within its item, so it does not resolve the last two.
+  const messages: Readonly<Record<Doubt, string>> = {
+    round: `what is to be decided has changed since, review again: the gate of ${step} is open for round ${round}; send the round and digest of its gate`,
+    item: `another item's gate of ${step} was decided without you: send the digest of the gate that you read`,
+    repeated: `you made the same decision about another gate already: send the digest of the gate of ${step} that you read`,
+  };
+  return new Refusal('conflict', messages[doubt], openNow([gate]));
 }
 
 /** Says what was decided already, by whom and when, or why nothing can be decided. */
@@ -160,6 +168,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 interface EarlierGate {
   readonly step: string;
+  readonly item: number;
   readonly votes: Json;
   readonly budget: string | null;
   /** Whether the gate asks a question, so that the note of an approval is its answer. */
@@ -176,21 +185,26 @@ interface Repeatable {
 }
 
 /**
- * True when the request may be a retry of one whose answer was lost: the same decider has decided the same about an
- * earlier gate of this step (any item) or of this budget, with the same round or none. A decision that names its gate
- * by digest or link is never a retry.
+ * Finds what makes the request look like a retry of one whose answer was lost: the same decider has decided the same
+ * about an earlier gate of this step (any item) or of this budget, with the same round or none. A decision that names
+ * its gate by digest or link is never a retry.
  */
-async function isRepetition(sql: Sql, { run, park, vote, step }: Repeatable): Promise<boolean> {
-  if (vote.named === 'gate') return false;
+async function findRepetition(sql: Sql, { run, park, vote, step }: Repeatable): Promise<Doubt | null> {
+  if (vote.named === 'gate') return null;
   const voted = await sql.query<EarlierGate>(
-    `SELECT step, votes, spec->'budget'->>'key' AS budget, jsonb_path_exists(spec, '$.calls[*].question') AS asks FROM park
+    `SELECT step, item, votes, spec->'budget'->>'key' AS budget, jsonb_path_exists(spec, '$.calls[*].question') AS asks FROM park
       WHERE run_id = $1 AND kind = 'approval' AND id <> $2 AND opened_at <= $3 AND votes @> $4::jsonb`,
     [run.id, park.id, park.openedAt, JSON.stringify([{ who: vote.who }])],
   );
   const budget = budgetOf(park.spec)?.key ?? null;
   const isMeant = (gate: EarlierGate) =>
     gate.step === park.step || (step === undefined && budget !== null && gate.budget === budget);
-  return voted.some((gate) => isMeant(gate) && readVotes(gate.votes).some((earlier) => isSame(earlier, vote, gate)));
+  const same = voted.filter(
+    (gate) => isMeant(gate) && readVotes(gate.votes).some((earlier) => isSame(earlier, vote, gate)),
+  );
+  if (same.length === 0) return null;
+  const isOtherItem = same.some(({ step, item }) => step === park.step && item !== park.item);
+  return vote.named !== undefined || isOtherItem ? 'repeated' : 'round';
 }
 
 function isSame(earlier: Vote, vote: Vote, { asks }: EarlierGate): boolean {
@@ -222,23 +236,25 @@ interface Meant {
 }
 
 /**
- * True when a decision that does not name this gate may have been meant for another gate of the step that is decided:
- * an earlier one of this item, if the request names no round, or one of another item in the named round. That is the
- * case when others or the clock decided that gate without the caller, or when a rejection has sent the run back since.
+ * Finds another decided gate of the step that a decision which does not name this gate may have been meant for: an
+ * earlier one of this item, if the request names no round, or one of another item in the named round. That is the case
+ * when others or the clock decided that gate without the caller, or when a rejection sent the run back to this gate.
  */
-async function isReopened(sql: Sql, { run, park, vote }: Meant): Promise<boolean> {
-  if (vote.named === 'gate') return false;
+async function findOtherGate(sql: Sql, { run, park, vote }: Meant): Promise<Doubt | null> {
+  if (vote.named === 'gate') return null;
   const past = await readPastGates(sql, run.id);
   const ofStep = past.filter(({ step }) => step === park.step);
   const isUnread = ({ votes }: PastGate) => !readVotes(votes).some(({ who }) => who === vote.who);
   const others = ofStep.filter(({ item, round }) => item !== park.item && (vote.named ?? round) === round);
-  if (others.some(isUnread)) return true;
+  if (others.some(isUnread)) return 'item';
   const earlier = ofStep.filter(({ item }) => item === park.item);
   const [first] = earlier;
-  if (!first || vote.named !== undefined) return false;
-  if (earlier.some((gate) => gate.decision !== 'reject' && isUnread(gate))) return true;
+  if (!first || vote.named !== undefined) return null;
+  if (earlier.some((gate) => gate.decision !== 'reject' && isUnread(gate))) return 'round';
   const plan = await loadPlan({ db: sql }, run.workspaceId, run.planId);
-  return past.some((gate) => gate.decidedAt >= first.openedAt && isRejected(plan, gate));
+  // A gate that was decided after this one opened did not reopen it. Both times are of the database's clock.
+  const since = past.filter(({ decidedAt }) => decidedAt >= first.openedAt && decidedAt <= park.openedAt);
+  return since.some((gate) => isRejected(plan, gate)) ? 'round' : null;
 }
 
 async function readPastGates(sql: Sql, runId: string): Promise<readonly PastGate[]> {

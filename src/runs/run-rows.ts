@@ -58,6 +58,11 @@ export function parkTitle(park: { readonly spec: Json; readonly step: string }):
   return { n: Number(spec.n ?? 0), title: String(spec.title ?? park.step) };
 }
 
+/** The item of an `each`, from 1; nothing for a step without one. */
+export function itemOf({ item }: { readonly item: number }): { readonly item?: number } {
+  return item === 0 ? {} : { item };
+}
+
 /** The id of the person who started the run; null for other starts. */
 export function starterOf(run: { readonly startedBy: Json | null }): string | null {
   return isRecord(run.startedBy) && typeof run.startedBy.person === 'string' ? run.startedBy.person : null;

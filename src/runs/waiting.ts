@@ -15,6 +15,7 @@ import type { Work } from './step-work.js';
 export interface ParkRow {
   readonly park: string;
   readonly step: string;
+  readonly item: number;
   readonly kind: string;
   readonly spec: Json;
   readonly need: number;

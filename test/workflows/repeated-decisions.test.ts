@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { RunView } from '../../src/contract/runs.js';
+import type { ApprovalList, RunView } from '../../src/contract/runs.js';
 import type { EngineApp } from '../support/create-engine-app.js';
 import type { FakeProvider } from '../support/fake-provider.js';
 import { linkPath } from '../support/links.js';
@@ -116,6 +116,15 @@ test('one vote of several that the clock ended is not taken for the next gate wh
   expect(await decide({ ...approve, ...again.gate }, other)).toEqual([200, { ok: true, decided: 1, need: 2 }]);
 });
 
+/** The refusal of a decision that may be meant for another item's gate. To repeat it with the round changes nothing. */
+function ofItem(item: number, gate: unknown, error: string) {
+  return {
+    ...changed(gate),
+    error: expect.stringMatching(new RegExp(`${error}.*send the digest of the gate`)),
+    waiting: [expect.objectContaining({ step: 1, item, gate })],
+  };
+}
+
 test('items: an approval that was meant for one item decides no other item, whoever sends it, with its round too', async () => {
   provider.respond(({ body }) =>
     body.messages.some((message: { role: string }) => message.role === 'tool')
@@ -127,9 +136,11 @@ test('items: an approval that was meant for one item decides no other item, whoe
   const other = await app.keyFor('editor');
   expect((await decide(approve))[0]).toBe(200);
   const second = await next(waiting);
-  expect(second.gate?.round).toBe(1);
+  expect([waiting.item, second.item, second.gate?.round]).toEqual([1, 2, 1]);
+  const list = (await (await app.get('/api/approvals?limit=200')).json()) as ApprovalList;
+  expect(list.approvals.find(({ runId }) => runId === id)?.item).toBe(2);
   for (const unnamed of [approve, { ...approve, step: 1 }, { ...approve, round: 1 }, { decision: 'reject' }])
-    expect(await decide(unnamed, other)).toEqual([409, changed(second.gate)]);
+    expect(await decide(unnamed, other)).toEqual([409, ofItem(2, second.gate, 'was decided without you')]);
   // Who decided the first item knows that it is decided.
   expect((await decide(approve, undefined, { 'Idempotency-Key': `${id}-second` }))[0]).toBe(200);
   expect((await app.ended(workspace, id)).status).toBe('completed');
@@ -149,9 +160,11 @@ test('a tool’s calls: an approval that comes twice does not release the next c
     expect(open.calls).toMatchObject([{ args: { command } }]);
     const { round, digest } = open.gate ?? {};
     rounds.push(round ?? 0);
-    if (command !== 'echo a0') expect(await decide(approve)).toEqual([409, changed(open.gate)]);
+    if (command === 'echo a1') expect(await decide(approve)).toEqual([409, changed(open.gate)]);
+    const sentBefore = [409, ofItem(2, open.gate, 'you made the same decision about another gate')];
+    if (command.startsWith('echo b')) expect(await decide(approve)).toEqual(sentBefore);
     // The second round of the first item was approved by its round alone, which is not that item's.
-    if (command === 'echo b1') expect(await decide({ ...approve, round })).toEqual([409, changed(open.gate)]);
+    if (command === 'echo b1') expect(await decide({ ...approve, round })).toEqual(sentBefore);
     const named = command === 'echo a0' ? {} : command === 'echo a1' ? { round } : { digest };
     expect((await decide({ ...approve, ...named }))[0]).toBe(200);
     if (command !== 'echo b1') open = await next(open);

@@ -118,6 +118,27 @@ test('a tool’s calls: each turn is a round of its own, and a call that nobody 
   expect((await app.ended(workspace, id)).status).toBe('completed');
 });
 
+test('a rejection in another branch does not make an unnamed decision about a gate that was open by then doubtful', async () => {
+  provider.respond(({ body, prompt }) => {
+    const turn = body.messages.filter((message: { role: string }) => message.role === 'tool').length;
+    const branch = /BRANCH=(\w)/.exec(prompt)?.[1];
+    return turn < (branch === 'x' ? 2 : 1)
+      ? { calls: [{ name: 'Bash', args: { command: `echo ${branch}${turn}` } }] }
+      : { text: 'after' };
+  });
+  const body = '## Both\n\n### X @worker\n\nBRANCH=x\n\n### Y @worker\n\nBRANCH=y';
+  const { workspace, id, decide } = await parked(body);
+  const gateOf = (run: RunView, step: string) => run.waiting.find((wait) => wait.id === step && wait.gate);
+  const both = await app.until(workspace, id, (run) => Boolean(gateOf(run, 'x') && gateOf(run, 'y')));
+  const [x, y] = [gateOf(both, 'x'), gateOf(both, 'y')];
+  const other = await app.keyFor('editor');
+  expect((await decide({ decision: 'approve', ...x?.gate }, other))[0]).toBe(200);
+  await app.until(workspace, id, (run) => gateOf(run, 'x')?.gate?.round === 2);
+  expect((await decide({ decision: 'reject', ...y?.gate }))[0]).toBe(200);
+  expect(await decide({ decision: 'approve', step: x?.step }, other)).toMatchObject([200, { decided: 1 }]);
+  expect((await app.ended(workspace, id)).status).toBe('completed');
+});
+
 test('questions: several open at once are told apart by digest, and an answer is for the question that was read', async () => {
   provider.respond(({ body, prompt }) => {
     const asked = body.messages.some((message: { role: string }) => message.role === 'tool');
@@ -130,12 +151,15 @@ test('questions: several open at once are told apart by digest, and an answer is
   });
   const id = await app.start(workspace, 'f', { tags: ['a', 'b'] });
   const { waiting } = await app.until(workspace, id, (run) => run.waiting.filter(({ ask }) => ask).length === 2);
+  expect(waiting.map(({ item }) => item).toSorted()).toEqual([1, 2]);
   const at = `/api/workspaces/${workspace}/runs/${id}/approve`;
   const both = await app.post(at, { decision: 'approve', step: 1, note: 'x' });
   expect([both.status, await bodyOf(both)]).toEqual([
     409,
     expect.objectContaining({
-      waiting: expect.arrayContaining(waiting.map(({ gate }) => expect.objectContaining({ step: 1, gate }))),
+      waiting: expect.arrayContaining(
+        waiting.map(({ gate, item }) => expect.objectContaining({ step: 1, gate, item })),
+      ),
     }),
   ]);
   for (const { ask, gate } of waiting)
