@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => fire.close());
 
 /** Where a run is handed from one hand to another: rows to Temporal, a lane to its parks, forks and children. */
-const STARTING = ['run-committed', 'outbox-sent', 'forked', 'step-done-before-report*3'];
+const STARTING = ['run-committed', 'outbox-sent', 'lane-claimed', 'forked', 'step-done-before-report*3'];
 const WAITING = ['parked', 'decision-committed', 'signal-sent', 'parked', 'decision-committed', 'parked'];
 const ENDING = ['step-done-before-report*2', 'step-done-before-report'];
 const POINTS = [...STARTING, ...WAITING, ...ENDING];

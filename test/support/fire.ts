@@ -41,13 +41,15 @@ export async function createFire(servers: 'shared' | 'own', delayMs = 0) {
     /**
      * A run over a service that is killed at each of these points in turn and started again; then it goes on in peace.
      * Where it stands after a kill depends on who was quicker: when it ends without coming by a point, a new run is
-     * started there, so that every point does kill. Answers the last service and how each run came out.
+     * started there, so that every point does kill. Answers the last service and how each run came out. Kills are
+     * reported to Temporal, unless it is to notice them by itself.
      */
-    async survive(points: readonly string[], flow = 'fire') {
+    async survive(points: readonly string[], { reports = true }: { readonly reports?: boolean } = {}) {
       const runs: string[] = [];
+      const report = async () => (reports ? shared?.reportDeaths() : undefined);
       // The service may die before it answers a start: then the row tells the id.
       const begin = async (service: DrivenService) => {
-        const id = await service.start(workspace, flow, { task: 'go' }).catch(() => null);
+        const id = await service.start(workspace, 'fire', { task: 'go' }).catch(() => null);
         if (id !== null) runs.push(id);
         return id;
       };
@@ -55,7 +57,7 @@ export async function createFire(servers: 'shared' | 'own', delayMs = 0) {
         const service = await start({ SERVICE_FAILPOINT: point }).catch(unlessKilled);
         // What was left undone may bring it to the point before it is ready.
         if (service === null) {
-          await shared?.reportDeaths();
+          await report();
           continue;
         }
         let id = index === 0 ? await begin(service) : await newestRun(service).catch(() => null);
@@ -65,7 +67,7 @@ export async function createFire(servers: 'shared' | 'own', delayMs = 0) {
             throw new Error(`a whole run never came by ${point}`);
         }
         await service.exited;
-        await shared?.reportDeaths();
+        await report();
       }
       const service = await start();
       runs.push(await newestRun(service));

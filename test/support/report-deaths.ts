@@ -13,8 +13,8 @@ function isDead(identity: string | null | undefined): boolean {
 
 /**
  * Reports to Temporal the activities of workers whose process is gone. Temporal notices a death by missed heartbeats
- * after 10 s, and retries then. A test that kills often need not wait for that each time; `fire-kill`, `fire-deaths`,
- * `fire-workers`, and `chaos` do wait. Deaths within 8 s of a worker's last beat in `worker_seen` are not counted against its
+ * after 10 s, and retries then. A test that kills often need not wait for that each time; `fire-calls`, `fire-kill`,
+ * `fire-deaths`, `fire-workers` and `chaos` do wait. Deaths within 8 s of a worker's last beat in `worker_seen` are not counted against its
  * call, so a test of those counts must wait too.
  */
 export async function reportDeaths({ address, namespace, taskQueue }: Queue): Promise<void> {
