@@ -11,7 +11,7 @@ import { atFileEnd } from '../support/file-end.js';
 import { freshDatabase } from '../support/postgres.js';
 import { silentLog } from '../support/silent-log.js';
 
-const CPU_MS = 400;
+const LIMITS = { silentMs: 600, cpuMs: 300 };
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-block-watch-'));
 const threadPath = join(folder, 'block-watch.cjs');
 
@@ -26,6 +26,12 @@ beforeAll(async () => {
     await db.close();
     await database.drop();
   });
+  // A trigger of the statement also fires where the statement changes no row.
+  await db.query('CREATE TABLE block_write (at timestamptz NOT NULL DEFAULT now())');
+  await db.query(`CREATE FUNCTION on_block_write() RETURNS trigger LANGUAGE plpgsql
+    AS 'BEGIN INSERT INTO block_write DEFAULT VALUES; RETURN NULL; END'`);
+  await db.query(`CREATE TRIGGER on_block_write AFTER UPDATE OF blocked_from ON worker_seen
+    FOR EACH STATEMENT EXECUTE FUNCTION on_block_write()`);
   await build({
     entryPoints: [fileURLToPath(new URL('../../src/platform/db/block-watch-thread.ts', import.meta.url))],
     outfile: threadPath,
@@ -47,9 +53,9 @@ afterAll(() => rmSync(folder, { recursive: true }));
 async function watched() {
   const id = newId();
   const worker = await startWorkerHeartbeat(db, { id, version: '1', sandbox: 'none', models: () => [] }, silentLog);
-  const watch = startBlockWatch({ workerId: id, url, ca: null, log: silentLog, threadPath, blockedCpuMs: CPU_MS });
+  const watch = startBlockWatch({ workerId: id, url, ca: null, log: silentLog, threadPath, limits: LIMITS });
   open.push(worker, watch);
-  return { id, watch };
+  return { id, worker, watch };
 }
 
 const stored = async (id: string) =>
@@ -69,29 +75,62 @@ test('a busy loop on the main thread is recorded while it still runs, once each 
     await expect.poll(() => stored(id)).toBe(times);
   }
   // A call that started before the block is blamed, one that started after it is not.
-  expect([await lastOf(db, id, 0), await lastOf(db, id, 1), await lastOf(db, id, 2)]).toEqual([
-    'blocked',
-    'blocked',
-    'alive',
-  ]);
+  const ends = [0, 1, 2].map((blocks) => lastOf(db, id, { blocks }));
+  expect(await Promise.all(ends)).toEqual(['blocked', 'blocked', 'alive']);
+  // A call that was cut before the block is not blamed, one that was cut after it is.
+  const from = await lastBlockOf(id);
+  expect(await lastOf(db, id, { until: from - 1 })).toBe('alive');
+  expect(await lastOf(db, id, { until: from + 1 })).toBe('blocked');
+});
+
+const lastBlockOf = async (id: string) => {
+  const text = 'SELECT blocked_from AS at FROM worker_seen WHERE id = $1';
+  return (await db.query<{ at: Date }>(text, [id]))[0]?.at.getTime() ?? Number.NaN;
+};
+
+test('a worker that was blocked and then shuts down on request was blocked for the calls that the block cut', async () => {
+  const { id, worker, watch } = await watched();
+  blockUntil(() => watch.blocks() === 1);
+  await expect.poll(() => stored(id)).toBe(1);
+  await worker.leave();
+  expect([await lastOf(db, id), await lastOf(db, id, { blocks: 1 })]).toEqual(['blocked', 'left']);
+  await worker.close();
+  expect([await lastOf(db, id), await lastOf(db, id, { blocks: 1 })]).toEqual(['blocked', 'left']);
+});
+
+test('a block in a shutdown is not recorded: the shutdown cut the calls', async () => {
+  const { id, worker, watch } = await watched();
+  await worker.leave();
+  const written = async () => (await db.query('SELECT 1 FROM block_write')).length;
+  const before = await written();
+  blockUntil(() => watch.blocks() === 1);
+  await expect.poll(written).toBe(before + 1);
+  expect([await stored(id), await lastOf(db, id)]).toEqual([0, 'left']);
 });
 
 test.skipIf(process.platform !== 'linux')(
   'a thread that gets no CPU time, as on a machine that was frozen, is not blocked; neither is a busy one that handles events',
   async () => {
-    const { watch } = await watched();
-    // The watch notices a first block, so it works, and its looks go on.
-    blockUntil(() => watch.blocks() === 1);
+    const { id, watch } = await watched();
+    const { silentMs, cpuMs } = LIMITS;
     const cpu = () => threadCpuMs(readlinkSync('/proc/thread-self')) ?? 0;
+    // The watch notices a first block, so it works. Then it sees turns of this thread, which end that block.
+    blockUntil(() => watch.blocks() === 1);
+    await expect.poll(() => stored(id)).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
     const before = cpu();
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4 * CPU_MS);
-    expect(cpu() - before).toBeLessThan(CPU_MS);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4 * silentMs);
+    expect(cpu() - before).toBeLessThan(cpuMs);
+    expect(watch.blocks()).toBe(1);
+    // In the same turn, CPU time makes it a block: the watch was ready to find one all the time.
+    blockUntil(() => watch.blocks() === 2);
+    expect(watch.blocks()).toBe(2);
     const busySince = cpu();
-    while (cpu() - busySince < 4 * CPU_MS) {
+    while (cpu() - busySince < 4 * silentMs) {
       const piece = cpu();
-      while (cpu() - piece < CPU_MS / 10);
+      while (cpu() - piece < cpuMs / 10);
       await new Promise((resolve) => setTimeout(resolve, 0));
     }
-    expect(watch.blocks()).toBe(1);
+    expect(watch.blocks()).toBe(2);
   },
 );

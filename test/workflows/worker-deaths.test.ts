@@ -57,16 +57,15 @@ async function failAttempts(runId: string, { from, count, turn = 1 }: { from: nu
   return ends;
 }
 
-type How = 'died' | 'left' | 'alive' | 'with others' | 'at its end';
+type How = 'died' | 'left' | 'alive' | 'with others' | 'at its end' | 'unrecorded';
 
 /** One worker's attempt at the run that is cut while its call is out. */
-async function cut(runId: string, attempt: number, how: How) {
-  const workerId = newId();
+async function cut(runId: string, attempt: number, how: How, { workerId = newId(), blocks = 0 } = {}) {
   const before = provider.calls.length;
   const stop = new AbortController();
   let leaving = false;
   const advancing = advanceLane(
-    { ...app.deps, workerId },
+    { ...app.deps, workerId, workerBlocks: () => blocks },
     { runId, lane: 'main', turn: 1 },
     { attempt, cancelled: stop.signal, isLeaving: () => leaving },
   );
@@ -78,6 +77,7 @@ async function cut(runId: string, attempt: number, how: How) {
   leaving = how === 'left';
   stop.abort(new Error('the worker ends'));
   await ended;
+  if (how === 'unrecorded') return null;
   lives += 1;
   const rows = how === 'with others' ? [workerId, newId()] : [workerId];
   for (const id of rows) {
@@ -99,6 +99,16 @@ const callOf = async (runId: string) => {
   return row;
 };
 
+/** A worker that lives, whose main thread was blocked so often; the last time so many ms ago. */
+async function livesOn(workerId: string, blocks: number, fromMs = 0) {
+  await app.deps.db.query(
+    `INSERT INTO worker_seen (id, host, pid, version, sandbox, seen_at, blocks, blocked_from)
+      VALUES ($1, 'h', 1, 'v', 'none', now() + interval '1 hour', $2, now() - $3 * interval '1 ms')
+      ON CONFLICT (id) DO UPDATE SET blocks = excluded.blocks, blocked_from = excluded.blocked_from`,
+    [workerId, blocks, fromMs],
+  );
+}
+
 async function finish(workspace: string, runId: string, attempt: number) {
   const stop = await advanceLane(app.deps, { runId, lane: 'main', turn: 1 }, attemptOf(attempt));
   return { stop, run: await app.run(workspace, runId) };
@@ -119,6 +129,60 @@ test.each(['left', 'alive', 'with others', 'at its end'] as const)(
     expect(held).toEqual({ nano: 0 });
   },
 );
+
+const deathsOf = async (runId: string) => (await callOf(runId))?.result.deaths;
+
+test('a block counts for the call that it cut: not one that the worker had before the call, and one after it', async () => {
+  const { runId } = await begin();
+  const worker = { workerId: newId(), blocks: 1 };
+  expect(await cut(runId, 1, 'unrecorded', worker)).toBeNull();
+  await livesOn(worker.workerId, 1);
+  expect(await cut(runId, 2, 'unrecorded', worker)).toBeNull();
+  expect(await deathsOf(runId)).toBeUndefined();
+  await livesOn(worker.workerId, 2);
+  expect(await cut(runId, 3, 'unrecorded', { ...worker, blocks: 2 })).toBeNull();
+  expect(await deathsOf(runId)).toEqual({ inCompany: 1, alone: 0 });
+});
+
+test('a block that is recorded after the next start of its call still counts, once', async () => {
+  const { workspace, runId, heal } = await begin();
+  const [late, next] = [newId(), newId()];
+  await livesOn(late, 0);
+  await livesOn(next, 0);
+  expect(await cut(runId, 1, 'unrecorded', { workerId: late })).toBeNull();
+  expect(await cut(runId, 2, 'unrecorded', { workerId: next })).toBeNull();
+  expect(await deathsOf(runId)).toBeUndefined();
+  // It began long before the second start.
+  await livesOn(late, 1, 60_000);
+  for (const attempt of [3, 4]) {
+    expect(await cut(runId, attempt, 'unrecorded', { workerId: next })).toBeNull();
+    expect(await deathsOf(runId)).toEqual({ inCompany: 1, alone: 0 });
+  }
+  heal();
+  expect((await finish(workspace, runId, 5)).run.status).toBe('completed');
+});
+
+test('a block of an earlier worker that began after its call went on elsewhere does not count', async () => {
+  const { runId } = await begin();
+  const [early, next] = [newId(), newId()];
+  await livesOn(early, 0);
+  await livesOn(next, 0);
+  expect(await cut(runId, 1, 'unrecorded', { workerId: early })).toBeNull();
+  expect(await cut(runId, 2, 'unrecorded', { workerId: next })).toBeNull();
+  await livesOn(early, 1);
+  expect(await cut(runId, 3, 'unrecorded', { workerId: next })).toBeNull();
+  expect(await deathsOf(runId)).toBeUndefined();
+});
+
+test('a call keeps only the last cuts that are undecided', async () => {
+  const { runId } = await begin();
+  for (let attempt = 1; attempt <= 6; attempt += 1) {
+    const workerId = newId();
+    await livesOn(workerId, 0);
+    expect(await cut(runId, attempt, 'unrecorded', { workerId })).toBeNull();
+  }
+  expect((await callOf(runId))?.result.cuts).toHaveLength(4);
+});
 
 test('attempts that a worker’s end cut are not failures of the engine: only its fifth failure ends the run', async () => {
   const { workspace, runId, heal } = await begin();
@@ -148,7 +212,7 @@ test('a call during which the worker died many times is made on its own, then gi
   expect(stop).toEqual({ kind: 'failed' });
   expect(run).toMatchObject({ status: 'failed', steps: [{ status: 'completed' }, { status: 'failed' }] });
   expect(run.error).toBe(
-    `the worker ended ${most} times during one model call of Two, so the call is not made again: mend its cause, then rerun from this step`,
+    `the worker ended or was blocked ${most} times during one model call of Two, so the call is not made again: mend its cause, then rerun from this step`,
   );
   heal();
   const rerun = await app.post(`/api/workspaces/${workspace}/runs/${runId}/rerun`, { step: 2 });

@@ -54,7 +54,21 @@ export class Turns {
 export type Deaths = {
   readonly inCompany: number;
   readonly alone: number;
+  /** The last starts that were cut while their worker lived. Left out for none. */
+  readonly cuts?: readonly Cut[];
 };
+
+/** A start that was cut for a reason that is unknown so far: a block of its worker may be recorded later. */
+type Cut = {
+  readonly worker: string;
+  readonly blocks: number;
+  /** When the cut was found, by epoch ms: a block that began later did not cause it. */
+  readonly at: number;
+  readonly alone?: true;
+};
+
+/** A block is recorded seconds later at most, so older cuts are forgotten. */
+const MOST_CUTS = 4;
 
 export const NO_DEATHS: Deaths = { inCompany: 0, alone: 0 };
 
@@ -67,8 +81,12 @@ export type StartMark = {
   readonly worker: string;
   /** How often the worker's main thread was blocked before; left out for never. */
   readonly blocks?: number;
-  readonly deaths?: Deaths;
   readonly alone?: true;
+} & DeathFields;
+
+type DeathFields = {
+  readonly deaths?: Pick<Deaths, 'inCompany' | 'alone'>;
+  readonly cuts?: readonly Cut[];
 };
 
 export function startMark(
@@ -84,8 +102,11 @@ export function startMark(
   };
 }
 
-export function deathFields(deaths: Deaths): { readonly deaths?: Deaths } {
-  return deaths.inCompany + deaths.alone === 0 ? {} : { deaths };
+export function deathFields({ inCompany, alone, cuts }: Deaths): DeathFields {
+  return {
+    ...(inCompany + alone === 0 ? {} : { deaths: { inCompany, alone } }),
+    ...(cuts === undefined ? {} : { cuts }),
+  };
 }
 
 export function isSuspect({ inCompany }: Deaths): boolean {
@@ -126,23 +147,39 @@ export async function readDeaths({ deps }: Lane, row: CallRow | undefined, call:
 
 /**
  * The deaths during a call by its row. A worker whose main thread was blocked during the call counts as dead: it lost
- * its activities, and a retry may block the next worker. Does not count a worker that still lives, that shut down, or that ended together
- * with others.
+ * its activities, and a retry may block the next worker. Does not count a worker that still lives, that shut down, or
+ * that ended together with others.
  */
 export async function countDeaths(
-  { db, workerId }: { readonly db: Sql; readonly workerId: string },
+  deps: { readonly db: Sql } & Pick<Deps, 'workerId' | 'clock'>,
   row: { readonly state: string; readonly result: Json },
 ): Promise<Deaths> {
   const result = isRecord(row.result) ? row.result : {};
-  const before = storedDeaths(result.deaths);
+  const before = await settleCuts(deps.db, storedDeaths(result));
   if (row.state !== 'started') return before;
-  const { worker, blocks } = result;
-  const end = typeof worker === 'string' ? await lastOf(db, worker, Number(blocks ?? 0)) : 'died';
-  const counts = end === 'blocked' || (end === 'died' && worker !== workerId);
-  return counts ? withDeath(before, result.alone === true) : before;
+  const { worker } = result;
+  if (typeof worker !== 'string') return withDeath(before, result);
+  const blocks = Number(result.blocks ?? 0);
+  const end = await lastOf(deps.db, worker, { blocks });
+  if (end === 'blocked' || (end === 'died' && worker !== deps.workerId)) return withDeath(before, result);
+  if (end !== 'alive') return before;
+  const cut: Cut = { worker, blocks, at: deps.clock.now(), ...(result.alone === true ? { alone: true } : {}) };
+  return { ...before, cuts: [...(before.cuts ?? []), cut].slice(-MOST_CUTS) };
 }
 
-/** Throws Poison when a call ended its worker too often to be repeated. */
+/** Counts the cuts whose block has been recorded since, and keeps those whose worker still lives. */
+async function settleCuts(db: Sql, { cuts = [], ...counted }: Deaths): Promise<Deaths> {
+  let deaths: Deaths = counted;
+  const open: Cut[] = [];
+  for (const cut of cuts) {
+    const end = await lastOf(db, cut.worker, { blocks: cut.blocks, until: cut.at });
+    if (end === 'blocked') deaths = withDeath(deaths, cut);
+    else if (end === 'alive') open.push(cut);
+  }
+  return open.length === 0 ? deaths : { ...deaths, cuts: open };
+}
+
+/** Throws Poison when a call ended or blocked its worker too often to be repeated. */
 export function assertNotPoison(
   deaths: Deaths,
   { call, cure }: { readonly call: string; readonly cure: string },
@@ -150,17 +187,24 @@ export function assertNotPoison(
   if (deaths.alone < MOST_ALONE) return;
   const count = deaths.inCompany + deaths.alone;
   throw new Poison(
-    `the worker ended ${count} times during ${call}, so the call is not made again: mend its cause, then ${cure}`,
+    `the worker ended or was blocked ${count} times during ${call}, so the call is not made again: mend its cause, then ${cure}`,
   );
 }
 
-function withDeath({ inCompany, alone }: Deaths, wasAlone: boolean): Deaths {
-  return wasAlone ? { inCompany, alone: alone + 1 } : { inCompany: inCompany + 1, alone };
+function withDeath(deaths: Deaths, { alone }: { readonly alone?: Json }): Deaths {
+  return alone === true ? { ...deaths, alone: deaths.alone + 1 } : { ...deaths, inCompany: deaths.inCompany + 1 };
 }
 
-function storedDeaths(stored: Json | undefined): Deaths {
-  if (!isRecord(stored)) return NO_DEATHS;
-  return { inCompany: Number(stored.inCompany ?? 0), alone: Number(stored.alone ?? 0) };
+function storedDeaths({ deaths, cuts }: Readonly<Record<string, Json>>): Deaths {
+  const counts = isRecord(deaths) ? deaths : {};
+  const counted = { inCompany: Number(counts.inCompany ?? 0), alone: Number(counts.alone ?? 0) };
+  return Array.isArray(cuts) ? { ...counted, cuts: cuts.flatMap(storedCut) } : counted;
+}
+
+function storedCut(stored: Json): Cut[] {
+  if (!isRecord(stored) || typeof stored.worker !== 'string') return [];
+  const { worker, blocks, at, alone } = stored;
+  return [{ worker, blocks: Number(blocks), at: Number(at), ...(alone === true ? { alone } : {}) }];
 }
 
 interface Waiting {

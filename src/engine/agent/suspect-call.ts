@@ -6,7 +6,7 @@ import type { Session } from './session.js';
 const FIRST_LOOK_MS = 1_000;
 const LONGEST_LOOK_MS = 15_000;
 const REASON =
-  'waits for its turn: its worker ended several times during this call, and such calls are made one at a time';
+  'waits for its turn: its worker ended or was blocked several times during this call, and such calls are made one at a time';
 
 /**
  * Makes a call of the step, a suspect one in its turn. The stop is the wait for that turn: a durable timer that does

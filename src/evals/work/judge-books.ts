@@ -64,7 +64,7 @@ export async function openJudgeCall(deps: Deps, attempt: AttemptRow, number: num
     if (before !== undefined) return before;
     const stored = callIn(call, number);
     const state = held === null ? 'ended' : 'started';
-    const deaths = await countDeaths({ db: sql, workerId: deps.workerId }, { state, result: stored });
+    const deaths = await countDeaths({ ...deps, db: sql }, { state, result: stored });
     await settleInterrupted(sql, attempt, { held, call });
     const open = { number, deaths, ...waitsIn(stored) };
     await storeCall(sql, attempt, open);

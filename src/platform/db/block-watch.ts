@@ -2,6 +2,7 @@ import { readlinkSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { withErrorListener } from '../../shared/error-listener.js';
 import type { Log } from '../../shared/log.js';
+import type { BlockLimits } from './block-meter.js';
 import type { DbOptions } from './pool.js';
 
 /** Places in the memory that both threads share. */
@@ -9,8 +10,11 @@ export const BEATS = 0;
 export const BLOCKS = 1;
 
 const BEAT_MS = 250;
-/** Activities are lost after ten seconds without a heartbeat; the record must be there before. */
-const BLOCKED_CPU_MS = 3_000;
+/**
+ * A worker loses its activities 8 to 10 s after its last turn. A shorter block cuts no call. A thread that gets a tenth
+ * of a core still uses the CPU time in the meantime.
+ */
+const LIMITS: BlockLimits = { silentMs: 8_000, cpuMs: 1_000 };
 
 export interface BlockWatchData {
   readonly workerId: string;
@@ -19,14 +23,13 @@ export interface BlockWatchData {
   /** The watched thread, as `/proc/thread-self` names it; null outside Linux. */
   readonly thread: string | null;
   readonly counters: Int32Array;
-  readonly blockedCpuMs: number;
+  readonly limits: BlockLimits;
 }
 
 interface BlockWatchOptions extends Pick<BlockWatchData, 'workerId' | 'url'>, Pick<DbOptions, 'ca' | 'log'> {
   /** The bundled thread. */
   readonly threadPath: string;
-  /** CPU time between two beats that proves a block. */
-  readonly blockedCpuMs?: number;
+  readonly limits?: BlockLimits;
 }
 
 interface BlockWatch {
@@ -36,9 +39,8 @@ interface BlockWatch {
 }
 
 /**
- * Watches the thread that calls this. A second thread records in `worker_seen` each time the watched one used 3 s of
- * CPU time without a turn of its event loop. CPU time is the proof: a process or machine that was stopped, or that gets
- * little CPU, uses none.
+ * Watches the thread that calls this. A second thread records in `worker_seen` each time the watched one had no turn of
+ * its event loop for 8 s and used 1 s of CPU time meanwhile. A process or machine that was stopped uses no CPU time.
  */
 export function startBlockWatch(options: BlockWatchOptions): BlockWatch {
   const counters = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
@@ -55,8 +57,8 @@ export function startBlockWatch(options: BlockWatchOptions): BlockWatch {
 }
 
 function startThread(options: BlockWatchOptions, counters: Int32Array): Worker | null {
-  const { workerId, url, ca, log, threadPath, blockedCpuMs = BLOCKED_CPU_MS } = options;
-  const data: BlockWatchData = { workerId, url, ca, thread: threadSelf(), counters, blockedCpuMs };
+  const { workerId, url, ca, log, threadPath, limits = LIMITS } = options;
+  const data: BlockWatchData = { workerId, url, ca, thread: threadSelf(), counters, limits };
   try {
     const thread = withErrorListener(new Worker(threadPath, { workerData: data, execArgv: [] }));
     thread.on('error', (err) => warn(log, err));

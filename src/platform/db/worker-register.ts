@@ -192,24 +192,33 @@ function isAlive(row: 'w' | 'o'): string {
 
 type WorkerEnd = 'alive' | 'left' | 'blocked' | 'ended-with-others' | 'died';
 
+interface Stretch {
+  /** How often the worker's main thread had been blocked before. */
+  readonly blocks?: number;
+  /** A block that began later does not count (epoch ms). */
+  readonly until?: number;
+}
+
 /**
- * How a worker ended since its main thread had been blocked `blocks` times: it lives, it was blocked once more, it shut down on request, it ended together with others that lived at the same time
- * (the host or the network failed), or it died. An unknown worker counts as dead.
+ * How a worker ended: its main thread was blocked meanwhile (it may live, or have shut down since), it shut down on
+ * request, it lives, it ended together with others that lived at the same time (the host or the network failed), or it
+ * died. An unknown worker counts as dead.
  */
-export async function lastOf(db: Sql, worker: string, blocks = 0): Promise<WorkerEnd> {
-  const [row] = await db.query<{ alive: boolean; left: boolean; blocks: number; others: number }>({
+export async function lastOf(db: Sql, worker: string, { blocks = 0, until }: Stretch = {}): Promise<WorkerEnd> {
+  const [row] = await db.query<{ alive: boolean; left: boolean; blocked: boolean | null; others: number }>({
     name: 'worker-last',
-    text: `SELECT ${isAlive('w')} AS alive, w.leaving_at IS NOT NULL AS left, w.blocks,
+    text: `SELECT ${isAlive('w')} AS alive, w.leaving_at IS NOT NULL AS left,
+        w.blocks > $4 AND ($5::float8 IS NULL OR w.blocked_from < to_timestamp($5 / 1000)) AS blocked,
         (SELECT count(*)::int FROM worker_seen o WHERE o.id <> w.id AND o.leaving_at IS NULL
           AND o.started_at < w.seen_at AND w.started_at < o.seen_at
           AND o.seen_at BETWEEN w.seen_at - $3 * interval '1 ms' AND w.seen_at + $3 * interval '1 ms'
           AND NOT ${isAlive('o')}) AS others
       FROM worker_seen w WHERE w.id = $1`,
-    values: [worker, SILENT_MS, TOGETHER_MS],
+    values: [worker, SILENT_MS, TOGETHER_MS, blocks, until ?? null],
   });
   if (row === undefined) return 'died';
+  if (row.blocked === true) return 'blocked';
   if (row.left) return 'left';
-  if (row.blocks > blocks) return 'blocked';
   if (row.alive) return 'alive';
   return row.others > 0 ? 'ended-with-others' : 'died';
 }
