@@ -150,6 +150,22 @@ describe('a database of its own', () => {
     expect(await tables()).toEqual(['_prisma_migrations', 'schema_version', 'whole']);
   });
 
+  test('a process that dies between two migrations has recorded the version of each that it applied', async () => {
+    const broken = { name: '0002_broken', script: 'SELECT 1 / 0' };
+    await expect(applyMigrations(url, { migrations: [first, broken], version: '1' })).rejects.toThrow(
+      'division by zero',
+    );
+    const versions = `SELECT migration || ' ' || version AS relname FROM schema_version ORDER BY 1`;
+    expect(await onDatabase(url, versions)).toEqual([{ relname: '0001_first 1' }]);
+    const early = { name: '0000_early', script: 'CREATE TABLE early (id int)' };
+    await onDatabase(url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+    await applyMigrations(url, { migrations: [early, first], version: `it's 2` });
+    expect(await onDatabase(url, versions)).toEqual([
+      { relname: `0000_early it's 2` },
+      { relname: `0001_first it's 2` },
+    ]);
+  });
+
   const alter = { name: '0002_wide', script: 'ALTER TABLE a ADD COLUMN more int; ALTER TABLE b ADD COLUMN more int;' };
   const other = async (): Promise<pg.Client> => {
     await applyMigrations(url, { migrations: [first] });

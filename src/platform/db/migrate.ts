@@ -49,9 +49,11 @@ export async function applyMigrations(url: string, options: MigrateOptions = {})
     }
     const pending = migrations.filter(({ name }) => !recorded.has(name));
     if (recorded.size === 0) await client.query(TABLE);
-    for (const migration of pending) await applyMigration(client, migration, warn);
-    const applied = pending.map(({ name }) => name);
-    if (applied.length > 0) await noteVersion(client, applied, version);
+    const applied: string[] = [];
+    for (const migration of pending) {
+      applied.push(migration.name);
+      await applyMigration(client, { ...migration, noteVersion: noteVersion(applied, version) }, warn);
+    }
     return applied;
   } finally {
     await client.end();
@@ -108,11 +110,16 @@ function refuseHalfDone({ name, finished, logs }: Recorded): void {
   );
 }
 
+interface Pending extends Migration {
+  /** The statement that records the version of this build. */
+  readonly noteVersion: string;
+}
+
 /**
  * Applies the migration and records it, in one transaction. Workers of the version before and a `pg_dump` hold locks too:
  * a migration that gets none in time, or loses a deadlock, is tried again.
  */
-async function applyMigration(client: pg.Client, migration: Migration, warn: (text: string) => void): Promise<void> {
+async function applyMigration(client: pg.Client, migration: Pending, warn: (text: string) => void): Promise<void> {
   const { name, script } = migration;
   for (let tries = 1; ; tries += 1) {
     try {
@@ -135,9 +142,10 @@ function isKept(error: unknown): boolean {
   return isContention(error) || isLockTimeout(error);
 }
 
-function recordOf({ name, script }: Migration): string {
+function recordOf({ name, script, noteVersion }: Pending): string {
   return `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
-    VALUES ('${randomUUID()}', '${checksumOf(script)}', ${pg.escapeLiteral(name)}, now(), clock_timestamp(), 1)`;
+    VALUES ('${randomUUID()}', '${checksumOf(script)}', ${pg.escapeLiteral(name)}, now(), clock_timestamp(), 1);
+    ${noteVersion}`;
 }
 
 async function failed(client: pg.Client, migration: Migration, error: unknown): Promise<FailedMigration> {
@@ -157,7 +165,7 @@ function isOutsideOnly(error: unknown): boolean {
 }
 
 /** The row says that it started, so that a process that dies in it leaves a sign. */
-async function applyOutside(client: pg.Client, { name, script }: Migration): Promise<void> {
+async function applyOutside(client: pg.Client, { name, script, noteVersion }: Pending): Promise<void> {
   const id = randomUUID();
   await client.query('INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ($1, $2, $3)', [
     id,
@@ -171,7 +179,9 @@ async function applyOutside(client: pg.Client, { name, script }: Migration): Pro
     await client.query('UPDATE _prisma_migrations SET logs = $2 WHERE id = $1', [id, logs]);
     refuseHalfDone({ name, finished: false, checksums: [], logs });
   }
-  await client.query('UPDATE _prisma_migrations SET finished_at = now(), applied_steps_count = 1 WHERE id = $1', [id]);
+  await client.query(
+    `UPDATE _prisma_migrations SET finished_at = now(), applied_steps_count = 1 WHERE id = '${id}';\n${noteVersion}`,
+  );
 }
 
 /** For people who look: the next start tries a migration again that was rolled back. */
@@ -210,11 +220,12 @@ async function refuseNewer(client: pg.Client, { known, done, version }: Builds):
   );
 }
 
-async function noteVersion(client: pg.Client, names: readonly string[], version: string): Promise<void> {
-  await client.query(
-    'INSERT INTO schema_version (migration, version) SELECT unnest($1::text[]), $2 ON CONFLICT (migration) DO NOTHING',
-    [names, version],
-  );
+/** The first migrations come before the table: the one that makes it records the version of all so far. */
+function noteVersion(names: readonly string[], version: string): string {
+  const all = names.map(pg.escapeLiteral).join(', ');
+  return `DO $note$ BEGIN IF to_regclass('schema_version') IS NOT NULL THEN
+    INSERT INTO schema_version (migration, version) SELECT unnest(ARRAY[${all}]), ${pg.escapeLiteral(version)} ON CONFLICT (migration) DO NOTHING;
+  END IF; END $note$`;
 }
 
 async function hasTable(client: pg.Client, name: string): Promise<boolean> {
