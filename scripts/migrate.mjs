@@ -6,7 +6,12 @@ import { say } from './lib/progress.mjs';
 import { prepareClient, setUp } from './lib/setup.mjs';
 
 /** @typedef {typeof import('../src/platform/db/write-migration.js') & typeof import('../src/platform/embedded/data-folder.js') & typeof import('../src/platform/embedded/free-port.js') & typeof import('../src/platform/embedded/postgres.js')} Sources */
-const MODULES = ['db/write-migration', 'embedded/data-folder', 'embedded/free-port', 'embedded/postgres'];
+const MODULES = [
+  'platform/db/write-migration',
+  'platform/embedded/data-folder',
+  'platform/embedded/free-port',
+  'platform/embedded/postgres',
+];
 
 const [name] = process.argv.slice(2);
 if (!name) {

@@ -6,7 +6,7 @@ import { inRoot, root } from './paths.mjs';
 /**
  * The exports of modules of src/ as they are now, whether or not all of it builds. Two kinds of script need them before
  * there is a build: what sets up, and what writes code.
- * @param {readonly string[]} modules such as `db/write-migration`
+ * @param {readonly string[]} modules such as `platform/db/write-migration`
  * @returns {Promise<unknown>}
  */
 export async function loadSources(modules) {

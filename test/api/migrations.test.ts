@@ -225,6 +225,21 @@ describe('a database of its own', () => {
     expect(await applyMigrations(url, at(unique))).toEqual([]);
   });
 
+  test('two processes that start at once apply what cannot run inside a transaction', async () => {
+    const index = 'CREATE INDEX CONCURRENTLY by_version ON schema_version (version)';
+    const migrations = [first, { name: '0002_index', script: index }];
+    const applied = await Promise.all([applyMigrations(url, { migrations }), applyMigrations(url, { migrations })]);
+    expect(applied.flat().sort()).toEqual(['0001_first', '0002_index']);
+  });
+
+  test('what cannot run inside a transaction is refused beside other statements, and leaves nothing', async () => {
+    const script = 'CREATE TABLE half (id int); CREATE INDEX CONCURRENTLY by_id ON half (id)';
+    const start = () => applyMigrations(url, { migrations: [first, { name: '0002_both', script }] });
+    await expect(start()).rejects.toThrow(/^is as before the migration 0002_both, which has other statements/);
+    expect(await tables()).toEqual(['_prisma_migrations', 'schema_version']);
+    await expect(start()).rejects.toThrow(/^is as before the migration 0002_both/);
+  });
+
   test('a migration that was edited since is named, unless only its line ends differ', async () => {
     const warned = async (script: string) => {
       const warnings: string[] = [];

@@ -14,6 +14,8 @@ const LOCK_TIMEOUT = '3s';
 /** How often a migration is tried that other sessions keep from its locks: for a minute in all, and two at most. */
 const MAX_TRIES = 20;
 const RETRY_MS = 3_000;
+/** How often a process that waits for another one to migrate asks for its turn. */
+const TURN_MS = 200;
 
 export interface MigrateOptions {
   readonly ca?: string | null;
@@ -37,8 +39,7 @@ export async function applyMigrations(url: string, options: MigrateOptions = {})
   client.on('error', () => undefined);
   await client.connect();
   try {
-    // The lock belongs to this session: a process that dies while it migrates frees it.
-    await client.query('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
+    await takeTurn(client);
     const migrations = options.migrations ?? (await readMigrations());
     const recorded = await recordedMigrations(client);
     const known = migrations.map(({ name }) => name);
@@ -57,6 +58,20 @@ export async function applyMigrations(url: string, options: MigrateOptions = {})
     return applied;
   } finally {
     await client.end();
+  }
+}
+
+/**
+ * Waits for its turn. The lock belongs to this session: a process that dies while it migrates frees it. A session that
+ * waited inside of a statement would keep a snapshot, and `CREATE INDEX CONCURRENTLY` of the other process waits for those.
+ */
+async function takeTurn(client: pg.Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1::bigint) AS taken', [
+      MIGRATION_LOCK,
+    ]);
+    if (rows[0]?.taken) return;
+    await sleep(TURN_MS);
   }
 }
 
@@ -176,6 +191,14 @@ async function applyOutside(client: pg.Client, { name, script, noteVersion }: Pe
     await client.query(script);
   } catch (error) {
     const logs = errorMessage(error);
+    // Several statements in one message are one transaction: nothing of it took effect.
+    if (isOutsideOnly(error)) {
+      await client.query('UPDATE _prisma_migrations SET logs = $2, rolled_back_at = now() WHERE id = $1', [id, logs]);
+      throw new FailedMigration(
+        `is as before the migration ${name}, which has other statements beside one that cannot run inside a transaction (${logs}): start the version from before the upgrade, and give that statement a migration of its own`,
+        { cause: error },
+      );
+    }
     await client.query('UPDATE _prisma_migrations SET logs = $2 WHERE id = $1', [id, logs]);
     refuseHalfDone({ name, finished: false, checksums: [], logs });
   }
