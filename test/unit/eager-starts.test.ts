@@ -9,8 +9,10 @@ function deferred() {
   return { promise, end };
 }
 
-test('closing waits for each start that is pending, however it ends, and no later start is eager', async () => {
+test('no start is eager before a worker runs; closing waits for each eager start that is pending, and later ones are not eager', async () => {
   const starts = new EagerStarts();
+  expect(await starts.run(async (isEager) => isEager)).toBe(false);
+  starts.open();
   const pending = [deferred(), deferred()];
   const wasEager: boolean[] = [];
   const running = pending.map(({ promise }) =>

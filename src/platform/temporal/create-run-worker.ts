@@ -64,7 +64,8 @@ export async function createRunWorker(options: RunWorkerOptions): Promise<RunWor
   const eagerStarts = EagerStarts.of(connection);
   eagerStarts.open();
   const shutdown = shutdownAfter(worker, () => eagerStarts.close());
-  return { run: () => worker.run(), shutdown };
+  // After a fatal error nothing takes the first task of an eager start.
+  return { run: () => worker.run().finally(() => eagerStarts.close()), shutdown };
 }
 
 /** Identifies a build of the workflows. */

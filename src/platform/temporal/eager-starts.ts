@@ -7,7 +7,7 @@ const ofConnection = new WeakMap<object, EagerStarts>();
  */
 export class EagerStarts {
   readonly #pending = new Set<Promise<unknown>>();
-  #isOpen = true;
+  #isOpen = false;
 
   static of(connection: object): EagerStarts {
     const found = ofConnection.get(connection) ?? new EagerStarts();
@@ -15,7 +15,7 @@ export class EagerStarts {
     return found;
   }
 
-  /** Runs a start. It may be eager unless the worker shuts down. */
+  /** Runs a start. It may be eager while a worker runs on the connection. */
   async run<T>(start: (isEager: boolean) => Promise<T>): Promise<T> {
     if (!this.#isOpen) return start(false);
     const starting = start(true);

@@ -1,13 +1,14 @@
 import type { NativeConnection } from '@temporalio/worker';
 import { sleep, untilAborted } from '../../shared/deadline.js';
 import type { Log } from '../../shared/log.js';
+import { boundCalls } from './bounded-calls.js';
 import { connectWorker, type TemporalTarget } from './connect-temporal.js';
 import { createRunWorker, type RunWorker, type RunWorkerOptions } from './create-run-worker.js';
 
 export interface KeepWorkerOptions extends Omit<RunWorkerOptions, 'connection'> {
   readonly target: TemporalTarget;
   readonly log: Log;
-  /** Called once, when Temporal answers for the first time. The connection lives until `close`. */
+  /** Called with each new connection: the first one, and one after each fatal error. The receiver closes it. */
   readonly onConnected: (connection: NativeConnection) => void;
 }
 
@@ -22,6 +23,21 @@ const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 10_000;
 
 /**
+ * Opens a connection on which Temporal answers for the namespace. While it does not, nothing must reach `Worker.create`:
+ * it starts a thread and registers the worker before it asks, and undoes neither when that fails (SDK 1.24).
+ */
+async function connect({ target, namespace }: KeepWorkerOptions): Promise<NativeConnection> {
+  const connection = await connectWorker(target);
+  try {
+    await boundCalls(connection).call(() => connection.workflowService.describeNamespace({ namespace }));
+    return connection;
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+/**
  * A server that accepts connections and sends nothing blocks a connect for half a minute: a stop does not wait for it.
  */
 async function unlessStopped(connecting: Promise<NativeConnection>, stopping: AbortSignal): Promise<NativeConnection> {
@@ -33,21 +49,21 @@ async function unlessStopped(connecting: Promise<NativeConnection>, stopping: Ab
   }
 }
 
-/** Keeps a worker running: waits while the server is unavailable, and restarts the worker after a fatal error. */
+/**
+ * Keeps a worker running: waits while the server is unavailable, and restarts the worker after a fatal error. Each worker
+ * gets its own connection: a worker that failed stays registered on its connection, which refuses another (SDK 1.24).
+ */
 export function keepWorker(options: KeepWorkerOptions): KeptWorker {
   const stopping = new AbortController();
   let markReady: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => {
     markReady = resolve;
   });
-  let connection: NativeConnection | undefined;
   let worker: RunWorker | undefined;
 
   async function runOnce(): Promise<void> {
-    if (!connection) {
-      connection = await unlessStopped(connectWorker(options.target), stopping.signal);
-      options.onConnected(connection);
-    }
+    const connection = await unlessStopped(connect(options), stopping.signal);
+    options.onConnected(connection);
     worker = await createRunWorker({ ...options, connection });
     const running = worker.run();
     const stopped = stopping.signal.aborted ? worker.shutdown() : Promise.resolve();
