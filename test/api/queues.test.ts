@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { EVENT_CHANNEL, notifyStreams } from '../../src/engine/index.js';
 import { createDb, QUEUE_CHANNEL, type Queue, startQueues } from '../../src/platform/db/index.js';
 import { newId } from '../../src/shared/ids.js';
 import { createTenant, createTestApp } from '../support/create-test-app.js';
@@ -194,4 +195,45 @@ test('a row that is committed wakes its queue; one of a run leaves that to the r
   await expect
     .poll(() => heard.filter((name) => name !== 'ready'))
     .toEqual(['notice', 'event', 'burst', 'push', 'mirror', 'mirror']);
+});
+
+test('the notification of a run wakes the queues of rows that are due, and none for rows that are put off', async () => {
+  const { deps } = await createTestApp({ routes: [], deps: { db: openDb() } });
+  const { tenant } = await createTenant(deps);
+  const workspace = await insertWorkspace(deps, tenant, 'shop');
+  await deps.db.query('DELETE FROM notice');
+  await deps.db.query('DELETE FROM raised_event');
+  const heard: string[] = [];
+  const hear = (name: string) => void heard.push(name);
+  onTestFinished(deps.db.listen(QUEUE_CHANNEL, hear));
+  onTestFinished(deps.db.listen(EVENT_CHANNEL, hear));
+  const notified = async () => {
+    const run = newId();
+    heard.length = 0;
+    // The first ones may come before the process listens.
+    await expect
+      .poll(async () => {
+        notifyStreams(deps, run, true);
+        return heard;
+      })
+      .toContain(run);
+    // It comes after all that was notified with the run.
+    await deps.db.notify(QUEUE_CHANNEL, 'end');
+    await expect.poll(() => heard).toContain('end');
+    return [...new Set(heard)].filter((name) => ['notice', 'event'].includes(name)).sort();
+  };
+  const due = (at: string) => [
+    deps.db.query(
+      `INSERT INTO notice (tenant_id, run_id, event, data, due_at) VALUES ($1, $2, 'run.completed', '{}', ${at})`,
+      [tenant, newId()],
+    ),
+    deps.db.query(
+      `INSERT INTO raised_event (workspace_id, kind, body, due_at) VALUES ($1, 'run.completed', '{}', ${at})`,
+      [workspace],
+    ),
+  ];
+  await Promise.all(due(`now() + interval '1 hour'`));
+  expect(await notified()).toEqual([]);
+  await Promise.all(due('now()'));
+  expect(await notified()).toEqual(['event', 'notice']);
 });

@@ -13,7 +13,8 @@ interface Due {
 const dueByDb = new WeakMap<Db, Due>();
 
 /**
- * Notifies watchers that a run has new events, and the queues of what those have caused. It is not part of the write:
+ * Notifies watchers that a run has new events, and the queues of due rows that those have caused (a time in a column is
+ * rounded to the millisecond). It is not part of the write:
  * NOTIFY takes a lock of the whole cluster at commit. So the first notification goes at once and those of the next moment go together. After a lost one a stream
  * waits until its next poll. An end never waits: `now` sends all that are due.
  */
@@ -36,8 +37,8 @@ function flush(db: Db, due: Due): void {
   db.query({
     name: 'notify-streams',
     text: `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, id),
-        (SELECT pg_notify($3, 'notice') WHERE EXISTS (SELECT 1 FROM notice)),
-        (SELECT pg_notify($3, 'event') WHERE EXISTS (SELECT 1 FROM raised_event))
+        (SELECT pg_notify($3, 'notice') WHERE EXISTS (SELECT 1 FROM notice WHERE due_at <= now() + interval '1 ms')),
+        (SELECT pg_notify($3, 'event') WHERE EXISTS (SELECT 1 FROM raised_event WHERE due_at <= now() + interval '1 ms'))
       FROM unnest($2::text[]) id`,
     values: [EVENT_CHANNEL, runs, QUEUE_CHANNEL],
   }).catch(() => undefined);
