@@ -91,6 +91,31 @@ test('a queue that fails is retried, is logged once, and keeps no other from its
   expect(logged).toEqual(['queue failed, will retry']);
 });
 
+test('a queue that failed rests for as long as it asks, and keeps no other from its rows', async () => {
+  const db = openDb();
+  let [tries, rounds] = [0, 0];
+  const nextDue = `SELECT now() - interval '1 s'`;
+  const queues = startQueues(
+    { db, log: silentLog },
+    {
+      outbox: {
+        nextDue,
+        work: async () => {
+          tries += 1;
+          throw new Error('away');
+        },
+        restMs: () => (tries < 2 ? 0 : 3_600_000),
+      },
+      event: { nextDue, work: async () => ++rounds },
+    },
+  );
+  await expect.poll(() => tries).toBe(2);
+  const since = rounds;
+  await expect.poll(() => rounds).toBeGreaterThan(since + 10);
+  expect(tries).toBe(2);
+  await queues.close();
+});
+
 test('the end waits for the rounds, then for the work that they started', async () => {
   const db = openDb();
   const steps: string[] = [];

@@ -18,6 +18,8 @@ export interface Queue {
   work(signal: AbortSignal): Promise<number>;
   /** The pause between two rounds, if it is longer than usual. */
   readonly gatherMs?: number;
+  /** The pause after a failed round, if it is longer than usual. */
+  restMs?(): number;
   /** Resolves when the work that the rounds started has ended. No round is active then, and none starts. */
   end?(): Promise<void>;
   /** Deletes old rows. */
@@ -78,6 +80,8 @@ class Line {
   /** When the timer starts a round, by `performance.now()`. */
   #startsAt = Number.POSITIVE_INFINITY;
   #endedAt = 0;
+  /** No round starts earlier. */
+  #restsUntil = 0;
   /** Rounds in a row that could claim no row although one was due. */
   #vain = 0;
   #isWoken = false;
@@ -115,15 +119,16 @@ class Line {
   }
 
   #schedule(startsAt: number): void {
-    if (this.#closed.signal.aborted || this.#round !== null || startsAt >= this.#startsAt) return;
+    const atMs = Math.max(startsAt, this.#restsUntil);
+    if (this.#closed.signal.aborted || this.#round !== null || atMs >= this.#startsAt) return;
     clearTimeout(this.#timer);
-    this.#startsAt = startsAt;
+    this.#startsAt = atMs;
     this.#timer = setTimeout(
       () => {
         this.#startsAt = Number.POSITIVE_INFINITY;
         this.#round = this.#work();
       },
-      Math.max(0, startsAt - performance.now()),
+      Math.max(0, atMs - performance.now()),
     );
   }
 
@@ -149,6 +154,7 @@ class Line {
     } catch (error) {
       if (!this.#failing) this.log.warn({ err: error, queue: name }, 'queue failed, will retry');
       this.#failing = true;
+      this.#restsUntil = performance.now() + (queue.restMs?.() ?? 0);
       return 0;
     }
   }

@@ -2,7 +2,7 @@ import { rowCheck } from '../check.js';
 
 /** Outbox rows reach Temporal within moments of their commit. */
 export const outbox = rowCheck(
-  'Check that a worker is alive and that Temporal answers (GET /healthz shows both); the message is then sent within a second.',
+  'Check that a worker is alive and that Temporal answers (GET /healthz shows both); the message is then sent within half a minute.',
   `SELECT o.run_id AS run, format('has waited since %s to send "%s" to Temporal%s', to_char(min(o.created_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'),
       o.kind, coalesce(': ' || max(o.last_error), '')) AS says
     FROM outbox o JOIN run r ON r.id = o.run_id
