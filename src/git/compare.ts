@@ -9,10 +9,10 @@ export interface Apart {
   readonly behind: number;
 }
 
-/** What two commits may cost that are compared: ordinary ones take a hundredth of it. */
+/** The limits of a git process that compares two commits. Ordinary comparisons use a hundredth of them. */
 const LIMITS = { memoryBytes: 1_024 * 1024 * 1024, cpuSeconds: 20 };
 
-/** Runs git over what lies between two commits. Refuses `refused` where that is more than git may take. */
+/** Runs a git command that compares two commits. Throws a Refusal `refused` when git exceeds its limits. */
 export async function runCompare(repository: Repository, args: readonly string[], run: GitRun = {}) {
   try {
     return await runGit(repository, args, { ...run, limits: LIMITS });
@@ -33,7 +33,7 @@ export function incomparable(because: string, code = 'repo/incomparable'): Refus
   );
 }
 
-/** Refuses `refused` where that cannot be counted. */
+/** Counts the commits that only one side has. Throws a Refusal `refused` when git exceeds its limits. */
 export async function countApart(repository: Repository, base: string, commit: string): Promise<Apart> {
   const args = ['rev-list', '--left-right', '--count', '--end-of-options', `${base}...${commit}`];
   const { stdout } = await runCompare(repository, args);
@@ -41,7 +41,7 @@ export async function countApart(repository: Repository, base: string, commit: s
   return { ahead, behind };
 }
 
-/** The commits that both come from and that no other such comes after: one, or several after merges of each other. */
+/** All merge bases of two commits: usually one, several after criss-cross merges, none for unrelated histories. */
 export async function mergeBases(repository: Repository, a: string, b: string): Promise<readonly string[]> {
   const args = ['merge-base', '--all', '--end-of-options', a, b];
   const { stdout } = await runCompare(repository, args, { accept: [0, 1] });
@@ -75,7 +75,7 @@ export interface ChangedBlob {
   readonly after: string | null;
 }
 
-/** git's name of the tree without files. */
+/** The id of git's empty tree. */
 const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
 const MAX_DIFF_BYTES = 16 * 1024 * 1024;
 

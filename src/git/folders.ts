@@ -1,6 +1,6 @@
 import { pathFault } from '../shared/path-fault.js';
 
-/** A file by its blob, with its executable mark. */
+/** A file's blob id and its executable bit. */
 export interface MarkedFile {
   readonly sha: string;
   readonly executable?: boolean | undefined;
@@ -11,7 +11,7 @@ export interface TreeFile extends MarkedFile {
   readonly path: string;
 }
 
-/** As git writes the two kinds of files. */
+/** The git file mode: executable or regular. */
 export function modeOf({ executable }: Pick<MarkedFile, 'executable'>): '100644' | '100755' {
   return executable ? '100755' : '100644';
 }

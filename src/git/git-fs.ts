@@ -4,8 +4,9 @@ import { basename, dirname, join } from 'node:path';
 import type { PromiseFsClient } from 'isomorphic-git';
 
 /**
- * The file system as isomorphic-git sees it. It writes objects and refs in place, and a process killed
- * half-way would leave a cut object that is never written again; here a file is whole or absent, and synced.
+ * The file system for isomorphic-git, which itself writes objects and refs in place. A process killed during such a
+ * write would leave a truncated object that is never rewritten. So this writes a temporary file, syncs it and renames
+ * it.
  */
 export const gitFs: PromiseFsClient = { promises: { ...fs, writeFile: writeWhole } };
 
@@ -21,7 +22,7 @@ async function writeWhole(path: string, content: string | Uint8Array): Promise<v
   await fs.rename(part, path);
 }
 
-/** What a killed process leaves must be what git itself would leave and pass over: `tmp_obj_*` and `*.lock`. */
+/** Temporary files are named like git's own, `tmp_obj_*` and `*.lock`, so git ignores those of a killed process. */
 function partName(path: string): string {
   const unique = randomBytes(6).toString('hex');
   const isObject = /^[0-9a-f]{38}$/.test(basename(path));

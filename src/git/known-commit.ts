@@ -49,14 +49,14 @@ class Walk {
   read(id: string): ReadyCommit {
     const commits = this.#commits(id);
     const files = new Map<string, MarkedFile>();
-    // Of those before the newest all that matters is that nothing is missing.
+    // For older commits, only check that no object is missing.
     for (const commit of commits) this.#tree(commit.tree, '', commit.id === id ? files : null);
     const [commit] = commits;
     if (!commit || files.size === 0) throw new NotAtHand();
     return { commit, files };
   }
 
-  /** It and those before it down to the base, it first. */
+  /** The commit, first, and its ancestors down to the known commit. */
   #commits(id: string): readonly Commit[] {
     const found = new Map<string, Commit>();
     const next = [id];
@@ -105,7 +105,7 @@ class Walk {
     return object.content;
   }
 
-  /** A few trees within each other can describe 10^8 paths. */
+  /** Limits the walk: a few nested trees can describe 10^8 paths. */
   #take(): void {
     this.#left -= 1;
     if (this.#left < 0) throw new NotAtHand();
@@ -119,7 +119,7 @@ interface BaseIndex {
 
 const indexes = new WeakMap<KnownCommit['files'], BaseIndex>();
 
-/** Of one and the same map it is made once: 2,000 files take some milliseconds to hash. */
+/** Cached per map, since hashing the folders of 2,000 files takes some milliseconds. */
 function indexOf(files: KnownCommit['files']): BaseIndex {
   const made = indexes.get(files);
   if (made) return made;
@@ -135,7 +135,7 @@ interface Entry {
   readonly id: string;
 }
 
-/** `<mode> <name>\0<20 bytes>`, one after the other. Git has seen to it that they are in order, and none is there twice. */
+/** Parses the `<mode> <name>\0<20 bytes>` entries of a tree object. Git has checked that they are sorted and unique. */
 function readTreeObject(content: Buffer): readonly Entry[] {
   const entries: Entry[] = [];
   for (let at = 0; at < content.byteLength; ) {

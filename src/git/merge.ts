@@ -28,9 +28,9 @@ export type Merge =
 const MAX_CONFLICT_BYTES = 1024 * 1024;
 
 /**
- * A merge commit of two parents, its objects as one pack in a quarantine that is the caller's to remove; or the paths
- * that both sides changed. Two commits that have nothing in common are merged as if they came from nothing. Refuses
- * `refused` where what they come from is more than can be compared.
+ * Merges two commits. Returns a merge commit whose objects are one pack in a quarantine, which the caller removes, or
+ * the conflicting paths. Unrelated histories are merged over an empty base. Throws a Refusal `refused` when the merge
+ * bases are too many or too large, or git exceeds its limits.
  */
 export async function mergeCommits(repository: Repository, input: MergeInput): Promise<Merge> {
   await checkBases(repository, await mergeBases(repository, input.into, input.commit));
@@ -51,7 +51,7 @@ export async function mergeCommits(repository: Repository, input: MergeInput): P
   }
 }
 
-/** As many newest commits two branches may both come from: merges of each other, again and again, make them. */
+/** The maximum number of merge bases. Branches that merge each other repeatedly have many. */
 const MAX_BASES = 16;
 
 /**

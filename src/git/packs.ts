@@ -7,9 +7,9 @@ import { Refusal } from '../shared/refusal.js';
 import type { Repository } from './repository.js';
 import { endOf, spawnGit } from './run-git.js';
 
-/** A pack with its index, in a folder of its own beside the objects. */
+/** A complete pack, with its index beside it. */
 export interface KeptPack {
-  /** The checksum that the pack ends in: 40 hex digits, and the name of its file. */
+  /** The pack's trailing checksum: 40 hex digits, which also name its file. */
   readonly name: string;
   readonly file: string;
   readonly size: number;
@@ -18,9 +18,9 @@ export interface KeptPack {
 /** A folder for objects until they are checked. git sees them only with the quarantine's environment. */
 export interface Quarantine {
   readonly folder: string;
-  /** For git processes that must see them. */
+  /** For git processes that must see the quarantined objects. */
   readonly env: Readonly<Record<string, string>>;
-  /** The repository as it would be with them; new objects go into the quarantine. */
+  /** The repository including the quarantined objects. New objects are written to the quarantine. */
   readonly inside: Repository;
   remove(): Promise<void>;
 }
@@ -66,7 +66,7 @@ export async function packIn({ folder }: Quarantine): Promise<KeptPack | null> {
   return { name: basename(file, '.pack').replace(/^pack-/, ''), file, size: (await stat(file)).size };
 }
 
-/** Gives a quarantine's pack to the repository: the index last, since git knows a pack by it. */
+/** Moves a quarantine's pack into the repository. The index comes last, since git finds a pack by its index. */
 export async function adoptPack({ gitdir }: Repository, { file }: KeptPack): Promise<void> {
   const target = join(gitdir, 'objects', 'pack');
   await mkdir(target, { recursive: true });
@@ -81,7 +81,7 @@ export async function adoptPack({ gitdir }: Repository, { file }: KeptPack): Pro
   }
 }
 
-/** Indexes a pack that was kept whole, and gives it to the repository. Throws when it is not what it should be. */
+/** Indexes a complete pack and moves it into the repository. Throws when the pack is invalid. */
 export async function loadPack(repository: Repository, bytes: Readable): Promise<void> {
   const quarantine = await openQuarantine(repository);
   try {
@@ -92,8 +92,8 @@ export async function loadPack(repository: Repository, bytes: Readable): Promise
 }
 
 /**
- * Writes what `wants` reach and `haves` do not as a pack, complete in itself, into a quarantine: for commits that the
- * service makes on the disk alone, such as a merge's. The quarantine is the caller's to remove.
+ * Writes the objects that `wants` reach and `haves` do not into a quarantine, as one self-contained pack: for commits
+ * that the service creates on disk only, such as merges. The caller removes the quarantine.
  */
 export async function makePack(
   repository: Repository,
@@ -116,10 +116,10 @@ async function indexPack(repository: Repository, quarantine: Quarantine, bytes: 
     stderr = (stderr + text).slice(-2_000);
   });
   child.stdout.resume();
-  // A git that gives up closes its end first: what it said is the reason, and not the broken pipe.
+  // A failing git closes its stdin first. Its stderr has the reason, so the broken pipe is ignored.
   const [code] = await Promise.all([endOf(child), pipeline(bytes, child.stdin).catch(() => undefined)]);
   const pack = code === 0 ? await packIn(quarantine) : null;
-  // What it came from may have broken off: that is the reason then.
+  // The source stream may have failed with a Refusal, which is then the reason.
   if (!pack && bytes.errored instanceof Refusal) throw bytes.errored;
   if (!pack) throw new Error(`a pack cannot be read: ${stderr.trim()}`);
   return pack;

@@ -1,8 +1,11 @@
 import type { Readable } from 'node:stream';
 
-/** Git's packets (gitprotocol-common): four hex digits of length, themselves included, then the content. */
+/**
+ * The flush packet. A packet (gitprotocol-common) is its length as four hex digits, which count themselves, then the
+ * content.
+ */
 export const FLUSH: Buffer = Buffer.from('0000');
-/** As much as one packet carries. */
+/** The maximum content of one packet, in bytes. */
 const MAX_CONTENT = 65_516;
 
 export function pktLine(content: string | Uint8Array): Buffer {
@@ -14,7 +17,7 @@ export function pktLine(content: string | Uint8Array): Buffer {
 /** A violation of git's protocol. The message goes to the client. */
 export class WireFault extends Error {}
 
-/** Reads packets off a stream, and then what follows them. */
+/** Reads packets from a stream, then the bytes after them. */
 export class PktReader {
   readonly #source: AsyncIterator<Buffer>;
   #held: Buffer = Buffer.alloc(0);
@@ -36,7 +39,7 @@ export class PktReader {
     return content;
   }
 
-  /** So many bytes; null when nothing is left. */
+  /** The next `count` bytes; null at the end of the stream. */
   async bytes(count: number): Promise<Buffer | null> {
     while (this.#held.byteLength < count) {
       const next = await this.#source.next();
@@ -51,7 +54,7 @@ export class PktReader {
     return bytes;
   }
 
-  /** All that is left. */
+  /** The rest of the stream. */
   async *rest(): AsyncGenerator<Buffer> {
     if (this.#held.byteLength > 0) yield this.#held;
     for (;;) {

@@ -12,11 +12,11 @@ export interface MirrorCredential {
 }
 
 export interface MirrorPush {
-  /** What the other side is to have below `refs/heads/` and `refs/tags/`, and no more. Their objects are there. */
+  /** The exact refs that the mirror must have below `refs/heads/` and `refs/tags/`. Their objects exist here. */
   readonly refs: ReadonlyMap<string, string>;
-  /** Without a user or a password in it. */
+  /** Without user and password. */
   readonly url: URL;
-  /** Those of its host, checked: git connects to no other. */
+  /** The checked addresses of the URL's host. Git connects to no others. */
   readonly addresses: readonly string[];
   readonly credential: MirrorCredential | null;
   readonly timeoutMs: number;
@@ -25,7 +25,7 @@ export interface MirrorPush {
 
 export type MirrorPushed = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
-/** The descriptor that the credential comes by: no command line, no environment and no file ever holds it. */
+/** The descriptor that passes the credential to git, so that no command line, environment or file holds it. */
 const CREDENTIAL_FD = 3;
 
 /**
@@ -47,8 +47,8 @@ export async function pushMirror(repository: Repository, push: MirrorPush): Prom
 }
 
 /**
- * A repository of its own that has these refs, and the objects of the real one: whatever moves there meanwhile, what is
- * pushed, and what is removed on the other side, is what was asked for.
+ * A temporary repository with exactly these refs, which borrows the real one's objects. Refs that move meanwhile do not
+ * change what is pushed or deleted.
  */
 async function makeView({ gitdir }: Repository, refs: ReadonlyMap<string, string>): Promise<Repository> {
   const view = await mkdtemp(join(dirname(gitdir), '.mirror-'));
@@ -100,7 +100,7 @@ function settingsOf({ url, addresses }: MirrorPush): string[] {
   const pinned = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join(',');
   return [
     `protocol.${url.protocol.slice(0, -1)}.allow=always`,
-    // Cleared first, then the one: what it prints is what is on the descriptor, once.
+    // The empty value clears other helpers. Ours prints the descriptor's content, which can be read only once.
     'credential.helper=',
     `credential.helper=!cat <&${CREDENTIAL_FD} #`,
     'core.askPass=',
@@ -115,7 +115,7 @@ function settingsOf({ url, addresses }: MirrorPush): string[] {
   ];
 }
 
-/** What was refused, ref by ref, or the last thing that git said. */
+/** The rejected refs with their reasons, or else git's own messages. */
 function reasonOf(stdout: string, stderr: string, { url }: MirrorPush): string {
   const refused = stdout.split('\n').flatMap((line) => {
     const [, to = '', why = ''] = /^!\t[^:\t]*:([^\t]*)\t(.*)$/.exec(line) ?? [];

@@ -12,14 +12,14 @@ export interface RefCommand {
 export interface PushRequest {
   readonly commands: readonly RefCommand[];
   readonly capabilities: ReadonlySet<string>;
-  /** What is too much of it, known before the pack; null when nothing is. */
+  /** Why the push is too large, as far as known before its pack is read; null when it is not. */
   readonly fault: string | null;
-  /** The pack's bytes; null when none came, or one without objects. */
+  /** The pack's bytes; null without a pack, or for a pack without objects. */
   readonly pack: AsyncIterable<Buffer> | null;
 }
 
 const MAX_COMMANDS = 500;
-/** Shallow clones name where they end; each line is one of these or a ref. */
+/** A push has one line per ref, and one per boundary commit of a shallow clone. */
 const MAX_LINES = 10_000;
 const MAX_OBJECTS = 300_000;
 const NONE = '0'.repeat(40);
@@ -68,7 +68,7 @@ function utf8(bytes: Buffer): string {
   return text;
 }
 
-/** `PACK`, the version and the number of objects come first (gitformat-pack). */
+/** Reads the header of a pack: `PACK`, the version and the number of objects (gitformat-pack). */
 async function openPack(reader: PktReader): Promise<Pick<PushRequest, 'fault' | 'pack'>> {
   const head = await reader.bytes(12);
   if (head?.subarray(0, 4).toString('latin1') !== 'PACK') throw new WireFault('the push has no pack');

@@ -24,10 +24,10 @@ export async function readCommit(repository: Repository, id: string): Promise<Co
   return text === null ? null : parseCommit(id, text);
 }
 
-/** Commits that were seen in packs, with the state in which the folder of packs was before the look. */
+/** Commits that were found in packs, with the state of the pack folder before the lookup. */
 const seen = new Lru<string, string>(1_000);
 
-/** Whether the repository has this commit. A packed one is looked for again when the packs are not the same any more. */
+/** Whether the repository has this commit. A packed one is looked up again once the packs have changed. */
 export async function hasCommit(repository: Repository, id: string): Promise<boolean> {
   if ((await readLoose(repository, id)) !== null) return true;
   const key = `${repository.gitdir} ${id}`;
@@ -43,7 +43,7 @@ async function stateOfPacks({ gitdir }: Repository): Promise<string> {
   return found ? `${found.ino} ${found.mtimeNs}` : '';
 }
 
-/** A commit that we wrote ourselves lies in a file of its own: no process is needed for it. */
+/** Commits that the service writes are loose objects, which need no git process. */
 async function readLoose({ gitdir }: Repository, id: string): Promise<string | null> {
   try {
     const object = await readFile(join(gitdir, 'objects', id.slice(0, 2), id.slice(2)));

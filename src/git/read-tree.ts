@@ -2,9 +2,9 @@ import type { GitObject, Repository } from './repository.js';
 import { GitFailed, runGit } from './run-git.js';
 
 export interface TreeBudget {
-  /** Files, and as many folders again. */
+  /** The maximum number of files. The same number of folders is allowed in addition. */
   readonly maxFiles: number;
-  /** Of all files together. */
+  /** The maximum size of all files together. */
   readonly maxBytes: number;
 }
 
@@ -15,7 +15,7 @@ export interface ListedFile {
   readonly executable: boolean;
 }
 
-/** What makes a tree one that we keep nothing of, with the place. */
+/** Why a whole tree is refused, with the path. */
 export interface TreeFault {
   readonly path: string;
   readonly kind: 'symlink' | 'submodule' | 'encoding' | 'too-large';
@@ -27,12 +27,12 @@ export interface TreeListing {
   readonly faults: readonly TreeFault[];
 }
 
-/** A path is at most 1,024 bytes in a workspace; what is longer is read so far that it can be named. */
+/** A workspace path has at most 1,024 bytes. Longer ones are read up to this length, to name them in the error. */
 const MAX_LINE = 8_192;
 
 /**
- * Every file of a commit's tree. A tree of ten objects can describe 10^8 paths, empty folders alone among them: git is
- * ended as soon as it says more than the budget has room for. Whether the paths are good ones is the checker's to say.
+ * Every file of a commit's tree. Ten tree objects can describe 10^8 paths, even of empty folders only, so git is killed
+ * once its output exceeds the budget. The checker validates the paths.
  */
 export async function listTree(repository: Repository, commit: string, budget: TreeBudget): Promise<TreeListing> {
   const most = budget.maxFiles * 2;
@@ -58,8 +58,8 @@ export async function listTree(repository: Repository, commit: string, budget: T
 const MAX_PATHS_BYTES = 16 * 1024 * 1024;
 
 /**
- * Whether a commit's tree has more paths than can be walked: some hundred thousand. Of a push only the newest commit's
- * was listed, and whatever compares an older one must not begin with 10^8 paths.
+ * Whether a commit's tree has too many paths to walk: more than some hundred thousand. Only the newest commit of a push
+ * was listed when it arrived, so each comparison must first check older commits for 10^8 paths.
  */
 export async function isHugeTree(repository: Repository, commit: string): Promise<boolean> {
   const args = ['ls-tree', '-r', '-t', '-z', '--name-only', '--full-tree', '--end-of-options', commit];
@@ -87,7 +87,7 @@ const KINDS = {
   '160000': { kind: 'submodule', message: 'is a submodule; put its files there' },
 } as const;
 
-/** `<mode> <type> <sha> <size>\t<path>`; a folder answers an empty sha, since only files are kept. */
+/** Parses `<mode> <type> <sha> <size>\t<path>`. A folder gets an empty sha, since only files are kept. */
 function readEntry(line: Buffer): ListedFile | TreeFault {
   const tab = line.indexOf(9);
   const [mode = '', type, sha = '', size = '0'] = line.subarray(0, tab).toString('latin1').split(/ +/);
@@ -105,7 +105,7 @@ function tooLarge({ maxFiles, maxBytes }: TreeBudget): TreeFault {
   return { path: '', kind: 'too-large', message };
 }
 
-/** Blobs by their ids, as many as `maxBytes` hold. Throws when one is missing. */
+/** Reads blobs by id. Throws when one is missing, or when together they exceed `maxBytes`. */
 export async function readObjects(
   repository: Repository,
   shas: Iterable<string>,
@@ -140,7 +140,7 @@ export async function readTreePaths(repository: Repository, commit: string): Pro
   return splitAtNul(stdout).map((path) => path.toString('utf8'));
 }
 
-/** What `git cat-file --batch` says: `<id> <type> <size>`, the bytes, and a line end, one after the other. */
+/** Parses the output of `git cat-file --batch`: for each object `<id> <type> <size>`, the bytes and a line feed. */
 export function readBatch(said: Buffer): Map<string, GitObject> {
   const objects = new Map<string, GitObject>();
   for (let at = 0; at < said.byteLength; ) {

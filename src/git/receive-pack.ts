@@ -9,27 +9,30 @@ import { endOf, runGit, spawnGit } from './run-git.js';
 
 const MIB = 1024 * 1024;
 
-/** What a push may bring. A pack's bytes say little of what is in it: 300 MiB come in as 300 KiB. */
+/** Limits of a push. The size of a pack says little about its content: 300 KiB may unpack to 300 MiB. */
 export interface PushLimits {
   readonly packBytes: number;
-  /** Of one object, unpacked. */
+  /** The maximum size of one object, unpacked. */
   readonly objectBytes: number;
-  /** Of all objects, unpacked. */
+  /** The maximum size of all objects together, unpacked. */
   readonly totalBytes: number;
 }
 
 export const PUSH_LIMITS: PushLimits = { packBytes: 256 * MIB, objectBytes: 32 * MIB, totalBytes: 1_024 * MIB };
 
-/** A push of so little is read as a whole at once: what is asked of its objects later needs no process of git. */
+/**
+ * Below these sizes of the pack and of its unpacked output, a push is read into memory, so that later reads of its
+ * objects need no git process.
+ */
 const SMALL = { packBytes: 256 * 1024, saidBytes: 4 * MIB };
 
 /** Limits of memory and CPU for a git process that reads untrusted input. */
 const CHILD = { memoryBytes: 1_024 * MIB, cpuSeconds: 90 };
 
 /**
- * Takes a pushed pack into the quarantine, checked object for object as `receive.fsckObjects` does, and answers the
- * repository as it would be with it. Throws `WireFault` with what is wrong with it, and the `Refusal` that the body failed
- * with; then the quarantine is to be removed.
+ * Writes a pushed pack to the quarantine, checks every object as `receive.fsckObjects` does, and returns the repository
+ * including the pack. Throws a `WireFault` for an invalid pack, or the `Refusal` that the body failed with. Then the
+ * caller removes the quarantine.
  */
 export async function receivePack(
   quarantine: Quarantine,
@@ -56,7 +59,7 @@ export async function receivePack(
   return quarantine.inside;
 }
 
-/** All objects of a small pack; null when they are not small. */
+/** All objects of a small pack; null when the pack or its content is too large. */
 async function readSmall(quarantine: Quarantine, { size }: KeptPack): Promise<ReadonlyMap<string, GitObject> | null> {
   if (size > SMALL.packBytes) return null;
   const args = ['cat-file', '--batch-all-objects', '--unordered', '--buffer', '--batch'];
@@ -69,7 +72,7 @@ function alone({ folder, inside: { gitdir } }: Quarantine): Repository {
   return { gitdir, env: { GIT_OBJECT_DIRECTORY: folder } };
 }
 
-/** How many bytes of a refused pack are read, so that the client gets to the answer. */
+/** How many bytes of a refused pack are read, so that the client goes on to read the answer. */
 const READ_ON = 1_024 * MIB;
 
 /** Reads a refused pack to its end, since a git client reads the answer only after it has sent everything. */
@@ -121,7 +124,7 @@ function reasonOf(said: string, code: number | null): string {
     : 'the pack could not be read';
 }
 
-/** What the objects are when they are unpacked, without unpacking them. */
+/** Checks the unpacked sizes of the objects without unpacking them. */
 async function checkSizes(quarantine: Quarantine, limits: PushLimits): Promise<void> {
   const { stdout } = await runGit(alone(quarantine), [
     'cat-file',

@@ -18,12 +18,14 @@ export async function readRef(repository: Repository, ref: string): Promise<stri
   }
 }
 
-/** Points a ref at a commit, wherever it pointed before. Who may move it, and when, is the caller's to know. */
+/** Points a ref at a commit, wherever it pointed before. The caller decides whether and when it may move. */
 export async function moveRef(repository: Repository, ref: string, commit: string): Promise<void> {
   await writeRef({ fs: gitFs, gitdir: repository.gitdir, ref, value: commit, force: true });
 }
 
-/** Makes the refs on the disk these and no others, all or none of them. Their objects are there. */
+/**
+ * Makes the refs on disk exactly these: all deletions are one transaction, then all updates. The objects must exist.
+ */
 export async function setRefs(repository: Repository, wanted: ReadonlyMap<string, string>): Promise<void> {
   const found = await listRefs(repository);
   // Deletions first, since `a` must go before `a/b` can be created.
@@ -50,7 +52,7 @@ async function updateRefs(repository: Repository, lines: readonly string[]): Pro
   await runGit(repository, ['update-ref', '--no-deref', '-z', '--stdin'], { input: lines.join('') });
 }
 
-/** Which of these ids the repository has, in whatever kind of object. */
+/** Which of these ids the repository has, as an object of any type. */
 export async function knownObjects(repository: Repository, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const { stdout } = await runGit(repository, ['cat-file', '--batch-check=%(objectname)'], {
@@ -64,15 +66,15 @@ export async function knownObjects(repository: Repository, ids: readonly string[
   );
 }
 
-/** True when `ancestor` is `commit` or comes before it. Both are there. */
+/** True when `ancestor` is `commit` or one of its ancestors. Both must exist. */
 export async function isAncestor(repository: Repository, ancestor: string, commit: string): Promise<boolean> {
   const args = ['merge-base', '--is-ancestor', '--end-of-options', ancestor, commit];
   return (await runCompare(repository, args, { accept: [0, 1] })).code === 0;
 }
 
 /**
- * All refs of the repository on the disk, whole names, without a process of git for it. Those in files of their own are
- * read first, since packing them writes the list before it removes the files.
+ * All refs of the repository on disk, by full name, without a git process. Loose refs are read first, since git writes
+ * the packed list before it deletes the loose files.
  */
 export async function listRefs({ gitdir }: Repository): Promise<Map<string, string>> {
   const loose = await readFolder(gitdir, 'refs');

@@ -22,20 +22,23 @@ export function repositoryFolder(dataDir: string, workspaceId: string): string {
   return join(dataDir, 'git', `${workspaceId}.git`);
 }
 
-/** The workspace's repository; made when it is not there. */
+/** The workspace's repository, created when it is missing. */
 export async function openRepository(dataDir: string, workspaceId: string): Promise<Repository> {
   const gitdir = repositoryFolder(dataDir, workspaceId);
   if (!(await isRepository(gitdir))) await create(dataDir, gitdir);
   return { gitdir };
 }
 
-/** Renamed first, so that half of it is never under the name. */
+/** Renames the repository before deleting it, so that a partly deleted one is never found under its name. */
 export async function removeRepository(dataDir: string, workspaceId: string): Promise<void> {
   const aside = await moveAside(dataDir, repositoryFolder(dataDir, workspaceId));
   if (aside !== null) await rm(aside, { recursive: true, force: true });
 }
 
-/** Built aside and renamed, so that a crash or a twin never leaves half a repository under the name. */
+/**
+ * Creates the repository in a temporary folder and renames it, so that neither a crash nor a concurrent creation leaves
+ * a partial one.
+ */
 async function create(dataDir: string, gitdir: string): Promise<void> {
   const parent = join(dataDir, 'git');
   await mkdir(parent, { recursive: true, mode: 0o700 });
@@ -53,11 +56,11 @@ async function create(dataDir: string, gitdir: string): Promise<void> {
   }
 }
 
-/** Writers that outlive their repository leave folders under its name, which git takes for no repository. */
+/** Writers that are still active after a removal leave folders under the name, which are not a repository for git. */
 async function clearRemains(dataDir: string, gitdir: string): Promise<void> {
   const aside = await moveAside(dataDir, gitdir);
   if (aside === null) return;
-  // A twin may have made a new one just before.
+  // Another process may have created a new repository just before.
   if (await isRepository(aside)) {
     try {
       return await rename(aside, gitdir);
@@ -68,7 +71,7 @@ async function clearRemains(dataDir: string, gitdir: string): Promise<void> {
   await rm(aside, { recursive: true, force: true });
 }
 
-/** Answers where it is now; null when there is nothing under the name. */
+/** Renames the folder and returns its new path; null when it does not exist. */
 async function moveAside(dataDir: string, gitdir: string): Promise<string | null> {
   const aside = join(dataDir, 'git', `.old-${randomBytes(8).toString('hex')}`);
   try {
@@ -80,7 +83,10 @@ async function moveAside(dataDir: string, gitdir: string): Promise<string | null
   }
 }
 
-/** As git knows one: by its HEAD, which exists from the beginning. A disk that cannot say so is an error, not an absence. */
+/**
+ * Like git, recognizes a repository by its HEAD, which exists from the start. A disk error is thrown, not read as
+ * absence.
+ */
 async function isRepository(gitdir: string): Promise<boolean> {
   try {
     return (await stat(join(gitdir, 'HEAD'))).isFile();

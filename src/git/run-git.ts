@@ -13,12 +13,12 @@ export interface GitLimits {
 const MIB = 1024 * 1024;
 const LIMITS: GitLimits = { memoryBytes: 2_048 * MIB, cpuSeconds: 60, fileBytes: 1_024 * MIB };
 
-/** The environment of git processes, without the variables of the service's own process. */
+/** The PATH of git processes, which do not get the service's own environment. */
 const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin:/run/current-system/sw/bin';
 
 /**
- * No configuration but this one, whatever a machine, a person or a repository says: no hooks, no helpers, no transport,
- * and nothing that runs later by itself.
+ * The only git configuration, whatever the machine, the user or the repository sets: no hooks, no helpers, no
+ * transport, and no background maintenance.
  */
 const SETTINGS = [
   'safe.directory=*',
@@ -51,22 +51,25 @@ const ENVIRONMENT = {
   GIT_NO_REPLACE_OBJECTS: '1',
 };
 
-/** Sets what the shell can set; a system without one of these limits (macOS has no `-v`) goes without it. */
+/** Sets the limits that the shell supports. A system without one of them (macOS has no `-v`) runs git without it. */
 const LIMITED = 'ulimit -v "$1" 2>/dev/null; ulimit -t "$2"; ulimit -f "$3"; ulimit -c 0; shift 3; exec git "$@"';
 
 export interface GitOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly config?: readonly string[];
   readonly limits?: Partial<GitLimits>;
-  /** Ends the process, by SIGKILL. */
+  /** Kills the process with SIGKILL. */
   readonly signal?: AbortSignal | undefined;
-  /** The signal ends what git has started as well. */
+  /** The signal kills git's child processes too. */
   readonly isGroup?: boolean;
-  /** One more pipe to it, its descriptor 3. */
+  /** Adds a pipe to the process, as its descriptor 3. */
   readonly extraPipe?: boolean;
 }
 
-/** Starts the real git on a repository, and leaves its streams to the caller. Throws a `Refusal` without descriptors. */
+/**
+ * Starts the real git on a repository; the caller handles its streams. Throws a `Refusal` when file descriptors run
+ * out.
+ */
 export function spawnGit(
   { gitdir, env: own = {} }: Repository,
   args: readonly string[],
@@ -88,7 +91,7 @@ export function spawnGit(
   return child;
 }
 
-/** Only while it lives: later its number may be another's. */
+/** Kills the process group only while git runs: its pid may be reused later. */
 function endWith(child: ChildProcessWithoutNullStreams, signal: AbortSignal): void {
   const end = () => endGroup(child.pid);
   if (signal.aborted) end();
@@ -100,35 +103,37 @@ function endGroup(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // The process has already exited.
   }
 }
 
 export interface GitRun extends GitOptions {
   readonly input?: string | Uint8Array;
-  /** Exit codes that are an answer and no failure; 0 alone without it. */
+  /** Exit codes that are not failures. Default: 0 only. */
   readonly accept?: readonly number[];
-  /** What is over it ends the process, and the answer is `cut`. */
+  /** More output than this kills the process and sets `cut`. */
   readonly maxBytes?: number;
 }
 
 export interface GitOutput {
   readonly stdout: Buffer;
   readonly code: number;
-  /** It said more than it may. */
+  /** True when the output exceeded `maxBytes`. */
   readonly cut: boolean;
 }
 
 const DEFAULT_MAX = 32 * MIB;
 const MAX_STDERR = 8_192;
 
-/** git ended with a failure. */
+/** A git process failed. */
 export class GitFailed extends Error {
   override readonly name = 'GitFailed';
 
   constructor(
     message: string,
-    /** It asked for more memory, time or disk than it may use: what it was to do is too much, and nothing is broken. */
+    /**
+     * True when git reached its limit of memory, CPU time or file size: the task is too large, and nothing is broken.
+     */
     readonly isOverLimits: boolean,
     options?: ErrorOptions,
   ) {
@@ -136,10 +141,10 @@ export class GitFailed extends Error {
   }
 }
 
-/** What git says when it is given no more memory. */
+/** git's messages when it runs out of memory. */
 const NO_MEMORY = /out of memory|cannot allocate memory|mmap failed/i;
 
-/** Runs git to its end and answers what it said. Throws `GitFailed` with the end of its stderr when it fails. */
+/** Runs git to its end and returns its output. Throws `GitFailed` with the end of its stderr when it fails. */
 export async function runGit(repository: Repository, args: readonly string[], run: GitRun = {}): Promise<GitOutput> {
   const { input, accept = [0], maxBytes = DEFAULT_MAX, ...options } = run;
   const child = spawnGit(repository, args, options);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Repository } from './repository.js';
 import { runGit } from './run-git.js';
 
-/** More files than that make every clone and push slower. */
+/** Above these numbers of files, clones and pushes become slower. */
 const MOST = { loose: 1_000, packs: 20 };
 
 /**
@@ -30,7 +30,7 @@ export async function looksUntidy({ gitdir }: Repository): Promise<boolean> {
   return loose.length * 256 > MOST.loose || packs.filter((name) => name.endsWith('.pack')).length > MOST.packs;
 }
 
-/** Objects that are files of their own, and packs. */
+/** The numbers of loose objects and of packs. */
 export async function countObjects(
   repository: Repository,
 ): Promise<{ readonly loose: number; readonly packs: number }> {

@@ -14,7 +14,7 @@ interface CommitInput {
   readonly at: Date;
 }
 
-/** Writes a commit object and answers its id. The same input always gives the same id. */
+/** Writes a commit object and returns its id. The same input always gives the same id. */
 export async function writeCommit(repository: Repository, input: CommitInput): Promise<string> {
   const author = {
     ...identity(input.by),
@@ -34,7 +34,7 @@ export async function writeCommit(repository: Repository, input: CommitInput): P
   });
 }
 
-/** What a commit's header can carry: git refuses angle brackets, line ends and NUL in a name. */
+/** A name and an email that a commit header can hold: git refuses angle brackets, line ends and NUL in a name. */
 export function identity(by: Actor): { name: string; email: string } {
   const name = clean(by.label) || by.kind;
   const email = isEmail(clean(by.label)) ? clean(by.label) : `${by.kind}.${clean(by.id)}@users.invalid`;
@@ -49,18 +49,18 @@ export function cleanMessage(message: string): string {
   return message.replace(/\r\n?/g, '\n').replaceAll('\0', '').trim() || 'No message';
 }
 
-/** A commit over the one before it: what it changes, and no more. */
+/** A commit, given as its changes to the previous one. */
 export interface AppendedCommit {
   readonly by: Actor;
   readonly at: Date;
   readonly message: string;
-  /** A canonical path to its bytes; null takes the file away. */
+  /** The new content by canonical path; null deletes the file. */
   readonly files: ReadonlyMap<string, Uint8Array | null>;
 }
 
 /**
- * Appends commits to a ref, in one git process however many they are. The same commits over the same tip always have
- * the same ids. A ref that another process has moved on meanwhile is left where it is.
+ * Appends any number of commits to a ref in one git process. The same commits on the same tip always get the same ids.
+ * A ref that another process has moved meanwhile stays unchanged.
  */
 export async function appendCommits(
   repository: Repository,
@@ -81,6 +81,6 @@ export async function appendCommits(
     }
   });
   const input = Buffer.concat([...parts, 'done\n'].map((part) => Buffer.from(part)));
-  // 1 is "not updated": the objects are there, and the ref is not where these commits begin.
+  // Exit code 1 means "not updated": the objects are written, but the ref no longer points where these commits begin.
   await runGit(repository, ['fast-import', '--done', '--quiet', '--date-format=raw'], { input, accept: [0, 1] });
 }

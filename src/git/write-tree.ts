@@ -11,18 +11,18 @@ const PARALLEL = 8;
 
 const zip = promisify(deflate);
 
-/** Writes blobs that the repository may not have. An object that is there is left alone. */
+/** Writes blobs. Objects that exist are left alone. */
 export async function writeBlobs(repository: Repository, contents: readonly Uint8Array[]): Promise<void> {
   await forEachParallel(contents, PARALLEL, (content) => writeBlobObject(repository, content));
 }
 
-/** Deflated here: by the web streams that isomorphic-git uses it takes three times as long. */
+/** Deflates with zlib: the web streams of isomorphic-git take three times as long. */
 async function writeBlobObject(repository: Repository, content: Uint8Array): Promise<void> {
   const object = await zip(Buffer.concat([Buffer.from(`blob ${content.byteLength}\0`), content]));
   await writeObject({ fs: gitFs, gitdir: repository.gitdir, oid: blobId(content), format: 'deflated', object });
 }
 
-/** Writes the tree objects of these files, whose blobs are there, and answers the root's id. */
+/** Writes the tree objects of these files, whose blobs must exist, and returns the root's id. */
 export async function writeTree(repository: Repository, files: readonly TreeFile[]): Promise<string> {
   return writeFolder(repository, foldersOf(files));
 }
@@ -36,15 +36,15 @@ async function writeFolder(repository: Repository, folder: Folder): Promise<stri
   return writeTreeObject({ fs: gitFs, gitdir: repository.gitdir, tree });
 }
 
-/** Without these the order of UTF-16 is that of the bytes of UTF-8. */
+/** Without surrogates, the order of UTF-16 units equals the order of UTF-8 bytes. */
 const SURROGATE = /[\ud800-\udfff]/;
 
-/** The id that `writeTree` would answer for these files, without a repository. */
+/** The id that `writeTree` would return for these files, without a repository. */
 export function treeId(files: readonly TreeFile[]): string {
   return idOf(foldersOf(files), () => undefined);
 }
 
-/** Every folder of these files, the root among them, by the id of its tree. */
+/** Every folder of these files, including the root, by the id of its tree. */
 export function foldersById(files: readonly TreeFile[]): Map<string, Folder> {
   const folders = new Map<string, Folder>();
   idOf(foldersOf(files), (id, folder) => folders.set(id, folder));
@@ -54,13 +54,13 @@ export function foldersById(files: readonly TreeFile[]): Map<string, Folder> {
 interface Entry {
   readonly mode: string;
   readonly name: string;
-  /** What git sorts it by: a folder as if its name ended in a slash. */
+  /** git's sort key: a folder sorts as if its name ended in a slash. */
   readonly sort: string;
   /** In hex. */
   readonly id: string;
 }
 
-/** A tree object as git hashes it: `<mode> <name>\0<20 bytes>` each. */
+/** The id of a tree object as git hashes it, with `<mode> <name>\0<20 bytes>` per entry. */
 function idOf(folder: Folder, onFolder: (id: string, folder: Folder) => void): string {
   const entries: Entry[] = [];
   for (const [name, file] of folder.files) entries.push({ mode: modeOf(file), name, sort: name, id: file.sha });
