@@ -7,11 +7,11 @@ const { applyPendingPush } = proxyActivities<PushActivities>({
   retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
 });
 
-/** A word may come just before what it tells of is to be seen: it looks again by itself, ever less often. */
+/** A signal may arrive just before its change is visible, so the workflow also looks by itself, with growing pauses. */
 const FIRST_LOOK_MS = 5_000;
 const LAST_LOOK_MS = 600_000;
 
-/** Applies a workspace's waiting push once its live runs have ended. What waits, and what came of it, is in the rows. */
+/** Applies a workspace's waiting push once its live runs have ended. The push and its outcome are in the database. */
 export async function applyPush({ workspaceId, looks = 0 }: ApplyPushInput): Promise<void> {
   let told = false;
   setHandler(look, () => {
@@ -20,7 +20,7 @@ export async function applyPush({ workspaceId, looks = 0 }: ApplyPushInput): Pro
   for (let count = looks; ; count += 1) {
     told = false;
     const state = await applyPendingPush(workspaceId);
-    // A word that came meanwhile may be of another push.
+    // A signal that arrived meanwhile may be for another push.
     if (state === 'done' && !told) return;
     if (told) continue;
     await condition(() => told, Math.min(LAST_LOOK_MS, FIRST_LOOK_MS * 2 ** Math.min(count, 10)));

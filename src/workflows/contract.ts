@@ -1,12 +1,15 @@
 import { defineQuery, defineSignal } from '@temporalio/workflow';
 
-/** Everything that crosses the border of a run's workflow. Both sides compile against it. Fields are only ever added. */
+/** The contract between workflows, activities and clients, which all compile against it. Fields are only ever added. */
 export interface LaneRef {
   readonly runId: string;
   readonly lane: string;
 }
 
-/** `turn` grows with every advance of the run, over all lanes: a woken old attempt can never claim over its successor. */
+/**
+ * `turn` grows with every advance of the run, across all lanes, so an old attempt that wakes up late cannot claim over
+ * its successor.
+ */
 export interface Turn extends LaneRef {
   readonly turn: number;
 }
@@ -22,13 +25,16 @@ export type Stop =
       readonly count: number;
       readonly parallel: number;
       readonly join: 'all' | 'any';
-      /** The lanes, from 1, that have ended already: they are not begun again. */
+      /** The lanes, from 1, that have already ended. They are not started again. */
       readonly ended?: readonly number[];
     }
   | {
       readonly kind: 'subflow';
       readonly runId: string;
-      /** Further children of the lane, side by side with that one. Who follows one at a time is told of the rest again. */
+      /**
+       * Further children of the lane, which run in parallel with that one. A build that follows one child at a time
+       * gets the others at later stops.
+       */
       readonly also?: readonly string[];
     };
 
@@ -42,22 +48,25 @@ export interface RunActivities {
 }
 
 export interface ToolTestActivities {
-  /** Calls the tool of that test once, and writes down what it answered. Never made again: the call may have acted. */
+  /** Calls the tool of this test once and records the answer. Never retried, since the call may have acted. */
   testTool(id: string): Promise<void>;
 }
 
-/** A flow of a workspace, by that one's id. */
+/** A flow, with the id of its workspace. */
 export interface FlowRef {
   readonly workspace: string;
   readonly flow: string;
 }
 
 export interface ScheduleActivities {
-  /** Fires what is due of that flow at this moment (epoch ms), or by our own clock if that is later. Safe to repeat. */
+  /**
+   * Fires the flow's schedules that are due at this time (epoch ms), or by our own clock if that is later. Safe to
+   * repeat.
+   */
   fireSchedule(ref: FlowRef, at: number): Promise<void>;
 }
 
-/** Most that a call of a test may take, and the wait for a worker to take it up, in seconds. */
+/** The maximum time of a tool test's call, and of its wait for a worker, in seconds. */
 export const TOOL_TEST_SECONDS = 60;
 export const TOOL_TEST_WAIT_SECONDS = 15;
 
@@ -65,44 +74,44 @@ export interface RunInput {
   readonly runId: string;
   /** Kept over continue-as-new. */
   readonly turn?: number;
-  /** Lanes that wait for a time, and for which (epoch ms). Kept over continue-as-new. */
+  /** The lanes that wait for a time (epoch ms). Kept over continue-as-new. */
   readonly later?: Readonly<Record<string, number>>;
 }
 
-/** They wake a run: the decision or the event of this park is already committed. Repeats are harmless. */
+/** Signals that wake a run: the decision or the event of this park is already committed. Repeats are harmless. */
 export const approval = defineSignal<[park: string]>('approval');
 export const event = defineSignal<[park: string]>('event');
-/** The parks that hold the run now: for the doctor and for people who look at Temporal's own page. */
+/** The parks that hold the run now, for the doctor and for people who use Temporal's own UI. */
 export const waiting = defineQuery<readonly string[]>('waiting');
 
-/** A push that waits may be applied now, or another one waits in its place. Repeats are harmless. */
+/** Signals that the waiting push may be applied now, or that another push has replaced it. Repeats are harmless. */
 export const look = defineSignal('look');
 
 export interface ApplyPushInput {
   readonly workspaceId: string;
-  /** How often it looked in vain. Kept over continue-as-new. */
+  /** The number of looks so far that applied nothing. Kept over continue-as-new. */
   readonly looks?: number;
 }
 
 export interface PushActivities {
-  /** Applies the push that waits in this workspace. `waiting` while runs are live; `done` when none waits any more. */
+  /** Applies the workspace's waiting push. `waiting` while runs are live; `done` when no push waits any more. */
   applyPendingPush(workspaceId: string): Promise<'waiting' | 'done'>;
 }
 
 export interface EvalInput {
   readonly evalRunId: string;
-  /** The next attempt to begin. Kept over continue-as-new. */
+  /** The next attempt to start. Kept over continue-as-new. */
   readonly from?: number;
 }
 
-/** What became of an attempt's beginning: its run is there, or it needs none. `over` ends the eval run. */
+/** The outcome of starting an attempt: it has a run, or needs none. `over` ends the eval run. */
 export type Begun =
   | { readonly kind: 'run'; readonly runId: string }
   | { readonly kind: 'done' }
   | { readonly kind: 'over' };
 
 export interface EvalActivities {
-  /** How many attempts there are. Safe to repeat, as all of these are: rows are the truth. */
+  /** The number of attempts. All activities here are safe to repeat: the database has the state. */
   openEval(evalRunId: string): Promise<number>;
   beginAttempt(evalRunId: string, k: number): Promise<Begun>;
   /** `open` while the attempt's run has not ended. */

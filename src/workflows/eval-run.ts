@@ -26,7 +26,9 @@ const { gradeAttempt } = proxyActivities<EvalActivities>({
 const AT_ONCE = 4;
 const LOOK_MS = 5_000;
 
-/** One run of an eval: four cases at once, each a run of its own and its grading. What they found is in the rows. */
+/**
+ * One run of an eval: four attempts at once, each with its own run and its grading. The results are in the database.
+ */
 export async function evalRun({ evalRunId, from = 0 }: EvalInput): Promise<void> {
   try {
     const count = await openEval(evalRunId);
@@ -53,7 +55,7 @@ async function runAttempt(evalRunId: string, k: number): Promise<'on' | 'over'> 
   if (begun.kind !== 'run') return 'on';
   const { runId } = begun;
   for (;;) {
-    // The run's end is in its row; whatever happened to the workflow, the grading reads that.
+    // Whatever happened to the child workflow, the grading reads the run's outcome from its row.
     const ended = await executeChild<typeof runFlow>('runFlow', {
       workflowId: runId,
       args: [{ runId }],
@@ -61,12 +63,12 @@ async function runAttempt(evalRunId: string, k: number): Promise<'on' | 'over'> 
       parentClosePolicy: 'REQUEST_CANCEL',
     }).then(() => true, unlessCancelled);
     if ((await gradeAttempt(evalRunId, k)) === 'graded') return 'on';
-    // Its row is open under a workflow that is not our child, or one that was cut: it is looked at again, not at once.
+    // The run is open under a workflow that is not our child, or its workflow was cut short: look again after a pause.
     if (!ended) await sleep(LOOK_MS);
   }
 }
 
-/** Lets a failure be read from the rows, but never swallows the eval run's own cancellation. */
+/** Ignores a failure, which is in the database, but rethrows the eval run's own cancellation. */
 function unlessCancelled(error: unknown): false {
   if (isCancellation(error) && CancellationScope.current().consideredCancelled) throw error;
   return false;

@@ -1,4 +1,4 @@
-/** What the worker's bundle holds: every workflow by its type's name. */
+/** The workflows in the worker's bundle, exported by type name. */
 export { applyPush } from './apply-push.js';
 export { evalRun } from './eval-run.js';
 export { fireSchedule } from './fire-schedule.js';

@@ -14,10 +14,11 @@ import { beginAnew, border, during, isTimeToBeginAnew, type RunState } from './r
 
 const { advance } = proxyActivities<RunActivities>({
   startToCloseTimeout: '10 years',
-  // Each second there is one; a worker that is merely starved for five must not lose its lane to another attempt.
+  // Workers send a heartbeat each second. One that is starved for five must not lose its lane to another attempt.
   heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
-  // Named, though the docs call it the default: 1.24 acts as TRY_CANCEL, and close would run beside a living sandbox.
+  // Explicit, although the docs call it the default: SDK 1.24 acts as TRY_CANCEL, and `close` would run beside a live
+  // sandbox.
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
 const { tick } = proxyActivities<RunActivities>({ startToCloseTimeout: '30 seconds' });
@@ -28,7 +29,7 @@ type Follow = {
   [K in Stop['kind']]: (stop: Extract<Stop, { kind: K }>, ref: LaneRef, run: RunState) => Promise<boolean>;
 };
 
-/** What a lane does at each stop; true goes on, false ends the lane. What it means is in the rows. */
+/** What a lane does at each stop: true continues it, false ends it. The reason is in the database. */
 const follow: Follow = {
   done: async () => false,
   failed: async () => false,
@@ -58,13 +59,15 @@ const follow: Follow = {
     await border(run);
     const ids = also.length > 0 && patched('2026-11-children') ? [runId, ...also] : [runId];
     const ended = await during(run, 'children', () => Promise.all(ids.map(followChild)));
-    // A row may be open still, under a workflow that is not our child: it is looked at again, but not at once.
+    // A child's row may still be open under a workflow that is not our child: look again after a pause.
     if (ended.includes(false)) await sleep(CHILD_LOOK_MS);
     return true;
   },
 };
 
-/** The child's end is in its row; whatever happened to it, the next advance reads that. False when it had no end here. */
+/**
+ * Waits for a child run, whose outcome the next advance reads from its row. False when the child did not complete here.
+ */
 function followChild(runId: string): Promise<boolean> {
   return executeChild<typeof runFlow>('runFlow', {
     workflowId: runId,
@@ -74,7 +77,10 @@ function followChild(runId: string): Promise<boolean> {
   }).then(() => true, unlessCancelled);
 }
 
-/** A parallel group or an each: at most `parallel` lanes at once; with `any` the first that ends well cancels the rest. */
+/**
+ * A parallel group or an `each`: at most `parallel` lanes at once. With `any`, the first that succeeds cancels the
+ * others.
+ */
 async function runFork(stop: Extract<Stop, { kind: 'fork' }>, runId: string, run: RunState): Promise<void> {
   const ended = new Set(stop.ended && patched('2026-11-ended-lanes') ? stop.ended : []);
   const numbers = Array.from({ length: stop.count }, (_, index) => index + 1).filter((number) => !ended.has(number));
@@ -117,7 +123,7 @@ async function waitForTime(lane: string, run: RunState): Promise<void> {
   run.later.delete(lane);
 }
 
-/** Lets a failure be read from the rows, but never swallows the run's own cancellation. */
+/** Ignores a failure, which is in the database, but rethrows the run's own cancellation. */
 function unlessCancelled(error: unknown): false {
   if (isCancellation(error) && CancellationScope.current().consideredCancelled) throw error;
   return false;

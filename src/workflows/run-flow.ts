@@ -5,7 +5,9 @@ import { allAtRest, beginAnew, newRunState } from './run-state.js';
 
 const { close } = proxyActivities<RunActivities>({ startToCloseTimeout: '1 minute' });
 
-/** One run of a flow. The last advance closes the run's rows itself; here they are closed when the run is cut short. */
+/**
+ * One run of a flow. The last advance closes the run's rows; the workflow closes them only when the run is cut short.
+ */
 export async function runFlow({ runId, turn = 0, later = {} }: RunInput): Promise<void> {
   const run = newRunState(turn, later);
   setHandler(approval, (park) => void run.woken.add(park));

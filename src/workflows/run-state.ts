@@ -1,30 +1,33 @@
 import { CancellationScope, condition, continueAsNew, patched, workflowInfo } from '@temporalio/workflow';
 import type { runFlow } from './run-flow.js';
 
-/** What one execution knows of its run besides the rows; all of it can be read from them again. */
+/** The state of one workflow execution. All of it can be read again from the database. */
 export interface RunState {
-  /** Parks that a signal told of, and whose lane has not gone on yet. */
+  /** Parks whose signal has arrived and whose lane has not continued yet. */
   readonly woken: Set<string>;
   readonly open: Set<string>;
-  /** Lanes that wait for a time, and for which (epoch ms): another execution waits for the rest of it. */
+  /** Lanes that wait for a time (epoch ms). A new execution waits for the remaining time. */
   readonly later: Map<string, number>;
   turn: number;
-  /** Lanes that began and have not ended. */
+  /** Lanes that have started and not ended. */
   lanes: number;
-  /** Activities and children that are under way. */
+  /** Running activities, and running child workflows. */
   busy: number;
   children: number;
-  /** How many events there were when the server first advised a new execution. */
+  /** The history length when the server first suggested continue-as-new. */
   long: number | null;
-  /** Every lane stays where it stands, until a new execution begins each again. */
+  /** True when every lane holds at its position until a new execution starts it again. */
   holding: boolean;
 }
 
-/** How much longer than the server first called long a history may get before the lanes wait for one at work. */
+/** While an activity runs, lanes do not hold until the history is this many times `long`. */
 const WAIT_FOR_WORK = 2;
-/** And before they wait for a child, which may take weeks. By the server's defaults: 4,096 events, and never 51,200. */
+/**
+ * The same while a child runs, which may take weeks. By the server's defaults `long` is 4,096 events, so the history
+ * never reaches the limit of 51,200.
+ */
 const WAIT_FOR_CHILDREN = 8;
-/** At most: a lane that begins again costs an activity's three events, and the three of a task of its own. */
+/** An upper bound: a restarted lane adds the three events of an activity and the three of a workflow task. */
 const EVENTS_A_LANE = 7;
 
 export function newRunState(turn: number, later: Readonly<Record<string, number>>): RunState {
@@ -42,8 +45,9 @@ export function newRunState(turn: number, later: Readonly<Record<string, number>
 }
 
 /**
- * Where a lane may be left: before an advance and before a child. It goes on at once, unless the history has become
- * long; then it stays here, as all others do at their borders, parks and waits, until a new execution takes them over.
+ * A point where a lane may be handed over: before an advance and before a child. The lane continues at once unless the
+ * history is long. Then it holds here, as other lanes do at their borders, parks and waits, until a new execution takes
+ * all of them over.
  */
 export async function border(run: RunState): Promise<void> {
   run.holding ||= isTimeToHold(run) && mayHold(run);
@@ -54,28 +58,32 @@ function isTimeToHold(run: RunState): boolean {
   const { continueAsNewSuggested, historyLength } = workflowInfo();
   if (!continueAsNewSuggested) return false;
   run.long ??= historyLength;
-  // A new execution that begins as many lanes again as filled this one would gain nothing, over and over.
+  // With this many lanes, starting them again would fill the next history as quickly, over and over.
   if (historyLength < 2 * EVENTS_A_LANE * run.lanes) return false;
-  // Nobody stands still for a sibling's hour of work, or for a child that waits for a person, before it must be.
+  // Holding would stop this lane for a sibling's hour of work, or for a child that waits for a person. Wait until it is
+  // needed.
   if (run.busy > 0 && historyLength < WAIT_FOR_WORK * run.long) return false;
   return run.children === 0 || historyLength >= WAIT_FOR_CHILDREN * run.long;
 }
 
 /**
- * False while workers of another build live. What they are told once holds for as long as the execution is cached, so
- * it is asked again under another name each time that the history has doubled.
+ * False while workers of another build live, which could not replay it. `patched` remembers its answer while the
+ * execution is cached, so it is asked again under a new id each time the history has doubled.
  */
 function mayHold({ long }: RunState): boolean {
   const { historyLength } = workflowInfo();
   return patched(`2026-11-hold-lanes-${Math.floor(Math.log2(historyLength / (long ?? historyLength)))}`);
 }
 
-/** What 0.1.0 did, and what its workers can replay: between two stops of the main lane there is nothing to hold. */
+/**
+ * Whether the main lane, alone, may continue as new between two stops, where no lane has to hold. Release 0.1.0 did the
+ * same, so its workers can replay it.
+ */
 export function isTimeToBeginAnew(run: RunState): boolean {
   return run.lanes === 1 && !run.holding && workflowInfo().continueAsNewSuggested;
 }
 
-/** Resolves when all lanes hold and nothing is under way. A cancelled run never gets there: it is left to end. */
+/** Resolves when all lanes hold and nothing runs. Never resolves for a cancelled run, which ends by itself. */
 export function allAtRest(run: RunState): Promise<void> {
   const root = CancellationScope.current();
   return CancellationScope.nonCancellable(() =>
@@ -84,15 +92,15 @@ export function allAtRest(run: RunState): Promise<void> {
 }
 
 /**
- * Leaves the rest of the run to a new execution with an empty history: it begins each open lane with `advance`, which
- * reads from the rows where the lane stands, a decision whose signal came in this moment included. Never returns.
+ * Continues as new, with an empty history. The new execution starts each open lane with `advance`, which reads the
+ * lane's position from the database, including a decision whose signal arrives at this moment. Never returns.
  */
 export function beginAnew(runId: string, { turn, later }: RunState): Promise<never> {
   const kept = later.size === 0 ? {} : { later: Object.fromEntries(later) };
   return continueAsNew<typeof runFlow>({ runId, turn, ...kept });
 }
 
-/** Counts work that a new execution must not begin beside. */
+/** Counts running work, during which the workflow must not continue as new. */
 export async function during<T>(run: RunState, kind: 'busy' | 'children', work: () => Promise<T>): Promise<T> {
   run[kind] += 1;
   try {
