@@ -16,12 +16,15 @@ export function charsetNamed(label: string): string | null {
   return name === 'replacement' ? null : name;
 }
 
-/** Whatever a sender names, most send UTF-8; but escapes and zeros are of another charset, whose bytes look like it. */
+/**
+ * Most senders send UTF-8, whatever charset they name. Escape and NUL bytes mean another charset, whose bytes can be
+ * valid UTF-8.
+ */
 function looksLikeUtf8(bytes: Uint8Array): boolean {
   return isUtf8(bytes) && !bytes.includes(0x1b) && !bytes.includes(0);
 }
 
-/** Bytes as text: UTF-8, which many send whatever they name, else of the charset; null when they are neither. */
+/** Decodes bytes as UTF-8, which many send whatever they name, else in the charset; null when they are in neither. */
 export function decodeIn(bytes: Uint8Array, charset: string | null): string | null {
   if (charset === null) return isUtf8(bytes) ? new TextDecoder().decode(bytes) : null;
   if (looksLikeUtf8(bytes)) return new TextDecoder().decode(bytes);
@@ -32,7 +35,7 @@ export function decodeIn(bytes: Uint8Array, charset: string | null): string | nu
   }
 }
 
-/** Bytes as text of the charset with this label, or of UTF-8; what is in neither becomes U+FFFD. */
+/** Decodes bytes in the charset of this label, or as UTF-8 for an unknown label. Invalid bytes become U+FFFD. */
 export function decodeLossy(bytes: Uint8Array, label = 'utf-8'): string {
   const charset = charsetNamed(label) ?? 'utf-8';
   return charset === 'utf-8'
@@ -42,7 +45,7 @@ export function decodeLossy(bytes: Uint8Array, label = 'utf-8'): string {
 
 /** The fields of a urlencoded form as bytes, in their order. */
 export function formBytes(body: Uint8Array): readonly (readonly [name: Uint8Array, value: Uint8Array])[] {
-  // One character a byte until the charset is known.
+  // Latin-1 maps each byte to one character until the charset is known.
   const pairs = Buffer.from(body).toString('latin1').split('&');
   return pairs.flatMap((pair) => {
     if (pair === '') return [];

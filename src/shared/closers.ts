@@ -19,7 +19,7 @@ export const CLOSE_MS = { api: 5_000, worker: 26_000, loops: 5_000, servers: 25_
 const LEAST_MS = 500;
 const KILL_MS = 2_000;
 
-/** The parts of a process, in the order in which they began. */
+/** The parts of a process, in start order. */
 export class Closers {
   readonly #parts: Part[] = [];
 

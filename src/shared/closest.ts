@@ -2,8 +2,8 @@
 const LONGEST = 64;
 
 /**
- * The candidate that `word` is probably meant to be: at most a third of its letters, and at most two, are off. Case
- * does not count.
+ * The candidate that `word` probably means: at most a third of its letters, and at most two, differ. Case does not
+ * count.
  */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > LONGEST) return undefined;

@@ -21,7 +21,7 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
   deflate: deflated,
 };
 
-/** A request's Content-Encoding; null for none. Refuses what is not decoded here before the body is taken. */
+/** A request's Content-Encoding; null for none. Refuses an unsupported coding before the body is read. */
 export function contentCoding(header: string | undefined): string | null {
   const coding = header?.trim().toLowerCase() ?? '';
   if (coding === '' || coding === 'identity') return null;

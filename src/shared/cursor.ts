@@ -1,9 +1,9 @@
 import { Refusal } from './refusal.js';
 
-/** What a caller says of the page that it wants. */
+/** The page that a caller asks for. */
 export interface PageInput {
   readonly limit: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly cursor?: string | undefined;
 }
 
@@ -13,13 +13,13 @@ export interface PageOf<Row> {
 }
 
 /**
- * The cursors of one list. A cursor holds the name of its list and the place of a row, so that a text which `next` never
- * gave is refused. Each part of a place must fit its pattern in `shape`.
+ * The cursors of one list. A cursor holds the list's name and the place of a row, so that a text which `next` never
+ * returned is refused. Each part of a place must match its pattern in `shape`.
  */
 export interface Cursors {
-  /** The place behind which the page begins; null for the first page. */
+  /** The place after which the page begins; null for the first page. */
   read(cursor: string | undefined): readonly string[] | null;
-  /** The page in `rows`, which hold one row more than `limit` where a further page exists. */
+  /** Makes the page from `rows`, which have one row more than `limit` if there is a further page. */
   page<Row>(rows: readonly Row[], limit: number, placeOf: (row: Row) => readonly string[]): PageOf<Row>;
 }
 
@@ -37,7 +37,7 @@ export function cursorsOf(list: string, shape: readonly RegExp[]): Cursors {
 function readPlace(cursor: string, list: string, shape: readonly RegExp[]): readonly string[] {
   const parts = decode(cursor);
   const [name, ...place] = parts;
-  // Only the spelling that `next` gives is a cursor, so a cursor has one spelling.
+  // Accept only the exact encoding that `next` returns, so that a cursor has one encoding.
   const isOurs = name === list && place.length === shape.length && encode(parts) === cursor;
   if (isOurs && shape.every((pattern, index) => pattern.test(place[index] ?? ''))) return place;
   throw new Refusal('refused', 'query.cursor: send `next` of the page before, unchanged', {
@@ -61,17 +61,17 @@ function decode(cursor: string): readonly string[] {
 
 /** A text that Postgres can compare: no control character, and no half of a surrogate pair. */
 export const KEY = /^[^\p{Cc}\p{Cs}]+$/u;
-/** Ids of parks have slashes and names of steps in them. */
+/** The ids of parks contain slashes and names of steps. */
 const ID = /^[^\p{Cc}\p{Cs}]{1,500}$/u;
 const MILLISECONDS = /^\d{1,15}$/;
 
-/** A place in the order of time, and of ids within a millisecond. */
+/** A place in a list ordered by time, and by id within a millisecond. */
 export interface TimePlace {
   readonly at: Date;
   readonly id: string;
 }
 
-/** The cursors of a list in the order of time. */
+/** The cursors of a list ordered by time. */
 export function timeCursors(list: string) {
   const cursors = cursorsOf(list, [MILLISECONDS, ID]);
   return {
@@ -87,26 +87,26 @@ export function timeCursors(list: string) {
   };
 }
 
-/** The cursors of a list in the order of its rows' numbers. */
+/** The cursors of a list ordered by the numbers of its rows. */
 export function numberCursors(list: string, digits: number) {
   const cursors = cursorsOf(list, [new RegExp(`^\\d{1,${digits}}$`)]);
   return {
     read: (cursor: string | undefined): string | null => cursors.read(cursor)?.[0] ?? null,
-    /** For a page whose end its rows say themselves. */
+    /** The cursor of a page whose end is not set by a number of rows. */
     make: (last: number): string => encode([list, String(last)]),
     page: <Row>(rows: readonly Row[], limit: number, numberOf: (row: Row) => bigint | number): PageOf<Row> =>
       cursors.page(rows, limit, (row) => [String(numberOf(row))]),
   };
 }
 
-/** The cursors of a list in the order of one text of its rows, such as a name. */
+/** The cursors of a list ordered by one text of its rows, such as a name. */
 export function keyCursors(list: string) {
   const cursors = cursorsOf(list, [KEY]);
   return {
     read: (cursor: string | undefined): string | null => cursors.read(cursor)?.[0] ?? null,
     page: <Row>(rows: readonly Row[], limit: number, keyOf: (row: Row) => string): PageOf<Row> =>
       cursors.page(rows, limit, (row) => [keyOf(row)]),
-    /** A page of a list that is wholly in memory, in the order of the code units of its keys. */
+    /** A page of a list in memory, ordered by the UTF-16 units of its keys. */
     pageOfAll: <Row>(all: readonly Row[], { limit, cursor }: PageInput, keyOf: (row: Row) => string): PageOf<Row> => {
       const after = cursors.read(cursor)?.[0];
       const sorted = [...all].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));

@@ -7,7 +7,7 @@ const NINE = 0x39;
 const NUMBER = /[-\d][\d.eE+-]*/y;
 /** A double holds every integer of fewer digits. */
 const MANY_DIGITS = /\d{16}/;
-/** More digits than any identifier has; beyond, the conversion itself would cost time. */
+/** More digits than any identifier has. Converting longer integers would take too long. */
 const MAX_DIGITS = 1_000;
 
 /** Marks an integer inside a string. It is random, so no text from outside can look like a marked integer. */
@@ -18,8 +18,8 @@ let isExact = false;
 let hasMarks = false;
 
 /**
- * What `JSON.stringify` makes of a bigint. Text for JSON goes through `toJson`, which writes the bare digits; code that
- * does not (a library, a log) gets the digits as a string instead of an exception.
+ * How `JSON.stringify` writes a bigint. Text for JSON goes through `toJson`, which writes the bare digits; other code
+ * (a library, a log) gets the digits as a string instead of an exception.
  */
 Object.defineProperty(BigInt.prototype, 'toJSON', {
   configurable: true,
@@ -52,7 +52,10 @@ export function parseJson(text: string): Json {
   return marked === text ? value : (revive(JSON.parse(marked)) as Json);
 }
 
-/** Integers as marked strings, for a library that writes the value as JSON: `unmark` makes them numbers in its text. */
+/**
+ * Integers as marked strings, for a library that writes the value as JSON: `unmark` turns them into numbers in its
+ * output.
+ */
 export function markIntegers<T extends Json>(value: T): T {
   return mapIntegers(value, (integer) => MARK + String(integer)) as T;
 }
@@ -62,7 +65,7 @@ export function toDoubles(value: unknown): unknown {
   return mapIntegers(value, Number);
 }
 
-/** The same value when it holds none. */
+/** Returns the same value when it contains no bigint. */
 function mapIntegers(value: unknown, map: (integer: bigint) => unknown): unknown {
   if (typeof value === 'bigint') return map(value);
   if (typeof value !== 'object' || value === null) return value;
@@ -76,8 +79,8 @@ function mapIntegers(value: unknown, map: (integer: bigint) => unknown): unknown
 }
 
 /**
- * The text with each large integer as a marked string, for a library that parses it: `unmark` makes them numbers in what
- * is written of it. It must be valid JSON, or a line of an event stream with it.
+ * The text with each large integer as a marked string, for a library that parses it: `unmark` turns them into numbers
+ * again in the library's output. The text must be valid JSON, or a line of an event stream that contains it.
  */
 export function markText(text: string): string {
   if (!MANY_DIGITS.test(text)) return text;
@@ -109,7 +112,7 @@ function isLargeInteger(number: string): boolean {
   return true;
 }
 
-/** A number where it is written with the same digits, else the bigint. */
+/** The integer as a number if that has the same digits, else as a bigint. */
 export function exactInteger(integer: bigint): number | bigint {
   const double = Number(integer);
   return Number.isSafeInteger(double) || String(double) === String(integer) ? double : integer;

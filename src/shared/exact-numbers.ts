@@ -8,8 +8,8 @@ const NINE = 0x39;
 const NUMBER = /[-\d][\d.eE+-]*/y;
 
 /**
- * Reads a JSON text with each number that a double would not give back as it was sent (9007199254740993, 1.50) as the
- * text of it, so that rounding does not make two different values equal. Throws on invalid JSON.
+ * Parses JSON, with each number that a double would not reproduce as it was sent (9007199254740993, 1.50) as its text,
+ * so that rounding does not make two different values equal. Throws on invalid JSON.
  */
 export function parseExact(json: string): Json {
   const value = JSON.parse(json) as Json;
@@ -17,7 +17,9 @@ export function parseExact(json: string): Json {
   return exact === json ? value : (JSON.parse(exact) as Json);
 }
 
-/** Of a text that is JSON: outside of strings whatever begins with a digit or `-` is a number then. */
+/**
+ * Quotes these numbers in valid JSON, where outside of strings everything that begins with a digit or `-` is a number.
+ */
 function quoteNumbers(json: string): string {
   const parts: string[] = [];
   let kept = 0;

@@ -1,4 +1,4 @@
-/** Where a test may have the process killed, and what lies half done there: security.md, "How it is tested". */
+/** The places where a test can kill the process, with what is half done there: security.md, "How it is tested". */
 export const FAILPOINTS = {
   'key-claimed': 'a request with an Idempotency-Key: it holds its key, and nothing has been done',
   'answer-unsent': 'a request with an Idempotency-Key: all is committed, and the caller has no answer',
@@ -56,7 +56,7 @@ export const FAILPOINT_FLAG = '--with-failpoints';
 
 let armed: { readonly name: string; left: number } | null = null;
 
-/** Arms `<name>`, or `<name>*<n>` for the n-th time that the process comes by; null arms none. Throws on a name that is none. */
+/** Arms `<name>`, or `<name>*<n>` for the n-th pass; null arms none. Throws on an unknown name. */
 export function armFailpoint(text: string | null): void {
   armed = text === null ? null : readFailpoint(text);
 }
@@ -81,7 +81,9 @@ function readFailpoint(text: string): { name: string; left: number } {
   );
 }
 
-/** Kills the process on the spot (SIGKILL, so that nothing can tidy up) when this failpoint is armed and its turn has come. */
+/**
+ * Kills the process when it passes this failpoint while armed for this pass. Uses SIGKILL, so that nothing cleans up.
+ */
 export function failpoint(name: Failpoint): void {
   if (armed?.name !== name) return;
   armed.left -= 1;

@@ -1,6 +1,6 @@
 /**
- * Does the work for each item in sequence. A failed item does not keep the others from theirs. Throws the first error
- * after all items.
+ * Does the work for each item in sequence. A failed item does not stop the others; the first error is thrown at the
+ * end.
  */
 export async function forEachIndependently<T>(items: Iterable<T>, work: (item: T) => Promise<unknown>): Promise<void> {
   const errors: unknown[] = [];

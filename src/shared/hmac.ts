@@ -7,7 +7,7 @@ export function hmacSha256(key: string | Uint8Array, ...parts: readonly (string 
   return hmac.digest();
 }
 
-/** A key of its own for each purpose, from an install key (HKDF, RFC 5869). */
+/** Derives a separate key for each purpose from an install key (HKDF, RFC 5869). */
 export function deriveKey(installKey: Uint8Array, label: string): Buffer {
   return Buffer.from(hkdfSync('sha256', installKey, new Uint8Array(0), label, 32));
 }

@@ -10,12 +10,12 @@ export class InFlight {
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  /** How many more there is room for. */
+  /** The number of further items that may start. */
   get room(): number {
     return this.limits.atOnce - this.#work.size;
   }
 
-  /** Those who have as much at work as one may. */
+  /** The owners that have reached their limit. */
   get busy(): readonly string[] {
     const counts = new Map<string, number>();
     for (const owner of this.#work.values()) counts.set(owner, (counts.get(owner) ?? 0) + 1);
@@ -29,7 +29,7 @@ export class InFlight {
     this.#work.set(piece, owner);
   }
 
-  /** Resolves when none is at work any more. */
+  /** Resolves when no work is running. */
   async idle(): Promise<void> {
     while (this.#work.size > 0) await Promise.all(this.#work.keys());
   }

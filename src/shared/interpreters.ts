@@ -1,4 +1,4 @@
-/** How code of a language is run, by the word of a code fence or the end of a file's name. */
+/** How to run code of a language, by the name in a code fence or the extension of a file. */
 const INTERPRETERS: Readonly<Record<string, { readonly argv: readonly string[]; readonly extension: string }>> = {
   python: { argv: ['python3'], extension: 'py' },
   python3: { argv: ['python3'], extension: 'py' },
@@ -15,7 +15,7 @@ const INTERPRETERS: Readonly<Record<string, { readonly argv: readonly string[]; 
 
 export interface Interpreter {
   readonly argv: readonly string[];
-  /** Of the file that a fenced program is written to. */
+  /** The extension of the file that a fenced program is written to. */
   readonly extension: string;
 }
 
@@ -24,5 +24,5 @@ export function findInterpreter(language: string): Interpreter | null {
   return Object.hasOwn(INTERPRETERS, key) ? (INTERPRETERS[key] ?? null) : null;
 }
 
-/** The languages by name, for the sentence that refuses another. */
+/** The known languages, for the error that refuses another. */
 export const KNOWN_LANGUAGES = 'python, bash or javascript';

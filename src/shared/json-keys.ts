@@ -7,7 +7,7 @@ const CLOSE_LIST = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** What is open around a place: an object with its keys so far, or a list. */
+/** An open container at the current position: an object with its keys so far, or null for a list. */
 type Open = { readonly keys: Set<string>; atKey: boolean } | null;
 
 /**

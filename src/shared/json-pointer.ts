@@ -1,8 +1,7 @@
 import { isRecord } from './json.js';
 
 /**
- * What a JSON pointer (RFC 6901) in the fragment of a URL, such as `/$defs/a~1b`, leads to in a JSON value; undefined
- * where it leads nowhere.
+ * The value at a JSON pointer (RFC 6901) in the fragment of a URL, such as `/$defs/a~1b`; undefined if there is none.
  */
 export function atPointer(root: unknown, fragment: string): unknown {
   return fragment
@@ -15,12 +14,12 @@ export function atPointer(root: unknown, fragment: string): unknown {
     }, root);
 }
 
-/** The name that a token of a pointer stands for. */
+/** Unescapes a token of a JSON pointer. */
 export function pointerName(token: string): string {
   return token.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-/** Text with its percent signs decoded; as it is where they encode no text. */
+/** Percent-decodes a text. Returns it unchanged if its encoding is invalid. */
 export function decodeFragment(text: string): string {
   try {
     return decodeURIComponent(text);

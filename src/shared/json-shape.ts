@@ -1,4 +1,4 @@
-/** Deeper than any document of ours; what walks a body by recursion is safe below it. */
+/** Deeper than any valid body. Up to this depth, code that walks a body by recursion is safe. */
 const MAX_DEPTH = 64;
 /** Five times what the largest tree needs. */
 const MAX_VALUES = 200_000;
@@ -10,8 +10,8 @@ const OPENS: ReadonlySet<number> = new Set([0x5b, 0x7b]);
 const CLOSES: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 
 /**
- * What is wrong with the shape of a JSON text; null when it may be parsed. Asked of the text: a body of its full length
- * that is nothing but brackets costs seconds and gigabytes once it is built.
+ * What is wrong with the shape of a JSON text; null when it may be parsed. Checks the text before parsing it: parsing a
+ * body of maximum size that is only brackets costs seconds and gigabytes.
  */
 export function jsonShapeFault(text: string): string | null {
   let depth = 0;
@@ -31,7 +31,7 @@ export function jsonShapeFault(text: string): string | null {
   return null;
 }
 
-/** Where the string that begins here closes; the end of the text when it never does. */
+/** The index where the string that begins here closes; the end of the text when it never does. */
 export function endOfString(text: string, start: number): number {
   let at = start + 1;
   for (; at < text.length; at += 1) {

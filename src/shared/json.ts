@@ -8,7 +8,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** JSON with object keys in order, so that equal values have equal digests. */
+/** JSON with sorted object keys, so that equal values have equal digests. */
 export function canonicalJson(value: unknown): string {
   return toJson(value, (_key, entry) =>
     isRecord(entry) ? Object.fromEntries(Object.entries(entry).sort(([a], [b]) => (a < b ? -1 : 1))) : entry,

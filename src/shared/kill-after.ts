@@ -18,6 +18,6 @@ export function killAfter(ms: number): void {
   try {
     withErrorListener(new Worker(GUARD, { eval: true, workerData: { ms, text } })).unref();
   } catch {
-    // Where the system gives no further thread, the timers of the main thread have to do.
+    // When the system refuses a further thread, only the main thread's timers remain.
   }
 }

@@ -8,14 +8,14 @@ export interface DiffLine {
 
 /** Beyond this many edits two texts have little in common, and looking for it costs too much. */
 const MAX_EDITS = 1_000;
-/** As many take a few milliseconds, whatever the texts. */
+/** This many edits take a few milliseconds for any two texts. */
 const FEW_EDITS = 64;
-/** Edits times lines: what may be compared at most, over all. */
+/** The maximum of edits times lines. */
 const MAX_COMPARED = 50_000_000;
 
 /**
- * The lines of two texts, as what stayed, went and came. Texts that differ too much are shown as one gone and one come.
- * Texts that differ much are compared in many short turns, so that the event loop is not blocked.
+ * The unchanged, removed and added lines between two texts. Texts that differ too much are shown as one removed and one
+ * added. Larger comparisons run in many short turns, so that the event loop is not blocked.
  */
 export async function diffText(before: string, after: string): Promise<DiffLine[]> {
   if (before === '' || after === '') return [...lines('-', before), ...lines('+', after)];

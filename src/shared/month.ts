@@ -7,7 +7,7 @@ export interface Month {
   /** Epoch ms; the end is the next month's start. */
   readonly startMs: number;
   readonly endMs: number;
-  /** The zone that it is reckoned in. */
+  /** The time zone of the month. */
   readonly timezone: string;
 }
 
@@ -23,7 +23,7 @@ function monthFrom(year: number, month: number, timezone: string): Month {
   return { name, startMs: firstOf(year, month, timezone), endMs: firstOf(year, month + 1, timezone), timezone };
 }
 
-/** When the first of that month begins there: midnight as the wall clock of the zone shows it. */
+/** The start of the month in the zone: midnight of its first day by the zone's wall clock. */
 function firstOf(year: number, month: number, timezone: string): number {
   const wall = Date.UTC(year, month - 1, 1);
   const near = wall - offsetAt(wall, timezone);

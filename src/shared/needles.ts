@@ -4,7 +4,7 @@ export interface Needle {
   readonly mark: string;
 }
 
-/** Those in `broken` have no line breaks of their own, and may be broken into lines anywhere. */
+/** Needles in `broken` contain no line breaks, but the text may wrap them into lines at any place. */
 export interface Needles {
   readonly whole: readonly Needle[];
   readonly broken: readonly Needle[];
@@ -17,7 +17,10 @@ export interface Span {
   readonly mark: string;
 }
 
-/** A line break and some blank lines. More than that ends a match: a text could continue with blank lines forever. */
+/**
+ * A line break and a few blank lines. More than that ends a match, since a text could continue with blank lines
+ * forever.
+ */
 const BREAKS = /(?<![\r\n])[\r\n]{1,4}(?![\r\n])/g;
 
 /**
@@ -36,7 +39,7 @@ export function spansOf(text: string, { whole, broken }: Needles): Span[] {
   return [...hitsOf(text, whole), ...placed].sort((a, b) => a.start - b.start || b.end - a.end);
 }
 
-/** Spans that share characters as one, with the mark of the first. They come in order, and leave so. */
+/** Merges overlapping spans, with the mark of the first. Input and output are in order. */
 export function joined(spans: readonly Span[]): Span[] {
   const out: Span[] = [];
   for (const span of spans) {
@@ -47,7 +50,7 @@ export function joined(spans: readonly Span[]): Span[] {
   return out;
 }
 
-/** The text with the mark of each span in its place. They come in order, and share nothing. */
+/** Replaces each span of the text by its mark. The spans are in order and do not overlap. */
 export function marked(text: string, spans: readonly Span[]): string {
   let out = '';
   let at = 0;
@@ -97,7 +100,7 @@ function startIn(text: string, needles: readonly Needle[]): number {
 function hitsOf(text: string, needles: readonly Needle[]): Span[] {
   const hits: Span[] = [];
   for (const { text: needle, mark } of needles) {
-    // Most texts are shorter than most forms of a long key.
+    // Long keys have many forms that are longer than most texts.
     if (needle.length > text.length) continue;
     let start = text.indexOf(needle);
     if (start < 0) continue;
@@ -105,7 +108,7 @@ function hitsOf(text: string, needles: readonly Needle[]): Span[] {
     const more = needle.slice(needle.length - period);
     while (start >= 0) {
       let end = start + needle.length;
-      // A needle that overlaps itself may occur very often.
+      // Merges occurrences of a needle that overlaps itself, since there may be very many.
       if (period < needle.length) while (text.startsWith(more, end)) end += period;
       hits.push({ start, end, mark });
       start = text.indexOf(needle, end - needle.length + period);
@@ -119,7 +122,7 @@ function hitsOf(text: string, needles: readonly Needle[]): Span[] {
  * function of Knuth, Morris and Pratt.
  */
 function periodOf(text: string): number {
-  // How long the longest beginning is that each part of the text also ends with.
+  // For each prefix of the text, the length of the longest proper prefix that is also its suffix.
   const borders = new Uint32Array(text.length);
   let border = 0;
   for (let at = 1; at < text.length; at += 1) {

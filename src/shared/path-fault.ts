@@ -1,7 +1,7 @@
 const MAX_PATH_BYTES = 1_024;
 const MAX_PART_BYTES = 255;
 
-/** Besides what Unicode calls so: line and paragraph separators, marks that turn the direction of writing, the BOM. */
+/** Unicode's control characters, and line and paragraph separators, marks for the direction of writing, the BOM. */
 const CONTROL = /[\p{Cc}\p{Surrogate}\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/u;
 
 const FAULTS: readonly (readonly [fault: string, found: (path: string) => boolean])[] = [
@@ -24,14 +24,17 @@ const FAULTS: readonly (readonly [fault: string, found: (path: string) => boolea
 
 const PLAIN = /^(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*\/)*[A-Za-z0-9_-][A-Za-z0-9_.-]*$/;
 
-/** Nearly every path: nothing can be wrong with one that is short and looks so. A tree has thousands, checked often. */
+/**
+ * A fast check that accepts nearly every path: short paths of this pattern have no fault. Trees have thousands of
+ * paths, checked often.
+ */
 export function isPlainPath(path: string): boolean {
   return path.length <= MAX_PART_BYTES && PLAIN.test(path);
 }
 
 /**
- * What is wrong with a path of a workspace, to be read after the path: `holds a backslash`; null when it is canonical.
- * Nothing is ever repaired: one file has one spelling, in every route, tree and store.
+ * What is wrong with a workspace path, as the predicate of a sentence: `holds a backslash`; null for a canonical path.
+ * Paths are never repaired: a file has one spelling in every route, tree and store.
  */
 export function pathFault(path: string): string | null {
   if (isPlainPath(path)) return null;
@@ -44,7 +47,7 @@ function byteLength(text: string): number {
 
 const INVISIBLE = /[\u200C-\u200F\u202A-\u202E\u206A-\u206F\uFEFF]/g;
 
-/** After git's `is_ntfs_dotgit` and `is_hfs_dotgit`: what some file system takes for `.git`, or for `.` and `..`. */
+/** Like git's `is_ntfs_dotgit` and `is_hfs_dotgit`: names that some file system treats as `.git`, `.` or `..`. */
 function isGitName(part: string): boolean {
   const stem = (part.replace(INVISIBLE, '').split(':')[0] ?? '').toLowerCase();
   const bare = stem.replace(/[. ]+$/, '');

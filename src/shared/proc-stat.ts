@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 
-/** Of a process or a thread, from its `stat` (proc_pid_stat(5)). Linux only. */
+/** The state of a process or a thread, from its `stat` file (proc_pid_stat(5)). Linux only. */
 export interface ProcStat {
-  /** `Z` and `X` are of one that has ended. */
+  /** `Z` and `X` mean that it has ended. */
   readonly state: string;
   readonly parent: number;
   readonly group: number;
-  /** CPU time of its own so far, in clock ticks. */
+  /** Its own CPU time so far, in clock ticks. */
   readonly cpuTicks: number;
   /** Start time in clock ticks since boot. */
   readonly startTicks: bigint;
@@ -29,7 +29,7 @@ export function readProcStat(task: number | string): ProcStat | null {
   return { state, parent: Number(parent), group: Number(group), cpuTicks, startTicks: BigInt(start) };
 }
 
-/** True when it runs, or could: it has not ended. */
+/** True when it has not ended. */
 export function isRunning({ state }: ProcStat): boolean {
   return state !== 'Z' && state !== 'X';
 }

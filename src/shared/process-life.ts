@@ -16,8 +16,8 @@ const GUARD_MS = 5_000;
 const MAX_FAULTS = 20;
 
 /**
- * When and how this process ends: in order by the first signal and by an error that no part handled, at once by a third
- * signal or by a second one after two seconds.
+ * Decides when and how this process ends: gracefully at the first signal or unhandled error, immediately at a third
+ * signal or at a second one after two seconds.
  */
 export class ProcessLife {
   readonly #parts = new Closers();
@@ -31,7 +31,7 @@ export class ProcessLife {
   #signals = 0;
   #faults = 0;
 
-  /** `say` is for the person who waits. */
+  /** `say` prints a message for the person at the terminal. */
   constructor(readonly say: (text: string) => void) {}
 
   /** Aborted once the process is to end, which also aborts a start that is under way. */
@@ -49,15 +49,15 @@ export class ProcessLife {
     this.#log = log;
   }
 
-  /** Takes a part to be closed at the end. Throws when the process is to end already. */
+  /** Registers a part to close at the end. Throws when the process is ending already. */
   add(part: Part): void {
     this.#parts.add(part);
     this.signal.throwIfAborted();
   }
 
-  /** Runs the start, and the process until its end. A start that fails ends it with exit code 1 and this explanation. */
+  /** Runs `start`, then the process until it ends. A failed start ends it with exit code 1 and this explanation. */
   run(start: () => Promise<void>, explain: (error: unknown) => string): void {
-    // A reader of our output that has gone must not end us.
+    // An output stream whose reader is gone must not end the process.
     for (const stream of [process.stdout, process.stderr]) withErrorListener(stream);
     process.on('uncaughtException', (error) => this.#fail(error));
     process.on('unhandledRejection', (reason) => this.#fail(reason));
@@ -99,7 +99,7 @@ export class ProcessLife {
   #end(exitCode: number): void {
     if (this.#ending !== null) return;
     this.#exitCode = exitCode;
-    // Should closing itself break, or block the event loop, the process ends all the same.
+    // Ends the process even if closing fails or blocks the event loop.
     setTimeout(() => process.exit(1), CLOSE_ALL_MS + START_MS).unref();
     killAfter(CLOSE_ALL_MS + START_MS + GUARD_MS);
     this.#ending = this.#close();

@@ -2,22 +2,22 @@ import { joined, marked, type Needles, openEnd, openStart, type Span, spansOf } 
 import { formsOf } from './secret-forms.js';
 
 export interface Redactor {
-  /** The text with every secret replaced by `[secret NAME]`; secrets that overlap by the mark of the first alone. */
+  /** The text with every secret replaced by `[secret NAME]`. Overlapping secrets get the mark of the first only. */
   text(text: string): string;
   /**
-   * For text that comes in pieces: what is given out is, in all, what `text` makes of the whole. What may be the
-   * beginning of a secret is held back until it shows; `end` gives it out.
+   * For streamed text: all output together equals `text` of the whole input. A possible beginning of a secret is held
+   * back until it is decided; `end` releases it.
    */
   stream(onText: (text: string) => void): { readonly write: (text: string) => void; readonly end: () => void };
-  /** As `text`, over bytes of any kind: those that hold no secret come back as they are. */
+  /** Like `text`, for any bytes. Bytes without a secret are returned unchanged. */
   bytes(content: Buffer): Buffer;
-  /** As `text`, for one whose middle was left out at `marks`: what may be a piece of a secret beside them goes as well. */
+  /** Like `text`, for a text that was cut at `marks`: also removes possible parts of a secret beside them. */
   cut(text: string, marks: RegExp): string;
 }
 
 /**
- * Takes secret values out of what programs say: as they are, line by line, as JSON strings, in base64 (both
- * alphabets, at any offset within a longer text), hex, url-encoded and as HTML. Values under 6 characters are left.
+ * Redacts secret values in program output: as they are, line by line, as JSON strings, in base64 (both alphabets, at
+ * any offset within a longer text), hex, URL-encoded and as HTML. Values under 6 characters stay.
  */
 export function redactor(secrets: Iterable<readonly [name: string, text: string]>): Redactor {
   const all = [...secrets];
@@ -42,14 +42,14 @@ const PLAIN: Redactor = {
   cut: (text) => text,
 };
 
-/** Latin-1 gives every byte a character of its own, so that what is not text is not changed. */
+/** Latin-1 maps every byte to one character, so that binary content stays unchanged. */
 const asBytes = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
 function needlesOf(
   secrets: readonly (readonly [name: string, text: string])[],
   written: (text: string) => string,
 ): Needles {
-  // A form that two secrets have is the first one's.
+  // A form that two secrets share belongs to the first.
   const found = { whole: new Map<string, string>(), broken: new Map<string, string>() };
   for (const [name, value] of secrets) {
     for (const [form, isBroken] of formsOf(value)) {
@@ -80,7 +80,7 @@ function hiddenBeside(text: string, marks: RegExp, needles: Needles): string {
     .join('');
 }
 
-/** Of a secret, without a mark of its own. */
+/** A part of a secret, which gets no mark. */
 const piece = (start: number, end: number): Span => ({ start, end, mark: '' });
 
 function streamThrough(needles: Needles, onText: (text: string) => void) {

@@ -40,7 +40,7 @@ export function notFound(what: string): Refusal {
 
 /** The message of anything thrown, for logs and for errors that people read. */
 export function errorMessage(error: unknown): string {
-  // A name with several addresses: Node's error has the failure of each and no message of its own.
+  // For a name with several addresses, Node's error has the failure of each and no message of its own.
   if (error instanceof AggregateError && error.message === '') return error.errors.map(errorMessage).join('; ');
   return error instanceof Error ? error.message : String(error);
 }

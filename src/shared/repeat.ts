@@ -1,12 +1,15 @@
 import type { Log } from './log.js';
 
-/** The share of time that a loop may work: a long round, as with thousands of parked runs, runs less often. */
+/**
+ * A loop pauses for this many times the duration of its round, so that long rounds, as with thousands of parked runs,
+ * take at most a hundredth of the time.
+ */
 const SHARE = 100;
 
 export interface Pace {
   readonly name: string;
   readonly everyMs: number;
-  /** However long a round takes. */
+  /** The maximum pause, however long a round takes. */
   readonly atLeastMs?: number;
   /** The first round begins at once instead of after `everyMs`. */
   readonly beginsNow?: boolean;
@@ -31,7 +34,7 @@ export function startLoops(log: Log, all: readonly (Pace & { readonly work: Roun
   };
 }
 
-/** How long after a round that took so long the next one begins, in ms. */
+/** The pause after a round of this duration, in ms. */
 export function pauseAfter({ everyMs, atLeastMs = everyMs }: Pace, tookMs: number): number {
   return Math.min(Math.max(everyMs, tookMs * SHARE), atLeastMs);
 }

@@ -26,7 +26,10 @@ function spellingsOf(text: string): string[] {
   return [text, ...jsonForms(text), ...urlForms(Buffer.from(text, 'utf8')), ...markupForms(text)];
 }
 
-/** What encoders of JSON write as `\uXXXX` that they need not, and the case of their hex; PHP escapes slashes besides. */
+/**
+ * Characters that JSON encoders escape as `\uXXXX` without need, and whether the hex is upper case. PHP also escapes
+ * slashes.
+ */
 const JSON_ESCAPED: readonly (readonly [signs: RegExp, upper: boolean])[] = [
   [/(?!)/, false],
   // Python, PHP; Go, Rails; .NET.
@@ -78,8 +81,8 @@ function urlForms(bytes: Buffer): string[] {
 }
 
 /**
- * Within a longer text the value begins at one of three places of a base64 group: for each, the characters that do
- * not depend on its neighbours, and all to the end where nothing follows.
+ * In a longer text the value begins at one of three offsets of a base64 group. For each: the characters that do not
+ * depend on its neighbours, and all of them for a value at the end.
  */
 function base64Forms(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((offset) => {

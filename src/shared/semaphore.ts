@@ -62,7 +62,7 @@ export function createSemaphore({ permits, queue, rest = 0 }: SemaphoreOptions):
 export interface KeyedSemaphore {
   /** As `Semaphore.acquire`, for one key. */
   acquire(key: string): Promise<() => void>;
-  /** How many wait for what this key holds. */
+  /** How many wait for a permit of this key. */
   waiting(key: string): number;
 }
 
@@ -80,7 +80,7 @@ export function createKeyedSemaphore(all: SemaphoreOptions, each: SemaphoreOptio
         if (entry.users === 0) keys.delete(key);
       };
       const undos: (() => void)[] = [leave];
-      // Each undo takes effect once only.
+      // Each undo runs only once.
       const release = (): void => {
         for (const undo of undos.splice(0).toReversed()) undo();
       };

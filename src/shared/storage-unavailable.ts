@@ -13,9 +13,9 @@ export class StorageUnavailable extends Refusal {
 
 // 53100 is Postgres's "disk full": https://www.postgresql.org/docs/18/errcodes-appendix.html
 const CODES = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'ENODEV', 'ESTALE', 'ENOTDIR', 'EACCES', 'EPERM', '53100']);
-/** The name for storage that is not a file. */
+/** System calls that do not access files. */
 const OTHERS = /^(connect|spawn)/;
-/** As a program of ours says the same of its files. */
+/** The same errors in the output of a child process. */
 const TEXTS = /no space left on device|disk quota exceeded|read-only file system/i;
 
 /** Turns the error of a full, missing or read-only disk into a refusal that callers can read; returns others unchanged. */

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 const TICK_MS = 10;
 
 /**
- * The CPU time that one thread has used, given what `/proc/thread-self` names in it; null when it cannot be read.
- * Outside Linux, where the name is null, that of the whole process, which is more.
+ * The CPU time of one thread, by its name in `/proc/thread-self`; null when it cannot be read. A null name, as outside
+ * Linux, returns the CPU time of the whole process, which is more.
  */
 export function threadCpuMs(thread: string | null): number | null {
   if (thread === null) return processCpuMs();
